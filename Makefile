@@ -1,0 +1,56 @@
+# `make help` lists what can be done. Everything runs from the locked requirements in .venv.
+PYTHON ?= python3
+VENV := .venv
+PY := $(VENV)/bin/python
+HOST ?= 127.0.0.1
+PORT ?= 8000
+PIP := $(PY) -m pip -qq --disable-pip-version-check install --require-hashes --only-binary :all:
+
+.PHONY: help serve test check format lock clean
+.DEFAULT_GOAL := help
+
+help: ## list the commands
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+
+serve: $(VENV)/installed ## site and engine on http://127.0.0.1:8000 (HOST=, PORT= change it)
+	@exec $(PY) manage.py serve --host $(HOST) --port $(PORT)
+
+test: $(VENV)/installed-dev ## all tests; what the machine lacks is skipped with the reason
+	@$(PY) -m pytest $(ARGS)
+
+check: $(VENV)/installed-dev ## format, lint, types, import contract, migrations, deployment settings
+	@$(PY) -m ruff format --check .
+	@$(PY) -m ruff check .
+	@$(PY) -m mypy
+	@$(VENV)/bin/lint-imports
+	@$(PY) manage.py makemigrations --check --dry-run
+	@ALLOWED_HOSTS=magi.example CSRF_TRUSTED_ORIGINS=https://magi.example \
+	  $(PY) manage.py check --deploy --fail-level WARNING
+
+format: $(VENV)/installed-dev ## put the code into the one format
+	@$(PY) -m ruff format .
+	@$(PY) -m ruff check --fix .
+
+lock: ## write the locked requirements anew from pyproject.toml (needs uv)
+	uv pip compile pyproject.toml --upgrade --quiet --no-annotate --no-header --generate-hashes --universal \
+	  --python-version 3.11 -o requirements.txt
+	uv pip compile pyproject.toml --group dev --quiet --no-annotate --no-header --generate-hashes --universal \
+	  --python-version 3.11 -c requirements.txt -o requirements-dev.txt
+
+clean: ## remove the virtual environment and caches; var/ with its judgements stays
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+$(PY):
+	@$(PYTHON) -c 'import sys; sys.exit("MAGI needs Python 3.11 or newer, this is " + sys.version.split()[0] \
+	  if sys.version_info < (3, 11) else 0)'
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/installed: requirements.txt | $(PY)
+	@echo "Installing the locked dependencies into $(VENV) ..." >&2
+	@$(PIP) -r requirements.txt
+	@touch $@
+
+$(VENV)/installed-dev: requirements-dev.txt | $(PY)
+	@echo "Installing the locked dependencies and test tools into $(VENV) ..." >&2
+	@$(PIP) -r requirements-dev.txt
+	@touch $@
