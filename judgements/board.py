@@ -1,8 +1,16 @@
 """What the live page shows, worked out from the rows: every word, sign and number, before any HTML."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
+
+from engine.models import ModelCall, Run
+from engine.providers import is_rehearsal
+
+from . import rules
+from .models import Agent, Judgement
+from .rules import Decision
 
 State = Literal[
     "idle", "judging", "retrying", "pending", "approve", "reject", "failed", "stopped", "wait", "none"
@@ -22,6 +30,7 @@ class Entry:
     reason: str = ""
     seconds: str = ""
     since: datetime | None = None
+    until: datetime | None = None
 
     @property
     def running(self) -> bool:
@@ -60,6 +69,7 @@ class Seat:
     small: str
     entries: tuple[Entry, ...]
     tally: Tally
+    until: datetime | None = None
 
     @property
     def newest_first(self) -> list[Entry]:
@@ -102,3 +112,269 @@ class Board:
     @property
     def rounds_newest_first(self) -> list[Round]:
         return list(reversed(self.rounds))
+
+
+PLACES = ("top", "left", "right")
+PLATE: dict[str, tuple[State, str]] = {
+    "idle": ("idle", "Idle"),
+    "judging": ("judging", "Judging"),
+    "approved": ("approve", "Approved"),
+    "rejected": ("reject", "Rejected"),
+    "error": ("failed", "Error"),
+    "cancelled": ("stopped", "Cancelled"),
+}
+WORDS: dict[State, str] = {
+    "approve": "Approve",
+    "reject": "Reject",
+    "judging": "Judging",
+    "failed": "Failed",
+    "wait": "Not started",
+    "none": "Not run",
+}
+
+
+def board_of(judgement: Judgement, calls: list[ModelCall], texts: Mapping[str, str]) -> Board:
+    """The board of a judgement read with `whole()`.
+
+    `calls` are its model calls, oldest first; `texts` the growing answers by step, as far as they are known.
+    """
+    latest = {call.step: call for call in calls}
+    seats = tuple(_seat(judgement, number, agent, latest, texts) for number, agent in _numbered(judgement))
+    state, word = PLATE[judgement.status]
+    lead, rest = _sentence(judgement, seats)
+    rule_lead, rule_rest = _rule(judgement, seats)
+    run = judgement.run
+    return Board(
+        id=str(run.pk),
+        title=judgement.title,
+        content=judgement.content,
+        council=judgement.council.name if judgement.council else "",
+        asked_by=_name(run.owner),
+        created=run.created,
+        started=run.started,
+        ended=run.ended,
+        rehearsal=judgement.rehearsal,
+        state=state,
+        word=word,
+        lead=lead,
+        rest=rest,
+        rule_lead=rule_lead,
+        rule_rest=rule_rest,
+        announcement=_announcement(judgement, seats, lead, rest),
+        seats=seats,
+        rounds=tuple(_round(judgement, number, seats) for number in rules.ROUNDS),
+    )
+
+
+def _numbered(judgement: Judgement) -> list[tuple[int, Agent]]:
+    return list(enumerate(judgement.agents.all(), start=1))
+
+
+def _name(user: object) -> str:
+    return str(getattr(user, "get_full_name", str)() or user) if user else ""
+
+
+# ---- one agent --------------------------------------------------------------------------------------------
+
+
+def _seat(
+    judgement: Judgement,
+    number: int,
+    agent: Agent,
+    latest: Mapping[str, ModelCall],
+    texts: Mapping[str, str],
+) -> Seat:
+    entries = tuple(_entry(judgement, number, agent, n, latest, texts) for n in rules.ROUNDS)
+    state, word, small = _seat_state(judgement, agent, entries)
+    return Seat(
+        number=number,
+        place=PLACES[number - 1],
+        name=agent.name,
+        model=agent.model,
+        rehearsal=is_rehearsal(agent.model),
+        criteria=agent.criteria,
+        state=state,
+        word=word,
+        small=small,
+        entries=entries,
+        tally=_tally(agent),
+        until=entries[judgement.current_round - 1].until if state == "retrying" else None,
+    )
+
+
+def _seat_state(judgement: Judgement, agent: Agent, entries: tuple[Entry, ...]) -> tuple[State, str, str]:
+    """Yellow while it waits for the next round, green or red by its score once it has decided three times."""
+    if verdict := agent.verdict:
+        approves = verdict == rules.Verdict.APPROVED
+        return ("approve", "Approves", "") if approves else ("reject", "Rejects", "")
+    current = entries[judgement.current_round - 1]
+    if current.state == "failed":
+        return "failed", "Failed", f"in round {current.round}"
+    if judgement.run.over:
+        done = len(agent.history)
+        return "stopped", "Stopped", f"after round {done}" if done else "before round 1"
+    if judgement.run.status == Run.Status.QUEUED and not agent.history:
+        return "idle", "Idle", ""
+    if current.decided:
+        return "pending", "Pending", f"for round {current.round + 1}"
+    if current.state == "retrying":
+        return "retrying", current.word, ""
+    return "judging", "Judging", f"round {current.round}"
+
+
+def _entry(
+    judgement: Judgement,
+    seat_number: int,
+    agent: Agent,
+    number: int,
+    latest: Mapping[str, ModelCall],
+    texts: Mapping[str, str],
+) -> Entry:
+    step = agent.step(number)
+    call = latest.get(step)
+    decision = next((d for d in agent.decisions.all() if d.round == number), None)
+    common = {
+        "agent": agent.name,
+        "number": seat_number,
+        "round": number,
+        "weight": rules.tenths(rules.WEIGHTS[number]),
+    }
+    if decision:
+        state: State = "approve" if decision.decision == Decision.APPROVE else "reject"
+        seconds = decision.call.seconds
+        return Entry(
+            **common,
+            state=state,
+            word=WORDS[state],
+            reason=decision.reason,
+            seconds=f"{seconds:.1f} s" if seconds is not None else "",
+        )
+    if call and call.status == ModelCall.Status.FAILED:
+        return _entry_of_failure(judgement, call, common)
+    if judgement.run.over:
+        return Entry(**common, state="none", word=WORDS["none"])
+    if number == judgement.current_round and judgement.run.status == Run.Status.RUNNING:
+        since = call.started if call and call.status == ModelCall.Status.OPEN else None
+        return Entry(
+            **common, state="judging", word=WORDS["judging"], reason=texts.get(step, ""), since=since
+        )
+    return Entry(**common, state="wait", word=WORDS["wait"])
+
+
+def _entry_of_failure(judgement: Judgement, call: ModelCall, common: dict) -> Entry:
+    if judgement.run.over or call.retry_at is None:
+        again = call.attempt - 1
+        after = f" {again} {'retry' if again == 1 else 'retries'} did not help." if again else ""
+        return Entry(**common, state="failed", word=WORDS["failed"], reason=f"{call.error}{after}")
+    return Entry(
+        **common,
+        state="retrying",
+        word=f"Retry {call.attempt} of 3",
+        reason=f"{call.error} It is asked again.",
+        until=call.retry_at,
+    )
+
+
+def _tally(agent: Agent) -> Tally:
+    history = agent.history
+    score, against, still_open = rules.score(history), rules.against(history), rules.still_open(history)
+    terms = " + ".join(
+        f"{int(history[n] == Decision.APPROVE)} × {rules.tenths(rules.WEIGHTS[n])}" for n in sorted(history)
+    )
+    rest = f"   ({_hundredths(still_open)} still open)" if still_open else _conclusion(score)
+    return Tally(
+        score=_hundredths(score),
+        yes=score * 10,
+        no=against * 10,
+        text=(
+            f"Score {_hundredths(score)}{' so far' if still_open else ''}. "
+            f"{_hundredths(against)} against, {_hundredths(still_open)} open. 0.50 approves."
+        ),
+        formula=f"{terms} = {_hundredths(score)}{rest}" if terms else "No round has been decided.",
+    )
+
+
+def _conclusion(score: int) -> str:
+    return "   approves" if score >= rules.THRESHOLD else "   rejects"
+
+
+def _hundredths(tenths: int) -> str:
+    return f"{rules.tenths(tenths)}0"
+
+
+# ---- the judgement ----------------------------------------------------------------------------------------
+
+
+def _round(judgement: Judgement, number: int, seats: tuple[Seat, ...]) -> Round:
+    return Round(
+        number=number,
+        weight=rules.tenths(rules.WEIGHTS[number]),
+        current=judgement.status == "judging" and number == judgement.current_round,
+        cells=tuple(seat.entries[number - 1] for seat in seats),
+    )
+
+
+def _decisions(seats: tuple[Seat, ...]) -> int:
+    return sum(entry.decided for seat in seats for entry in seat.entries)
+
+
+def _approving(seats: tuple[Seat, ...]) -> int:
+    return sum(seat.state == "approve" for seat in seats)
+
+
+def _agree(count: int) -> str:
+    return f"{count} of 3 agents {'approves' if count == 1 else 'approve'}"
+
+
+def _sentence(judgement: Judgement, seats: tuple[Seat, ...]) -> tuple[str, str]:
+    """The line under the plate: its strong beginning and the rest."""
+    number = judgement.current_round
+    if judgement.status == "idle":
+        return "", "Queued. It starts when a worker is free."
+    if judgement.status == "judging":
+        retrying = sum(seat.state == "retrying" for seat in seats)
+        more = f" {retrying} of the agents is being asked again." if retrying else ""
+        return f"Round {number} of 3.", f"{_decisions(seats)} of 9 decisions are in.{more}"
+    if judgement.status == "approved":
+        return f"{_agree(_approving(seats))}.", f"Finished at {_clock(judgement)}."
+    if judgement.status == "rejected":
+        return f"{_agree(_approving(seats))}.", f"Two are needed. Finished at {_clock(judgement)}."
+    if judgement.status == "cancelled":
+        return f"Cancelled in round {number}.", "There is no verdict; all answers so far are kept."
+    message = (judgement.run.error or {}).get("message", "")
+    return f"Failed in round {number}.", f"{message} There is no verdict; all answers so far are kept."
+
+
+def _clock(judgement: Judgement) -> str:
+    return f"{judgement.run.ended:%H:%M:%S} UTC" if judgement.run.ended else ""
+
+
+def _rule(judgement: Judgement, seats: tuple[Seat, ...]) -> tuple[str, str]:
+    """The sentence under the vote table, in the same two parts."""
+    if judgement.verdict:
+        count = _approving(seats)
+        return f"{count} of 3", f"{'approves' if count == 1 else 'approve'}. Two were needed."
+    if judgement.run.over:
+        return "No verdict.", f"The judgement stopped in round {judgement.current_round}."
+    return "2 of 3", "agents must approve."
+
+
+def _announcement(judgement: Judgement, seats: tuple[Seat, ...], lead: str, rest: str) -> str:
+    """One sentence for people who hear the page: the newest thing that happened."""
+    if judgement.run.over:
+        return f"{PLATE[judgement.status][1]}. {lead} {rest}"
+    if judgement.status == "idle":
+        return ""
+    for seat in seats:
+        if seat.state == "retrying":
+            return f"{seat.name} did not answer. {seat.word}."
+    number = judgement.current_round
+    decided = [seat.entries[number - 1] for seat in seats if seat.entries[number - 1].decided]
+    if decided:
+        said = ". ".join(f"{entry.agent}: {entry.word.lower()}" for entry in decided)
+        return f"Round {number}. {said}."
+    if number == 1:
+        return "Round 1 started. Three agents are judging."
+    before = [seat.entries[number - 2] for seat in seats]
+    approve = sum(entry.state == "approve" for entry in before)
+    return f"Round {number - 1} complete: {approve} approve, {3 - approve} reject. Round {number} started."

@@ -1,0 +1,89 @@
+"""Everything that can go wrong with a model call, as one tree. `code` is the word of the API's error object.
+
+CallFailed
+├── tried again
+│   ├── TimedOut         nothing, or not everything, within the deadline
+│   ├── Unreachable      no connection, or one that broke before the answer was whole
+│   ├── RateLimited      the endpoint asks to wait
+│   ├── ServerError      5xx, or an error in place of an answer
+│   └── UnusableAnswer   an answer that cannot be read as one
+└── final at once (permanent)
+    ├── Unauthorized     the key was refused
+    ├── UnknownModel     the endpoint or this site does not know the model
+    ├── QuotaUsedUp      the account has no money left
+    ├── ContentFiltered  the endpoint's filter stopped it
+    └── Refused          the endpoint will not take such a request
+"""
+
+
+class CallFailed(Exception):
+    """One attempt failed. The text is a sentence for people; `raw` is what came back, as far as anything did."""
+
+    code = "internal"
+    permanent = False
+    attempts = 0  # how many were made when this one was given up
+
+    def __init__(self, sentence: str, *, raw: str = "") -> None:
+        super().__init__(sentence)
+        self.raw = raw
+
+
+class TimedOut(CallFailed):
+    code = "timeout"
+
+
+class Unreachable(CallFailed):
+    code = "unreachable"
+
+
+class RateLimited(CallFailed):
+    code = "rate_limited"
+
+    LONGEST_WAIT = 60
+
+    def __init__(self, sentence: str, *, raw: str = "", retry_after: float | None = None) -> None:
+        super().__init__(sentence, raw=raw)
+        self.retry_after = retry_after
+        self.permanent = retry_after is not None and retry_after > self.LONGEST_WAIT
+
+
+class ServerError(CallFailed):
+    code = "server_error"
+
+
+class UnusableAnswer(CallFailed):
+    code = "unusable_answer"
+
+
+class Unauthorized(CallFailed):
+    code = "unauthorized"
+    permanent = True
+
+
+class UnknownModel(CallFailed):
+    code = "unknown_model"
+    permanent = True
+
+
+class QuotaUsedUp(CallFailed):
+    code = "quota"
+    permanent = True
+
+
+class ContentFiltered(CallFailed):
+    code = "content_filter"
+    permanent = True
+
+
+class Refused(CallFailed):
+    code = "refused"
+    permanent = True
+
+
+class RunFailed(Exception):
+    """A run cannot go on. `detail` is what its procedure wants to keep beside the code and the sentence."""
+
+    def __init__(self, code: str, sentence: str, **detail: object) -> None:
+        super().__init__(sentence)
+        self.code = code
+        self.detail = detail

@@ -1,0 +1,328 @@
+"""The one boundary to language models. Everything that goes out or comes back passes here.
+
+Chat completions are posted through the openai client, streamed, and read here line by line: the client's own
+stream helper costs ten times as much per piece of text and hides what really came over the wire. No hidden
+retries, no redirects, no proxies from the environment. Whatever goes wrong leaves as a `CallFailed`.
+"""
+
+import asyncio
+import json
+from collections.abc import Callable
+from contextlib import aclosing
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from functools import cached_property
+from typing import Any, Generic, TypeVar
+
+import httpx2
+import openai
+from django.utils import timezone
+from pydantic import BaseModel, ValidationError
+
+from . import failures, rehearsal
+from .providers import REHEARSAL, Provider, UnknownProvider, resolve
+
+LARGEST_ANSWER = 256 * 1024
+CONNECTIONS = 1000
+
+T = TypeVar("T")
+Message = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Form(Generic[T]):
+    """What an answer must look like.
+
+    `read` makes the value of an answer's text, or raises ValueError with what is wrong; `preview` gives the
+    part worth showing of a text that is still growing; `complaint` tells the model what was wrong, for a retry.
+    """
+
+    name: str
+    schema: dict[str, Any]
+    read: Callable[[str], T]
+    preview: Callable[[str], str]
+    complaint: Callable[[str], str]
+
+    @cached_property
+    def response_format(self) -> dict[str, Any]:
+        return {
+            "type": "json_schema",
+            "json_schema": {"name": self.name, "strict": True, "schema": self.schema},
+        }
+
+
+@dataclass
+class Reply:
+    """What came back: the model's text as far as it arrived, and what the endpoint said about it."""
+
+    text: str = ""
+    refusal: str = ""
+    finish: str | None = None
+    model: str = ""
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
+class Models:
+    """Every model that this process can ask: one client per provider, made when first needed."""
+
+    def __init__(self, timeout: float) -> None:
+        self.timeout = timeout
+        self._clients: dict[str, openai.AsyncOpenAI] = {}
+
+    async def ask(
+        self, model: str, messages: list[Message], form: Form[T], on_text: Callable[[str], None]
+    ) -> Reply:
+        """One attempt, within the deadline. `on_text` gets the whole text so far whenever it grows."""
+        try:
+            provider, name = resolve(model)
+        except UnknownProvider as error:
+            raise failures.UnknownModel(str(error)) from error
+        reader = _Reader(on_text)
+        try:
+            async with asyncio.timeout(self.timeout):
+                await self._stream(provider, name, messages, form, reader)
+        except TimeoutError as error:
+            sentence = f"No whole answer from {provider.name} ({provider.host}) within {self.timeout:g} s."
+            raise failures.TimedOut(sentence, raw=reader.raw) from error
+        except failures.CallFailed as error:
+            error.raw = _without(provider.api_key, error.raw or reader.raw)
+            raise
+        except Exception as error:
+            # The boundary: below are an SDK, two HTTP libraries and somebody else's server. Whatever they
+            # raise is one failed attempt, never a broken run.
+            failure = _classify(error, provider, model)
+            failure.raw = _without(provider.api_key, failure.raw or reader.raw)
+            raise failure from error
+        return reader.reply
+
+    async def close(self) -> None:
+        clients, self._clients = self._clients, {}
+        await asyncio.gather(*(client.close() for client in clients.values()))
+
+    async def _stream(
+        self, provider: Provider, name: str, messages: list[Message], form: Form[T], reader: "_Reader"
+    ) -> None:
+        body = {
+            "model": name,
+            "messages": messages,
+            "response_format": form.response_format,
+            "stream": True,
+            "stream_options": {"include_usage": True},
+        }
+        response = await self._client(provider).post(
+            "/chat/completions",
+            body=body,
+            cast_to=httpx2.Response,
+            stream=True,
+            stream_cls=openai.AsyncStream[Any],
+            # a compressed answer could be a thousand times larger than it looks
+            options={"headers": {"Accept-Encoding": "identity"}},
+        )
+        try:
+            async with aclosing(response.aiter_bytes()) as chunks:
+                async for chunk in chunks:
+                    reader.feed(chunk)
+        finally:
+            await response.aclose()
+        reader.close()
+
+    def _client(self, provider: Provider) -> openai.AsyncOpenAI:
+        if provider.name not in self._clients:
+            self._clients[provider.name] = openai.AsyncOpenAI(
+                api_key=provider.api_key,
+                base_url=provider.base_url,
+                max_retries=0,
+                http_client=_http_client(provider),
+            )
+        return self._clients[provider.name]
+
+
+def _http_client(provider: Provider) -> httpx2.AsyncClient:
+    timeout = httpx2.Timeout(None, connect=5)  # the whole attempt has a deadline of its own
+    if provider.name == REHEARSAL:
+        return httpx2.AsyncClient(transport=rehearsal.Transport(), timeout=timeout)
+    limits = httpx2.Limits(
+        max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS, keepalive_expiry=60
+    )
+    return openai.DefaultAioHttpClient(
+        limits=limits, timeout=timeout, follow_redirects=False, trust_env=False
+    )
+
+
+class _Piece(BaseModel):
+    content: str | None = None
+    refusal: str | None = None
+
+
+class _Choice(BaseModel):
+    delta: _Piece | None = None
+    message: _Piece | None = None
+    finish_reason: str | None = None
+
+
+class _Chunk(BaseModel):
+    """A chat completion, or a piece of one, as far as we read it."""
+
+    model: str | None = None
+    choices: list[_Choice] | None = None
+    usage: Any = None
+    error: Any = None
+
+
+class _Reader:
+    """Bytes of an answer in, a `Reply` out. Takes an event stream, or a whole completion in one body."""
+
+    def __init__(self, on_text: Callable[[str], None]) -> None:
+        self.reply = Reply()
+        self._on_text = on_text
+        self._body = bytearray()
+        self._read_to = 0
+        self._streamed = False
+        self._texts: list[str] = []
+
+    @property
+    def raw(self) -> str:
+        return self.reply.text or self.reply.refusal or readable(bytes(self._body))
+
+    def feed(self, data: bytes) -> None:
+        self._body += data
+        if len(self._body) > LARGEST_ANSWER * 8:
+            raise failures.UnusableAnswer("The answer has no end: more than 2 MB came over the wire.")
+        while (end := self._body.find(b"\n", self._read_to)) >= 0:
+            line = bytes(self._body[self._read_to : end]).strip()
+            self._read_to = end + 1
+            if line.startswith(b"data:"):
+                self._streamed = True
+                self._event(line[5:].strip())
+
+    def close(self) -> None:
+        """The body has ended. Raises what is wrong with the answer as a whole."""
+        if not self._streamed:
+            self._event(bytes(self._body))
+        reply = self.reply
+        if reply.refusal:
+            raise failures.UnusableAnswer(f"The model declined to answer: {reply.refusal[:300]}")
+        if reply.finish == "content_filter":
+            raise failures.ContentFiltered("The endpoint's content filter stopped the answer.")
+        if reply.finish == "length":
+            raise failures.UnusableAnswer("The answer was cut off at the endpoint's length limit.")
+        if reply.finish is None:
+            raise failures.Unreachable("The answer broke off before its end.")
+        if reply.finish != "stop":
+            raise failures.UnusableAnswer(f"The answer ended with “{reply.finish[:40]}” instead of “stop”.")
+
+    def _event(self, data: bytes) -> None:
+        if data == b"[DONE]":
+            return
+        try:
+            chunk = _Chunk.model_validate_json(data)
+        except ValidationError as error:
+            raise failures.UnusableAnswer(_not_a_completion(data)) from error
+        if chunk.error is not None:
+            said = json.dumps(chunk.error, ensure_ascii=False)[:300]
+            raise failures.ServerError(f"The endpoint sent an error in place of an answer: {said}")
+        if chunk.choices is None:
+            raise failures.UnusableAnswer(_not_a_completion(data))
+        self._take(chunk)
+
+    def _take(self, chunk: _Chunk) -> None:
+        reply = self.reply
+        reply.model = reply.model or (chunk.model or "")[:200]
+        if isinstance(chunk.usage, dict):
+            reply.input_tokens = _count(chunk.usage.get("prompt_tokens"))
+            reply.output_tokens = _count(chunk.usage.get("completion_tokens"))
+        for choice in (chunk.choices or [])[:1]:
+            piece = choice.delta or choice.message or _Piece()
+            reply.finish = choice.finish_reason or reply.finish
+            reply.refusal += piece.refusal or ""
+            if piece.content:
+                self._grow(piece.content)
+
+    def _grow(self, text: str) -> None:
+        self.reply.text += text
+        if len(self.reply.text) > LARGEST_ANSWER:
+            raise failures.UnusableAnswer("The answer is longer than 256 kB.")
+        self._on_text(self.reply.text)
+
+
+def _count(value: object) -> int | None:
+    """A number of tokens that can be believed; endpoints send strings and negative numbers too."""
+    return value if isinstance(value, int) and 0 <= value < 2_000_000_000 else None
+
+
+def _not_a_completion(data: bytes) -> str:
+    if not data.strip():
+        return "The endpoint sent an empty answer."
+    if data.lstrip()[:1] == b"<":
+        return "The endpoint sent a web page. Is this the address of a model endpoint?"
+    return f"The endpoint did not send a chat completion: {readable(data[:120])}"
+
+
+def readable(data: bytes) -> str:
+    """Any bytes as text that every database takes: what is not UTF-8, and NUL, as visible escapes."""
+    return data.decode(errors="backslashreplace").replace("\x00", "\\x00")
+
+
+def _without(secret: str, text: str) -> str:
+    return text.replace(secret, "[key]") if len(secret) > 7 else text
+
+
+def _classify(error: Exception, provider: Provider, model: str) -> failures.CallFailed:
+    where = f"{provider.name} ({provider.host})"
+    if isinstance(error, openai.APIStatusError):
+        return _classify_status(error, where, model)
+    if isinstance(error, openai.APITimeoutError | httpx2.TimeoutException):
+        return failures.TimedOut(f"No connection to {where} in time.")
+    if isinstance(error, openai.APIConnectionError | httpx2.TransportError | OSError):
+        reason = str(error.__cause__ or error) or type(error).__name__
+        return failures.Unreachable(f"{where} could not be reached: {reason[:200]}")
+    return failures.UnusableAnswer(f"The answer of {where} could not be read ({type(error).__name__}).")
+
+
+def _classify_status(error: openai.APIStatusError, where: str, model: str) -> failures.CallFailed:
+    status, raw = error.status_code, readable(error.response.content[:LARGEST_ANSWER])
+    said = f" It said: {_said(error)}" if _said(error) else ""
+    if status in (401, 403):
+        return failures.Unauthorized(f"{where} refused the key ({status}).", raw=raw)
+    if status == 404:
+        return failures.UnknownModel(f"{where} does not know the model “{model}” (404).{said}", raw=raw)
+    if status == 429 and error.code == "insufficient_quota":
+        return failures.QuotaUsedUp(f"The quota at {where} is used up (429).", raw=raw)
+    if status == 429:
+        return _rate_limited(error, where, raw)
+    if status in (408, 409):
+        return failures.ServerError(f"{where} answered {status}.{said}", raw=raw)
+    if error.code == "content_filter":
+        return failures.ContentFiltered(f"The content filter of {where} stopped the request.{said}", raw=raw)
+    if 300 <= status < 400:
+        return failures.Refused(f"{where} redirects to another address ({status}), refused.", raw=raw)
+    if status < 500:
+        return failures.Refused(f"{where} refused the request ({status}).{said}", raw=raw)
+    return failures.ServerError(f"{where} answered {status}.{said}", raw=raw)
+
+
+def _said(error: openai.APIStatusError) -> str:
+    body = error.body
+    said = body.get("message") if isinstance(body, dict) else None
+    return str(said)[:300] if said else ""
+
+
+def _rate_limited(error: openai.APIStatusError, where: str, raw: str) -> failures.RateLimited:
+    wait = _retry_after(error.response.headers.get("retry-after", ""))
+    asked = f", and asks to wait {wait:.0f} s" if wait is not None else ""
+    return failures.RateLimited(
+        f"{where} limits the rate of requests (429){asked}.", raw=raw, retry_after=wait
+    )
+
+
+def _retry_after(header: str) -> float | None:
+    """Seconds to wait, from a number or a date; None for what is neither."""
+    try:
+        return max(0.0, float(header))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, (parsedate_to_datetime(header) - timezone.now()).total_seconds())
+    except (ValueError, TypeError):
+        return None

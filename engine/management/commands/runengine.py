@@ -1,0 +1,38 @@
+import asyncio
+import signal
+from argparse import ArgumentParser
+from typing import Any
+
+from channels.layers import get_channel_layer
+from channels.routing import ChannelNameRouter
+from channels.worker import Worker
+from django.core.management.base import BaseCommand
+
+from engine.consumers import EngineConsumer
+from engine.live import ENGINE_CHANNEL
+from engine.worker import Engine
+
+
+class Command(BaseCommand):
+    help = "One more engine process."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--concurrency", type=int, help="runs in progress at once")
+
+    def handle(self, *, concurrency: int | None, **options: Any) -> None:
+        asyncio.run(perform(concurrency))
+
+
+async def perform(concurrency: int | None) -> None:
+    """Claim and perform until SIGTERM or SIGINT, then stop well."""
+    engine = Engine(concurrency)
+    loop, asked_to_stop = asyncio.get_running_loop(), asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, asked_to_stop.set)
+    consumer = ChannelNameRouter({ENGINE_CHANNEL: EngineConsumer.as_asgi(engine=engine)})
+    doorbell = asyncio.create_task(Worker(consumer, [ENGINE_CHANNEL], get_channel_layer()).arun())
+    performing = asyncio.create_task(engine.run())
+    await asked_to_stop.wait()
+    await engine.stop()
+    await performing
+    doorbell.cancel()

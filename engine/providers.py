@@ -1,0 +1,53 @@
+"""Which provider a model name means. A model is named provider/model, as in openai/gpt-5-mini."""
+
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from django.conf import settings
+
+REHEARSAL = "rehearsal"
+
+
+@dataclass(frozen=True)
+class Provider:
+    name: str
+    base_url: str
+    api_key: str = field(repr=False)
+
+    @property
+    def host(self) -> str:
+        return urlsplit(self.base_url).netloc
+
+
+class UnknownProvider(ValueError):
+    pass
+
+
+def configured() -> dict[str, Provider]:
+    """The providers that the environment names. The rehearsal is not one of them: it asks no model."""
+    return {name: Provider(name, **values) for name, values in settings.PROVIDERS.items()}
+
+
+def resolve(model: str) -> tuple[Provider, str]:
+    """The provider and its own name for the model. UnknownProvider (a sentence) where no provider fits.
+
+    A name without a known prefix goes to the only configured provider, never to the rehearsal.
+    """
+    providers = configured()
+    prefix, _, rest = model.partition("/")
+    if prefix == REHEARSAL and rest:
+        return Provider(REHEARSAL, f"http://{REHEARSAL}/v1", "none"), rest
+    if prefix in providers and rest:
+        return providers[prefix], rest
+    if len(providers) == 1:
+        return next(iter(providers.values())), model
+    if not providers:
+        raise UnknownProvider(
+            f"No model provider is configured, so “{model}” cannot be asked. "
+            f"Set OPENAI_API_KEY, or name a rehearsal/… model."
+        )
+    raise UnknownProvider(f"“{model}” names no known provider. Known: {', '.join(sorted(providers))}.")
+
+
+def is_rehearsal(model: str) -> bool:
+    return model.startswith(f"{REHEARSAL}/")

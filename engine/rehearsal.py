@@ -1,0 +1,57 @@
+"""The stand-in that needs no provider: an endpoint inside this process, behind the same client code.
+
+It asks no model. A procedure registers how its form of answer is rehearsed; the answer then comes back as a
+chat completion that streams word by word. Its model names: `rehearsal/magi` takes about as long as reading
+aloud, `rehearsal/instant` no time at all.
+"""
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator, Callable
+
+import httpx2
+
+Answerer = Callable[[list[dict[str, str]]], str]
+PACE = {"magi": 0.03, "instant": 0.0}
+
+_answerers: dict[str, Answerer] = {}
+
+
+def register(form_name: str, answer: Answerer) -> None:
+    """`answer` makes the text of an answer of that form from the messages of a request."""
+    _answerers[form_name] = answer
+
+
+class Transport(httpx2.AsyncBaseTransport):
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        body = json.loads(await request.aread())
+        model, form_name = body["model"], body["response_format"]["json_schema"]["name"]
+        if model not in PACE:
+            message = f"The rehearsal knows {' and '.join(PACE)}, not {model}."
+            return httpx2.Response(404, json={"error": {"message": message, "code": "model_not_found"}})
+        if form_name not in _answerers:
+            message = f"Nothing is registered to rehearse {form_name}."
+            return httpx2.Response(400, json={"error": {"message": message}})
+        text = _answerers[form_name](body["messages"])
+        headers = {"content-type": "text/event-stream"}
+        return httpx2.Response(200, headers=headers, stream=_Stream(model, text))
+
+
+class _Stream(httpx2.AsyncByteStream):
+    def __init__(self, model: str, text: str) -> None:
+        self._model, self._text = f"rehearsal-{model}", text
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        pace = PACE[self._model.removeprefix("rehearsal-")]
+        # the first word comes later, as it does from a model; which agent is slow depends on its text alone
+        await asyncio.sleep(pace * (10 + len(self._text) % 12))
+        for word in re.findall(r"\s*\S+\s*", self._text):
+            yield self._chunk({"content": word})
+            await asyncio.sleep(pace)
+        yield self._chunk({}, finish="stop")
+        yield b"data: [DONE]\n\n"
+
+    def _chunk(self, delta: dict[str, str], finish: str | None = None) -> bytes:
+        chunk = {"model": self._model, "choices": [{"delta": delta, "finish_reason": finish}]}
+        return f"data: {json.dumps(chunk)}\n\n".encode()

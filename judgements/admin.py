@@ -1,0 +1,112 @@
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.template.loader import render_to_string
+from django.utils.html import format_html
+
+from .models import Agent, Council, Judgement, Member
+
+
+class ReadOnly(admin.ModelAdmin):
+    """For what has happened: it can be looked at, by everybody who may, and changed by nobody."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+class StatusFilter(admin.SimpleListFilter):
+    title = "status"
+    parameter_name = "status"
+    conditions = {
+        "idle": {"run__status": "queued"},
+        "judging": {"run__status__in": ["running", "waiting"]},
+        "approved": {"verdict": "approved"},
+        "rejected": {"verdict": "rejected"},
+        "error": {"run__status": "failed"},
+        "cancelled": {"run__status": "cancelled"},
+    }
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(word, word.capitalize()) for word in self.conditions]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet) -> QuerySet:
+        return queryset.filter(**self.conditions.get(self.value() or "", {}))
+
+
+@admin.register(Judgement)
+class JudgementAdmin(ReadOnly):
+    list_display = ["title", "status_word", "is_rehearsal", "council", "asked_by", "created", "duration"]
+    list_filter = [StatusFilter, "council", "run__created"]
+    search_fields = ["title", "content", "agents__decisions__reason"]
+    list_per_page = 50
+    fields = ["title", "status_word", "what_happened", "asked_by", "created", "duration", "record"]
+    readonly_fields = fields
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet:
+        return super().get_queryset(request).whole().order_by("-run__created")
+
+    @admin.display(description="status")
+    def status_word(self, judgement: Judgement) -> str:
+        return judgement.status.capitalize()
+
+    @admin.display(description="rehearsal", boolean=True)
+    def is_rehearsal(self, judgement: Judgement) -> bool:
+        return judgement.rehearsal
+
+    @admin.display(description="asked by")
+    def asked_by(self, judgement: Judgement) -> str:
+        return str(judgement.run.owner or "command line")
+
+    @admin.display(description="created", ordering="run__created")
+    def created(self, judgement: Judgement) -> Any:
+        return judgement.run.created
+
+    @admin.display(description="took")
+    def duration(self, judgement: Judgement) -> str:
+        seconds = judgement.run.seconds
+        return "" if seconds is None else f"{seconds:.1f} s"
+
+    @admin.display(description="what happened")
+    def what_happened(self, judgement: Judgement) -> str:
+        return (judgement.run.error or {}).get("message", "")
+
+    @admin.display(description="record")
+    def record(self, judgement: Judgement) -> str:
+        """Agents, decisions and every model call, to be read from top to bottom."""
+        calls: dict[str, list] = {}
+        for call in judgement.run.calls.order_by("pk"):
+            calls.setdefault(call.step, []).append(call)
+        agents = [_agent_record(agent, calls) for agent in judgement.agents.all()]
+        return format_html(
+            "{}", render_to_string("admin/judgements/_record.html", {"judgement": judgement, "agents": agents})
+        )
+
+
+def _agent_record(agent: Agent, calls: dict[str, list]) -> dict[str, object]:
+    decisions = {decision.round: decision for decision in agent.decisions.all()}
+    rounds = [
+        {"number": number, "decision": decisions.get(number), "calls": calls.get(agent.step(number), [])}
+        for number in (1, 2, 3)
+    ]
+    return {"agent": agent, "rounds": rounds}
+
+
+class MemberInline(admin.StackedInline):
+    model = Member
+    extra = 0
+    min_num = max_num = 3
+    can_delete = False
+
+
+@admin.register(Council)
+class CouncilAdmin(admin.ModelAdmin):
+    list_display = ["name", "agent_names"]
+    inlines = [MemberInline]

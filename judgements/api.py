@@ -1,0 +1,58 @@
+"""The judgement as software sees it. One shape for every door."""
+
+from datetime import datetime
+from typing import Any
+
+from . import rules
+from .models import Agent, Judgement, RoundDecision
+
+
+def judgement_object(judgement: Judgement, address: str) -> dict[str, Any]:
+    """The judgement object of the API, of a judgement read with `whole()`; `address` as in https://host."""
+    run = judgement.run
+    return {
+        "id": str(judgement.pk),
+        "url": f"{address}/judgements/{judgement.pk}/",
+        "title": judgement.title,
+        "content": judgement.content,
+        "council": judgement.council.name if judgement.council else None,
+        "status": judgement.status,
+        "verdict": judgement.verdict,
+        "round": judgement.current_round,
+        "revision": run.revision,
+        "rehearsal": judgement.rehearsal,
+        "agents": [_agent(agent) for agent in judgement.agents.all()],
+        "error": run.error,
+        "created": _time(run.created),
+        "started": _time(run.started),
+        "ended": _time(run.ended),
+        "record_hash": None,
+    }
+
+
+def _agent(agent: Agent) -> dict[str, Any]:
+    return {
+        "seat": agent.seat,
+        "name": agent.name,
+        "model": agent.model,
+        "criteria": agent.criteria,
+        "score": rules.tenths(rules.score(agent.history)),
+        "verdict": agent.verdict,
+        "decisions": [_decision(decision) for decision in agent.decisions.all()],
+    }
+
+
+def _decision(decision: RoundDecision) -> dict[str, Any]:
+    seconds = decision.call.seconds
+    return {
+        "round": decision.round,
+        "decision": decision.decision,
+        "reason": decision.reason,
+        "seconds": round(seconds, 2) if seconds is not None else None,
+        "attempts": decision.call.attempt,
+        "answered_by": decision.call.answered_by,
+    }
+
+
+def _time(moment: datetime | None) -> str | None:
+    return moment.isoformat().replace("+00:00", "Z") if moment else None

@@ -1,0 +1,68 @@
+"""The parts of the live page that change, each rendered by the fragment that the page's first paint includes.
+
+A leaf carries its whole state, so a message may be lost, doubled or late and the page is right after the next.
+Blocks, buttons and panels are never replaced: focus, hover and an open panel survive.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.template.loader import get_template
+
+from .board import Board
+
+FOLDER = "judgements/leaves"
+OF_JUDGEMENT = ("plate", "verdict_sub", "verdict_meta", "actions", "matrix", "tr_empty", "announcer")
+OF_AGENT = ("agent_state", "agent_tally", "agent_reason", "agent_dstate", "agent_sum", "agent_rounds")
+WITH_TEXT = ("agent_reason", "agent_rounds")
+
+
+@dataclass(frozen=True)
+class Leaf:
+    fragment: str
+    context: dict[str, Any]
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        numbers = [str(part) for part in self.context.get("key", ())]
+        return (self.fragment, *numbers)
+
+    def html(self) -> str:
+        return get_template(f"{FOLDER}/_{self.fragment}.html").render({**self.context, "oob": True})
+
+
+def leaves(board: Board) -> Iterator[Leaf]:
+    """Every leaf, the socket last: at the end it takes itself away, and with it the way for any other."""
+    for fragment in OF_JUDGEMENT:
+        yield Leaf(fragment, {"board": board})
+    for seat in board.seats:
+        for fragment in OF_AGENT:
+            yield Leaf(fragment, {"board": board, "seat": seat, "key": (seat.number,)})
+    for cell in (cell for number in board.rounds for cell in number.cells):
+        yield Leaf("cell", {"board": board, "cell": cell, "key": (cell.round, cell.number)})
+    if board.over:
+        yield Leaf("socket", {"board": board})
+
+
+def growing_leaves(board: Board) -> Iterator[Leaf]:
+    """Only the leaves in which a reason is growing right now."""
+    for seat in board.seats:
+        for entry in (entry for entry in seat.entries if entry.running):
+            for fragment in WITH_TEXT:
+                yield Leaf(fragment, {"board": board, "seat": seat, "key": (seat.number,)})
+            yield Leaf("cell", {"board": board, "cell": entry, "key": (entry.round, entry.number)})
+
+
+class Sent:
+    """What one watcher has been sent, so that only leaves that changed go out."""
+
+    def __init__(self) -> None:
+        self._html: dict[tuple[str, ...], str] = {}
+
+    def changed(self, current: Iterator[Leaf]) -> str:
+        """The HTML of those of the leaves that differ from what was sent before."""
+        fresh = {leaf.key: leaf.html() for leaf in current}
+        new = [html for key, html in fresh.items() if self._html.get(key) != html]
+        self._html |= fresh
+        return "\n".join(new)

@@ -1,0 +1,89 @@
+"""The ready-made councils: four trios to start from. Their members take the installation's default model."""
+
+from django.db import migrations
+
+COUNCILS = {
+    "Magi": [
+        (
+            "Melchior",
+            "Judge what can be known. Approve only if the claims that the proposal rests on are stated plainly enough "
+            "to be checked and do not contradict each other, and if its main risk is named. Reject what rests on a "
+            "guess that matters.",
+        ),
+        (
+            "Balthasar",
+            "Judge who is affected. Approve if nobody who has not agreed can be seriously harmed, and if those who "
+            "carry the consequences are known. A plan for oneself needs no further permission. Reject when a person "
+            "could be harmed and the proposal says nothing about it.",
+        ),
+        (
+            "Casper",
+            "Judge whether it is worth it. Approve if the aim is clear, the effort fits the aim, and going ahead "
+            "leaves more possible than it closes. Reject what cannot be undone unless it says why it must be done now.",
+        ),
+    ],
+    "Release gate": [
+        (
+            "Reliability engineer",
+            "Approve only if the change can be undone within 15 minutes and somebody who knows it is on call for the "
+            "next 24 hours. Reject when either is not stated.",
+        ),
+        (
+            "Security reviewer",
+            "Approve only if no secret, permission or customer data leaves its present boundary and every new "
+            "dependency has been reviewed.",
+        ),
+        (
+            "Customer advocate",
+            "Reject anything that may show a customer a wrong amount, unless the proposal says how customers will be "
+            "told and how it is corrected within one working day.",
+        ),
+    ],
+    "Refund desk": [
+        (
+            "Policy clerk",
+            "Approve if the purchase is at most 30 days old, the article is named and the reason is one of: faulty, "
+            "not as described, not delivered. Reject when one of these is missing.",
+        ),
+        (
+            "Fraud analyst",
+            "Reject when the story contradicts itself, when the same customer had more than two refunds in 90 days, "
+            "or when the money is to go anywhere but back to the original payment. Otherwise approve.",
+        ),
+        (
+            "Customer advocate",
+            "Approve if a fair-minded person would expect the money back in this case, even where a deadline was "
+            "missed by a few days for a reason beyond the customer's control. Otherwise reject.",
+        ),
+    ],
+    "Travel and spend": [
+        (
+            "Budget holder",
+            "Approve if the purpose is named, the cost or a credible estimate of it is stated, and it is in proportion "
+            "to the purpose. Reject open-ended spending.",
+        ),
+        (
+            "Duty of care",
+            "Approve if nothing speaks against the safety and health of those who travel, at the place and at the time "
+            "named. Reject when the place or the time is not stated.",
+        ),
+        (
+            "Climate lead",
+            "Reject a flight where a train takes less than six hours or a call would do. Otherwise approve.",
+        ),
+    ],
+}
+
+
+def add(apps, schema_editor):
+    Council = apps.get_model("judgements", "Council")
+    Member = apps.get_model("judgements", "Member")
+    for name, members in COUNCILS.items():
+        council = Council.objects.create(name=name)
+        for seat, (member, criteria) in zip("ABC", members):
+            Member.objects.create(council=council, seat=seat, name=member, criteria=criteria)
+
+
+class Migration(migrations.Migration):
+    dependencies = [("judgements", "0001_initial")]
+    operations = [migrations.RunPython(add, migrations.RunPython.noop)]

@@ -1,0 +1,214 @@
+import json
+from collections.abc import Iterable
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.db import models, transaction
+from django.db.models import Q
+
+from engine.models import ModelCall, Run
+from engine.providers import is_rehearsal
+
+from . import prompts, rules
+from .rules import Decision, Verdict
+
+TITLE_LENGTH = 120
+CONTENT_LENGTH = 20_000
+NAME_LENGTH = 60
+CRITERIA_LENGTH = 4_000
+
+
+class Council(models.Model):
+    """A saved trio to start a judgement from. A judgement copies its agents; changing a council changes no record."""
+
+    name = models.CharField(max_length=NAME_LENGTH, unique=True)
+
+    class Meta:
+        ordering = ["pk"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def agent_names(self) -> str:
+        return ", ".join(member.name for member in self.members.all())
+
+    def agents(self) -> list[dict[str, str]]:
+        """The three agents as a new judgement takes them."""
+        return [
+            {
+                "name": member.name,
+                "model": member.model or settings.DEFAULT_MODEL,
+                "criteria": member.criteria,
+            }
+            for member in self.members.all()
+        ]
+
+
+class Seated(models.Model):
+    """Somebody in one of the three seats: name, model, criteria."""
+
+    seat = models.CharField(max_length=1, choices=[(seat, seat) for seat in rules.SEATS])
+    name = models.CharField(max_length=NAME_LENGTH)
+    model = models.CharField(max_length=200)
+    criteria = models.TextField(max_length=CRITERIA_LENGTH)
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Member(Seated):
+    """A seat of a council. Without a model it takes the installation's default one."""
+
+    council = models.ForeignKey(Council, on_delete=models.CASCADE, related_name="members")
+    model = models.CharField(max_length=200, blank=True)
+
+    class Meta:
+        ordering = ["seat"]
+        constraints = [models.UniqueConstraint("council", "seat", name="one_member_per_seat")]
+
+
+class JudgementQuerySet(models.QuerySet["Judgement"]):
+    def visible_to(self, user: AbstractBaseUser | AnonymousUser) -> "JudgementQuerySet":
+        """One's own judgements; staff see all. The one rule of who may see, for pages, sockets and exports."""
+        if not user.is_authenticated or not user.is_active:
+            return self.none()
+        return self if getattr(user, "is_staff", False) else self.filter(run__owner_id=user.pk)
+
+    def whole(self) -> "JudgementQuerySet":
+        """With everything that a page shows of a judgement, in four queries however many there are."""
+        return self.select_related("run__owner", "council").prefetch_related("agents__decisions__call")
+
+    @transaction.atomic
+    def submit(
+        self,
+        *,
+        owner: Any,
+        content: str,
+        agents: Iterable[dict[str, str]],
+        title: str = "",
+        council: Council | None = None,
+    ) -> "Judgement":
+        """Queue a judgement: run, judgement and three agents stand together or not at all."""
+        run = Run.objects.create(procedure="judgement", owner=owner)
+        judgement = self.create(
+            run=run,
+            title=title or title_of(content),
+            content=content,
+            council=council,
+            prompt_version=prompts.VERSION,
+        )
+        seated = [
+            Agent(judgement=judgement, seat=seat, **agent)
+            for seat, agent in zip(rules.SEATS, agents, strict=True)
+        ]
+        Agent.objects.bulk_create(seated)
+        return judgement
+
+
+class Judgement(models.Model):
+    """Three agents decide about one content. Its life cycle is its run's; only the verdict is its own."""
+
+    run = models.OneToOneField(Run, on_delete=models.PROTECT, primary_key=True, related_name="judgement")
+    title = models.CharField(max_length=TITLE_LENGTH)
+    content = models.TextField(max_length=CONTENT_LENGTH)
+    council = models.ForeignKey(Council, on_delete=models.SET_NULL, null=True)
+    prompt_version = models.CharField(max_length=20)
+    verdict = models.CharField(max_length=8, choices=[(v, v) for v in Verdict], null=True)  # noqa: DJ001
+
+    objects = JudgementQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                name="verdict_known", condition=Q(verdict__in=["approved", "rejected"]) | Q(verdict=None)
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.title
+
+    @property
+    def status(self) -> str:
+        """The word of the page and the API; never stored a second time."""
+        words = {
+            Run.Status.QUEUED: "idle",
+            Run.Status.FINISHED: self.verdict,
+            Run.Status.FAILED: "error",
+            Run.Status.CANCELLED: "cancelled",
+        }
+        return words.get(Run.Status(self.run.status)) or "judging"
+
+    @property
+    def rehearsal(self) -> bool:
+        """True if any answer comes from the rehearsal instead of a model."""
+        return any(is_rehearsal(agent.model) for agent in self.agents.all())
+
+    @property
+    def current_round(self) -> int:
+        """The first round with a decision missing; 3 when none is."""
+        histories = [agent.history for agent in self.agents.all()]
+        return next((n for n in rules.ROUNDS if any(n not in h for h in histories)), rules.ROUNDS[-1])
+
+    def conclude(self) -> None:
+        """Write the verdict that the nine stored decisions make. ValueError while one is missing."""
+        agents = Agent.objects.filter(judgement=self).prefetch_related("decisions")
+        self.verdict = rules.verdict({agent.seat: agent.history for agent in agents})
+        self.save(update_fields=["verdict"])
+
+
+class Agent(Seated):
+    judgement = models.ForeignKey(Judgement, on_delete=models.PROTECT, related_name="agents")
+
+    class Meta:
+        ordering = ["seat"]
+        constraints = [models.UniqueConstraint("judgement", "seat", name="one_agent_per_seat")]
+
+    @property
+    def history(self) -> dict[int, Decision]:
+        return {decision.round: Decision(decision.decision) for decision in self.decisions.all()}
+
+    @property
+    def verdict(self) -> Verdict | None:
+        history = self.history
+        return rules.agent_verdict(history) if len(history) == len(rules.ROUNDS) else None
+
+    def step(self, number: int) -> str:
+        """What the engine calls this agent's answer in a round."""
+        return f"{self.seat}{number}"
+
+    def decide(self, number: int, answer: prompts.Answer, call: ModelCall) -> None:
+        RoundDecision.objects.create(
+            agent=self, round=number, decision=answer.decision, reason=answer.reason, call=call
+        )
+
+
+class RoundDecision(models.Model):
+    agent = models.ForeignKey(Agent, on_delete=models.PROTECT, related_name="decisions")
+    round = models.PositiveSmallIntegerField()
+    decision = models.CharField(max_length=7, choices=[(d, d) for d in Decision])
+    reason = models.TextField()
+    call = models.OneToOneField(ModelCall, on_delete=models.PROTECT, related_name="decision")
+    created = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["round"]
+        constraints = [
+            models.UniqueConstraint("agent", "round", name="one_decision_per_agent_and_round"),
+            models.CheckConstraint(name="round_known", condition=Q(round__in=list(rules.ROUNDS))),
+            models.CheckConstraint(name="decision_known", condition=Q(decision__in=["approve", "reject"])),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.agent}: {self.decision} in round {self.round}"
+
+
+def title_of(content: str) -> str:
+    """A title for a judgement that was given none: the first line of its content."""
+    line = next((line.strip() for line in content.splitlines() if line.strip()), "")
+    return line if len(line) <= 80 else f"{line[:79].rstrip()}…"

@@ -1,0 +1,88 @@
+"""How a decision is rehearsed: a stated rule in place of a model, so that the procedure can be watched with no key.
+
+1. Criteria that say to approve or to reject everything are obeyed.
+2. Otherwise the words of the content that also stand in the criteria speak for it, and words of doubt in it speak
+   against it. Words count from four letters on, by their first five letters.
+3. Where that is even, a checksum of criteria and content decides.
+4. From round 2 on, an agent whose two peers both decided the other way in the last round joins them if the
+   checksum, taken with the round, says that it can be persuaded (one time in two).
+
+The same criteria and content therefore always lead to the same nine decisions.
+"""
+
+import json
+import re
+import zlib
+
+from . import prompts
+from .prompts import Case
+from .rules import Decision
+
+COMMON = set(
+    "about after again also another approve because been before being both could does each every from have into "
+    "itself just more most much must next only other over reject said same should some such than that their them "
+    "then there these they this those through under until upon very were what when where which while will with "
+    "within without would your".split()
+)
+DOUBT = set(
+    "untested unknown unclear untried urgent risk risky danger dangerous guess maybe secret delete everything "
+    "never without nobody broken illegal".split()
+)
+
+
+def answer(messages: list[dict[str, str]]) -> str:
+    decision, reason = decide(prompts.read_case(messages))
+    return json.dumps({"reason": f"Rehearsal, no model was asked. {reason}", "decision": decision}, ensure_ascii=False)
+
+
+def decide(case: Case) -> tuple[Decision, str]:
+    if ordered := _ordered(case.criteria):
+        return ordered, f"My criteria leave no choice: they say to {ordered} everything."
+    decision, reason = _own_view(case)
+    own = [e.decision for e in case.earlier if e.seat == case.seat]
+    peers = [e.decision for e in case.earlier if e.round == case.round - 1 and e.seat != case.seat]
+    if own:
+        decision = own[-1]
+    if len(peers) == 2 and decision not in peers:
+        if _checksum(case, f"round {case.round}") % 2:
+            return peers[0], f"Both other agents decided to {peers[0]} in round {case.round - 1}; I join them. {reason}"
+        return decision, f"Both other agents decided to {peers[0]}, but my criteria are mine: I stay. {reason}"
+    return decision, reason
+
+
+def _ordered(criteria: str) -> Decision | None:
+    said = criteria.casefold()
+    if re.search(r"\b(reject everything|always reject|never approve)\b", said):
+        return Decision.REJECT
+    if re.search(r"\b(approve everything|always approve|never reject)\b", said):
+        return Decision.APPROVE
+    return None
+
+
+def _own_view(case: Case) -> tuple[Decision, str]:
+    criteria, content = _words(case.criteria), _words(case.content)
+    shared = [word for stem, word in content.items() if stem in criteria]
+    doubts = [word for word in content.values() if word in DOUBT]
+    counted = f"Of my criteria's words the content has {_listed(shared)}; words of doubt in it: {_listed(doubts)}."
+    balance = len(shared) - 2 * len(doubts)
+    if balance == 0:
+        decision = Decision.REJECT if _checksum(case) % 3 == 0 else Decision.APPROVE
+        return decision, f"{counted} That is even, so a checksum of both texts decides: {decision}."
+    decision = Decision.APPROVE if balance > 0 else Decision.REJECT
+    return decision, f"{counted} That speaks {'for' if balance > 0 else 'against'} it, so I {decision}."
+
+
+def _words(text: str) -> dict[str, str]:
+    """The words that count, by their first five letters, in the order in which they stand."""
+    words = (word for word in re.findall(r"[^\W\d_]{4,}", text.casefold()) if word not in COMMON)
+    return {word[:5]: word for word in words}
+
+
+def _listed(words: list[str]) -> str:
+    if not words:
+        return "none"
+    return ", ".join(f"“{word}”" for word in words[:4]) + (f" and {len(words) - 4} more" if len(words) > 4 else "")
+
+
+def _checksum(case: Case, more: str = "") -> int:
+    return zlib.crc32(f"{case.criteria}\n{case.content}\n{more}".encode(errors="backslashreplace"))

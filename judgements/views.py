@@ -1,0 +1,100 @@
+from uuid import UUID
+
+from django.conf import settings
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET, require_http_methods
+
+from engine import providers
+
+from .board import PLATE, board_of
+from .forms import Submission
+from .models import Council, Judgement
+from .procedure import submit
+
+PAGE = 25
+
+
+@require_http_methods(["GET", "POST"])
+def new(request: HttpRequest) -> HttpResponse:
+    councils = Council.objects.prefetch_related("members")
+    if request.method == "GET":
+        council = councils.first()
+        return _input_page(request, Submission(agents=council.agents() if council else None), council)
+    # a browser sends every line break of a text field as CR LF; what was written has LF
+    posted = {key: value.replace("\r\n", "\n") for key, value in request.POST.items()}
+    council = _council(posted.get("council", ""))
+    submission = Submission(posted)
+    if not submission.is_valid():
+        return _input_page(request, submission, council, status=422)
+    judgement = submit(owner=request.user, council=council, **submission.values())
+    return redirect("live", judgement.pk)
+
+
+def _input_page(
+    request: HttpRequest, submission: Submission, council: Council | None, status: int = 200
+) -> HttpResponse:
+    context = {
+        "form": submission.content,
+        "agents": submission.agents,
+        "problems": submission.problems if submission.content.is_bound else [],
+        "councils": Council.objects.prefetch_related("members"),
+        "council": council.pk if council else None,
+        **_model_choice(),
+        "page": "new",
+    }
+    return render(request, "judgements/new.html", context, status=status)
+
+
+def _model_choice() -> dict[str, object]:
+    rehearsal = not settings.PROVIDERS
+    models = [settings.DEFAULT_MODEL] + ([] if rehearsal else [f"{providers.REHEARSAL}/magi"])
+    return {"models": models, "rehearsal": rehearsal}
+
+
+def _council(pk: str) -> Council | None:
+    return Council.objects.filter(pk=int(pk)).first() if pk.isascii() and pk.isdigit() and len(pk) < 10 else None
+
+
+@require_GET
+def council_agents(request: HttpRequest) -> HttpResponse:
+    """The three agent cards of a council, or three empty ones."""
+    council = _council(request.GET.get("council", ""))
+    submission = Submission(agents=council.agents() if council else None)
+    return render(request, "judgements/_agents.html", {"agents": submission.agents, **_model_choice()})
+
+
+@require_GET
+def live(request: HttpRequest, pk: UUID) -> HttpResponse:
+    judgement = get_object_or_404(Judgement.objects.visible_to(request.user).whole(), pk=pk)
+    board = board_of(judgement, list(judgement.run.calls.order_by("pk")), {})
+    return render(
+        request, "judgements/live.html", {"board": board, "socket": f"/ws/judgements/{pk}/", "page": "live"}
+    )
+
+
+@require_GET
+def history(request: HttpRequest) -> HttpResponse:
+    judgements = Judgement.objects.visible_to(request.user).whole().order_by("-run__created")
+    page = Paginator(judgements, PAGE).get_page(request.GET.get("page"))
+    rows = [_history_row(judgement) for judgement in page.object_list]
+    return render(request, "judgements/history.html", {"page": "history", "pager": page, "rows": rows})
+
+
+def _history_row(judgement: Judgement) -> dict[str, object]:
+    board = board_of(judgement, [], {})
+    seconds = judgement.run.seconds
+    return {
+        "pk": judgement.pk,
+        "title": judgement.title,
+        "state": board.state,
+        "word": PLATE[judgement.status][1],
+        "council_name": board.council,
+        "created": board.created,
+        "duration": f"{seconds:.0f} s" if seconds is not None else "",
+        "approving": board.rule_lead if judgement.verdict else "",
+        "votes": [seat.state for seat in board.seats],
+        "rehearsal": board.rehearsal,
+        "asked_by": board.asked_by,
+    }

@@ -1,0 +1,79 @@
+import asyncio
+import logging
+from argparse import ArgumentParser
+from typing import Any
+
+# Importing daphne.server chooses Twisted's asyncio reactor; it must come before anything else of Twisted.
+from daphne.server import Server  # isort: skip
+from channels.layers import get_channel_layer
+from channels.routing import ChannelNameRouter
+from channels.worker import Worker
+from daphne.endpoints import build_endpoint_description_strings
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError
+from twisted.internet import defer, reactor
+
+from engine.consumers import EngineConsumer
+from engine.live import ENGINE_CHANNEL
+from engine.worker import Engine
+from magi_site.access import first_sign_in_path
+from magi_site.asgi import application
+
+GRACE = 10.0
+log = logging.getLogger("engine.serve")
+
+
+class Command(BaseCommand):
+    help = "Site and engine in one process."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--host", default="127.0.0.1")
+        parser.add_argument("--port", type=int, default=8000)
+        parser.add_argument("--no-engine", action="store_true", help="the site alone; judgements wait for an engine")
+
+    def handle(self, *, host: str, port: int, no_engine: bool, **options: Any) -> None:
+        if settings.ENVIRONMENT.local and host not in ("127.0.0.1", "localhost", "::1"):
+            raise CommandError(
+                f"{host} can be reached by other machines. Name the site's host in ALLOWED_HOSTS and put a "
+                "proxy with https before it, or serve on 127.0.0.1."
+            )
+        call_command("migrate", verbosity=0)
+        self._welcome(host, port)
+        server = Server(
+            application,
+            endpoints=build_endpoint_description_strings(host=host, port=port),
+            ready_callable=None if no_engine else self._start_engine,
+            server_name="",
+            ping_interval=20,
+        )
+        server.run()
+
+    def _welcome(self, host: str, port: int) -> None:
+        place = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+        path = first_sign_in_path()
+        if path:
+            self.stdout.write(f"Sign in as the first administrator (works once): {place}{path}")
+        else:
+            self.stdout.write(f"MAGI is at {place}/")
+        self.stdout.flush()
+
+    def _start_engine(self) -> None:
+        """Called when the event loop runs: the engine, and the consumer that rings its bell, live on it too."""
+        loop = asyncio.get_event_loop()
+        engine = Engine()
+        consumer = ChannelNameRouter({ENGINE_CHANNEL: EngineConsumer.as_asgi(engine=engine)})
+        doorbell = Worker(consumer, [ENGINE_CHANNEL], get_channel_layer())
+        self._tasks = [loop.create_task(engine.run()), loop.create_task(doorbell.arun())]
+        for task in self._tasks:
+            task.add_done_callback(_report_end)
+
+        def stop() -> defer.Deferred:
+            return defer.Deferred.fromFuture(asyncio.ensure_future(engine.stop(grace=GRACE)))
+
+        reactor.addSystemEventTrigger("before", "shutdown", stop)
+
+
+def _report_end(task: "asyncio.Task[None]") -> None:
+    if not task.cancelled() and (error := task.exception()):
+        log.error("A background task ended: %s", error, exc_info=error)

@@ -1,0 +1,167 @@
+import dj_database_url
+from django.core.exceptions import ImproperlyConfigured
+
+from .environment import LOOPBACK, ROOT, read_environment
+
+ENVIRONMENT = read_environment()
+
+DEBUG = False
+SECRET_KEY = ENVIRONMENT.secret_key()
+ALLOWED_HOSTS = ENVIRONMENT.ALLOWED_HOSTS
+CSRF_TRUSTED_ORIGINS = ENVIRONMENT.CSRF_TRUSTED_ORIGINS
+
+INSTALLED_APPS = [
+    "magi_site",
+    "engine",
+    "judgements",
+    "channels",
+    "django_htmx",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "magi_site.middleware.headers",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    # everything asks for sign-in unless its view says otherwise
+    "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+
+ROOT_URLCONF = "magi_site.urls"
+ASGI_APPLICATION = "magi_site.asgi.application"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [ROOT / "templates"],
+        "OPTIONS": {
+            "loaders": [
+                (
+                    "django.template.loaders.cached.Loader",
+                    [
+                        "django.template.loaders.filesystem.Loader",
+                        "django.template.loaders.app_directories.Loader",
+                    ],
+                )
+            ],
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    }
+]
+
+# ---- the record -------------------------------------------------------------------------------------------
+
+
+def database() -> dict:
+    url = ENVIRONMENT.DATABASE_URL
+    try:
+        config = dict(dj_database_url.parse(url.get_secret_value())) if url else {}
+    except ValueError as error:
+        raise ImproperlyConfigured("DATABASE_URL is wrong: write postgres://user:password@host/name") from error
+    if config.get("ENGINE") == "django.db.backends.postgresql":
+        # A pool that tests a connection before lending it: persistent connections run out under ASGI.
+        config["OPTIONS"] = {**config.get("OPTIONS", {}), "pool": {"min_size": 1, "max_size": 10, "timeout": 10}}
+        config["CONN_HEALTH_CHECKS"] = True
+        return config
+    return {
+        "ENGINE": "django.db.backends.sqlite3",
+        "NAME": config.get("NAME") or ENVIRONMENT.MAGI_DATA_DIR / "magi.sqlite3",
+        "TEST": {"NAME": ENVIRONMENT.MAGI_DATA_DIR / "test.sqlite3"},
+        "OPTIONS": {
+            # IMMEDIATE: a transaction that reads and then writes would otherwise fail at once under load
+            "transaction_mode": "IMMEDIATE",
+            "timeout": 20,
+            "init_command": (
+                "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA journal_size_limit=67108864;"
+            ),
+        },
+    }
+
+
+DATABASES = {"default": database()}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# ---- the engine -------------------------------------------------------------------------------------------
+
+# name of a procedure -> the async function that performs it
+PROCEDURES = {"judgement": "judgements.procedure.judge"}
+PROVIDERS = ENVIRONMENT.providers
+DEFAULT_MODEL = ENVIRONMENT.default_model
+CALL_TIMEOUT = ENVIRONMENT.MAGI_CALL_TIMEOUT
+ENGINE_CONCURRENCY = ENVIRONMENT.MAGI_ENGINE_CONCURRENCY
+
+if ENVIRONMENT.REDIS_URL:
+    CHANNEL_LAYERS = {
+        "default": {
+            "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
+            "CONFIG": {"hosts": [ENVIRONMENT.REDIS_URL.get_secret_value()]},
+        }
+    }
+else:
+    CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer", "CONFIG": {"capacity": 1000}}}
+
+# ---- who may come in --------------------------------------------------------------------------------------
+
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "new"
+LOGOUT_REDIRECT_URL = "login"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
+]
+SESSION_COOKIE_AGE = 12 * 60 * 60
+SESSION_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_HTTPONLY = True
+X_FRAME_OPTIONS = "DENY"
+SECURE_REFERRER_POLICY = "same-origin"
+DATA_UPLOAD_MAX_MEMORY_SIZE = 256 * 1024
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 100
+
+if not ENVIRONMENT.local:
+    SECURE_SSL_REDIRECT = True
+    SECURE_HSTS_SECONDS = 63_072_000
+    SECURE_HSTS_INCLUDE_SUBDOMAINS = True
+    SECURE_HSTS_PRELOAD = True
+    SESSION_COOKIE_SECURE = True
+    CSRF_COOKIE_SECURE = True
+    SESSION_COOKIE_NAME = "__Host-sessionid"
+    CSRF_COOKIE_NAME = "__Host-csrftoken"
+
+# ---- words, files, logs -----------------------------------------------------------------------------------
+
+LANGUAGE_CODE = "en-gb"
+USE_I18N = False
+USE_TZ = True
+TIME_ZONE = "UTC"
+
+STATIC_URL = "static/"
+STATICFILES_DIRS = [ROOT / "static"]
+WHITENOISE_USE_FINDERS = True
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": "WARNING"},
+    "loggers": {"engine": {"level": "INFO"}, "django.request": {"level": "ERROR"}},
+}
+
+LOCAL_HOSTS = LOOPBACK

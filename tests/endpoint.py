@@ -1,0 +1,478 @@
+"""A model endpoint that speaks OpenAI's chat completions in a process of its own and misbehaves on request.
+
+`python -m tests.endpoint` serves until SIGTERM; tests use `Endpoint`. A `Script` of `Rule`s says what is answered
+next, the table `BEHAVIOURS` how. It writes to the socket itself: a web framework would not let it break HTTP.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import socket
+import stat
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from http.client import responses
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+from urllib.error import HTTPError
+from urllib.request import ProxyHandler, Request, build_opener
+
+MODELS = ("gpt-5-mini", "gpt-5", "o4-mini")
+HTML = "<!doctype html><html><title>{0}</title><h1>{0}</h1></html>"
+EVENTS = {"Content-Type": "text/event-stream; charset=utf-8", "Transfer-Encoding": "chunked"}
+END = b"0\r\n\r\n"
+ERRORS = {  # by OpenAI's `code`: status, type, message
+    "context_length_exceeded": (400, "invalid_request_error", "The maximum context length is 8192 tokens."),
+    "content_filter": (400, "invalid_request_error", "The prompt triggered the content management policy."),
+    "invalid_api_key": (401, "invalid_request_error", "Incorrect API key provided: sk-te**st."),
+    "unsupported_country_region_territory": (403, "request_forbidden", "Country or region not supported"),
+    "model_not_found": (404, "invalid_request_error", "The model `{model}` does not exist."),
+    "rate_limit_exceeded": (429, "requests", "Rate limit reached for {model} on requests per min (RPM)."),
+    "insufficient_quota": (429, "insufficient_quota", "You exceeded your current quota."),
+    "server_error": (500, "server_error", "The server had an error while processing your request."),
+    "overloaded": (503, "server_error", "The engine is currently overloaded, please try again later."),
+}
+
+
+@dataclass
+class Rule:
+    """One answer. Unknown names are refused, so that a slip in a test does not become a good answer."""
+
+    behaviour: str = "good"
+    decision: str = "approve"
+    reason: str = "The proposal meets the criteria. Its risks are known and small."
+    content: str = ""  # raw: all of it
+    delay: float | None = None  # seconds before anything is answered; None is the script's
+    chunks: int = 12  # a streamed content comes in so many pieces
+    chunk_delay: float = 0.0
+    cut_after: int = 3  # cut_stream, cut_connection: so many pieces come first
+    megabytes: int = 60  # huge
+    error: str = ""  # a name out of ERRORS; for status it brings the number too
+    status: int | None = None  # status, redirect
+    body: Any = None  # status: a string as it is, all else as JSON
+    headers: dict[str, str] = field(default_factory=dict)  # status, redirect
+    times: int = -1  # by_text: used up after so many; counting down from -1 never gets to 0
+
+    def __post_init__(self) -> None:
+        if self.behaviour not in BEHAVIOURS or self.error not in ("", *ERRORS):
+            raise ValueError(f"no such behaviour or error: {self.behaviour} {self.error}")
+
+
+class Script:
+    """What is answered next: the first of `by_text` found in a message, else the queue, else the default."""
+
+    def __init__(
+        self,
+        default: dict | None = None,
+        queue: Iterable[dict] = (),
+        by_text: Iterable[tuple[str, dict]] = (),
+        delay: float = 0.0,
+    ) -> None:
+        self.default = Rule(**default or {})
+        self.queue = [Rule(**rule) for rule in queue]
+        self.by_text = [(part, Rule(**rule)) for part, rule in by_text]
+        self.delay = delay
+
+    def choose(self, text: str) -> Rule:
+        for part, rule in self.by_text:
+            if rule.times != 0 and part in text:
+                rule.times -= 1
+                return rule
+        return self.queue.pop(0) if self.queue else self.default
+
+
+@dataclass
+class Wire:
+    writer: asyncio.StreamWriter
+
+    async def send(self, data: bytes) -> None:
+        self.writer.write(data)
+        await self.writer.drain()
+
+    async def head(self, status: int, headers: dict[str, Any]) -> None:
+        lines = [
+            f"HTTP/1.1 {status} {responses.get(status, '-')}",
+            *(f"{k}: {v}" for k, v in headers.items()),
+        ]
+        await self.send("\r\n".join([*lines, "", ""]).encode("latin-1"))
+
+    async def whole(self, status: int, body: Any, headers: dict[str, str] | None = None) -> None:
+        data = body if isinstance(body, bytes) else body.encode() if isinstance(body, str) else dump(body)
+        kind = "text/html" if data.startswith(b"<") else "application/json"
+        await self.head(status, {"Content-Type": kind, "Content-Length": len(data)} | (headers or {}))
+        await self.send(data)
+
+
+@dataclass
+class Exchange(Wire):
+    """One request for a completion, and the rule to answer it by."""
+
+    rule: Rule
+    record: dict[str, Any]
+
+    @property
+    def streamed(self) -> bool:
+        return bool(self.record["body"].get("stream"))
+
+    def document(self, kind: str, choices: list[dict]) -> dict[str, Any]:
+        name, model = f"chatcmpl-{self.record['number']}", f"{self.record['model']}-2026-11"
+        return {"id": name, "object": kind, "created": int(time.time()), "model": model, "choices": choices}
+
+    def chunk(self, delta: dict, finish: str | None = None) -> dict[str, Any]:
+        choice = {"index": 0, "delta": delta, "finish_reason": finish}
+        return self.document("chat.completion.chunk", [choice])
+
+    def completion(self, message: dict, finish: str = "stop") -> dict[str, Any]:
+        choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": finish}
+        return self.document("chat.completion", [choice]) | {"usage": self.usage(message)}
+
+    def usage(self, message: dict) -> dict[str, int]:
+        asked, said = len(text_of(self.record["messages"])) // 4 + 1, len(str(message)) // 4 + 1
+        return {"prompt_tokens": asked, "completion_tokens": said, "total_tokens": asked + said}
+
+    def good(self, **other: Any) -> str:
+        return dump({"decision": self.rule.decision, "reason": self.rule.reason} | other).decode()
+
+    @property
+    def opposite(self) -> str:
+        return "reject" if self.rule.decision == "approve" else "approve"
+
+    def right(self) -> dict[str, Any]:
+        message = {"content": self.good()}
+        return self.chunk(message, "stop") if self.streamed else self.completion(message)
+
+    def error(self) -> dict[str, Any]:
+        like = [code for code, (number, *_) in ERRORS.items() if number == self.rule.status]
+        code = self.rule.error or (like or ["server_error"])[0]
+        _, kind, message = ERRORS[code]
+        message = message.format(model=self.record["model"])
+        return {"error": {"message": message, "type": kind, "param": None, "code": code}}
+
+    def pieces(self, text: str) -> Iterator[str]:
+        size = max(1, -(-len(text) // self.rule.chunks))
+        return (text[start : start + size] for start in range(0, len(text), size))
+
+    async def begin(self, message: dict[str, Any], most: int | None = None) -> None:
+        """A stream up to its finish_reason, or only its first pieces."""
+        await self.head(200, EVENTS)
+        await self.send(framed(self.chunk({"role": "assistant", **dict.fromkeys(message)})))
+        deltas = [{name: piece} for name, text in message.items() for piece in self.pieces(text or "")]
+        for delta in deltas[:most]:
+            await self.send(framed(self.chunk(delta)))
+            await asyncio.sleep(self.rule.chunk_delay)
+
+    async def answer(self, message: dict[str, Any], finish: str = "stop") -> None:
+        if not self.streamed:
+            return await self.whole(200, self.completion(message, finish))
+        await self.begin(message)
+        await self.send(framed(self.chunk({}, finish)))
+        if (self.record["body"].get("stream_options") or {}).get("include_usage"):
+            await self.send(
+                framed(self.document("chat.completion.chunk", []) | {"usage": self.usage(message)})
+            )
+        # one write: a client that leaves after [DONE] has been sent the whole answer
+        await self.send(framed(b"[DONE]") + END)
+
+    async def says(self, content: str, finish: str = "stop") -> None:
+        await self.answer({"content": content}, finish)
+
+    async def payload(self, data: Any) -> None:
+        if not self.streamed:
+            return await self.whole(200, data)
+        await self.head(200, EVENTS)
+        await self.send(framed(data) + framed(b"[DONE]") + END)
+
+    async def send_for_ever(self, data: bytes) -> None:
+        while True:
+            await self.send(data)
+            await asyncio.sleep(self.rule.chunk_delay or 0.1)
+
+
+def dump(value: Any) -> bytes:
+    # JSON can name half a surrogate pair, UTF-8 cannot
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+def framed(data: Any) -> bytes:
+    event = b"data: %b\n\n" % (data if isinstance(data, bytes) else dump(data))
+    return b"%x\r\n%b\r\n" % (len(event), event)
+
+
+def text_of(messages: list[dict]) -> str:
+    contents = [message.get("content") or "" for message in messages]
+    parts = [[{"text": content}] if isinstance(content, str) else content for content in contents]
+    return "\n".join(part.get("text", "") for content in parts for part in content)
+
+
+async def huge(to: Exchange) -> None:
+    to.rule = replace(to.rule, chunks=to.rule.megabytes, reason="a" * to.rule.megabytes * 1_000_000)
+    await to.says(to.good())
+
+
+async def status(to: Exchange) -> None:
+    error = to.error()
+    number = to.rule.status or ERRORS[error["error"]["code"]][0]
+    usual = HTML.format("502 Bad Gateway") if number == 502 else error
+    await to.whole(number, usual if to.rule.body is None else to.rule.body, to.rule.headers)
+
+
+async def drip_headers(to: Exchange) -> None:
+    await to.send(b"HTTP/1.1 200 OK\r\nX-Slow: ")
+    await to.send_for_ever(b"a")
+
+
+async def drip_body(to: Exchange) -> None:
+    await to.head(200, EVENTS)
+    await to.send(b'7\r\ndata: "\r\n')
+    await to.send_for_ever(b"1\r\na\r\n")  # one string: bytes arrive all the time, an event never does
+
+
+async def endless(to: Exchange) -> None:
+    await to.head(200, EVENTS)
+    await to.send_for_ever(framed(to.chunk({"content": "and "})))
+
+
+async def close_at_once(to: Exchange) -> None:
+    to.writer.close()
+
+
+async def reset(to: Exchange) -> None:
+    # closing with a linger time of 0 sends RST in place of FIN
+    to.writer.get_extra_info("socket").setsockopt(
+        socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
+    )
+    to.writer.transport.abort()
+
+
+async def cut_stream(to: Exchange) -> None:
+    await to.begin({"content": to.good()}, to.rule.cut_after)
+    await to.send(END)
+
+
+async def cut_connection(to: Exchange) -> None:
+    await to.begin({"content": to.good()}, to.rule.cut_after)
+    await to.send(b'40\r\ndata: {"id"')
+    to.writer.close()
+
+
+async def error_in_stream(to: Exchange) -> None:
+    await to.begin({"content": to.good()}, 2)
+    await to.send(framed(to.error()) + END)
+
+
+async def garbage(to: Exchange) -> None:
+    await to.send(b"SSH-2.0-OpenSSH_9.2\r\n\x00\xff\xfe\r\n\r\n")
+    to.writer.close()
+
+
+BEHAVIOURS: dict[str, Callable[[Exchange], Awaitable[Any]]] = {
+    # what the model says
+    "good": lambda to: to.says(to.good()),
+    "raw": lambda to: to.says(to.rule.content),
+    "prose": lambda to: to.says(f"I would {to.rule.decision} this. {to.rule.reason}"),
+    "fenced": lambda to: to.says(f"```json\n{to.good()}\n```"),
+    "two_objects": lambda to: to.says(f"{to.good()}\n{to.good(decision=to.opposite)}"),
+    "duplicate_keys": lambda to: to.says(f'{{"decision": "{to.opposite}", {to.good()[1:]}'),
+    "wrong_enum": lambda to: to.says(to.good(decision="maybe")),
+    "upper_case": lambda to: to.says(to.good(decision=to.rule.decision.upper())),
+    "extra_field": lambda to: to.says(to.good(confidence=0.9)),
+    "empty_reason": lambda to: to.says(to.good(reason="")),
+    "missing_reason": lambda to: to.says(dump({"decision": to.rule.decision}).decode()),
+    "huge": huge,
+    # how the model ends
+    "finish_length": lambda to: to.says(to.good()[:40], "length"),
+    "finish_filter": lambda to: to.says(to.good()[:40], "content_filter"),
+    "refusal": lambda to: to.answer({"content": None, "refusal": "I'm sorry, I cannot help with that."}),
+    # bodies that are wrong in themselves: as they are, or as the one event of a stream where that was asked for
+    "not_json": lambda to: to.payload(b"upstream connect error"),
+    "truncated_json": lambda to: to.payload(dump(to.right())[:150]),
+    "deep": lambda to: to.payload(b'{"choices": %b%b}' % (b"[" * 100_000, b"]" * 100_000)),
+    "not_utf8": lambda to: to.payload(dump(to.right()).replace(b"reason", b"raisonn\xe9")),
+    "no_choices": lambda to: to.payload(to.right() | {"choices": []}),
+    "choices_null": lambda to: to.payload(to.right() | {"choices": None}),
+    # never a stream
+    "good_unstreamed": lambda to: to.whole(200, to.completion({"content": to.good()})),
+    "html": lambda to: to.whole(200, HTML.format("Welcome to the guest network")),
+    "empty": lambda to: to.whole(200, b""),
+    "error_in_200": lambda to: to.whole(200, to.error()),
+    "status": status,
+    "redirect": lambda to: to.whole(
+        to.rule.status or 302, b"", {"Location": "/redirected"} | to.rule.headers
+    ),
+    # never an end; the client has to leave
+    "hang": lambda to: asyncio.Event().wait(),
+    "drip_headers": drip_headers,
+    "drip_body": drip_body,
+    "endless": endless,
+    # broken off
+    "close_at_once": close_at_once,
+    "reset": reset,
+    "garbage": garbage,
+    # always a stream
+    "cut_stream": cut_stream,
+    "cut_connection": cut_connection,
+    "error_in_stream": error_in_stream,
+}
+
+
+class Received(NamedTuple):
+    at: float
+    method: str
+    path: str
+    headers: dict[str, str]
+    body: Any
+
+
+async def receive(reader: asyncio.StreamReader) -> Received | None:
+    """The next request on a connection, None when the client has left. Bodies are JSON of a stated length."""
+    try:
+        first, *lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").strip().split("\r\n")
+        at = time.time()
+        headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+        body = await reader.readexactly(int(headers.get("content-length", 0)))
+    except asyncio.IncompleteReadError:
+        return None
+    method, path, _ = first.split(" ")
+    return Received(at, method, path.partition("?")[0], headers, json.loads(body or b"{}"))
+
+
+async def client_left(reader: asyncio.StreamReader) -> None:
+    # looked at now and then: to wait by reading would take the first byte of the next request
+    while not reader.at_eof() and not reader.exception():  # noqa: ASYNC110
+        await asyncio.sleep(0.02)
+
+
+class Server:
+    def __init__(self) -> None:
+        self.script = Script()
+        self.records: list[dict[str, Any]] = []
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.closing(writer), contextlib.suppress(ConnectionError):
+            while not writer.is_closing() and (request := await receive(reader)):
+                match request.method, request.path:
+                    case ("POST", "/v1/chat/completions") | (_, "/redirected"):
+                        await self.complete(request, reader, writer)
+                    case method, path:
+                        await Wire(writer).whole(*self.plain(f"{method} {path}", request.body))
+
+    def plain(self, line: str, body: Any) -> tuple[int, Any]:
+        match line:
+            case "GET /v1/models":
+                return 200, {"object": "list", "data": [{"id": name, "object": "model"} for name in MODELS]}
+            case "GET /control/requests":
+                return 200, self.records
+            case "POST /control/reset":
+                self.script, self.records = Script(), []
+                return 200, None
+            case "POST /control/script":
+                try:
+                    self.script = Script(**body)
+                except (TypeError, ValueError) as error:
+                    return 400, str(error)
+                return 200, None
+        return 404, {"error": {"message": f"Invalid URL ({line})", "type": "invalid_request_error"}}
+
+    async def complete(
+        self, request: Received, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        exchange = Exchange(writer, *self.remember(request))
+        answer = asyncio.create_task(self.answer(exchange))
+        leaving = asyncio.create_task(client_left(reader))
+        await asyncio.wait({answer, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        leaving.cancel()
+        if exchange.record["finished"] is None:
+            exchange.record["left"] = time.time()
+        if not answer.cancel():
+            answer.result()
+
+    def remember(self, request: Received) -> tuple[Rule, dict[str, Any]]:
+        messages = request.body.get("messages", [])
+        rule = Rule() if request.path == "/redirected" else self.script.choose(text_of(messages))
+        record = {
+            "number": len(self.records) + 1,
+            "path": request.path,
+            "received": request.at,
+            "finished": None,
+            "left": None,
+            "authorization": request.headers.get("authorization"),
+            "model": request.body.get("model"),
+            "messages": messages,
+            "body": request.body,
+            "behaviour": rule.behaviour,
+        }
+        self.records.append(record)
+        return rule, record
+
+    async def answer(self, to: Exchange) -> None:
+        await asyncio.sleep(self.script.delay if to.rule.delay is None else to.rule.delay)
+        await BEHAVIOURS[to.rule.behaviour](to)
+        to.record["finished"] = time.time()
+
+
+async def main(port: int) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    # a pipe belongs to the process that started this one and closes even when that is killed
+    if stat.S_ISFIFO(os.fstat(0).st_mode):
+        loop.add_reader(0, stop.set)
+    server = await asyncio.start_server(Server().serve, "127.0.0.1", port, backlog=1000)
+    host, port = server.sockets[0].getsockname()
+    print(f"listening on http://{host}:{port}/v1", flush=True)
+    await stop.wait()
+
+
+class Endpoint:
+    """The endpoint in another process; use as a context manager. `base_url` is for OPENAI_BASE_URL."""
+
+    base_url: str
+
+    def __enter__(self) -> Self:
+        command = [sys.executable, "-m", "tests.endpoint"]
+        folder = Path(__file__).parent.parent
+        self._process = subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        line = self._process.stdout.readline().decode()
+        if not line:
+            raise RuntimeError("the endpoint did not start")
+        self.base_url = line.split()[-1]
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._process:
+            self._process.terminate()
+
+    def script(self, **script: Any) -> None:
+        """The arguments of `Script`, in place of the script before. ValueError when one is not understood."""
+        self._control("script", script)
+
+    def requests(self) -> list[dict[str, Any]]:
+        """`finished` is None until all of the answer was sent, `left` is when a client went before that."""
+        return self._control("requests")
+
+    def reset(self) -> None:
+        self._control("reset", {})
+
+    def _control(self, name: str, body: dict | None = None) -> Any:
+        request = Request(self.base_url.removesuffix("v1") + f"control/{name}")
+        request.data = None if body is None else json.dumps(body).encode()
+        try:
+            with build_opener(ProxyHandler({})).open(request, timeout=30) as response:
+                return json.load(response)
+        except HTTPError as error:
+            with error:
+                raise ValueError(error.read().decode()) from None
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description="A model endpoint that misbehaves on request.")
+    parser.add_argument("--port", type=int, default=0)
+    asyncio.run(main(parser.parse_args().port))
