@@ -70,9 +70,7 @@ class Models:
         self.timeout = timeout
         self._clients: dict[str, openai.AsyncOpenAI] = {}
 
-    async def ask(
-        self, model: str, messages: list[Message], form: Form[T], on_text: Callable[[str], None]
-    ) -> Reply:
+    async def ask(self, model: str, messages: list[Message], form: Form[T], on_text: Callable[[str], None]) -> Reply:
         """One attempt, within the deadline. `on_text` gets the whole text so far whenever it grows."""
         try:
             provider, name = resolve(model)
@@ -110,12 +108,11 @@ class Models:
             "stream": True,
             "stream_options": {"include_usage": True},
         }
-        response = await self._client(provider).post(
+        response: httpx2.Response = await self._client(provider).post(
             "/chat/completions",
             body=body,
             cast_to=httpx2.Response,
             stream=True,
-            stream_cls=openai.AsyncStream[Any],
             # a compressed answer could be a thousand times larger than it looks
             options={"headers": {"Accept-Encoding": "identity"}},
         )
@@ -142,12 +139,8 @@ def _http_client(provider: Provider) -> httpx2.AsyncClient:
     timeout = httpx2.Timeout(None, connect=5)  # the whole attempt has a deadline of its own
     if provider.name == REHEARSAL:
         return httpx2.AsyncClient(transport=rehearsal.Transport(), timeout=timeout)
-    limits = httpx2.Limits(
-        max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS, keepalive_expiry=60
-    )
-    return openai.DefaultAioHttpClient(
-        limits=limits, timeout=timeout, follow_redirects=False, trust_env=False
-    )
+    limits = httpx2.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS, keepalive_expiry=60)
+    return openai.DefaultAioHttpClient(limits=limits, timeout=timeout, follow_redirects=False, trust_env=False)
 
 
 class _Piece(BaseModel):
@@ -280,40 +273,44 @@ def _classify(error: Exception, provider: Provider, model: str) -> failures.Call
     return failures.UnusableAnswer(f"The answer of {where} could not be read ({type(error).__name__}).")
 
 
+BY_CODE: dict[str, tuple[type[failures.CallFailed], str]] = {
+    "insufficient_quota": (failures.QuotaUsedUp, "The quota at {where} is used up ({status})."),
+    "content_filter": (failures.ContentFiltered, "The content filter of {where} stopped the request.{said}"),
+    "model_not_found": (failures.UnknownModel, "{where} does not know the model “{model}” ({status}).{said}"),
+}
+BY_STATUS: dict[int, tuple[type[failures.CallFailed], str]] = {
+    401: (failures.Unauthorized, "{where} refused the key (401)."),
+    403: (failures.Unauthorized, "{where} refused the key (403)."),
+    404: (failures.UnknownModel, "{where} does not know the model “{model}”, or is the wrong address (404).{said}"),
+    408: (failures.TimedOut, "{where} gave up waiting for the request (408).{said}"),
+    409: (failures.ServerError, "{where} answered 409.{said}"),
+}
+BY_HUNDRED: dict[int, tuple[type[failures.CallFailed], str]] = {
+    3: (failures.Refused, "{where} redirects to another address ({status}), which is not followed."),
+    4: (failures.Refused, "{where} refused the request ({status}).{said}"),
+}
+OTHERWISE = (failures.ServerError, "{where} answered {status}.{said}")
+
+
 def _classify_status(error: openai.APIStatusError, where: str, model: str) -> failures.CallFailed:
     status, raw = error.status_code, readable(error.response.content[:LARGEST_ANSWER])
-    said = f" It said: {_said(error)}" if _said(error) else ""
-    if status in (401, 403):
-        return failures.Unauthorized(f"{where} refused the key ({status}).", raw=raw)
-    if status == 404:
-        return failures.UnknownModel(f"{where} does not know the model “{model}” (404).{said}", raw=raw)
-    if status == 429 and error.code == "insufficient_quota":
-        return failures.QuotaUsedUp(f"The quota at {where} is used up (429).", raw=raw)
-    if status == 429:
+    if status == 429 and error.code != "insufficient_quota":
         return _rate_limited(error, where, raw)
-    if status in (408, 409):
-        return failures.ServerError(f"{where} answered {status}.{said}", raw=raw)
-    if error.code == "content_filter":
-        return failures.ContentFiltered(f"The content filter of {where} stopped the request.{said}", raw=raw)
-    if 300 <= status < 400:
-        return failures.Refused(f"{where} redirects to another address ({status}), refused.", raw=raw)
-    if status < 500:
-        return failures.Refused(f"{where} refused the request ({status}).{said}", raw=raw)
-    return failures.ServerError(f"{where} answered {status}.{said}", raw=raw)
+    meant = BY_CODE.get(error.code or "") or BY_STATUS.get(status) or BY_HUNDRED.get(status // 100)
+    kind, sentence = meant or OTHERWISE
+    return kind(sentence.format(where=where, status=status, model=model, said=_said(error)), raw=raw)
 
 
 def _said(error: openai.APIStatusError) -> str:
     body = error.body
     said = body.get("message") if isinstance(body, dict) else None
-    return str(said)[:300] if said else ""
+    return f" It said: {str(said)[:300]}" if said else ""
 
 
 def _rate_limited(error: openai.APIStatusError, where: str, raw: str) -> failures.RateLimited:
     wait = _retry_after(error.response.headers.get("retry-after", ""))
     asked = f", and asks to wait {wait:.0f} s" if wait is not None else ""
-    return failures.RateLimited(
-        f"{where} limits the rate of requests (429){asked}.", raw=raw, retry_after=wait
-    )
+    return failures.RateLimited(f"{where} limits the rate of requests (429){asked}.", raw=raw, retry_after=wait)
 
 
 def _retry_after(header: str) -> float | None:

@@ -14,9 +14,7 @@ NEGLECTED = timedelta(seconds=60)
 
 class RunQuerySet(models.QuerySet["Run"]):
     def claimable(self) -> "RunQuerySet":
-        return self.filter(
-            Q(status=Run.Status.QUEUED) | Q(status=Run.Status.RUNNING, lease_expires_at__lt=Now())
-        )
+        return self.filter(Q(status=Run.Status.QUEUED) | Q(status=Run.Status.RUNNING, lease_expires_at__lt=Now()))
 
     def claim(self, worker: str, limit: int) -> list["Run"]:
         """Take up to `limit` runs for this worker, oldest first. Each claim moves the fence."""
@@ -79,9 +77,7 @@ class Run(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     procedure = models.CharField(max_length=40)
-    owner = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="runs"
-    )
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="runs")
     status = models.CharField(max_length=10, choices=Status, default=Status.QUEUED)
     revision = models.BigIntegerField(default=0)
     worker = models.CharField(max_length=40, blank=True)

@@ -59,9 +59,7 @@ class Performance:
 
         await self.write(finish)
 
-    async def ask(
-        self, step: str, model: str, messages: list[Message], form: Form[T], keep: Keep[T]
-    ) -> None:
+    async def ask(self, step: str, model: str, messages: list[Message], form: Form[T], keep: Keep[T]) -> None:
         """Get one usable answer for `step`, in at most four attempts, each a row of its own.
 
         `keep` stores the value in the transaction that completes the call. Raises CallFailed, with the number
@@ -87,9 +85,7 @@ class Performance:
                     conversation = [*messages, {"role": "user", "content": form.complaint(str(failure))}]
                     raise
 
-    async def _attempt(
-        self, step: str, model: str, messages: list[Message], form: Form[T], keep: Keep[T]
-    ) -> None:
+    async def _attempt(self, step: str, model: str, messages: list[Message], form: Form[T], keep: Keep[T]) -> None:
         call = await self.write(lambda: self._open_call(step, model, messages))
         try:
             reply = await self._models.ask(model, messages, form, self._shower(step, form))
@@ -175,4 +171,3 @@ def _close_failed(call: ModelCall, failure: failures.CallFailed) -> None:
     call.error_code, call.error = failure.code, str(failure)
     call.ended = timezone.now()
     call.save()
-

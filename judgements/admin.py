@@ -25,7 +25,7 @@ class ReadOnly(admin.ModelAdmin):
 class StatusFilter(admin.SimpleListFilter):
     title = "status"
     parameter_name = "status"
-    conditions = {
+    conditions: dict[str, dict[str, Any]] = {
         "idle": {"run__status": "queued"},
         "judging": {"run__status__in": ["running", "waiting"]},
         "approved": {"verdict": "approved"},
@@ -47,11 +47,10 @@ class JudgementAdmin(ReadOnly):
     list_filter = [StatusFilter, "council", "run__created"]
     search_fields = ["title", "content", "agents__decisions__reason"]
     list_per_page = 50
-    fields = ["title", "status_word", "what_happened", "asked_by", "created", "duration", "record"]
-    readonly_fields = fields
+    fields = readonly_fields = ("title", "status_word", "what_happened", "asked_by", "created", "duration", "record")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet:
-        return super().get_queryset(request).whole().order_by("-run__created")
+        return Judgement.objects.whole().order_by("-run__created")
 
     @admin.display(description="status")
     def status_word(self, judgement: Judgement) -> str:
@@ -86,7 +85,8 @@ class JudgementAdmin(ReadOnly):
             calls.setdefault(call.step, []).append(call)
         agents = [_agent_record(agent, calls) for agent in judgement.agents.all()]
         return format_html(
-            "{}", render_to_string("admin/judgements/_record.html", {"judgement": judgement, "agents": agents})
+            "{}",
+            render_to_string("admin/judgements/_record.html", {"judgement": judgement, "agents": agents}),
         )
 
 

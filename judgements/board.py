@@ -1,8 +1,9 @@
 """What the live page shows, worked out from the rows: every word, sign and number, before any HTML."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Literal
 
 from engine.models import ModelCall, Run
@@ -12,9 +13,7 @@ from . import rules
 from .models import Agent, Judgement
 from .rules import Decision
 
-State = Literal[
-    "idle", "judging", "retrying", "pending", "approve", "reject", "failed", "stopped", "wait", "none"
-]
+State = Literal["idle", "judging", "retrying", "pending", "approve", "reject", "failed", "stopped", "wait", "none"]
 
 
 @dataclass(frozen=True)
@@ -233,46 +232,32 @@ def _entry(
     step = agent.step(number)
     call = latest.get(step)
     decision = next((d for d in agent.decisions.all() if d.round == number), None)
-    common = {
-        "agent": agent.name,
-        "number": seat_number,
-        "round": number,
-        "weight": rules.tenths(rules.WEIGHTS[number]),
-    }
+    entry = partial(Entry, agent.name, seat_number, number, rules.tenths(rules.WEIGHTS[number]))
     if decision:
         state: State = "approve" if decision.decision == Decision.APPROVE else "reject"
         seconds = decision.call.seconds
-        return Entry(
-            **common,
-            state=state,
-            word=WORDS[state],
+        return entry(
+            state,
+            WORDS[state],
             reason=decision.reason,
             seconds=f"{seconds:.1f} s" if seconds is not None else "",
         )
     if call and call.status == ModelCall.Status.FAILED:
-        return _entry_of_failure(judgement, call, common)
+        return _entry_of_failure(judgement, call, entry)
     if judgement.run.over:
-        return Entry(**common, state="none", word=WORDS["none"])
+        return entry("none", WORDS["none"])
     if number == judgement.current_round and judgement.run.status == Run.Status.RUNNING:
         since = call.started if call and call.status == ModelCall.Status.OPEN else None
-        return Entry(
-            **common, state="judging", word=WORDS["judging"], reason=texts.get(step, ""), since=since
-        )
-    return Entry(**common, state="wait", word=WORDS["wait"])
+        return entry("judging", WORDS["judging"], texts.get(step, ""), since=since)
+    return entry("wait", WORDS["wait"])
 
 
-def _entry_of_failure(judgement: Judgement, call: ModelCall, common: dict) -> Entry:
+def _entry_of_failure(judgement: Judgement, call: ModelCall, entry: Callable[..., Entry]) -> Entry:
     if judgement.run.over or call.retry_at is None:
         again = call.attempt - 1
         after = f" {again} {'retry' if again == 1 else 'retries'} did not help." if again else ""
-        return Entry(**common, state="failed", word=WORDS["failed"], reason=f"{call.error}{after}")
-    return Entry(
-        **common,
-        state="retrying",
-        word=f"Retry {call.attempt} of 3",
-        reason=f"{call.error} It is asked again.",
-        until=call.retry_at,
-    )
+        return entry("failed", WORDS["failed"], f"{call.error}{after}")
+    return entry("retrying", f"Retry {call.attempt} of 3", f"{call.error} It is asked again.", until=call.retry_at)
 
 
 def _tally(agent: Agent) -> Tally:

@@ -41,9 +41,7 @@ class Text(forms.CharField):
 
 class ContentForm(forms.Form):
     title = Text(max_length=TITLE_LENGTH)
-    content = Text(
-        max_length=CONTENT_LENGTH, needed="Write what is to be decided. It is empty.", lines=True
-    )
+    content = Text(max_length=CONTENT_LENGTH, needed="Write what is to be decided. It is empty.", lines=True)
 
 
 class AgentForm(forms.Form):
@@ -56,9 +54,7 @@ class AgentForm(forms.Form):
         self.number = number
         self._need("name", f"Give agent {number} a name.")
         self._need("model", f"Choose a model for agent {number}.")
-        self._need(
-            "criteria", f"Write the criteria of agent {number}. An agent cannot decide without them."
-        )
+        self._need("criteria", f"Write the criteria of agent {number}. An agent cannot decide without them.")
 
     def _need(self, name: str, sentence: str) -> None:
         field = self.fields[name]
@@ -114,11 +110,11 @@ class Submission:
 
     @property
     def problems(self) -> list[Problem]:
-        found = [Problem(f, f, e[0]) for f, e in self.content.errors.items()]
+        found = [Problem(name, name, str(errors[0])) for name, errors in self.content.errors.items()]
         for form in self.agents:
             for name, errors in form.errors.items():
                 path = f"agents.{form.number - 1}.{name}"
-                found.append(Problem(path, f"{form.prefix}-{name}", errors[0]))
+                found.append(Problem(path, f"{form.prefix}-{name}", str(errors[0])))
         return found
 
     def _refuse_equal_names(self) -> None:

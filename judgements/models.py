@@ -1,7 +1,5 @@
-import json
 from collections.abc import Iterable
 from typing import Any
-from uuid import UUID
 
 from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
@@ -104,8 +102,7 @@ class JudgementQuerySet(models.QuerySet["Judgement"]):
             prompt_version=prompts.VERSION,
         )
         seated = [
-            Agent(judgement=judgement, seat=seat, **agent)
-            for seat, agent in zip(rules.SEATS, agents, strict=True)
+            Agent(judgement=judgement, seat=seat, **agent) for seat, agent in zip(rules.SEATS, agents, strict=True)
         ]
         Agent.objects.bulk_create(seated)
         return judgement

@@ -2,6 +2,7 @@
 
 import asyncio
 from functools import partial
+from typing import Any
 from uuid import UUID
 
 from asgiref.sync import async_to_sync
@@ -26,7 +27,7 @@ DECISION = Form(
 )
 
 
-def submit(**judgement: object) -> Judgement:
+def submit(**judgement: Any) -> Judgement:
     """Queue a judgement and wake the engine. Takes what `Judgement.objects.submit` takes."""
     queued = Judgement.objects.submit(**judgement)
     async_to_sync(wake_engine)()
@@ -46,20 +47,18 @@ def _agents(pk: UUID) -> list[Agent]:
     return list(Agent.objects.filter(judgement=pk).prefetch_related("decisions"))
 
 
-async def _judge_round(
-    performance: Performance, judgement: Judgement, agents: list[Agent], number: int
-) -> None:
+async def _judge_round(performance: Performance, judgement: Judgement, agents: list[Agent], number: int) -> None:
     """Siblings finish: an agent that fails for good ends the run only after the others' answers are kept."""
     earlier = _decisions_before(agents, number)
     undecided = [agent for agent in agents if number not in agent.history]
     work = [_decide(performance, judgement, agent, number, earlier) for agent in undecided]
     outcomes = await asyncio.gather(*work, return_exceptions=True)
-    problems = [(a, o) for a, o in zip(undecided, outcomes, strict=True) if isinstance(o, BaseException)]
-    for _, problem in problems:
-        if not isinstance(problem, CallFailed):
-            raise problem
-    for agent, problem in problems:
-        raise _failure(agent, number, problem) from problem
+    for outcome in outcomes:
+        if isinstance(outcome, BaseException) and not isinstance(outcome, CallFailed):
+            raise outcome
+    for agent, outcome in zip(undecided, outcomes, strict=True):
+        if isinstance(outcome, CallFailed):
+            raise _failure(agent, number, outcome) from outcome
 
 
 def _decisions_before(agents: list[Agent], number: int) -> tuple[Earlier, ...]:

@@ -2,12 +2,12 @@
 
 1. Criteria that say to approve or to reject everything are obeyed.
 2. Otherwise the words of the content that also stand in the criteria speak for it, and words of doubt in it speak
-   against it. Words count from four letters on, by their first five letters.
-3. Where that is even, a checksum of criteria and content decides.
-4. From round 2 on, an agent whose two peers both decided the other way in the last round joins them if the
-   checksum, taken with the round, says that it can be persuaded (one time in two).
+   against it, twice. Words count from four letters on, by their first five letters.
+3. Where that is even, a checksum of seat, criteria and content decides.
+4. From round 2 on, an agent whose two peers both decided the other way in the last round joins them one time in
+   two, as the checksum says when taken with the round; otherwise it stays with what it decided before.
 
-The same criteria and content therefore always lead to the same nine decisions.
+The same criteria and content in the same seats therefore always lead to the same nine decisions.
 """
 
 import json
@@ -38,16 +38,15 @@ def answer(messages: list[dict[str, str]]) -> str:
 def decide(case: Case) -> tuple[Decision, str]:
     if ordered := _ordered(case.criteria):
         return ordered, f"My criteria leave no choice: they say to {ordered} everything."
-    decision, reason = _own_view(case)
-    own = [e.decision for e in case.earlier if e.seat == case.seat]
+    view, why = _own_view(case)
+    own = [earlier.decision for earlier in case.earlier if earlier.seat == case.seat]
     peers = [e.decision for e in case.earlier if e.round == case.round - 1 and e.seat != case.seat]
-    if own:
-        decision = own[-1]
-    if len(peers) == 2 and decision not in peers:
-        if _checksum(case, f"round {case.round}") % 2:
-            return peers[0], f"Both other agents decided to {peers[0]} in round {case.round - 1}; I join them. {reason}"
-        return decision, f"Both other agents decided to {peers[0]}, but my criteria are mine: I stay. {reason}"
-    return decision, reason
+    decision = own[-1] if own else view
+    if len(peers) < 2 or decision in peers:
+        return decision, why if decision == view else f"I stay with what convinced me before. {why}"
+    if _checksum(case, f"round {case.round}") % 2:
+        return peers[0], f"In round {case.round - 1} both other agents decided to {peers[0]}; that convinces me. {why}"
+    return decision, f"Both other agents decided to {peers[0]}, but that is no reason in my criteria: I stay. {why}"
 
 
 def _ordered(criteria: str) -> Decision | None:
@@ -63,13 +62,13 @@ def _own_view(case: Case) -> tuple[Decision, str]:
     criteria, content = _words(case.criteria), _words(case.content)
     shared = [word for stem, word in content.items() if stem in criteria]
     doubts = [word for word in content.values() if word in DOUBT]
-    counted = f"Of my criteria's words the content has {_listed(shared)}; words of doubt in it: {_listed(doubts)}."
+    found = f"My criteria and the content share {_listed(shared)}; I find {_listed(doubts)} of doubt."
     balance = len(shared) - 2 * len(doubts)
-    if balance == 0:
-        decision = Decision.REJECT if _checksum(case) % 3 == 0 else Decision.APPROVE
-        return decision, f"{counted} That is even, so a checksum of both texts decides: {decision}."
-    decision = Decision.APPROVE if balance > 0 else Decision.REJECT
-    return decision, f"{counted} That speaks {'for' if balance > 0 else 'against'} it, so I {decision}."
+    if balance:
+        decision = Decision.APPROVE if balance > 0 else Decision.REJECT
+        return decision, f"{found} Taken together I {decision}."
+    decision = Decision.APPROVE if _checksum(case) % 2 else Decision.REJECT
+    return decision, f"{found} That is even, so a checksum of the two texts decides: {decision}."
 
 
 def _words(text: str) -> dict[str, str]:
@@ -80,9 +79,11 @@ def _words(text: str) -> dict[str, str]:
 
 def _listed(words: list[str]) -> str:
     if not words:
-        return "none"
-    return ", ".join(f"“{word}”" for word in words[:4]) + (f" and {len(words) - 4} more" if len(words) > 4 else "")
+        return "no word"
+    shown = ", ".join(f"“{word}”" for word in words[:4])
+    return f"{shown} and {len(words) - 4} more" if len(words) > 4 else shown
 
 
 def _checksum(case: Case, more: str = "") -> int:
-    return zlib.crc32(f"{case.criteria}\n{case.content}\n{more}".encode(errors="backslashreplace"))
+    # the seat is in it: three agents with the same criteria need not agree
+    return zlib.crc32(f"{case.seat}\n{case.criteria}\n{case.content}\n{more}".encode(errors="backslashreplace"))

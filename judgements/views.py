@@ -23,7 +23,7 @@ def new(request: HttpRequest) -> HttpResponse:
         council = councils.first()
         return _input_page(request, Submission(agents=council.agents() if council else None), council)
     # a browser sends every line break of a text field as CR LF; what was written has LF
-    posted = {key: value.replace("\r\n", "\n") for key, value in request.POST.items()}
+    posted = {key: str(value).replace("\r\n", "\n") for key, value in request.POST.items()}
     council = _council(posted.get("council", ""))
     submission = Submission(posted)
     if not submission.is_valid():
@@ -69,9 +69,7 @@ def council_agents(request: HttpRequest) -> HttpResponse:
 def live(request: HttpRequest, pk: UUID) -> HttpResponse:
     judgement = get_object_or_404(Judgement.objects.visible_to(request.user).whole(), pk=pk)
     board = board_of(judgement, list(judgement.run.calls.order_by("pk")), {})
-    return render(
-        request, "judgements/live.html", {"board": board, "socket": f"/ws/judgements/{pk}/", "page": "live"}
-    )
+    return render(request, "judgements/live.html", {"board": board, "socket": f"/ws/judgements/{pk}/", "page": "live"})
 
 
 @require_GET

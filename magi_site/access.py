@@ -45,10 +45,11 @@ def enter(request: HttpRequest, pk: int, token: str) -> HttpResponse:
 
 def password(request: HttpRequest) -> HttpResponse:
     """Change one's password, or set the first one."""
-    form_class = PasswordChangeForm if request.user.has_usable_password() else SetPasswordForm
-    form = form_class(request.user, request.POST or None)
+    user: Any = request.user
+    form_class = PasswordChangeForm if user.has_usable_password() else SetPasswordForm
+    form = form_class(user, request.POST or None)
     done = form.is_valid()
     if done:
         form.save()
-        update_session_auth_hash(request, request.user)
+        update_session_auth_hash(request, user)
     return render(request, "registration/password.html", {"form": form, "done": done})

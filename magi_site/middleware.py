@@ -26,13 +26,10 @@ def headers(get_response: Callable) -> Callable[[HttpRequest], HttpResponse | Aw
             response.headers.setdefault("Cache-Control", "no-store")
         return response
 
-    if iscoroutinefunction(get_response):
+    async def answer_later(request: HttpRequest) -> HttpResponse:
+        return add(await get_response(request))
 
-        async def middleware(request: HttpRequest) -> HttpResponse:
-            return add(await get_response(request))
-    else:
+    def answer(request: HttpRequest) -> HttpResponse:
+        return add(get_response(request))
 
-        def middleware(request: HttpRequest) -> HttpResponse:
-            return add(get_response(request))
-
-    return middleware
+    return answer_later if iscoroutinefunction(get_response) else answer

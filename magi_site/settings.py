@@ -1,3 +1,5 @@
+from typing import Any
+
 import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 
@@ -68,15 +70,18 @@ TEMPLATES = [
 # ---- the record -------------------------------------------------------------------------------------------
 
 
-def database() -> dict:
+def database() -> dict[str, Any]:
     url = ENVIRONMENT.DATABASE_URL
     try:
-        config = dict(dj_database_url.parse(url.get_secret_value())) if url else {}
+        config: dict[str, Any] = {**dj_database_url.parse(url.get_secret_value())} if url else {}
     except ValueError as error:
         raise ImproperlyConfigured("DATABASE_URL is wrong: write postgres://user:password@host/name") from error
     if config.get("ENGINE") == "django.db.backends.postgresql":
         # A pool that tests a connection before lending it: persistent connections run out under ASGI.
-        config["OPTIONS"] = {**config.get("OPTIONS", {}), "pool": {"min_size": 1, "max_size": 10, "timeout": 10}}
+        config["OPTIONS"] = {
+            **config.get("OPTIONS", {}),
+            "pool": {"min_size": 1, "max_size": 10, "timeout": 10},
+        }
         config["CONN_HEALTH_CHECKS"] = True
         return config
     return {
@@ -87,9 +92,7 @@ def database() -> dict:
             # IMMEDIATE: a transaction that reads and then writes would otherwise fail at once under load
             "transaction_mode": "IMMEDIATE",
             "timeout": 20,
-            "init_command": (
-                "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA journal_size_limit=67108864;"
-            ),
+            "init_command": ("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA journal_size_limit=67108864;"),
         },
     }
 

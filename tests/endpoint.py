@@ -174,9 +174,7 @@ class Exchange(Wire):
         await self.begin(message)
         await self.send(framed(self.chunk({}, finish)))
         if (self.record["body"].get("stream_options") or {}).get("include_usage"):
-            await self.send(
-                framed(self.document("chat.completion.chunk", []) | {"usage": self.usage(message)})
-            )
+            await self.send(framed(self.document("chat.completion.chunk", []) | {"usage": self.usage(message)}))
         # one write: a client that leaves after [DONE] has been sent the whole answer
         await self.send(framed(b"[DONE]") + END)
 
@@ -245,9 +243,7 @@ async def close_at_once(to: Exchange) -> None:
 
 async def reset(to: Exchange) -> None:
     # closing with a linger time of 0 sends RST in place of FIN
-    to.writer.get_extra_info("socket").setsockopt(
-        socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
-    )
+    to.writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     to.writer.transport.abort()
 
 
@@ -303,9 +299,7 @@ BEHAVIOURS: dict[str, Callable[[Exchange], Awaitable[Any]]] = {
     "empty": lambda to: to.whole(200, b""),
     "error_in_200": lambda to: to.whole(200, to.error()),
     "status": status,
-    "redirect": lambda to: to.whole(
-        to.rule.status or 302, b"", {"Location": "/redirected"} | to.rule.headers
-    ),
+    "redirect": lambda to: to.whole(to.rule.status or 302, b"", {"Location": "/redirected"} | to.rule.headers),
     # never an end; the client has to leave
     "hang": lambda to: asyncio.Event().wait(),
     "drip_headers": drip_headers,
@@ -380,9 +374,7 @@ class Server:
                 return 200, None
         return 404, {"error": {"message": f"Invalid URL ({line})", "type": "invalid_request_error"}}
 
-    async def complete(
-        self, request: Received, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
+    async def complete(self, request: Received, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         exchange = Exchange(writer, *self.remember(request))
         answer = asyncio.create_task(self.answer(exchange))
         leaving = asyncio.create_task(client_left(reader))

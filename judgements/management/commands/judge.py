@@ -81,7 +81,7 @@ class Command(BaseCommand):
         told: set[tuple[str, int]] = set()
         try:
             while not await database_sync_to_async(self._tell_news)(pk, told):
-                await asyncio.sleep(LOOK)
+                await asyncio.wait([performing], timeout=LOOK)
         finally:
             await engine.stop(grace=0)
             await performing

@@ -1,7 +1,7 @@
 import asyncio
 import logging
 from argparse import ArgumentParser
-from typing import Any
+from typing import Any, cast
 
 # Importing daphne.server chooses Twisted's asyncio reactor; it must come before anything else of Twisted.
 from daphne.server import Server  # isort: skip
@@ -71,7 +71,7 @@ class Command(BaseCommand):
         def stop() -> defer.Deferred:
             return defer.Deferred.fromFuture(asyncio.ensure_future(engine.stop(grace=GRACE)))
 
-        reactor.addSystemEventTrigger("before", "shutdown", stop)
+        cast(Any, reactor).addSystemEventTrigger("before", "shutdown", stop)
 
 
 def _report_end(task: "asyncio.Task[None]") -> None:
