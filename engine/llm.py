@@ -14,6 +14,7 @@ from email.utils import parsedate_to_datetime
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
+import aiohttp
 import httpx2
 import openai
 from django.utils import timezone
@@ -265,10 +266,9 @@ def _classify(error: Exception, provider: Provider, model: str) -> failures.Call
     where = f"{provider.name} ({provider.host})"
     if isinstance(error, openai.APIStatusError):
         return _classify_status(error, where, model)
-    if isinstance(error, openai.APITimeoutError | httpx2.TimeoutException):
-        return failures.TimedOut(f"No connection to {where} in time.")
-    if isinstance(error, openai.APIConnectionError | httpx2.TransportError | OSError):
-        reason = str(error.__cause__ or error) or type(error).__name__
+    if isinstance(error, openai.APIConnectionError | httpx2.TransportError | aiohttp.ClientError | OSError):
+        # also what the client calls a time-out: with none set for reading, only connecting can have one
+        reason = str(error.__cause__ or error).replace(" ssl:default", "") or type(error).__name__
         return failures.Unreachable(f"{where} could not be reached: {reason[:200]}")
     return failures.UnusableAnswer(f"The answer of {where} could not be read ({type(error).__name__}).")
 

@@ -146,6 +146,8 @@ def _pause_before_retry(state: RetryCallState) -> float:
     failure = state.outcome.exception() if state.outcome else None
     if isinstance(failure, failures.RateLimited) and failure.retry_after is not None:
         return failure.retry_after
+    if isinstance(failure, failures.UnusableAnswer):
+        return 0  # the endpoint works; waiting would help nobody
     return _backoff(state)
 
 

@@ -32,12 +32,12 @@ def procedure_named(name: str) -> Procedure:
 
 
 class Engine:
-    def __init__(self, concurrency: int | None = None, only: UUID | None = None) -> None:
+    def __init__(self, concurrency: int | None = None, only: UUID | None = None, models: Models | None = None) -> None:
         """`only`: an engine for this one run, that leaves all others alone."""
         # random at every start: a restarted worker must not be taken for the one that died
         self.worker = secrets.token_hex(8)
         self.concurrency = concurrency or settings.ENGINE_CONCURRENCY
-        self.models = Models(settings.CALL_TIMEOUT)
+        self.models = models or Models(settings.CALL_TIMEOUT)
         self._queue = Run.objects.filter(pk=only) if only else Run.objects.all()
         self._bell = asyncio.Event()
         self._performing: dict[asyncio.Task[None], Run] = {}

@@ -1,0 +1,98 @@
+"""The product as its users start it: real processes, a data folder of their own, nothing else in the environment."""
+
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+from http.cookiejar import CookieJar
+from pathlib import Path
+from typing import Self
+from urllib.request import HTTPCookieProcessor, build_opener
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def environment(data: Path, **more: str) -> dict[str, str]:
+    bare = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+    return bare | {"MAGI_DATA_DIR": str(data)} | more
+
+
+def manage(*words: str, env: dict[str, str], text: str = "", wait: float = 60) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "manage.py", *words]
+    return subprocess.run(command, cwd=ROOT, env=env, input=text, capture_output=True, text=True, timeout=wait)
+
+
+def judge(*words: str, env: dict[str, str], text: str = "") -> tuple[int, dict]:
+    """`manage.py judge --json`: its exit status and the judgement."""
+    done = manage("judge", "--json", *words, env=env, text=text)
+    assert done.stdout, done.stderr
+    return done.returncode, json.loads(done.stdout)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Site:
+    """`manage.py serve` in a process of its own."""
+
+    def __init__(self, data: Path, *options: str, **env: str) -> None:
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.env = environment(data, **env)
+        self.log = data / "serve.log"
+        self.options = options
+
+    def __enter__(self) -> Self:
+        command = [sys.executable, "manage.py", "serve", "--port", str(self.port), *self.options]
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(command, cwd=ROOT, env=self.env, stdout=log, stderr=log)
+        self.wait_until_up()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def stop(self) -> int:
+        if self.process.poll() is None:
+            self.process.terminate()
+        return self.process.wait(20)
+
+    def wait_until_up(self) -> None:
+        for _ in range(300):
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
+                    return
+            if self.process.poll() is not None:
+                break
+            time.sleep(0.05)
+        raise AssertionError(f"the site did not start:\n{self.log.read_text()}")
+
+    @property
+    def link(self) -> str:
+        """The newest one-time sign-in link that was printed."""
+        return re.findall(r"http://\S+/accounts/enter/\S+", self.log.read_text())[-1]
+
+    def visitor(self) -> "Visitor":
+        """Somebody who came in through the link, without a browser."""
+        return Visitor(self)
+
+
+class Visitor:
+    def __init__(self, site: Site) -> None:
+        self.site = site
+        self.jar = CookieJar()
+        self.opener = build_opener(HTTPCookieProcessor(self.jar))
+        self.get(site.link)
+
+    def get(self, url: str) -> str:
+        with self.opener.open(url if url.startswith("http") else self.site.url + url, timeout=20) as answer:
+            return answer.read().decode()
+
+    def cookie(self, name: str) -> str:
+        return next(cookie.value or "" for cookie in self.jar if cookie.name == name)

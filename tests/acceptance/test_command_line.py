@@ -1,0 +1,92 @@
+import json
+import uuid
+
+import pytest
+
+from tests.acceptance.site import environment, judge, manage
+from tests.conftest import JAPAN, agents
+
+
+@pytest.fixture
+def env(tmp_path):
+    return environment(tmp_path, MAGI_DEFAULT_MODEL="rehearsal/instant")
+
+
+def agents_file(tmp_path, *criteria):
+    trio = agents()
+    for agent, text in zip(trio, criteria, strict=False):
+        agent["criteria"] = text
+    file = tmp_path / "agents.json"
+    file.write_text(json.dumps(trio))
+    return str(file)
+
+
+def test_a_fresh_folder_judges_with_the_first_council_and_says_that_it_rehearses(env):
+    done = manage("judge", "-", env=env, text=JAPAN)
+    assert done.stdout.strip() in ("approved", "rejected")
+    assert done.returncode == {"approved": 0, "rejected": 1}[done.stdout.strip()]
+    assert "Rehearsal: no model is asked." in done.stderr
+    assert done.stderr.count("Rehearsal, no model was asked.") == 9
+
+
+def test_the_exit_status_is_the_verdict(env, tmp_path):
+    yes = agents_file(tmp_path, "Always approve.", "Always approve.", "Always reject.")
+    assert judge(JAPAN, "--agents", yes, env=env)[0] == 0
+    no = agents_file(tmp_path, "Always reject.", "Always approve.", "Always reject.")
+    assert judge(JAPAN, "--agents", no, env=env)[0] == 1
+
+
+def test_the_judgement_object_has_the_agreed_shape(env):
+    _, judgement = judge(JAPAN, "--title", "Japan", "--council", "Travel and spend", env=env)
+    assert uuid.UUID(judgement["id"])
+    assert (judgement["title"], judgement["content"]) == ("Japan", JAPAN)
+    assert (judgement["council"], judgement["rehearsal"], judgement["round"]) == ("Travel and spend", True, 3)
+    assert [agent["seat"] for agent in judgement["agents"]] == ["A", "B", "C"]
+    assert set(judgement["agents"][0]["decisions"][0]) == {
+        *("round", "decision", "reason", "seconds", "attempts", "answered_by")
+    }
+
+
+def test_the_rehearsal_decides_the_same_again(env):
+    first, second = [judge(JAPAN, env=env)[1]["agents"] for _ in range(2)]
+    without_time = [
+        [[(d["decision"], d["reason"]) for d in agent["decisions"]] for agent in run] for run in (first, second)
+    ]
+    assert without_time[0] == without_time[1]
+
+
+def test_no_wait_prints_the_id_and_leaves_the_work(env):
+    done = manage("judge", JAPAN, "--no-wait", env=env)
+    assert uuid.UUID(done.stdout.strip())
+    assert done.returncode == 0
+
+
+BAD = {
+    "empty content": ["   "],
+    "no such council": [JAPAN, "--council", "Nobody"],
+    "no such file": [JAPAN, "--agents", "missing.json"],
+    "no such option": [JAPAN, "--colour"],
+    "council and agents": [JAPAN, "--council", "Magi", "--agents", "x.json"],
+    "content without end": ["x" * 20_001],
+}
+
+
+@pytest.mark.parametrize("words", BAD.values(), ids=BAD.keys())
+def test_bad_usage_or_input_is_status_64_with_a_sentence_on_stderr(env, words):
+    done = manage("judge", *words, env=env)
+    assert (done.returncode, done.stdout) == (64, "")
+    assert "Traceback" not in done.stderr
+    assert done.stderr.strip()
+
+
+def test_two_agents_are_not_three(env, tmp_path):
+    (tmp_path / "two.json").write_text(json.dumps(agents()[:2]))
+    done = manage("judge", JAPAN, "--agents", f"{tmp_path}/two.json", env=env)
+    assert done.returncode == 64
+    assert "exactly three agents" in done.stderr
+
+
+def test_a_wrong_setting_stops_the_start_and_names_the_variable(tmp_path):
+    done = manage("judge", JAPAN, env=environment(tmp_path, MAGI_CALL_TIMEOUT="soon"))
+    assert done.returncode == 1
+    assert done.stderr.startswith("The environment variable MAGI_CALL_TIMEOUT is wrong:")

@@ -1,0 +1,151 @@
+"""The cast of the tests: people, a judgement's agents, and a model that answers from a script."""
+
+import asyncio
+import json
+import os
+import shutil
+import socket
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+
+from engine.failures import CallFailed
+from engine.llm import Form, Message, Reply
+from engine.models import Run
+from engine.worker import Engine
+from judgements.models import Council, Judgement, Member
+
+JAPAN = "I am going to travel to Japan next week."
+NAMES = ("Melchior", "Balthasar", "Casper")
+
+
+def agents(*models: str) -> list[dict[str, str]]:
+    """Three agents; their criteria name them, so that a prompt shows whose it is."""
+    models = models or ("rehearsal/instant",) * 3
+    return [
+        {"name": name, "model": model, "criteria": f"Criteria of {name}."}
+        for name, model in zip(NAMES, models, strict=True)
+    ]
+
+
+def says(decision: str, reason: str = "Because the criteria say so.") -> str:
+    return json.dumps({"reason": reason, "decision": decision})
+
+
+class ScriptedModels:
+    """Stands where the models stand: answers from a queue per model, and remembers what it was asked."""
+
+    timeout = 120.0
+
+    def __init__(self) -> None:
+        self.script: dict[str, list[str | CallFailed]] = defaultdict(list)
+        self.asked: list[tuple[str, list[Message]]] = []
+
+    def will(self, model: str, *answers: str | CallFailed) -> None:
+        self.script[model] += [says(a) if a in ("approve", "reject") else a for a in answers]
+
+    async def ask(self, model: str, messages: list[Message], form: Form[Any], on_text: Callable[[str], None]) -> Reply:
+        self.asked.append((model, messages))
+        await asyncio.sleep(0)
+        answer = self.script[model].pop(0) if self.script[model] else says("approve")
+        if isinstance(answer, CallFailed):
+            raise answer
+        return Reply(text=answer, finish="stop", model=f"{model}-2026")
+
+    async def close(self) -> None:
+        pass
+
+
+async def perform(run_id: object, models: ScriptedModels | None = None) -> Run:
+    """Let an engine perform one run to its end."""
+    engine = Engine(models=models)
+    performing = asyncio.create_task(engine.run())
+    try:
+        async with asyncio.timeout(20):
+            while not (run := await Run.objects.aget(pk=run_id)).over:
+                await asyncio.sleep(0.01)
+    finally:
+        await engine.stop(grace=0)
+        await performing
+    return run
+
+
+@pytest.fixture
+def models() -> ScriptedModels:
+    return ScriptedModels()
+
+
+@pytest.fixture
+def mira(db: None) -> User:
+    return User.objects.create_user("mira", password="a long enough secret")
+
+
+@pytest.fixture
+def noor(db: None) -> User:
+    return User.objects.create_user("noor", password="a long enough secret")
+
+
+@pytest.fixture
+def reviewer(db: None) -> User:
+    return User.objects.create_superuser("reviewer", password="a long enough secret")
+
+
+@pytest.fixture
+def judgement(mira: User) -> Judgement:
+    """One that waits to be judged, by agents that ask three different models."""
+    return Judgement.objects.submit(owner=mira, content=JAPAN, agents=agents("openai/a", "openai/b", "openai/c"))
+
+
+@pytest.fixture
+def council(db: None) -> Council:
+    council, _ = Council.objects.get_or_create(name="Magi")
+    if not council.members.exists():
+        for seat, name in zip("ABC", NAMES, strict=True):
+            Member.objects.create(council=council, seat=seat, name=name, criteria=f"Criteria of {name}.")
+    return council
+
+
+@pytest.fixture
+def provider(settings: Any) -> None:
+    settings.PROVIDERS = {"openai": {"base_url": "http://127.0.0.1:9/v1", "api_key": "sk-canary-1234567890"}}
+
+
+# ---- what the machine must have -------------------------------------------------------------------------------
+
+REQUIRED = set(filter(None, os.environ.get("MAGI_TEST_REQUIRE", "").split(",")))
+
+
+def _need(what: str, there: bool, reason: str) -> None:
+    if there:
+        return
+    if what in REQUIRED:
+        pytest.fail(f"{reason}, and MAGI_TEST_REQUIRE asks for it")
+    pytest.skip(reason)
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.settimeout(1)
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    path = shutil.which("chromium") or shutil.which("google-chrome") or ""
+    _need("browser", bool(path), "Chromium is not installed")
+    return path
+
+
+@pytest.fixture(scope="session")
+def redis_url() -> str:
+    _need("redis", _listens(6379), "no Redis listens on port 6379")
+    return "redis://127.0.0.1:6379/9"
+
+
+@pytest.fixture(scope="session")
+def postgres_url() -> str:
+    _need("postgres", _listens(5432), "no PostgreSQL listens on port 5432")
+    return os.environ.get("MAGI_TEST_POSTGRES", "postgres://postgres@127.0.0.1:5432/postgres")

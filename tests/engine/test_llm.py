@@ -1,0 +1,173 @@
+"""The boundary to models, over real sockets: an endpoint in another process that misbehaves on request."""
+
+import asyncio
+import time
+
+import pytest
+
+from engine import failures
+from engine.llm import Models
+from judgements.procedure import DECISION
+from tests.endpoint import Endpoint
+
+DEADLINE = 1.0
+KEY = "sk-canary-1234567890"
+ASKED = [{"role": "user", "content": "Well?"}]
+
+
+@pytest.fixture(scope="module")
+def endpoint():
+    with Endpoint() as endpoint:
+        yield endpoint
+
+
+@pytest.fixture
+async def models(endpoint, settings):
+    endpoint.reset()
+    settings.PROVIDERS = {"openai": {"base_url": endpoint.base_url, "api_key": KEY}}
+    models = Models(timeout=DEADLINE)
+    yield models
+    await models.close()
+
+
+def ask(models, model="openai/gpt-5-mini", on_text=lambda text: None):
+    return models.ask(model, ASKED, DECISION, on_text)
+
+
+@pytest.mark.parametrize("behaviour", ["good", "good_unstreamed"])
+async def test_an_answer_is_read_streamed_or_whole(models, endpoint, behaviour):
+    endpoint.script(default={"behaviour": behaviour, "reason": "It is safe enough."})
+    reply = await ask(models)
+    assert DECISION.read(reply.text).reason == "It is safe enough."
+    assert reply.model == "gpt-5-mini-2026-11"
+    assert reply.input_tokens > 0
+    assert reply.output_tokens > 0
+
+
+async def test_the_text_is_shown_while_it_grows(models, endpoint):
+    seen = []
+    endpoint.script(default={"chunks": 10})
+    reply = await ask(models, on_text=seen.append)
+    assert len(seen) >= 10
+    assert all(reply.text.startswith(text) for text in seen)
+
+
+async def test_the_request_asks_for_the_form_and_a_stream(models, endpoint):
+    await ask(models)
+    body = endpoint.requests()[0]["body"]
+    assert body["model"] == "gpt-5-mini"
+    assert body["messages"] == ASKED
+    assert body["stream"] is True
+    assert body["response_format"]["json_schema"]["strict"] is True
+
+
+FAILING = {
+    "hang": failures.TimedOut,
+    "drip_headers": failures.TimedOut,
+    "drip_body": failures.TimedOut,
+    "endless": failures.TimedOut,
+    "close_at_once": failures.Unreachable,
+    "reset": failures.Unreachable,
+    "garbage": failures.Unreachable,
+    "cut_connection": failures.Unreachable,
+    "cut_stream": failures.Unreachable,
+    "finish_length": failures.UnusableAnswer,
+    "finish_filter": failures.ContentFiltered,
+    "refusal": failures.UnusableAnswer,
+    "not_json": failures.UnusableAnswer,
+    "truncated_json": failures.UnusableAnswer,
+    "deep": failures.UnusableAnswer,
+    "not_utf8": failures.UnusableAnswer,
+    "choices_null": failures.UnusableAnswer,
+    "html": failures.UnusableAnswer,
+    "empty": failures.UnusableAnswer,
+    "huge": failures.UnusableAnswer,
+    "error_in_200": failures.ServerError,
+    "error_in_stream": failures.ServerError,
+    "redirect": failures.Refused,
+}
+
+
+@pytest.mark.parametrize(("behaviour", "kind"), FAILING.items(), ids=FAILING.keys())
+async def test_each_misbehaviour_is_one_failure_of_its_kind_within_the_deadline(models, endpoint, behaviour, kind):
+    endpoint.script(default={"behaviour": behaviour})
+    began = time.monotonic()
+    with pytest.raises(failures.CallFailed) as failed:
+        await ask(models)
+    assert type(failed.value) is kind
+    assert time.monotonic() - began < DEADLINE + 1
+    assert [request["path"] for request in endpoint.requests()] == ["/v1/chat/completions"]
+
+
+STATUSES = {
+    "invalid_api_key": failures.Unauthorized,
+    "unsupported_country_region_territory": failures.Unauthorized,
+    "model_not_found": failures.UnknownModel,
+    "context_length_exceeded": failures.Refused,
+    "content_filter": failures.ContentFiltered,
+    "rate_limit_exceeded": failures.RateLimited,
+    "insufficient_quota": failures.QuotaUsedUp,
+    "server_error": failures.ServerError,
+    "overloaded": failures.ServerError,
+}
+
+
+@pytest.mark.parametrize(("error", "kind"), STATUSES.items(), ids=STATUSES.keys())
+async def test_each_error_status_is_a_failure_of_its_kind_with_what_came_back(models, endpoint, error, kind):
+    endpoint.script(default={"behaviour": "status", "error": error})
+    with pytest.raises(failures.CallFailed) as failed:
+        await ask(models)
+    assert type(failed.value) is kind
+    assert error in failed.value.raw
+    assert len(endpoint.requests()) == 1
+
+
+@pytest.mark.parametrize(("header", "wait"), [("2", 2), ("86400", 86400), ("soon", None), ("-5", 0)])
+async def test_a_rate_limit_says_how_long_to_wait(models, endpoint, header, wait):
+    rule = {"behaviour": "status", "error": "rate_limit_exceeded", "headers": {"Retry-After": header}}
+    endpoint.script(default=rule)
+    with pytest.raises(failures.RateLimited) as failed:
+        await ask(models)
+    assert failed.value.retry_after == wait
+    assert failed.value.permanent == (wait == 86400)
+
+
+async def test_an_endpoint_that_is_down_is_named_with_its_host(settings):
+    settings.PROVIDERS = {"openai": {"base_url": "http://127.0.0.1:9/v1", "api_key": KEY}}
+    models = Models(timeout=DEADLINE)
+    with pytest.raises(failures.Unreachable, match=r"openai \(127\.0\.0\.1:9\) could not be reached"):
+        await ask(models)
+    await models.close()
+
+
+async def test_a_key_that_an_endpoint_repeats_is_not_kept(models, endpoint):
+    endpoint.script(default={"behaviour": "status", "status": 401, "body": f"Your key {KEY} is wrong."})
+    with pytest.raises(failures.Unauthorized) as failed:
+        await ask(models)
+    assert failed.value.raw == "Your key [key] is wrong."
+    assert KEY not in str(failed.value)
+
+
+async def test_a_model_without_provider_is_refused_before_anything_is_sent(models, endpoint, settings):
+    settings.PROVIDERS = {}
+    with pytest.raises(failures.UnknownModel, match="No model provider is configured"):
+        await ask(models, model="gpt-5-mini")
+    assert endpoint.requests() == []
+
+
+async def test_two_hundred_answers_stream_at_once(models, endpoint):
+    endpoint.script(delay=0.2)
+    await asyncio.gather(*(ask(models) for _ in range(200)))
+    received = [request["received"] for request in endpoint.requests()]
+    assert len(received) == 200
+
+
+async def test_the_rehearsal_answers_through_the_same_client(models, endpoint, settings):
+    settings.PROVIDERS = {}
+    from judgements import prompts
+
+    request = prompts.messages(prompts.Case("A", "Always approve.", "Go.", 1))
+    reply = await models.ask("rehearsal/instant", request, DECISION, lambda text: None)
+    assert DECISION.read(reply.text).decision == "approve"
+    assert reply.model == "rehearsal-instant"
+    assert endpoint.requests() == []

@@ -1,0 +1,128 @@
+import pytest
+
+from engine.failures import ServerError, Unauthorized, UnusableAnswer
+from engine.models import ModelCall, Run
+from judgements import prompts
+from judgements.models import Judgement, RoundDecision
+from tests.conftest import perform, says
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+async def judged(judgement: Judgement) -> Judgement:
+    return await Judgement.objects.whole().aget(pk=judgement.pk)
+
+
+async def test_nine_decisions_make_a_verdict(judgement, models):
+    run = await perform(judgement.pk, models)
+    assert run.status == Run.Status.FINISHED
+    assert (await judged(judgement)).status == "approved"
+    assert await RoundDecision.objects.acount() == 9
+
+
+async def test_two_rejecting_agents_reject(judgement, models):
+    models.will("openai/a", *["reject"] * 3)
+    models.will("openai/b", *["reject"] * 3)
+    await perform(judgement.pk, models)
+    assert (await judged(judgement)).status == "rejected"
+
+
+async def test_each_agent_is_asked_three_times_round_by_round(judgement, models):
+    await perform(judgement.pk, models)
+    asked = [(model[-1].upper(), prompts.read_case(messages).round) for model, messages in models.asked]
+    assert sorted(asked[0:3]) == [("A", 1), ("B", 1), ("C", 1)]
+    assert sorted(asked[3:6]) == [("A", 2), ("B", 2), ("C", 2)]
+    assert sorted(asked[6:9]) == [("A", 3), ("B", 3), ("C", 3)]
+
+
+async def test_an_agent_sees_all_decisions_of_the_rounds_before_and_none_of_its_own_round(judgement, models):
+    models.will("openai/b", says("reject", "The first no of B."), says("approve", "The later yes of B."))
+    await perform(judgement.pk, models)
+    cases = [prompts.read_case(messages) for _, messages in models.asked]
+    for case in cases:
+        assert {e.round for e in case.earlier} == set(range(1, case.round))
+        assert len(case.earlier) == 3 * (case.round - 1)
+    seen_by_a_in_round_3 = next(c for c in cases if c.seat == "A" and c.round == 3).earlier
+    assert [e.reason for e in seen_by_a_in_round_3 if e.seat == "B"] == ["The first no of B.", "The later yes of B."]
+
+
+async def test_no_name_and_no_model_of_another_agent_is_in_a_prompt(judgement, models):
+    await perform(judgement.pk, models)
+    for model, messages in models.asked:
+        text = "".join(message["content"] for message in messages)
+        others = {"openai/a": "Melchior", "openai/b": "Balthasar", "openai/c": "Casper"}
+        del others[model]
+        assert not [name for pair in others.items() for name in pair if name in text]
+
+
+async def test_every_prompt_and_raw_answer_is_kept(judgement, models):
+    models.will("openai/a", says("reject", "Not in this weather."))
+    await perform(judgement.pk, models)
+    call = await ModelCall.objects.aget(run_id=judgement.pk, step="A1")
+    assert call.messages == models.asked[0][1]
+    assert call.answer == says("reject", "Not in this weather.")
+    assert (call.status, call.attempt, call.answered_by) == ("answered", 1, "openai/a-2026")
+
+
+async def test_an_unusable_answer_is_asked_for_again_with_what_was_wrong(judgement, models):
+    models.will("openai/a", "I approve.", says("reject", "On second thought."))
+    await perform(judgement.pk, models)
+    calls = [c async for c in ModelCall.objects.filter(step="A1").order_by("attempt")]
+    assert [(c.status, c.error_code) for c in calls] == [("failed", "unusable_answer"), ("answered", "")]
+    assert calls[0].answer == "I approve."
+    assert "not one JSON object" in calls[1].messages[-1]["content"]
+
+
+async def test_an_agent_has_one_attempt_and_three_retries(judgement, models):
+    models.will("openai/a", *[UnusableAnswer("No answer.", raw="?")] * 4)
+    run = await perform(judgement.pk, models)
+    assert await ModelCall.objects.filter(step="A1").acount() == 4
+    assert (run.status, run.error["code"], run.error["attempts"]) == ("failed", "unusable_answer", 4)
+
+
+async def test_a_final_failure_is_not_tried_again_and_names_agent_round_and_cause(judgement, models):
+    models.will("openai/b", "approve", Unauthorized("The key was refused."))
+    run = await perform(judgement.pk, models)
+    assert run.error == {
+        "code": "unauthorized",
+        "agent": "B",
+        "round": 2,
+        "attempts": 1,
+        "message": "Balthasar gave no decision in round 2 after 1 attempt: The key was refused.",
+    }
+    assert (await judged(judgement)).status == "error"
+
+
+async def test_siblings_of_a_failed_agent_finish_and_their_answers_are_kept(judgement, models):
+    models.will("openai/a", Unauthorized("The key was refused."))
+    await perform(judgement.pk, models)
+    kept = [d.agent.seat async for d in RoundDecision.objects.select_related("agent")]
+    assert sorted(kept) == ["B", "C"]
+    assert (await judged(judgement)).verdict is None
+
+
+async def test_a_failure_in_passing_leaves_no_trace_in_the_verdict(judgement, models):
+    models.will("openai/a", "reject", UnusableAnswer("Cut off."), "reject", UnusableAnswer("Cut off."), "reject")
+    await perform(judgement.pk, models)
+    whole = await judged(judgement)
+    assert whole.status == "approved"
+    assert [len(agent.history) for agent in whole.agents.all()] == [3, 3, 3]
+
+
+async def test_a_judgement_goes_on_from_the_decisions_that_exist(judgement, models):
+    models.will("openai/c", "reject", Unauthorized("The key was refused."))
+    await perform(judgement.pk, models)
+    await Run.objects.filter(pk=judgement.pk).aupdate(status="queued", ended=None, error=None)
+    models.asked.clear()
+    await perform(judgement.pk, models)
+    rounds = [prompts.read_case(messages).round for _, messages in models.asked]
+    assert rounds == [2, 3, 3, 3]
+    assert (await judged(judgement)).status == "approved"
+
+
+async def test_a_server_error_is_waited_out(judgement, models):
+    models.will("openai/a", ServerError("500"))
+    run = await perform(judgement.pk, models)
+    assert run.status == Run.Status.FINISHED
+    first = await ModelCall.objects.aget(step="A1", attempt=1)
+    assert first.retry_at is not None
