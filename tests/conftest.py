@@ -6,11 +6,13 @@ import os
 import shutil
 import socket
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from asgiref.sync import SyncToAsync
 from django.contrib.auth.models import User
+from django.db import connection, connections
 
 from engine.failures import CallFailed
 from engine.llm import Form, Message, Reply
@@ -71,6 +73,20 @@ async def perform(run_id: object, models: ScriptedModels | None = None) -> Run:
         await engine.stop(grace=0)
         await performing
     return run
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None) -> Iterator[None]:
+    yield
+    if hasattr(connection, "close_pool"):
+        connection.close_pool()  # PostgreSQL drops no database that a pooled connection still uses
+
+
+@pytest.fixture(autouse=True)
+def _no_connection_stays_behind() -> Iterator[None]:
+    """Async ORM calls share one thread, whose connection would outlive the test."""
+    yield
+    SyncToAsync.single_thread_executor.submit(connections.close_all).result()
 
 
 @pytest.fixture

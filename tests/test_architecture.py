@@ -1,0 +1,61 @@
+"""What the documents say about the house, kept true."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from engine import failures
+from magi_site.environment import Environment
+
+ROOT = Path(__file__).resolve().parent.parent
+TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
+STYLES = sorted((ROOT / "static" / "css").glob("*.css"))
+
+
+def text_of(path: str) -> str:
+    return (ROOT / path).read_text()
+
+
+def test_imports_go_only_the_allowed_way():
+    done = subprocess.run([Path(sys.executable).parent / "lint-imports"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
+def test_every_environment_variable_is_documented_and_no_other():
+    documented = set(re.findall(r"^\| `([A-Z_]+)`", text_of("docs/configuration.md"), re.MULTILINE))
+    assert documented == set(Environment.model_fields)
+
+
+def test_every_folder_of_the_top_level_is_explained():
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True).stdout.splitlines()
+    folders = {path.split("/")[0] for path in tracked if "/" in path and not path.startswith(".")}
+    explained = set(re.findall(r"^(\w+)/ ", text_of("docs/architecture.md"), re.MULTILINE))
+    assert folders == explained
+
+
+def test_every_error_code_is_documented():
+    kinds = [kind for kind in vars(failures).values() if isinstance(kind, type) and hasattr(kind, "code")]
+    missing = [kind.code for kind in kinds if f"`{kind.code}`" not in text_of("docs/architecture.md")]
+    assert missing == []
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.name)
+def test_a_template_has_no_inline_script_style_or_other_host(path):
+    html = path.read_text()
+    assert not re.search(r"\sstyle=|\son[a-z]+=|<style|<script(?![^>]*\ssrc=)|https?://(?!www\.w3\.org)|\|safe", html)
+
+
+def test_the_flash_stays_below_three_a_second_for_three_blocks():
+    css = "".join(path.read_text() for path in STYLES)
+    durations = [int(ms) for ms in re.findall(r"--flash:\s*(\d+)ms", css)]
+    assert durations
+    assert min(durations) >= 1000
+
+
+def test_no_file_names_a_package_index():
+    tracked = subprocess.run(["git", "ls-files", "*.txt", "*.toml", "Makefile"], cwd=ROOT, capture_output=True, text=True)
+    for path in tracked.stdout.split():
+        assert "index-url" not in text_of(path), path
