@@ -214,6 +214,11 @@ async def huge(to: Exchange) -> None:
     await to.says(to.good())
 
 
+async def not_utf8(to: Exchange) -> None:
+    to.rule = replace(to.rule, reason="Trop risqué.")
+    await to.payload(dump(to.right()).decode().encode("latin-1"))  # wrong in one byte, right in all else
+
+
 async def status(to: Exchange) -> None:
     error = to.error()
     number = to.rule.status or ERRORS[error["error"]["code"]][0]
@@ -290,7 +295,7 @@ BEHAVIOURS: dict[str, Callable[[Exchange], Awaitable[Any]]] = {
     "not_json": lambda to: to.payload(b"upstream connect error"),
     "truncated_json": lambda to: to.payload(dump(to.right())[:150]),
     "deep": lambda to: to.payload(b'{"choices": %b%b}' % (b"[" * 100_000, b"]" * 100_000)),
-    "not_utf8": lambda to: to.payload(dump(to.right()).replace(b"reason", b"raisonn\xe9")),
+    "not_utf8": not_utf8,
     "no_choices": lambda to: to.payload(to.right() | {"choices": []}),
     "choices_null": lambda to: to.payload(to.right() | {"choices": None}),
     # never a stream
@@ -339,7 +344,7 @@ async def receive(reader: asyncio.StreamReader) -> Received | None:
 
 async def client_left(reader: asyncio.StreamReader) -> None:
     # looked at now and then: to wait by reading would take the first byte of the next request
-    while not reader.at_eof() and not reader.exception():  # noqa: ASYNC110
+    while not reader.at_eof() and not reader.exception():
         await asyncio.sleep(0.02)
 
 

@@ -56,6 +56,8 @@ def test_the_flash_stays_below_three_a_second_for_three_blocks():
 
 
 def test_no_file_names_a_package_index():
-    tracked = subprocess.run(["git", "ls-files", "*.txt", "*.toml", "Makefile"], cwd=ROOT, capture_output=True, text=True)
+    tracked = subprocess.run(
+        ["git", "ls-files", "*.txt", "*.toml", "Makefile"], cwd=ROOT, capture_output=True, text=True
+    )
     for path in tracked.stdout.split():
         assert "index-url" not in text_of(path), path

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import time
+from functools import cached_property
 from http.cookiejar import CookieJar
 from pathlib import Path
 from typing import Self
@@ -78,21 +79,9 @@ class Site:
         """The newest one-time sign-in link that was printed."""
         return re.findall(r"http://\S+/accounts/enter/\S+", self.log.read_text())[-1]
 
-    def visitor(self) -> "Visitor":
-        """Somebody who came in through the link, without a browser."""
-        return Visitor(self)
-
-
-class Visitor:
-    def __init__(self, site: Site) -> None:
-        self.site = site
-        self.jar = CookieJar()
-        self.opener = build_opener(HTTPCookieProcessor(self.jar))
-        self.get(site.link)
-
-    def get(self, url: str) -> str:
-        with self.opener.open(url if url.startswith("http") else self.site.url + url, timeout=20) as answer:
-            return answer.read().decode()
-
-    def cookie(self, name: str) -> str:
-        return next(cookie.value or "" for cookie in self.jar if cookie.name == name)
+    @cached_property
+    def visitor_session(self) -> str:
+        """The session cookie of somebody who came in through the link."""
+        jar = CookieJar()
+        with build_opener(HTTPCookieProcessor(jar)).open(self.link, timeout=20):
+            return next(cookie.value or "" for cookie in jar if cookie.name == "sessionid")

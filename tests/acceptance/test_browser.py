@@ -1,0 +1,249 @@
+"""The product in a real browser: a site in a process of its own, Chromium, nothing in the environment."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect, sync_playwright
+
+from tests.acceptance.site import ROOT, Site
+from tests.conftest import JAPAN
+from tests.endpoint import Endpoint
+
+SHOTS = ROOT / "var" / "screenshots"
+DESK = {"width": 1440, "height": 900}
+PHONE = {"width": 390, "height": 844}
+VERDICT = re.compile("Approved|Rejected")
+END = 60_000
+
+
+@pytest.fixture(scope="module")
+def browser(chromium):
+    with sync_playwright() as playwright:
+        options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
+        browser = playwright.chromium.launch(executable_path=chromium, args=options)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    with Site(tmp_path_factory.mktemp("site")) as site:
+        yield site
+
+
+class Watched:
+    """A page that remembers what should never happen on it."""
+
+    def __init__(self, page: Page, site: Site) -> None:
+        self.page, self.site = page, site
+        self.complaints: list[str] = []
+        page.on("console", lambda m: m.type == "error" and self.complaints.append(m.text))
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("request", self._refuse_other_hosts)
+
+    def _refuse_other_hosts(self, request):
+        if not request.url.startswith((self.site.url, self.site.url.replace("http", "ws"))):
+            self.complaints.append(f"asked another host: {request.url}")
+
+
+def open_page(browser, site, size=DESK, **options):
+    context = browser.new_context(viewport=size, color_scheme="dark", **options)
+    session = {"name": "sessionid", "value": site.visitor_session, "url": site.url}
+    context.add_cookies([session])
+    return Watched(context.new_page(), site)
+
+
+@pytest.fixture
+def desk(browser, site):
+    watched = open_page(browser, site)
+    yield watched.page
+    watched.page.context.close()
+    assert watched.complaints == []
+
+
+@pytest.fixture
+def phone(browser, site):
+    watched = open_page(browser, site, PHONE, has_touch=True, is_mobile=True)
+    yield watched.page
+    watched.page.context.close()
+    assert watched.complaints == []
+
+
+def shoot(page: Page, name: str) -> None:
+    SHOTS.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=SHOTS / f"{name}.png")
+
+
+def start(page: Page, site: Site, content: str = JAPAN) -> None:
+    page.goto(f"{site.url}/")
+    page.get_by_label("Content").fill(content)
+    page.get_by_role("button", name="Start judgement").click()
+    page.wait_for_url(re.compile(r"/judgements/[0-9a-f-]{36}/"))
+
+
+def states(page: Page) -> list[str]:
+    return [page.locator(f"#agent-{n}-state").get_attribute("data-state") or "" for n in (1, 2, 3)]
+
+
+def flashing(page: Page) -> list[str]:
+    """The animation of each block's head, and how long it takes."""
+    script = "e => { const s = getComputedStyle(e, '::before'); return s.animationName + ' ' + s.animationDuration }"
+    return [page.locator(f"#agent-{n} .agent__head").evaluate(script) for n in (1, 2, 3)]
+
+
+def test_somebody_signs_in_by_the_link_decides_and_watches(browser, tmp_path):
+    with Site(tmp_path) as site:
+        watched = Watched(browser.new_context(viewport=DESK, color_scheme="dark").new_page(), site)
+        page = watched.page
+        page.goto(site.link)
+        shoot(page, "input-1440")
+        page.get_by_label("Content").fill(JAPAN)
+        page.get_by_role("button", name="Start judgement").click()
+        expect(page.locator("#plate")).to_contain_text("Judging")
+        expect(page.locator(".agent__state[data-state=judging]")).to_have_count(3)
+        assert flashing(page) == ["flash 1.2s"] * 3
+        shoot(page, "live-round1-1440")
+        expect(page.locator("#verdict-sub")).to_contain_text("Round 2 of 3.", timeout=END)
+        shoot(page, "live-round2-1440")
+        expect(page.locator("#plate")).to_contain_text(VERDICT, timeout=END)
+        expect(page.locator("#matrix td .lamp:is([data-state=approve],[data-state=reject])")).to_have_count(9)
+        assert set(states(page)) <= {"approve", "reject"}
+        expect(page.locator("#ws")).not_to_have_attribute("ws-connect", re.compile(".*"))
+        expect(page).to_have_title(re.compile("(Approved|Rejected): I am going to travel to Japan"))
+        shoot(page, "live-end-1440")
+        assert watched.complaints == []
+
+
+def test_an_agent_that_has_decided_is_yellow_until_the_next_round(desk, site):
+    start(desk, site)
+    expect(desk.locator(".agent__state[data-state=pending]").first).to_be_visible(timeout=END)
+    expect(desk.locator(".agent__state[data-state=pending]").first).to_contain_text("for round 2")
+
+
+def test_reasons_grow_while_they_stream(desk, site):
+    start(desk, site)
+    growing = desk.locator("#agent-1-reason [data-stream]")
+    expect(growing).to_contain_text("Rehearsal", timeout=END)
+    first = growing.inner_text()
+    expect(growing).not_to_have_text(first)
+
+
+def test_a_reload_and_a_late_visit_show_the_same_truth(desk, site):
+    start(desk, site)
+    expect(desk.locator("#verdict-sub")).to_contain_text("Round 2 of 3.", timeout=END)
+    before = desk.locator("#matrix tbody tr").first.inner_text()
+    desk.reload()
+    assert desk.locator("#matrix tbody tr").first.inner_text() == before
+    expect(desk.locator("#plate")).to_contain_text(VERDICT, timeout=END)
+    end = desk.locator("#matrix").inner_text()
+    desk.reload()
+    assert desk.locator("#matrix").inner_text() == end
+
+
+def test_details_open_by_hover_focus_and_key_and_close_by_escape(desk, site):
+    start(desk, site)
+    expect(desk.locator("#plate")).to_contain_text(VERDICT, timeout=END)
+    panel = desk.locator("#agent-2-detail")
+    desk.locator("#agent-2 .agent__name").hover()
+    expect(panel).to_be_visible()
+    for number in (1, 2, 3):
+        expect(panel).to_contain_text(f"Round {number}")
+    shoot(desk, "live-detail-1440")
+    desk.keyboard.press("Escape")
+    expect(panel).to_be_hidden()
+    desk.mouse.move(5, 5)
+    button = desk.locator("#agent-3 .agent__more")
+    button.focus()
+    desk.keyboard.press("Enter")
+    expect(desk.locator("#agent-3-detail")).to_be_visible()
+    desk.keyboard.press("Escape")
+    expect(button).to_be_focused()
+
+
+def test_on_a_phone_a_tap_opens_all_rounds(phone, site):
+    start(phone, site)
+    expect(phone.locator("#plate")).to_contain_text("Judging")
+    shoot(phone, "live-round1-390")
+    expect(phone.locator("#plate")).to_contain_text(VERDICT, timeout=END)
+    shoot(phone, "live-end-390")
+    phone.locator("#agent-1").tap()
+    expect(phone.locator("#agent-1-detail")).to_be_visible()
+    shoot(phone, "live-detail-390")
+    assert phone.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_what_is_wrong_is_said_at_its_field_and_what_was_typed_is_kept(desk, site):
+    desk.goto(f"{site.url}/")
+    desk.get_by_label("Title").fill("Kept")
+    desk.locator("#a2-name").fill("")
+    desk.get_by_role("button", name="Start judgement").click()
+    expect(desk).to_have_title(re.compile("2 things to correct"))
+    expect(desk.locator("#title")).to_have_value("Kept")
+    expect(desk.locator("#a2-name")).to_have_attribute("aria-invalid", "true")
+    expect(desk.get_by_role("alert")).to_be_focused()
+    shoot(desk, "input-errors-1440")
+
+
+def test_a_council_fills_the_agents_without_leaving_the_page(desk, site):
+    desk.goto(f"{site.url}/")
+    desk.get_by_label("Content").fill("Kept")
+    desk.get_by_text("Release gate").click()
+    expect(desk.locator("#a1-name")).to_have_value("Reliability engineer")
+    expect(desk.get_by_label("Content")).to_have_value("Kept")
+
+
+def test_a_queued_judgement_is_idle_until_an_engine_in_another_process_takes_it(browser, tmp_path):
+    with Site(tmp_path, "--no-engine") as site:
+        page = open_page(browser, site).page
+        start(page, site)
+        expect(page.locator("#plate")).to_contain_text("Idle")
+        shoot(page, "live-idle-1440")
+        engine = subprocess.Popen([sys.executable, "manage.py", "runengine"], cwd=ROOT, env=site.env)
+        try:
+            expect(page.locator("#plate")).to_contain_text("Judging", timeout=10_000)
+            expect(page.locator("#plate")).to_contain_text(VERDICT, timeout=END)
+        finally:
+            engine.terminate()
+        assert engine.wait(20) == 0
+
+
+def test_trouble_with_a_model_is_said_on_the_page_and_readable_in_the_admin(browser, tmp_path):
+    with Endpoint() as endpoint:
+        endpoint.script(by_text=[["Casper", {"behaviour": "prose"}], ["worth it", {"behaviour": "prose"}]])
+        env = {"OPENAI_BASE_URL": endpoint.base_url, "OPENAI_API_KEY": "sk-canary-1234567890"}
+        with Site(tmp_path, **env) as site:
+            page = open_page(browser, site).page
+            start(page, site)
+            expect(page.locator("#plate")).to_contain_text("Error", timeout=END)
+            expect(page.locator("#verdict-sub")).to_contain_text("Casper gave no decision in round 1 after 4 attempts")
+            expect(page.locator("#agent-3-state")).to_contain_text("Failed")
+            shoot(page, "live-error-1440")
+            judgement = page.url.rstrip("/").split("/")[-1]
+            page.goto(f"{site.url}/admin/judgements/judgement/{judgement}/change/")
+            page.get_by_text("Attempt 4: failed").click()
+            expect(page.get_by_text("I would approve this.").nth(3)).to_be_visible()
+            shoot(page, "admin-error-1440")
+            assert "sk-canary" not in page.content()
+
+
+def test_a_page_heals_after_the_server_was_killed_and_started_again(browser, tmp_path):
+    site = Site(tmp_path)
+    with site:
+        page = open_page(browser, site).page
+        start(page, site)
+        expect(page.locator("#verdict-sub")).to_contain_text("Round 2 of 3.", timeout=END)
+        site.process.kill()
+        site.process.wait()
+        expect(page.locator("#conn-banner")).to_be_visible(timeout=10_000)
+        shoot(page, "live-reconnecting-1440")
+    with site:
+        expect(page.locator("#plate")).to_contain_text(VERDICT, timeout=END)
+        expect(page.locator("#conn-banner")).to_be_hidden()
+        expect(page.locator("#matrix td .lamp:is([data-state=approve],[data-state=reject])")).to_have_count(9)
+
+
+def test_the_readme_picture_is_there():
+    assert (Path(ROOT) / "docs" / "live.png").stat().st_size > 10_000

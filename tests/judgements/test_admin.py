@@ -1,0 +1,75 @@
+import asyncio
+
+import pytest
+from django.urls import reverse
+
+from engine.failures import Unauthorized
+from tests.conftest import perform
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def admin(client, reviewer):
+    client.force_login(reviewer)
+    return client
+
+
+def page_of(judgement):
+    return reverse("admin:judgements_judgement_change", args=[judgement.pk])
+
+
+@pytest.fixture
+def failed(judgement, models):
+    models.will("openai/c", "prose, not JSON", "approve", Unauthorized("The key was refused.", raw="HTTP 401 body"))
+    asyncio.run(perform(judgement.pk, models))
+    return judgement
+
+
+def test_judgements_are_listed_with_status_title_who_and_when(admin, judgement):
+    html = admin.get(reverse("admin:judgements_judgement_changelist")).content.decode()
+    for text in ("Idle", judgement.title, "mira"):
+        assert text in html
+
+
+def test_a_judgement_shows_every_prompt_and_raw_answer_and_what_went_wrong(admin, failed):
+    html = admin.get(page_of(failed)).content.decode()
+    assert "Casper gave no decision in round 2 after 1 attempt: The key was refused." in html
+    for text in ("prose, not JSON", "HTTP 401 body", "You are agent C of three agents", "BEGIN MATERIAL", "Attempt 2"):
+        assert text in html
+
+
+def test_the_status_filter_finds_what_failed(admin, failed):
+    html = admin.get(reverse("admin:judgements_judgement_changelist"), {"status": "error"}).content.decode()
+    assert failed.title in html
+    html = admin.get(reverse("admin:judgements_judgement_changelist"), {"status": "approved"}).content.decode()
+    assert failed.title not in html
+
+
+def test_a_word_of_a_reason_finds_its_judgement(admin, failed):
+    url = reverse("admin:judgements_judgement_changelist")
+    assert failed.title in admin.get(url, {"q": "criteria say so"}).content.decode()
+    assert failed.title not in admin.get(url, {"q": "zeppelin"}).content.decode()
+
+
+@pytest.mark.parametrize("action", ["add", "change", "delete"])
+def test_nothing_can_be_added_changed_or_deleted(admin, judgement, action):
+    args = [] if action == "add" else [judgement.pk]
+    answer = admin.post(reverse(f"admin:judgements_judgement_{action}", args=args), {"title": "x", "post": "yes"})
+    assert answer.status_code == 403
+    judgement.refresh_from_db()
+    assert judgement.title != "x"
+
+
+def test_a_user_with_judgements_cannot_be_deleted(admin, judgement, mira):
+    admin.post(reverse("admin:auth_user_delete", args=[mira.pk]), {"post": "yes"})
+    mira.refresh_from_db()
+
+
+def test_model_text_is_shown_and_never_run(admin, judgement, models):
+    evil = '<img src=x onerror="alert(1)">'
+    models.will("openai/a", f"{evil}")
+    asyncio.run(perform(judgement.pk, models))
+    html = admin.get(page_of(judgement)).content.decode()
+    assert evil not in html
+    assert "&lt;img src=x" in html

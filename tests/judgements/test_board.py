@@ -1,0 +1,111 @@
+import pytest
+from channels.db import database_sync_to_async
+
+from engine.failures import ServerError, Unauthorized
+from engine.models import ModelCall, Run
+from judgements.board import board_of
+from judgements.models import Judgement
+from tests.conftest import perform
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def board(judgement, **texts):
+    judgement = Judgement.objects.whole().get(pk=judgement.pk)
+    return board_of(judgement, list(judgement.run.calls.order_by("pk")), texts)
+
+
+async def board_later(judgement):
+    return await database_sync_to_async(board)(judgement)
+
+
+def start(judgement):
+    (run,) = Run.objects.claim("one", 1)
+    assert run.pk == judgement.pk
+
+
+def decide(judgement, *decisions):
+    """Write decisions as they come in: A1, B1, C1, A2, ..."""
+    agents = list(judgement.agents.all())
+    for index, word in enumerate(decisions):
+        agent, number = agents[index % 3], index // 3 + 1
+        step, run = agent.step(number), judgement.run
+        call = ModelCall.objects.create(
+            run=run, step=step, attempt=1, model=agent.model, prompt="[]", deadline=run.created
+        )
+        agent.decisions.create(round=number, decision=word, reason=f"Reason {step}.", call=call)
+
+
+def test_a_queued_judgement_is_idle(judgement):
+    shown = board(judgement)
+    assert (shown.word, shown.rest) == ("Idle", "Queued. It starts when a worker is free.")
+    assert [seat.state for seat in shown.seats] == ["idle"] * 3
+
+
+def test_all_three_judge_when_it_begins(judgement):
+    start(judgement)
+    shown = board(judgement)
+    assert (shown.word, shown.lead, shown.rest) == ("Judging", "Round 1 of 3.", "0 of 9 decisions are in.")
+    assert [(seat.state, seat.small) for seat in shown.seats] == [("judging", "round 1")] * 3
+    assert shown.announcement == "Round 1 started. Three agents are judging."
+
+
+def test_who_has_decided_waits_for_the_next_round(judgement):
+    start(judgement)
+    decide(judgement, "reject", "approve", "reject", "approve")
+    shown = board(judgement)
+    assert [(s.state, s.small) for s in shown.seats] == [("pending", "for round 3"), *[("judging", "round 2")] * 2]
+    assert shown.seats[0].tally.formula == "0 × 0.1 + 1 × 0.4 = 0.40   (0.50 still open)"
+    assert shown.seats[0].tally.text == "Score 0.40 so far. 0.10 against, 0.50 open. 0.50 approves."
+    assert shown.announcement == "Round 2. Melchior: approve."
+
+
+def test_who_has_decided_three_times_shows_its_own_verdict(judgement):
+    start(judgement)
+    decide(judgement, *["reject"] * 3, *["approve"] * 3, "reject")
+    assert [seat.state for seat in board(judgement).seats] == ["reject", "judging", "judging"]
+
+
+def test_the_growing_reason_is_shown_where_it_grows(judgement):
+    start(judgement)
+    shown = board(judgement, B1="Nothing in it")
+    assert [seat.entries[0].reason for seat in shown.seats] == ["", "Nothing in it", ""]
+
+
+async def test_the_end_shows_verdict_and_rule(judgement, models):
+    models.will("openai/a", *["reject"] * 3)
+    await perform(judgement.pk, models)
+    shown = await board_later(judgement)
+    assert (shown.word, shown.lead) == ("Approved", "2 of 3 agents approve.")
+    assert [seat.word for seat in shown.seats] == ["Rejects", "Approves", "Approves"]
+    assert (shown.rule_lead, shown.rule_rest) == ("2 of 3", "approve. Two were needed.")
+
+
+async def test_a_failed_agent_says_why_and_the_others_have_stopped(judgement, models):
+    models.will("openai/c", "approve", Unauthorized("The key was refused."))
+    await perform(judgement.pk, models)
+    shown = await board_later(judgement)
+    assert shown.word == "Error"
+    assert "Casper gave no decision in round 2 after 1 attempt: The key was refused." in shown.rest
+    assert [(s.state, s.small) for s in shown.seats] == [*[("stopped", "after round 2")] * 2, ("failed", "in round 2")]
+    assert shown.seats[2].entries[1].reason == "The key was refused."
+    assert [cell.state for cell in shown.rounds[2].cells] == ["none"] * 3
+
+
+async def test_a_retry_is_counted_and_says_what_happened(judgement, models):
+    models.will("openai/a", ServerError("It answered 500."), *[ServerError("It answered 500.")] * 3)
+    await perform(judgement.pk, models)
+    failed = [call async for call in ModelCall.objects.filter(step="A1").order_by("attempt")]
+    assert [call.retry_at is not None for call in failed] == [True, True, True, False]
+    await Run.objects.aupdate(status="running", ended=None)
+    await ModelCall.objects.filter(step="A1", attempt__gt=2).adelete()
+    seat = (await board_later(judgement)).seats[0]
+    assert (seat.state, seat.word, seat.until is not None) == ("retrying", "Retry 2 of 3", True)
+    assert seat.entries[0].reason == "It answered 500. It is asked again."
+
+
+def test_a_rehearsal_says_so(judgement):
+    judgement.agents.filter(seat="B").update(model="rehearsal/magi")
+    shown = board(judgement)
+    assert shown.rehearsal
+    assert [seat.rehearsal for seat in shown.seats] == [False, True, False]

@@ -1,0 +1,102 @@
+import pytest
+from django.urls import reverse
+
+from judgements.models import Judgement
+from tests.conftest import JAPAN, agents
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def page(client, mira):
+    client.force_login(mira)
+    return client
+
+
+def filled(council="", **changes):
+    data = {"title": "", "content": JAPAN, "council": council}
+    for number, agent in enumerate(agents(), start=1):
+        data |= {f"a{number}-{key}": value for key, value in agent.items()}
+    return data | changes
+
+
+def test_the_input_page_starts_with_a_council_and_exactly_three_agents(page, council):
+    html = page.get(reverse("new")).content.decode()
+    for number, name in enumerate(("Melchior", "Balthasar", "Casper"), start=1):
+        assert f'id="a{number}-name"' in html
+        assert name in html
+    assert 'id="a4-name"' not in html
+
+
+def test_starting_a_judgement_leads_to_its_live_page(page):
+    answer = page.post(reverse("new"), filled())
+    judgement = Judgement.objects.get()
+    assert answer["Location"] == reverse("live", args=[judgement.pk])
+    assert (judgement.title, judgement.content, judgement.run.status) == (JAPAN, JAPAN, "queued")
+    assert [agent.name for agent in judgement.agents.all()] == ["Melchior", "Balthasar", "Casper"]
+
+
+def test_what_was_typed_is_kept_beside_the_error(page):
+    data = filled(**{"content": "", "a2-criteria": "Only on <b>Tuesdays</b>.", "a3-name": "Melchior"})
+    answer = page.post(reverse("new"), data)
+    html = answer.content.decode()
+    assert answer.status_code == 422
+    assert "<title>2 things to correct:" in html.replace("\n", "")
+    assert "Write what is to be decided. It is empty." in html
+    assert "Give agent 3 another name. Agent 1 already has this one." in html
+    assert "Only on &lt;b&gt;Tuesdays&lt;/b&gt;." in html
+    assert Judgement.objects.count() == 0
+
+
+def test_line_breaks_of_the_browser_are_those_that_were_typed(page):
+    page.post(reverse("new"), filled(content="one\r\ntwo"))
+    assert Judgement.objects.get().content == "one\ntwo"
+
+
+def test_a_council_fills_the_three_agents(page, council):
+    html = page.get(reverse("council-agents"), {"council": council.pk}).content.decode()
+    assert "Criteria of Casper." in html
+    assert "<html" not in html
+
+
+def test_no_council_leaves_three_empty_agents(page):
+    html = page.get(reverse("council-agents"), {"council": ""}).content.decode()
+    assert 'id="a3-criteria"' in html
+    assert "Criteria of" not in html
+
+
+@pytest.mark.parametrize("council", ["x", "-1", "99999999999999999999", "1e3"])
+def test_a_council_that_is_none_is_no_error(page, council):
+    assert page.get(reverse("council-agents"), {"council": council}).status_code == 200
+
+
+def test_the_live_page_shows_title_status_and_three_agents(page, judgement):
+    html = page.get(reverse("live", args=[judgement.pk])).content.decode()
+    for text in (judgement.title, "Idle", "Melchior", "Balthasar", "Casper", 'ws-connect="/ws/judgements/'):
+        assert text in html
+
+
+def test_another_users_judgement_does_not_exist(client, noor, judgement):
+    client.force_login(noor)
+    assert client.get(reverse("live", args=[judgement.pk])).status_code == 404
+    assert judgement.title not in client.get(reverse("history")).content.decode()
+
+
+def test_staff_see_every_judgement(client, reviewer, judgement):
+    client.force_login(reviewer)
+    assert client.get(reverse("live", args=[judgement.pk])).status_code == 200
+
+
+def test_the_history_lists_what_was_decided(page, judgement):
+    html = page.get(reverse("history")).content.decode()
+    assert reverse("live", args=[judgement.pk]) in html
+    assert judgement.title in html
+
+
+def test_an_empty_history_says_what_to_do(page):
+    assert "No judgement yet." in page.get(reverse("history")).content.decode()
+
+
+@pytest.mark.parametrize("number", ["-1", "0", "x", "99999999999"])
+def test_a_page_of_the_history_that_is_none_is_no_error(page, number):
+    assert page.get(reverse("history"), {"page": number}).status_code == 200

@@ -1,0 +1,92 @@
+import re
+
+import pytest
+from django.contrib.auth.models import User
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+
+from magi_site.access import first_sign_in_path
+
+pytestmark = pytest.mark.django_db
+
+OPEN = {"login", "logout", "enter", "alive", "ready", "admin:login"}
+ARGUMENTS = {"pk": "6f9619ff-8b86-4011-b42d-00c04fc964ff", "object_id": "1", "app_label": "auth", "url": "x"}
+
+
+def routes(resolver=None, prefix="", namespace=""):
+    for pattern in (resolver or get_resolver()).url_patterns:
+        route = prefix + str(pattern.pattern)
+        if isinstance(pattern, URLResolver):
+            inner = f"{pattern.namespace}:" if pattern.namespace else namespace
+            yield from routes(pattern, route, inner)
+        elif isinstance(pattern, URLPattern):
+            yield f"{namespace}{pattern.name}", route
+
+
+def path_of(route):
+    filled = re.sub(r"<(?:\w+:)?(\w+)>", lambda m: ARGUMENTS.get(m[1], "1"), route)
+    return "/" + re.sub(r"\(\?P<\w+>[^)]*\)|[\^$]|\\Z", lambda m: "auth" if m[0].startswith("(") else "", filled)
+
+
+CLOSED = [(name, path_of(route)) for name, route in routes() if name not in OPEN]
+
+
+@pytest.mark.parametrize(("name", "path"), CLOSED, ids=[name for name, _ in CLOSED])
+def test_a_stranger_is_sent_to_sign_in_from_every_page(client, name, path):
+    answer = client.get(path)
+    assert answer.status_code == 302
+    assert "/login/" in answer["Location"]
+
+
+def test_the_link_for_the_first_administrator_signs_in_once(client):
+    path = first_sign_in_path()
+    assert client.get(path)["Location"] == reverse("new")
+    assert client.session["_auth_user_id"] == str(User.objects.get(is_superuser=True).pk)
+    client.logout()
+    assert client.get(path).status_code == 404
+
+
+def test_a_link_with_another_token_is_unknown(client, reviewer):
+    assert client.get(reverse("enter", args=[reviewer.pk, "x-y"])).status_code == 404
+
+
+def test_no_link_is_made_once_an_administrator_has_a_password(reviewer):
+    assert first_sign_in_path() is None
+
+
+def test_an_administrator_without_password_can_set_one(client):
+    client.get(first_sign_in_path())
+    new = "correct horse battery"
+    client.post(reverse("password"), {"new_password1": new, "new_password2": new})
+    assert User.objects.get().check_password(new)
+    assert client.get(reverse("password")).status_code == 200
+
+
+def test_changing_a_password_asks_for_the_old_one(client, mira):
+    client.force_login(mira)
+    client.post(reverse("password"), {"new_password1": "another long one", "new_password2": "another long one"})
+    mira.refresh_from_db()
+    assert mira.check_password("a long enough secret")
+
+
+def test_every_page_says_what_it_may_load(client):
+    headers = client.get(reverse("login")).headers
+    assert "default-src 'none'" in headers["Content-Security-Policy"]
+    assert "unsafe" not in headers["Content-Security-Policy"]
+    assert headers["X-Frame-Options"] == "DENY"
+    assert headers["Cache-Control"] == "no-store"
+
+
+def test_a_foreign_host_name_is_refused(client):
+    assert client.get("/healthz", headers={"host": "evil.example"}).status_code == 400
+
+
+def test_health_is_told_to_everybody(client):
+    assert client.get("/healthz").content == b"alive\n"
+    assert client.get("/readyz").content == b"ready\n"
+
+
+def test_a_queue_that_nobody_takes_from_is_not_ready(client, judgement):
+    judgement.run.created = judgement.run.created.replace(year=2020)
+    judgement.run.save()
+    answer = client.get("/readyz")
+    assert (answer.status_code, answer.content) == (503, b"no engine takes what is queued\n")
