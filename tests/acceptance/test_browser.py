@@ -210,6 +210,23 @@ def test_a_queued_judgement_is_idle_until_an_engine_in_another_process_takes_it(
         assert engine.wait(20) == 0
 
 
+def test_with_postgresql_and_redis_another_process_streams_into_the_page(
+    browser, tmp_path, postgres_database, redis_url
+):
+    services = {"DATABASE_URL": postgres_database, "REDIS_URL": redis_url}
+    with Site(tmp_path, "--no-engine", **services) as site:
+        engine = subprocess.Popen([sys.executable, "manage.py", "runengine"], cwd=ROOT, env=site.env)
+        try:
+            page = open_page(browser, site).page
+            start(page, site)
+            # a growing reason is in no row: only Redis can have brought it
+            expect(page.locator("#agent-1-reason [data-stream]")).to_contain_text("Rehearsal", timeout=END)
+            expect(page.locator("#plate")).to_contain_text(VERDICT, timeout=END)
+        finally:
+            engine.terminate()
+        assert engine.wait(20) == 0
+
+
 def test_trouble_with_a_model_is_said_on_the_page_and_readable_in_the_admin(browser, tmp_path):
     with Endpoint() as endpoint:
         endpoint.script(by_text=[["Casper", {"behaviour": "prose"}], ["worth it", {"behaviour": "prose"}]])

@@ -1,0 +1,55 @@
+// What every page does: theme, motion, and a little help with forms.
+const root = document.documentElement;
+
+function remember(name, value) {
+  root.dataset[name] = value;
+  try {
+    localStorage.setItem(name, value);
+  } catch {
+    // storage may be forbidden; the choice then holds for this page
+  }
+}
+
+function isStill() {
+  if (root.dataset.motion) return root.dataset.motion === "off";
+  return matchMedia("(prefers-reduced-motion: reduce)").matches;
+}
+
+function isDark() {
+  if (root.dataset.theme) return root.dataset.theme === "dark";
+  return matchMedia("(prefers-color-scheme: dark)").matches;
+}
+
+for (const button of document.querySelectorAll("[data-motion-toggle]")) {
+  const show = () => button.setAttribute("aria-pressed", isStill());
+  show();
+  button.addEventListener("click", () => {
+    remember("motion", isStill() ? "on" : "off");
+    show();
+  });
+}
+
+for (const button of document.querySelectorAll("[data-theme-toggle]")) {
+  button.addEventListener("click", () => remember("theme", isDark() ? "light" : "dark"));
+}
+
+for (const field of document.querySelectorAll("[data-count]")) {
+  const counter = document.getElementById(field.dataset.count);
+  const most = Number(field.dataset.most).toLocaleString("en");
+  const show = () => {
+    // as the server counts: characters, not the two halves of one
+    counter.textContent = `${[...field.value].length.toLocaleString("en")} / ${most}`;
+  };
+  field.addEventListener("input", show);
+  show();
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && event.target.form) {
+    event.preventDefault();
+    event.target.form.requestSubmit();
+  }
+});
+
+// a form that comes back with errors says so first
+document.querySelector(".errors")?.focus();
