@@ -8,6 +8,7 @@ aloud, `rehearsal/instant` no time at all.
 import asyncio
 import json
 import re
+import zlib
 from collections.abc import AsyncIterator, Callable
 
 import httpx2
@@ -44,8 +45,8 @@ class _Stream(httpx2.AsyncByteStream):
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         pace = PACE[self._model.removeprefix("rehearsal-")]
-        # the first word comes later, as it does from a model; which agent is slow depends on its text alone
-        await asyncio.sleep(pace * (10 + len(self._text) % 12))
+        # the first word comes later, as it does from a model; how much later depends on the text alone
+        await asyncio.sleep(pace * (10 + zlib.crc32(self._text.encode()) % 50))
         for word in re.findall(r"\s*\S+\s*", self._text):
             yield self._chunk({"content": word})
             await asyncio.sleep(pace)

@@ -109,6 +109,14 @@ class Board:
         return self.ended is not None
 
     @property
+    def took(self) -> str:
+        """Minutes and seconds from start to end, as in 1:05."""
+        if not (self.started and self.ended):
+            return ""
+        minutes, seconds = divmod(int((self.ended - self.started).total_seconds()), 60)
+        return f"{minutes}:{seconds:02}"
+
+    @property
     def rounds_newest_first(self) -> list[Round]:
         return list(reversed(self.rounds))
 

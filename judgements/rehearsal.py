@@ -32,7 +32,7 @@ DOUBT = set(
 
 def answer(messages: list[dict[str, str]]) -> str:
     decision, reason = decide(prompts.read_case(messages))
-    return json.dumps({"reason": f"Rehearsal, no model was asked. {reason}", "decision": decision}, ensure_ascii=False)
+    return json.dumps({"reason": f"Rehearsal. {reason}", "decision": decision}, ensure_ascii=False)
 
 
 def decide(case: Case) -> tuple[Decision, str]:

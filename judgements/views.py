@@ -27,14 +27,12 @@ def new(request: HttpRequest) -> HttpResponse:
     council = _council(posted.get("council", ""))
     submission = Submission(posted)
     if not submission.is_valid():
-        return _input_page(request, submission, council, status=422)
+        return _input_page(request, submission, council)
     judgement = submit(owner=request.user, council=council, **submission.values())
     return redirect("live", judgement.pk)
 
 
-def _input_page(
-    request: HttpRequest, submission: Submission, council: Council | None, status: int = 200
-) -> HttpResponse:
+def _input_page(request: HttpRequest, submission: Submission, council: Council | None) -> HttpResponse:
     context = {
         "form": submission.content,
         "agents": submission.agents,
@@ -44,7 +42,7 @@ def _input_page(
         **_model_choice(),
         "page": "new",
     }
-    return render(request, "judgements/new.html", context, status=status)
+    return render(request, "judgements/new.html", context)
 
 
 def _model_choice() -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""The ready-made councils: four trios to start from. Their members take the installation's default model."""
+"""The ready-made councils: three trios to start from. Their members take the installation's default model."""
 
 from django.db import migrations
 
@@ -37,23 +37,6 @@ COUNCILS = {
             "Customer advocate",
             "Reject anything that may show a customer a wrong amount, unless the proposal says how customers will be "
             "told and how it is corrected within one working day.",
-        ),
-    ],
-    "Refund desk": [
-        (
-            "Policy clerk",
-            "Approve if the purchase is at most 30 days old, the article is named and the reason is one of: faulty, "
-            "not as described, not delivered. Reject when one of these is missing.",
-        ),
-        (
-            "Fraud analyst",
-            "Reject when the story contradicts itself, when the same customer had more than two refunds in 90 days, "
-            "or when the money is to go anywhere but back to the original payment. Otherwise approve.",
-        ),
-        (
-            "Customer advocate",
-            "Approve if a fair-minded person would expect the money back in this case, even where a deadline was "
-            "missed by a few days for a reason beyond the customer's control. Otherwise reject.",
         ),
     ],
     "Travel and spend": [

@@ -127,8 +127,7 @@ function clockText(seconds) {
 function tick() {
   const now = Date.now();
   for (const clock of $$("[data-since]")) {
-    const end = clock.dataset.until ? Date.parse(clock.dataset.until) : now;
-    const seconds = (end - Date.parse(clock.dataset.since)) / 1000;
+    const seconds = (now - Date.parse(clock.dataset.since)) / 1000;
     clock.textContent = clock.dataset.format === "s" ? `${Math.max(0, Math.floor(seconds))} s` : clockText(seconds);
   }
   for (const clock of $$("[data-in]")) {

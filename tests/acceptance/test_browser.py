@@ -147,7 +147,8 @@ def test_details_open_by_hover_focus_and_key_and_close_by_escape(desk, site):
     start(desk, site)
     expect(desk.locator("#plate")).to_contain_text(VERDICT, timeout=END)
     panel = desk.locator("#agent-2-detail")
-    desk.locator("#agent-2 .agent__name").hover()
+    box = desk.locator("#agent-2 .agent__name").bounding_box()
+    desk.mouse.move(box["x"] + 10, box["y"] + 10)
     expect(panel).to_be_visible()
     for number in (1, 2, 3):
         expect(panel).to_contain_text(f"Round {number}")

@@ -38,9 +38,7 @@ def test_starting_a_judgement_leads_to_its_live_page(page):
 
 def test_what_was_typed_is_kept_beside_the_error(page):
     data = filled(**{"content": "", "a2-criteria": "Only on <b>Tuesdays</b>.", "a3-name": "Melchior"})
-    answer = page.post(reverse("new"), data)
-    html = answer.content.decode()
-    assert answer.status_code == 422
+    html = page.post(reverse("new"), data).content.decode()
     assert "<title>2 things to correct:" in html.replace("\n", "")
     assert "Write what is to be decided. It is empty." in html
     assert "Give agent 3 another name. Agent 1 already has this one." in html
