@@ -49,6 +49,9 @@ class JudgementAdmin(ReadOnly):
     list_per_page = 50
     fields = readonly_fields = ("title", "status_word", "what_happened", "asked_by", "created", "duration", "record")
 
+    class Media:
+        css = {"all": ["css/admin.css"]}
+
     def get_queryset(self, request: HttpRequest) -> QuerySet:
         return Judgement.objects.whole().order_by("-run__created")
 
@@ -65,8 +68,8 @@ class JudgementAdmin(ReadOnly):
         return str(judgement.run.owner or "command line")
 
     @admin.display(description="created", ordering="run__created")
-    def created(self, judgement: Judgement) -> Any:
-        return judgement.run.created
+    def created(self, judgement: Judgement) -> str:
+        return f"{judgement.run.created:%Y-%m-%d %H:%M:%S} UTC"
 
     @admin.display(description="took")
     def duration(self, judgement: Judgement) -> str:

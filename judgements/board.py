@@ -274,7 +274,7 @@ def _tally(agent: Agent) -> Tally:
     terms = " + ".join(
         f"{int(history[n] == Decision.APPROVE)} × {rules.tenths(rules.WEIGHTS[n])}" for n in sorted(history)
     )
-    rest = f"   ({_hundredths(still_open)} still open)" if still_open else _conclusion(score)
+    rest = f", {_hundredths(still_open)} still open" if still_open else _conclusion(score)
     return Tally(
         score=_hundredths(score),
         yes=score * 10,
@@ -288,7 +288,7 @@ def _tally(agent: Agent) -> Tally:
 
 
 def _conclusion(score: int) -> str:
-    return "   approves" if score >= rules.THRESHOLD else "   rejects"
+    return " ≥ 0.50: approves" if score >= rules.THRESHOLD else " < 0.50: rejects"
 
 
 def _hundredths(tenths: int) -> str:

@@ -6,20 +6,18 @@ COUNCILS = {
     "Magi": [
         (
             "Melchior",
-            "Judge what can be known. Approve only if the claims that the proposal rests on are stated plainly enough "
-            "to be checked and do not contradict each other, and if its main risk is named. Reject what rests on a "
-            "guess that matters.",
+            "Approve only if the facts that this rests on are stated and can be checked, and its main risk is named. "
+            "Reject what rests on a guess that matters.",
         ),
         (
             "Balthasar",
-            "Judge who is affected. Approve if nobody who has not agreed can be seriously harmed, and if those who "
-            "carry the consequences are known. A plan for oneself needs no further permission. Reject when a person "
-            "could be harmed and the proposal says nothing about it.",
+            "Approve if nobody who has not agreed can come to serious harm. Reject when others could be harmed and "
+            "nothing is said about it.",
         ),
         (
             "Casper",
-            "Judge whether it is worth it. Approve if the aim is clear, the effort fits the aim, and going ahead "
-            "leaves more possible than it closes. Reject what cannot be undone unless it says why it must be done now.",
+            "Approve if the aim is clear and the effort fits it. Reject what cannot be undone, unless it says why it "
+            "must be done now.",
         ),
     ],
     "Release gate": [

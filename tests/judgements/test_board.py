@@ -55,7 +55,7 @@ def test_who_has_decided_waits_for_the_next_round(judgement):
     decide(judgement, "reject", "approve", "reject", "approve")
     shown = board(judgement)
     assert [(s.state, s.small) for s in shown.seats] == [("pending", "for round 3"), *[("judging", "round 2")] * 2]
-    assert shown.seats[0].tally.formula == "0 × 0.1 + 1 × 0.4 = 0.40   (0.50 still open)"
+    assert shown.seats[0].tally.formula == "0 × 0.1 + 1 × 0.4 = 0.40, 0.50 still open"
     assert shown.seats[0].tally.text == "Score 0.40 so far. 0.10 against, 0.50 open. 0.50 approves."
     assert shown.announcement == "Round 2. Melchior: approve."
 
