@@ -192,7 +192,9 @@ class _Reader:
 
     def close(self) -> None:
         """The body has ended. Raises what is wrong with the answer as a whole."""
-        if not self._streamed:
+        if self._streamed:
+            self.feed(b"\n")  # a last line may have come without its end
+        else:
             self._event(bytes(self._body))
         reply = self.reply
         if reply.refusal:

@@ -46,8 +46,10 @@ class RunQuerySet(models.QuerySet["Run"]):
         )
 
     def neglected(self) -> "RunQuerySet":
-        """Queued for so long that no engine can be at work."""
-        return self.claimable().filter(created__lt=Now() - NEGLECTED, claims=0)
+        """What has waited long although no engine is at work: nobody holds a lease."""
+        if self.filter(status=Run.Status.RUNNING, lease_expires_at__gte=Now()).exists():
+            return self.none()
+        return self.claimable().filter(created__lt=Now() - NEGLECTED)
 
     def renew_leases(self, worker: str) -> int:
         return self.filter(worker=worker, status=Run.Status.RUNNING).update(lease_expires_at=Now() + LEASE)
@@ -96,6 +98,7 @@ class Run(models.Model):
             models.Index(fields=["created"], condition=Q(status="queued"), name="run_queue"),
             models.Index(fields=["lease_expires_at"], condition=Q(status="running"), name="run_leases"),
             models.Index(fields=["owner", "-created"], name="run_by_owner"),
+            models.Index(fields=["-created"], name="run_newest_first"),
         ]
         constraints = [
             models.CheckConstraint(

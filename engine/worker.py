@@ -42,6 +42,8 @@ class Engine:
         self._bell = asyncio.Event()
         self._performing: dict[asyncio.Task[None], Run] = {}
         self._stopping = False
+        self._idle = asyncio.Event()  # set while nothing is being claimed
+        self._idle.set()
 
     def ring(self) -> None:
         """Work may wait: look at the queue now."""
@@ -50,18 +52,21 @@ class Engine:
     async def run(self) -> None:
         """Claim and perform until `stop`."""
         renewing = asyncio.create_task(self._renew_leases())
+        self._idle.clear()
         try:
             while not self._stopping:
                 self._bell.clear()
                 await self._claim_some()
                 await self._wait_for_bell()
         finally:
+            self._idle.set()
             renewing.cancel()
 
     async def stop(self, grace: float = 10.0) -> None:
         """No new claims; what runs gets `grace` seconds, then goes back to the queue."""
         self._stopping = True
         self.ring()
+        await self._idle.wait()
         if self._performing:
             await asyncio.wait(self._performing, timeout=grace)
         for task in self._performing:

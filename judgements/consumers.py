@@ -5,6 +5,7 @@ from typing import Any
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.contrib.auth import get_user_model
+from django.db import DatabaseError
 
 from engine.live import group_of
 from engine.models import ModelCall
@@ -18,6 +19,7 @@ log = logging.getLogger(__name__)
 FALLBACK = 2.0  # seconds after which the rows are looked at without a nudge: what a lost message would have told
 CALM = 0.1  # seconds between two messages to one watcher
 NOT_FOUND = 4404
+TRY_AGAIN = 1013  # the page connects again by itself
 
 
 class LiveConsumer(AsyncWebsocketConsumer):
@@ -37,7 +39,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
         # join first, read after: a change in between is then nudged, never missed
         await self.channel_layer.group_add(group_of(self.pk), self.channel_name)
         await self.accept()
-        self.following = asyncio.create_task(self._follow())
+        self.following = asyncio.create_task(self._follow_to_the_end())
 
     async def disconnect(self, code: int) -> None:
         if self.following:
@@ -54,6 +56,13 @@ class LiveConsumer(AsyncWebsocketConsumer):
     async def run_text(self, message: dict[str, Any]) -> None:
         self.texts[message["step"]] = message["text"]
         self.bell.set()
+
+    async def _follow_to_the_end(self) -> None:
+        try:
+            await self._follow()
+        except DatabaseError as error:
+            log.error("A live page could not be brought up to date: %s", error)
+            await self.close(code=TRY_AGAIN)
 
     async def _follow(self) -> None:
         over = False

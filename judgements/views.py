@@ -28,7 +28,10 @@ def new(request: HttpRequest) -> HttpResponse:
     submission = Submission(posted)
     if not submission.is_valid():
         return _input_page(request, submission, council)
-    judgement = submit(owner=request.user, council=council, **submission.values())
+    values = submission.values()
+    # with an agent changed it is no longer that council's judgement
+    unchanged = council if council and council.agents() == values["agents"] else None
+    judgement = submit(owner=request.user, council=unchanged, **values)
     return redirect("live", judgement.pk)
 
 

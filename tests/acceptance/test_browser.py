@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 
-from tests.acceptance.site import ROOT, Site
+from tests.acceptance.site import ROOT, Newcomer, Site
 from tests.conftest import JAPAN
 from tests.endpoint import Endpoint
 
@@ -94,8 +94,8 @@ def flashing(page: Page) -> list[str]:
     return [page.locator(f"#agent-{n} .agent__head").evaluate(script) for n in (1, 2, 3)]
 
 
-def test_somebody_signs_in_by_the_link_decides_and_watches(browser, tmp_path):
-    with Site(tmp_path) as site:
+def test_a_newcomer_clones_types_one_command_signs_in_decides_and_watches(browser, tmp_path):
+    with Newcomer(tmp_path) as site:
         watched = Watched(browser.new_context(viewport=DESK, color_scheme="dark").new_page(), site)
         page = watched.page
         page.goto(site.link)
@@ -245,6 +245,18 @@ def test_trouble_with_a_model_is_said_on_the_page_and_readable_in_the_admin(brow
             expect(page.get_by_text("I would approve this.").nth(3)).to_be_visible()
             shoot(page, "admin-error-1440")
             assert "sk-canary" not in page.content()
+
+
+def test_a_site_that_is_asked_to_stop_gives_its_work_back_and_ends_well(browser, tmp_path):
+    with Site(tmp_path, MAGI_DEFAULT_MODEL="rehearsal/magi") as site:
+        page = open_page(browser, site).page
+        start(page, site)
+        expect(page.locator("#plate")).to_contain_text("Judging")
+        assert site.stop() == 0
+    with Site(tmp_path) as again:
+        page.goto(page.url.replace(site.url, again.url))
+        expect(page.locator("#plate")).to_contain_text(VERDICT, timeout=END)
+        expect(page.locator("#matrix td .lamp:is([data-state=approve],[data-state=reject])")).to_have_count(9)
 
 
 def test_a_page_heals_after_the_server_was_killed_and_started_again(browser, tmp_path):
