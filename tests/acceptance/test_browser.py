@@ -230,7 +230,7 @@ def test_with_postgresql_and_redis_another_process_streams_into_the_page(
 
 def test_trouble_with_a_model_is_said_on_the_page_and_readable_in_the_admin(browser, tmp_path):
     with Endpoint() as endpoint:
-        endpoint.script(by_text=[["Casper", {"behaviour": "prose"}], ["worth it", {"behaviour": "prose"}]])
+        endpoint.script(by_text=[["if the aim is clear", {"behaviour": "prose"}]])
         env = {"OPENAI_BASE_URL": endpoint.base_url, "OPENAI_API_KEY": "sk-canary-1234567890"}
         with Site(tmp_path, **env) as site:
             page = open_page(browser, site).page
