@@ -29,7 +29,8 @@ class Text(forms.CharField):
         self._refuse_unkeepable(value)
         if len(value) > self.longest:
             raise ValidationError(f"This is {len(value) - self.longest:,} characters too long.")
-        if self.needed and not any(char.isalnum() for char in value):
+        # letters, numbers and symbols say something; spaces, marks and punctuation alone do not
+        if self.needed and not any(unicodedata.category(char)[0] in "LNS" for char in value):
             raise ValidationError(self.needed)
 
     def _refuse_unkeepable(self, value: str) -> None:

@@ -35,7 +35,7 @@ def test_a_character_that_no_database_keeps_is_refused_with_its_place(char, name
 
 
 @pytest.mark.parametrize(
-    "content", ["\u202eabc", "a\U000e0061b", "e\u0301", "a\u2028b", "{{ 7|add:7 }} <svg onload=x>"]
+    "content", ["👍", "\u202eabc", "a\U000e0061b", "e\u0301", "a\u2028b", "{{ 7|add:7 }} <svg onload=x>"]
 )
 def test_all_other_text_is_kept_exactly(content):
     submission = Submission.of("", content, agents())

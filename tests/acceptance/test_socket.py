@@ -1,0 +1,52 @@
+"""Who may open the live page's socket, asked over a real connection."""
+
+import http.client
+
+import pytest
+
+from tests.acceptance.site import Site, judge
+from tests.conftest import JAPAN
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    with Site(tmp_path_factory.mktemp("site"), MAGI_DEFAULT_MODEL="rehearsal/instant") as site:
+        site.judgement = judge(JAPAN, env=site.env)[1]["id"]
+        yield site
+
+
+def upgrade(site, path, origin, session=""):
+    """The status that the server answers a websocket handshake with."""
+    connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=10)
+    headers = {
+        "Connection": "Upgrade",
+        "Upgrade": "websocket",
+        "Sec-WebSocket-Version": "13",
+        "Sec-WebSocket-Key": "MDEyMzQ1Njc4OWFiY2RlZg==",
+    }
+    headers |= {"Origin": origin} if origin else {}
+    headers |= {"Cookie": f"sessionid={session}"} if session else {}
+    connection.request("GET", path, headers=headers)
+    status = connection.getresponse().status
+    connection.close()
+    return status
+
+
+def test_the_owner_of_a_session_may_watch_from_the_site_itself(site):
+    path = f"/ws/judgements/{site.judgement}/"
+    assert upgrade(site, path, site.url, site.visitor_session) == 101
+
+
+@pytest.mark.parametrize("origin", ["", "null", "http://evil.example", "http://127.0.0.1.evil.example"])
+def test_no_other_site_may_open_the_socket(site, origin):
+    path = f"/ws/judgements/{site.judgement}/"
+    assert upgrade(site, path, origin, site.visitor_session) == 403
+
+
+def test_without_a_session_nothing_is_shown(site):
+    assert upgrade(site, f"/ws/judgements/{site.judgement}/", site.url) == 403
+
+
+def test_a_judgement_that_does_not_exist_has_no_socket(site):
+    path = "/ws/judgements/6f9619ff-8b86-4011-b42d-00c04fc964ff/"
+    assert upgrade(site, path, site.url, site.visitor_session) == 403
