@@ -47,6 +47,8 @@ def test_without_a_session_nothing_is_shown(site):
     assert upgrade(site, f"/ws/judgements/{site.judgement}/", site.url) == 403
 
 
-def test_a_judgement_that_does_not_exist_has_no_socket(site):
-    path = "/ws/judgements/6f9619ff-8b86-4011-b42d-00c04fc964ff/"
+@pytest.mark.parametrize(
+    "path", ["/ws/judgements/6f9619ff-8b86-4011-b42d-00c04fc964ff/", "/ws/judgements/x/", "/ws/", "/"]
+)
+def test_what_does_not_exist_has_no_socket(site, path):
     assert upgrade(site, path, site.url, site.visitor_session) == 403
