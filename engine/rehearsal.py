@@ -26,7 +26,8 @@ def register(form_name: str, answer: Answerer) -> None:
 
 class Transport(httpx2.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        body = json.loads(await request.aread())
+        sent = await request.aread()
+        body = json.loads(sent)
         model, form_name = body["model"], body["response_format"]["json_schema"]["name"]
         if model not in PACE:
             message = f"The rehearsal knows {' and '.join(PACE)}, not {model}."
@@ -36,20 +37,20 @@ class Transport(httpx2.AsyncBaseTransport):
             return httpx2.Response(400, json={"error": {"message": message}})
         text = _answerers[form_name](body["messages"])
         headers = {"content-type": "text/event-stream"}
-        return httpx2.Response(200, headers=headers, stream=_Stream(model, text))
+        # the first word comes later, as it does from a model; how much later differs from request to request
+        delay = PACE[model] * (10 + zlib.crc32(sent) % 50)
+        return httpx2.Response(200, headers=headers, stream=_Stream(model, text, delay))
 
 
 class _Stream(httpx2.AsyncByteStream):
-    def __init__(self, model: str, text: str) -> None:
-        self._model, self._text = f"rehearsal-{model}", text
+    def __init__(self, model: str, text: str, delay: float) -> None:
+        self._model, self._text, self._delay, self._pace = f"rehearsal-{model}", text, delay, PACE[model]
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        pace = PACE[self._model.removeprefix("rehearsal-")]
-        # the first word comes later, as it does from a model; how much later depends on the text alone
-        await asyncio.sleep(pace * (10 + zlib.crc32(self._text.encode()) % 50))
+        await asyncio.sleep(self._delay)
         for word in re.findall(r"\s*\S+\s*", self._text):
             yield self._chunk({"content": word})
-            await asyncio.sleep(pace)
+            await asyncio.sleep(self._pace)
         yield self._chunk({}, finish="stop")
         yield b"data: [DONE]\n\n"
 

@@ -62,13 +62,19 @@ def _own_view(case: Case) -> tuple[Decision, str]:
     criteria, content = _words(case.criteria), _words(case.content)
     shared = [word for stem, word in content.items() if stem in criteria]
     doubts = [word for word in content.values() if word in DOUBT]
-    found = f"My criteria and the content share {_listed(shared)}; I find {_listed(doubts)} of doubt."
+    found = f"My criteria say: “{_beginning(case.criteria)}” They share {_listed(shared)} with the content"
+    found += f", which has {_listed(doubts)} of doubt."
     balance = len(shared) - 2 * len(doubts)
     if balance:
         decision = Decision.APPROVE if balance > 0 else Decision.REJECT
         return decision, f"{found} Taken together I {decision}."
     decision = Decision.APPROVE if _checksum(case) % 2 else Decision.REJECT
     return decision, f"{found} That is even, so a checksum of the two texts decides: {decision}."
+
+
+def _beginning(text: str) -> str:
+    sentence = re.split(r"(?<=[.!?])\s", text.strip(), maxsplit=1)[0]
+    return sentence if len(sentence) <= 120 else f"{sentence[:119].rstrip()}…"
 
 
 def _words(text: str) -> dict[str, str]:
