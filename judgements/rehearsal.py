@@ -62,8 +62,8 @@ def _own_view(case: Case) -> tuple[Decision, str]:
     criteria, content = _words(case.criteria), _words(case.content)
     shared = [word for stem, word in content.items() if stem in criteria]
     doubts = [word for word in content.values() if word in DOUBT]
-    found = f"My criteria say: “{_beginning(case.criteria)}” They share {_listed(shared)} with the content"
-    found += f", which has {_listed(doubts)} of doubt."
+    found = f"My criteria say: “{_beginning(case.criteria)}” The content shares with them: {_listed(shared)}."
+    found += f" Words of doubt in it: {_listed(doubts)}."
     balance = len(shared) - 2 * len(doubts)
     if balance:
         decision = Decision.APPROVE if balance > 0 else Decision.REJECT
@@ -85,7 +85,7 @@ def _words(text: str) -> dict[str, str]:
 
 def _listed(words: list[str]) -> str:
     if not words:
-        return "no word"
+        return "none"
     shown = ", ".join(f"“{word}”" for word in words[:4])
     return f"{shown} and {len(words) - 4} more" if len(words) > 4 else shown
 
