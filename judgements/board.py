@@ -265,7 +265,12 @@ def _entry_of_failure(judgement: Judgement, call: ModelCall, entry: Callable[...
         again = call.attempt - 1
         after = f" {again} {'retry' if again == 1 else 'retries'} did not help." if again else ""
         return entry("failed", WORDS["failed"], f"{call.error}{after}")
-    return entry("retrying", f"Retry {call.attempt} of 3", f"{call.error} It is asked again.", until=call.retry_at)
+    return entry(
+        "retrying",
+        f"Retry {call.attempt} of 3",
+        f"{call.error} It is asked again; after the third retry the judgement fails.",
+        until=call.retry_at,
+    )
 
 
 def _tally(agent: Agent) -> Tally:
@@ -326,7 +331,7 @@ def _sentence(judgement: Judgement, seats: tuple[Seat, ...]) -> tuple[str, str]:
         return "", "Queued. It starts when a worker is free."
     if judgement.status == "judging":
         retrying = sum(seat.state == "retrying" for seat in seats)
-        more = f" {retrying} of the agents is being asked again." if retrying else ""
+        more = ("", " One agent is asked again.", " Two agents are asked again.", " All are asked again.")[retrying]
         return f"Round {number} of 3.", f"{_decisions(seats)} of 9 decisions are in.{more}"
     if judgement.status == "approved":
         return f"{_agree(_approving(seats))}.", f"Finished at {_clock(judgement)}."

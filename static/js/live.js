@@ -49,7 +49,7 @@ function pin(agent) {
 function closeAndReturnFocus(agent) {
   const inside = panelOf(agent).contains(document.activeElement);
   clearTimeout(opening);
-  if (inside) buttonOf(agent).focus();
+  if (inside) buttonOf(agent).focus({ preventScroll: true });
   hide(agent); // after the focus, which opens
 }
 
@@ -144,6 +144,7 @@ tick();
 const banner = $("#conn-banner");
 const announcer = $("#announcer");
 let lostTimer;
+let justBack = false;
 let lastMessage = new Date();
 
 const isOver = () => OVER.includes($("#plate").dataset.state);
@@ -179,16 +180,23 @@ function lost() {
 function back() {
   clearTimeout(lostTimer);
   lostTimer = undefined;
-  if (!banner.hidden) announcer.textContent = "Connected again. The page is up to date.";
+  justBack = !banner.hidden;
   banner.hidden = true;
   document.body.classList.remove("is-stale");
   showConnection("live", "Live");
+}
+
+// Only after the snapshot, which brings its own sentence: said earlier, this one would be overwritten.
+function sayBack() {
+  justBack = false;
+  announcer.textContent = `Connected again. The page is up to date. ${announcer.textContent}`;
 }
 
 document.addEventListener("htmx:wsClose", lost);
 document.addEventListener("htmx:wsOpen", back);
 document.addEventListener("htmx:wsAfterMessage", () => {
   lastMessage = new Date();
+  if (justBack) sayBack();
   markOverflow();
   tick();
 });

@@ -51,5 +51,17 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
+// the account menu gives way to Escape and to anything else
+for (const menu of document.querySelectorAll("details.menu")) {
+  document.addEventListener("pointerdown", (event) => {
+    if (!menu.contains(event.target)) menu.open = false;
+  });
+  menu.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !menu.open) return;
+    menu.open = false;
+    menu.querySelector("summary").focus();
+  });
+}
+
 // a form that comes back with errors says so first
 document.querySelector(".errors")?.focus();

@@ -99,9 +99,11 @@ async def test_a_retry_is_counted_and_says_what_happened(judgement, models):
     assert [call.retry_at is not None for call in failed] == [True, True, True, False]
     await Run.objects.aupdate(status="running", ended=None)
     await ModelCall.objects.filter(step="A1", attempt__gt=2).adelete()
-    seat = (await board_later(judgement)).seats[0]
+    shown = await board_later(judgement)
+    seat = shown.seats[0]
+    assert shown.rest.endswith("One agent is asked again.")
     assert (seat.state, seat.word, seat.until is not None) == ("retrying", "Retry 2 of 3", True)
-    assert seat.entries[0].reason == "It answered 500. It is asked again."
+    assert seat.entries[0].reason == "It answered 500. It is asked again; after the third retry the judgement fails."
 
 
 def test_a_rehearsal_says_so(judgement):
