@@ -79,21 +79,31 @@ class Models:
             raise failures.UnknownModel(str(error)) from error
         reader = _Reader(on_text)
         try:
+            await self._attempt(provider, model, name, messages, form, reader)
+        except failures.CallFailed as failure:
+            # the one way out: whatever an endpoint repeats of us, no key leaves here
+            failure.args = (_keepable(str(failure), provider),)
+            failure.raw = _keepable(failure.raw or reader.raw, provider)
+            raise
+        reply = reader.reply
+        reply.text, reply.model = _keepable(reply.text, provider), _keepable(reply.model, provider)
+        return reply
+
+    async def _attempt(
+        self, provider: Provider, model: str, name: str, messages: list[Message], form: Form[T], reader: "_Reader"
+    ) -> None:
+        try:
             async with asyncio.timeout(self.timeout):
                 await self._stream(provider, name, messages, form, reader)
         except TimeoutError as error:
             sentence = f"No whole answer from {provider.name} ({provider.host}) within {self.timeout:g} s."
-            raise failures.TimedOut(sentence, raw=reader.raw) from error
-        except failures.CallFailed as error:
-            error.raw = _without(provider.api_key, error.raw or reader.raw)
+            raise failures.TimedOut(sentence) from error
+        except failures.CallFailed:
             raise
         except Exception as error:
             # The boundary: below are an SDK, two HTTP libraries and somebody else's server. Whatever they
             # raise is one failed attempt, never a broken run.
-            failure = _classify(error, provider, model)
-            failure.raw = _without(provider.api_key, failure.raw or reader.raw)
-            raise failure from error
-        return reader.reply
+            raise _classify(error, provider, model) from error
 
     async def close(self) -> None:
         clients, self._clients = self._clients, {}
@@ -256,12 +266,18 @@ def _not_a_completion(data: bytes) -> str:
 
 
 def readable(data: bytes) -> str:
-    """Any bytes as text that every database takes: what is not UTF-8, and NUL, as visible escapes."""
-    return data.decode(errors="backslashreplace").replace("\x00", "\\x00")
+    """Any bytes as text that every database takes."""
+    return storable(data.decode(errors="backslashreplace"))
 
 
-def _without(secret: str, text: str) -> str:
-    return text.replace(secret, "[key]") if len(secret) > 7 else text
+def storable(text: str) -> str:
+    """The text with NUL and lone surrogates, which no database takes, as visible escapes."""
+    return text.encode(errors="backslashreplace").decode().replace("\x00", "\\x00")
+
+
+def _keepable(text: str, provider: Provider) -> str:
+    key = provider.api_key
+    return storable(text.replace(key, "[key]") if len(key) > 7 else text)
 
 
 def _classify(error: Exception, provider: Provider, model: str) -> failures.CallFailed:

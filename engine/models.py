@@ -1,5 +1,6 @@
 import json
 import uuid
+from collections.abc import Iterable
 from datetime import timedelta
 
 from django.conf import settings
@@ -51,8 +52,11 @@ class RunQuerySet(models.QuerySet["Run"]):
             return self.none()
         return self.claimable().filter(created__lt=Now() - NEGLECTED)
 
-    def renew_leases(self, worker: str) -> int:
-        return self.filter(worker=worker, status=Run.Status.RUNNING).update(lease_expires_at=Now() + LEASE)
+    def renew_leases(self, worker: str, performed: Iterable[uuid.UUID]) -> int:
+        """Only of what is really performed: a run that was dropped is claimed again when its lease ends."""
+        return self.filter(worker=worker, status=Run.Status.RUNNING, pk__in=list(performed)).update(
+            lease_expires_at=Now() + LEASE
+        )
 
     def give_back(self, worker: str) -> int:
         """What this worker holds goes back to the queue, for the next one to claim at once."""

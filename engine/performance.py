@@ -16,7 +16,7 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_aft
 from tenacity.wait import wait_random_exponential
 
 from . import failures, live
-from .llm import Form, Message, Models, Reply
+from .llm import Form, Message, Models, Reply, storable
 from .models import LEASE, ModelCall, Run
 
 ATTEMPTS = 4  # the first and three retries
@@ -155,12 +155,12 @@ def _read(form: Form[T], reply: Reply) -> T:
     try:
         return form.read(reply.text)
     except ValueError as error:
-        raise failures.UnusableAnswer(str(error), raw=reply.text) from error
+        raise failures.UnusableAnswer(storable(str(error)), raw=reply.text) from error
 
 
 def _close_answered(call: ModelCall, reply: Reply) -> None:
     call.status = ModelCall.Status.ANSWERED
-    call.answer = reply.text.replace("\x00", "\\x00")
+    call.answer = reply.text
     call.answered_by = reply.model
     call.input_tokens, call.output_tokens = reply.input_tokens, reply.output_tokens
     call.ended = timezone.now()
@@ -169,7 +169,7 @@ def _close_answered(call: ModelCall, reply: Reply) -> None:
 
 def _close_failed(call: ModelCall, failure: failures.CallFailed) -> None:
     call.status = ModelCall.Status.FAILED
-    call.answer = failure.raw.replace("\x00", "\\x00")
+    call.answer = failure.raw
     call.error_code, call.error = failure.code, str(failure)
     call.ended = timezone.now()
     call.save()

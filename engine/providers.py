@@ -16,7 +16,7 @@ class Provider:
 
     @property
     def host(self) -> str:
-        return urlsplit(self.base_url).netloc
+        return urlsplit(self.base_url).netloc.rpartition("@")[2]
 
 
 class UnknownProvider(ValueError):

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from channels.db import database_sync_to_async
 from django.conf import settings
-from django.db import DatabaseError
+from django.db import Error as DBError
 from django.utils.module_loading import import_string
 
 from .failures import RunFailed
@@ -88,7 +88,7 @@ class Engine:
             return
         try:
             claimed = await database_sync_to_async(self._queue.all().claim)(self.worker, free)
-        except DatabaseError as error:
+        except DBError as error:
             log.error("The queue could not be read, trying again: %s", error)
             return
         for run in claimed:
@@ -112,6 +112,9 @@ class Engine:
                 await performance.end(Run.Status.FAILED, _nothing, error)
         except LeaseLost:
             log.warning("Run %s is no longer this worker's; nothing was written.", run.pk)
+        except DBError:
+            # Nothing is lost: when the lease ends, this worker or another goes on from the rows.
+            log.exception("The database refused the work of run %s; it goes on when its lease has ended.", run.pk)
         except Exception:
             # The boundary between the engine and a procedure: a bug in one run must not end the others.
             log.exception("Run %s broke.", run.pk)
@@ -121,15 +124,16 @@ class Engine:
         error = {"code": "internal", "message": "Something broke inside MAGI; the server's log says what."}
         try:
             await performance.end(Run.Status.FAILED, _nothing, error)
-        except (LeaseLost, DatabaseError):
+        except (LeaseLost, DBError):
             log.exception("Run %s could not be marked as failed.", performance.run.pk)
 
     async def _renew_leases(self) -> None:
         while True:
             await asyncio.sleep(RENEW)
             try:
-                await database_sync_to_async(Run.objects.renew_leases)(self.worker)
-            except DatabaseError as error:
+                performed = [run.pk for run in self._performing.values()]
+                await database_sync_to_async(Run.objects.renew_leases)(self.worker, performed)
+            except DBError as error:
                 log.error("Leases could not be renewed: %s", error)
 
 

@@ -196,7 +196,7 @@ def read_answer(text: str) -> Answer:
     except (json.JSONDecodeError, RecursionError) as error:
         raise ValueError("The answer is not one JSON object.") from error
     reason = _presentable(answer.reason)
-    if len(reason) < 8 and len(reason.split()) < 2:
+    if not any(unicodedata.category(char)[0] in "LNS" for char in reason):
         raise ValueError("The answer gives no reason.")
     return Answer(reason=reason, decision=answer.decision)
 

@@ -48,6 +48,8 @@ class Environment(BaseSettings):
         parts = urlsplit(url or OPENAI_ITSELF)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError("must be an address like http://127.0.0.1:8080/v1")
+        if parts.username or parts.password:
+            raise ValueError("must hold no user name and password; the key goes into OPENAI_API_KEY")
         return url
 
     @property

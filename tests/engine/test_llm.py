@@ -148,6 +148,22 @@ async def test_a_key_that_an_endpoint_repeats_is_not_kept(models, endpoint):
     assert KEY not in str(failed.value)
 
 
+@pytest.mark.parametrize("said", [f"bad header: Bearer {KEY}", "bad \ud800 thing", "bad \x00 thing"])
+async def test_no_key_and_nothing_unstorable_is_in_a_sentence(models, endpoint, said):
+    endpoint.script(default={"behaviour": "status", "status": 400, "body": {"error": {"message": said}}})
+    with pytest.raises(failures.Refused, match="It said: bad") as failed:
+        await ask(models)
+    for text in (str(failed.value), failed.value.raw):
+        assert KEY not in text
+        assert "\x00" not in text
+        assert text.encode()
+
+
+async def test_a_key_in_a_reason_is_not_kept(models, endpoint):
+    endpoint.script(default={"reason": f"The header says {KEY}."})
+    assert KEY not in (await ask(models)).text
+
+
 async def test_a_model_without_provider_is_refused_before_anything_is_sent(models, endpoint, settings):
     settings.PROVIDERS = {}
     with pytest.raises(failures.UnknownModel, match="No model provider is configured"):
@@ -158,8 +174,10 @@ async def test_a_model_without_provider_is_refused_before_anything_is_sent(model
 async def test_two_hundred_answers_stream_at_once(models, endpoint):
     endpoint.script(delay=0.2)
     await asyncio.gather(*(ask(models) for _ in range(200)))
-    received = [request["received"] for request in endpoint.requests()]
-    assert len(received) == 200
+    requests = endpoint.requests()
+    assert len(requests) == 200
+    assert max(r["received"] for r in requests) < max(r["finished"] for r in requests)
+    assert max(r["received"] for r in requests) - min(r["received"] for r in requests) < 5
 
 
 async def test_the_rehearsal_answers_through_the_same_client(models, endpoint, settings):

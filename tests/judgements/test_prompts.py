@@ -63,6 +63,11 @@ def test_a_good_answer_is_read():
     assert (answer.reason, answer.decision) == ("It is safe.", "approve")
 
 
+@pytest.mark.parametrize("reason", ["Unsafe.", "符合标准，批准"])
+def test_a_short_reason_is_a_reason(reason):
+    assert prompts.read_answer(json.dumps({"reason": reason, "decision": "reject"})).reason == reason
+
+
 UNUSABLE = {
     "prose": "I approve of this.",
     "empty": "",
@@ -79,7 +84,8 @@ UNUSABLE = {
     "no reason": '{"decision": "approve"}',
     "an empty reason": '{"reason": "  ", "decision": "approve"}',
     "a colon as reason": '{"reason": ":", "decision": "approve"}',
-    "one word as reason": '{"reason": "Thought", "decision": "approve"}',
+    "punctuation as reason": '{"reason": ":: ...", "decision": "approve"}',
+    "an invisible reason": '{"reason": "\\u200b\\u200b", "decision": "approve"}',
     "a list": "[]",
     "null": "null",
     "cut off": '{"reason": "It is safe.", "deci',

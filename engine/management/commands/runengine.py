@@ -32,7 +32,8 @@ async def perform(concurrency: int | None) -> None:
     consumer = ChannelNameRouter({ENGINE_CHANNEL: EngineConsumer.as_asgi(engine=engine)})
     doorbell = asyncio.create_task(Worker(consumer, [ENGINE_CHANNEL], get_channel_layer()).arun())
     performing = asyncio.create_task(engine.run())
-    await asked_to_stop.wait()
+    stopping = asyncio.create_task(asked_to_stop.wait())
+    await asyncio.wait([stopping, performing], return_when=asyncio.FIRST_COMPLETED)
     await engine.stop()
-    await performing
     doorbell.cancel()
+    await performing  # an engine that ended by itself ends the process with its error

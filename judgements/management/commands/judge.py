@@ -82,6 +82,9 @@ class Command(BaseCommand):
         try:
             while not await database_sync_to_async(self._tell_news)(pk, told):
                 await asyncio.wait([performing], timeout=LOOK)
+                if performing.done():
+                    performing.result()
+                    raise CommandError("The engine ended before the judgement did.", returncode=NO_VERDICT)
         finally:
             await engine.stop(grace=0)
             await performing
