@@ -4,15 +4,19 @@ import os
 import secrets
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 ROOT = Path(__file__).resolve().parent.parent
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+WRONG_CONFIGURATION = 78  # EX_CONFIG of sysexits.h; 1 would be a verdict of the judge command
 OPENAI_ITSELF = "https://api.openai.com/v1"
+
+
+SCHEMES = {"DATABASE_URL": ("postgres", "postgresql", "sqlite"), "REDIS_URL": ("redis", "rediss")}
 
 
 class Environment(BaseSettings):
@@ -52,6 +56,14 @@ class Environment(BaseSettings):
             raise ValueError("must hold no user name and password; the key goes into OPENAI_API_KEY")
         return url
 
+    @field_validator("DATABASE_URL", "REDIS_URL")
+    @classmethod
+    def _known_service(cls, url: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
+        schemes = SCHEMES[str(info.field_name)]
+        if url and urlsplit(url.get_secret_value()).scheme not in schemes:
+            raise ValueError(f"must begin with {' or '.join(f'{scheme}://' for scheme in schemes)}")
+        return url
+
     @property
     def local(self) -> bool:
         """Only this machine may come: plain http. Any other host is served behind https."""
@@ -89,10 +101,16 @@ def read_environment() -> Environment:
     try:
         environment = Environment()
         environment.MAGI_DATA_DIR.mkdir(parents=True, exist_ok=True)
+        environment.secret_key()
     except ValidationError as error:
         first = error.errors()[0]
         reason = first["msg"].removeprefix("Value error, ")
-        sys.exit(f"The environment variable {first['loc'][0]} is wrong: {reason}.")
+        _stop(str(first["loc"][0]), reason)
     except OSError as error:
-        sys.exit(f"The environment variable MAGI_DATA_DIR is wrong: {error.filename}: {error.strerror}.")
+        _stop("MAGI_DATA_DIR", f"{error.filename}: {error.strerror}")
     return environment
+
+
+def _stop(variable: str, reason: str) -> NoReturn:
+    print(f"The environment variable {variable} is wrong: {reason}.", file=sys.stderr)
+    sys.exit(WRONG_CONFIGURATION)

@@ -1,7 +1,6 @@
 from typing import Any
 
 import dj_database_url
-from django.core.exceptions import ImproperlyConfigured
 
 from .environment import LOOPBACK, ROOT, read_environment
 
@@ -72,10 +71,7 @@ TEMPLATES = [
 
 def database() -> dict[str, Any]:
     url = ENVIRONMENT.DATABASE_URL
-    try:
-        config: dict[str, Any] = {**dj_database_url.parse(url.get_secret_value())} if url else {}
-    except ValueError as error:
-        raise ImproperlyConfigured("DATABASE_URL is wrong: write postgres://user:password@host/name") from error
+    config: dict[str, Any] = {**dj_database_url.parse(url.get_secret_value())} if url else {}
     if config.get("ENGINE") == "django.db.backends.postgresql":
         # A pool that tests a connection before lending it: persistent connections run out under ASGI.
         config["OPTIONS"] = {

@@ -86,7 +86,30 @@ def test_two_agents_are_not_three(env, tmp_path):
     assert "exactly three agents" in done.stderr
 
 
-def test_a_wrong_setting_stops_the_start_and_names_the_variable(tmp_path):
-    done = manage("judge", JAPAN, env=environment(tmp_path, MAGI_CALL_TIMEOUT="soon"))
-    assert done.returncode == 1
-    assert done.stderr.startswith("The environment variable MAGI_CALL_TIMEOUT is wrong:")
+WRONG = {
+    "MAGI_CALL_TIMEOUT": "soon",
+    "DATABASE_URL": "mysql://a:b@c/d",
+    "REDIS_URL": "nonsense",
+    "OPENAI_BASE_URL": "http://user:secret@127.0.0.1/v1",
+    "MAGI_DATA_DIR": "/proc/self/x",
+    "ALLOWED_HOSTS": "*",
+}
+
+
+@pytest.mark.parametrize(("variable", "value"), WRONG.items(), ids=WRONG.keys())
+def test_a_wrong_setting_stops_the_start_and_names_the_variable(tmp_path, variable, value):
+    done = manage("judge", JAPAN, env=environment(tmp_path) | {variable: value})
+    assert done.returncode == 78
+    assert done.stderr.startswith(f"The environment variable {variable} is wrong:")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_what_breaks_is_no_rejection(tmp_path):
+    env = environment(tmp_path, DATABASE_URL="postgres://postgres@127.0.0.1:9/none")
+    assert manage("judge", JAPAN, env=env, wait=90).returncode == 2
+
+
+def test_the_verdict_comes_out_of_a_terminal_without_unicode(env):
+    status, judgement = judge("Grüße", env=env | {"PYTHONIOENCODING": "ascii"})
+    assert status in (0, 1)
+    assert judgement["content"] == "Grüße"

@@ -1,5 +1,6 @@
 import asyncio
 import json
+import logging
 import sys
 from argparse import ArgumentParser
 from functools import partial
@@ -26,13 +27,28 @@ LOOK = 0.2
 DEFAULT_COUNCIL = "Magi"
 
 
+log = logging.getLogger("judgements.judge")
+
+
 class Command(BaseCommand):
+    rejected = False
     help = "Judge a content. Exit status: 0 approved, 1 rejected, 2 no verdict, 64 bad usage or input."
 
     def create_parser(self, *args: Any, **kwargs: Any) -> CommandParser:
         parser = super().create_parser(*args, **kwargs)
         setattr(parser, "error", partial(_usage_error, parser))  # argparse would exit with 2  # noqa: B010
         return parser
+
+    def run_from_argv(self, argv: list[str]) -> None:
+        """Status 1 means rejected here, so nothing but a rejection may end with it."""
+        try:
+            super().run_from_argv(argv)
+        except SystemExit as end:
+            sys.exit(NO_VERDICT if end.code == 1 and not self.rejected else end.code)
+        except Exception:
+            # The boundary to the shell: a fault of ours is no verdict.
+            log.exception("No verdict: something broke.")
+            sys.exit(NO_VERDICT)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("content", nargs="?", default="-", help="what is to be decided; - reads it")
@@ -55,10 +71,10 @@ class Command(BaseCommand):
             self._say(f"Left. Judgement {judgement.pk} goes on where an engine runs.")
             sys.exit(130)
         judgement = Judgement.objects.whole().get(pk=judgement.pk)
-        if options["json"]:
-            self.stdout.write(json.dumps(judgement_object(judgement, address()), ensure_ascii=False))
-        else:
-            self.stdout.write(judgement.status)
+        # in ASCII: whatever encoding the terminal has, the verdict comes out
+        self.stdout.write(json.dumps(judgement_object(judgement, address())) if options["json"] else judgement.status)
+        self.stdout.flush()
+        self.rejected = judgement.status == "rejected"
         sys.exit(EXIT_STATUS.get(judgement.status, NO_VERDICT))
 
     # ---- what is asked ------------------------------------------------------------------------------------
@@ -125,6 +141,7 @@ def address() -> str:
 
 
 def _council(name: str) -> Council:
+    name = name.encode(errors="replace").decode()  # an argument may hold bytes that are no text
     council = Council.objects.filter(name__iexact=name).first()
     if council is None:
         known = ", ".join(Council.objects.values_list("name", flat=True))
@@ -135,7 +152,7 @@ def _council(name: str) -> Council:
 def _agents(file: str) -> list[dict[str, str]]:
     try:
         agents = json.loads(Path(file).read_text())
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise _bad_input(f"{file} cannot be read: {error}") from error
     keys = {"name", "model", "criteria"}
     whole = isinstance(agents, list) and all(
