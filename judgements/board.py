@@ -220,7 +220,7 @@ def _seat_state(judgement: Judgement, agent: Agent, entries: tuple[Entry, ...]) 
     if judgement.run.over:
         done = len(agent.history)
         return "stopped", "Stopped", f"after round {done}" if done else "before round 1"
-    if judgement.run.status == Run.Status.QUEUED and not agent.history:
+    if judgement.run.status == Run.Status.QUEUED:  # also when it was given back half done
         return "idle", "Idle", ""
     if current.decided:
         return "pending", "Pending", f"for round {current.round + 1}"

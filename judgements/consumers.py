@@ -1,11 +1,12 @@
 import asyncio
+import contextlib
 import logging
+import time
 from typing import Any
 
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.contrib.auth import get_user_model
-from django.db import DatabaseError
 
 from engine.live import group_of
 from engine.models import ModelCall
@@ -29,7 +30,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
         self.pk = self.scope["url_route"]["kwargs"]["pk"]
         self.texts: dict[str, str] = {}
         self.rows: tuple[Judgement, list[ModelCall]] | None = None
-        self.stale = True
+        self.nudged, self.read_at = True, 0.0
         self.bell = asyncio.Event()
         self.sent = Sent()
         self.following: asyncio.Task[None] | None = None
@@ -50,7 +51,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
         """The page has nothing to say."""
 
     async def run_changed(self, message: dict[str, Any]) -> None:
-        self.stale = True
+        self.nudged = True
         self.bell.set()
 
     async def run_text(self, message: dict[str, Any]) -> None:
@@ -60,15 +61,16 @@ class LiveConsumer(AsyncWebsocketConsumer):
     async def _follow_to_the_end(self) -> None:
         try:
             await self._follow()
-        except DatabaseError as error:
-            log.error("A live page could not be brought up to date: %s", error)
+        except Exception:
+            # The boundary of one watcher: the page connects again by itself and gets everything anew.
+            log.exception("A live page could not be brought up to date.")
             await self.close(code=TRY_AGAIN)
 
     async def _follow(self) -> None:
         over = False
         while not over:
             self.bell.clear()
-            html, over = await database_sync_to_async(self._changes)()
+            html, over = await database_sync_to_async(self._changes)(self._is_stale())
             if html is None:
                 await self.close(code=NOT_FOUND)
                 return
@@ -78,27 +80,35 @@ class LiveConsumer(AsyncWebsocketConsumer):
             await self._wait()
 
     async def _wait(self) -> None:
-        try:
+        with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(FALLBACK):
                 await self.bell.wait()
-        except TimeoutError:
-            self.stale = True
+
+    def _is_stale(self) -> bool:
+        """Whether rows and rights must be read again: after a nudge, and every two seconds whatever else happens."""
+        now = time.monotonic()
+        stale = self.nudged or now - self.read_at > FALLBACK
+        if stale:
+            self.nudged, self.read_at = False, now
+        return stale
 
     def _visible(self) -> Judgement | None:
-        """The judgement, if the user may (still) see it."""
+        """The judgement, if the user may (still) see it: active, and not signed out."""
+        session = self.scope.get("session")
+        if session is not None and not session.exists(session.session_key):
+            return None
         user = get_user_model().objects.filter(pk=self.scope["user"].pk, is_active=True).first()
         return Judgement.objects.visible_to(user).whole().filter(pk=self.pk).first() if user else None
 
-    def _changes(self) -> tuple[str | None, bool]:
+    def _changes(self, stale: bool) -> tuple[str | None, bool]:
         """The HTML to send, None where there is nothing to see any more, and whether the judgement is over."""
-        fresh, self.stale = self.stale, False
-        if fresh or self.rows is None:
+        if stale or self.rows is None:
             judgement = self._visible()
             if judgement is None:
                 return None, True
             self.rows = judgement, list(judgement.run.calls.order_by("pk"))
         board = self._board(*self.rows)
-        return self.sent.changed(leaves(board) if fresh else growing_leaves(board)), board.over
+        return self.sent.changed(leaves(board) if stale else growing_leaves(board)), board.over
 
     def _board(self, judgement: Judgement, calls: list[ModelCall]) -> Board:
         return board_of(judgement, calls, self.texts)

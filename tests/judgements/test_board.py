@@ -42,6 +42,14 @@ def test_a_queued_judgement_is_idle(judgement):
     assert [seat.state for seat in shown.seats] == ["idle"] * 3
 
 
+def test_a_judgement_that_was_given_back_half_done_is_idle_in_every_part(judgement):
+    start(judgement)
+    decide(judgement, "reject", "approve")
+    Run.objects.give_back("one")
+    shown = board(judgement)
+    assert (shown.word, {seat.state for seat in shown.seats}) == ("Idle", {"idle"})
+
+
 def test_all_three_judge_when_it_begins(judgement):
     start(judgement)
     shown = board(judgement)

@@ -7,6 +7,7 @@ import pytest
 from channels.db import database_sync_to_async
 from channels.testing import WebsocketCommunicator
 from django.contrib.auth.models import AnonymousUser
+from django.contrib.sessions.backends.db import SessionStore
 from django.urls import reverse
 
 from engine import live
@@ -37,9 +38,9 @@ def ids(html):
     return re.findall(r'\sid="([^"]+)"', html)
 
 
-async def watcher(judgement, user):
+async def watcher(judgement, user, session=None):
     socket = WebsocketCommunicator(LiveConsumer.as_asgi(), "/ws/")
-    socket.scope |= {"user": user, "url_route": {"kwargs": {"pk": judgement.pk}}}
+    socket.scope |= {"user": user, "session": session, "url_route": {"kwargs": {"pk": judgement.pk}}}
     connected, _ = await socket.connect()
     return socket if connected else None
 
@@ -136,14 +137,29 @@ async def test_a_stranger_and_another_user_see_nothing(judgement, noor):
     assert await watcher(judgement, noor) is None
 
 
-async def test_a_user_who_is_shut_out_sees_nothing_more(judgement, mira):
+@pytest.mark.parametrize("growing", [True, False])
+async def test_a_user_who_is_shut_out_sees_nothing_more(judgement, mira, growing):
+    await database_sync_to_async(Run.objects.claim)("one", 1)
     socket = await watcher(judgement, mira)
     await everything(socket)
     mira.is_active = False
     await mira.asave()
-    live.announce(judgement.pk)
-    message = await socket.receive_output(timeout=3)
-    assert (message["type"], message["code"]) == ("websocket.close", 4404)
+    output = {"type": "websocket.send"}
+    for number in range(40):
+        if growing:
+            live.show_text(judgement.pk, "B1", f"Nothing in it speaks {number}")
+        if not await socket.receive_nothing(timeout=0.1) and output["type"] == "websocket.send":
+            output = await socket.receive_output()
+    assert (output["type"], output["code"]) == ("websocket.close", 4404)
+
+
+async def test_a_user_who_signs_out_sees_nothing_more(judgement, mira):
+    session = SessionStore()
+    await session.acreate()
+    socket = await watcher(judgement, mira, session)
+    await everything(socket)
+    await session.aflush()
+    assert (await socket.receive_output(timeout=4))["code"] == 4404
 
 
 async def test_a_push_that_fails_is_only_logged(judgement, settings, models, caplog):
