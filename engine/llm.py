@@ -151,7 +151,27 @@ def _http_client(provider: Provider) -> httpx2.AsyncClient:
     if provider.name == REHEARSAL:
         return httpx2.AsyncClient(transport=rehearsal.Transport(), timeout=timeout)
     limits = httpx2.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS, keepalive_expiry=60)
-    return openai.DefaultAioHttpClient(limits=limits, timeout=timeout, follow_redirects=False, trust_env=False)
+    return openai.DefaultAioHttpClient(
+        limits=limits,
+        timeout=timeout,
+        follow_redirects=False,
+        trust_env=False,
+        event_hooks={"response": [_cap_error_body]},
+    )
+
+
+async def _cap_error_body(response: httpx2.Response) -> None:
+    """The client library reads the body of an error whole, however large; it finds this much already read."""
+    if response.status_code < 300:
+        return
+    body = bytearray()
+    async with aclosing(response.aiter_bytes()) as chunks:
+        async for chunk in chunks:
+            body += chunk
+            if len(body) > LARGEST_ANSWER:
+                break
+    await response.aclose()
+    response._content = bytes(body[:LARGEST_ANSWER])
 
 
 class _Piece(BaseModel):

@@ -159,6 +159,14 @@ async def test_no_key_and_nothing_unstorable_is_in_a_sentence(models, endpoint, 
         assert text.encode()
 
 
+async def test_an_error_body_without_end_is_not_read_to_its_end(models, endpoint):
+    endpoint.script(default={"behaviour": "status", "status": 400, "body": "x" * 40_000_000})
+    with pytest.raises(failures.Refused) as failed:
+        await ask(models)
+    assert len(failed.value.raw) <= 256 * 1024
+    assert endpoint.requests()[0]["finished"] is None
+
+
 async def test_a_key_in_a_reason_is_not_kept(models, endpoint):
     endpoint.script(default={"reason": f"The header says {KEY}."})
     assert KEY not in (await ask(models)).text

@@ -1,5 +1,6 @@
 import asyncio
 import logging
+import socket
 from argparse import ArgumentParser
 from typing import Any, cast
 
@@ -38,6 +39,7 @@ class Command(BaseCommand):
                 f"{host} can be reached by other machines. Name the site's host in ALLOWED_HOSTS and put a "
                 "proxy with https before it, or serve on 127.0.0.1."
             )
+        _refuse_taken_port(host, port)
         call_command("migrate", verbosity=0)
         self._welcome(host, port)
         server = Server(
@@ -72,6 +74,19 @@ class Command(BaseCommand):
             return defer.Deferred.fromFuture(asyncio.ensure_future(engine.stop(grace=GRACE)))
 
         cast(Any, reactor).addSystemEventTrigger("before", "shutdown", stop)
+
+
+def _refuse_taken_port(host: str, port: int) -> None:
+    """Before anything is printed: a sign-in link must never lead to somebody else's server."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise CommandError(
+                f"Port {port} of {host} cannot be used: {error.strerror}. PORT= names another."
+            ) from error
 
 
 def _report_end(task: "asyncio.Task[None]") -> None:
