@@ -9,7 +9,9 @@ from django.urls import re_path
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "magi_site.settings")
 pages = get_asgi_application()
 
-from judgements.urls import websocket_urlpatterns  # noqa: E402  (needs the apps that the line above loads)
+# these need the apps that the line above loads
+from judgements.urls import websocket_urlpatterns  # noqa: E402
+from magi_site.middleware import same_origin  # noqa: E402
 
 # the router would end an unknown path with an exception
 sockets = URLRouter([*websocket_urlpatterns, re_path("", WebsocketDenier.as_asgi())])
@@ -17,6 +19,6 @@ sockets = URLRouter([*websocket_urlpatterns, re_path("", WebsocketDenier.as_asgi
 application = ProtocolTypeRouter(
     {
         "http": pages,
-        "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(sockets)),
+        "websocket": AllowedHostsOriginValidator(same_origin(AuthMiddlewareStack(sockets))),
     }
 )

@@ -1,6 +1,9 @@
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 from asgiref.sync import iscoroutinefunction
+from channels.security.websocket import WebsocketDenier
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils.decorators import sync_and_async_middleware
 
@@ -33,3 +36,18 @@ def headers(get_response: Callable) -> Callable[[HttpRequest], HttpResponse | Aw
         return add(get_response(request))
 
     return answer_later if iscoroutinefunction(get_response) else answer
+
+
+def same_origin(sockets: Callable) -> Callable:
+    """Lets a websocket through only from a page of this very site: another port of this host is another site."""
+    scheme = "http" if settings.ENVIRONMENT.local else "https"
+    refuse = WebsocketDenier.as_asgi()
+
+    async def application(scope: dict[str, Any], receive: Callable, send: Callable) -> None:
+        headers = dict(scope["headers"])
+        origin = headers.get(b"origin", b"").decode("latin-1")
+        own = f"{scheme}://{headers.get(b'host', b'').decode('latin-1')}"
+        known = origin == own or origin in settings.CSRF_TRUSTED_ORIGINS
+        await (sockets if known else refuse)(scope, receive, send)
+
+    return application

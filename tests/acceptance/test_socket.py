@@ -37,7 +37,10 @@ def test_the_owner_of_a_session_may_watch_from_the_site_itself(site):
     assert upgrade(site, path, site.url, site.visitor_session) == 101
 
 
-@pytest.mark.parametrize("origin", ["", "null", "http://evil.example", "http://127.0.0.1.evil.example"])
+@pytest.mark.parametrize(
+    "origin",
+    ["", "null", "http://evil.example", "http://127.0.0.1.evil.example", "http://127.0.0.1:9999", "https://127.0.0.1"],
+)
 def test_no_other_site_may_open_the_socket(site, origin):
     path = f"/ws/judgements/{site.judgement}/"
     assert upgrade(site, path, origin, site.visitor_session) == 403
