@@ -7,6 +7,7 @@ retries, no redirects, no proxies from the environment. Whatever goes wrong leav
 
 import asyncio
 import json
+import math
 from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -354,7 +355,8 @@ def _rate_limited(error: openai.APIStatusError, where: str, raw: str) -> failure
 def _retry_after(header: str) -> float | None:
     """Seconds to wait, from a number or a date; None for what is neither."""
     try:
-        return max(0.0, float(header))
+        seconds = float(header)
+        return max(0.0, seconds) if math.isfinite(seconds) else None
     except ValueError:
         pass
     try:

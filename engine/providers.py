@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 
 REHEARSAL = "rehearsal"
+REHEARSALS = ("magi", "instant")
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,9 @@ def resolve(model: str) -> tuple[Provider, str]:
     """
     providers = configured()
     prefix, _, rest = model.partition("/")
-    if prefix == REHEARSAL and rest:
+    if prefix == REHEARSAL:
+        if rest not in REHEARSALS:
+            raise UnknownProvider(f"The rehearsal knows {' and '.join(REHEARSALS)}, not “{rest}”.")
         return Provider(REHEARSAL, f"http://{REHEARSAL}/v1", "none"), rest
     if prefix in providers and rest:
         return providers[prefix], rest
@@ -50,4 +53,4 @@ def resolve(model: str) -> tuple[Provider, str]:
 
 
 def is_rehearsal(model: str) -> bool:
-    return model.startswith(f"{REHEARSAL}/")
+    return model.partition("/")[0] == REHEARSAL

@@ -93,7 +93,7 @@ class Board:
     created: datetime
     started: datetime | None
     ended: datetime | None
-    rehearsal: bool
+    rehearsal: str
     state: State
     word: str
     lead: str
@@ -160,7 +160,7 @@ def board_of(judgement: Judgement, calls: list[ModelCall], texts: Mapping[str, s
         created=run.created,
         started=run.started,
         ended=run.ended,
-        rehearsal=judgement.rehearsal,
+        rehearsal=judgement.rehearsal_sentence,
         state=state,
         word=word,
         lead=lead,

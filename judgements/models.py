@@ -147,6 +147,14 @@ class Judgement(models.Model):
         return any(is_rehearsal(agent.model) for agent in self.agents.all())
 
     @property
+    def rehearsal_sentence(self) -> str:
+        """Who asked no model; empty where every agent did."""
+        names = [agent.name for agent in self.agents.all() if is_rehearsal(agent.model)]
+        if len(names) == len(rules.SEATS):
+            return "Rehearsal: no model was asked."
+        return f"Rehearsal: no model was asked for {' and '.join(names)}." if names else ""
+
+    @property
     def current_round(self) -> int:
         """The first round with a decision missing; 3 when none is."""
         histories = [agent.history for agent in self.agents.all()]

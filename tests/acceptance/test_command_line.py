@@ -25,7 +25,7 @@ def test_a_fresh_folder_judges_with_the_first_council_and_says_that_it_rehearses
     done = manage("judge", "-", env=env, text=JAPAN)
     assert done.stdout.strip() in ("approved", "rejected")
     assert done.returncode == {"approved": 0, "rejected": 1}[done.stdout.strip()]
-    assert "Rehearsal: no model is asked." in done.stderr
+    assert "Rehearsal: no model was asked." in done.stderr
     assert done.stderr.count("Rehearsal. ") == 9
 
 

@@ -122,7 +122,7 @@ async def test_each_error_status_is_a_failure_of_its_kind_with_what_came_back(mo
     assert len(endpoint.requests()) == 1
 
 
-@pytest.mark.parametrize(("header", "wait"), [("2", 2), ("86400", 86400), ("soon", None), ("-5", 0)])
+@pytest.mark.parametrize(("header", "wait"), [("2", 2), ("86400", 86400), ("soon", None), ("nan", None), ("-5", 0)])
 async def test_a_rate_limit_says_how_long_to_wait(models, endpoint, header, wait):
     rule = {"behaviour": "status", "error": "rate_limit_exceeded", "headers": {"Retry-After": header}}
     endpoint.script(default=rule)

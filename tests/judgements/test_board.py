@@ -117,5 +117,5 @@ async def test_a_retry_is_counted_and_says_what_happened(judgement, models):
 def test_a_rehearsal_says_so(judgement):
     judgement.agents.filter(seat="B").update(model="rehearsal/magi")
     shown = board(judgement)
-    assert shown.rehearsal
+    assert shown.rehearsal == "Rehearsal: no model was asked for Balthasar."
     assert [seat.rehearsal for seat in shown.seats] == [False, True, False]

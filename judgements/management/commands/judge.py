@@ -112,7 +112,7 @@ class Command(BaseCommand):
             told.add(("start", 0))
             self._say(f"Judging “{judgement.title}” ({pk}).")
             if judgement.rehearsal:
-                self._say("Rehearsal: no model is asked.")
+                self._say(judgement.rehearsal_sentence)
         failed = judgement.run.calls.filter(status=ModelCall.Status.FAILED).order_by("pk")
         for call in failed:
             if ("call", call.pk) not in told:
