@@ -3,7 +3,7 @@
 import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -58,8 +58,8 @@ class AgentForm(forms.Form):
         self._need("criteria", f"Write the criteria of agent {number}. An agent cannot decide without them.")
 
     def _need(self, name: str, sentence: str) -> None:
-        field = self.fields[name]
-        field.required, field.needed = True, sentence  # type: ignore[attr-defined]
+        field = cast(Text, self.fields[name])
+        field.required, field.needed = True, sentence
         field.error_messages["required"] = sentence
 
     def clean_model(self) -> str:

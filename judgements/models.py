@@ -19,7 +19,7 @@ CRITERIA_LENGTH = 4_000
 
 
 class Council(models.Model):
-    """A saved trio to start a judgement from. A judgement copies its agents; changing a council changes no record."""
+    """A saved trio to start a judgement from. A judgement copies its agents, and only points at the council."""
 
     name = models.CharField(max_length=NAME_LENGTH, unique=True)
 
