@@ -1,8 +1,9 @@
-"""Telling watchers that rows changed, and the engine that work waits. Doorbells only: the truth is in the rows."""
+"""Telling watchers that rows changed, and engines that work waits. Doorbells only: the truth is in the rows."""
 
 import asyncio
+import contextlib
 import logging
-from collections.abc import Coroutine
+from collections.abc import AsyncIterator, Coroutine
 from typing import Any
 from uuid import UUID
 
@@ -10,8 +11,9 @@ from channels.layers import get_channel_layer
 
 log = logging.getLogger(__name__)
 
-ENGINE_CHANNEL = "engine"
+ENGINES = "engines"  # the group of all engines
 LONGEST_PUSH = 2.0
+LISTEN_AGAIN = 1.0  # seconds after which a layer that failed is tried again
 
 _pushes: set[asyncio.Task[None]] = set()
 
@@ -20,31 +22,72 @@ def group_of(run_id: UUID | str) -> str:
     return f"run.{run_id}"
 
 
+# ---- saying -----------------------------------------------------------------------------------------------
+
+
 def announce(run_id: UUID) -> None:
     """Rows of this run have changed and are committed. Returns at once; whether anybody hears is no concern."""
-    _push(get_channel_layer().group_send(group_of(run_id), {"type": "run.changed"}))
+    _push(_say(group_of(run_id), {"type": "run.changed"}))
 
 
 def show_text(run_id: UUID, step: str, text: str) -> None:
     """The answer of one step has grown to `text`. Nothing is stored: the whole text comes again and again."""
-    message = {"type": "run.text", "step": step, "text": text}
-    _push(get_channel_layer().group_send(group_of(run_id), message))
+    _push(_say(group_of(run_id), {"type": "run.text", "step": step, "text": text}))
 
 
-async def wake_engine() -> None:
-    await _quietly(get_channel_layer().send(ENGINE_CHANNEL, {"type": "engine.wake"}))
+async def wake_engines() -> None:
+    await _say(ENGINES, {"type": "engine.wake"})
+
+
+async def tell_of_cancelled(run_id: UUID) -> None:
+    """A run has been cancelled: its engine stops asking models for it now instead of at its next look."""
+    await _say(ENGINES, {"type": "engine.cancelled", "run": str(run_id)})
+    await _say(group_of(run_id), {"type": "run.changed"})
 
 
 def _push(message: Coroutine[Any, Any, None]) -> None:
-    task = asyncio.get_running_loop().create_task(_quietly(message))
+    task = asyncio.get_running_loop().create_task(message)
     _pushes.add(task)  # the loop itself keeps only a weak reference
     task.add_done_callback(_pushes.discard)
 
 
-async def _quietly(message: Coroutine[Any, Any, None]) -> None:
+async def _say(group: str, message: dict[str, Any]) -> None:
     try:
         async with asyncio.timeout(LONGEST_PUSH):
-            await message
+            await get_channel_layer().group_send(group, message)
     except Exception as error:
         # The boundary to the channel layer: a push can never fail a run. Pages and the sweep find the rows.
         log.warning("A push was lost (%s: %s).", type(error).__name__, error)
+
+
+# ---- hearing ----------------------------------------------------------------------------------------------
+
+
+async def listen(group: str) -> AsyncIterator[dict[str, Any]]:
+    """Every message to a group, for as long as it is iterated.
+
+    `{"type": "heard.again"}` comes first, and once more whenever the layer was away: whoever hears it looks at the
+    rows, for what was said meanwhile is lost.
+    """
+    while True:
+        channel = ""
+        try:
+            layer = get_channel_layer()
+            async with asyncio.timeout(LONGEST_PUSH):
+                channel = await layer.new_channel()
+                await layer.group_add(group, channel)
+            yield {"type": "heard.again"}
+            while True:
+                yield await layer.receive(channel)
+        except Exception as error:
+            # The boundary to the channel layer, as above: whatever it raises, listening begins anew.
+            log.warning("Pushes to %s cannot be heard now (%s: %s).", group, type(error).__name__, error)
+            await asyncio.sleep(LISTEN_AGAIN)
+        finally:
+            await _leave(group, channel)
+
+
+async def _leave(group: str, channel: str) -> None:
+    with contextlib.suppress(Exception):  # the boundary again: a layer that is gone needs no leaving
+        async with asyncio.timeout(LONGEST_PUSH):
+            await get_channel_layer().group_discard(group, channel)
