@@ -49,6 +49,12 @@ class Engine:
         """Work may wait: look at the queue now."""
         self._bell.set()
 
+    def drop(self, pk: UUID) -> None:
+        """Stop performing a run that is no longer to be performed. What it has written stays."""
+        for task, run in self._performing.items():
+            if run.pk == pk:
+                task.cancel()
+
     async def run(self) -> None:
         """Claim and perform until `stop`."""
         renewing = asyncio.create_task(self._renew_leases())

@@ -8,7 +8,7 @@ from uuid import UUID
 from asgiref.sync import async_to_sync
 
 from engine.failures import CallFailed, RunFailed
-from engine.live import wake_engine
+from engine.live import wake_engines
 from engine.llm import Form
 from engine.models import ModelCall
 from engine.performance import Performance
@@ -30,7 +30,7 @@ DECISION = Form(
 def submit(**judgement: Any) -> Judgement:
     """Queue a judgement and wake the engine. Takes what `Judgement.objects.submit` takes."""
     queued = Judgement.objects.submit(**judgement)
-    async_to_sync(wake_engine)()
+    async_to_sync(wake_engines)()
     return queued
 
 

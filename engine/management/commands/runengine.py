@@ -3,13 +3,9 @@ import signal
 from argparse import ArgumentParser
 from typing import Any
 
-from channels.layers import get_channel_layer
-from channels.routing import ChannelNameRouter
-from channels.worker import Worker
 from django.core.management.base import BaseCommand
 
 from engine.consumers import EngineConsumer
-from engine.live import ENGINE_CHANNEL
 from engine.worker import Engine
 
 
@@ -29,8 +25,7 @@ async def perform(concurrency: int | None) -> None:
     loop, asked_to_stop = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, asked_to_stop.set)
-    consumer = ChannelNameRouter({ENGINE_CHANNEL: EngineConsumer.as_asgi(engine=engine)})
-    doorbell = asyncio.create_task(Worker(consumer, [ENGINE_CHANNEL], get_channel_layer()).arun())
+    doorbell = asyncio.create_task(EngineConsumer(engine).listen())
     performing = asyncio.create_task(engine.run())
     stopping = asyncio.create_task(asked_to_stop.wait())
     await asyncio.wait([stopping, performing], return_when=asyncio.FIRST_COMPLETED)

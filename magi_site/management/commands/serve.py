@@ -6,9 +6,6 @@ from typing import Any, cast
 
 # Importing daphne.server chooses Twisted's asyncio reactor; it must come before anything else of Twisted.
 from daphne.server import Server  # isort: skip
-from channels.layers import get_channel_layer
-from channels.routing import ChannelNameRouter
-from channels.worker import Worker
 from daphne.endpoints import build_endpoint_description_strings
 from django.conf import settings
 from django.core.management import call_command
@@ -16,7 +13,6 @@ from django.core.management.base import BaseCommand, CommandError
 from twisted.internet import defer, reactor
 
 from engine.consumers import EngineConsumer
-from engine.live import ENGINE_CHANNEL
 from engine.worker import Engine
 from magi_site.access import first_sign_in_path
 from magi_site.asgi import application
@@ -64,9 +60,8 @@ class Command(BaseCommand):
         """Called when the event loop runs: the engine, and the consumer that rings its bell, live on it too."""
         loop = asyncio.get_event_loop()
         engine = Engine()
-        consumer = ChannelNameRouter({ENGINE_CHANNEL: EngineConsumer.as_asgi(engine=engine)})
-        doorbell = Worker(consumer, [ENGINE_CHANNEL], get_channel_layer())
-        self._tasks = [loop.create_task(engine.run()), loop.create_task(doorbell.arun())]
+        doorbell = EngineConsumer(engine).listen()
+        self._tasks = [loop.create_task(engine.run()), loop.create_task(doorbell)]
         for task in self._tasks:
             task.add_done_callback(_report_end)
 
