@@ -80,6 +80,12 @@ class Refused(CallFailed):
     permanent = True
 
 
+def restored(code: str, sentence: str) -> CallFailed:
+    """A failure as it was written down."""
+    kinds = {kind.code: kind for kind in CallFailed.__subclasses__()}
+    return kinds.get(code, CallFailed)(sentence)
+
+
 class RunFailed(Exception):
     """A run cannot go on. `detail` is what its procedure wants to keep beside the code and the sentence."""
 

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncGenerator, Coroutine
 from typing import Any
 from uuid import UUID
 
@@ -63,7 +63,7 @@ async def _say(group: str, message: dict[str, Any]) -> None:
 # ---- hearing ----------------------------------------------------------------------------------------------
 
 
-async def listen(group: str) -> AsyncIterator[dict[str, Any]]:
+async def listen(group: str) -> AsyncGenerator[dict[str, Any], None]:
     """Every message to a group, for as long as it is iterated.
 
     `{"type": "heard.again"}` comes first, and once more whenever the layer was away: whoever hears it looks at the

@@ -25,7 +25,6 @@ from . import failures, rehearsal
 from .providers import REHEARSAL, Provider, UnknownProvider, resolve
 
 LARGEST_ANSWER = 256 * 1024
-CONNECTIONS = 1000
 
 T = TypeVar("T")
 Message = dict[str, str]
@@ -71,6 +70,15 @@ class Models:
     def __init__(self, timeout: float) -> None:
         self.timeout = timeout
         self._clients: dict[str, openai.AsyncOpenAI] = {}
+        self._places: dict[str, asyncio.Semaphore] = {}
+
+    def place(self, model: str) -> asyncio.Semaphore:
+        """One of the places that the model's provider has for requests at once; to be held while asking."""
+        try:
+            provider = resolve(model)[0]
+        except UnknownProvider:
+            return asyncio.Semaphore()  # asking will say so
+        return self._places.setdefault(provider.name, asyncio.Semaphore(provider.concurrency))
 
     async def ask(self, model: str, messages: list[Message], form: Form[T], on_text: Callable[[str], None]) -> Reply:
         """One attempt, within the deadline. `on_text` gets the whole text so far whenever it grows."""
@@ -151,7 +159,9 @@ def _http_client(provider: Provider) -> httpx2.AsyncClient:
     timeout = httpx2.Timeout(None, connect=5)  # the whole attempt has a deadline of its own
     if provider.name == REHEARSAL:
         return httpx2.AsyncClient(transport=rehearsal.Transport(), timeout=timeout)
-    limits = httpx2.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS, keepalive_expiry=60)
+    limits = httpx2.Limits(
+        max_connections=provider.concurrency, max_keepalive_connections=provider.concurrency, keepalive_expiry=60
+    )
     return openai.DefaultAioHttpClient(
         limits=limits,
         timeout=timeout,

@@ -1,39 +1,121 @@
 import json
 import uuid
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
+from typing import Any
 
 from django.conf import settings
 from django.db import connection, models, transaction
-from django.db.models import F, Q
+from django.db.models import Count, F, Min, Q
 from django.db.models.functions import Coalesce, Now
 from django.utils import timezone
 
-LEASE = timedelta(seconds=15)
+LEASE = timedelta(seconds=settings.ENGINE_LEASE)
 NEGLECTED = timedelta(seconds=60)
+MOST_DEATHS = 5
+
+KILLED_ITS_WORKER = {
+    "code": "internal",
+    "message": "The engine died five times while it worked on this. The server's log may say why.",
+}
 
 
 class RunQuerySet(models.QuerySet["Run"]):
-    def claimable(self) -> "RunQuerySet":
-        return self.filter(Q(status=Run.Status.QUEUED) | Q(status=Run.Status.RUNNING, lease_expires_at__lt=Now()))
+    # ---- which --------------------------------------------------------------------------------------------
 
-    def claim(self, worker: str, limit: int) -> list["Run"]:
-        """Take up to `limit` runs for this worker, oldest first. Each claim moves the fence."""
-        waiting = self.claimable().order_by("created").values_list("pk", "fence")
-        if not waiting[:1]:  # a plain look first: on SQLite a transaction takes the write lock
-            return []
+    def queued(self) -> "RunQuerySet":
+        return self.filter(status=Run.Status.QUEUED)
+
+    def in_progress(self) -> "RunQuerySet":
+        """What somebody holds a lease of."""
+        return self.filter(status=Run.Status.RUNNING, lease_expires_at__gte=Now())
+
+    def held(self, worker: str) -> "RunQuerySet":
+        return self.filter(status=Run.Status.RUNNING, worker=worker)
+
+    def abandoned(self, worker: str) -> "RunQuerySet":
+        """What other workers let go of without a word. One's own is never abandoned: one may only have slept."""
+        return self.filter(status=Run.Status.RUNNING, lease_expires_at__lt=Now()).exclude(worker=worker)
+
+    def neglected(self) -> "RunQuerySet":
+        """What has waited long although no engine is at work: nobody holds a lease."""
+        if self.in_progress().exists():
+            return self.none()
+        overdue = Q(status=Run.Status.RUNNING, lease_expires_at__lt=Now() - NEGLECTED)
+        return self.filter(overdue | Q(status=Run.Status.QUEUED, created__lt=Now() - NEGLECTED))
+
+    # ---- claim --------------------------------------------------------------------------------------------
+
+    def waits(self, worker: str) -> bool:
+        """Whether there may be anything to claim: a plain look, for on SQLite a transaction takes the write lock."""
+        return self.queued().exists() or self.abandoned(worker).exists()
+
+    def claim(self, worker: str, places: int, performed: Sequence["Run"] = (), reserve: int = 0) -> list["Run"]:
+        """Take up to `places` runs for this worker. Each claim moves the fence.
+
+        Owners take turns, and so do lanes: who has least among what the worker has `performed` comes first, then
+        the oldest. No single lane gets the last `reserve` places: a slow provider must not fill them all.
+        """
         with transaction.atomic():
-            if connection.features.has_select_for_update_skip_locked:
-                waiting = waiting.select_for_update(skip_locked=True)
-            taken = [pk for pk, fence in waiting[:limit] if self._take(pk, fence, worker)]
-            ModelCall.objects.filter(run__in=taken, status=ModelCall.Status.OPEN).update(
-                status=ModelCall.Status.INTERRUPTED, ended=Now()
-            )
+            self._take_back_abandoned(worker)
+            taken = [
+                pk
+                for (lane, owner), number in self._turns(places, performed, reserve).items()
+                for pk, fence in self._oldest(lane, owner, number)
+                if self._take(pk, fence, worker)
+            ]
             return list(self.filter(pk__in=taken).order_by("created"))
+
+    def _take_back_abandoned(self, worker: str) -> None:
+        """What a worker died of too often fails; the rest is queued again."""
+        abandoned = self.abandoned(worker)
+        pks = list(abandoned.values_list("pk", flat=True))
+        if not pks:
+            return
+        changed: dict[str, Any] = {
+            "deaths": F("deaths") + 1,
+            "fence": F("fence") + 1,
+            "revision": F("revision") + 1,
+            "worker": "",
+            "lease_expires_at": None,
+        }
+        abandoned.filter(pk__in=pks, deaths__gte=MOST_DEATHS - 1).update(
+            status=Run.Status.FAILED, error=KILLED_ITS_WORKER, ended=Now(), **changed
+        )
+        abandoned.filter(pk__in=pks).update(status=Run.Status.QUEUED, **changed)
+        # a call of a run that was renewed between the look and the updates is still under way
+        ModelCall.objects.filter(run__in=self.filter(pk__in=pks).exclude(status=Run.Status.RUNNING)).interrupt()
+
+    def _turns(self, places: int, performed: Sequence["Run"], reserve: int) -> "Counter[tuple[str, int | None]]":
+        """How many runs each lane and owner may have now."""
+        waiting = {
+            (row["lane"], row["owner"]): [row["number"], row["oldest"]]
+            for row in self.queued().values("lane", "owner").annotate(number=Count("pk"), oldest=Min("created"))
+        }
+        lanes = Counter(run.lane for run in performed)
+        owners = Counter(run.owner_id for run in performed)
+        most = len(performed) + places - reserve
+        turns: Counter[tuple[str, int | None]] = Counter()
+        for _ in range(places):
+            free = [key for key, (number, _) in waiting.items() if turns[key] < number and lanes[key[0]] < most]
+            if not free:
+                break
+            lane, owner = min(free, key=lambda key: (owners[key[1]], lanes[key[0]], waiting[key][1]))
+            turns[lane, owner] += 1
+            lanes[lane] += 1
+            owners[owner] += 1
+        return turns
+
+    def _oldest(self, lane: str, owner: int | None, number: int) -> list[tuple[uuid.UUID, int]]:
+        oldest = self.queued().filter(lane=lane, owner=owner).order_by("created").values_list("pk", "fence")
+        if connection.features.has_select_for_update_skip_locked:
+            oldest = oldest.select_for_update(skip_locked=True)
+        return list(oldest[:number])
 
     def _take(self, pk: uuid.UUID, fence: int, worker: str) -> bool:
         return bool(
-            self.claimable()
+            self.queued()
             .filter(pk=pk, fence=fence)
             .update(
                 status=Run.Status.RUNNING,
@@ -46,22 +128,48 @@ class RunQuerySet(models.QuerySet["Run"]):
             )
         )
 
-    def neglected(self) -> "RunQuerySet":
-        """What has waited long although no engine is at work: nobody holds a lease."""
-        if self.filter(status=Run.Status.RUNNING, lease_expires_at__gte=Now()).exists():
-            return self.none()
-        return self.claimable().filter(created__lt=Now() - NEGLECTED)
+    # ---- hold and let go ----------------------------------------------------------------------------------
 
     def renew_leases(self, worker: str, performed: Iterable[uuid.UUID]) -> int:
         """Only of what is really performed: a run that was dropped is claimed again when its lease ends."""
-        return self.filter(worker=worker, status=Run.Status.RUNNING, pk__in=list(performed)).update(
-            lease_expires_at=Now() + LEASE
-        )
+        return self.held(worker).filter(pk__in=list(performed)).update(lease_expires_at=Now() + LEASE)
 
-    def give_back(self, worker: str) -> int:
-        """What this worker holds goes back to the queue, for the next one to claim at once."""
-        return self.filter(worker=worker, status=Run.Status.RUNNING).update(
-            status=Run.Status.QUEUED, worker="", lease_expires_at=None, revision=F("revision") + 1
+    def give_back(self, worker: str, pks: Iterable[uuid.UUID] | None = None) -> int:
+        """What this worker holds, or only these of it, goes back to the queue, for the next one to claim at once."""
+        given = self.held(worker) if pks is None else self.held(worker).filter(pk__in=list(pks))
+        ModelCall.objects.filter(run__in=given).interrupt()
+        return given.update(status=Run.Status.QUEUED, worker="", lease_expires_at=None, revision=F("revision") + 1)
+
+    # ---- steer --------------------------------------------------------------------------------------------
+
+    @transaction.atomic
+    def cancel(self, pk: uuid.UUID, by: Any = None) -> bool:
+        """End a run that is not over. What it has stays; whoever performs it can write nothing more."""
+        going_on = (Run.Status.QUEUED, Run.Status.RUNNING, Run.Status.WAITING)
+        cancelled = self.filter(pk=pk, status__in=going_on).update(
+            status=Run.Status.CANCELLED,
+            cancelled_by=by,
+            ended=Now(),
+            worker="",
+            lease_expires_at=None,
+            fence=F("fence") + 1,
+            revision=F("revision") + 1,
+        )
+        if cancelled:
+            ModelCall.objects.filter(run=pk).interrupt()
+        return bool(cancelled)
+
+    def retry(self, pk: uuid.UUID) -> bool:
+        """Queue a failed run again: it goes on with what is missing, each step with four attempts anew."""
+        return bool(
+            self.filter(pk=pk, status=Run.Status.FAILED).update(
+                status=Run.Status.QUEUED,
+                ended=None,
+                error=None,
+                deaths=0,
+                retries=F("retries") + 1,
+                revision=F("revision") + 1,
+            )
         )
 
 
@@ -70,7 +178,8 @@ class Run(models.Model):
 
     The row is the queue. Whoever claims it becomes its worker until the lease ends; `fence` moves with every
     claim, so that a worker that lost its lease can write nothing. `revision` moves with every change that
-    watchers may want to see.
+    watchers may want to see. Runs of one `lane` wait for the same providers. `deaths` counts the leases that ended
+    under a worker, `retries` how often a failed run was queued again.
     """
 
     class Status(models.TextChoices):
@@ -85,21 +194,27 @@ class Run(models.Model):
     procedure = models.CharField(max_length=40)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="runs")
     status = models.CharField(max_length=10, choices=Status, default=Status.QUEUED)
+    lane = models.CharField(max_length=200, blank=True)
     revision = models.BigIntegerField(default=0)
     worker = models.CharField(max_length=40, blank=True)
     fence = models.BigIntegerField(default=0)
     claims = models.PositiveIntegerField(default=0)
+    deaths = models.PositiveSmallIntegerField(default=0)
+    retries = models.PositiveSmallIntegerField(default=0)
     lease_expires_at = models.DateTimeField(null=True)
     created = models.DateTimeField(default=timezone.now)
     started = models.DateTimeField(null=True)
     ended = models.DateTimeField(null=True)
     error = models.JSONField(null=True)
+    cancelled_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="cancelled_runs"
+    )
 
     objects = RunQuerySet.as_manager()
 
     class Meta:
         indexes = [
-            models.Index(fields=["created"], condition=Q(status="queued"), name="run_queue"),
+            models.Index(fields=["lane", "owner", "created"], condition=Q(status="queued"), name="run_queue"),
             models.Index(fields=["lease_expires_at"], condition=Q(status="running"), name="run_leases"),
             models.Index(fields=["owner", "-created"], name="run_by_owner"),
             models.Index(fields=["-created"], name="run_newest_first"),
@@ -125,10 +240,17 @@ class Run(models.Model):
         return (self.ended - self.started).total_seconds() if self.started and self.ended else None
 
 
+class ModelCallQuerySet(models.QuerySet["ModelCall"]):
+    def interrupt(self) -> int:
+        """Whoever made the open ones of these calls is gone; an answer will not be kept."""
+        return self.filter(status=ModelCall.Status.OPEN).update(status=ModelCall.Status.INTERRUPTED, ended=Now())
+
+
 class ModelCall(models.Model):
     """One attempt to get one answer from one model. Written before it is sent, completed after.
 
-    `step` is the procedure's own name for what the answer is for; `prompt` is the list of messages as JSON;
+    `step` is the procedure's own name for what the answer is for; attempts count anew in each `series`, one series
+    for the first go and one for each retry of the run. `prompt` is the list of messages as JSON;
     `answer` is what came back: the model's text, or, where there was none, the body as it arrived.
     """
 
@@ -140,6 +262,7 @@ class ModelCall(models.Model):
 
     run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="calls")
     step = models.CharField(max_length=80)
+    series = models.PositiveSmallIntegerField(default=0)
     attempt = models.PositiveSmallIntegerField()
     status = models.CharField(max_length=12, choices=Status, default=Status.OPEN)
     model = models.CharField(max_length=200)
@@ -155,9 +278,16 @@ class ModelCall(models.Model):
     ended = models.DateTimeField(null=True)
     retry_at = models.DateTimeField(null=True)
 
+    objects = ModelCallQuerySet.as_manager()
+
     class Meta:
         constraints = [
-            models.UniqueConstraint("run", "step", "attempt", name="one_row_per_attempt"),
+            # an attempt that was interrupted is made again under the same number
+            models.UniqueConstraint(
+                fields=["run", "step", "series", "attempt"],
+                condition=~Q(status="interrupted"),
+                name="one_row_per_attempt",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -170,3 +300,14 @@ class ModelCall(models.Model):
     @property
     def seconds(self) -> float | None:
         return (self.ended - self.started).total_seconds() if self.ended else None
+
+
+class WriterMarker(models.Model):
+    """Where a writer is: moved in each of its transactions, so that it can see which of them was committed."""
+
+    writer = models.CharField(max_length=40, primary_key=True)
+    batch = models.BigIntegerField()
+    moved = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.writer} at {self.batch}"

@@ -1,23 +1,23 @@
 """What a procedure gets to work with: reading, fenced writing, asking models."""
 
+import asyncio
 import json
 import time
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import TypeVar
 
-from channels.db import database_sync_to_async
-from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Now
 from django.utils import timezone
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt
 from tenacity.wait import wait_random_exponential
 
-from . import failures, live
+from . import failures, faults, live, reader
 from .llm import Form, Message, Models, Reply, storable
 from .models import LEASE, ModelCall, Run
+from .writer import Writer
 
 ATTEMPTS = 4  # the first and three retries
 TEXT_INTERVAL = 0.25
@@ -35,16 +35,20 @@ class LeaseLost(Exception):
 class Performance:
     """One claimed run being performed. Every write is one transaction that first proves the claim still holds."""
 
-    def __init__(self, run: Run, models: Models) -> None:
+    def __init__(self, run: Run, models: Models, writer: Writer) -> None:
         self.run = run
         self._models = models
+        self._writer = writer
 
     async def read(self, query: Callable[[], T]) -> T:
-        return await database_sync_to_async(query)()
+        return await reader.read(query)
 
-    async def write(self, change: Callable[[], T]) -> T:
-        """Commit what `change` does, then tell the watchers. LeaseLost if the run is no longer ours."""
-        result = await database_sync_to_async(self._write)(change)
+    async def write(self, change: Callable[[], T], name: str = "") -> T:
+        """Commit what `change` does, then tell the watchers. LeaseLost if the run is no longer ours.
+
+        `change` may be called again after a rollback, so it must only write. `name` is for fault points.
+        """
+        result = await self._writer.write(partial(self._if_ours, change), name)
         live.announce(self.run.pk)
         return result
 
@@ -53,97 +57,152 @@ class Performance:
 
         def finish() -> None:
             change()
+            ModelCall.objects.filter(run=self.run).interrupt()
             Run.objects.filter(pk=self.run.pk).update(
                 status=status, error=error, ended=Now(), worker="", lease_expires_at=None
             )
 
-        await self.write(finish)
+        await self.write(finish, "outcome")
 
     async def ask(self, step: str, model: str, messages: list[Message], form: Form[T], keep: Keep[T]) -> None:
         """Get one usable answer for `step`, in at most four attempts, each a row of its own.
 
-        `keep` stores the value in the transaction that completes the call. Raises CallFailed, with the number
-        of attempts on it, when the last attempt failed or one failed for good.
+        Attempts that a worker made before it died count; one that was cut short is made again. `keep` stores the
+        value in the transaction that completes the call. Raises CallFailed, with the number of attempts on it,
+        when the last attempt failed or one failed for good.
         """
-        conversation = list(messages)
-
-        async def pause(state: RetryCallState) -> None:
-            await self._announce_retry(step, state)
-
+        asking = _Asking(self, step, model, messages, form, keep)
+        failed = await self._failed_before(step)
+        if failed:
+            await asking.go_on_after(failed)
         attempts = AsyncRetrying(
-            stop=stop_after_attempt(ATTEMPTS),
+            stop=stop_after_attempt(ATTEMPTS - len(failed)),
             wait=_pause_before_retry,
             retry=retry_if_exception(lambda e: isinstance(e, failures.CallFailed) and not e.permanent),
-            before_sleep=pause,
+            before_sleep=asking.fail_for_now,
             reraise=True,
         )
-        async for attempt in attempts:
-            with attempt:
-                try:
-                    await self._attempt(step, model, conversation, form, keep)
-                except failures.UnusableAnswer as failure:
-                    conversation = [*messages, {"role": "user", "content": form.complaint(str(failure))}]
-                    raise
-
-    async def _attempt(self, step: str, model: str, messages: list[Message], form: Form[T], keep: Keep[T]) -> None:
-        call = await self.write(lambda: self._open_call(step, model, messages))
         try:
-            reply = await self._models.ask(model, messages, form, self._shower(step, form))
-            value = _read(form, reply)
+            async for attempt in attempts:
+                with attempt:
+                    await asking.attempt()
         except failures.CallFailed as failure:
-            failure.attempts = call.attempt
-            await self.write(partial(_close_failed, call, failure))
+            await asking.fail_for_good(failure)
             raise
+
+    async def _failed_before(self, step: str) -> list[ModelCall]:
+        """The failed attempts of this series that an earlier worker made, oldest first."""
+        if self.run.claims < 2:
+            return []
+        calls = ModelCall.objects.filter(
+            run=self.run, step=step, series=self.run.retries, status=ModelCall.Status.FAILED
+        )
+        return await self.read(lambda: list(calls.order_by("attempt")))
+
+    def _if_ours(self, change: Callable[[], T]) -> T:
+        ours = Run.objects.held(self.run.worker).filter(pk=self.run.pk, fence=self.run.fence)
+        if not ours.update(revision=F("revision") + 1, lease_expires_at=Now() + LEASE):
+            raise LeaseLost(str(self.run))
+        return change()
+
+
+class _Asking:
+    """One question to one model, from its first attempt to its last."""
+
+    def __init__(
+        self,
+        performance: Performance,
+        step: str,
+        model: str,
+        messages: list[Message],
+        form: Form[T],
+        keep: Keep[T],
+    ) -> None:
+        self._performance, self._models = performance, performance._models
+        self._step, self._model, self._form, self._keep = step, model, form, keep
+        self._messages = self._conversation = messages
+        self._number = 1
+        self._call: ModelCall
+
+    async def go_on_after(self, failed: list[ModelCall]) -> None:
+        """Where an earlier worker left it. Raises its last failure where there was nothing left to try."""
+        last = failed[-1]
+        failure = failures.restored(last.error_code, last.error)
+        failure.attempts = last.attempt
+        if len(failed) >= ATTEMPTS or last.retry_at is None:
+            raise failure
+        self._number = last.attempt + 1
+        self._hear(failure)
+        await asyncio.sleep((last.retry_at - timezone.now()).total_seconds())
+
+    async def attempt(self) -> None:
+        async with self._models.place(self._model):
+            self._call = await self._performance.write(self._open, "open")
+            reply = await self._models.ask(self._model, self._conversation, self._form, self._shower())
+        faults.reach("after-call")
+        value = _read(self._form, reply)
+        call = self._call
 
         def complete() -> None:
             _close_answered(call, reply)
-            keep(call, value)
+            self._keep(call, value)
 
-        await self.write(complete)
+        await self._performance.write(complete, "decision")
 
-    def _write(self, change: Callable[[], T]) -> T:
-        with transaction.atomic():
-            ours = Run.objects.filter(
-                pk=self.run.pk, worker=self.run.worker, fence=self.run.fence, status=Run.Status.RUNNING
-            )
-            if not ours.update(revision=F("revision") + 1, lease_expires_at=Now() + LEASE):
-                raise LeaseLost(str(self.run))
-            return change()
+    async def fail_for_now(self, state: RetryCallState) -> None:
+        failure = _failure_of(state)
+        wait = timedelta(seconds=state.next_action.sleep if state.next_action else 0)
+        await self._fail(failure, timezone.now() + wait)
+        self._hear(failure)
+        self._number += 1
 
-    def _open_call(self, step: str, model: str, messages: list[Message]) -> ModelCall:
+    async def fail_for_good(self, failure: failures.CallFailed) -> None:
+        failure.attempts = self._number
+        await self._fail(failure, None)
+
+    async def _fail(self, failure: failures.CallFailed, retry_at: datetime | None) -> None:
+        await self._performance.write(partial(_close_failed, self._call, failure, retry_at), "failure")
+
+    def _hear(self, failure: failures.CallFailed) -> None:
+        """A model whose answer could not be used is told why; all other failures are none of its business."""
+        self._conversation = self._messages
+        if isinstance(failure, failures.UnusableAnswer):
+            complaint = {"role": "user", "content": self._form.complaint(str(failure))}
+            self._conversation = [*self._messages, complaint]
+
+    def _open(self) -> ModelCall:
+        run = self._performance.run
         return ModelCall.objects.create(
-            run=self.run,
-            step=step,
-            attempt=ModelCall.objects.filter(run=self.run, step=step).count() + 1,
-            model=model,
-            prompt=json.dumps(messages, ensure_ascii=False),
+            run=run,
+            step=self._step,
+            series=run.retries,
+            attempt=self._number,
+            model=self._model,
+            prompt=json.dumps(self._conversation, ensure_ascii=False),
             deadline=timezone.now() + timedelta(seconds=self._models.timeout),
         )
 
-    def _shower(self, step: str, form: Form[T]) -> Callable[[str], None]:
+    def _shower(self) -> Callable[[str], None]:
         """Shows a growing text to the watchers, at most four times a second."""
-        shown = 0.0
+        run, shown = self._performance.run, 0.0
 
         def show(text: str) -> None:
             nonlocal shown
             if time.monotonic() - shown >= TEXT_INTERVAL:
                 shown = time.monotonic()
-                live.show_text(self.run.pk, step, form.preview(text))
+                live.show_text(run.pk, self._step, self._form.preview(text))
 
         return show
 
-    async def _announce_retry(self, step: str, state: RetryCallState) -> None:
-        wait = timedelta(seconds=state.next_action.sleep if state.next_action else 0)
-        last = ModelCall.objects.filter(run=self.run, step=step, status=ModelCall.Status.FAILED)
 
-        def schedule() -> None:
-            last.filter(retry_at=None).update(retry_at=timezone.now() + wait)
-
-        await self.write(schedule)
+def _failure_of(state: RetryCallState) -> failures.CallFailed:
+    failure = state.outcome.exception() if state.outcome else None
+    assert isinstance(failure, failures.CallFailed)  # noqa: S101 - nothing else is tried again
+    return failure
 
 
 def _pause_before_retry(state: RetryCallState) -> float:
-    failure = state.outcome.exception() if state.outcome else None
+    failure = _failure_of(state) if state.outcome and state.outcome.failed else None
     if isinstance(failure, failures.RateLimited) and failure.retry_after is not None:
         return failure.retry_after
     if isinstance(failure, failures.UnusableAnswer):
@@ -159,17 +218,26 @@ def _read(form: Form[T], reply: Reply) -> T:
 
 
 def _close_answered(call: ModelCall, reply: Reply) -> None:
-    call.status = ModelCall.Status.ANSWERED
-    call.answer = reply.text
-    call.answered_by = reply.model
-    call.input_tokens, call.output_tokens = reply.input_tokens, reply.output_tokens
-    call.ended = timezone.now()
-    call.save()
+    _close(
+        call,
+        status=ModelCall.Status.ANSWERED,
+        answer=reply.text,
+        answered_by=reply.model,
+        input_tokens=reply.input_tokens,
+        output_tokens=reply.output_tokens,
+    )
 
 
-def _close_failed(call: ModelCall, failure: failures.CallFailed) -> None:
-    call.status = ModelCall.Status.FAILED
-    call.answer = failure.raw
-    call.error_code, call.error = failure.code, str(failure)
-    call.ended = timezone.now()
-    call.save()
+def _close_failed(call: ModelCall, failure: failures.CallFailed, retry_at: datetime | None) -> None:
+    _close(
+        call,
+        status=ModelCall.Status.FAILED,
+        answer=failure.raw,
+        error_code=failure.code,
+        error=str(failure),
+        retry_at=retry_at,
+    )
+
+
+def _close(call: ModelCall, **values: object) -> None:
+    ModelCall.objects.filter(pk=call.pk).update(ended=timezone.now(), **values)

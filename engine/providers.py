@@ -1,5 +1,6 @@
 """Which provider a model name means. A model is named provider/model, as in openai/gpt-5-mini."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
@@ -7,6 +8,7 @@ from django.conf import settings
 
 REHEARSAL = "rehearsal"
 REHEARSALS = ("magi", "instant")
+CONCURRENCY = 300  # requests at once to one provider
 
 
 @dataclass(frozen=True)
@@ -14,6 +16,7 @@ class Provider:
     name: str
     base_url: str
     api_key: str = field(repr=False)
+    concurrency: int = CONCURRENCY
 
     @property
     def host(self) -> str:
@@ -50,6 +53,18 @@ def resolve(model: str) -> tuple[Provider, str]:
             f"Set OPENAI_API_KEY, or name a rehearsal/… model."
         )
     raise UnknownProvider(f"“{model}” names no known provider. Known: {', '.join(sorted(providers))}.")
+
+
+def lane_of(models: Iterable[str]) -> str:
+    """The providers that these models are asked at. Runs of one lane wait for the same ones."""
+    return "+".join(sorted({_provider_name(model) for model in models}))[:200]
+
+
+def _provider_name(model: str) -> str:
+    try:
+        return resolve(model)[0].name
+    except UnknownProvider:
+        return "unknown"
 
 
 def is_rehearsal(model: str) -> bool:

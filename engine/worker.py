@@ -1,26 +1,29 @@
 """The engine of one process: claims runs from the database and performs many at once."""
 
 import asyncio
+import contextlib
 import logging
 import secrets
 from collections.abc import Awaitable, Callable
+from functools import partial
 from uuid import UUID
 
-from channels.db import database_sync_to_async
 from django.conf import settings
 from django.db import Error as DBError
 from django.utils.module_loading import import_string
 
+from . import live, reader
 from .failures import RunFailed
-from .live import announce
 from .llm import Models
 from .models import LEASE, Run
 from .performance import LeaseLost, Performance
+from .writer import Writer
 
 log = logging.getLogger(__name__)
 
-SWEEP = 2.0  # seconds between looks at the queue without a bell: what a lost message left behind waits this long
+SWEEP = 1.5  # seconds between looks at the rows without a bell: what a lost message left behind waits this long
 RENEW = LEASE.total_seconds() / 3
+SHARE = 5  # one in so many places is kept free of the lane that fills the others
 
 Change = Callable[[], None]
 Procedure = Callable[[Performance], Awaitable[Change]]
@@ -38,15 +41,19 @@ class Engine:
         self.worker = secrets.token_hex(8)
         self.concurrency = concurrency or settings.ENGINE_CONCURRENCY
         self.models = models or Models(settings.CALL_TIMEOUT)
+        self.writer = Writer(self.worker)
         self._queue = Run.objects.filter(pk=only) if only else Run.objects.all()
         self._bell = asyncio.Event()
         self._performing: dict[asyncio.Task[None], Run] = {}
+        self._doubted: set[UUID] = set()
         self._stopping = False
         self._idle = asyncio.Event()  # set while nothing is being claimed
         self._idle.set()
 
+    # ---- what others may do -------------------------------------------------------------------------------
+
     def ring(self) -> None:
-        """Work may wait: look at the queue now."""
+        """Work may wait: look at the rows now."""
         self._bell.set()
 
     def drop(self, pk: UUID) -> None:
@@ -57,7 +64,7 @@ class Engine:
 
     async def run(self) -> None:
         """Claim and perform until `stop`."""
-        renewing = asyncio.create_task(self._renew_leases())
+        tasks = [asyncio.create_task(self._renew_leases()), asyncio.create_task(self._look_after_runs())]
         self._idle.clear()
         try:
             while not self._stopping:
@@ -66,39 +73,45 @@ class Engine:
                 await self._wait_for_bell()
         finally:
             self._idle.set()
-            renewing.cancel()
+            for task in tasks:
+                task.cancel()
 
     async def stop(self, grace: float = 10.0) -> None:
-        """No new claims; what runs gets `grace` seconds, then goes back to the queue."""
+        """No new claims; what runs gets `grace` seconds, then goes back to the queue for others to take at once."""
         self._stopping = True
         self.ring()
         await self._idle.wait()
-        if self._performing:
+        if self._performing and grace:
             await asyncio.wait(self._performing, timeout=grace)
         for task in self._performing:
             task.cancel()
         await asyncio.gather(*self._performing, return_exceptions=True)
-        await database_sync_to_async(Run.objects.give_back)(self.worker)
+        await self._give_back_all()
+        await self.writer.close()
         await self.models.close()
 
+    # ---- the queue ----------------------------------------------------------------------------------------
+
     async def _wait_for_bell(self) -> None:
-        try:
+        with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(SWEEP):
                 await self._bell.wait()
-        except TimeoutError:
-            pass
 
     async def _claim_some(self) -> None:
-        free = self.concurrency - len(self._performing)
-        if free <= 0:
+        places = self.concurrency - len(self._performing)
+        if places <= 0:
             return
+        performed, reserve = list(self._performing.values()), self.concurrency // SHARE
         try:
-            claimed = await database_sync_to_async(self._queue.all().claim)(self.worker, free)
+            if not await reader.read(partial(self._queue.all().waits, self.worker)):
+                return
+            claim = partial(self._queue.all().claim, self.worker, places, performed, reserve)
+            claimed = await self.writer.write(claim, "claim")
         except DBError as error:
             log.error("The queue could not be read, trying again: %s", error)
             return
         for run in claimed:
-            announce(run.pk)
+            live.announce(run.pk)
             task = asyncio.create_task(self._perform(run), name=f"perform {run.pk}")
             self._performing[task] = run
             task.add_done_callback(self._done)
@@ -107,11 +120,13 @@ class Engine:
         self._performing.pop(task, None)
         self.ring()  # a place is free
 
+    # ---- one run ------------------------------------------------------------------------------------------
+
     async def _perform(self, run: Run) -> None:
-        performance = Performance(run, self.models)
+        performance = Performance(run, self.models, self.writer)
         try:
             try:
-                change = await procedure_named(run.procedure)(performance)
+                change = await _within_deadline(procedure_named(run.procedure)(performance))
                 await performance.end(Run.Status.FINISHED, change)
             except RunFailed as failure:
                 error = {"code": failure.code, "message": str(failure), **failure.detail}
@@ -119,8 +134,8 @@ class Engine:
         except LeaseLost:
             log.warning("Run %s is no longer this worker's; nothing was written.", run.pk)
         except DBError:
-            # Nothing is lost: when the lease ends, this worker or another goes on from the rows.
-            log.exception("The database refused the work of run %s; it goes on when its lease has ended.", run.pk)
+            # Nothing is lost: the run goes back to the queue, and on from its rows.
+            log.exception("The database refused the work of run %s.", run.pk)
         except Exception:
             # The boundary between the engine and a procedure: a bug in one run must not end the others.
             log.exception("Run %s broke.", run.pk)
@@ -133,14 +148,63 @@ class Engine:
         except (LeaseLost, DBError):
             log.exception("Run %s could not be marked as failed.", performance.run.pk)
 
+    # ---- leases -------------------------------------------------------------------------------------------
+
     async def _renew_leases(self) -> None:
         while True:
             await asyncio.sleep(RENEW)
+            performed = [run.pk for run in self._performing.values()]
+            if not performed:
+                continue
             try:
-                performed = [run.pk for run in self._performing.values()]
-                await database_sync_to_async(Run.objects.renew_leases)(self.worker, performed)
+                await self.writer.write(partial(Run.objects.renew_leases, self.worker, performed))
             except DBError as error:
                 log.error("Leases could not be renewed: %s", error)
+
+    async def _look_after_runs(self) -> None:
+        """Now and then: does the database know of the same runs as this worker?"""
+        while True:
+            await asyncio.sleep(SWEEP)
+            try:
+                await self._compare()
+            except DBError as error:
+                log.error("The runs in progress could not be looked at: %s", error)
+
+    async def _compare(self) -> None:
+        """Drop what is no longer ours, give back what nobody here performs.
+
+        Only what differs twice in a row: between a commit and the step that follows it both are right.
+        """
+        performed = {run.pk for run in self._performing.values()}
+        held = set(await reader.read(lambda: list(Run.objects.held(self.worker).values_list("pk", flat=True))))
+        differ = performed ^ held
+        certain = differ & self._doubted
+        self._doubted = differ - certain
+        for pk in certain & performed:
+            self.drop(pk)
+        if forgotten := certain & held:
+            log.warning("%d runs go back to the queue.", len(forgotten))
+            await self.writer.write(partial(Run.objects.give_back, self.worker, forgotten))
+            self.ring()
+
+    async def _give_back_all(self) -> None:
+        try:
+            given = await self.writer.write(partial(Run.objects.give_back, self.worker))
+        except DBError as error:
+            log.error("What this worker holds is taken by others when its leases end: %s", error)
+        else:
+            if given:
+                await live.wake_engines()
+
+
+async def _within_deadline(performing: Awaitable[Change]) -> Change:
+    try:
+        async with asyncio.timeout(settings.RUN_TIMEOUT) as deadline:
+            return await performing
+    except TimeoutError as error:
+        if not deadline.expired():
+            raise
+        raise RunFailed("timeout", f"It was not done within {settings.RUN_TIMEOUT:g} s.") from error
 
 
 def _nothing() -> None:

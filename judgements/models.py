@@ -7,7 +7,7 @@ from django.db import models, transaction
 from django.db.models import Q
 
 from engine.models import ModelCall, Run
-from engine.providers import is_rehearsal
+from engine.providers import is_rehearsal, lane_of
 
 from . import prompts, rules
 from .rules import Decision, Verdict
@@ -93,7 +93,9 @@ class JudgementQuerySet(models.QuerySet["Judgement"]):
         council: Council | None = None,
     ) -> "Judgement":
         """Queue a judgement: run, judgement and three agents stand together or not at all."""
-        run = Run.objects.create(procedure="judgement", owner=owner)
+        agents = list(agents)
+        lane = lane_of(agent["model"] for agent in agents)
+        run = Run.objects.create(procedure="judgement", owner=owner, lane=lane)
         judgement = self.create(
             run=run,
             title=title or title_of(content),

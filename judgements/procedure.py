@@ -8,9 +8,9 @@ from uuid import UUID
 from asgiref.sync import async_to_sync
 
 from engine.failures import CallFailed, RunFailed
-from engine.live import wake_engines
+from engine.live import tell_of_cancelled, wake_engines
 from engine.llm import Form
-from engine.models import ModelCall
+from engine.models import ModelCall, Run
 from engine.performance import Performance
 from engine.worker import Change
 
@@ -32,6 +32,22 @@ def submit(**judgement: Any) -> Judgement:
     queued = Judgement.objects.submit(**judgement)
     async_to_sync(wake_engines)()
     return queued
+
+
+def cancel(judgement: Judgement, by: Any) -> bool:
+    """End a judgement that is not over, without a verdict; False where it was over."""
+    if not Run.objects.cancel(judgement.pk, by):
+        return False
+    async_to_sync(tell_of_cancelled)(judgement.pk)
+    return True
+
+
+def retry(judgement: Judgement) -> bool:
+    """Let a failed judgement go on with what is missing; False where it has not failed."""
+    if not Run.objects.retry(judgement.pk):
+        return False
+    async_to_sync(wake_engines)()
+    return True
 
 
 async def judge(performance: Performance) -> Change:

@@ -4,7 +4,7 @@ import os
 import secrets
 import sys
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
@@ -32,6 +32,8 @@ class Environment(BaseSettings):
     OPENAI_BASE_URL: str | None = None
     MAGI_DEFAULT_MODEL: str | None = None
     MAGI_CALL_TIMEOUT: float = Field(default=120, gt=0, le=3600)
+    MAGI_RUN_TIMEOUT: float = Field(default=3600, gt=0, le=7 * 86_400)
+    MAGI_ENGINE_LEASE: float = Field(default=15, ge=1, le=600)
     MAGI_ENGINE_CONCURRENCY: int = Field(default=100, ge=1, le=10_000)
 
     @field_validator("ALLOWED_HOSTS", "CSRF_TRUSTED_ORIGINS", mode="before")
@@ -70,7 +72,7 @@ class Environment(BaseSettings):
         return set(self.ALLOWED_HOSTS) <= set(LOOPBACK)
 
     @property
-    def providers(self) -> dict[str, dict[str, str]]:
+    def providers(self) -> dict[str, dict[str, Any]]:
         """The model providers by name, `{"base_url", "api_key"}` each."""
         if not (self.OPENAI_API_KEY or self.OPENAI_BASE_URL):
             return {}

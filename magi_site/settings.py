@@ -73,10 +73,14 @@ def database() -> dict[str, Any]:
     url = ENVIRONMENT.DATABASE_URL
     config: dict[str, Any] = {**dj_database_url.parse(url.get_secret_value())} if url else {}
     if config.get("ENGINE") == "django.db.backends.postgresql":
-        # A pool that tests a connection before lending it: persistent connections run out under ASGI.
         config["OPTIONS"] = {
+            # a server that is gone is noticed in seconds; who stands still in mid-transaction loses its locks
+            "connect_timeout": 5,
+            "tcp_user_timeout": 10_000,
+            "options": "-c idle_in_transaction_session_timeout=10s",
             **config.get("OPTIONS", {}),
-            "pool": {"min_size": 1, "max_size": 10, "timeout": 10},
+            # a pool that tests a connection before lending it: persistent connections run out under ASGI
+            "pool": {"min_size": 1, "max_size": 10, "timeout": 5, "reconnect_timeout": 3},
         }
         config["CONN_HEALTH_CHECKS"] = True
         return config
@@ -103,6 +107,8 @@ PROCEDURES = {"judgement": "judgements.procedure.judge"}
 PROVIDERS = ENVIRONMENT.providers
 DEFAULT_MODEL = ENVIRONMENT.default_model
 CALL_TIMEOUT = ENVIRONMENT.MAGI_CALL_TIMEOUT
+RUN_TIMEOUT = ENVIRONMENT.MAGI_RUN_TIMEOUT
+ENGINE_LEASE = ENVIRONMENT.MAGI_ENGINE_LEASE
 ENGINE_CONCURRENCY = ENVIRONMENT.MAGI_ENGINE_CONCURRENCY
 
 if ENVIRONMENT.REDIS_URL:

@@ -6,7 +6,7 @@ import os
 import shutil
 import socket
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 import pytest
@@ -14,10 +14,12 @@ from asgiref.sync import SyncToAsync
 from django.contrib.auth.models import User
 from django.db import connection, connections
 
+from engine import reader
 from engine.failures import CallFailed
 from engine.llm import Form, Message, Reply
 from engine.models import Run
 from engine.worker import Engine
+from engine.writer import Writer
 from judgements.models import Council, Judgement, Member
 
 JAPAN = "I am going to travel to Japan next week."
@@ -48,6 +50,9 @@ class ScriptedModels:
 
     def will(self, model: str, *answers: str | CallFailed) -> None:
         self.script[model] += [says(a) if a in ("approve", "reject") else a for a in answers]
+
+    def place(self, model: str) -> asyncio.Semaphore:
+        return asyncio.Semaphore()
 
     async def ask(self, model: str, messages: list[Message], form: Form[Any], on_text: Callable[[str], None]) -> Reply:
         self.asked.append((model, messages))
@@ -87,6 +92,14 @@ def _no_connection_stays_behind() -> Iterator[None]:
     """Async ORM calls share one thread, whose connection would outlive the test."""
     yield
     SyncToAsync.single_thread_executor.submit(connections.close_all).result()
+    reader.close()
+
+
+@pytest.fixture
+async def writer() -> AsyncIterator[Writer]:
+    writer = Writer("test")
+    yield writer
+    await writer.close()
 
 
 @pytest.fixture

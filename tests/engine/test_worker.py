@@ -2,8 +2,12 @@ import asyncio
 from datetime import timedelta
 
 import pytest
+from channels.db import database_sync_to_async
+from django.db import connection
 from django.db.models.functions import Now
+from django.utils import timezone
 
+from engine.failures import CallFailed, RunFailed
 from engine.llm import Form
 from engine.models import ModelCall, Run
 from engine.performance import LeaseLost, Performance
@@ -24,12 +28,19 @@ async def toss(performance: Performance) -> Change:
         TOSSED.append(f"{call.model} says {side}")
 
     messages = [{"role": "user", "content": "Heads or tails?"}]
-    await performance.ask("toss", "openai/coin", messages, COIN, keep)
+    try:
+        await performance.ask("toss", "openai/coin", messages, COIN, keep)
+    except CallFailed as failure:
+        raise RunFailed(failure.code, str(failure)) from failure
     return lambda: TOSSED.append("done")
 
 
 async def break_down(performance: Performance):
     raise ZeroDivisionError
+
+
+async def never_end(performance: Performance):
+    await asyncio.Event().wait()
 
 
 @pytest.fixture(autouse=True)
@@ -83,13 +94,14 @@ def test_a_run_whose_lease_has_ended_is_claimed_again_and_its_open_calls_are_int
     Run.objects.claim("one", 1)
     ModelCall.objects.create(run=run, step="x", attempt=1, model="m", prompt="[]", deadline=run.created)
     Run.objects.update(lease_expires_at=Now() - timedelta(seconds=1))
-    assert [again.fence for again in Run.objects.claim("two", 1)] == [2]
+    (again,) = Run.objects.claim("two", 1)
+    assert (again.fence > 1, again.deaths) == (True, 1)
     assert ModelCall.objects.get().status == ModelCall.Status.INTERRUPTED
 
 
-async def test_a_worker_that_lost_its_lease_can_write_nothing(models):
+async def test_a_worker_that_lost_its_lease_can_write_nothing(models, writer):
     run = await Run.objects.acreate(procedure="coin")
-    performance = Performance(await asyncio.to_thread(lambda: Run.objects.claim("one", 1)[0]), models)
+    performance = Performance(await asyncio.to_thread(lambda: Run.objects.claim("one", 1)[0]), models, writer)
     await Run.objects.aupdate(worker="two", fence=2)
     with pytest.raises(LeaseLost):
         await performance.write(lambda: Run.objects.filter(pk=run.pk).update(error={"written": True}))
@@ -114,3 +126,115 @@ async def test_an_engine_for_one_run_leaves_the_others_alone(models):
     await engine.stop(grace=0)
     await performing
     assert (await Run.objects.aget(pk=other.pk)).status == Run.Status.QUEUED
+
+
+# ---- what goes wrong with workers --------------------------------------------------------------------------
+
+
+def let_leases_end():
+    Run.objects.update(lease_expires_at=Now() - timedelta(seconds=1))
+
+
+def test_a_run_that_kills_its_worker_five_times_fails_and_says_so():
+    Run.objects.create(procedure="coin")
+    for death in range(5):
+        assert len(Run.objects.claim(f"worker {death}", 1)) == 1
+        let_leases_end()
+    assert Run.objects.claim("the sixth", 1) == []
+    run = Run.objects.get()
+    assert (run.status, run.deaths, run.error["code"]) == ("failed", 5, "internal")
+    assert "five times" in run.error["message"]
+
+
+def test_a_worker_that_only_slept_keeps_its_runs():
+    Run.objects.create(procedure="coin")
+    (run,) = Run.objects.claim("one", 1)
+    let_leases_end()
+    assert Run.objects.claim("one", 1) == []
+    assert Run.objects.renew_leases("one", [run.pk]) == 1
+
+
+async def test_an_attempt_that_was_cut_short_is_made_again_under_its_number(models):
+    run = await Run.objects.acreate(procedure="coin", claims=1)
+    await ModelCall.objects.acreate(run=run, step="toss", attempt=1, model="m", prompt="[]", deadline=run.created)
+    await database_sync_to_async(ModelCall.objects.interrupt)()
+    await perform(run.pk, models)
+    calls = ModelCall.objects.order_by("pk").values_list("attempt", "status")
+    assert [call async for call in calls] == [(1, "interrupted"), (1, "answered")]
+
+
+def failed_call(run, attempt, **values):
+    usual = {"step": "toss", "model": "m", "prompt": "[]", "deadline": run.created, "status": "failed"}
+    return ModelCall(
+        run=run, attempt=attempt, **usual | {"error_code": "unusable_answer", "error": "On edge."} | values
+    )
+
+
+async def test_a_resumed_run_counts_what_failed_before_and_repeats_the_complaint(models):
+    run = await Run.objects.acreate(procedure="coin", claims=1)
+    await failed_call(run, 1, retry_at=timezone.now()).asave()
+    await perform(run.pk, models)
+    assert models.asked[0][1][-1]["content"] == "On edge."
+    assert await ModelCall.objects.filter(attempt=2, status="answered").acount() == 1
+
+
+async def test_a_resumed_run_with_nothing_left_to_try_asks_no_more(models):
+    run = await Run.objects.acreate(procedure="coin", claims=1)
+    for attempt in range(1, 5):
+        await failed_call(run, attempt, retry_at=None if attempt == 4 else timezone.now()).asave()
+    assert (await perform(run.pk, models)).status == Run.Status.FAILED
+    assert models.asked == []
+
+
+async def test_a_run_has_a_deadline(models, settings):
+    settings.RUN_TIMEOUT = 0.2
+    settings.PROCEDURES = {"slow": "tests.engine.test_worker.never_end"}
+    run = await perform((await Run.objects.acreate(procedure="slow")).pk, models)
+    assert (run.status, run.error["code"], run.error["message"]) == (
+        "failed",
+        "timeout",
+        "It was not done within 0.2 s.",
+    )
+
+
+async def test_what_a_worker_holds_without_performing_it_goes_back(models):
+    run = await Run.objects.acreate(procedure="coin")
+    engine = Engine(models=models)
+    await asyncio.to_thread(lambda: (Run.objects.claim(engine.worker, 1), connection.close()))
+    performing = asyncio.create_task(engine.run())
+    async with asyncio.timeout(10):
+        while not (await Run.objects.aget(pk=run.pk)).over:
+            await asyncio.sleep(0.05)
+    await engine.stop(grace=0)
+    await performing
+
+
+# ---- fairness ----------------------------------------------------------------------------------------------
+
+
+def queue(owner=None, lane="", number=1):
+    Run.objects.bulk_create(Run(procedure="coin", owner=owner, lane=lane) for _ in range(number))
+
+
+def test_owners_take_turns(mira, noor):
+    queue(mira, number=1000)
+    queue(noor, number=2)
+    claimed = Run.objects.claim("one", 10)
+    assert sum(run.owner == noor for run in claimed) == 2
+
+
+def test_who_has_least_in_progress_comes_first(mira, noor):
+    queue(mira, number=20)
+    performed = Run.objects.claim("one", 10)
+    queue(noor, number=20)
+    claimed = Run.objects.claim("one", 10, performed)
+    assert sum(run.owner == noor for run in claimed) == 10
+
+
+def test_a_lane_leaves_some_places_to_the_others():
+    queue(lane="slow", number=100)
+    slow = Run.objects.claim("one", 10, reserve=2)
+    queue(lane="quick", number=100)
+    quick = Run.objects.claim("one", 2, slow, reserve=2)
+    assert ({run.lane for run in slow}, len(slow)) == ({"slow"}, 8)
+    assert {run.lane for run in quick} == {"quick"}

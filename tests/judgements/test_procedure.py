@@ -1,9 +1,14 @@
+import asyncio
+
 import pytest
+from channels.db import database_sync_to_async
 
 from engine.failures import ServerError, Unauthorized, UnusableAnswer
 from engine.models import ModelCall, Run
+from engine.worker import Engine
 from judgements import prompts
 from judgements.models import Judgement, RoundDecision
+from judgements.procedure import cancel, retry
 from tests.conftest import perform, says
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -109,10 +114,10 @@ async def test_a_failure_in_passing_leaves_no_trace_in_the_verdict(judgement, mo
     assert [len(agent.history) for agent in whole.agents.all()] == [3, 3, 3]
 
 
-async def test_a_judgement_goes_on_from_the_decisions_that_exist(judgement, models):
+async def test_a_failed_judgement_is_retried_from_the_decisions_that_exist(judgement, models):
     models.will("openai/c", "reject", Unauthorized("The key was refused."))
     await perform(judgement.pk, models)
-    await Run.objects.filter(pk=judgement.pk).aupdate(status="queued", ended=None, error=None)
+    assert await database_sync_to_async(retry)(judgement)
     models.asked.clear()
     await perform(judgement.pk, models)
     rounds = [prompts.read_case(messages).round for _, messages in models.asked]
@@ -126,3 +131,35 @@ async def test_a_server_error_is_waited_out(judgement, models):
     assert run.status == Run.Status.FINISHED
     first = await ModelCall.objects.aget(step="A1", attempt=1)
     assert first.retry_at is not None
+
+
+async def test_a_retry_counts_its_attempts_anew(judgement, models):
+    models.will("openai/a", *[UnusableAnswer("No answer.", raw="?")] * 4)
+    await perform(judgement.pk, models)
+    await database_sync_to_async(retry)(judgement)
+    assert (await perform(judgement.pk, models)).status == Run.Status.FINISHED
+    calls = ModelCall.objects.filter(step="A1").order_by("pk").values_list("series", "attempt")
+    assert [call async for call in calls] == [(0, 1), (0, 2), (0, 3), (0, 4), (1, 1)]
+
+
+async def test_what_is_not_failed_is_not_retried_and_what_is_over_not_cancelled(judgement, mira, models):
+    assert not await database_sync_to_async(retry)(judgement)
+    await perform(judgement.pk, models)
+    assert not await database_sync_to_async(cancel)(judgement, mira)
+    assert (await judged(judgement)).status == "approved"
+
+
+async def test_a_cancelled_judgement_keeps_what_is_decided_and_who_cancelled_it(judgement, mira, models):
+    models.will("openai/c", "approve", ServerError("500"))
+    engine = Engine(models=models)
+    performing = asyncio.create_task(engine.run())
+    while await RoundDecision.objects.acount() < 5:
+        await asyncio.sleep(0.01)
+    assert await database_sync_to_async(cancel)(judgement, mira)
+    await asyncio.sleep(0.1)
+    await engine.stop(grace=0)
+    await performing
+    whole = await judged(judgement)
+    assert (whole.status, whole.verdict, whole.run.cancelled_by_id) == ("cancelled", None, mira.pk)
+    assert await RoundDecision.objects.acount() == 5
+    assert not await ModelCall.objects.filter(status="open").aexists()

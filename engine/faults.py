@@ -1,0 +1,64 @@
+"""Named places at which a test can make this process fail: `MAGI_TEST_FAULT=POINT=ACTION@N`, never set in production.
+
+ACTION is `exit` (as kill -9 would), `raise`, or `pause:SECONDS` (the whole process stands still); N says at which
+passing. At a point after a commit, `raise` is a commit that happened although its answer was an error.
+"""
+
+import os
+import signal
+import subprocess
+from collections import Counter
+
+from django.db import OperationalError
+
+POINTS = (
+    "before-claim-commit",
+    "after-claim-commit",
+    "before-open-commit",
+    "after-open-commit",
+    "after-call",
+    "before-decision-commit",
+    "after-decision-commit",
+    "before-outcome-commit",
+    "after-outcome-commit",
+)
+
+_armed: tuple[str, str, int] | None = None
+_passed: Counter[str] = Counter()
+
+
+def arm(fault: str) -> None:
+    """Arm the fault; an empty text disarms. ValueError for what is no fault."""
+    global _armed
+    _passed.clear()
+    if not fault:
+        _armed = None
+        return
+    point, _, rest = fault.partition("=")
+    action, _, number = rest.partition("@")
+    if point not in POINTS or action.partition(":")[0] not in ("exit", "raise", "pause"):
+        raise ValueError(f"no such fault: {fault}")
+    _armed = point, action, int(number or 1)
+
+
+def reach(point: str) -> None:
+    """Nothing, unless a test armed this point and it is passed for the N-th time."""
+    if _armed is None or _armed[0] != point:
+        return
+    _passed[point] += 1
+    if _passed[point] == _armed[2]:
+        _act(*_armed[1].split(":"))
+
+
+def _act(action: str, seconds: str = "0") -> None:
+    if action == "exit":
+        os._exit(137)
+    if action == "raise":
+        raise OperationalError("a test made this fail")
+    # somebody outside must wake a process that stands still
+    waker = f"sleep {float(seconds)}; kill -CONT {os.getpid()}"
+    subprocess.Popen(["/bin/sh", "-c", waker], start_new_session=True)  # noqa: S603
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
+arm(os.environ.get("MAGI_TEST_FAULT", ""))

@@ -1,0 +1,167 @@
+"""All of one engine's writes: one thread, one connection, and whatever waits goes into one transaction.
+
+Alone that is one commit for one piece of work; under load it becomes one for many by itself. A dropped connection
+heals here. Whether a commit happened whose answer was lost is read from a row that every transaction moves.
+"""
+
+import asyncio
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any, Generic, TypeVar
+
+from django.db import InterfaceError, OperationalError, connection, connections, transaction
+from django.utils import timezone
+
+from . import faults
+from .models import WriterMarker
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+MOST_AT_ONCE = 200
+PATIENCE = 30.0  # seconds that work waits for a database that is away before it fails
+FORGOTTEN = timedelta(days=1)
+
+_AWAY = (OperationalError, InterfaceError)
+
+
+class Closed(OperationalError):
+    """The writer has ended; nothing was written."""
+
+
+class _Work(Generic[T]):
+    """One change, and the future of whoever waits for it."""
+
+    result: T
+
+    def __init__(self, change: Callable[[], T], name: str) -> None:
+        self.change, self.name = change, name
+        self.loop = asyncio.get_running_loop()
+        self.future: asyncio.Future[T] = self.loop.create_future()
+
+    def settle(self, error: BaseException | None = None) -> None:
+        self.loop.call_soon_threadsafe(self._settle, error)
+
+    def _settle(self, error: BaseException | None) -> None:
+        if self.future.done():  # whoever waited has been cancelled
+            return
+        if error is None:
+            self.future.set_result(self.result)
+        else:
+            self.future.set_exception(error)
+
+
+class Writer:
+    """`name` must differ from every other writer's. A change may be called again after a rollback."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._waiting: queue.SimpleQueue[_Work[Any] | None] = queue.SimpleQueue()
+        self._number = 0
+        self._last_chance: float | None = None  # set by close: until when a database that is away is waited for
+        self._thread: threading.Thread | None = None
+
+    async def write(self, change: Callable[[], T], name: str = "") -> T:
+        """Commit what `change` does; its result. What it raises, or the database in the end, comes out here."""
+        if self._last_chance is not None:
+            raise Closed("the engine is stopping")
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._work, name=f"writer {self.name}", daemon=True)
+            self._thread.start()
+        work = _Work(change, name)
+        self._waiting.put(work)
+        return await work.future
+
+    async def close(self, longest: float = 5.0) -> None:
+        """Everything that waits is still written, if the database takes it within so many seconds."""
+        self._last_chance = time.monotonic() + longest
+        if self._thread:
+            self._waiting.put(None)
+            await asyncio.to_thread(self._thread.join)
+
+    # ---- on the thread ------------------------------------------------------------------------------------
+
+    def _work(self) -> None:
+        open_for_more = True
+        while open_for_more:
+            batch, open_for_more = self._next_batch()
+            if batch:
+                self._write(batch)
+        self._leave()
+
+    def _next_batch(self) -> tuple[list[_Work[Any]], bool]:
+        batch: list[_Work[Any]] = []
+        work = self._waiting.get()
+        while work is not None:
+            batch.append(work)
+            if len(batch) == MOST_AT_ONCE:
+                return batch, True
+            try:
+                work = self._waiting.get_nowait()
+            except queue.Empty:
+                return batch, True
+        return batch, False
+
+    def _write(self, batch: list[_Work[Any]]) -> None:
+        try:
+            self._commit_patiently(batch)
+        except Exception as error:
+            # The boundary between those who wait and this thread, which must outlive every error of theirs.
+            if len(batch) == 1:
+                batch[0].settle(error)
+                return
+            for work in batch:  # one that fails must not take the others with it
+                self._write([work])
+        else:
+            for work in batch:
+                work.settle()
+
+    def _commit_patiently(self, batch: list[_Work[Any]]) -> None:
+        self._number += 1
+        give_up, pause, doubtful = time.monotonic() + PATIENCE, 0.05, False
+        while True:
+            try:
+                if not (doubtful and self._has_committed()):
+                    self._commit(batch)
+                return
+            except _AWAY as error:
+                connection.close()
+                if time.monotonic() + pause > min(give_up, self._last_chance or give_up):
+                    raise
+                if not doubtful:
+                    log.warning("The database did not take a commit, trying again: %s", error)
+                doubtful = True
+                time.sleep(pause)
+                pause = min(pause * 2, 1.0)
+
+    def _commit(self, batch: list[_Work[Any]]) -> None:
+        with transaction.atomic():
+            self._move_marker()
+            for work in batch:
+                work.result = work.change()
+            for work in batch:
+                faults.reach(f"before-{work.name}-commit")
+        for work in batch:
+            faults.reach(f"after-{work.name}-commit")
+
+    def _move_marker(self) -> None:
+        mine = {"batch": self._number, "moved": timezone.now()}
+        if not WriterMarker.objects.filter(pk=self.name).update(**mine):
+            WriterMarker.objects.filter(moved__lt=timezone.now() - FORGOTTEN).delete()
+            WriterMarker.objects.create(pk=self.name, **mine)
+
+    def _has_committed(self) -> bool:
+        return WriterMarker.objects.filter(pk=self.name, batch=self._number).exists()
+
+    def _leave(self) -> None:
+        try:
+            WriterMarker.objects.filter(pk=self.name).delete()
+        except _AWAY as error:
+            log.info("The writer's marker stays for a day: %s", error)
+        finally:
+            connections.close_all()

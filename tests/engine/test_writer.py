@@ -1,0 +1,105 @@
+"""One thread, one connection, one transaction for whatever waits."""
+
+import asyncio
+import threading
+
+import pytest
+from django.db import IntegrityError, connection
+
+from engine import faults, reader
+from engine import writer as writers
+from engine.models import Run, WriterMarker
+from engine.writer import Closed
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def _no_fault_stays_armed():
+    yield
+    faults.arm("")
+
+
+def new_run():
+    return Run.objects.create(procedure="coin")
+
+
+async def commits():
+    """How many transactions the writer has made."""
+    return (await WriterMarker.objects.aget(pk="test")).batch
+
+
+async def test_a_change_is_committed_and_its_result_comes_back(writer):
+    run = await writer.write(new_run)
+    assert await Run.objects.filter(pk=run.pk).aexists()
+
+
+async def test_what_waits_goes_into_one_commit(writer):
+    busy = threading.Event()
+    first = asyncio.create_task(writer.write(lambda: busy.wait(5)))
+    await asyncio.sleep(0.1)
+    waiting = [asyncio.create_task(writer.write(new_run)) for _ in range(50)]
+    await asyncio.sleep(0.1)
+    busy.set()
+    await asyncio.gather(first, *waiting)
+    assert (await commits(), await Run.objects.acount()) == (2, 50)
+
+
+async def test_a_change_that_fails_takes_no_other_with_it(writer):
+    run = await writer.write(new_run)
+    twice = lambda: Run.objects.create(pk=run.pk, procedure="coin")  # noqa: E731
+    outcomes = await asyncio.gather(*map(writer.write, (new_run, twice, new_run)), return_exceptions=True)
+    assert isinstance(outcomes[1], IntegrityError)
+    assert await Run.objects.acount() == 3
+
+
+async def test_a_commit_that_failed_is_made_again(writer):
+    faults.arm("before-open-commit=raise")
+    await writer.write(new_run, "open")
+    assert await Run.objects.acount() == 1
+
+
+async def test_a_commit_whose_answer_was_lost_is_not_made_twice(writer):
+    faults.arm("after-open-commit=raise")
+    run = await writer.write(new_run, "open")
+    assert [found.pk async for found in Run.objects.all()] == [run.pk]
+
+
+async def test_a_database_that_stays_away_fails_the_work_in_the_end(writer, monkeypatch):
+    monkeypatch.setattr(writers, "PATIENCE", 0.3)
+
+    def away():
+        raise writers.OperationalError("the disk is full")
+
+    with pytest.raises(writers.OperationalError, match="disk is full"):
+        await writer.write(away)
+    assert await writer.write(new_run)
+
+
+async def test_what_waits_is_written_before_the_writer_ends(writer):
+    waiting = asyncio.create_task(writer.write(new_run))
+    await asyncio.sleep(0)
+    await writer.close()
+    assert await waiting
+    with pytest.raises(Closed):
+        await writer.write(new_run)
+    assert not await WriterMarker.objects.aexists()
+
+
+if connection.vendor == "postgresql":  # only a server can drop a connection
+
+    def backend():
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_backend_pid()")
+            return cursor.fetchone()[0]
+
+    def drop(pids):
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_terminate_backend(pid) FROM unnest(%s) AS pid", [list(pids)])
+        connection.close()
+
+    async def test_a_dropped_connection_heals_for_writers_and_readers(writer):
+        pids = await writer.write(backend), await reader.read(backend)
+        await asyncio.to_thread(drop, pids)
+        assert await writer.write(new_run)
+        assert await reader.read(Run.objects.count) == 1
