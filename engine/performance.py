@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from django.db.models import F
 from django.db.models.functions import Now
@@ -64,12 +64,12 @@ class Performance:
 
         await self.write(finish, "outcome")
 
-    async def ask(self, step: str, model: str, messages: list[Message], form: Form[T], keep: Keep[T]) -> None:
+    async def ask(self, step: str, model: str, messages: list[Message], form: Form[T], keep: Keep[T]) -> T:
         """Get one usable answer for `step`, in at most four attempts, each a row of its own.
 
         Attempts that a worker made before it died count; one that was cut short is made again. `keep` stores the
-        value in the transaction that completes the call. Raises CallFailed, with the number of attempts on it,
-        when the last attempt failed or one failed for good.
+        value in the transaction that completes the call; it is returned afterwards. Raises CallFailed, with the
+        number of attempts on it, when the last attempt failed or one failed for good.
         """
         asking = _Asking(self, step, model, messages, form, keep)
         failed = await self._failed_before(step)
@@ -85,10 +85,11 @@ class Performance:
         try:
             async for attempt in attempts:
                 with attempt:
-                    await asking.attempt()
+                    return await asking.attempt()
         except failures.CallFailed as failure:
             await asking.fail_for_good(failure)
             raise
+        raise AssertionError("the last attempt returns or raises")
 
     async def _failed_before(self, step: str) -> list[ModelCall]:
         """The failed attempts of this series that an earlier worker made, oldest first."""
@@ -106,7 +107,7 @@ class Performance:
         return change()
 
 
-class _Asking:
+class _Asking(Generic[T]):
     """One question to one model, from its first attempt to its last."""
 
     def __init__(
@@ -135,7 +136,7 @@ class _Asking:
         self._hear(failure)
         await asyncio.sleep((last.retry_at - timezone.now()).total_seconds())
 
-    async def attempt(self) -> None:
+    async def attempt(self) -> T:
         async with self._models.place(self._model):
             self._call = await self._performance.write(self._open, "open")
             reply = await self._models.ask(self._model, self._conversation, self._form, self._shower())
@@ -148,6 +149,7 @@ class _Asking:
             self._keep(call, value)
 
         await self._performance.write(complete, "decision")
+        return value
 
     async def fail_for_now(self, state: RetryCallState) -> None:
         failure = _failure_of(state)

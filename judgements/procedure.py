@@ -15,7 +15,7 @@ from engine.performance import Performance
 from engine.worker import Change
 
 from . import prompts, rules
-from .models import Agent, Judgement
+from .models import Agent, Judgement, RoundDecision
 from .prompts import Case, Earlier
 
 DECISION = Form(
@@ -52,21 +52,38 @@ def retry(judgement: Judgement) -> bool:
 
 async def judge(performance: Performance) -> Change:
     """What is left to do follows from the decisions that exist, so a judgement goes on where it was left."""
-    judgement = await performance.read(partial(Judgement.objects.get, pk=performance.run.pk))
+    judgement = await performance.read(partial(_with_decisions, performance.run.pk))
+    agents = list(judgement.agents.all())
+    decided = {(d.round, agent.seat): _shown(agent, d) for agent in agents for d in agent.decisions.all()}
     for number in rules.ROUNDS:
-        agents = await performance.read(partial(_agents, judgement.pk))
-        await _judge_round(performance, judgement, agents, number)
+        earlier = _before(decided, number)
+        undecided = [agent for agent in agents if (number, agent.seat) not in decided]
+        for decision in await _judge_round(performance, judgement, undecided, number, earlier):
+            decided[number, decision.seat] = decision
     return judgement.conclude
 
 
-def _agents(pk: UUID) -> list[Agent]:
-    return list(Agent.objects.filter(judgement=pk).prefetch_related("decisions"))
+def _with_decisions(pk: UUID) -> Judgement:
+    return Judgement.objects.prefetch_related("agents__decisions").get(pk=pk)
 
 
-async def _judge_round(performance: Performance, judgement: Judgement, agents: list[Agent], number: int) -> None:
+def _shown(agent: Agent, row: RoundDecision) -> Earlier:
+    return Earlier(row.round, agent.seat, rules.Decision(row.decision), row.reason)
+
+
+def _before(decided: dict[tuple[int, str], Earlier], number: int) -> tuple[Earlier, ...]:
+    """What every agent of this round is shown; the same for all three, nothing of the round itself."""
+    return tuple(decided[key] for key in sorted(decided) if key[0] < number)
+
+
+async def _judge_round(
+    performance: Performance,
+    judgement: Judgement,
+    undecided: list[Agent],
+    number: int,
+    earlier: tuple[Earlier, ...],
+) -> list[Earlier]:
     """Siblings finish: an agent that fails for good ends the run only after the others' answers are kept."""
-    earlier = _decisions_before(agents, number)
-    undecided = [agent for agent in agents if number not in agent.history]
     work = [_decide(performance, judgement, agent, number, earlier) for agent in undecided]
     outcomes = await asyncio.gather(*work, return_exceptions=True)
     for outcome in outcomes:
@@ -75,26 +92,19 @@ async def _judge_round(performance: Performance, judgement: Judgement, agents: l
     for agent, outcome in zip(undecided, outcomes, strict=True):
         if isinstance(outcome, CallFailed):
             raise _failure(agent, number, outcome) from outcome
-
-
-def _decisions_before(agents: list[Agent], number: int) -> tuple[Earlier, ...]:
-    """What every agent of this round is shown; the same for all three, nothing of the round itself."""
-    rows = [(d.round, agent.seat, d) for agent in agents for d in agent.decisions.all() if d.round < number]
-    return tuple(
-        Earlier(round, seat, rules.Decision(d.decision), d.reason)
-        for round, seat, d in sorted(rows, key=lambda row: row[:2])
-    )
+    return [outcome for outcome in outcomes if isinstance(outcome, Earlier)]
 
 
 async def _decide(
     performance: Performance, judgement: Judgement, agent: Agent, number: int, earlier: tuple[Earlier, ...]
-) -> None:
+) -> Earlier:
     case = Case(agent.seat, agent.criteria, judgement.content, number, earlier)
 
     def keep(call: ModelCall, answer: prompts.Answer) -> None:
         agent.decide(number, answer, call)
 
-    await performance.ask(agent.step(number), agent.model, prompts.messages(case), DECISION, keep)
+    answer = await performance.ask(agent.step(number), agent.model, prompts.messages(case), DECISION, keep)
+    return Earlier(number, agent.seat, rules.Decision(answer.decision), answer.reason)
 
 
 def _failure(agent: Agent, number: int, problem: CallFailed) -> RunFailed:

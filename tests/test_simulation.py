@@ -1,0 +1,245 @@
+"""The engine's core in one thread, step by step, in every order that hypothesis finds.
+
+Workers claim, are killed, sleep past their leases and come back; models answer, fail or are late; commits fail, or
+happen although their answer is lost; people cancel and retry. Nothing runs by itself: time is what a step says it is.
+A failure prints the steps that led to it and is found again from its seed. MAGI_TEST_EXAMPLES makes it longer.
+"""
+
+import asyncio
+import os
+import secrets
+from collections import Counter
+from contextlib import suppress
+from datetime import timedelta
+
+import pytest
+from django.db.models.functions import Now
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+
+from engine import faults
+from engine.failures import CallFailed, RateLimited, RunFailed, Unauthorized, UnusableAnswer
+from engine.llm import Reply
+from engine.models import ModelCall, Run, WriterMarker
+from engine.performance import LeaseLost, Performance
+from engine.writer import Writer
+from judgements import procedure, rules
+from judgements.models import Agent, Judgement, RoundDecision
+from tests.conftest import JAPAN, agents, says
+
+ANSWERS = {
+    "approve": lambda: says("approve"),
+    "reject": lambda: says("reject"),
+    "prose": lambda: "I approve.",
+    "busy": lambda: RateLimited("Wait.", retry_after=0),
+    "unusable": lambda: UnusableAnswer("No answer."),
+    "unauthorized": lambda: Unauthorized("The key was refused."),
+}
+NAMES = ("claim", "open", "decision", "outcome")
+
+
+class Inline(Writer):
+    """The writer without its thread: the same commits, made by whoever asks for them."""
+
+    async def write(self, change, name=""):
+        from engine.writer import _Work
+
+        work = _Work(change, name)
+        self._write([work])
+        return await work.future
+
+
+class Here(Performance):
+    async def read(self, query):
+        return query()
+
+
+class Worker:
+    """One engine's worth of work: its tasks wait for answers that the machine gives when it likes."""
+
+    timeout = 120.0
+
+    def __init__(self):
+        self.name = secrets.token_hex(4)
+        self.writer = Inline(self.name)
+        self.tasks: dict[asyncio.Task, Run] = {}
+        self.asked: list[asyncio.Future] = []
+
+    def place(self, model):
+        return asyncio.Semaphore()
+
+    async def ask(self, model, messages, form, on_text):
+        future = asyncio.get_running_loop().create_future()
+        self.asked.append(future)
+        answer = await future
+        if isinstance(answer, CallFailed):
+            raise answer
+        return Reply(text=answer, finish="stop", model=model)
+
+    async def claim(self):
+        performed = [run for task, run in self.tasks.items() if not task.done()]
+        for run in await self.writer.write(lambda: Run.objects.claim(self.name, 1, performed), "claim"):
+            self.tasks[asyncio.create_task(self.perform(run))] = run
+
+    async def perform(self, run):
+        performance = Here(run, self, self.writer)
+        with suppress(LeaseLost):
+            try:
+                await performance.end(Run.Status.FINISHED, await procedure.judge(performance))
+            except RunFailed as failure:
+                await performance.end(Run.Status.FAILED, lambda: None, {"code": failure.code, "message": str(failure)})
+
+    @property
+    def waiting(self):
+        return [future for future in self.asked if not future.done()]
+
+    def die(self):
+        for task in self.tasks:
+            task.cancel()
+
+
+class Gate(RuleBasedStateMachine):
+    def __init__(self):
+        super().__init__()
+        self.loop = asyncio.new_event_loop()
+        self.workers = [Worker(), Worker()]
+        self.ended: dict[object, tuple] = {}
+
+    def do(self, coroutine):
+        async def then_settle():
+            result = await coroutine
+            for _ in range(60):
+                await asyncio.sleep(0)
+            return result
+
+        return self.loop.run_until_complete(then_settle())
+
+    async def nothing(self):
+        pass
+
+    # ---- steps ---------------------------------------------------------------------------------------------
+
+    @precondition(lambda self: Run.objects.count() < 3)
+    @rule()
+    def submit(self):
+        Judgement.objects.submit(owner=None, content=JAPAN, agents=agents("openai/a", "openai/b", "openai/c"))
+
+    @rule(number=st.integers(0, 1))
+    def claim(self, number):
+        self.do(self.workers[number].claim())
+
+    @rule(
+        number=st.integers(0, 1),
+        which=st.integers(0, 8),
+        kind=st.sampled_from(sorted(ANSWERS)),
+        often=st.integers(1, 9),
+    )
+    def answer(self, number, which, kind, often):
+        """The usual answer comes often, so that judgements get on."""
+        for _ in range(often if kind in ("approve", "reject") else 1):
+            if waiting := self.workers[number].waiting:
+                waiting[which % len(waiting)].set_result(ANSWERS[kind]())
+                self.do(self.nothing())
+
+    @rule(number=st.integers(0, 1))
+    def kill(self, number):
+        self.workers[number].die()
+        self.do(self.nothing())
+        self.workers[number] = Worker()
+
+    @rule()
+    def time_passes_beyond_every_lease(self):
+        Run.objects.filter(status="running").update(lease_expires_at=Now() - timedelta(seconds=1))
+
+    @rule(number=st.integers(0, 1))
+    def give_back(self, number):
+        worker = self.workers[number]
+        self.do(worker.writer.write(lambda: Run.objects.give_back(worker.name)))
+
+    @rule(which=st.integers(0, 2))
+    def cancel(self, which):
+        for run in Run.objects.order_by("created")[which : which + 1]:
+            Run.objects.cancel(run.pk)
+
+    @rule(which=st.integers(0, 2))
+    def retry(self, which):
+        for run in Run.objects.order_by("created")[which : which + 1]:
+            if Run.objects.retry(run.pk):
+                self.ended.pop(run.pk, None)
+
+    @rule(name=st.sampled_from(NAMES), when=st.sampled_from(["before", "after"]), number=st.integers(1, 3))
+    def a_commit_will_fail(self, name, when, number):
+        faults.arm(f"{when}-{name}-commit=raise@{number}")
+
+    # ---- what is always true -------------------------------------------------------------------------------
+
+    @invariant()
+    def one_answer_a_step_and_no_round_before_its_time(self):
+        cells = Counter(RoundDecision.objects.values_list("agent", "round"))
+        answered = Counter(ModelCall.objects.filter(status="answered").values_list("run", "step"))
+        assert set(cells.values()) | set(answered.values()) <= {1}
+        assert len(cells) == len(answered)
+        for run in Run.objects.all():
+            rounds = Counter(RoundDecision.objects.filter(agent__judgement=run.pk).values_list("round", flat=True))
+            assert all(rounds[n - 1] == 3 for n in rounds if n > 1)
+
+    @invariant()
+    def a_verdict_is_what_the_rule_makes_of_nine_decisions(self):
+        for judgement in Judgement.objects.select_related("run"):
+            histories = {a.seat: a.history for a in Agent.objects.filter(judgement=judgement)}
+            nine = sum(map(len, histories.values())) == 9
+            assert (judgement.run.status == "finished") == (judgement.verdict is not None)
+            assert judgement.verdict is None or (nine and judgement.verdict == rules.verdict(histories))
+
+    @invariant()
+    def what_is_over_stays_as_it_is(self):
+        for run in Run.objects.filter(status__in=["finished", "failed", "cancelled"]):
+            now = (run.status, run.ended, RoundDecision.objects.filter(agent__judgement=run.pk).count())
+            assert self.ended.setdefault(run.pk, now) == now
+            assert not run.calls.filter(status="open").exists()
+
+    # ---- and in the end everything ends ---------------------------------------------------------------------
+
+    def teardown(self):
+        faults.arm("")
+        try:
+            self.time_passes_beyond_every_lease()
+            Run.objects.update(deaths=0)
+            self._finish()
+            assert not Run.objects.filter(status__in=["queued", "running"]).exists()
+        finally:
+            for worker in self.workers:
+                worker.die()
+            self.do(self.nothing())
+            self.loop.close()
+            for model in (RoundDecision, Agent, Judgement, ModelCall, Run, WriterMarker):
+                model.objects.all().delete()
+
+    def _finish(self):
+        last = Worker()
+        self.workers.append(last)
+        for _ in range(Run.objects.count()):
+            self.do(last.claim())
+        for _ in range(200):
+            for future in last.waiting:
+                future.set_result(says("approve"))
+            self.do(self.nothing())
+        self.one_answer_a_step_and_no_round_before_its_time()
+        self.a_verdict_is_what_the_rule_makes_of_nine_decisions()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_no_order_of_events_loses_doubles_or_mistakes_a_decision(monkeypatch):
+    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")  # one thread does everything here
+    examples = int(os.environ.get("MAGI_TEST_EXAMPLES", "25"))
+    run_state_machine_as_test(
+        Gate,
+        settings=settings(
+            max_examples=examples,
+            stateful_step_count=40,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+            print_blob=True,
+        ),
+    )
