@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine import failures
-from magi_site.environment import Environment
+from magi_site.environment import WRONG_CONFIGURATION, Environment
 
 ROOT = Path(__file__).resolve().parent.parent
 TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
@@ -34,6 +34,13 @@ def test_every_folder_of_the_top_level_is_explained():
     folders = {path.split("/")[0] for path in tracked if "/" in path and not path.startswith(".")}
     explained = set(re.findall(r"^(\w+)/ ", text_of("docs/architecture.md"), re.MULTILINE))
     assert folders == explained
+
+
+def test_no_service_starts_again_with_a_wrong_configuration():
+    units = sorted((ROOT / "deploy").glob("*.service"))
+    assert [unit.name for unit in units] == ["magi-engine@.service", "magi-site.service"]
+    for unit in units:
+        assert f"RestartPreventExitStatus={WRONG_CONFIGURATION}\n" in unit.read_text()
 
 
 def test_every_error_code_is_documented():
