@@ -169,6 +169,13 @@ def chromium() -> str:
 
 
 @pytest.fixture(scope="session")
+def nginx() -> str:
+    path = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin") or ""
+    _need("nginx", bool(path), "nginx is not installed")
+    return path
+
+
+@pytest.fixture(scope="session")
 def redis_url() -> str:
     _need("redis", _listens(6379), "no Redis listens on port 6379")
     return "redis://127.0.0.1:6379/9"

@@ -1,0 +1,107 @@
+"""What docs/operations.md promises: the site behind deploy/nginx.conf, and a backup that is made while it works."""
+
+import re
+import sqlite3
+import time
+from contextlib import closing, contextmanager
+from urllib.parse import urlencode, urlsplit
+
+import pytest
+
+from tests.acceptance.proxy import HOST, PATIENCE, Proxy, messages
+from tests.acceptance.site import Site, manage
+from tests.conftest import JAPAN, agents
+
+SIGN_IN = "/accounts/login/"
+POSTED = {"Content_Type": "application/x-www-form-urlencoded", "Origin": f"https://{HOST}"}
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    with Site(tmp_path_factory.mktemp("site"), ALLOWED_HOSTS=HOST) as site:
+        yield site
+
+
+@pytest.fixture(scope="module")
+def proxy(nginx, site, tmp_path_factory):
+    with Proxy(nginx, tmp_path_factory.mktemp("nginx"), site.port) as proxy:
+        yield proxy
+
+
+def cookies(answer):
+    return "; ".join(line.split(";")[0] for line in answer.headers.get_all("Set-Cookie"))
+
+
+def test_pages_come_over_https_and_no_client_can_say_otherwise(proxy):
+    page = proxy.ask("GET", SIGN_IN, X_Forwarded_Proto="http")
+    assert page.status == 200
+    assert page.headers["Strict-Transport-Security"]
+    assert "__Host-csrftoken=" in cookies(page)
+    parts = re.findall(r'(?:href|src)="(/static/[^"]+)"', page.read().decode())
+    assert {path.rsplit(".")[-1] for path in parts} >= {"css", "js"}
+    assert {proxy.ask("GET", path).status for path in parts} == {200}
+    plain = proxy.ask("GET", SIGN_IN, scheme="http", X_Forwarded_Proto="https")
+    assert (plain.status, plain.headers["Location"]) == (301, f"https://{HOST}{SIGN_IN}")
+    # the site believes this header, and nginx's limits would not know the path
+    assert proxy.ask("GET", f"/x{SIGN_IN}", Daphne_Root_Path="/x").status == 404
+
+
+def test_a_judgement_is_asked_for_and_watched_through_the_proxy(proxy, site):
+    session = cookies(proxy.ask("GET", urlsplit(site.link).path))
+    page = proxy.ask("GET", "/", Cookie=session)
+    token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page.read().decode())[1]
+    form = {"csrfmiddlewaretoken": token, "content": JAPAN}
+    for number, agent in enumerate(agents(), start=1):
+        form |= {f"a{number}-{key}": value for key, value in agent.items()}
+    posted = proxy.ask("POST", "/", urlencode(form), Cookie=f"{session}; {cookies(page)}", **POSTED)
+    assert posted.status == 302
+    socket = proxy.ask(
+        "GET",
+        f"/ws{posted.headers['Location']}",
+        Cookie=session,
+        Origin=f"https://{HOST}",
+        Connection="Upgrade",
+        Upgrade="websocket",
+        Sec_WebSocket_Version="13",
+        Sec_WebSocket_Key="MDEyMzQ1Njc4OWFiY2RlZg==",
+    )
+    assert socket.status == 101
+    plate = re.compile('id="plate"[^>]* data-state="(approve|reject)"')
+    assert any(plate.search(message) for message in messages(socket))
+
+
+def test_what_is_too_large_or_too_often_is_refused_before_the_site(proxy):
+    # the body is only announced: nginx answers without it
+    assert proxy.ask("POST", SIGN_IN, Content_Length="300000").status == 413
+    assert proxy.ask("POST", "/", "x" * 200_000).status == 403
+    # forty would need three minutes to get through: however slow this machine is, the limit comes first
+    tries = (proxy.ask("POST", SIGN_IN, "", **POSTED).status for _ in range(40))
+    assert next(tries) == 403
+    assert 429 in tries
+    assert proxy.ask("GET", SIGN_IN).status == 200
+
+
+def test_a_backup_made_while_the_site_works_goes_on_elsewhere(tmp_path):
+    old, new = tmp_path / "old", tmp_path / "new"
+    old.mkdir()
+    new.mkdir()
+    with Site(old, "--no-engine", MAGI_DEFAULT_MODEL="rehearsal/instant") as site:
+        manage("judge", JAPAN, "--no-wait", env=site.env)
+        with database(old) as writer, database(old) as reader:
+            writer.execute("BEGIN IMMEDIATE")
+            writer.execute("DELETE FROM judgements_council")
+            reader.execute("VACUUM INTO ?", [str(new / "magi.sqlite3")])
+            writer.execute("ROLLBACK")
+    with Site(new, MAGI_DEFAULT_MODEL="rehearsal/instant"), database(new) as restored:
+        assert restored.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        assert restored.execute("SELECT count(*) FROM judgements_council").fetchone() > (0,)
+        end = time.monotonic() + PATIENCE
+        while (status := restored.execute("SELECT status FROM engine_run").fetchone()) != ("finished",):
+            assert time.monotonic() < end, status
+            time.sleep(0.05)
+
+
+@contextmanager
+def database(folder):
+    with closing(sqlite3.connect(folder / "magi.sqlite3", timeout=PATIENCE, isolation_level=None)) as connection:
+        yield connection
