@@ -13,7 +13,7 @@ from typing import Self
 from tests.acceptance.site import ROOT
 
 HOST = "magi.example"
-PATIENCE = 30.0  # seconds for what takes a fraction of one, on a machine that has other things to do
+PATIENCE = 60.0  # seconds for what takes a fraction of one, on a machine that has other things to do
 CERTIFICATE = "openssl req -x509 -nodes -days 2 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1"
 
 
