@@ -171,7 +171,7 @@ def chromium() -> str:
 @pytest.fixture(scope="session")
 def nginx() -> str:
     path = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin") or ""
-    _need("nginx", bool(path), "nginx is not installed")
+    _need("nginx", bool(path and shutil.which("openssl")), "nginx or openssl is not installed")
     return path
 
 
