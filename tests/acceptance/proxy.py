@@ -48,7 +48,9 @@ class Proxy:
         end = time.monotonic() + PATIENCE
         while self.process.poll() is None and time.monotonic() < end:
             try:
-                self.connect("http").close()
+                # both: nginx opens one after the other
+                for scheme in ("http", "https"):
+                    self.connect(scheme).close()
                 return self
             except OSError:
                 time.sleep(0.02)
