@@ -1,14 +1,17 @@
 """A model endpoint that speaks OpenAI's chat completions in a process of its own and misbehaves on request.
 
 `python -m tests.endpoint` serves until SIGTERM; tests use `Endpoint`. A `Script` of `Rule`s says what is answered
-next, the table `BEHAVIOURS` how. It writes to the socket itself: a web framework would not let it break HTTP.
+next, the table `BEHAVIOURS` how, and `Weather` lets a share of the answers go wrong by chance. It writes to the
+socket itself: a web framework would not let it break HTTP.
 """
 
 import argparse
 import asyncio
 import contextlib
+import hashlib
 import json
 import os
+import random
 import signal
 import socket
 import stat
@@ -16,6 +19,7 @@ import struct
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from http.client import responses
@@ -47,6 +51,7 @@ class Rule:
 
     behaviour: str = "good"
     decision: str = "approve"
+    # {number} in it becomes the request's, so that an answer can be found again in a row
     reason: str = "The proposal meets the criteria. Its risks are known and small."
     content: str = ""  # raw: all of it
     delay: float | None = None  # seconds before anything is answered; None is the script's
@@ -65,8 +70,38 @@ class Rule:
             raise ValueError(f"no such behaviour or error: {self.behaviour} {self.error}")
 
 
+TROUBLE = (
+    {"behaviour": "status", "error": "server_error"},
+    {"behaviour": "cut_stream"},
+    {"behaviour": "prose"},
+    {"behaviour": "duplicate_keys"},
+)
+
+
+@dataclass
+class Weather:
+    """Chance, the same again for the same seed and number of a request: late answers, some objections, some trouble."""
+
+    seed: int = 0
+    trouble: float = 0.0  # the share of requests that is answered out of TROUBLE
+    objections: float = 0.0  # the share that is answered with the opposite decision
+    shortest_delay: float = 0.0
+    longest_delay: float = 0.0
+
+    def over(self, rule: Rule, number: int) -> Rule:
+        dice = random.Random(f"{self.seed} {number}")
+        delay, trouble = dice.uniform(self.shortest_delay, self.longest_delay), dice.choice(TROUBLE)
+        decision = opposite(rule.decision) if dice.random() < self.objections else rule.decision
+        unlucky = trouble if dice.random() < self.trouble else {}
+        return replace(rule, delay=delay, decision=decision, **unlucky)
+
+
 class Script:
-    """What is answered next: the first of `by_text` found in a message, else the queue, else the default."""
+    """What is answered next: the first of `by_text` found in a message, else the queue, else the default.
+
+    The weather is over the default alone. With a `ledger`, the path of a file, a request becomes one line there in
+    place of a record here, so that the memory stays flat however many come.
+    """
 
     def __init__(
         self,
@@ -74,18 +109,28 @@ class Script:
         queue: Iterable[dict] = (),
         by_text: Iterable[tuple[str, dict]] = (),
         delay: float = 0.0,
+        weather: dict | None = None,
+        ledger: str = "",
     ) -> None:
         self.default = Rule(**default or {})
         self.queue = [Rule(**rule) for rule in queue]
         self.by_text = [(part, Rule(**rule)) for part, rule in by_text]
         self.delay = delay
+        self.weather = Weather(**weather) if weather is not None else None
+        self.ledger = open(ledger, "a", buffering=1) if ledger else None  # noqa: SIM115
 
-    def choose(self, text: str) -> Rule:
+    def close(self) -> None:
+        if self.ledger:
+            self.ledger.close()
+
+    def choose(self, text: str, number: int) -> Rule:
         for part, rule in self.by_text:
             if rule.times != 0 and part in text:
                 rule.times -= 1
                 return rule
-        return self.queue.pop(0) if self.queue else self.default
+        if self.queue:
+            return self.queue.pop(0)
+        return self.weather.over(self.default, number) if self.weather else self.default
 
 
 @dataclass
@@ -140,10 +185,6 @@ class Exchange(Wire):
     def good(self, **other: Any) -> str:
         return dump({"decision": self.rule.decision, "reason": self.rule.reason} | other).decode()
 
-    @property
-    def opposite(self) -> str:
-        return "reject" if self.rule.decision == "approve" else "approve"
-
     def right(self) -> dict[str, Any]:
         message = {"content": self.good()}
         return self.chunk(message, "stop") if self.streamed else self.completion(message)
@@ -193,6 +234,10 @@ class Exchange(Wire):
             await asyncio.sleep(self.rule.chunk_delay or 0.1)
 
 
+def opposite(decision: str) -> str:
+    return "reject" if decision == "approve" else "approve"
+
+
 def dump(value: Any) -> bytes:
     # JSON can name half a surrogate pair, UTF-8 cannot
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
@@ -207,6 +252,11 @@ def text_of(messages: list[dict]) -> str:
     contents = [message.get("content") or "" for message in messages]
     parts = [[{"text": content}] if isinstance(content, str) else content for content in contents]
     return "\n".join(part.get("text", "") for content in parts for part in content)
+
+
+def fingerprint(messages: list[dict]) -> str:
+    """Stands for the messages of a request in the ledger: a row that was sent as they are has the same."""
+    return hashlib.blake2b(json.dumps(messages, sort_keys=True).encode(), digest_size=16).hexdigest()
 
 
 async def huge(to: Exchange) -> None:
@@ -279,8 +329,8 @@ BEHAVIOURS: dict[str, Callable[[Exchange], Awaitable[Any]]] = {
     "raw": lambda to: to.says(to.rule.content),
     "prose": lambda to: to.says(f"I would {to.rule.decision} this. {to.rule.reason}"),
     "fenced": lambda to: to.says(f"```json\n{to.good()}\n```"),
-    "two_objects": lambda to: to.says(f"{to.good()}\n{to.good(decision=to.opposite)}"),
-    "duplicate_keys": lambda to: to.says(f'{{"decision": "{to.opposite}", {to.good()[1:]}'),
+    "two_objects": lambda to: to.says(f"{to.good()}\n{to.good(decision=opposite(to.rule.decision))}"),
+    "duplicate_keys": lambda to: to.says(f'{{"decision": "{opposite(to.rule.decision)}", {to.good()[1:]}'),
     "wrong_enum": lambda to: to.says(to.good(decision="maybe")),
     "upper_case": lambda to: to.says(to.good(decision=to.rule.decision.upper())),
     "extra_field": lambda to: to.says(to.good(confidence=0.9)),
@@ -352,6 +402,7 @@ class Server:
     def __init__(self) -> None:
         self.script = Script()
         self.records: list[dict[str, Any]] = []
+        self.counts: Counter[str] = Counter()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.closing(writer), contextlib.suppress(ConnectionError):
@@ -368,16 +419,22 @@ class Server:
                 return 200, {"object": "list", "data": [{"id": name, "object": "model"} for name in MODELS]}
             case "GET /control/requests":
                 return 200, self.records
+            case "GET /control/counts":
+                return 200, self.counts
             case "POST /control/reset":
-                self.script, self.records = Script(), []
-                return 200, None
+                self.records, self.counts = [], Counter()
+                return self.follow(Script())
             case "POST /control/script":
                 try:
-                    self.script = Script(**body)
-                except (TypeError, ValueError) as error:
+                    return self.follow(Script(**body))
+                except (TypeError, ValueError, OSError) as error:
                     return 400, str(error)
-                return 200, None
         return 404, {"error": {"message": f"Invalid URL ({line})", "type": "invalid_request_error"}}
+
+    def follow(self, script: Script) -> tuple[int, None]:
+        self.script.close()
+        self.script = script
+        return 200, None
 
     async def complete(self, request: Received, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         exchange = Exchange(writer, *self.remember(request))
@@ -387,14 +444,20 @@ class Server:
         leaving.cancel()
         if exchange.record["finished"] is None:
             exchange.record["left"] = time.time()
+        self.counts["left" if exchange.record["left"] else "finished"] += 1
+        if self.script.ledger:
+            self.script.ledger.write(json.dumps(entry(exchange)) + "\n")
         if not answer.cancel():
             answer.result()
 
     def remember(self, request: Received) -> tuple[Rule, dict[str, Any]]:
         messages = request.body.get("messages", [])
-        rule = Rule() if request.path == "/redirected" else self.script.choose(text_of(messages))
+        self.counts["received"] += 1
+        number = self.counts["received"]
+        rule = Rule() if request.path == "/redirected" else self.script.choose(text_of(messages), number)
+        self.counts[rule.behaviour] += 1
         record = {
-            "number": len(self.records) + 1,
+            "number": number,
             "path": request.path,
             "received": request.at,
             "finished": None,
@@ -405,13 +468,21 @@ class Server:
             "body": request.body,
             "behaviour": rule.behaviour,
         }
-        self.records.append(record)
-        return rule, record
+        if not self.script.ledger:
+            self.records.append(record)
+        return replace(rule, reason=rule.reason.replace("{number}", str(number))), record
 
     async def answer(self, to: Exchange) -> None:
         await asyncio.sleep(self.script.delay if to.rule.delay is None else to.rule.delay)
         await BEHAVIOURS[to.rule.behaviour](to)
         to.record["finished"] = time.time()
+
+
+def entry(exchange: Exchange) -> dict[str, Any]:
+    """The line of the ledger: what was asked, in short, and what was answered."""
+    record, rule = exchange.record, exchange.rule
+    asked = {name: record[name] for name in ("number", "behaviour", "received", "finished", "left")}
+    return asked | {"asked": fingerprint(record["messages"]), "decision": rule.decision, "reason": rule.reason}
 
 
 async def main(port: int) -> None:
@@ -447,6 +518,10 @@ class Endpoint:
         with self._process:
             self._process.terminate()
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
     def script(self, **script: Any) -> None:
         """The arguments of `Script`, in place of the script before. ValueError when one is not understood."""
         self._control("script", script)
@@ -454,6 +529,10 @@ class Endpoint:
     def requests(self) -> list[dict[str, Any]]:
         """`finished` is None until all of the answer was sent, `left` is when a client went before that."""
         return self._control("requests")
+
+    def counts(self) -> dict[str, int]:
+        """How many requests were received, finished and left, and how many were answered by each behaviour."""
+        return self._control("counts")
 
     def reset(self) -> None:
         self._control("reset", {})

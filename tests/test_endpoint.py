@@ -1,17 +1,19 @@
 import asyncio
 import contextlib
 import json
+import re
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from http.client import HTTPConnection
+from pathlib import Path
 
 import pytest
 from openai import APITimeoutError, AsyncOpenAI, OpenAI, OpenAIError, RateLimitError
 
-from tests.endpoint import BEHAVIOURS, Endpoint
+from tests.endpoint import BEHAVIOURS, TROUBLE, Endpoint, fingerprint
 
 ENDLESS = {"hang", "drip_headers", "drip_body", "endless"}
 
@@ -138,6 +140,75 @@ def test_a_misspelt_script_is_refused(endpoint):
     for rule in ({"behaviour": "godo"}, {"raeson": "because"}, {"behaviour": "status", "error": "quota"}):
         with pytest.raises(ValueError, match=r"godo|raeson|quota"):
             endpoint.script(default=rule)
+
+
+NUMBERED = {"reason": "Answer {number}."}
+ROUGH = {"seed": 7, "trouble": 0.4, "objections": 0.5, "longest_delay": 0.01}
+
+
+def behaviours(endpoint: Endpoint, count: int) -> list[str]:
+    """How so many requests are answered, one after the other."""
+    connection = HTTPConnection(endpoint.base_url.split("/")[2])
+    for number in range(count):
+        connection.request("POST", "/v1/chat/completions", json.dumps({"messages": [{"content": f"Case {number}"}]}))
+        connection.getresponse().read()
+    connection.close()
+    return [request["behaviour"] for request in endpoint.requests()]
+
+
+def test_the_weather_is_the_same_again_for_the_same_seed(endpoint):
+    seen = []
+    for seed in (7, 7, 8):
+        endpoint.reset()
+        endpoint.script(weather=ROUGH | {"seed": seed})
+        seen.append(behaviours(endpoint, 40))
+    assert seen[0] == seen[1] != seen[2]
+    assert {rule["behaviour"] for rule in TROUBLE} < set(seen[0])
+    assert 8 <= 40 - seen[0].count("good") <= 24
+
+
+def test_the_weather_leaves_what_is_scripted_alone(endpoint, client):
+    endpoint.script(queue=[{"reason": "Queued."}], by_text=[["bridge", {"reason": "Named."}]], weather={"trouble": 1})
+    reasons = [json.loads(ask(client, text).choices[0].message.content)["reason"] for text in ("a bridge", "road")]
+    assert reasons == ["Named.", "Queued."]
+    with pytest.raises((OpenAIError, ValueError)):
+        decision(client)
+
+
+def test_an_answer_can_carry_the_number_of_its_request(endpoint, client):
+    endpoint.script(default=NUMBERED)
+    reasons = [json.loads(ask(client).choices[0].message.content)["reason"] for _ in range(3)]
+    assert reasons == ["Answer 1.", "Answer 2.", "Answer 3."]
+
+
+def test_a_ledger_says_in_one_line_what_was_asked_and_answered(endpoint, client, tmp_path):
+    endpoint.script(default=NUMBERED, weather={"objections": 1}, ledger=f"{tmp_path}/ledger")
+    assert decision(client, "Shall we?") == "reject"
+    [line] = map(json.loads, (tmp_path / "ledger").read_text().splitlines())
+    assert line["asked"] == fingerprint([{"role": "user", "content": "Shall we?"}])
+    assert (line["number"], line["behaviour"], line["decision"], line["reason"]) == (1, "good", "reject", "Answer 1.")
+    assert line["left"] is None
+    assert endpoint.counts() == {"received": 1, "finished": 1, "good": 1}
+
+
+def test_with_a_ledger_the_memory_stays_flat(endpoint, tmp_path):
+    endpoint.script(weather=ROUGH | {"longest_delay": 0}, ledger=f"{tmp_path}/ledger")
+    connection = HTTPConnection(endpoint.base_url.split("/")[2])
+    sizes = []
+    for number in range(1200):
+        body = json.dumps({"messages": [{"content": str(number) * 8000}], "stream": True})
+        connection.request("POST", "/v1/chat/completions", body)
+        connection.getresponse().read()
+        if number in (200, 1199):
+            sizes.append(resident_kilobytes(endpoint))
+    connection.close()
+    assert sizes[1] - sizes[0] < 2_000  # the bodies are 30 MB
+    assert endpoint.requests() == []
+
+
+def resident_kilobytes(endpoint: Endpoint) -> int:
+    status = Path(f"/proc/{endpoint.pid}/status").read_text()
+    return int(re.search(r"VmRSS:\s+(\d+)", status)[1])
 
 
 def test_the_process_ends_when_the_one_that_started_it_is_killed():
