@@ -1,0 +1,67 @@
+"""A place for rough tests: a folder, servers of their own kind, and a database with MAGI's tables, gone at the end."""
+
+import contextlib
+import os
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+from tests.acceptance.site import environment
+from tests.services import Postgres, Redis
+
+DATABASES = ("sqlite", "postgres")
+
+
+@dataclass
+class Stage:
+    """`env` is for every process that is started here; this one has it too."""
+
+    folder: Path
+    env: dict[str, str]
+    postgres: Postgres | None = None
+    redis: Redis | None = None
+
+
+@contextlib.contextmanager
+def stage(database: str, **more: str) -> Iterator[Stage]:
+    """Ends with everything in it when this process is told to, too."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, leave)
+    folder = Path(tempfile.mkdtemp(prefix="magi-"))
+    folder.chmod(0o711)  # PostgreSQL runs as another user
+    with contextlib.ExitStack() as stack:
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        made = Stage(folder, {})
+        if database == "postgres":
+            made.postgres = stack.enter_context(Postgres(folder))
+            made.redis = stack.enter_context(Redis(folder))
+            more |= {"DATABASE_URL": made.postgres.create("magi"), "REDIS_URL": made.redis.url}
+        made.env = environment(folder, **more)
+        set_up(made.env)
+        yield made
+
+
+def leave(number: int, _: object) -> NoReturn:
+    """By way of every `with` that is open. A second signal must not cut that short."""
+    for other in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(other, signal.SIG_IGN)
+    sys.exit(128 + number)
+
+
+def set_up(env: dict[str, str]) -> None:
+    """Settings read the environment when they are imported: nothing that imports them may come before this."""
+    os.environ.clear()
+    os.environ.update(env, DJANGO_SETTINGS_MODULE="magi_site.settings")
+    import django
+    from django.conf import settings
+    from django.core.management import call_command
+
+    # a test has few connections and closes them itself; a pool would hold on to a server that is gone
+    settings.DATABASES["default"].get("OPTIONS", {}).pop("pool", None)
+    django.setup()
+    call_command("migrate", verbosity=0)
