@@ -1,0 +1,161 @@
+"""Engine processes to start, kill, pause and continue.
+
+Python and Django need most of a second to start. So one process loads them, and every worker is a fork of it that
+goes on as `manage.py runengine`: a start takes some hundredths of a second. It forks before it has a thread, a
+connection or an event loop, so that nothing is shared but code. `Workers` is the other side of its pipes.
+"""
+
+import ctypes
+import gc
+import os
+import signal
+import subprocess
+import sys
+import time
+import traceback
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NoReturn, Self
+
+ROOT = Path(__file__).resolve().parent.parent
+DIES_WITH_PARENT = 1  # PR_SET_PDEATHSIG of prctl
+
+
+@dataclass(eq=False)
+class Worker:
+    pid: int
+    folder: Path
+    started: float = field(default_factory=time.monotonic)
+
+    def signal(self, number: signal.Signals) -> None:
+        os.kill(self.pid, number)
+
+    @property
+    def state(self) -> str:
+        """The kernel's letter: R and S for one at work, T for a stopped one, Z for one that has ended."""
+        return Path(f"/proc/{self.pid}/stat").read_text().rpartition(") ")[2][0]
+
+    @property
+    def name(self) -> str:
+        """What its engine calls itself in the rows; empty until it has come so far."""
+        file = self.folder / f"{self.pid}.name"
+        return file.read_text() if file.exists() else ""
+
+
+class Workers:
+    """The engine processes of one database. Use as a context manager: at its end none is left."""
+
+    def __init__(self, env: dict[str, str], folder: Path, concurrency: int) -> None:
+        self.env, self.folder, self.concurrency = env, folder, concurrency
+        self.alive: list[Worker] = []
+
+    def __enter__(self) -> Self:
+        self.folder.mkdir()
+        command = [sys.executable, "-m", "tests.chaos_worker", str(self.folder), str(self.concurrency)]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        # a session of its own: an interrupt from the keyboard is the play's to handle
+        self._nursery = subprocess.Popen(command, cwd=ROOT, env=self.env, start_new_session=True, **pipes)
+        self._reply()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._nursery:
+            self._nursery.kill()  # its children die with it
+
+    def start(self) -> Worker:
+        worker = Worker(int(self._ask("start")), self.folder)
+        self.alive.append(worker)
+        return worker
+
+    def kill(self, worker: Worker, number: signal.Signals = signal.SIGKILL) -> int:
+        """End it, wait for that, and give its status as `os.waitpid` does, but as one number: -9 for SIGKILL."""
+        self.alive.remove(worker)
+        return int(self._ask(f"end {worker.pid} {number.value}"))
+
+    def fallen(self) -> list[Worker]:
+        """Those that have ended although nobody asked them to."""
+        return [worker for worker in self.alive if worker.state == "Z"]
+
+    def log(self) -> str:
+        return (self.folder / "workers.log").read_text(errors="replace")
+
+    def _ask(self, line: str) -> str:
+        self._nursery.stdin.write(f"{line}\n")
+        self._nursery.stdin.flush()
+        return self._reply()
+
+    def _reply(self) -> str:
+        if not (line := self._nursery.stdout.readline()):
+            raise RuntimeError("The process that starts the workers has ended.")
+        return line.strip()
+
+
+# ---- the other side --------------------------------------------------------------------------------------------
+
+
+def main(folder: Path, concurrency: str) -> None:
+    load()
+    gc.freeze()  # what is loaded is shared with the children and never looked at again
+    print("ready", flush=True)
+    for line in sys.stdin:
+        match line.split():
+            case ["start"]:
+                print(start(folder, concurrency), flush=True)
+            case ["end", pid, number]:
+                os.kill(int(pid), int(number))
+                print(os.waitstatus_to_exitcode(os.waitpid(int(pid), 0)[1]), flush=True)
+
+
+def load() -> None:
+    """Everything that a worker needs, as far as it can be had without a thread or a connection."""
+    os.environ["DJANGO_SETTINGS_MODULE"] = "magi_site.settings"
+    import django
+
+    django.setup()
+    import engine.management.commands.runengine  # noqa: F401
+    import judgements.procedure  # noqa: F401
+
+
+def start(folder: Path, concurrency: str) -> int:
+    if len(os.listdir("/proc/self/task")) > 1:
+        raise RuntimeError("A thread is running: a fork could inherit a lock that nobody opens.")
+    return os.fork() or live(folder, concurrency)
+
+
+def live(folder: Path, concurrency: str) -> NoReturn:
+    """In the child: `manage.py runengine`, until it ends."""
+    ctypes.CDLL(None).prctl(DIES_WITH_PARENT, signal.SIGKILL)
+    log = os.open(folder / "workers.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    for number, file in enumerate((os.open(os.devnull, os.O_RDONLY), log, log)):
+        os.dup2(file, number)
+    os.environ["PGAPPNAME"] = f"worker {os.getpid()}"
+    status = 1
+    try:
+        tell_name(folder / f"{os.getpid()}.name")
+        from django.core.management import execute_from_command_line
+
+        execute_from_command_line(["manage.py", "runengine", "--concurrency", concurrency])
+        status = 0
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else 1
+    except BaseException:  # noqa: BLE001 - whatever ends a worker has to be read in its log
+        traceback.print_exc()
+    finally:
+        os._exit(status)
+
+
+def tell_name(file: Path) -> None:
+    """The one thing added: the engine writes down what it calls itself, so that a kill can be found in the rows."""
+    from engine.worker import Engine
+
+    begin = Engine.__init__
+
+    def begin_and_tell(engine: Engine, *args: object, **options: object) -> None:
+        begin(engine, *args, **options)
+        file.write_text(engine.worker)
+
+    Engine.__init__ = begin_and_tell
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2])
