@@ -248,7 +248,7 @@ def judge_origin(record: Record, decision: Row, call: Row | None, requests: dict
         return
     if (decision["decision"], decision["reason"], "good") != sent(request):
         yield Finding("wrong", f"{name}: kept other words than the endpoint sent for request {request['number']}")
-    if json.loads(call["answer"]) != {"decision": decision["decision"], "reason": decision["reason"]}:
+    if call["answer"] != json.dumps({"decision": decision["decision"], "reason": decision["reason"]}):
         yield Finding("wrong", f"{name}: its call {call['pk']} holds another answer")
     if call["asked"] != request["asked"]:
         yield Finding("wrong", f"{name}: request {request['number']} asked something else than call {call['pk']}")

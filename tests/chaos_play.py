@@ -91,6 +91,8 @@ class Play:
             self.wait(TICK)
         self.applicant.stop()
         ended = self.settle()
+        while not all(worker.can_stop for worker in self.workers.alive):
+            self.wait(TICK)
         stopped = [self.workers.kill(worker, signal.SIGTERM) for worker in list(self.workers.alive)]
         report = self.report(stopped)
         print(report)

@@ -17,7 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn, Self
 
-ROOT = Path(__file__).resolve().parent.parent
+from tests.acceptance.site import ROOT, can_stop, state_of
+
 DIES_WITH_PARENT = 1  # PR_SET_PDEATHSIG of prctl
 
 
@@ -32,8 +33,11 @@ class Worker:
 
     @property
     def state(self) -> str:
-        """The kernel's letter: R and S for one at work, T for a stopped one, Z for one that has ended."""
-        return Path(f"/proc/{self.pid}/stat").read_text().rpartition(") ")[2][0]
+        return state_of(self.pid)
+
+    @property
+    def can_stop(self) -> bool:
+        return can_stop(self.pid)
 
     @property
     def name(self) -> str:

@@ -29,9 +29,8 @@ class Stage:
 
 @contextlib.contextmanager
 def stage(database: str, **more: str) -> Iterator[Stage]:
-    """Ends with everything in it when this process is told to, too."""
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, leave)
+    """Ends with everything in it, also when this process is told to end."""
+    tidy_on_signals()
     folder = Path(tempfile.mkdtemp(prefix="magi-"))
     folder.chmod(0o711)  # PostgreSQL runs as another user
     with contextlib.ExitStack() as stack:
@@ -44,6 +43,11 @@ def stage(database: str, **more: str) -> Iterator[Stage]:
         made.env = environment(folder, **more)
         set_up(made.env)
         yield made
+
+
+def tidy_on_signals() -> None:
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, leave)
 
 
 def leave(number: int, _: object) -> NoReturn:

@@ -5,6 +5,7 @@ import json
 import os
 import random
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -33,6 +34,45 @@ def judge(*words: str, env: dict[str, str], text: str = "") -> tuple[int, dict]:
     done = manage("judge", "--json", *words, env=env, text=text)
     assert done.stdout, done.stderr
     return done.returncode, json.loads(done.stdout)
+
+
+def state_of(pid: int) -> str:
+    """The kernel's letter: R and S for a process at work, T for a stopped one, Z for one that has ended."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0]
+
+
+def can_stop(pid: int) -> bool:
+    """Whether a process has come so far that it handles SIGTERM; before, it would simply die of it."""
+    caught = re.search(r"SigCgt:\s+(\w+)", Path(f"/proc/{pid}/status").read_text())
+    return bool(caught and int(caught[1], 16) >> (signal.SIGTERM - 1) & 1)
+
+
+class EngineProcess:
+    """`manage.py runengine` in a process of its own; killed at the end if it still runs."""
+
+    def __init__(self, env: dict[str, str], log: Path, *options: str) -> None:
+        self.env, self.log, self.options = env, log, options
+
+    def __enter__(self) -> Self:
+        with self.log.open("ab") as log:
+            command = [sys.executable, "manage.py", "runengine", *self.options]
+            self.process = subprocess.Popen(command, cwd=ROOT, env=self.env, stdout=log, stderr=log)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self.process:
+            self.process.kill()
+
+    def stop(self) -> int:
+        """Ask it to end, as soon as it listens; its exit status."""
+        while self.process.poll() is None and not can_stop(self.process.pid):
+            time.sleep(0.02)
+        self.process.terminate()
+        return self.process.wait(30)
+
+    @property
+    def state(self) -> str:
+        return state_of(self.process.pid)
 
 
 def free_port() -> int:
