@@ -128,7 +128,7 @@ def start(folder: Path, concurrency: str) -> int:
 
 def live(folder: Path, concurrency: str) -> NoReturn:
     """In the child: `manage.py runengine`, until it ends."""
-    ctypes.CDLL(None).prctl(DIES_WITH_PARENT, signal.SIGKILL)
+    die_with_parent()
     log = os.open(folder / "workers.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     for number, file in enumerate((os.open(os.devnull, os.O_RDONLY), log, log)):
         os.dup2(file, number)
@@ -146,6 +146,10 @@ def live(folder: Path, concurrency: str) -> NoReturn:
         traceback.print_exc()
     finally:
         os._exit(status)
+
+
+def die_with_parent() -> None:
+    ctypes.CDLL(None).prctl(DIES_WITH_PARENT, signal.SIGKILL)
 
 
 def tell_name(file: Path) -> None:

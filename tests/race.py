@@ -1,0 +1,102 @@
+"""Eight processes race for one run, again and again: each time exactly one of them may get it.
+
+    python -m tests.race --database postgres
+
+Every race is run twice, for a run that waits in the queue and for one that a dead worker left behind.
+"""
+
+import argparse
+import multiprocessing
+import signal
+import sys
+import time
+from collections import Counter
+from datetime import timedelta
+from multiprocessing.connection import Connection
+from multiprocessing.synchronize import Barrier
+from typing import Any
+
+from tests.chaos_worker import die_with_parent
+from tests.stage import DATABASES, stage
+
+RACERS = 8
+LONGEST = 60.0  # seconds for one race; only a racer that hangs takes so long
+KINDS = ("queued", "abandoned")
+
+
+def races(rounds: int) -> list[str]:
+    """Who won each race, or what was wrong with it."""
+    from django.db import connection
+
+    connection.close()  # a connection does not survive a fork
+    forks = multiprocessing.get_context("fork")
+    barrier = forks.Barrier(RACERS, timeout=LONGEST)
+    pipes = []
+    for number in range(RACERS):
+        ours, theirs = forks.Pipe()
+        forks.Process(target=racer, args=(f"racer {number}", barrier, theirs), daemon=True).start()
+        pipes.append(ours)
+    return [race(kind, pipes) for _ in range(rounds) for kind in KINDS]
+
+
+def racer(name: str, barrier: Barrier, pipe: Connection) -> None:
+    """Waits for the others, then claims as an engine does."""
+    from engine.models import Run
+
+    die_with_parent()
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    while True:
+        pipe.recv()
+        barrier.wait()
+        try:
+            pipe.send(name if Run.objects.claim(name, 1) else "")
+        except Exception as error:  # noqa: BLE001 - a race in which a claim fails is no good race
+            pipe.send(f"{name} failed: {error}")
+
+
+def race(kind: str, pipes: list[Connection]) -> str:
+    """What the racers say must also stand in the row."""
+    run = run_to_win(kind)
+    for pipe in pipes:
+        pipe.send("ready")
+    winners = [said for said in map(answer, pipes) if said]
+    run.refresh_from_db()
+    if winners != [run.worker] or (run.status, run.claims) != ("running", 1):
+        return f"{kind}: {' and '.join(winners) or 'nobody'}; the row: {run.status} {run.worker} {run.claims}"
+    run.delete()
+    return run.worker
+
+
+def run_to_win(kind: str) -> Any:
+    from django.utils import timezone
+
+    from engine.models import Run
+
+    if kind == "queued":
+        return Run.objects.create(procedure="judgement")
+    past = timezone.now() - timedelta(seconds=1)
+    return Run.objects.create(procedure="judgement", status="running", worker="dead", fence=1, lease_expires_at=past)
+
+
+def answer(pipe: Connection) -> str:
+    if not pipe.poll(LONGEST):
+        raise RuntimeError("a racer hangs")
+    return pipe.recv()
+
+
+def main(database: str, rounds: int) -> int:
+    begun = time.monotonic()
+    with stage(database):
+        outcomes = Counter(races(rounds))
+    for outcome, number in sorted(outcomes.items()):
+        print(f"{number:>5}  {outcome}")
+    print(f"{outcomes.total()} races of {RACERS} on {database} in {time.monotonic() - begun:.1f} s")
+    return 0 if outcomes.keys() <= {f"racer {number}" for number in range(RACERS)} else 1
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description="Let eight processes race for one run, again and again.")
+    parser.add_argument("--rounds", type=int, default=500)
+    parser.add_argument("--database", choices=DATABASES, default="sqlite")
+    options = parser.parse_args()
+    sys.exit(main(options.database, options.rounds))
