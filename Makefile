@@ -4,9 +4,12 @@ VENV := .venv
 PY := $(VENV)/bin/python
 HOST ?= 127.0.0.1
 PORT ?= 8000
+KILLS ?= 200
+PAUSES ?= 20
+DATABASE ?= sqlite
 PIP := $(PY) -m pip -qq --disable-pip-version-check install --require-hashes --only-binary :all:
 
-.PHONY: help serve test check format lock clean
+.PHONY: help serve test check chaos format lock clean
 .DEFAULT_GOAL := help
 
 help: ## list the commands
@@ -26,6 +29,9 @@ check: $(VENV)/installed-dev ## format, lint, types, import contract, migrations
 	@$(PY) manage.py makemigrations --check --dry-run
 	@ALLOWED_HOSTS=magi.example CSRF_TRUSTED_ORIGINS=https://magi.example \
 	  $(PY) manage.py check --deploy --fail-level WARNING
+
+chaos: $(VENV)/installed-dev ## kill workers under load, then check every row (KILLS=, PAUSES=, DATABASE=sqlite|postgres)
+	@$(PY) -m tests.chaos --kills $(KILLS) --pauses $(PAUSES) --database $(DATABASE)
 
 format: $(VENV)/installed-dev ## put the code into the one format
 	@$(PY) -m ruff format .

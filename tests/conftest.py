@@ -21,6 +21,7 @@ from engine.models import Run
 from engine.worker import Engine
 from engine.writer import Writer
 from judgements.models import Council, Judgement, Member
+from tests import services
 
 JAPAN = "I am going to travel to Japan next week."
 NAMES = ("Melchior", "Balthasar", "Casper")
@@ -185,3 +186,9 @@ def redis_url() -> str:
 def postgres_url() -> str:
     _need("postgres", _listens(5432), "no PostgreSQL listens on port 5432")
     return os.environ.get("MAGI_TEST_POSTGRES", "postgres://postgres@127.0.0.1:5432/postgres")
+
+
+@pytest.fixture(scope="session")
+def own_servers() -> None:
+    """Servers of its own can be started by a test that stops and crashes them."""
+    _need("postgres", services.available(), "PostgreSQL, Redis or setpriv is not installed")

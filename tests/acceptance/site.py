@@ -29,6 +29,18 @@ def manage(*words: str, env: dict[str, str], text: str = "", wait: float = 60) -
     return subprocess.run(command, cwd=ROOT, env=env, input=text, capture_output=True, text=True, timeout=wait)
 
 
+def play(*words: str, data: Path, wait: float = 150) -> subprocess.CompletedProcess[str]:
+    """A rough test as its own command, `python -m tests.…`. It is told to end, not killed, when it takes too long."""
+    command = [sys.executable, "-m", *words]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    with subprocess.Popen(command, cwd=ROOT, env=environment(data), **pipes) as process:
+        try:
+            said, _ = process.communicate(timeout=wait)
+        finally:
+            process.terminate()
+    return subprocess.CompletedProcess(command, process.returncode, said)
+
+
 def judge(*words: str, env: dict[str, str], text: str = "") -> tuple[int, dict]:
     """`manage.py judge --json`: its exit status and the judgement."""
     done = manage("judge", "--json", *words, env=env, text=text)

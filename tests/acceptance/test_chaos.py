@@ -1,0 +1,75 @@
+"""Rough times, in short. `make chaos` and the commands in `tests/` play them at length."""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.site import ROOT, environment, play
+
+
+@pytest.fixture
+def need_servers(request, database):
+    if database == "postgres":
+        request.getfixturevalue("own_servers")
+
+
+on_both = pytest.mark.parametrize("database", ["sqlite", "postgres"])
+
+
+@on_both
+@pytest.mark.usefixtures("need_servers")
+def test_kills_pauses_and_crashes_lose_double_and_mistake_nothing(database, tmp_path):
+    words = ["--database", database, "--kills", "20", "--pauses", "3", "--pace", "0.5"]
+    done = play("tests.chaos", *words, data=tmp_path)
+    assert done.returncode == 0, done.stdout
+
+
+@on_both
+@pytest.mark.usefixtures("need_servers")
+def test_of_eight_workers_one_gets_a_run(database, tmp_path):
+    done = play("tests.race", "--database", database, "--rounds", "50", data=tmp_path)
+    assert done.returncode == 0, done.stdout
+
+
+def test_a_long_queue_survives_a_restart_in_flat_memory(tmp_path):
+    done = play("tests.long_queue", "--judgements", "1000", "--seconds", "3", data=tmp_path)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.fixture
+def folder():
+    """Where a command keeps its temporary files; PostgreSQL, another user, may pass through."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o711)
+        yield folder
+
+
+@pytest.mark.parametrize(("database", "number"), [("sqlite", signal.SIGINT), ("postgres", signal.SIGTERM)])
+@pytest.mark.usefixtures("need_servers")
+def test_a_play_that_is_told_to_end_leaves_nothing_behind(database, number, folder, tmp_path):
+    command = [sys.executable, "-m", "tests.chaos", "--database", database]
+    env = environment(tmp_path, TMPDIR=folder)
+    with subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE) as process:
+        process.stdout.readline()  # the first progress: everything runs
+        assert len(processes_at(folder)) > 3
+        process.send_signal(number)
+    assert process.returncode == 128 + number
+    assert (os.listdir(folder), processes_at(folder)) == ([], [])
+
+
+def processes_at(folder: str) -> list[str]:
+    """Those that have to do with the folder: in their words, their environment or where they are."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            about = (path / "cmdline").read_text() + (path / "environ").read_text() + str((path / "cwd").readlink())
+        except (OSError, UnicodeDecodeError):  # gone, or somebody else's
+            continue
+        if folder in about:
+            found.append(about.replace("\0", " ")[:200])
+    return found

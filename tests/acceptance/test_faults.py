@@ -1,0 +1,16 @@
+import re
+
+from engine import faults
+from tests.acceptance.site import ROOT, play
+from tests.fault_table import ACTIONS
+
+
+def test_a_worker_that_dies_or_errs_at_any_point_costs_no_judgement(tmp_path):
+    done = play("tests.fault_table", "--database", "sqlite", "--action", "exit", "--action", "raise", data=tmp_path)
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_table_of_faults_has_every_point_and_every_action():
+    text = (ROOT / "docs" / "faults.md").read_text()
+    assert tuple(re.findall(r"^\| `([a-z-]+)`", text, re.MULTILINE)) == faults.POINTS
+    assert f"| fault point | {' | '.join(ACTIONS)} |" in text
