@@ -64,7 +64,8 @@ class Workers:
 
     def __exit__(self, *_: object) -> None:
         with self._nursery:
-            self._nursery.kill()  # its children die with it
+            self._nursery.stdin.close()  # the other side kills its children, waits for them and ends
+            self._nursery.wait()
 
     def start(self) -> Worker:
         worker = Worker(int(self._ask("start")), self.folder)
@@ -101,13 +102,30 @@ def main(folder: Path, concurrency: str) -> None:
     load()
     gc.freeze()  # what is loaded is shared with the children and never looked at again
     print("ready", flush=True)
-    for line in sys.stdin:
-        match line.split():
-            case ["start"]:
-                print(start(folder, concurrency), flush=True)
-            case ["end", pid, number]:
-                os.kill(int(pid), int(number))
-                print(os.waitstatus_to_exitcode(os.waitpid(int(pid), 0)[1]), flush=True)
+    children: set[int] = set()
+    try:
+        for line in sys.stdin:
+            print(obey(line.split(), folder, concurrency, children), flush=True)
+    finally:
+        for child in children:
+            end(child, signal.SIGKILL)
+
+
+def obey(words: list[str], folder: Path, concurrency: str, children: set[int]) -> int:
+    match words:
+        case ["start"]:
+            child = start(folder, concurrency)
+            children.add(child)
+            return child
+        case ["end", pid, number]:
+            children.remove(int(pid))
+            return end(int(pid), int(number))
+    raise ValueError(f"not understood: {words}")
+
+
+def end(pid: int, number: int) -> int:
+    os.kill(pid, number)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
 def load() -> None:
@@ -128,20 +146,20 @@ def start(folder: Path, concurrency: str) -> int:
 
 def live(folder: Path, concurrency: str) -> NoReturn:
     """In the child: `manage.py runengine`, until it ends."""
-    die_with_parent()
-    log = os.open(folder / "workers.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-    for number, file in enumerate((os.open(os.devnull, os.O_RDONLY), log, log)):
-        os.dup2(file, number)
-    os.environ["PGAPPNAME"] = f"worker {os.getpid()}"
     status = 1
     try:
+        die_with_parent()
+        log = os.open(folder / "workers.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        for number, file in enumerate((os.open(os.devnull, os.O_RDONLY), log, log)):
+            os.dup2(file, number)
+        os.environ["PGAPPNAME"] = f"worker {os.getpid()}"
         tell_name(folder / f"{os.getpid()}.name")
         from django.core.management import execute_from_command_line
 
         execute_from_command_line(["manage.py", "runengine", "--concurrency", concurrency])
         status = 0
-    except SystemExit as end:
-        status = end.code if isinstance(end.code, int) else 1
+    except SystemExit as left:
+        status = left.code if isinstance(left.code, int) else 1
     except BaseException:  # noqa: BLE001 - whatever ends a worker has to be read in its log
         traceback.print_exc()
     finally:

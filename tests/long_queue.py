@@ -25,7 +25,7 @@ CONTENT = "Shall the bridge be closed tonight? " * 500  # 18 kB, close to the lo
 class Life:
     """Of one engine process, from its start to its end."""
 
-    first: float  # seconds until it had begun the first judgement
+    first: float  # seconds until it had begun the first judgement, without those that it waited for a processor
     megabytes: float  # at most
     status: int
 
@@ -49,8 +49,9 @@ def live(place: Stage, concurrency: int, seconds: float) -> Life:
     begun, megabytes = time.monotonic(), 0.0
     with EngineProcess(place.env, place.folder / "log", "--concurrency", str(concurrency)) as engine:
         wait_until(lambda: of_status("running") > 0)
-        first = time.monotonic() - begun
-        while time.monotonic() < begun + first + seconds:
+        at_work = time.monotonic()
+        first = at_work - begun - waited(engine.process.pid)
+        while time.monotonic() < at_work + seconds:
             megabytes = max(megabytes, resident(engine.process.pid))
             time.sleep(0.1)
         return Life(first, megabytes, engine.stop())
@@ -58,6 +59,12 @@ def live(place: Stage, concurrency: int, seconds: float) -> Life:
 
 def resident(pid: int) -> float:
     return int(re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())[1]) / 1024
+
+
+def waited(pid: int) -> float:
+    """Seconds in which a process could have gone on, had the machine not been busy with others."""
+    threads = Path(f"/proc/{pid}/task").glob("*/schedstat")
+    return sum(int(thread.read_text().split()[1]) for thread in threads) / 1e9
 
 
 def wait_until(happened: Callable[[], bool]) -> None:

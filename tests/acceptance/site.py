@@ -29,7 +29,7 @@ def manage(*words: str, env: dict[str, str], text: str = "", wait: float = 60) -
     return subprocess.run(command, cwd=ROOT, env=env, input=text, capture_output=True, text=True, timeout=wait)
 
 
-def play(*words: str, data: Path, wait: float = 150) -> subprocess.CompletedProcess[str]:
+def play(*words: str, data: Path, wait: float = 240) -> subprocess.CompletedProcess[str]:
     """A rough test as its own command, `python -m tests.…`. It is told to end, not killed, when it takes too long."""
     command = [sys.executable, "-m", *words]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
