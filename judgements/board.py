@@ -109,6 +109,11 @@ class Board:
         return self.ended is not None
 
     @property
+    def final(self) -> bool:
+        """Nothing can change any more: no verdict is taken back, and only what failed can be tried again."""
+        return self.state in ("approve", "reject", "stopped")
+
+    @property
     def took(self) -> str:
         """Minutes and seconds from start to end, as in 1:05."""
         if not (self.started and self.ended):

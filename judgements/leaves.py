@@ -33,7 +33,7 @@ class Leaf:
 
 
 def leaves(board: Board) -> Iterator[Leaf]:
-    """Every leaf, the socket last: at the end it takes itself away, and with it the way for any other."""
+    """Every leaf, the socket last: when nothing can change any more it goes, and with it the way for any other."""
     for fragment in OF_JUDGEMENT:
         yield Leaf(fragment, {"board": board})
     for seat in board.seats:
@@ -41,7 +41,7 @@ def leaves(board: Board) -> Iterator[Leaf]:
             yield Leaf(fragment, {"board": board, "seat": seat, "key": (seat.number,)})
     for cell in (cell for number in board.rounds for cell in number.cells):
         yield Leaf("cell", {"board": board, "cell": cell, "key": (cell.round, cell.number)})
-    if board.over:
+    if board.final:
         yield Leaf("socket", {"board": board})
 
 
@@ -54,15 +54,26 @@ def growing_leaves(board: Board) -> Iterator[Leaf]:
             yield Leaf("cell", {"board": board, "cell": entry, "key": (entry.round, entry.number)})
 
 
-class Sent:
-    """What one watcher has been sent, so that only leaves that changed go out."""
+class Sheet:
+    """The leaves as they are now, each with the version of the sheet that brought it."""
 
     def __init__(self) -> None:
-        self._html: dict[tuple[str, ...], str] = {}
+        self.version = 0
+        self._leaves: dict[tuple[str, ...], tuple[int, str]] = {}
+        self._messages: dict[int, str] = {}
 
-    def changed(self, current: Iterator[Leaf]) -> str:
-        """The HTML of those of the leaves that differ from what was sent before."""
+    def update(self, current: Iterator[Leaf]) -> None:
+        """Take over those of the leaves that differ from what is there. A new version if any does."""
         fresh = {leaf.key: leaf.html() for leaf in current}
-        new = [html for key, html in fresh.items() if self._html.get(key) != html]
-        self._html |= fresh
-        return "\n".join(new)
+        changed = {key: html for key, html in fresh.items() if self._leaves.get(key, (0, ""))[1] != html}
+        if changed:
+            self.version += 1
+            self._leaves |= {key: (self.version, html) for key, html in changed.items()}
+            self._messages.clear()
+
+    def newer_than(self, version: int) -> str:
+        """The message for a page that has this version: the sheet's own version in a comment, then the leaves."""
+        if version not in self._messages:
+            leaves = (html for since, html in self._leaves.values() if since > version)
+            self._messages[version] = "\n".join([f"<!--{self.version}-->", *leaves])
+        return self._messages[version]

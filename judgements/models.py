@@ -4,7 +4,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.db import models, transaction
-from django.db.models import Q
+from django.db.models import Prefetch, Q
 
 from engine.models import ModelCall, Run
 from engine.providers import is_rehearsal, lane_of
@@ -78,9 +78,14 @@ class JudgementQuerySet(models.QuerySet["Judgement"]):
             return self.none()
         return self if getattr(user, "is_staff", False) else self.filter(run__owner_id=user.pk)
 
+    def steerable_by(self, user: AbstractBaseUser | AnonymousUser) -> "JudgementQuerySet":
+        """What the user may cancel or retry: today all that it may see."""
+        return self.visible_to(user)
+
     def whole(self) -> "JudgementQuerySet":
         """With everything that a page shows of a judgement, in four queries however many there are."""
-        return self.select_related("run__owner", "council").prefetch_related("agents__decisions__call")
+        calls = Prefetch("agents__decisions__call", ModelCall.objects.defer("prompt", "answer"))
+        return self.select_related("run__owner", "council").prefetch_related(calls)
 
     @transaction.atomic
     def submit(
@@ -131,6 +136,15 @@ class Judgement(models.Model):
 
     def __str__(self) -> str:
         return self.title
+
+    def is_visible_to(self, user: AbstractBaseUser) -> bool:
+        """The rule of `visible_to` for one row that is here already, so that many users can be asked for at once."""
+        return user.is_active and (getattr(user, "is_staff", False) or user.pk == self.run.owner_id)
+
+    @property
+    def calls(self) -> list[ModelCall]:
+        """The model calls as pages need them: oldest first, without what was asked and answered."""
+        return list(self.run.calls.order_by("pk").defer("prompt", "answer"))
 
     @property
     def status(self) -> str:

@@ -69,7 +69,7 @@ def council_agents(request: HttpRequest) -> HttpResponse:
 @require_GET
 def live(request: HttpRequest, pk: UUID) -> HttpResponse:
     judgement = get_object_or_404(Judgement.objects.visible_to(request.user).whole(), pk=pk)
-    board = board_of(judgement, list(judgement.run.calls.order_by("pk")), {})
+    board = board_of(judgement, judgement.calls, {})
     return render(request, "judgements/live.html", {"board": board, "socket": f"/ws/judgements/{pk}/", "page": "live"})
 
 

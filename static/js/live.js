@@ -3,6 +3,11 @@ const OVER = ["approve", "reject", "failed", "stopped"];
 const BANNER_AFTER = 2000;
 const HOVER_OPENS = 250;
 const LEAVING_CLOSES = 300;
+const ENDED = {
+  // codes after which the socket stays closed
+  4404: ["This page is no longer updated.", "You may have been signed out, or may not see this judgement any more."],
+  4429: ["This page is not updated.", "You have this judgement open too many times. Close other pages of it first."],
+};
 
 const $ = (selector, within = document) => within.querySelector(selector);
 const $$ = (selector, within = document) => [...within.querySelectorAll(selector)];
@@ -170,10 +175,23 @@ function showBanner() {
   announcer.textContent = offline ? "You are offline." : "Connection lost. Reconnecting.";
 }
 
-function lost() {
+function showEnd([strong, rest]) {
+  clearTimeout(lostTimer);
+  banner.dataset.kind = "ended";
+  $("use", banner).setAttribute("href", "#i-off");
+  $("strong", banner).textContent = strong;
+  $("[data-rest]", banner).textContent = rest;
+  $("[data-reload]", banner).hidden = false;
+  banner.hidden = false;
+  showConnection("offline", "Not live");
+  announcer.textContent = `${strong} ${rest}`;
+}
+
+function lost(code) {
   if (isOver()) return;
   showConnection("reconnecting", "Reconnecting");
   document.body.classList.add("is-stale");
+  if (ENDED[code]) return showEnd(ENDED[code]);
   lostTimer ??= setTimeout(showBanner, BANNER_AFTER); // one per loss: each failed retry closes again
 }
 
@@ -192,9 +210,31 @@ function sayBack() {
   announcer.textContent = `Connected again. The page is up to date. ${announcer.textContent}`;
 }
 
-document.addEventListener("htmx:wsClose", lost);
-document.addEventListener("htmx:wsOpen", back);
-document.addEventListener("htmx:wsAfterMessage", () => {
+// ---- messages: each names the version it brings. An old one must not undo a newer, and what is here is said ----
+
+let version = 0;
+
+const versionOf = (message) => Number(/^<!--(\d+)-->/.exec(message)?.[1] ?? 0);
+
+function acknowledge(socket) {
+  socket.sendImmediately(String(version));
+}
+
+document.addEventListener("htmx:wsClose", (event) => lost(event.detail.event.code));
+document.addEventListener("htmx:wsOpen", () => {
+  version = 0; // another process may count from another beginning
+  back();
+});
+document.addEventListener("htmx:wsBeforeMessage", (event) => {
+  const { message, socketWrapper } = event.detail;
+  if (versionOf(message) > version) return;
+  event.preventDefault();
+  acknowledge(socketWrapper); // what was said before may have been lost
+});
+document.addEventListener("htmx:wsAfterMessage", (event) => {
+  const { message, socketWrapper } = event.detail;
+  version = versionOf(message);
+  acknowledge(socketWrapper);
   lastMessage = new Date();
   if (justBack) sayBack();
   markOverflow();
@@ -205,5 +245,6 @@ $("[data-reload]").addEventListener("click", () => location.reload());
 // The tab's title follows the plate. An observer, because the last message takes the socket and its events away.
 const heading = $("h1").textContent;
 new MutationObserver(() => {
+  markOverflow();
   document.title = `${$("#plate span").textContent}: ${heading} · MAGI`;
 }).observe($(".verdict"), { childList: true, subtree: true });

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from uuid import uuid4
 
 import pytest
 from channels.db import database_sync_to_async
@@ -11,10 +12,10 @@ from django.contrib.sessions.backends.db import SessionStore
 from django.urls import reverse
 
 from engine import live
-from engine.models import Run
+from engine.models import ModelCall, Run
 from judgements.board import board_of
 from judgements.consumers import LiveConsumer
-from judgements.leaves import Sent, leaves
+from judgements.leaves import Sheet, leaves
 from judgements.models import Judgement
 from tests.conftest import perform, says
 
@@ -34,23 +35,64 @@ def board(judgement, **texts):
     return board_of(judgement, list(judgement.run.calls.order_by("pk")), texts)
 
 
+def under_way(judgement, *steps):
+    """The judgement is claimed, and models have been asked for these steps."""
+    Run.objects.claim("one", 1)
+    for step in steps:
+        ModelCall.objects.create(
+            run=judgement.run, step=step, attempt=1, model="x", prompt="[]", deadline=judgement.run.created
+        )
+
+
 def ids(html):
     return re.findall(r'\sid="([^"]+)"', html)
 
 
-async def watcher(judgement, user, session=None):
-    socket = WebsocketCommunicator(LiveConsumer.as_asgi(), "/ws/")
-    socket.scope |= {"user": user, "session": session, "url_route": {"kwargs": {"pk": judgement.pk}}}
-    connected, _ = await socket.connect()
-    return socket if connected else None
+def snapshot(judgement):
+    sheet = Sheet()
+    sheet.update(leaves(board(judgement)))
+    return sheet.newer_than(0)
 
 
-async def everything(socket):
-    """All that the socket sends until it has been silent for a moment."""
-    messages = []
-    while not await socket.receive_nothing(timeout=0.4, interval=0.05):
-        messages.append(await socket.receive_from())
-    return messages
+@pytest.fixture
+async def open_socket():
+    """Opens sockets as a browser would; what is open at the end is closed."""
+    sockets = []
+
+    async def open_socket(judgement, user, session=None):
+        socket = WebsocketCommunicator(LiveConsumer.as_asgi(), "/ws/")
+        socket.scope |= {"user": user, "session": session, "url_route": {"kwargs": {"pk": judgement.pk}}}
+        connected, _ = await socket.connect()
+        if not connected:
+            return None
+        sockets.append(socket)
+        return socket
+
+    yield open_socket
+    for socket in sockets:
+        await socket.disconnect()
+
+
+async def next_message(socket):
+    """The next message, acknowledged as the page does it."""
+    message = await socket.receive_from(5)
+    await socket.send_to(re.match(r"<!--(\d+)-->", message)[1])
+    return message
+
+
+async def message_with(socket, word):
+    async with asyncio.timeout(10):
+        while word not in (message := await next_message(socket)):
+            pass
+    return message
+
+
+async def closing_code(socket):
+    """The code that the socket is closed with; what is sent before is read away."""
+    async with asyncio.timeout(5):
+        while (output := await socket.receive_output(5))["type"] != "websocket.close":
+            pass
+    return output["code"]
 
 
 def test_the_page_has_each_id_once(client, mira, judgement):
@@ -61,27 +103,32 @@ def test_the_page_has_each_id_once(client, mira, judgement):
 
 
 def test_the_snapshot_holds_every_leaf_once(judgement):
-    html = Sent().changed(leaves(board(judgement)))
+    html = snapshot(judgement)
     assert sorted(re.findall(r'<\w+[^>]*\sid="([^"]+)"[^>]*hx-swap-oob', html)) == sorted(IDS)
 
 
 def test_the_announcer_keeps_its_element(judgement):
-    html = Sent().changed(leaves(board(judgement)))
-    assert re.search(r'id="announcer"[^>]*hx-swap-oob="innerHTML"', html)
+    assert re.search(r'id="announcer"[^>]*hx-swap-oob="innerHTML"', snapshot(judgement))
 
 
-def test_only_leaves_that_changed_are_sent_again(judgement):
-    sent = Sent()
-    sent.changed(leaves(board(judgement)))
-    assert sent.changed(leaves(board(judgement))) == ""
+def test_only_leaves_that_changed_are_new(judgement):
+    sheet = Sheet()
+    sheet.update(leaves(board(judgement)))
+    sheet.update(leaves(board(judgement)))
+    assert sheet.version == 1
     Run.objects.claim("one", 1)
-    assert 'id="agent-2-state"' in sent.changed(leaves(board(judgement)))
+    sheet.update(leaves(board(judgement)))
+    news = sheet.newer_than(1)
+    assert news.startswith("<!--2-->")
+    assert 'id="agent-2-state"' in news
+    assert 'id="agent-2-sum"' not in news
 
 
-def test_the_socket_goes_when_the_judgement_is_over(judgement):
-    Run.objects.update(status="failed", ended=judgement.run.created, error={"code": "internal", "message": "Oh."})
-    html = Sent().changed(leaves(board(judgement)))
-    assert re.search(r'<div id="ws"[^>]*>\s*</div>', html)
+@pytest.mark.parametrize(("status", "stays"), [("cancelled", False), ("failed", True)])
+def test_the_socket_goes_only_when_nothing_can_change_any_more(judgement, status, stays):
+    Run.objects.update(status=status, ended=judgement.run.created, error={"code": "internal", "message": "Oh."})
+    html = snapshot(judgement)
+    assert bool(re.search(r'<div id="ws"[^>]*>\s*</div>', html)) is not stays
     assert "ws-connect" not in html
 
 
@@ -89,77 +136,96 @@ async def test_text_of_a_model_is_escaped_in_every_leaf(judgement, models):
     await Judgement.objects.aupdate(title=EVIL, content=EVIL)
     models.will("openai/a", says("approve", EVIL), f"{EVIL} is no JSON")
     await perform(judgement.pk, models)
-    html = await database_sync_to_async(lambda: Sent().changed(leaves(board(judgement))))()
+    html = await database_sync_to_async(snapshot)(judgement)
     assert EVIL not in html
     assert "&lt;img src=x" in html
 
 
-async def test_a_watcher_gets_the_whole_board_and_then_what_changes(judgement, mira):
-    socket = await watcher(judgement, mira)
-    (snapshot,) = await everything(socket)
-    assert "Idle" in snapshot
+async def test_a_watcher_gets_the_whole_board_and_then_what_changes(judgement, mira, open_socket):
+    socket = await open_socket(judgement, mira)
+    whole = await next_message(socket)
+    assert set(ids(whole)) >= IDS
     await database_sync_to_async(Run.objects.claim)("one", 1)
     live.announce(judgement.pk)
-    (change,) = await everything(socket)
+    change = await next_message(socket)
     assert "Judging" in change
-    assert len(change) < len(snapshot)
-    await socket.disconnect()
+    assert "agent-1-sum" not in ids(change)
 
 
-async def test_a_growing_reason_reaches_the_watcher_and_only_its_leaves(judgement, mira):
-    await database_sync_to_async(Run.objects.claim)("one", 1)
-    socket = await watcher(judgement, mira)
-    await everything(socket)
+async def test_a_growing_reason_reaches_the_watcher_and_only_its_leaves(judgement, mira, open_socket):
+    await database_sync_to_async(under_way)(judgement, "B1")
+    socket = await open_socket(judgement, mira)
+    await next_message(socket)
     live.show_text(judgement.pk, "B1", "Nothing in it speaks")
-    (change,) = await everything(socket)
-    assert set(ids(change)) >= {"agent-2-reason", "agent-2-rounds", "t-r1-a2"}
-    assert "agent-1-reason" not in change
-    await socket.disconnect()
+    change = await next_message(socket)
+    assert {"agent-2-reason", "agent-2-rounds", "t-r1-a2"} == set(ids(change))
 
 
-async def test_a_lost_nudge_is_made_up_for(judgement, mira):
-    socket = await watcher(judgement, mira)
-    await everything(socket)
-    await database_sync_to_async(Run.objects.claim)("one", 1)
-    assert "Judging" in await socket.receive_from(timeout=3)
-    await socket.disconnect()
-
-
-async def test_a_watcher_sees_a_judgement_to_its_end(judgement, mira, models):
-    socket = await watcher(judgement, mira)
+async def test_a_watcher_sees_a_judgement_to_its_end(judgement, mira, models, open_socket):
+    socket = await open_socket(judgement, mira)
     await perform(judgement.pk, models)
-    assert "Approved" in "".join(await everything(socket))
-    await socket.disconnect()
+    assert 'id="ws"' in await message_with(socket, "Approved")
 
 
-async def test_a_stranger_and_another_user_see_nothing(judgement, noor):
-    assert await watcher(judgement, AnonymousUser()) is None
-    assert await watcher(judgement, noor) is None
+async def test_a_stranger_and_another_user_see_nothing(judgement, noor, open_socket):
+    assert await open_socket(judgement, AnonymousUser()) is None
+    assert await open_socket(judgement, noor) is None
+
+
+async def test_nobody_watches_a_judgement_that_does_not_exist(mira, open_socket):
+    assert await open_socket(Judgement(pk=uuid4()), mira) is None
 
 
 @pytest.mark.parametrize("growing", [True, False])
-async def test_a_user_who_is_shut_out_sees_nothing_more(judgement, mira, growing):
-    await database_sync_to_async(Run.objects.claim)("one", 1)
-    socket = await watcher(judgement, mira)
-    await everything(socket)
+async def test_a_user_who_is_shut_out_is_told_so_and_sees_nothing_more(judgement, mira, growing, open_socket):
+    await database_sync_to_async(under_way)(judgement, "B1")
+    socket = await open_socket(judgement, mira)
+    await next_message(socket)
     mira.is_active = False
     await mira.asave()
-    output = {"type": "websocket.send"}
-    for number in range(40):
-        if growing:
-            live.show_text(judgement.pk, "B1", f"Nothing in it speaks {number}")
-        if not await socket.receive_nothing(timeout=0.1) and output["type"] == "websocket.send":
-            output = await socket.receive_output()
-    assert (output["type"], output["code"]) == ("websocket.close", 4404)
+    closing = asyncio.create_task(closing_code(socket))
+    for number in range(50 if growing else 0):
+        live.show_text(judgement.pk, "B1", f"Nothing in it speaks {number}")
+        await asyncio.sleep(0 if closing.done() else 0.1)
+    assert await closing == 4404
 
 
-async def test_a_user_who_signs_out_sees_nothing_more(judgement, mira):
+async def test_a_user_who_signs_out_sees_nothing_more(judgement, mira, open_socket):
     session = SessionStore()
     await session.acreate()
-    socket = await watcher(judgement, mira, session)
-    await everything(socket)
+    socket = await open_socket(judgement, mira, session)
     await session.aflush()
-    assert (await socket.receive_output(timeout=4))["code"] == 4404
+    assert await closing_code(socket) == 4404
+
+
+async def test_a_new_password_ends_what_the_old_one_opened(judgement, mira, open_socket):
+    socket = await open_socket(judgement, mira)
+    mira.set_password("another long secret")
+    await mira.asave()
+    assert await closing_code(socket) == 4404
+
+
+@pytest.mark.parametrize("nonsense", ["-1", "1e3", "null", '{"ack": 1}', "²", "9" * 1024])
+async def test_what_no_page_says_is_not_heard(judgement, mira, open_socket, nonsense):
+    socket = await open_socket(judgement, mira)
+    await next_message(socket)
+    await socket.send_to(nonsense)
+    await database_sync_to_async(Run.objects.claim)("one", 1)
+    assert "Judging" in await next_message(socket)
+
+
+@pytest.mark.parametrize("said", ["1" * 1025, b"1"])
+async def test_a_page_that_says_much_is_closed(judgement, mira, open_socket, said):
+    socket = await open_socket(judgement, mira)
+    await socket.send_input({"type": "websocket.receive", "bytes" if isinstance(said, bytes) else "text": said})
+    assert await closing_code(socket) == 1009
+
+
+async def test_the_twenty_first_page_of_one_user_is_closed(judgement, mira, reviewer, open_socket):
+    for _ in range(20):
+        await next_message(await open_socket(judgement, mira))
+    assert await closing_code(await open_socket(judgement, mira)) == 4429
+    assert "Idle" in await next_message(await open_socket(judgement, reviewer))
 
 
 async def test_a_push_that_fails_is_only_logged(judgement, settings, models, caplog):

@@ -1,0 +1,321 @@
+"""What the open pages of a judgement are sent. One feed per process and judgement reads and renders once for all.
+
+The channel layer only says that something has changed. The truth is in the rows, which are looked at after every
+nudge and every two seconds besides: a message that is lost, late, doubled or out of order changes nothing.
+"""
+
+import asyncio
+import logging
+import math
+import time
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from django.contrib.auth import get_user_model
+from django.contrib.sessions.models import Session
+from django.utils import timezone
+
+from engine import live
+from engine.models import ModelCall
+from engine.reader import read
+
+from .board import Board, board_of
+from .leaves import Sheet, growing_leaves, leaves
+from .models import Judgement
+
+log = logging.getLogger(__name__)
+
+FALLBACK = 2.0  # seconds after which rows and rights are looked at without a nudge
+CALM = 0.1  # seconds between two looks at the rows
+TEXT_INTERVAL = 0.25  # seconds between two renderings of growing text
+WINDOW = 8  # messages on their way to one watcher
+WINDOW_BYTES = 1_000_000
+LOST_AFTER = 3.0  # seconds without an acknowledgement: the message is taken for lost
+SILENT_FOR = 30.0
+SOCKETS_PER_USER = 20  # and judgement
+NOT_FOUND = 4404
+TOO_MANY = 4429
+TRY_AGAIN = 1013  # the page connects again by itself
+
+_feeds: dict[UUID, "Feed"] = {}
+_sending: set[asyncio.Task[None]] = set()
+
+
+async def may_watch(pk: UUID, watcher: "Watcher") -> bool:
+    began = time.monotonic()
+    allowed = await read(partial(_look_at_right, pk, watcher))
+    watcher.confirmed = began if allowed else -math.inf
+    return allowed
+
+
+def join(pk: UUID, watcher: "Watcher") -> "Feed | None":
+    """The feed that serves this watcher from now on; None where its user has too many pages open already."""
+    feed = _feeds.get(pk)
+    if feed is None:
+        feed = _feeds[pk] = Feed(pk)
+    return feed if feed.join(watcher) else None
+
+
+# ---- one open page ----------------------------------------------------------------------------------------
+
+
+class Watcher:
+    """One open page: who watches, what it has, and what is on its way to it.
+
+    Every message brings all that is newer than what was acknowledged, so the page is right after any one of them.
+    Nothing waits here for a page that is slow: when it has room again it gets what is newest then.
+    """
+
+    def __init__(
+        self,
+        user: Any,
+        session_key: str | None,
+        send: Callable[[str], Coroutine[Any, Any, None]],
+        close: Callable[[int], Coroutine[Any, Any, None]],
+    ) -> None:
+        self.user_pk = user.pk
+        self.password = getattr(user, "password", "")  # a new one ends every session
+        self.session_key = session_key
+        self._send, self._close = send, close
+        self.confirmed = -math.inf  # when its right to see was last found in the rows
+        self.acknowledged = 0
+        self._sent = 0
+        self._on_way: list[tuple[int, int]] = []  # version and size
+        self._sent_at = self._heard_at = 0.0
+
+    def wants(self, version: int, now: float) -> bool:
+        lost = bool(self._on_way) and now >= self._sent_at + LOST_AFTER
+        return (version > self._sent or lost) and self._has_room() and now <= self.confirmed + FALLBACK
+
+    def _has_room(self) -> bool:
+        return len(self._on_way) < WINDOW and sum(size for _, size in self._on_way) < WINDOW_BYTES
+
+    def send(self, version: int, message: str, now: float) -> None:
+        if not self._on_way:
+            self._heard_at = now  # the wait for an acknowledgement begins
+        self._on_way.append((version, len(message)))
+        self._sent, self._sent_at = version, now
+        _do(self._send(message))
+
+    def acknowledge(self, version: int, now: float) -> None:
+        """The page has this version. Only what was sent can be acknowledged."""
+        if any(version == sent for sent, _ in self._on_way):
+            self._on_way = [(sent, size) for sent, size in self._on_way if sent > version]
+            self.acknowledged, self._heard_at = max(self.acknowledged, version), now
+
+    def is_silent(self, now: float) -> bool:
+        return bool(self._on_way) and now >= self._heard_at + SILENT_FOR
+
+    @property
+    def due(self) -> float:
+        """When to look after it again, if nothing happens before."""
+        if not self._on_way:
+            return math.inf
+        silent = self._heard_at + SILENT_FOR
+        return min(silent, self._sent_at + LOST_AFTER) if self._has_room() else silent
+
+    def close(self, code: int) -> None:
+        _do(self._close(code))
+
+
+def _do(work: Coroutine[Any, Any, None]) -> None:
+    """In a task of its own: a socket that does not take its message must not hold up the others."""
+    task = asyncio.get_running_loop().create_task(work)
+    _sending.add(task)
+    task.add_done_callback(_done)
+
+
+def _done(task: "asyncio.Task[None]") -> None:
+    _sending.discard(task)
+    if not task.cancelled() and (error := task.exception()):
+        log.warning("A live page could not be reached (%s: %s).", type(error).__name__, error)
+
+
+# ---- a look at the rows -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What one look at the rows found; the rows themselves only where the revision has moved."""
+
+    allowed: frozenset[Watcher]
+    revision: int | None = None
+    rows: tuple[Judgement, list[ModelCall]] | None = None
+
+
+def _look(pk: UUID, watchers: list[Watcher], revision: int | None) -> Seen:
+    found = Judgement.objects.select_related("run").only("run__revision", "run__owner").filter(pk=pk).first()
+    if found is None:
+        return Seen(frozenset())
+    allowed = _allowed(found, watchers)
+    if not allowed or found.run.revision == revision:
+        return Seen(allowed, revision)
+    judgement = Judgement.objects.whole().get(pk=pk)
+    # the revision of the first query: what changed since is found by the next look
+    return Seen(allowed, found.run.revision, (judgement, judgement.calls))
+
+
+def _look_at_right(pk: UUID, watcher: Watcher) -> bool:
+    found = Judgement.objects.select_related("run").only("run__owner").filter(pk=pk).first()
+    return found is not None and bool(_allowed(found, [watcher]))
+
+
+def _allowed(judgement: Judgement, watchers: list[Watcher]) -> frozenset[Watcher]:
+    """Who may (still) see it: an active user with a right, by a session that is still there. Two queries for all."""
+    users = get_user_model().objects.in_bulk([watcher.user_pk for watcher in watchers if watcher.user_pk])
+    keys = [watcher.session_key for watcher in watchers if watcher.session_key]
+    there = Session.objects.filter(session_key__in=keys, expire_date__gt=timezone.now())
+    sessions = {None, *there.values_list("session_key", flat=True)}
+    return frozenset(
+        watcher
+        for watcher in watchers
+        if watcher.session_key in sessions
+        and (user := users.get(watcher.user_pk))
+        and user.password == watcher.password
+        and judgement.is_visible_to(user)
+    )
+
+
+# ---- the feed ---------------------------------------------------------------------------------------------
+
+
+class Feed:
+    """Follows one judgement for all its watchers in this process, from the first to the last of them."""
+
+    def __init__(self, pk: UUID) -> None:
+        self._pk = pk
+        self._watchers: set[Watcher] = set()
+        self._sheet = Sheet()
+        self._rows: tuple[Judgement, list[ModelCall]] | None = None
+        self._revision: int | None = None
+        self._texts: dict[str, str] = {}
+        self._open: dict[str, int] = {}  # step -> the model call that is under way
+        self._looked_at = self._grown_at = -math.inf
+        self._look_at, self._grow_at = -math.inf, math.inf
+        self._bell = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        self._tasks = [loop.create_task(self._listen()), loop.create_task(self._follow_to_the_end())]
+
+    # ---- watchers ----
+
+    def join(self, watcher: Watcher) -> bool:
+        if sum(other.user_pk == watcher.user_pk for other in self._watchers) >= SOCKETS_PER_USER:
+            return False
+        self._watchers.add(watcher)
+        self._serve(watcher, time.monotonic())
+        return True
+
+    def leave(self, watcher: Watcher) -> None:
+        self._watchers.discard(watcher)
+        if not self._watchers:
+            self._end()
+
+    def acknowledge(self, watcher: Watcher, version: int) -> None:
+        now = time.monotonic()
+        watcher.acknowledge(version, now)
+        if watcher in self._watchers:
+            self._serve(watcher, now)
+
+    def _shut_out(self, watcher: Watcher, code: int) -> None:
+        watcher.close(code)
+        self.leave(watcher)
+
+    def _end(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        if _feeds.get(self._pk) is self:
+            del _feeds[self._pk]
+
+    # ---- what the channel layer says ----
+
+    async def _listen(self) -> None:
+        async for message in live.listen(live.group_of(self._pk)):
+            if message["type"] == "run.text":
+                self._grow(message["step"], message["text"])
+            else:
+                self._nudge()
+
+    def _nudge(self) -> None:
+        self._look_at = min(self._look_at, max(time.monotonic(), self._looked_at + CALM))
+        self._bell.set()
+
+    def _grow(self, step: str, text: str) -> None:
+        """Text counts only while the rows show its call under way; otherwise it says that they have changed."""
+        if step not in self._open:
+            self._nudge()
+            return
+        self._texts[step] = text
+        self._grow_at = max(time.monotonic(), self._grown_at + TEXT_INTERVAL)
+        self._bell.set()
+
+    # ---- following ----
+
+    async def _follow_to_the_end(self) -> None:
+        try:
+            await self._follow()
+        except Exception:
+            # The boundary of one feed: its pages connect again by themselves and get everything anew.
+            log.exception("The live pages of a judgement could not be brought up to date.")
+            for watcher in list(self._watchers):
+                self._shut_out(watcher, TRY_AGAIN)
+        finally:
+            self._end()
+
+    async def _follow(self) -> None:
+        while True:
+            self._bell.clear()
+            if time.monotonic() >= self._look_at:
+                await self._look()
+            if time.monotonic() >= self._grow_at:
+                self._render_growing()
+            now = time.monotonic()
+            for watcher in list(self._watchers):
+                self._serve(watcher, now)
+            await self._wait()
+
+    async def _wait(self) -> None:
+        due = min(self._look_at, self._grow_at, *(watcher.due for watcher in self._watchers))
+        with suppress(TimeoutError):
+            async with asyncio.timeout(max(0, due - time.monotonic())):
+                await self._bell.wait()
+
+    def _serve(self, watcher: Watcher, now: float) -> None:
+        if watcher.is_silent(now):
+            self._shut_out(watcher, TRY_AGAIN)
+        elif watcher.wants(self._sheet.version, now):
+            watcher.send(self._sheet.version, self._sheet.newer_than(watcher.acknowledged), now)
+
+    async def _look(self) -> None:
+        self._looked_at = time.monotonic()
+        self._look_at = self._looked_at + FALLBACK
+        watchers, began = list(self._watchers), self._looked_at
+        seen = await read(partial(_look, self._pk, watchers, self._revision))
+        for watcher in watchers:
+            if watcher in seen.allowed:
+                watcher.confirmed = began
+            else:
+                self._shut_out(watcher, NOT_FOUND)
+        if seen.rows:
+            self._take_over(seen.rows, seen.revision)
+
+    def _take_over(self, rows: tuple[Judgement, list[ModelCall]], revision: int | None) -> None:
+        self._rows, self._revision = rows, revision
+        latest = {call.step: call for call in rows[1]}
+        under_way = {step: call.pk for step, call in latest.items() if call.status == ModelCall.Status.OPEN}
+        # the text of an attempt ends with it
+        self._texts = {s: text for s, text in self._texts.items() if self._open.get(s) == under_way.get(s)}
+        self._open = under_way
+        self._sheet.update(leaves(self._board()))
+
+    def _render_growing(self) -> None:
+        self._grown_at, self._grow_at = time.monotonic(), math.inf
+        self._sheet.update(growing_leaves(self._board()))
+
+    def _board(self) -> Board:
+        if self._rows is None:
+            raise RuntimeError("There is no board before the first look at the rows.")
+        return board_of(*self._rows, self._texts)

@@ -1,0 +1,358 @@
+"""What the open pages of one judgement are sent, whatever the channel layer and the pages do."""
+
+import asyncio
+import itertools
+import re
+import time
+from uuid import uuid4
+
+import pytest
+from channels.db import database_sync_to_async
+from django.contrib.auth.models import AnonymousUser, User
+from django.contrib.sessions.backends.db import SessionStore
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from engine import live
+from engine.models import ModelCall, Run
+from engine.reader import read
+from judgements import feed
+from judgements.feed import Watcher
+from judgements.models import Judgement
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+numbers = itertools.count()
+
+
+class Page:
+    """An open page: it applies messages as live.js does. One that is deaf acknowledges nothing."""
+
+    def __init__(self, user, deaf=False, session_key=None):
+        self.watcher = Watcher(user, session_key, self._take, self._end)
+        self.deaf, self.closed, self.version = deaf, None, 0
+        self.messages, self.leaves = [], {}
+
+    async def open(self, pk):
+        assert await feed.may_watch(pk, self.watcher)
+        self.feed = feed.join(pk, self.watcher)
+        return self
+
+    async def _take(self, message):
+        self.messages.append((time.monotonic(), message))
+        version = int(re.match(r"<!--(\d+)-->", message)[1])
+        if version > self.version and not self.deaf:
+            self.version = version
+            self.leaves |= {re.search(r'id="([^"]+)"', part)[1]: part for part in parts(message)}
+        if not self.deaf:
+            self.feed.acknowledge(self.watcher, self.version)
+
+    async def _end(self, code):
+        self.closed = code
+
+    def hears_again(self):
+        self.deaf = False
+        self.feed.acknowledge(self.watcher, int(re.match(r"<!--(\d+)-->", self.messages[-1][1])[1]))
+
+    @property
+    def shown(self):
+        return "".join(self.leaves.values())
+
+    @property
+    def last(self):
+        return self.messages[-1][1] if self.messages else ""
+
+
+def parts(message):
+    """The leaves of a message: each begins with an element that is swapped by its id."""
+    starts = [m.start() for m in re.finditer(r'<\w+[^<>]*\sid="[^"]+"[^<>]*hx-swap-oob', message)]
+    return [message[a:b].strip() for a, b in itertools.pairwise([*starts, len(message)])]
+
+
+@pytest.fixture
+async def opened(judgement):
+    """Opens pages of the judgement; at the end the feed's last watcher leaves."""
+    pages = []
+
+    async def opened(user, **how):
+        pages.append(await Page(user, **how).open(judgement.pk))
+        return pages[-1]
+
+    yield opened
+    for page in pages:
+        page.feed.leave(page.watcher)
+    assert feed._feeds == {}
+
+
+async def until(true, seconds=5.0):
+    async with asyncio.timeout(seconds):
+        while not true():
+            await asyncio.sleep(0.01)
+
+
+async def change(judgement, announced=True):
+    """Rows that pages show are changed, and their revision with them."""
+    title = f"Agent {next(numbers)}"
+    await database_sync_to_async(_rename)(judgement, title)
+    if announced:
+        live.announce(judgement.pk)
+    return title
+
+
+def _rename(judgement, name):
+    judgement.agents.filter(seat="A").update(criteria=name)
+    run = Run.objects.get(pk=judgement.pk)
+    Run.objects.filter(pk=judgement.pk).update(revision=run.revision + 1)
+
+
+def ask(judgement, step, attempt=1):
+    run = Run.objects.get(pk=judgement.pk)
+    Run.objects.filter(pk=run.pk).update(status="running", revision=run.revision + 1)
+    return ModelCall.objects.create(run=run, step=step, attempt=attempt, model="x", prompt="", deadline=run.created)
+
+
+async def asked(judgement, *steps, attempt=1):
+    for step in steps:
+        await database_sync_to_async(ask)(judgement, step, attempt)
+    live.announce(judgement.pk)
+
+
+async def test_all_pages_of_a_process_share_one_reading_and_one_subscription(judgement, mira, reviewer, opened):
+    pages = [await opened(user) for user in (mira, reviewer, mira)]
+    assert len({id(page.feed) for page in pages}) == 1
+    await until(lambda: all("Idle" in page.shown for page in pages))
+    name = await change(judgement)
+    await until(lambda: all(name in page.shown for page in pages))
+    assert len({page.last for page in pages}) == 1
+
+
+async def test_a_page_that_comes_later_gets_everything_at_once(judgement, mira, opened):
+    first = await opened(mira)
+    name = await change(judgement)
+    await until(lambda: name in first.shown)
+    second = await opened(mira)
+    await until(lambda: second.messages)
+    assert second.leaves == first.leaves
+
+
+async def test_a_lost_nudge_is_made_up_for_within_two_seconds(judgement, mira, opened):
+    page = await opened(mira)
+    await until(lambda: page.messages)
+    name = await change(judgement, announced=False)
+    await until(lambda: name in page.shown, seconds=2.5)
+
+
+async def test_many_nudges_about_nothing_send_nothing(judgement, mira, opened):
+    page = await opened(mira)
+    await until(lambda: page.messages)
+    await asyncio.sleep(0.3)
+    for _ in range(50):
+        live.announce(judgement.pk)
+    await asyncio.sleep(0.3)
+    assert len(page.messages) == 1
+
+
+async def test_changes_that_come_together_go_out_together(judgement, mira, opened):
+    page = await opened(mira)
+    await until(lambda: page.messages)
+    for _ in range(10):
+        last = await change(judgement)
+    await until(lambda: last in page.shown)
+    times = [at for at, _ in page.messages[1:]]
+    assert all(later - earlier > 0.09 for earlier, later in itertools.pairwise(times))
+
+
+async def test_growing_text_comes_at_most_four_times_a_second(judgement, mira, opened):
+    await asked(judgement, "A1", "B1")
+    page = await opened(mira)
+    await until(lambda: page.messages)
+    began = time.monotonic()
+    for number in range(40):
+        live.show_text(judgement.pk, "AB"[number % 2] + "1", f"So far {number}.")
+        await asyncio.sleep(0.025)
+    await until(lambda: "So far 39." in page.shown)
+    assert "So far 38." in page.shown
+    assert len(page.messages) - 1 <= (time.monotonic() - began) / 0.25 + 1
+
+
+async def test_text_that_comes_late_does_not_undo_a_decision(judgement, mira, opened):
+    call = await database_sync_to_async(ask)(judgement, "A1")
+    page = await opened(mira)
+    await until(lambda: page.messages)
+    live.show_text(judgement.pk, "A1", "Half a sentence")
+    await until(lambda: "Half a sentence" in page.shown)
+    await database_sync_to_async(decide)(judgement, call)
+    live.announce(judgement.pk)
+    await until(lambda: "The whole sentence." in page.shown)
+    live.show_text(judgement.pk, "A1", "Half a sentence")
+    await asyncio.sleep(0.5)
+    assert "Half a sentence" not in page.shown
+
+
+def decide(judgement, call):
+    agent = judgement.agents.get(seat="A")
+    agent.decisions.create(round=1, decision="approve", reason="The whole sentence.", call=call)
+    ModelCall.objects.filter(pk=call.pk).update(status="answered", ended=call.started)
+    run = Run.objects.get(pk=judgement.pk)
+    Run.objects.filter(pk=run.pk).update(revision=run.revision + 1)
+
+
+async def test_the_text_of_a_failed_attempt_is_not_shown_as_that_of_the_next(judgement, mira, opened):
+    await asked(judgement, "A1")
+    page = await opened(mira)
+    await until(lambda: page.messages)
+    live.show_text(judgement.pk, "A1", "Half a sentence")
+    await until(lambda: "Half a sentence" in page.shown)
+    await ModelCall.objects.aupdate(status="interrupted")
+    await asked(judgement, "A1", attempt=2)
+    await until(lambda: "Half a sentence" not in page.shown)
+
+
+async def test_text_that_runs_ahead_of_the_rows_makes_the_feed_look_at_them(judgement, mira, opened):
+    page = await opened(mira)
+    await until(lambda: page.messages)
+    await database_sync_to_async(ask)(judgement, "A1")
+    live.show_text(judgement.pk, "A1", "Half")
+    await until(lambda: "Judging" in page.shown, seconds=1)
+
+
+async def test_without_a_channel_layer_pages_still_follow(judgement, mira, opened, settings):
+    settings.CHANNEL_LAYERS = {"default": {"BACKEND": "tests.judgements.test_live.BrokenLayer"}}
+    page = await opened(mira)
+    await until(lambda: page.messages)
+    name = await change(judgement)
+    await until(lambda: name in page.shown, seconds=2.5)
+
+
+# ---- flow -------------------------------------------------------------------------------------------------
+
+
+async def test_a_page_that_says_nothing_gets_eight_messages_and_then_the_newest_state(judgement, mira, opened):
+    page = await opened(mira, deaf=True)
+    for _ in range(12):
+        name = await change(judgement)
+        await asyncio.sleep(0.12)
+    assert len(page.messages) == 8
+    page.hears_again()
+    await until(lambda: name in page.last)
+    assert len(page.messages) == 9
+
+
+async def test_only_what_is_newer_than_the_pages_version_is_sent(judgement, mira, opened):
+    page = await opened(mira)
+    await until(lambda: page.messages)
+    name = await change(judgement)
+    await until(lambda: name in page.shown)
+    assert {re.search(r'id="([^"]+)"', part)[1] for part in parts(page.last)} == {"agent-1-reason"}
+
+
+async def test_a_message_that_was_lost_is_sent_again(judgement, mira, opened, monkeypatch):
+    monkeypatch.setattr(feed, "LOST_AFTER", 0.3)
+    page = await opened(mira)
+    await until(lambda: page.messages)
+    page.deaf = True
+    name = await change(judgement)
+    await until(lambda: name in page.last)
+    page.deaf = False
+    await until(lambda: name in page.shown, seconds=2.5)
+
+
+async def test_what_was_lost_comes_with_the_next_message_too(judgement, mira, opened):
+    await asked(judgement, "A1")
+    page = await opened(mira)
+    await until(lambda: page.messages)
+    page.deaf = True
+    name = await change(judgement)
+    await until(lambda: name in page.last)
+    page.deaf = False
+    live.show_text(judgement.pk, "A1", "Half a sentence")
+    await until(lambda: "Half a sentence" in page.shown, seconds=1)
+    assert name in page.shown
+
+
+async def test_a_page_that_is_silent_for_long_is_closed_to_come_again(judgement, mira, opened, monkeypatch):
+    monkeypatch.setattr(feed, "SILENT_FOR", 0.5)
+    silent, other = await opened(mira, deaf=True), await opened(mira)
+    await until(lambda: silent.closed == 1013)
+    name = await change(judgement)
+    await until(lambda: name in other.shown)
+    assert other.closed is None
+
+
+async def test_a_page_with_nothing_to_say_may_be_silent(judgement, mira, opened, monkeypatch):
+    monkeypatch.setattr(feed, "SILENT_FOR", 0.3)
+    page = await opened(mira)
+    await asyncio.sleep(1)
+    assert page.closed is None
+
+
+async def test_versions_that_were_never_sent_are_not_believed(judgement, mira, opened):
+    page = await opened(mira, deaf=True)
+    await until(lambda: page.messages)
+    page.feed.acknowledge(page.watcher, 1_000_000)
+    assert page.watcher.acknowledged == 0
+
+
+async def test_large_messages_fill_the_window_sooner(judgement, mira, opened, monkeypatch):
+    monkeypatch.setattr(feed, "WINDOW_BYTES", 20_000)
+    page = await opened(mira, deaf=True)
+    for _ in range(6):
+        await change(judgement)
+        await asyncio.sleep(0.12)
+    assert 20_000 < sum(len(message) for _, message in page.messages) < 50_000
+
+
+# ---- who may see ------------------------------------------------------------------------------------------
+
+
+def test_the_rule_of_who_may_see_says_the_same_of_one_row_and_of_many(judgement, mira, noor, reviewer):
+    for user in (mira, noor, reviewer):
+        for user.is_active in (True, False):
+            assert judgement.is_visible_to(user) == Judgement.objects.visible_to(user).contains(judgement)
+
+
+async def test_only_who_is_active_and_may_see_may_watch(judgement, mira, noor, reviewer):
+    gone = await User.objects.acreate(username="gone", is_active=False, is_staff=True)
+    people = [mira, noor, reviewer, gone, AnonymousUser()]
+    may = [await feed.may_watch(judgement.pk, Page(person).watcher) for person in people]
+    assert may == [True, False, True, False, False]
+    assert not await feed.may_watch(uuid4(), Page(reviewer).watcher)
+
+
+async def test_who_is_shut_out_is_closed_and_the_others_go_on(judgement, mira, reviewer, opened):
+    page, other = await opened(mira), await opened(reviewer)
+    mira.is_active = False
+    await mira.asave()
+    await until(lambda: page.closed == 4404, seconds=5)
+    name = await change(judgement)
+    await until(lambda: name in other.shown)
+    assert name not in page.shown
+
+
+async def test_text_waits_for_a_look_at_rights_that_takes_long(judgement, mira, opened):
+    await asked(judgement, "A1")
+    page = await opened(mira)
+    await until(lambda: page.messages)
+    slow = asyncio.create_task(read(lambda: time.sleep(3)))
+    mira.is_active = False
+    await mira.asave()
+    lost = time.monotonic()
+    for number in range(35):
+        live.show_text(judgement.pk, "A1", f"Half {number}")
+        await asyncio.sleep(0.1)
+    await slow
+    await until(lambda: page.closed == 4404)
+    assert max(at for at, _ in page.messages) - lost < 2.1
+
+
+async def test_rights_of_all_watchers_take_the_same_few_queries(judgement, reviewer):
+    session = SessionStore()
+    await session.acreate()
+    watchers = [Page(reviewer, session_key=session.session_key).watcher for _ in range(30)]
+
+    def look():
+        with CaptureQueriesContext(connection) as queries:
+            allowed = feed._look(judgement.pk, watchers, judgement.run.revision).allowed
+        return len(allowed), len(queries)
+
+    assert await read(look) == (30, 3)
