@@ -6,6 +6,7 @@ from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils.html import format_html
 
+from . import procedure
 from .models import Agent, Council, Judgement, Member
 
 
@@ -47,6 +48,7 @@ class JudgementAdmin(ReadOnly):
     list_filter = [StatusFilter, "council", "run__created"]
     search_fields = ["title", "content", "agents__decisions__reason"]
     list_per_page = 50
+    actions = ["cancel", "retry"]
     fields = readonly_fields = ("title", "status_word", "what_happened", "asked_by", "created", "duration", "record")
 
     class Media:
@@ -54,6 +56,20 @@ class JudgementAdmin(ReadOnly):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet:
         return Judgement.objects.whole().order_by("-run__created")
+
+    def has_steer_permission(self, request: HttpRequest) -> bool:
+        """Cancelling and retrying change no record; who may see all may do it, as on the pages."""
+        return request.user.is_active and request.user.is_staff
+
+    @admin.action(description="Cancel selected judgements", permissions=["steer"])
+    def cancel(self, request: HttpRequest, queryset: QuerySet) -> None:
+        cancelled = [procedure.cancel(judgement, request.user) for judgement in queryset]
+        self.message_user(request, _how_many(cancelled, "cancelled", "over already"))
+
+    @admin.action(description="Retry selected judgements", permissions=["steer"])
+    def retry(self, request: HttpRequest, queryset: QuerySet) -> None:
+        retried = [procedure.retry(judgement) for judgement in queryset]
+        self.message_user(request, _how_many(retried, "queued again", "left alone: only what failed is tried again"))
 
     @admin.display(description="status")
     def status_word(self, judgement: Judgement) -> str:
@@ -91,6 +107,12 @@ class JudgementAdmin(ReadOnly):
             "{}",
             render_to_string("admin/judgements/_record.html", {"judgement": judgement, "agents": agents}),
         )
+
+
+def _how_many(changed: list[bool], done: str, else_: str) -> str:
+    number, rest = sum(changed), len(changed) - sum(changed)
+    sentence = f"{number} judgement{'' if number == 1 else 's'} {done}."
+    return f"{sentence} {rest} {'was' if rest == 1 else 'were'} {else_}." if rest else sentence
 
 
 def _agent_record(agent: Agent, calls: dict[str, list]) -> dict[str, object]:

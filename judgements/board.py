@@ -100,6 +100,7 @@ class Board:
     rest: str
     rule_lead: str
     rule_rest: str
+    kept: str
     announcement: str
     seats: tuple[Seat, ...]
     rounds: tuple[Round, ...]
@@ -148,9 +149,10 @@ WORDS: dict[State, str] = {
 def board_of(judgement: Judgement, calls: list[ModelCall], texts: Mapping[str, str]) -> Board:
     """The board of a judgement read with `whole()`.
 
-    `calls` are its model calls, oldest first; `texts` the growing answers by step, as far as they are known.
+    `calls` are its model calls, oldest first; `texts` the growing answers by step, as far as they are known. What
+    failed before the run was tried again says nothing about how it stands now.
     """
-    latest = {call.step: call for call in calls}
+    latest = {call.step: call for call in calls if call.series == judgement.run.retries}
     seats = tuple(_seat(judgement, number, agent, latest, texts) for number, agent in _numbered(judgement))
     state, word = PLATE[judgement.status]
     lead, rest = _sentence(judgement, seats)
@@ -172,6 +174,7 @@ def board_of(judgement: Judgement, calls: list[ModelCall], texts: Mapping[str, s
         rest=rest,
         rule_lead=rule_lead,
         rule_rest=rule_rest,
+        kept=_kept(_decisions(seats)),
         announcement=_announcement(judgement, seats, lead, rest),
         seats=seats,
         rounds=tuple(_round(judgement, number, seats) for number in rules.ROUNDS),
@@ -343,9 +346,26 @@ def _sentence(judgement: Judgement, seats: tuple[Seat, ...]) -> tuple[str, str]:
     if judgement.status == "rejected":
         return f"{_agree(_approving(seats))}.", f"Two are needed. Finished at {_clock(judgement)}."
     if judgement.status == "cancelled":
-        return f"Cancelled in round {number}.", "There is no verdict; all answers so far are kept."
+        return _sentence_of_cancelled(judgement)
     message = (judgement.run.error or {}).get("message", "")
     return f"Failed in round {number}.", f"{message} There is no verdict; all answers so far are kept."
+
+
+def _sentence_of_cancelled(judgement: Judgement) -> tuple[str, str]:
+    run = judgement.run
+    when = f"in round {judgement.current_round}" if run.started else "before round 1"
+    kept = "There is no verdict; all answers so far are kept."
+    if run.cancelled_by:
+        return f"Cancelled {when}", f"by {_name(run.cancelled_by)}. {kept}"
+    return f"Cancelled {when}.", kept
+
+
+def _kept(decisions: int) -> str:
+    """What the question before a cancellation says."""
+    if not decisions:
+        return "There is no decision so far. There will be no verdict."
+    so_far = "The decision so far is" if decisions == 1 else f"The {decisions} decisions so far are"
+    return f"{so_far} kept. There will be no verdict."
 
 
 def _clock(judgement: Judgement) -> str:

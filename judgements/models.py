@@ -85,7 +85,7 @@ class JudgementQuerySet(models.QuerySet["Judgement"]):
     def whole(self) -> "JudgementQuerySet":
         """With everything that a page shows of a judgement, in four queries however many there are."""
         calls = Prefetch("agents__decisions__call", ModelCall.objects.defer("prompt", "answer"))
-        return self.select_related("run__owner", "council").prefetch_related(calls)
+        return self.select_related("run__owner", "run__cancelled_by", "council").prefetch_related(calls)
 
     @transaction.atomic
     def submit(

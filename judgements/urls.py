@@ -8,6 +8,8 @@ urlpatterns = [
     path("judgements/", views.history, name="history"),
     path("judgements/agents/", views.council_agents, name="council-agents"),
     path("judgements/<uuid:pk>/", views.live, name="live"),
+    path("judgements/<uuid:pk>/cancel/", views.cancel, name="cancel"),
+    path("judgements/<uuid:pk>/retry/", views.retry, name="retry"),
 ]
 
 websocket_urlpatterns = [

@@ -4,14 +4,14 @@ from django.conf import settings
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from engine import providers
 
+from . import procedure
 from .board import PLATE, board_of
 from .forms import Submission
 from .models import Council, Judgement
-from .procedure import submit
 
 PAGE = 25
 
@@ -31,7 +31,7 @@ def new(request: HttpRequest) -> HttpResponse:
     values = submission.values()
     # with an agent changed it is no longer that council's judgement
     unchanged = council if council and council.agents() == values["agents"] else None
-    judgement = submit(owner=request.user, council=unchanged, **values)
+    judgement = procedure.submit(owner=request.user, council=unchanged, **values)
     return redirect("live", judgement.pk)
 
 
@@ -71,6 +71,24 @@ def live(request: HttpRequest, pk: UUID) -> HttpResponse:
     judgement = get_object_or_404(Judgement.objects.visible_to(request.user).whole(), pk=pk)
     board = board_of(judgement, judgement.calls, {})
     return render(request, "judgements/live.html", {"board": board, "socket": f"/ws/judgements/{pk}/", "page": "live"})
+
+
+@require_http_methods(["GET", "POST"])
+def cancel(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """The page asks in a dialog; without scripts its button leads to the same question here."""
+    judgement = get_object_or_404(Judgement.objects.steerable_by(request.user).whole(), pk=pk)
+    if request.method == "POST":
+        procedure.cancel(judgement, request.user)
+    elif not judgement.run.over:
+        return render(request, "judgements/cancel.html", {"board": board_of(judgement, [], {})})
+    return redirect("live", pk)
+
+
+@require_POST
+def retry(request: HttpRequest, pk: UUID) -> HttpResponse:
+    judgement = get_object_or_404(Judgement.objects.steerable_by(request.user), pk=pk)
+    procedure.retry(judgement)
+    return redirect("live", pk)
 
 
 @require_GET

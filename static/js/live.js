@@ -172,6 +172,7 @@ function showBanner() {
   $("[data-reload]", banner).hidden = offline;
   banner.hidden = false;
   if (offline) showConnection("offline", "Offline");
+  mayCancel(!offline);
   announcer.textContent = offline ? "You are offline." : "Connection lost. Reconnecting.";
 }
 
@@ -202,12 +203,29 @@ function back() {
   banner.hidden = true;
   document.body.classList.remove("is-stale");
   showConnection("live", "Live");
+  mayCancel(true);
 }
 
 // Only after the snapshot, which brings its own sentence: said earlier, this one would be overwritten.
 function sayBack() {
   justBack = false;
   announcer.textContent = `Connected again. The page is up to date. ${announcer.textContent}`;
+}
+
+// ---- the question before cancelling; without it the button leads to a page that asks the same ----
+
+const question = $("#cancel");
+
+document.addEventListener("click", (event) => {
+  if (!question || !event.target.closest("[data-cancel]")) return;
+  event.preventDefault();
+  question.showModal();
+});
+
+function mayCancel(may) {
+  const button = $("[data-cancel]");
+  if (may) button?.removeAttribute("aria-disabled");
+  else button?.setAttribute("aria-disabled", "true");
 }
 
 // ---- messages: each names the version it brings. An old one must not undo a newer, and what is here is said ----
@@ -246,5 +264,6 @@ $("[data-reload]").addEventListener("click", () => location.reload());
 const heading = $("h1").textContent;
 new MutationObserver(() => {
   markOverflow();
+  if (isOver()) question?.close(); // there is nothing left to cancel
   document.title = `${$("#plate span").textContent}: ${heading} · MAGI`;
 }).observe($(".verdict"), { childList: true, subtree: true });

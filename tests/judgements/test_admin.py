@@ -1,9 +1,11 @@
 import asyncio
 
 import pytest
+from django.contrib.auth.models import Permission, User
 from django.urls import reverse
 
 from engine.failures import Unauthorized
+from engine.models import Run
 from tests.conftest import perform
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -59,6 +61,31 @@ def test_nothing_can_be_added_changed_or_deleted(admin, judgement, action):
     assert answer.status_code == 403
     judgement.refresh_from_db()
     assert judgement.title != "x"
+
+
+def steer(client, action, *judgements):
+    url = reverse("admin:judgements_judgement_changelist")
+    answer = client.post(url, {"action": action, "_selected_action": [j.pk for j in judgements]}, follow=True)
+    return answer.content.decode()
+
+
+def test_selected_judgements_are_cancelled_and_it_is_said_how_many(admin, reviewer, judgement):
+    assert "1 judgement cancelled." in steer(admin, "cancel", judgement)
+    assert Run.objects.get().cancelled_by == reviewer
+    assert "0 judgements cancelled. 1 was over already." in steer(admin, "cancel", judgement)
+
+
+def test_selected_judgements_that_failed_are_retried(admin, failed):
+    assert "1 judgement queued again." in steer(admin, "retry", failed)
+    assert Run.objects.get().status == "queued"
+    assert "0 judgements queued again. 1 was left alone" in steer(admin, "retry", failed)
+
+
+def test_staff_who_may_look_may_steer(client, judgement):
+    staff = User.objects.create_user("staff", is_staff=True)
+    staff.user_permissions.add(Permission.objects.get(codename="view_judgement"))
+    client.force_login(staff)
+    assert "1 judgement cancelled." in steer(client, "cancel", judgement)
 
 
 def test_a_user_with_judgements_cannot_be_deleted(admin, judgement, mira):

@@ -114,6 +114,38 @@ async def test_a_retry_is_counted_and_says_what_happened(judgement, models):
     assert seat.entries[0].reason == "It answered 500. It is asked again; after the third retry the judgement fails."
 
 
+async def test_a_failure_before_a_retry_is_no_longer_shown(judgement, models):
+    models.will("openai/a", Unauthorized("The key was refused."))
+    await perform(judgement.pk, models)
+    await database_sync_to_async(Run.objects.retry)(judgement.pk)
+    shown = await board_later(judgement)
+    assert (shown.word, shown.kept) == ("Idle", "The 2 decisions so far are kept. There will be no verdict.")
+    assert [cell.state for cell in shown.rounds[0].cells] == ["wait", "approve", "approve"]
+
+
+def test_retries_are_counted_anew_after_the_run_was_retried(judgement):
+    start(judgement)
+    values = {"run": judgement.run, "step": "A1", "model": "x", "prompt": "[]", "deadline": judgement.run.created}
+    for series, attempt in ((0, 1), (0, 2), (0, 3), (0, 4), (1, 1)):
+        retry_at = judgement.run.created
+        call = ModelCall(series=series, attempt=attempt, status="failed", error="No.", retry_at=retry_at, **values)
+        call.save()
+    Run.objects.update(retries=1)
+    assert board(judgement).seats[0].word == "Retry 1 of 3"
+
+
+def test_who_cancelled_and_when_is_said(judgement, reviewer):
+    start(judgement)
+    decide(judgement, "reject", "approve", "approve")
+    reviewer.first_name, reviewer.last_name = "M.", "Okafor"
+    reviewer.save()
+    Run.objects.cancel(judgement.pk, reviewer)
+    shown = board(judgement)
+    assert (shown.word, shown.lead) == ("Cancelled", "Cancelled in round 2")
+    assert shown.rest == "by M. Okafor. There is no verdict; all answers so far are kept."
+    assert [(seat.state, seat.small) for seat in shown.seats] == [("stopped", "after round 1")] * 3
+
+
 def test_a_rehearsal_says_so(judgement):
     judgement.agents.filter(seat="B").update(model="rehearsal/magi")
     shown = board(judgement)

@@ -1,6 +1,8 @@
 import pytest
+from django.test import Client
 from django.urls import reverse
 
+from engine.models import Run
 from judgements.models import Judgement
 from tests.conftest import JAPAN, agents
 
@@ -83,6 +85,56 @@ def test_another_users_judgement_does_not_exist(client, noor, judgement):
 def test_staff_see_every_judgement(client, reviewer, judgement):
     client.force_login(reviewer)
     assert client.get(reverse("live", args=[judgement.pk])).status_code == 200
+
+
+def test_cancelling_asks_first_and_keeps_what_is_there(page, mira, judgement):
+    url = reverse("cancel", args=[judgement.pk])
+    assert "There is no decision so far. There will be no verdict." in page.get(url).content.decode()
+    answer = page.post(url)
+    assert answer["Location"] == reverse("live", args=[judgement.pk])
+    run = Run.objects.get()
+    assert (run.status, run.cancelled_by) == ("cancelled", mira)
+    html = page.get(answer["Location"]).content.decode()
+    assert "<strong>Cancelled before round 1</strong> by mira. There is no verdict" in html
+    assert "ws-connect" not in html
+
+
+def test_what_is_over_is_not_asked_about_and_not_cancelled_again(page, judgement, reviewer):
+    Run.objects.cancel(judgement.pk, reviewer)
+    for answer in (page.get(reverse("cancel", args=[judgement.pk])), page.post(reverse("cancel", args=[judgement.pk]))):
+        assert answer["Location"] == reverse("live", args=[judgement.pk])
+    assert Run.objects.get().cancelled_by == reviewer
+
+
+def test_a_failed_judgement_can_be_retried_and_its_page_stays_connected(page, judgement):
+    Run.objects.update(status="failed", ended=judgement.run.created, error={"code": "quota", "message": "Oh."})
+    html = page.get(reverse("live", args=[judgement.pk])).content.decode()
+    assert 'form="retry">Retry<' in html
+    assert "ws-connect" in html
+    for _ in range(2):
+        answer = page.post(reverse("retry", args=[judgement.pk]))
+        assert answer["Location"] == reverse("live", args=[judgement.pk])
+    run = Run.objects.get()
+    assert (run.status, run.retries) == ("queued", 1)
+
+
+def test_only_its_owner_and_staff_steer_a_judgement(client, noor, reviewer, judgement):
+    client.force_login(noor)
+    assert [client.post(reverse(name, args=[judgement.pk])).status_code for name in ("cancel", "retry")] == [404, 404]
+    assert client.get(reverse("cancel", args=[judgement.pk])).status_code == 404
+    client.force_login(reviewer)
+    client.post(reverse("cancel", args=[judgement.pk]))
+    assert Run.objects.get().cancelled_by == reviewer
+
+
+def test_another_site_can_neither_cancel_nor_retry(mira, judgement):
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(mira)
+    assert [client.post(reverse(name, args=[judgement.pk])).status_code for name in ("cancel", "retry")] == [403, 403]
+
+
+def test_retrying_is_never_a_link(page, judgement):
+    assert page.get(reverse("retry", args=[judgement.pk])).status_code == 405
 
 
 def test_the_history_lists_what_was_decided(page, judgement):
