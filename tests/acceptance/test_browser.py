@@ -17,6 +17,9 @@ DESK = {"width": 1440, "height": 900}
 PHONE = {"width": 390, "height": 844}
 VERDICT = re.compile("Approved|Rejected")
 END = 60_000
+HELD = {"delay": 600}  # not answered as long as a test looks
+SLOW = {"chunks": 400, "chunk_delay": 0.3}
+CASPER, ROUND_2 = "if the aim is clear", "This is round 2 of 3."  # parts of the prompts
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +35,23 @@ def browser(chromium):
 def site(tmp_path_factory):
     with Site(tmp_path_factory.mktemp("site")) as site:
         yield site
+
+
+@pytest.fixture(scope="module")
+def endpoint():
+    with Endpoint() as endpoint:
+        yield endpoint
+
+
+@pytest.fixture(scope="module")
+def scripted_site(endpoint, tmp_path_factory):
+    """Its models are the endpoint's: a test says what they do, so that no state can be missed."""
+    with Site(tmp_path_factory.mktemp("scripted"), **models_of(endpoint)) as site:
+        yield site
+
+
+def models_of(endpoint):
+    return {"OPENAI_BASE_URL": endpoint.base_url, "OPENAI_API_KEY": "sk-canary-1234567890"}
 
 
 class Watched:
@@ -65,6 +85,18 @@ def desk(browser, site):
 
 
 @pytest.fixture
+def scripted(browser, scripted_site, endpoint):
+    """A page on the scripted site. What still runs at the end is cancelled, so that nothing waits for it."""
+    endpoint.reset()
+    watched = open_page(browser, scripted_site)
+    yield watched.page
+    if watched.page.locator("[data-cancel]").count():
+        cancel(watched.page)
+    watched.page.context.close()
+    assert watched.complaints == []
+
+
+@pytest.fixture
 def phone(browser, site):
     watched = open_page(browser, site, PHONE, has_touch=True, is_mobile=True)
     yield watched.page
@@ -82,6 +114,12 @@ def start(page: Page, site: Site, content: str = JAPAN) -> None:
     page.get_by_label("Content").fill(content)
     page.get_by_role("button", name="Start judgement").click()
     page.wait_for_url(re.compile(r"/judgements/[0-9a-f-]{36}/"))
+
+
+def cancel(page: Page) -> None:
+    page.get_by_role("link", name="Cancel judgement").click()
+    page.get_by_role("dialog").get_by_role("button", name="Cancel judgement").click()
+    expect(page.locator("#plate")).to_contain_text("Cancelled")
 
 
 def states(page: Page) -> list[str]:
@@ -102,12 +140,6 @@ def test_a_newcomer_clones_types_one_command_signs_in_decides_and_watches(browse
         shoot(page, "input-1440")
         page.get_by_label("Content").fill(JAPAN)
         page.get_by_role("button", name="Start judgement").click()
-        expect(page.locator("#plate")).to_contain_text("Judging")
-        expect(page.locator(".agent__state[data-state=judging]")).to_have_count(3)
-        assert flashing(page) == ["flash 1.2s"] * 3
-        shoot(page, "live-round1-1440")
-        expect(page.locator("#verdict-sub")).to_contain_text(re.compile("Round 2 of 3."), timeout=END)
-        shoot(page, "live-round2-1440")
         expect(page.locator("#plate")).to_contain_text(VERDICT, timeout=END)
         expect(page.locator("#matrix td .lamp:is([data-state=approve],[data-state=reject])")).to_have_count(9)
         assert set(states(page)) <= {"approve", "reject"}
@@ -117,30 +149,103 @@ def test_a_newcomer_clones_types_one_command_signs_in_decides_and_watches(browse
         assert watched.complaints == []
 
 
-def test_an_agent_that_has_decided_is_yellow_until_the_next_round(desk, site):
-    start(desk, site)
-    expect(desk.locator(".agent__state[data-state=pending]").first).to_be_visible(timeout=END)
-    expect(desk.locator(".agent__state[data-state=pending]").first).to_contain_text("for round 2")
+def test_the_three_flash_while_they_judge(scripted, scripted_site, endpoint):
+    endpoint.script(default=HELD)
+    start(scripted, scripted_site)
+    expect(scripted.locator("#plate")).to_contain_text("Judging", timeout=END)
+    expect(scripted.locator(".agent__state[data-state=judging]")).to_have_count(3)
+    assert flashing(scripted) == ["flash 1.2s"] * 3
+    shoot(scripted, "live-round1-1440")
 
 
-def test_reasons_grow_while_they_stream(desk, site):
-    start(desk, site)
-    growing = desk.locator("#agent-1-reason [data-stream]")
-    expect(growing).to_contain_text("Rehearsal", timeout=END)
+def test_an_agent_that_has_decided_is_yellow_until_the_next_round(scripted, scripted_site, endpoint):
+    endpoint.script(by_text=[[CASPER, HELD]])
+    start(scripted, scripted_site)
+    waiting = scripted.locator(".agent__state[data-state=pending]")
+    expect(waiting).to_have_count(2, timeout=END)
+    expect(waiting.first).to_contain_text("for round 2")
+    expect(scripted.locator("#agent-3-state")).to_contain_text("Judging")
+
+
+def test_reasons_grow_while_they_stream(scripted, scripted_site, endpoint):
+    endpoint.script(default=SLOW | {"reason": "It is clear, and the effort fits it. " * 40})
+    start(scripted, scripted_site)
+    growing = scripted.locator("#agent-1-reason [data-stream]")
+    expect(growing).to_contain_text("It is", timeout=END)
     first = growing.inner_text()
-    expect(growing).not_to_have_text(first)
+    expect(growing).not_to_have_text(first, timeout=END)
+    expect(growing).to_contain_text(first)
 
 
-def test_a_reload_and_a_late_visit_show_the_same_truth(desk, site):
-    start(desk, site)
-    expect(desk.locator("#verdict-sub")).to_contain_text("Round 2 of 3.", timeout=END)
-    before = desk.locator("#matrix tbody tr").first.inner_text()
-    desk.reload()
-    assert desk.locator("#matrix tbody tr").first.inner_text() == before
-    expect(desk.locator("#plate")).to_contain_text(VERDICT, timeout=END)
-    end = desk.locator("#matrix").inner_text()
-    desk.reload()
-    assert desk.locator("#matrix").inner_text() == end
+def test_a_reload_and_a_late_visit_show_the_same_truth(scripted, scripted_site, endpoint):
+    endpoint.script(by_text=[[ROUND_2, HELD]])
+    start(scripted, scripted_site)
+    expect(scripted.locator("#verdict-sub")).to_contain_text("Round 2 of 3.", timeout=END)
+    shoot(scripted, "live-round2-1440")
+    before = scripted.locator("#matrix").inner_text()
+    scripted.reload()
+    assert scripted.locator("#matrix").inner_text() == before
+    cancel(scripted)
+    end = scripted.locator("#matrix").inner_text()
+    scripted.reload()
+    assert scripted.locator("#matrix").inner_text() == end
+
+
+def test_cancelling_asks_first_and_every_open_page_is_told(scripted, scripted_site, endpoint):
+    endpoint.script(by_text=[[CASPER, HELD]])
+    start(scripted, scripted_site)
+    other = scripted.context.new_page()
+    other.goto(scripted.url)
+    expect(scripted.locator("#verdict-sub")).to_contain_text("2 of 9 decisions are in.", timeout=END)
+    question = scripted.get_by_role("dialog", name="Cancel this judgement?")
+    scripted.get_by_role("link", name="Cancel judgement").click()
+    expect(question).to_contain_text("The 2 decisions so far are kept. There will be no verdict.")
+    expect(question.get_by_role("button", name="Keep judging")).to_be_focused()
+    shoot(scripted, "live-cancel-1440")
+    question.get_by_role("button", name="Keep judging").click()
+    expect(question).to_be_hidden()
+    cancel(scripted)
+    for page in (scripted, other):
+        expect(page.locator("#verdict-sub")).to_contain_text("Cancelled in round 1 by", timeout=5_000)
+        expect(page.locator("#ws")).not_to_have_attribute("ws-connect", re.compile(".*"))
+    shoot(scripted, "live-cancelled-1440")
+    other.close()
+
+
+def test_the_question_stays_open_while_decisions_come_in_and_counts_them(scripted, scripted_site, endpoint):
+    endpoint.script(by_text=[[CASPER, HELD]], delay=3)
+    start(scripted, scripted_site)
+    scripted.get_by_role("link", name="Cancel judgement").click()
+    expect(scripted.get_by_role("dialog")).to_contain_text("The 2 decisions so far are kept.", timeout=END)
+    expect(scripted.get_by_role("dialog")).to_be_visible()
+    scripted.keyboard.press("Escape")
+
+
+def test_without_scripts_cancelling_is_a_page_that_asks(browser, scripted_site, endpoint):
+    endpoint.script(default=HELD)
+    page = open_page(browser, scripted_site, java_script_enabled=False).page
+    start(page, scripted_site)
+    page.get_by_role("link", name="Cancel judgement").click()
+    expect(page.get_by_role("heading", name="Cancel this judgement?")).to_be_visible()
+    shoot(page, "cancel-1440")
+    page.get_by_role("button", name="Cancel judgement").click()
+    expect(page.locator("#plate")).to_contain_text("Cancelled")
+    page.context.close()
+
+
+def test_a_retry_goes_on_with_what_is_missing_on_every_open_page(scripted, scripted_site, endpoint):
+    endpoint.script(by_text=[[CASPER, {"behaviour": "prose", "times": 4}]])
+    start(scripted, scripted_site)
+    expect(scripted.locator("#plate")).to_contain_text("Error", timeout=END)
+    shoot(scripted, "live-error-1440")
+    other = scripted.context.new_page()
+    other.goto(scripted.url)
+    scripted.get_by_role("button", name="Retry").click()
+    for page in (other, scripted):
+        expect(page.locator("#plate")).to_contain_text("Approved", timeout=END)
+        expect(page.locator("#matrix td .lamp[data-state=approve]")).to_have_count(9)
+    assert len(endpoint.requests()) == 9 + 4
+    other.close()
 
 
 def test_details_open_by_hover_focus_and_key_and_close_by_escape(desk, site):
@@ -166,14 +271,31 @@ def test_details_open_by_hover_focus_and_key_and_close_by_escape(desk, site):
 
 def test_on_a_phone_a_tap_opens_all_rounds(phone, site):
     start(phone, site)
-    expect(phone.locator("#plate")).to_contain_text("Judging")
-    shoot(phone, "live-round1-390")
     expect(phone.locator("#plate")).to_contain_text(VERDICT, timeout=END)
     shoot(phone, "live-end-390")
     phone.locator("#agent-1").tap()
     expect(phone.locator("#agent-1-detail")).to_be_visible()
     shoot(phone, "live-detail-390")
     assert phone.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_on_a_phone_nothing_is_wider_than_the_window(browser, scripted_site, endpoint):
+    endpoint.script(by_text=[[CASPER, {"behaviour": "prose", "delay": 3, "times": 4}]])
+    page = open_page(browser, scripted_site, PHONE, has_touch=True, is_mobile=True).page
+    start(page, scripted_site)
+    expect(page.locator("#plate")).to_contain_text("Judging", timeout=END)
+    shoot(page, "live-round1-390")
+    page.get_by_role("link", name="Cancel judgement").click()
+    shoot(page, "live-cancel-390")
+    page.get_by_role("button", name="Keep judging").click()
+    expect(page.locator("#plate")).to_contain_text("Error", timeout=END)
+    shoot(page, "live-error-390")
+    endpoint.script(default=HELD)
+    page.get_by_role("button", name="Retry").click()
+    cancel(page)
+    shoot(page, "live-cancelled-390")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.context.close()
 
 
 def test_what_is_wrong_is_said_at_its_field_and_what_was_typed_is_kept(desk, site):
@@ -204,7 +326,6 @@ def test_a_queued_judgement_is_idle_until_an_engine_in_another_process_takes_it(
         shoot(page, "live-idle-1440")
         engine = subprocess.Popen([sys.executable, "manage.py", "runengine"], cwd=ROOT, env=site.env)
         try:
-            expect(page.locator("#plate")).to_contain_text("Judging", timeout=10_000)
             expect(page.locator("#plate")).to_contain_text(VERDICT, timeout=END)
         finally:
             engine.terminate()
@@ -212,55 +333,55 @@ def test_a_queued_judgement_is_idle_until_an_engine_in_another_process_takes_it(
 
 
 def test_with_postgresql_and_redis_another_process_streams_into_the_page(
-    browser, tmp_path, postgres_database, redis_url
+    browser, tmp_path, postgres_database, redis_url, endpoint
 ):
-    services = {"DATABASE_URL": postgres_database, "REDIS_URL": redis_url}
+    endpoint.script(by_text=[["This is round 1 of 3.", {"chunks": 60, "chunk_delay": 0.2}]])
+    services = {"DATABASE_URL": postgres_database, "REDIS_URL": redis_url, **models_of(endpoint)}
     with Site(tmp_path, "--no-engine", **services) as site:
         engine = subprocess.Popen([sys.executable, "manage.py", "runengine"], cwd=ROOT, env=site.env)
         try:
             page = open_page(browser, site).page
             start(page, site)
             # a growing reason is in no row: only Redis can have brought it
-            expect(page.locator("#agent-1-reason [data-stream]")).to_contain_text("Rehearsal", timeout=END)
+            expect(page.locator("#agent-1-reason [data-stream]")).to_contain_text("The proposal", timeout=END)
             expect(page.locator("#plate")).to_contain_text(VERDICT, timeout=END)
         finally:
             engine.terminate()
         assert engine.wait(20) == 0
 
 
-def test_trouble_with_a_model_is_said_on_the_page_and_readable_in_the_admin(browser, tmp_path):
-    with Endpoint() as endpoint:
-        endpoint.script(by_text=[["if the aim is clear", {"behaviour": "prose"}]])
-        env = {"OPENAI_BASE_URL": endpoint.base_url, "OPENAI_API_KEY": "sk-canary-1234567890"}
-        with Site(tmp_path, **env) as site:
-            page = open_page(browser, site).page
-            start(page, site)
-            expect(page.locator("#plate")).to_contain_text("Error", timeout=END)
-            expect(page.locator("#verdict-sub")).to_contain_text("Casper gave no decision in round 1 after 4 attempts")
-            expect(page.locator("#agent-3-state")).to_contain_text("Failed")
-            shoot(page, "live-error-1440")
-            judgement = page.url.rstrip("/").split("/")[-1]
-            page.goto(f"{site.url}/admin/judgements/judgement/{judgement}/change/")
-            page.get_by_text("Attempt 4: failed").click()
-            expect(page.get_by_text("I would approve this.").nth(3)).to_be_visible()
-            shoot(page, "admin-error-1440")
-            assert "sk-canary" not in page.content()
+def test_trouble_with_a_model_is_said_on_the_page_and_readable_in_the_admin(scripted, scripted_site, endpoint):
+    endpoint.script(by_text=[[CASPER, {"behaviour": "prose"}]])
+    start(scripted, scripted_site)
+    expect(scripted.locator("#plate")).to_contain_text("Error", timeout=END)
+    expect(scripted.locator("#verdict-sub")).to_contain_text("Casper gave no decision in round 1 after 4 attempts")
+    expect(scripted.locator("#agent-3-state")).to_contain_text("Failed")
+    judgement = scripted.url.rstrip("/").split("/")[-1]
+    admin = scripted.context.new_page()
+    admin.goto(f"{scripted_site.url}/admin/judgements/judgement/{judgement}/change/")
+    admin.get_by_text("Attempt 4: failed").click()
+    expect(admin.get_by_text("I would approve this.").nth(3)).to_be_visible()
+    shoot(admin, "admin-error-1440")
+    assert "sk-canary" not in admin.content()
 
 
-def test_a_site_that_is_asked_to_stop_gives_its_work_back_and_ends_well(browser, tmp_path):
-    with Site(tmp_path, MAGI_DEFAULT_MODEL="rehearsal/magi") as site:
+def test_a_site_that_is_asked_to_stop_gives_its_work_back_and_ends_well(browser, tmp_path, endpoint):
+    endpoint.script(default=HELD)
+    with Site(tmp_path, **models_of(endpoint)) as site:
         page = open_page(browser, site).page
         start(page, site)
-        expect(page.locator("#plate")).to_contain_text("Judging")
+        expect(page.locator("#plate")).to_contain_text("Judging", timeout=END)
         assert site.stop() == 0
-    with Site(tmp_path) as again:
+    endpoint.reset()
+    with Site(tmp_path, **models_of(endpoint)) as again:
         page.goto(page.url.replace(site.url, again.url))
         expect(page.locator("#plate")).to_contain_text(VERDICT, timeout=END)
         expect(page.locator("#matrix td .lamp:is([data-state=approve],[data-state=reject])")).to_have_count(9)
 
 
-def test_a_page_heals_after_the_server_was_killed_and_started_again(browser, tmp_path):
-    site = Site(tmp_path)
+def test_a_page_heals_after_the_server_was_killed_and_started_again(browser, tmp_path, endpoint):
+    endpoint.script(by_text=[[ROUND_2, HELD]])
+    site = Site(tmp_path, **models_of(endpoint))
     with site:
         page = open_page(browser, site).page
         start(page, site)
@@ -269,6 +390,7 @@ def test_a_page_heals_after_the_server_was_killed_and_started_again(browser, tmp
         site.process.wait()
         expect(page.locator("#conn-banner")).to_be_visible(timeout=10_000)
         shoot(page, "live-reconnecting-1440")
+    endpoint.reset()
     with site:
         expect(page.locator("#plate")).to_contain_text(VERDICT, timeout=END)
         expect(page.locator("#conn-banner")).to_be_hidden()
