@@ -30,7 +30,7 @@ from .models import Judgement
 log = logging.getLogger(__name__)
 
 FALLBACK = 2.0  # seconds after which rows and rights are looked at without a nudge
-CALM = 0.1  # seconds between two looks at the rows
+CALM = 0.05  # seconds between two looks at the rows
 TEXT_INTERVAL = 0.25  # seconds between two renderings of growing text
 WINDOW = 8  # messages on their way to one watcher
 WINDOW_BYTES = 1_000_000

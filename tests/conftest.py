@@ -148,7 +148,7 @@ def provider(settings: Any) -> None:
 REQUIRED = set(filter(None, os.environ.get("MAGI_TEST_REQUIRE", "").split(",")))
 
 
-def _need(what: str, there: bool, reason: str) -> None:
+def need(what: str, there: bool, reason: str) -> None:
     if there:
         return
     if what in REQUIRED:
@@ -165,7 +165,7 @@ def _listens(port: int) -> bool:
 @pytest.fixture(scope="session")
 def chromium() -> str:
     path = shutil.which("chromium") or shutil.which("google-chrome") or ""
-    _need("browser", bool(path), "Chromium is not installed")
+    need("browser", bool(path), "Chromium is not installed")
     return path
 
 
@@ -178,13 +178,13 @@ def nginx() -> str:
 
 @pytest.fixture(scope="session")
 def redis_url() -> str:
-    _need("redis", _listens(6379), "no Redis listens on port 6379")
+    need("redis", _listens(6379), "no Redis listens on port 6379")
     return "redis://127.0.0.1:6379/9"
 
 
 @pytest.fixture(scope="session")
 def postgres_url() -> str:
-    _need("postgres", _listens(5432), "no PostgreSQL listens on port 5432")
+    need("postgres", _listens(5432), "no PostgreSQL listens on port 5432")
     return os.environ.get("MAGI_TEST_POSTGRES", "postgres://postgres@127.0.0.1:5432/postgres")
 
 

@@ -1,9 +1,14 @@
 import secrets
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import psycopg
 import pytest
 from psycopg import sql
+
+from tests.acceptance.redis import Redis
+from tests.conftest import need
 
 
 @pytest.fixture
@@ -14,3 +19,11 @@ def postgres_database(postgres_url: str) -> Iterator[str]:
         server.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
         yield postgres_url.rsplit("/", 1)[0] + f"/{name}"
         server.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+@pytest.fixture
+def own_redis(tmp_path: Path) -> Iterator[Redis]:
+    """A Redis of the test's own, which it may stop."""
+    need("redis", bool(shutil.which("redis-server")), "redis-server is not installed")
+    with Redis(tmp_path) as redis:
+        yield redis

@@ -159,7 +159,7 @@ async def test_changes_that_come_together_go_out_together(judgement, mira, opene
         last = await change(judgement)
     await until(lambda: last in page.shown)
     times = [at for at, _ in page.messages[1:]]
-    assert all(later - earlier > 0.09 for earlier, later in itertools.pairwise(times))
+    assert all(later - earlier > 0.04 for earlier, later in itertools.pairwise(times))
 
 
 async def test_growing_text_comes_at_most_four_times_a_second(judgement, mira, opened):

@@ -1,0 +1,172 @@
+"""The live page on a bad network, with pages that do not listen, and without the channel layer."""
+
+import base64
+import contextlib
+import json
+import os
+import re
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.acceptance.bad_network import BadNetwork
+from tests.acceptance.site import ROOT, Site, environment
+from tests.acceptance.test_browser import (  # noqa: F401 - its fixtures
+    DESK,
+    END,
+    VERDICT,
+    browser,
+    endpoint,
+    models_of,
+    open_page,
+    scripted_site,
+    start,
+)
+from tests.judgements.test_live import IDS
+
+# what was said last is said only to those who were there; nothing is asked about what is over
+LEAVES = sorted(IDS - {"announcer", "kept"})
+READ = """ids => ids.map(id => {
+    const leaf = document.getElementById(id).cloneNode(true);
+    leaf.removeAttribute("hx-swap-oob");
+    return leaf.outerHTML.replace(/ class=""/g, "").replace(/\\s+/g, " ");
+})"""
+
+
+def leaves_of(page):
+    return dict(zip(LEAVES, page.evaluate(READ, LEAVES), strict=True))
+
+
+def test_two_hundred_disturbances_end_in_the_page_of_a_fresh_visit(browser, scripted_site, endpoint):  # noqa: F811
+    endpoint.script(default={"delay": 0.3, "chunks": 24, "chunk_delay": 0.05})
+    context = open_page(browser, scripted_site).page.context
+    with BadNetwork(scripted_site.url, seed=3, most=200) as network:
+        while network.done.total() < 200:
+            visitor = context.new_page()
+            start(visitor, scripted_site)
+            address = visitor.url.replace(scripted_site.url, network.url)
+            pages = [context.new_page() for _ in range(4)]
+            for page in pages:
+                page.goto(address)
+            for page in pages:
+                expect(page.locator("#plate")).to_contain_text(VERDICT, timeout=END)
+            visitor.reload()
+            expected = leaves_of(visitor)
+            for page in pages:
+                assert leaves_of(page) == expected
+                page.close()
+            visitor.close()
+        print(dict(network.done))
+    context.close()
+
+
+# ---- pages that do not listen -----------------------------------------------------------------------------
+
+
+def deaf_socket(site, path):
+    """A page that connects and then never reads."""
+    page = socket.socket()
+    page.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    page.connect(("127.0.0.1", site.port))
+    key = base64.b64encode(os.urandom(16)).decode()
+    lines = [
+        f"GET {path} HTTP/1.1",
+        f"Host: 127.0.0.1:{site.port}",
+        "Upgrade: websocket",
+        "Connection: Upgrade",
+        f"Sec-WebSocket-Key: {key}",
+        "Sec-WebSocket-Version: 13",
+        f"Origin: {site.url}",
+        f"Cookie: sessionid={site.visitor_session}",
+    ]
+    page.sendall("\r\n".join([*lines, "", ""]).encode())
+    return page
+
+
+def drained(page):
+    """How many bytes were on their way to it."""
+    page.settimeout(0.2)
+    size = 0
+    with contextlib.suppress(TimeoutError):
+        while data := page.recv(1 << 20):
+            size += len(data)
+    return size
+
+
+def resident(process):
+    """Its memory in bytes."""
+    status = (ROOT / f"/proc/{process.pid}/status").read_text()
+    return int(re.search(r"VmRSS:\s+(\d+) kB", status)[1]) * 1024
+
+
+def test_pages_that_never_read_cost_little_memory(browser, scripted_site, endpoint):  # noqa: F811
+    endpoint.script(default={"reason": "It is clear. " * 300, "chunks": 80, "chunk_delay": 0.04})
+    page = open_page(browser, scripted_site).page
+    start(page, scripted_site)
+    path = "/ws" + page.url.removeprefix(scripted_site.url)
+    page.goto("about:blank")
+    before = resident(scripted_site.process)
+    deaf = [deaf_socket(scripted_site, path) for _ in range(20)]
+    time.sleep(12)
+    grown = resident(scripted_site.process) - before
+    most = max(drained(page) for page in deaf)
+    for page in deaf:
+        page.close()
+    print(f"{grown / 20 / 1e6:.2f} MB of memory per socket, at most {most / 1e6:.2f} MB on the way")
+    assert grown / 20 < 5_000_000
+    assert 10_000 < most < 1_500_000
+
+
+# ---- many pages -------------------------------------------------------------------------------------------
+
+
+def test_a_change_reaches_a_hundred_watchers_without_waiting_for_the_next_look(tmp_path, own_redis):
+    command = [sys.executable, "-m", "tests.acceptance.watchers", "100"]
+    done = subprocess.run(command, cwd=ROOT, env=environment(tmp_path), capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    print(done.stdout)
+    assert json.loads(done.stdout)["p99"] < 1500
+
+
+# ---- without the channel layer ----------------------------------------------------------------------------
+
+
+def decided(data):
+    with contextlib.closing(sqlite3.connect(data / "magi.sqlite3", timeout=20)) as rows:
+        return rows.execute("SELECT count(*) FROM judgements_rounddecision").fetchone()[0]
+
+
+def test_pages_follow_the_rows_while_redis_is_gone_and_are_live_again_after(browser, tmp_path, endpoint, own_redis):  # noqa: F811
+    slow = {"chunks": 100, "chunk_delay": 0.3, "reason": "It is clear, and the effort fits it. " * 20}
+    endpoint.script(by_text=[["round 2 of 3.", slow], ["round 1 of 3.", {"chunks": 20, "chunk_delay": 0.2}]])
+    env = {"REDIS_URL": own_redis.url, **models_of(endpoint)}
+    with Site(tmp_path, "--no-engine", **env) as site:
+        command = [sys.executable, "manage.py", "runengine"]
+        engine = subprocess.Popen(command, cwd=ROOT, env=site.env, stderr=subprocess.DEVNULL)
+        try:
+            page = open_page(browser, site).page
+            start(page, site)
+            growing = page.locator("#agent-1-reason [data-stream]")
+            expect(growing).to_contain_text("The proposal", timeout=END)
+            own_redis.stop()
+            while decided(tmp_path) < 3:
+                time.sleep(0.05)
+            committed = time.monotonic()
+            expect(page.locator("#verdict-sub")).to_contain_text("Round 2 of 3.", timeout=10_000)
+            followed = time.monotonic() - committed
+            own_redis.start()
+            returned = time.monotonic()
+            expect(growing).to_contain_text("It is clear", timeout=15_000)
+            live = time.monotonic() - returned
+            print(f"followed after {followed:.2f} s, live {live:.2f} s after the return")
+            assert followed < 2.5
+            assert live < 10
+            expect(page.locator("#plate")).to_contain_text(VERDICT, timeout=END)
+        finally:
+            engine.terminate()
+        assert engine.wait(20) == 0
