@@ -1,6 +1,7 @@
 """A bad network between a browser and the site: frames are lost, doubled and out of order, and connections are cut."""
 
 import asyncio
+import contextlib
 import random
 import threading
 from collections import Counter
@@ -76,7 +77,8 @@ class BadNetwork:
             for way in ways:
                 way.cancel()
             await asyncio.gather(*ways, return_exceptions=True)
-            await page.close(code=site.close_code or 1012)
+            with contextlib.suppress(ConnectionError):
+                await page.close(code=site.close_code or 1012)
             return page
 
     def _choose(self) -> str:
