@@ -33,7 +33,7 @@ FALLBACK = 2.0  # seconds after which rows and rights are looked at without a nu
 CALM = 0.05  # seconds between two looks at the rows
 TEXT_INTERVAL = 0.25  # seconds between two renderings of growing text
 WINDOW = 8  # messages on their way to one watcher
-WINDOW_BYTES = 1_000_000
+WINDOW_SIZE = 1_000_000  # and so many characters
 LOST_AFTER = 3.0  # seconds without an acknowledgement: the message is taken for lost
 SILENT_FOR = 30.0
 SOCKETS_PER_USER = 20  # and judgement
@@ -92,7 +92,7 @@ class Watcher:
         return (version > self._sent or lost) and self._has_room() and now <= self.confirmed + FALLBACK
 
     def _has_room(self) -> bool:
-        return len(self._on_way) < WINDOW and sum(size for _, size in self._on_way) < WINDOW_BYTES
+        return len(self._on_way) < WINDOW and sum(size for _, size in self._on_way) < WINDOW_SIZE
 
     def send(self, version: int, message: str, now: float) -> None:
         if not self._on_way:

@@ -332,6 +332,19 @@ def test_a_queued_judgement_is_idle_until_an_engine_in_another_process_takes_it(
         assert engine.wait(20) == 0
 
 
+def test_who_signs_out_is_told_on_every_page_that_it_is_no_longer_updated(browser, tmp_path):
+    with Site(tmp_path, "--no-engine") as site:
+        page = open_page(browser, site).page
+        start(page, site)
+        expect(page.locator("#conn")).to_have_text("Live")
+        other = page.context.new_page()
+        other.goto(site.url)
+        other.locator("details.menu summary").first.click()
+        other.get_by_role("button", name="Sign out").click()
+        expect(page.locator("#conn-banner")).to_contain_text("This page is no longer updated.", timeout=5_000)
+        shoot(page, "live-signed-out-1440")
+
+
 def test_with_postgresql_and_redis_another_process_streams_into_the_page(
     browser, tmp_path, postgres_database, redis_url, endpoint
 ):

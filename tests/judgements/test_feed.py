@@ -294,7 +294,7 @@ async def test_versions_that_were_never_sent_are_not_believed(judgement, mira, o
 
 
 async def test_large_messages_fill_the_window_sooner(judgement, mira, opened, monkeypatch):
-    monkeypatch.setattr(feed, "WINDOW_BYTES", 20_000)
+    monkeypatch.setattr(feed, "WINDOW_SIZE", 20_000)
     page = await opened(mira, deaf=True)
     for _ in range(6):
         await change(judgement)

@@ -16,7 +16,8 @@ from engine.models import ModelCall, Run
 from judgements.board import board_of
 from judgements.consumers import LiveConsumer
 from judgements.leaves import Sheet, leaves
-from judgements.models import Judgement
+from judgements.models import CRITERIA_LENGTH, Agent, Judgement
+from judgements.prompts import LONGEST_REASON
 from tests.conftest import perform, says
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -122,6 +123,15 @@ def test_only_leaves_that_changed_are_new(judgement):
     assert news.startswith("<!--2-->")
     assert 'id="agent-2-state"' in news
     assert 'id="agent-2-sum"' not in news
+
+
+async def test_the_largest_judgement_fits_into_one_message(judgement, models):
+    for model in ("openai/a", "openai/b", "openai/c"):
+        models.will(model, *[says("reject", "a" + "'" * (LONGEST_REASON - 1))] * 3)
+    await Agent.objects.aupdate(criteria="'" * CRITERIA_LENGTH)
+    await perform(judgement.pk, models)
+    html = await database_sync_to_async(snapshot)(judgement)
+    assert 600_000 < len(html.encode()) < 1024 * 1024  # what the server sends at most
 
 
 @pytest.mark.parametrize(("status", "stays"), [("cancelled", False), ("failed", True)])
