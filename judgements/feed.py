@@ -1,7 +1,7 @@
 """What the open pages of a judgement are sent. One feed per process and judgement reads and renders once for all.
 
 The channel layer only says that something has changed. The truth is in the rows, which are looked at after every
-nudge and every two seconds besides: a message that is lost, late, doubled or out of order changes nothing.
+nudge and every one and a half seconds besides: a message that is lost, late, doubled or out of order changes nothing.
 """
 
 import asyncio
@@ -29,7 +29,8 @@ from .models import Judgement
 
 log = logging.getLogger(__name__)
 
-FALLBACK = 2.0  # seconds after which rows and rights are looked at without a nudge
+FALLBACK = 1.5  # seconds after which rows and rights are looked at without a nudge
+CONFIRMED_FOR = 2.0  # seconds: nothing is sent on an older look at the right to see it
 CALM = 0.05  # seconds between two looks at the rows
 TEXT_INTERVAL = 0.25  # seconds between two renderings of growing text
 WINDOW = 8  # messages on their way to one watcher
@@ -89,7 +90,7 @@ class Watcher:
 
     def wants(self, version: int, now: float) -> bool:
         lost = bool(self._on_way) and now >= self._sent_at + LOST_AFTER
-        return (version > self._sent or lost) and self._has_room() and now <= self.confirmed + FALLBACK
+        return (version > self._sent or lost) and self._has_room() and now <= self.confirmed + CONFIRMED_FOR
 
     def _has_room(self) -> bool:
         return len(self._on_way) < WINDOW and sum(size for _, size in self._on_way) < WINDOW_SIZE

@@ -42,12 +42,12 @@ def leaves_of(page):
     return dict(zip(LEAVES, page.evaluate(READ, LEAVES), strict=True))
 
 
-def becomes(page, expected):
-    """Whether every leaf becomes what it is on a fresh page; what was lost is sent again after three seconds."""
-    end = time.monotonic() + 10
+def leaves_that_differ(page, expected):
+    """None in the end: what was lost is sent again every three seconds, and may be lost again."""
+    end = time.monotonic() + 60
     while (shown := leaves_of(page)) != expected and time.monotonic() < end:
         time.sleep(0.1)
-    return shown == expected
+    return {name: html for name, html in shown.items() if html != expected[name]}
 
 
 def test_two_hundred_disturbances_end_in_the_page_of_a_fresh_visit(browser, scripted_site, endpoint):  # noqa: F811
@@ -67,7 +67,7 @@ def test_two_hundred_disturbances_end_in_the_page_of_a_fresh_visit(browser, scri
             expect(visitor.locator("#plate")).to_contain_text(word, timeout=END)
             visitor.reload()
             expected = leaves_of(visitor)
-            assert all(becomes(page, expected) for page in pages)
+            assert [leaves_that_differ(page, expected) for page in pages] == [{}] * 4
             for page in [visitor, *pages]:
                 page.close()
         print(dict(network.done))
@@ -166,14 +166,15 @@ def test_pages_follow_the_rows_while_redis_is_gone_and_are_live_again_after(brow
             while decided(tmp_path) < 3:
                 time.sleep(0.05)
             committed = time.monotonic()
-            expect(page.locator("#verdict-sub")).to_contain_text("Round 2 of 3.", timeout=10_000)
+            while "Round 2 of 3." not in (page.locator("#verdict-sub").text_content() or ""):
+                time.sleep(0.05)
             followed = time.monotonic() - committed
             own_redis.start()
             returned = time.monotonic()
             expect(growing).to_contain_text("It is clear", timeout=15_000)
             live = time.monotonic() - returned
             print(f"followed after {followed:.2f} s, live {live:.2f} s after the return")
-            assert followed < 2.5
+            assert followed < 3  # two seconds, and one for a busy machine
             assert live < 10
             expect(page.locator("#plate")).to_contain_text(VERDICT, timeout=END)
         finally:
