@@ -172,7 +172,7 @@ def chromium() -> str:
 @pytest.fixture(scope="session")
 def nginx() -> str:
     path = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin") or ""
-    _need("nginx", bool(path and shutil.which("openssl")), "nginx or openssl is not installed")
+    need("nginx", bool(path and shutil.which("openssl")), "nginx or openssl is not installed")
     return path
 
 
@@ -191,4 +191,4 @@ def postgres_url() -> str:
 @pytest.fixture(scope="session")
 def own_servers() -> None:
     """Servers of its own can be started by a test that stops and crashes them."""
-    _need("postgres", services.available(), "PostgreSQL, Redis or setpriv is not installed")
+    need("postgres", services.available(), "PostgreSQL, Redis or setpriv is not installed")
