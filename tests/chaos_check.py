@@ -59,6 +59,7 @@ class Blow:
 class Report:
     counts: dict[str, int]
     findings: list[Finding]
+    notes: list[str] = field(default_factory=list)
 
     @property
     def good(self) -> bool:
@@ -67,7 +68,7 @@ class Report:
     def __str__(self) -> str:
         wide = max(map(len, self.counts))
         table = [f"{name:<{wide}}  {number:>9,}" for name, number in self.counts.items()]
-        return "\n".join([*table, *map(str, self.findings[:40])])
+        return "\n".join([*table, *self.notes[:40], *map(str, self.findings[:40])])
 
 
 @dataclass
@@ -90,7 +91,8 @@ def check(ledger: Path, submitted: Iterable[str] = (), blows: Iterable[Blow] = (
     findings += requests_without_row(requests, records.values())
     findings += stray(records.values(), blows)
     findings += too_many_at_once(blows)
-    return Report(count(requests, records.values(), findings, blows), findings)
+    notes = [note(record) for record in records.values() if given_up(record)]
+    return Report(count(requests, records.values(), findings, blows), findings, notes)
 
 
 # ---- reading ---------------------------------------------------------------------------------------------------
@@ -102,7 +104,7 @@ def read_ledger(path: Path) -> dict[int, Row]:
 
 def read_rows(using: str) -> dict[str, Record]:
     runs = Judgement.objects.using(using).values(
-        *("verdict", "run__status", "run__error", "run__ended", "run__deaths", "run__retries", "content", "run_id")
+        *("verdict", "run__status", "run__error", "run__ended", "run__claims", "run__deaths", "run_id")
     )
     records = {str(row["run_id"]): Record(unprefixed(row)) for row in runs}
     decisions = RoundDecision.objects.using(using).values(
@@ -192,6 +194,11 @@ def judge_failure(record: Record) -> Iterator[Finding]:
 def given_up(record: Record) -> bool:
     error = record.run["error"] or {}
     return error.get("code") == "internal" and "five times" in error.get("message", "")
+
+
+def note(record: Record) -> str:
+    run, calls = record.run, [f"{call['step']} {call['status']}" for call in record.calls[-4:]]
+    return f"given up: {record}, claimed {run['claims']} times, {len(record.decisions)} decisions; {', '.join(calls)}"
 
 
 def judge_decisions(record: Record) -> Iterator[Finding]:
@@ -297,6 +304,7 @@ def count(
         "finished": ends["finished"],
         "failed for want of an answer": ends["failed"],
         "given up after five deaths": ends["given up"],
+        "most deaths under one judgement": max((record.run["deaths"] for record in records), default=0),
         "decisions": sum(len(record.decisions) for record in records),
         "model calls": calls.total(),
         "calls failed": calls["failed"],

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from django.db import Error as DBError
 from django.db import connection
 
-from engine.models import LEASE, ModelCall, Run
+from engine.models import LEASE, MOST_DEATHS, ModelCall, Run
 from judgements.models import Judgement
 from tests.chaos_check import REASON, Blow, Finding, Report, check
 from tests.chaos_worker import Worker, Workers
@@ -25,6 +25,8 @@ QUEUE = 6  # so many wait: enough for a worker that starts, too few to wait long
 TICK = 0.02
 PROGRESS = 5.0
 LONGEST_COMMIT = 10.0
+LONGEST_MERCY = 10.0
+RUDE = 0.1
 WEATHER = {"trouble": 0.04, "objections": 0.35, "shortest_delay": 0.01, "longest_delay": 0.08}
 MODELS = ("openai/gpt-a", "openai/gpt-b", "openai/gpt-c")
 LATE_WRITE = "no longer this worker's"
@@ -160,16 +162,28 @@ class Play:
     # ---- blows --------------------------------------------------------------------------------------------
 
     def strike(self, name: str) -> None:
-        paused = [pause.worker for pause in self.pauses]
-        awake = [worker for worker in self.workers.alive if worker not in paused]
         match name:
             case "kill":
-                self.kill(self.dice.choice(self.workers.alive))
-            case "pause" if awake:
-                self.pause(self.dice.choice(awake))
+                # seldom a paused one: it has to wake up and find that its runs are gone
+                self.kill(self.victim(awake=self.dice.random() > RUDE))
+            case "pause":
+                self.pause(self.victim(awake=True))
             case "postgres" | "redis":
                 self.restart(name)
         self.done[name] += 1
+
+    def victim(self, awake: bool) -> Worker:
+        """Any worker, but while it can be helped none with a judgement that has suffered often: five deaths end it."""
+        end = time.monotonic() + LONGEST_MERCY
+        while True:
+            paused = [pause.worker for pause in self.pauses]
+            found = [worker for worker in self.workers.alive if not awake or worker not in paused]
+            frail = Run.objects.filter(status=Run.Status.RUNNING, deaths__gte=MOST_DEATHS - 2)
+            spared = set(frail.values_list("worker", flat=True))
+            hardy = [worker for worker in found if worker.name not in spared]
+            if hardy or (found and time.monotonic() > end):
+                return self.dice.choice(hardy or found)
+            self.wait(TICK)
 
     def kill(self, worker: Worker) -> None:
         """At any moment, asleep or awake, and the next one starts at once."""
