@@ -14,6 +14,13 @@ from tests.acceptance.site import ROOT
 
 HOST = "magi.example"
 PATIENCE = 60.0  # seconds for what takes a fraction of one, on a machine that has other things to do
+UPGRADE = {
+    "Connection": "Upgrade",
+    "Upgrade": "websocket",
+    "Sec-WebSocket-Version": "13",
+    "Sec-WebSocket-Key": "MDEyMzQ1Njc4OWFiY2RlZg==",
+}
+TEXT, MASKED = 0x81, 0x80  # the first byte of a text frame; the bit of a client's frame in the second
 CERTIFICATE = "openssl req -x509 -nodes -days 2 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1"
 
 
@@ -70,10 +77,31 @@ class Proxy:
         self, method: str, path: str, body: str | None = None, *, scheme: str = "https", **headers: str
     ) -> HTTPResponse:
         """The answer to one request over a connection of its own. `X_Y` in a header's name stands for `X-Y`."""
-        connection = HTTPConnection(HOST)
-        connection.sock = self.connect(scheme)
-        connection.request(method, path, body, {name.replace("_", "-"): value for name, value in headers.items()})
-        return connection.getresponse()
+        return _asked(self.connect(scheme), method, path, body, headers)
+
+    def watch(self, path: str, session: str) -> Iterator[str]:
+        """What a live page is told, as long as patience lasts; each message is acknowledged, as the page does it."""
+        door, end = self.connect("https"), time.monotonic() + PATIENCE
+        headers = {"Cookie": session, "Origin": f"https://{HOST}", **UPGRADE}
+        answer = _asked(door, "GET", path, None, headers)
+        assert answer.status == 101, answer.read()
+        while time.monotonic() < end:
+            kind, length = answer.fp.read(2)
+            if length > 125:
+                length = int.from_bytes(answer.fp.read(2 if length == 126 else 8))
+            data = answer.fp.read(length)
+            if kind == TEXT:
+                message = data.decode()
+                yield message
+                version = message[len("<!--") : message.index("-->")].encode()
+                door.sendall(bytes([TEXT, MASKED | len(version)]) + bytes(4) + version)
+
+
+def _asked(door: socket.socket, method: str, path: str, body: str | None, headers: dict[str, str]) -> HTTPResponse:
+    connection = HTTPConnection(HOST)
+    connection.sock = door
+    connection.request(method, path, body, {name.replace("_", "-"): value for name, value in headers.items()})
+    return connection.getresponse()
 
 
 def _replaced(text: str, words: dict[str, str]) -> str:
@@ -82,15 +110,3 @@ def _replaced(text: str, words: dict[str, str]) -> str:
         assert theirs in text, f"deploy/nginx.conf has no {theirs}"
         text = text.replace(theirs, ours)
     return text
-
-
-def messages(upgraded: HTTPResponse) -> Iterator[str]:
-    """The text messages of a websocket, as long as patience lasts."""
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        kind, length = upgraded.fp.read(2)
-        if length > 125:
-            length = int.from_bytes(upgraded.fp.read(2 if length == 126 else 8))
-        data = upgraded.fp.read(length)
-        if kind == 0x81:
-            yield data.decode()

@@ -8,7 +8,7 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 
-from tests.acceptance.proxy import HOST, PATIENCE, Proxy, messages
+from tests.acceptance.proxy import HOST, PATIENCE, Proxy
 from tests.acceptance.site import Site, manage
 from tests.conftest import JAPAN, agents
 
@@ -55,19 +55,8 @@ def test_a_judgement_is_asked_for_and_watched_through_the_proxy(proxy, site):
         form |= {f"a{number}-{key}": value for key, value in agent.items()}
     posted = proxy.ask("POST", "/", urlencode(form), Cookie=f"{session}; {cookies(page)}", **POSTED)
     assert posted.status == 302
-    socket = proxy.ask(
-        "GET",
-        f"/ws{posted.headers['Location']}",
-        Cookie=session,
-        Origin=f"https://{HOST}",
-        Connection="Upgrade",
-        Upgrade="websocket",
-        Sec_WebSocket_Version="13",
-        Sec_WebSocket_Key="MDEyMzQ1Njc4OWFiY2RlZg==",
-    )
-    assert socket.status == 101
     plate = re.compile('id="plate"[^>]* data-state="(approve|reject)"')
-    assert any(plate.search(message) for message in messages(socket))
+    assert any(plate.search(message) for message in proxy.watch(f"/ws{posted.headers['Location']}", session))
 
 
 def test_what_is_too_large_or_too_often_is_refused_before_the_site(proxy):
