@@ -1,6 +1,6 @@
 """Which provider a model name means. A model is named provider/model, as in openai/gpt-5-mini."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
@@ -17,6 +17,9 @@ class Provider:
     base_url: str
     api_key: str = field(repr=False)
     concurrency: int = CONCURRENCY
+    models: tuple[str, ...] = ()  # what is known of them without asking
+    prices: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """US dollars for a million tokens in and out, by model; `*` stands for every other one."""
 
     @property
     def host(self) -> str:
@@ -50,7 +53,7 @@ def resolve(model: str) -> tuple[Provider, str]:
     if not providers:
         raise UnknownProvider(
             f"No model provider is configured, so “{model}” cannot be asked. "
-            f"Set OPENAI_API_KEY, or name a rehearsal/… model."
+            f"Set OPENAI_API_KEY or another provider's variable, or name a rehearsal/… model."
         )
     raise UnknownProvider(f"“{model}” names no known provider. Known: {', '.join(sorted(providers))}.")
 

@@ -4,18 +4,30 @@ import os
 import secrets
 import sys
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn, Self
 from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
+from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from .model_providers import (
+    NO_KEY,
+    OPENAI_ITSELF,
+    WITH_KEY_ALONE,
+    Declared,
+    azure_address,
+    clean_key,
+    declared_providers,
+    ollama_address,
+    provider_name,
+    web_address,
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 WRONG_CONFIGURATION = 78  # EX_CONFIG of sysexits.h; 1 would be a verdict of the judge command
-OPENAI_ITSELF = "https://api.openai.com/v1"
-
-
+KEYS = ("OPENAI_API_KEY", "AZURE_OPENAI_API_KEY", *(variable for variable, _ in WITH_KEY_ALONE.values()))
 SCHEMES = {"DATABASE_URL": ("postgres", "postgresql", "sqlite"), "REDIS_URL": ("redis", "rediss")}
 
 
@@ -30,6 +42,13 @@ class Environment(BaseSettings):
     CSRF_TRUSTED_ORIGINS: Annotated[list[str], NoDecode] = []
     OPENAI_API_KEY: SecretStr | None = None
     OPENAI_BASE_URL: str | None = None
+    ANTHROPIC_API_KEY: SecretStr | None = None
+    GEMINI_API_KEY: SecretStr | None = None
+    OPENROUTER_API_KEY: SecretStr | None = None
+    AZURE_OPENAI_ENDPOINT: str | None = None
+    AZURE_OPENAI_API_KEY: SecretStr | None = None
+    OLLAMA_HOST: str | None = None
+    MAGI_PROVIDERS: Annotated[dict[str, Declared], NoDecode] = {}
     MAGI_DEFAULT_MODEL: str | None = None
     MAGI_CALL_TIMEOUT: float = Field(default=120, gt=0, le=3600)
     MAGI_RUN_TIMEOUT: float = Field(default=3600, gt=0, le=7 * 86_400)
@@ -48,15 +67,38 @@ class Environment(BaseSettings):
             raise ValueError('"*" lets any site use this one through DNS; name the hosts')
         return hosts
 
-    @field_validator("OPENAI_BASE_URL")
+    @field_validator("OPENAI_BASE_URL", "AZURE_OPENAI_ENDPOINT")
     @classmethod
     def _web_address(cls, url: str | None) -> str | None:
-        parts = urlsplit(url or OPENAI_ITSELF)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError("must be an address like http://127.0.0.1:8080/v1")
-        if parts.username or parts.password:
-            raise ValueError("must hold no user name and password; the key goes into OPENAI_API_KEY")
-        return url
+        return web_address(url) if url else None
+
+    @field_validator(*KEYS)
+    @classmethod
+    def _clean_key(cls, key: SecretStr | None) -> SecretStr | None:
+        return clean_key(key)
+
+    @field_validator("OLLAMA_HOST")
+    @classmethod
+    def _ollama_address(cls, host: str | None) -> str | None:
+        return ollama_address(host) if host else None
+
+    @field_validator("MAGI_PROVIDERS", mode="before")
+    @classmethod
+    def _declared_providers(cls, value: object) -> object:
+        return declared_providers(value) if isinstance(value, str) else value
+
+    @field_validator("MAGI_PROVIDERS")
+    @classmethod
+    def _provider_names(cls, declared: dict[str, Declared]) -> dict[str, Declared]:
+        return {provider_name(name): provider for name, provider in declared.items()}
+
+    @model_validator(mode="after")
+    def _azure_whole(self) -> Self:
+        if self.AZURE_OPENAI_API_KEY and not self.AZURE_OPENAI_ENDPOINT:
+            raise PydanticCustomError("azure", "AZURE_OPENAI_ENDPOINT is missing beside AZURE_OPENAI_API_KEY")
+        if self.AZURE_OPENAI_ENDPOINT and not self.AZURE_OPENAI_API_KEY:
+            raise PydanticCustomError("azure", "AZURE_OPENAI_API_KEY is missing beside AZURE_OPENAI_ENDPOINT")
+        return self
 
     @field_validator("DATABASE_URL", "REDIS_URL")
     @classmethod
@@ -73,12 +115,18 @@ class Environment(BaseSettings):
 
     @property
     def providers(self) -> dict[str, dict[str, Any]]:
-        """The model providers by name, `{"base_url", "api_key"}` each."""
-        if not (self.OPENAI_API_KEY or self.OPENAI_BASE_URL):
-            return {}
-        # a server on one's own machine asks for no key, but the client insists on a word
-        key = self.OPENAI_API_KEY.get_secret_value() if self.OPENAI_API_KEY else "none"
-        return {"openai": {"base_url": self.OPENAI_BASE_URL or OPENAI_ITSELF, "api_key": key}}
+        """The model providers by name, each as `engine.providers.Provider` takes it."""
+        found: dict[str, dict[str, Any]] = {}
+        if self.OPENAI_API_KEY or self.OPENAI_BASE_URL:
+            found["openai"] = _provider(self.OPENAI_BASE_URL or OPENAI_ITSELF, self.OPENAI_API_KEY)
+        for name, (variable, address) in WITH_KEY_ALONE.items():
+            if key := getattr(self, variable):
+                found[name] = _provider(address, key)
+        if self.AZURE_OPENAI_ENDPOINT:
+            found["azure"] = _provider(azure_address(self.AZURE_OPENAI_ENDPOINT), self.AZURE_OPENAI_API_KEY)
+        if self.OLLAMA_HOST:
+            found["ollama"] = _provider(self.OLLAMA_HOST, None)
+        return found | {name: declared.provider() for name, declared in self.MAGI_PROVIDERS.items()}
 
     @property
     def default_model(self) -> str:
@@ -98,6 +146,10 @@ class Environment(BaseSettings):
         return path.read_text()
 
 
+def _provider(base_url: str, key: SecretStr | None) -> dict[str, Any]:
+    return {"base_url": base_url, "api_key": key.get_secret_value() if key else NO_KEY}
+
+
 def read_environment() -> Environment:
     """The checked environment, its data folder made. A wrong value ends the process with one sentence."""
     try:
@@ -105,12 +157,18 @@ def read_environment() -> Environment:
         environment.MAGI_DATA_DIR.mkdir(parents=True, exist_ok=True)
         environment.secret_key()
     except ValidationError as error:
-        first = error.errors()[0]
-        reason = first["msg"].removeprefix("Value error, ")
-        _stop(str(first["loc"][0]), reason)
+        _stop(*_what_is_wrong(error))
     except OSError as error:
         _stop("MAGI_DATA_DIR", f"{error.filename}: {error.strerror}")
     return environment
+
+
+def _what_is_wrong(error: ValidationError) -> tuple[str, str]:
+    """The variable and the reason. Never the value: it may be a key."""
+    first = error.errors(include_input=False, include_url=False)[0]
+    variable, *place = [str(part) for part in first["loc"]] or [first["msg"].partition(" ")[0]]
+    reason = first["msg"].removeprefix("Value error, ")[:300]
+    return variable, f"{'.'.join(place)[:80]}: {reason}" if place else reason
 
 
 def _stop(variable: str, reason: str) -> NoReturn:

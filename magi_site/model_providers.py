@@ -1,0 +1,129 @@
+"""Which model providers the environment names: well-known ones by their usual variables, others by MAGI_PROVIDERS."""
+
+import json
+import os
+import re
+from typing import Any
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+
+# what a provider's own documents call the variable of its key, and where its chat completions are
+WITH_KEY_ALONE = {
+    "anthropic": ("ANTHROPIC_API_KEY", "https://api.anthropic.com/v1"),
+    "gemini": ("GEMINI_API_KEY", "https://generativelanguage.googleapis.com/v1beta/openai"),
+    "openrouter": ("OPENROUTER_API_KEY", "https://openrouter.ai/api/v1"),
+}
+OPENAI_ITSELF = "https://api.openai.com/v1"
+OLLAMA_PORT = 11434
+NO_KEY = "none"  # a server on one's own machine asks for none, but the client insists on a word
+ANY_MODEL = "*"
+RESERVED = ("rehearsal",)
+
+
+class Price(BaseModel):
+    """US dollars for a million tokens."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
+
+
+class Declared(BaseModel):
+    """One entry of MAGI_PROVIDERS. The key itself never stands there, only the name of its variable."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    base_url: str
+    api_key_env: str | None = None
+    models: list[str] = []
+    concurrency: int | None = Field(default=None, ge=1, le=10_000)
+    price: dict[str, Price] = {}
+
+    @field_validator("base_url")
+    @classmethod
+    def _web_address(cls, url: str) -> str:
+        return web_address(url)
+
+    @field_validator("price", mode="before")
+    @classmethod
+    def _one_for_all(cls, price: Any) -> Any:
+        """A price alone holds for every model of the provider."""
+        return {ANY_MODEL: price} if isinstance(price, dict) and price.keys() & {"input", "output"} else price
+
+    @field_validator("api_key_env")
+    @classmethod
+    def _variable_that_is_set(cls, name: str | None) -> str | None:
+        if name and not os.environ.get(name):
+            raise ValueError(f"names {name[:60]}, which is not set")
+        return name
+
+    def provider(self) -> dict[str, Any]:
+        key = clean_key(SecretStr(os.environ[self.api_key_env])) if self.api_key_env else None
+        return {
+            "base_url": self.base_url,
+            "api_key": key.get_secret_value() if key else NO_KEY,
+            "models": tuple(self.models),
+            "prices": {model: (price.input, price.output) for model, price in self.price.items()},
+            **({"concurrency": self.concurrency} if self.concurrency else {}),
+        }
+
+
+def declared_providers(text: str) -> Any:
+    """The value of MAGI_PROVIDERS, still unchecked. ValueError for what is no JSON object or names a thing twice."""
+    try:
+        return json.loads(text, object_pairs_hook=_no_name_twice)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"must be a JSON object ({error.msg}, line {error.lineno}, column {error.colno})") from error
+
+
+def _no_name_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    names = [name for name, _ in pairs]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise ValueError(f"names “{twice[:40]}” twice")
+    return dict(pairs)
+
+
+def provider_name(name: str) -> str:
+    if not re.fullmatch(r"[a-z0-9][a-z0-9_.-]{0,39}", name) or name in RESERVED:
+        raise ValueError(f"“{name[:40]}” cannot name a provider; use small letters, digits, dots and dashes")
+    return name
+
+
+def web_address(url: str) -> str:
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("must be an address like http://127.0.0.1:8080/v1")
+    if parts.username or parts.password:
+        raise ValueError("must hold no user name and password; the key has a variable of its own")
+    if parts.query or parts.fragment:
+        raise ValueError("must be an address without ? and #")
+    return url.rstrip("/")
+
+
+def clean_key(key: SecretStr | None) -> SecretStr | None:
+    """The key without the line end that files often bring. No header could carry what is refused here."""
+    if key is None:
+        return None
+    text = key.get_secret_value().strip()
+    if not text or not text.isascii() or not text.isprintable() or " " in text:
+        raise ValueError("is no key: it must be one line of letters, digits and signs")
+    return SecretStr(text)
+
+
+def azure_address(endpoint: str) -> str:
+    """Azure takes the plain protocol under this path; the model's name is that of the deployment."""
+    return endpoint if endpoint.endswith("/v1") else f"{endpoint}/openai/v1"
+
+
+def ollama_address(host: str) -> str:
+    """The address of an Ollama server from OLLAMA_HOST, which may lack scheme and port, or say where to listen."""
+    url = host.strip() if "://" in host else f"http://{host.strip()}"
+    parts = urlsplit(url)
+    try:
+        port = parts.port or (443 if parts.scheme == "https" else OLLAMA_PORT)
+    except ValueError as error:
+        raise ValueError("must be a host, as in 127.0.0.1:11434") from error
+    name = "127.0.0.1" if parts.hostname in (None, "0.0.0.0", "::") else parts.hostname  # noqa: S104 - read, not bound
+    return web_address(f"{parts.scheme}://{f'[{name}]' if ':' in name else name}:{port}/v1")
