@@ -6,7 +6,8 @@ CallFailed
 │   ├── Unreachable      no connection, or one that broke before the answer was whole
 │   ├── RateLimited      the endpoint asks to wait
 │   ├── ServerError      5xx, or an error in place of an answer
-│   └── UnusableAnswer   an answer that cannot be read as one
+│   ├── UnusableAnswer   an answer that cannot be read as one
+│   └── FormatRefused    the endpoint takes no such response_format; asked in another way next time
 └── final at once (permanent)
     ├── Unauthorized     the key was refused
     ├── UnknownModel     the endpoint or this site does not know the model
@@ -15,12 +16,15 @@ CallFailed
     └── Refused          the endpoint will not take such a request
 """
 
+LONGEST_WAIT = 60  # seconds that an endpoint may ask to wait
+
 
 class CallFailed(Exception):
     """One attempt failed. The text is a sentence for people; `raw` is what came back, as far as anything did."""
 
     code = "internal"
     permanent = False
+    retry_after: float | None = None  # seconds that the endpoint asks to wait
     attempts = 0  # how many were made when this one was given up
 
     def __init__(self, sentence: str, *, raw: str = "") -> None:
@@ -39,12 +43,10 @@ class Unreachable(CallFailed):
 class RateLimited(CallFailed):
     code = "rate_limited"
 
-    LONGEST_WAIT = 60
-
     def __init__(self, sentence: str, *, raw: str = "", retry_after: float | None = None) -> None:
         super().__init__(sentence, raw=raw)
         self.retry_after = retry_after
-        self.permanent = retry_after is not None and retry_after > self.LONGEST_WAIT
+        self.permanent = retry_after is not None and retry_after > LONGEST_WAIT
 
 
 class ServerError(CallFailed):
@@ -84,6 +86,16 @@ def restored(code: str, sentence: str) -> CallFailed:
     """A failure as it was written down."""
     kinds = {kind.code: kind for kind in CallFailed.__subclasses__()}
     return kinds.get(code, CallFailed)(sentence)
+
+
+class FormatRefused(Refused):
+    """`refused` is the part of the request that the endpoint does not take. The same request is never sent again."""
+
+    permanent = False
+
+    def __init__(self, sentence: str, *, raw: str = "", refused: str) -> None:
+        super().__init__(sentence, raw=raw)
+        self.refused = refused
 
 
 class RunFailed(Exception):

@@ -8,9 +8,11 @@ retries, no redirects, no proxies from the environment. Whatever goes wrong leav
 import asyncio
 import json
 import math
+import re
+import zlib
 from collections.abc import Callable
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from functools import cached_property
 from typing import Any, Generic, TypeVar
@@ -45,11 +47,32 @@ class Form(Generic[T]):
     complaint: Callable[[str], str]
 
     @cached_property
-    def response_format(self) -> dict[str, Any]:
+    def response_formats(self) -> dict[str, dict[str, Any]]:
+        """What a request says of the form, by the name of the format. Plain text says nothing: the prompt does."""
         return {
-            "type": "json_schema",
-            "json_schema": {"name": self.name, "strict": True, "schema": self.schema},
+            "json_schema": {
+                "type": "json_schema",
+                "json_schema": {"name": self.name, "strict": True, "schema": self.schema},
+            },
+            "json_object": {"type": "json_object", "schema": self.schema},
         }
+
+
+FORMATS = ("json_schema", "json_object", "text")  # the ladder, from the strictest down
+
+
+@dataclass(frozen=True)
+class Way:
+    """How a model is asked, as far as endpoints differ."""
+
+    answer_format: str = FORMATS[0]
+    counts_tokens: bool = True  # whether to ask for the usage of a stream, which some servers refuse
+
+    def without(self, refused: str) -> "Way":
+        """The next way to try when one thing of this was refused."""
+        if refused == "stream_options":
+            return replace(self, counts_tokens=False)
+        return replace(self, answer_format=FORMATS[FORMATS.index(self.answer_format) + 1])
 
 
 @dataclass
@@ -71,6 +94,7 @@ class Models:
         self.timeout = timeout
         self._clients: dict[str, openai.AsyncOpenAI] = {}
         self._places: dict[str, asyncio.Semaphore] = {}
+        self._ways: dict[str, Way] = {}
 
     def place(self, model: str) -> asyncio.Semaphore:
         """One of the places that the model's provider has for requests at once; to be held while asking."""
@@ -80,16 +104,27 @@ class Models:
             return asyncio.Semaphore()  # asking will say so
         return self._places.setdefault(provider.name, asyncio.Semaphore(provider.concurrency))
 
-    async def ask(self, model: str, messages: list[Message], form: Form[T], on_text: Callable[[str], None]) -> Reply:
-        """One attempt, within the deadline. `on_text` gets the whole text so far whenever it grows."""
+    def way(self, model: str) -> Way:
+        """How this model is asked: the strictest way that it has not refused since this process began."""
+        return self._ways.get(model, Way())
+
+    async def ask(
+        self, model: str, messages: list[Message], form: Form[T], on_text: Callable[[str], None], way: Way
+    ) -> Reply:
+        """One attempt, within the deadline. `on_text` gets the whole text so far whenever it grows.
+
+        FormatRefused where the endpoint does not take this way of asking; `way` then names the next one.
+        """
         try:
             provider, name = resolve(model)
         except UnknownProvider as error:
             raise failures.UnknownModel(str(error)) from error
         reader = _Reader(on_text)
         try:
-            await self._attempt(provider, model, name, messages, form, reader)
+            await self._attempt(provider, model, self._body(name, messages, form, way), reader)
         except failures.CallFailed as failure:
+            if isinstance(failure, failures.FormatRefused) and self.way(model) == way:
+                self._ways[model] = way.without(failure.refused)
             # the one way out: whatever an endpoint repeats of us, no key leaves here
             failure.args = (_keepable(str(failure), provider),)
             failure.raw = _keepable(failure.raw or reader.raw, provider)
@@ -98,12 +133,10 @@ class Models:
         reply.text, reply.model = _keepable(reply.text, provider), _keepable(reply.model, provider)
         return reply
 
-    async def _attempt(
-        self, provider: Provider, model: str, name: str, messages: list[Message], form: Form[T], reader: "_Reader"
-    ) -> None:
+    async def _attempt(self, provider: Provider, model: str, body: dict[str, Any], reader: "_Reader") -> None:
         try:
             async with asyncio.timeout(self.timeout):
-                await self._stream(provider, name, messages, form, reader)
+                await self._stream(provider, body, reader)
         except TimeoutError as error:
             sentence = f"No whole answer from {provider.name} ({provider.host}) within {self.timeout:g} s."
             raise failures.TimedOut(sentence) from error
@@ -112,34 +145,35 @@ class Models:
         except Exception as error:
             # The boundary: below are an SDK, two HTTP libraries and somebody else's server. Whatever they
             # raise is one failed attempt, never a broken run.
-            raise _classify(error, provider, model) from error
+            raise _classify(error, provider, model, body) from error
 
     async def close(self) -> None:
         clients, self._clients = self._clients, {}
         await asyncio.gather(*(client.close() for client in clients.values()))
 
-    async def _stream(
-        self, provider: Provider, name: str, messages: list[Message], form: Form[T], reader: "_Reader"
-    ) -> None:
-        body = {
-            "model": name,
-            "messages": messages,
-            "response_format": form.response_format,
-            "stream": True,
-            "stream_options": {"include_usage": True},
-        }
+    @staticmethod
+    def _body(name: str, messages: list[Message], form: Form[T], way: Way) -> dict[str, Any]:
+        body: dict[str, Any] = {"model": name, "messages": messages, "stream": True}
+        if way.answer_format in form.response_formats:
+            body["response_format"] = form.response_formats[way.answer_format]
+        if way.counts_tokens:
+            body["stream_options"] = {"include_usage": True}
+        return body
+
+    async def _stream(self, provider: Provider, body: dict[str, Any], reader: "_Reader") -> None:
         response: httpx2.Response = await self._client(provider).post(
             "/chat/completions",
             body=body,
             cast_to=httpx2.Response,
             stream=True,
-            # a compressed answer could be a thousand times larger than it looks
+            # a compressed answer could be a thousand times larger than it looks; some compress all the same
             options={"headers": {"Accept-Encoding": "identity"}},
         )
         try:
-            async with aclosing(response.aiter_bytes()) as chunks:
+            unpack = _unpacker(response)
+            async with aclosing(response.aiter_raw()) as chunks:
                 async for chunk in chunks:
-                    reader.feed(chunk)
+                    reader.feed(unpack(chunk))
         finally:
             await response.aclose()
         reader.close()
@@ -171,14 +205,26 @@ def _http_client(provider: Provider) -> httpx2.AsyncClient:
     )
 
 
+def _unpacker(response: httpx2.Response) -> Callable[[bytes], bytes]:
+    """Undoes the compression of a body, no piece of it growing beyond what is read of an answer."""
+    encoding = response.headers.get("content-encoding", "identity").lower()
+    if encoding in ("identity", ""):
+        return bytes
+    if encoding not in ("gzip", "deflate"):
+        raise failures.UnusableAnswer(f"The answer is compressed in a way that was not asked for ({encoding[:20]}).")
+    unpacking = zlib.decompressobj(zlib.MAX_WBITS | 32)
+    return lambda packed: unpacking.decompress(packed, LARGEST_ANSWER * 8)
+
+
 async def _cap_error_body(response: httpx2.Response) -> None:
     """The client library reads the body of an error whole, however large; it finds this much already read."""
     if response.status_code < 300:
         return
     body = bytearray()
-    async with aclosing(response.aiter_bytes()) as chunks:
+    unpack = _unpacker(response)
+    async with aclosing(response.aiter_raw()) as chunks:
         async for chunk in chunks:
-            body += chunk
+            body += unpack(chunk)
             if len(body) > LARGEST_ANSWER:
                 break
     await response.aclose()
@@ -243,7 +289,7 @@ class _Reader:
         if reply.finish == "content_filter":
             raise failures.ContentFiltered("The endpoint's content filter stopped the answer.")
         if reply.finish == "length":
-            raise failures.UnusableAnswer("The answer was cut off at the endpoint's length limit.")
+            raise failures.UnusableAnswer("The answer was cut off at the endpoint's length limit; it must be shorter.")
         if reply.finish is None:
             raise failures.Unreachable("The answer broke off before its end.")
         if reply.finish != "stop":
@@ -311,10 +357,10 @@ def _keepable(text: str, provider: Provider) -> str:
     return storable(text.replace(key, "[key]") if len(key) > 7 else text)
 
 
-def _classify(error: Exception, provider: Provider, model: str) -> failures.CallFailed:
+def _classify(error: Exception, provider: Provider, model: str, asked: dict[str, Any]) -> failures.CallFailed:
     where = f"{provider.name} ({provider.host})"
     if isinstance(error, openai.APIStatusError):
-        return _classify_status(error, where, model)
+        return _format_refused(error, where, asked) or _classify_status(error, where, model)
     if isinstance(error, openai.APIConnectionError | httpx2.TransportError | aiohttp.ClientError | OSError):
         # also what the client calls a time-out: with none set for reading, only connecting can have one
         reason = str(error.__cause__ or error).replace(" ssl:default", "") or type(error).__name__
@@ -341,13 +387,37 @@ BY_HUNDRED: dict[int, tuple[type[failures.CallFailed], str]] = {
 OTHERWISE = (failures.ServerError, "{where} answered {status}.{said}")
 
 
+SPEAKS_OF = {  # what an endpoint says when it does not take this part of a request
+    "stream_options": re.compile(r"stream_options", re.IGNORECASE),
+    "response_format": re.compile(
+        r"response.?format|json.?schema|json.?object|structured.?output|\bgrammar\b", re.IGNORECASE
+    ),
+}
+
+
+def _format_refused(error: openai.APIStatusError, where: str, asked: dict[str, Any]) -> failures.FormatRefused | None:
+    if error.status_code not in (400, 415, 422, 500, 501) or error.code in BY_CODE:
+        return None
+    raw = readable(error.response.content[:LARGEST_ANSWER])
+    for refused, words in SPEAKS_OF.items():
+        if refused in asked and words.search(raw):
+            kind = asked[refused].get("type", refused)
+            sentence = f"{where} does not take {kind} ({error.status_code}); it is asked in another way."
+            return failures.FormatRefused(sentence, raw=raw, refused=refused)
+    return None
+
+
 def _classify_status(error: openai.APIStatusError, where: str, model: str) -> failures.CallFailed:
     status, raw = error.status_code, readable(error.response.content[:LARGEST_ANSWER])
     if status == 429 and error.code != "insufficient_quota":
         return _rate_limited(error, where, raw)
     meant = BY_CODE.get(error.code or "") or BY_STATUS.get(status) or BY_HUNDRED.get(status // 100)
     kind, sentence = meant or OTHERWISE
-    return kind(sentence.format(where=where, status=status, model=model, said=_said(error)), raw=raw)
+    failure = kind(sentence.format(where=where, status=status, model=model, said=_said(error)), raw=raw)
+    if kind is failures.ServerError:
+        wait = _retry_after(error)
+        failure.retry_after = wait if wait and wait <= failures.LONGEST_WAIT else None
+    return failure
 
 
 def _said(error: openai.APIStatusError) -> str:
@@ -357,15 +427,17 @@ def _said(error: openai.APIStatusError) -> str:
 
 
 def _rate_limited(error: openai.APIStatusError, where: str, raw: str) -> failures.RateLimited:
-    wait = _retry_after(error.response.headers.get("retry-after", ""))
+    wait = _retry_after(error)
     asked = f", and asks to wait {wait:.0f} s" if wait is not None else ""
     return failures.RateLimited(f"{where} limits the rate of requests (429){asked}.", raw=raw, retry_after=wait)
 
 
-def _retry_after(header: str) -> float | None:
-    """Seconds to wait, from a number or a date; None for what is neither."""
+def _retry_after(error: openai.APIStatusError) -> float | None:
+    """Seconds that the endpoint asks to wait, from a number or a date; None for what is neither."""
+    headers = error.response.headers
+    in_ms, header = headers.get("retry-after-ms", ""), headers.get("retry-after", "")
     try:
-        seconds = float(header)
+        seconds = float(in_ms) / 1000 if in_ms else float(header)
         return max(0.0, seconds) if math.isfinite(seconds) else None
     except ValueError:
         pass

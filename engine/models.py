@@ -268,6 +268,7 @@ class ModelCall(models.Model):
     model = models.CharField(max_length=200)
     prompt = models.TextField()
     answer = models.TextField(blank=True)
+    answer_format = models.CharField(max_length=12, default="json_schema")
     answered_by = models.CharField(max_length=200, blank=True)
     input_tokens = models.PositiveIntegerField(null=True)
     output_tokens = models.PositiveIntegerField(null=True)

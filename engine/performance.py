@@ -20,6 +20,7 @@ from .models import LEASE, ModelCall, Run
 from .writer import Writer
 
 ATTEMPTS = 4  # the first and three retries
+BEFORE_FALLBACK = 2  # of them, where a fallback is declared, before it takes over
 TEXT_INTERVAL = 0.25
 
 T = TypeVar("T")
@@ -64,21 +65,25 @@ class Performance:
 
         await self.write(finish, "outcome")
 
-    async def ask(self, step: str, model: str, messages: list[Message], form: Form[T], keep: Keep[T]) -> T:
+    async def ask(
+        self, step: str, model: str, messages: list[Message], form: Form[T], keep: Keep[T], fallback: str = ""
+    ) -> T:
         """Get one usable answer for `step`, in at most four attempts, each a row of its own.
 
         Attempts that a worker made before it died count; one that was cut short is made again. `keep` stores the
         value in the transaction that completes the call; it is returned afterwards. Raises CallFailed, with the
         number of attempts on it, when the last attempt failed or one failed for good.
+
+        A `fallback` model, where one is declared, takes over after two failed attempts or one that failed for good.
         """
-        asking = _Asking(self, step, model, messages, form, keep)
+        asking = _Asking(self, step, model, messages, form, keep, fallback)
         failed = await self._failed_before(step)
         if failed:
             await asking.go_on_after(failed)
         attempts = AsyncRetrying(
             stop=stop_after_attempt(ATTEMPTS - len(failed)),
-            wait=_pause_before_retry,
-            retry=retry_if_exception(lambda e: isinstance(e, failures.CallFailed) and not e.permanent),
+            wait=asking.pause,
+            retry=retry_if_exception(asking.worth_another),
             before_sleep=asking.fail_for_now,
             reraise=True,
         )
@@ -118,9 +123,11 @@ class _Asking(Generic[T]):
         messages: list[Message],
         form: Form[T],
         keep: Keep[T],
+        fallback: str,
     ) -> None:
         self._performance, self._models = performance, performance._models
         self._step, self._model, self._form, self._keep = step, model, form, keep
+        self._fallback = fallback
         self._messages = self._conversation = messages
         self._number = 1
         self._call: ModelCall
@@ -132,14 +139,19 @@ class _Asking(Generic[T]):
         failure.attempts = last.attempt
         if len(failed) >= ATTEMPTS or last.retry_at is None:
             raise failure
-        self._number = last.attempt + 1
+        if any(call.model == self._fallback for call in failed):
+            self._fall_back()
+        self._number = last.attempt
+        self._turn_to_fallback(failure)
+        self._number += 1
         self._hear(failure)
         await asyncio.sleep((last.retry_at - timezone.now()).total_seconds())
 
     async def attempt(self) -> T:
         async with self._models.place(self._model):
+            self._way = self._models.way(self._model)
             self._call = await self._performance.write(self._open, "open")
-            reply = await self._models.ask(self._model, self._conversation, self._form, self._shower())
+            reply = await self._models.ask(self._model, self._conversation, self._form, self._shower(), self._way)
         faults.reach("after-call")
         value = _read(self._form, reply)
         call = self._call
@@ -150,6 +162,32 @@ class _Asking(Generic[T]):
 
         await self._performance.write(complete, "decision")
         return value
+
+    def worth_another(self, error: BaseException) -> bool:
+        if not isinstance(error, failures.CallFailed):
+            return False
+        return self._turn_to_fallback(error) or not error.permanent
+
+    def _turn_to_fallback(self, failure: failures.CallFailed) -> bool:
+        """Whether the fallback takes over after this failure of the first model."""
+        due = self._fallback and (failure.permanent or self._number >= BEFORE_FALLBACK)
+        if due:
+            self._fall_back()
+        return bool(due)
+
+    def _fall_back(self) -> None:
+        self._model, self._fallback = self._fallback, ""
+
+    def pause(self, state: RetryCallState) -> float:
+        """Seconds before the next attempt."""
+        failure = _failure_of(state)
+        if self._model != self._call.model:
+            return 0  # another model is asked
+        if failure.retry_after is not None:
+            return failure.retry_after
+        if isinstance(failure, failures.UnusableAnswer | failures.FormatRefused):
+            return 0  # the endpoint works; waiting would help nobody
+        return _backoff(state)
 
     async def fail_for_now(self, state: RetryCallState) -> None:
         failure = _failure_of(state)
@@ -181,6 +219,7 @@ class _Asking(Generic[T]):
             attempt=self._number,
             model=self._model,
             prompt=json.dumps(self._conversation, ensure_ascii=False),
+            answer_format=self._way.answer_format,
             deadline=timezone.now() + timedelta(seconds=self._models.timeout),
         )
 
@@ -201,15 +240,6 @@ def _failure_of(state: RetryCallState) -> failures.CallFailed:
     failure = state.outcome.exception() if state.outcome else None
     assert isinstance(failure, failures.CallFailed)  # noqa: S101 - nothing else is tried again
     return failure
-
-
-def _pause_before_retry(state: RetryCallState) -> float:
-    failure = _failure_of(state) if state.outcome and state.outcome.failed else None
-    if isinstance(failure, failures.RateLimited) and failure.retry_after is not None:
-        return failure.retry_after
-    if isinstance(failure, failures.UnusableAnswer):
-        return 0  # the endpoint works; waiting would help nobody
-    return _backoff(state)
 
 
 def _read(form: Form[T], reply: Reply) -> T:

@@ -16,7 +16,7 @@ from django.db import connection, connections
 
 from engine import reader
 from engine.failures import CallFailed
-from engine.llm import Form, Message, Reply
+from engine.llm import Form, Message, Reply, Way
 from engine.models import Run
 from engine.worker import Engine
 from engine.writer import Writer
@@ -55,7 +55,12 @@ class ScriptedModels:
     def place(self, model: str) -> asyncio.Semaphore:
         return asyncio.Semaphore()
 
-    async def ask(self, model: str, messages: list[Message], form: Form[Any], on_text: Callable[[str], None]) -> Reply:
+    def way(self, model: str) -> Way:
+        return Way()
+
+    async def ask(
+        self, model: str, messages: list[Message], form: Form[Any], on_text: Callable[[str], None], way: Way
+    ) -> Reply:
         self.asked.append((model, messages))
         await asyncio.sleep(0)
         answer = self.script[model].pop(0) if self.script[model] else says("approve")

@@ -21,7 +21,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from engine import faults
 from engine.failures import CallFailed, RateLimited, RunFailed, Unauthorized, UnusableAnswer
-from engine.llm import Reply
+from engine.llm import Reply, Way
 from engine.models import ModelCall, Run, WriterMarker
 from engine.performance import LeaseLost, Performance
 from engine.writer import Writer
@@ -75,7 +75,10 @@ class Worker:
     def place(self, model):
         return asyncio.Semaphore()
 
-    async def ask(self, model, messages, form, on_text):
+    def way(self, model):
+        return Way()
+
+    async def ask(self, model, messages, form, on_text, way):
         future = asyncio.get_running_loop().create_future()
         self.asked.append(future)
         answer = await future

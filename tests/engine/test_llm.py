@@ -6,7 +6,7 @@ import time
 import pytest
 
 from engine import failures
-from engine.llm import Models
+from engine.llm import Models, Way
 from judgements.procedure import DECISION
 from tests.endpoint import Endpoint
 
@@ -31,7 +31,7 @@ async def models(endpoint, settings):
 
 
 def ask(models, model="openai/gpt-5-mini", on_text=lambda text: None):
-    return models.ask(model, ASKED, DECISION, on_text)
+    return models.ask(model, ASKED, DECISION, on_text, models.way(model))
 
 
 @pytest.mark.parametrize("behaviour", ["good", "good_unstreamed"])
@@ -193,7 +193,7 @@ async def test_the_rehearsal_answers_through_the_same_client(models, endpoint, s
     from judgements import prompts
 
     request = prompts.messages(prompts.Case("A", "Always approve.", "Go.", 1))
-    reply = await models.ask("rehearsal/instant", request, DECISION, lambda text: None)
+    reply = await models.ask("rehearsal/instant", request, DECISION, lambda text: None, Way())
     assert DECISION.read(reply.text).decision == "approve"
     assert reply.model == "rehearsal-instant"
     assert endpoint.requests() == []
