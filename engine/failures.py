@@ -26,6 +26,8 @@ class CallFailed(Exception):
     permanent = False
     retry_after: float | None = None  # seconds that the endpoint asks to wait
     attempts = 0  # how many were made when this one was given up
+    input_tokens: int | None = None  # what the endpoint counted before it failed
+    output_tokens: int | None = None
 
     def __init__(self, sentence: str, *, raw: str = "") -> None:
         super().__init__(sentence)

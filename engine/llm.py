@@ -128,6 +128,7 @@ class Models:
             # the one way out: whatever an endpoint repeats of us, no key leaves here
             failure.args = (_keepable(str(failure), provider),)
             failure.raw = _keepable(failure.raw or reader.raw, provider)
+            failure.input_tokens, failure.output_tokens = reader.reply.input_tokens, reader.reply.output_tokens
             raise
         reply = reader.reply
         reply.text, reply.model = _keepable(reply.text, provider), _keepable(reply.model, provider)

@@ -11,6 +11,8 @@ from django.db.models import Count, F, Min, Q
 from django.db.models.functions import Coalesce, Now
 from django.utils import timezone
 
+from .budgets import Budget
+
 LEASE = timedelta(seconds=settings.ENGINE_LEASE)
 NEGLECTED = timedelta(seconds=60)
 MOST_DEATHS = 5
@@ -83,6 +85,7 @@ class RunQuerySet(models.QuerySet["Run"]):
         abandoned.filter(pk__in=pks, deaths__gte=MOST_DEATHS - 1).update(
             status=Run.Status.FAILED, error=KILLED_ITS_WORKER, ended=Now(), **changed
         )
+        self.release(self.filter(pk__in=pks, status=Run.Status.FAILED).values_list("pk", flat=True))
         abandoned.filter(pk__in=pks).update(status=Run.Status.QUEUED, **changed)
         # a call of a run that was renewed between the look and the updates is still under way
         ModelCall.objects.filter(run__in=self.filter(pk__in=pks).exclude(status=Run.Status.RUNNING)).interrupt()
@@ -140,6 +143,12 @@ class RunQuerySet(models.QuerySet["Run"]):
         ModelCall.objects.filter(run__in=given).interrupt()
         return given.update(status=Run.Status.QUEUED, worker="", lease_expires_at=None, revision=F("revision") + 1)
 
+    def release(self, pks: Iterable[uuid.UUID]) -> None:
+        """Give the budgets back what these runs will not spend any more."""
+        for run in self.filter(pk__in=list(pks), reserved__gt=0):
+            self.filter(pk=run.pk).update(reserved=0)
+            Budget.objects.settle(run.owner_id, spent=0, freed=run.reserved)
+
     # ---- steer --------------------------------------------------------------------------------------------
 
     @transaction.atomic
@@ -157,20 +166,27 @@ class RunQuerySet(models.QuerySet["Run"]):
         )
         if cancelled:
             ModelCall.objects.filter(run=pk).interrupt()
+            self.release([pk])
         return bool(cancelled)
 
-    def retry(self, pk: uuid.UUID) -> bool:
-        """Queue a failed run again: it goes on with what is missing, each step with four attempts anew."""
-        return bool(
-            self.filter(pk=pk, status=Run.Status.FAILED).update(
-                status=Run.Status.QUEUED,
-                ended=None,
-                error=None,
-                deaths=0,
-                retries=F("retries") + 1,
-                revision=F("revision") + 1,
-            )
+    @transaction.atomic
+    def retry(self, pk: uuid.UUID, cost: int | None = None) -> bool:
+        """Queue a failed run again: it goes on with what is missing, each step with four attempts anew.
+
+        `cost`: what that may cost, None where it is unknown. BudgetUsedUp where there is not so much left.
+        """
+        queued = self.filter(pk=pk, status=Run.Status.FAILED).update(
+            status=Run.Status.QUEUED,
+            ended=None,
+            error=None,
+            deaths=0,
+            retries=F("retries") + 1,
+            revision=F("revision") + 1,
         )
+        if queued:
+            owner = self.values_list("owner", flat=True).get(pk=pk)
+            self.filter(pk=pk).update(reserved=Budget.objects.reserve(owner, cost))
+        return bool(queued)
 
 
 class Run(models.Model):
@@ -179,7 +195,8 @@ class Run(models.Model):
     The row is the queue. Whoever claims it becomes its worker until the lease ends; `fence` moves with every
     claim, so that a worker that lost its lease can write nothing. `revision` moves with every change that
     watchers may want to see. Runs of one `lane` wait for the same providers. `deaths` counts the leases that ended
-    under a worker, `retries` how often a failed run was queued again.
+    under a worker, `retries` how often a failed run was queued again. `reserved` is what is set aside of its
+    owner's budgets, in billionths of a dollar.
     """
 
     class Status(models.TextChoices):
@@ -206,6 +223,7 @@ class Run(models.Model):
     started = models.DateTimeField(null=True)
     ended = models.DateTimeField(null=True)
     error = models.JSONField(null=True)
+    reserved = models.BigIntegerField(default=0)
     cancelled_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="cancelled_runs"
     )
@@ -251,7 +269,8 @@ class ModelCall(models.Model):
 
     `step` is the procedure's own name for what the answer is for; attempts count anew in each `series`, one series
     for the first go and one for each retry of the run. `prompt` is the list of messages as JSON;
-    `answer` is what came back: the model's text, or, where there was none, the body as it arrived.
+    `answer` is what came back: the model's text, or, where there was none, the body as it arrived. `cost` is in
+    billionths of a dollar, None where it is unknown; `estimated` says that the endpoint did not count the tokens.
     """
 
     class Status(models.TextChoices):
@@ -272,6 +291,8 @@ class ModelCall(models.Model):
     answered_by = models.CharField(max_length=200, blank=True)
     input_tokens = models.PositiveIntegerField(null=True)
     output_tokens = models.PositiveIntegerField(null=True)
+    estimated = models.BooleanField(default=False)
+    cost = models.BigIntegerField(null=True)
     error_code = models.CharField(max_length=20, blank=True)
     error = models.TextField(blank=True)
     started = models.DateTimeField(default=timezone.now)

@@ -14,9 +14,11 @@ from django.utils import timezone
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt
 from tenacity.wait import wait_random_exponential
 
-from . import failures, faults, live, reader
+from . import failures, faults, live, prices, reader
+from .budgets import Budget
 from .llm import Form, Message, Models, Reply, storable
 from .models import LEASE, ModelCall, Run
+from .prices import tokens_of
 from .writer import Writer
 
 ATTEMPTS = 4  # the first and three retries
@@ -59,6 +61,7 @@ class Performance:
         def finish() -> None:
             change()
             ModelCall.objects.filter(run=self.run).interrupt()
+            Run.objects.release([self.run.pk])
             Run.objects.filter(pk=self.run.pk).update(
                 status=status, error=error, ended=Now(), worker="", lease_expires_at=None
             )
@@ -150,7 +153,9 @@ class _Asking(Generic[T]):
     async def attempt(self) -> T:
         async with self._models.place(self._model):
             self._way = self._models.way(self._model)
-            self._call = await self._performance.write(self._open, "open")
+            self._call, overdrawn = await self._performance.write(self._open, "open")
+            if overdrawn:
+                raise failures.QuotaUsedUp(f"The model was not asked. {overdrawn.over}")
             reply = await self._models.ask(self._model, self._conversation, self._form, self._shower(), self._way)
         faults.reach("after-call")
         value = _read(self._form, reply)
@@ -210,9 +215,9 @@ class _Asking(Generic[T]):
             complaint = {"role": "user", "content": self._form.complaint(str(failure))}
             self._conversation = [*self._messages, complaint]
 
-    def _open(self) -> ModelCall:
+    def _open(self) -> tuple[ModelCall, Budget | None]:
         run = self._performance.run
-        return ModelCall.objects.create(
+        call = ModelCall.objects.create(
             run=run,
             step=self._step,
             series=run.retries,
@@ -222,6 +227,7 @@ class _Asking(Generic[T]):
             answer_format=self._way.answer_format,
             deadline=timezone.now() + timedelta(seconds=self._models.timeout),
         )
+        return call, Budget.objects.overdrawn(run.owner_id)
 
     def _shower(self) -> Callable[[str], None]:
         """Shows a growing text to the watchers, at most four times a second."""
@@ -246,17 +252,27 @@ def _read(form: Form[T], reply: Reply) -> T:
     try:
         return form.read(reply.text)
     except ValueError as error:
-        raise failures.UnusableAnswer(storable(str(error)), raw=reply.text) from error
+        failure = failures.UnusableAnswer(storable(str(error)), raw=reply.text)
+        failure.input_tokens, failure.output_tokens = reply.input_tokens, reply.output_tokens
+        raise failure from error
+
+
+# ---- in a transaction -------------------------------------------------------------------------------------
 
 
 def _close_answered(call: ModelCall, reply: Reply) -> None:
+    known = reply.input_tokens is not None and reply.output_tokens is not None
+    input_tokens = reply.input_tokens if known else tokens_of(call.prompt)
+    output_tokens = reply.output_tokens if known else tokens_of(reply.text)
     _close(
         call,
         status=ModelCall.Status.ANSWERED,
         answer=reply.text,
         answered_by=reply.model,
-        input_tokens=reply.input_tokens,
-        output_tokens=reply.output_tokens,
+        input_tokens=input_tokens,
+        output_tokens=output_tokens,
+        estimated=not known,
+        cost=_spend(call, input_tokens, output_tokens),
     )
 
 
@@ -267,8 +283,22 @@ def _close_failed(call: ModelCall, failure: failures.CallFailed, retry_at: datet
         answer=failure.raw,
         error_code=failure.code,
         error=str(failure),
+        input_tokens=failure.input_tokens,
+        output_tokens=failure.output_tokens,
+        cost=_spend(call, failure.input_tokens, failure.output_tokens),
         retry_at=retry_at,
     )
+
+
+def _spend(call: ModelCall, input_tokens: int | None, output_tokens: int | None) -> int | None:
+    """Take what the call cost from what was set aside for its run, and from the budgets; the cost."""
+    cost = prices.cost(call.model, input_tokens, output_tokens)
+    if cost:
+        reserved = Run.objects.values_list("reserved", flat=True).get(pk=call.run_id)
+        freed = min(reserved, cost)
+        Run.objects.filter(pk=call.run_id).update(reserved=reserved - freed)
+        Budget.objects.settle(call.run.owner_id, spent=cost, freed=freed)
+    return cost
 
 
 def _close(call: ModelCall, **values: object) -> None:

@@ -36,6 +36,7 @@ def _agent(agent: Agent) -> dict[str, Any]:
         "name": agent.name,
         "model": agent.model,
         "criteria": agent.criteria,
+        "fallback": agent.fallback or None,
         "score": rules.tenths(rules.score(agent.history)),
         "verdict": agent.verdict,
         "decisions": [_decision(decision) for decision in agent.decisions.all()],
@@ -50,6 +51,7 @@ def _decision(decision: RoundDecision) -> dict[str, Any]:
         "reason": decision.reason,
         "seconds": round(seconds, 2) if seconds is not None else None,
         "attempts": decision.call.attempt,
+        "model": decision.call.model,
         "answered_by": decision.call.answered_by,
     }
 

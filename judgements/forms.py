@@ -8,7 +8,7 @@ from typing import Any, cast
 from django import forms
 from django.core.exceptions import ValidationError
 
-from engine.providers import UnknownProvider, resolve
+from engine.providers import UnknownProvider, is_rehearsal, resolve
 
 from .models import CONTENT_LENGTH, CRITERIA_LENGTH, NAME_LENGTH, TITLE_LENGTH
 
@@ -49,6 +49,7 @@ class AgentForm(forms.Form):
     name = Text(max_length=NAME_LENGTH)
     model = Text(max_length=200)
     criteria = Text(max_length=CRITERIA_LENGTH, lines=True)
+    fallback = Text(max_length=200)
 
     def __init__(self, number: int, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -63,12 +64,26 @@ class AgentForm(forms.Form):
         field.error_messages["required"] = sentence
 
     def clean_model(self) -> str:
-        model = self.cleaned_data["model"]
-        try:
-            resolve(model)
-        except UnknownProvider as error:
-            raise ValidationError(str(error)) from error
-        return model
+        return _known(self.cleaned_data["model"])
+
+    def clean_fallback(self) -> str:
+        fallback = self.cleaned_data["fallback"]
+        if not fallback:
+            return ""
+        model = self.cleaned_data.get("model", "")
+        if fallback == model:
+            raise ValidationError("The fallback is the model itself. Name another, or none.")
+        if is_rehearsal(fallback) and not is_rehearsal(model):
+            raise ValidationError("A rehearsal asks no model, so it cannot stand in for one.")
+        return _known(fallback)
+
+
+def _known(model: str) -> str:
+    try:
+        resolve(model)
+    except UnknownProvider as error:
+        raise ValidationError(str(error)) from error
+    return model
 
 
 @dataclass(frozen=True)

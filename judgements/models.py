@@ -6,10 +6,12 @@ from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.db import models, transaction
 from django.db.models import Prefetch, Q
 
+from engine.budgets import Budget
 from engine.models import ModelCall, Run
 from engine.providers import is_rehearsal, lane_of
 
 from . import prompts, rules
+from .estimate import Estimate, estimate
 from .rules import Decision, Verdict
 
 TITLE_LENGTH = 120
@@ -40,18 +42,20 @@ class Council(models.Model):
                 "name": member.name,
                 "model": member.model or settings.DEFAULT_MODEL,
                 "criteria": member.criteria,
+                "fallback": member.fallback,
             }
             for member in self.members.all()
         ]
 
 
 class Seated(models.Model):
-    """Somebody in one of the three seats: name, model, criteria."""
+    """Somebody in one of the three seats: name, model, criteria, and perhaps a model to ask where the first fails."""
 
     seat = models.CharField(max_length=1, choices=[(seat, seat) for seat in rules.SEATS])
     name = models.CharField(max_length=NAME_LENGTH)
     model = models.CharField(max_length=200)
     criteria = models.TextField(max_length=CRITERIA_LENGTH)
+    fallback = models.CharField(max_length=200, blank=True)
 
     class Meta:
         abstract = True
@@ -97,10 +101,14 @@ class JudgementQuerySet(models.QuerySet["Judgement"]):
         title: str = "",
         council: Council | None = None,
     ) -> "Judgement":
-        """Queue a judgement: run, judgement and three agents stand together or not at all."""
+        """Queue a judgement: run, judgement and three agents stand together or not at all.
+
+        BudgetUsedUp where a budget has not enough left for what it may cost.
+        """
         agents = list(agents)
+        reserved = Budget.objects.reserve(owner, estimate(content, agents).cost)
         lane = lane_of(agent["model"] for agent in agents)
-        run = Run.objects.create(procedure="judgement", owner=owner, lane=lane)
+        run = Run.objects.create(procedure="judgement", owner=owner, lane=lane, reserved=reserved)
         judgement = self.create(
             run=run,
             title=title or title_of(content),
@@ -175,6 +183,11 @@ class Judgement(models.Model):
         """The first round with a decision missing; 3 when none is."""
         histories = [agent.history for agent in self.agents.all()]
         return next((n for n in rules.ROUNDS if any(n not in h for h in histories)), rules.ROUNDS[-1])
+
+    def estimate(self) -> Estimate:
+        """What it may cost if all of it is asked (again)."""
+        agents = [{"model": a.model, "fallback": a.fallback, "criteria": a.criteria} for a in self.agents.all()]
+        return estimate(self.content, agents)
 
     def conclude(self) -> None:
         """Write the verdict that the nine stored decisions make. ValueError while one is missing."""

@@ -43,8 +43,11 @@ def cancel(judgement: Judgement, by: Any) -> bool:
 
 
 def retry(judgement: Judgement) -> bool:
-    """Let a failed judgement go on with what is missing; False where it has not failed."""
-    if not Run.objects.retry(judgement.pk):
+    """Let a failed judgement go on with what is missing; False where it has not failed.
+
+    BudgetUsedUp where a budget has not enough left for it.
+    """
+    if not Run.objects.retry(judgement.pk, judgement.estimate().cost):
         return False
     async_to_sync(wake_engines)()
     return True
@@ -103,7 +106,8 @@ async def _decide(
     def keep(call: ModelCall, answer: prompts.Answer) -> None:
         agent.decide(number, answer, call)
 
-    answer = await performance.ask(agent.step(number), agent.model, prompts.messages(case), DECISION, keep)
+    messages = prompts.messages(case)
+    answer = await performance.ask(agent.step(number), agent.model, messages, DECISION, keep, agent.fallback)
     return Earlier(number, agent.seat, rules.Decision(answer.decision), answer.reason)
 
 

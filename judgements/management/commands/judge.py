@@ -55,7 +55,7 @@ class Command(BaseCommand):
         parser.add_argument("--title", default="")
         who = parser.add_mutually_exclusive_group()
         who.add_argument("--council", help=f"a council's name (default: {DEFAULT_COUNCIL})")
-        who.add_argument("--agents", metavar="FILE.json", help='[{"name", "model", "criteria"} x 3]')
+        who.add_argument("--agents", metavar="FILE.json", help='[{"name", "model", "criteria", "fallback"?} x 3]')
         parser.add_argument("--json", action="store_true", help="print the judgement as the API shows it")
         parser.add_argument("--no-wait", action="store_true", help="only submit, and print the id")
 
@@ -154,14 +154,19 @@ def _agents(file: str) -> list[dict[str, str]]:
         agents = json.loads(Path(file).read_text())
     except (OSError, ValueError, RecursionError) as error:
         raise _bad_input(f"{file} cannot be read: {error}") from error
-    keys = {"name", "model", "criteria"}
-    whole = isinstance(agents, list) and all(
-        isinstance(agent, dict) and agent.keys() == keys and all(isinstance(v, str) for v in agent.values())
-        for agent in agents
-    )
+    whole = isinstance(agents, list) and all(_is_agent(agent) for agent in agents)
     if not whole or len(agents) != 3:
         raise _bad_input(f"{file} must hold exactly three agents, each with name, model and criteria.")
     return agents
+
+
+def _is_agent(agent: object) -> bool:
+    keys = {"name", "model", "criteria"}
+    return (
+        isinstance(agent, dict)
+        and keys <= agent.keys() <= keys | {"fallback"}
+        and all(isinstance(value, str) for value in agent.values())
+    )
 
 
 def _bad_input(sentence: str) -> CommandError:

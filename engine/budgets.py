@@ -1,0 +1,103 @@
+"""Money that may be spent in a calendar month (UTC), by one person or by all together.
+
+What a run is expected to cost is reserved when it is submitted, in the same transaction and by one conditional UPDATE
+for each budget, so that of many submissions at once no more are admitted than there is money for. What a call really
+costs moves from reserved to spent when it ends. Amounts are billionths of a US dollar.
+"""
+
+from datetime import date
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Coalesce, Greatest
+from django.utils import timezone
+
+from .prices import dollars
+
+
+class BudgetUsedUp(Exception):
+    """There is not enough money left. The text is a sentence for people."""
+
+
+class BudgetQuerySet(models.QuerySet["Budget"]):
+    def of(self, owner: Any) -> list["Budget"]:
+        """The budgets that a run of this owner (a user or a key) draws on, each in its present month."""
+        whose = Q(owner=None) | Q(owner=owner) if owner else Q(owner=None)
+        month = this_month()
+        budgets: list[Budget] = list(self.filter(whose).order_by("pk"))
+        if any(budget.month < month for budget in budgets):
+            self.filter(whose, month__lt=month).update(month=month, spent=0)
+            return self.of(owner)
+        return budgets
+
+    def reserve(self, owner: Any, amount: int | None) -> int:
+        """Set money aside, or raise BudgetUsedUp; to be called in a transaction. Returns what was set aside.
+
+        Without a budget nothing is; with one, an amount that is unknown (None) cannot be.
+        """
+        budgets = self.of(owner)
+        if budgets and amount is None:
+            raise BudgetUsedUp(
+                "There is a budget, and the price of a model is unknown. Name its price, or another model."
+            )
+        for budget in budgets:
+            room = self.filter(pk=budget.pk, limit__gte=F("spent") + F("reserved") + amount)
+            if not room.update(reserved=F("reserved") + amount):
+                raise BudgetUsedUp(budget.sentence(amount or 0))
+        return amount or 0 if budgets else 0
+
+    def settle(self, owner: Any, *, spent: int, freed: int) -> None:
+        """`spent` was really spent, and `freed` of what was reserved is no longer."""
+        budgets = self.of(owner) if spent or freed else []
+        if budgets:
+            drawn = self.filter(pk__in=[budget.pk for budget in budgets])
+            drawn.update(spent=F("spent") + spent, reserved=Greatest(F("reserved") - freed, 0))
+
+    def overdrawn(self, owner: Any) -> "Budget | None":
+        """A budget of which more is gone than there was, where there is one."""
+        return next((budget for budget in self.of(owner) if budget.spent + budget.reserved > budget.limit), None)
+
+
+def this_month() -> date:
+    return timezone.now().date().replace(day=1)
+
+
+class Budget(models.Model):
+    """Of one owner, or of all together where there is none."""
+
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, null=True, blank=True)
+    limit = models.BigIntegerField()
+    month = models.DateField(default=this_month, editable=False)
+    spent = models.BigIntegerField(default=0, editable=False)
+    reserved = models.BigIntegerField(default=0, editable=False)
+
+    objects = BudgetQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(Coalesce("owner", 0), name="one_budget_each"),
+            models.CheckConstraint(
+                name="budget_not_negative", condition=Q(limit__gte=0, spent__gte=0, reserved__gte=0)
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{dollars(self.limit)} a month for {self.owner or 'all together'}"
+
+    @property
+    def left(self) -> int:
+        return max(0, self.limit - self.spent - self.reserved)
+
+    @property
+    def whose(self) -> str:
+        return "The budget of all together" if self.owner_id is None else "The budget of whoever asked"
+
+    @property
+    def over(self) -> str:
+        return f"{self.whose}, {dollars(self.limit)} a month, is used up."
+
+    def sentence(self, needed: int) -> str:
+        left = f"{dollars(self.left)} of {dollars(self.limit)} is left this month"
+        return f"{self.whose} does not suffice: {left}, and this needs up to {dollars(needed)}."

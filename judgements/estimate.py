@@ -1,0 +1,46 @@
+"""What a judgement may cost, before it starts: nine calls, rather too dear than too cheap."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from engine import prices
+
+from . import prompts, rules
+
+ANSWER = 1_500  # tokens of one answer, the thinking of a model included
+REASON = 250  # tokens of one reason, as the next round reads it
+INSTRUCTIONS = prices.tokens_of(prompts.SYSTEM)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """`cost` in billionths of a dollar; None where the price of a model is unknown."""
+
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cost: int | None
+
+
+def estimate(content: str, agents: Iterable[Mapping[str, str]]) -> Estimate:
+    calls = [(agent, _asked(content, agent, number)) for agent in agents for number in rules.ROUNDS]
+    costs = [_dearest(agent, tokens) for agent, tokens in calls]
+    known = [cost for cost in costs if cost is not None]
+    return Estimate(
+        calls=len(calls),
+        input_tokens=sum(tokens for _, tokens in calls),
+        output_tokens=ANSWER * len(calls),
+        cost=sum(known) if len(known) == len(costs) else None,
+    )
+
+
+def _asked(content: str, agent: Mapping[str, str], number: int) -> int:
+    seen = REASON * len(rules.SEATS) * (number - 1)
+    return INSTRUCTIONS + prices.tokens_of(content) + prices.tokens_of(agent["criteria"]) + seen
+
+
+def _dearest(agent: Mapping[str, str], tokens: int) -> int | None:
+    """Of the agent's model and its fallback."""
+    models = [model for model in (agent["model"], agent.get("fallback")) if model]
+    costs = [prices.cost(model, tokens, ANSWER) for model in models]
+    return None if None in costs else max(cost for cost in costs if cost is not None)
