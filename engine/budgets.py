@@ -87,8 +87,13 @@ class Budget(models.Model):
         return f"{dollars(self.limit)} a month for {self.owner or 'all together'}"
 
     @property
+    def spent_now(self) -> int:
+        """In the present month, whether or not anything has been spent in it."""
+        return self.spent if self.month == this_month() else 0
+
+    @property
     def left(self) -> int:
-        return max(0, self.limit - self.spent - self.reserved)
+        return max(0, self.limit - self.spent_now - self.reserved)
 
     @property
     def whose(self) -> str:

@@ -91,3 +91,17 @@ async def _leave(group: str, channel: str) -> None:
     with contextlib.suppress(Exception):  # the boundary again: a layer that is gone needs no leaving
         async with asyncio.timeout(LONGEST_PUSH):
             await get_channel_layer().group_discard(group, channel)
+
+
+async def trouble() -> str:
+    """What keeps a message from coming back through the layer, in a word; empty where nothing does."""
+    try:
+        async with asyncio.timeout(LONGEST_PUSH):
+            layer = get_channel_layer()
+            channel = await layer.new_channel()
+            await layer.send(channel, {"type": "echo"})
+            await layer.receive(channel)
+    except Exception as error:
+        # The boundary to the channel layer, as above.
+        return type(error).__name__
+    return ""

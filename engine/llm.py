@@ -27,6 +27,7 @@ from . import failures, rehearsal
 from .providers import REHEARSAL, Provider, UnknownProvider, resolve
 
 LARGEST_ANSWER = 256 * 1024
+MOST_MODELS = 2000
 
 T = TypeVar("T")
 Message = dict[str, str]
@@ -148,6 +149,32 @@ class Models:
             # raise is one failed attempt, never a broken run.
             raise _classify(error, provider, model, body) from error
 
+    async def names(self, provider: Provider) -> list[str]:
+        """What the provider lists of its models. CallFailed as for a question."""
+        try:
+            async with asyncio.timeout(self.timeout):
+                return await self._names(provider)
+        except TimeoutError as error:
+            raise failures.TimedOut(
+                f"{provider.name} ({provider.host}) lists no models within {self.timeout:g} s."
+            ) from error
+        except failures.CallFailed:
+            raise
+        except Exception as error:
+            # the boundary, as above
+            failure = _classify(error, provider, "", {})
+            failure.args = (_keepable(str(failure), provider),)
+            raise failure from error
+
+    async def _names(self, provider: Provider) -> list[str]:
+        response: httpx2.Response = await self._client(provider).get("/models", cast_to=httpx2.Response)
+        try:
+            listed = _Listed.model_validate_json(response.content[: LARGEST_ANSWER * 4])
+        except ValidationError as error:
+            raise failures.UnusableAnswer("The endpoint did not send a list of models.") from error
+        # Gemini lists its models with the name of the collection before them
+        return [storable(model.id.removeprefix("models/"))[:200] for model in listed.data[:MOST_MODELS]]
+
     async def close(self) -> None:
         clients, self._clients = self._clients, {}
         await asyncio.gather(*(client.close() for client in clients.values()))
@@ -230,6 +257,14 @@ async def _cap_error_body(response: httpx2.Response) -> None:
                 break
     await response.aclose()
     response._content = bytes(body[:LARGEST_ANSWER])
+
+
+class _Model(BaseModel):
+    id: str
+
+
+class _Listed(BaseModel):
+    data: list[_Model]
 
 
 class _Piece(BaseModel):

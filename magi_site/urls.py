@@ -2,6 +2,8 @@ from django.contrib import admin
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import include, path
 
+from engine.admin import doctor
+
 from . import access, health
 
 admin.site.site_header = admin.site.site_title = "MAGI"
@@ -13,6 +15,7 @@ urlpatterns = [
     path("accounts/logout/", LogoutView.as_view(), name="logout"),
     path("accounts/password/", access.password, name="password"),
     path("accounts/enter/<int:pk>/<str:token>/", access.enter, name="enter"),
+    path("admin/doctor/", doctor, name="doctor"),
     path("admin/", admin.site.urls),
     path("healthz", health.alive, name="alive"),
     path("readyz", health.ready, name="ready"),

@@ -1,0 +1,75 @@
+from decimal import Decimal
+from typing import Any
+
+from asgiref.sync import async_to_sync
+from django import forms
+from django.contrib import admin
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_http_methods
+
+from .budgets import Budget
+from .doctor import examine
+from .prices import DOLLAR, dollars
+
+
+class BudgetForm(forms.ModelForm):
+    limit = forms.DecimalField(
+        label="dollars a month",
+        min_value=0,
+        max_digits=9,
+        decimal_places=2,
+        help_text="US dollars in a calendar month (UTC). 0 stops everything that costs money.",
+    )
+
+    class Meta:
+        model = Budget
+        fields = ["owner", "limit"]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["owner"].empty_label = "all together"  # type: ignore[attr-defined]
+        if self.instance.pk:
+            self.initial["limit"] = Decimal(self.instance.limit) / DOLLAR
+
+    def clean_limit(self) -> int:
+        return int(self.cleaned_data["limit"] * DOLLAR)
+
+
+@admin.register(Budget)
+class BudgetAdmin(admin.ModelAdmin):
+    form = BudgetForm
+    list_display = ["whose", "a_month", "spent_this_month", "set_aside", "is_left"]
+    list_select_related = ["owner"]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Budget | None = None) -> list[str]:
+        return ["owner"] if obj else []  # what one has spent is not another's
+
+    @admin.display(description="whose", empty_value="all together")
+    def whose(self, budget: Budget) -> str | None:
+        return str(budget.owner) if budget.owner else None
+
+    @admin.display(description="a month", ordering="limit")
+    def a_month(self, budget: Budget) -> str:
+        return dollars(budget.limit)
+
+    @admin.display(description="spent this month")
+    def spent_this_month(self, budget: Budget) -> str:
+        return dollars(budget.spent_now)
+
+    @admin.display(description="set aside")
+    def set_aside(self, budget: Budget) -> str:
+        return dollars(budget.reserved)
+
+    @admin.display(description="left")
+    def is_left(self, budget: Budget) -> str:
+        return dollars(budget.left)
+
+
+@admin.site.admin_view
+@require_http_methods(["GET", "POST"])
+def doctor(request: HttpRequest) -> HttpResponse:
+    """The check of `manage.py doctor`. It asks models, so only a press of the button starts it."""
+    findings = async_to_sync(examine)() if request.method == "POST" else None
+    context = {**admin.site.each_context(request), "title": "Doctor", "findings": findings}
+    return render(request, "admin/doctor.html", context)

@@ -1,0 +1,154 @@
+"""Whether everything that judgements need is there and works, each problem with the sentence that helps."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Iterable
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.db import Error as DBError
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+
+from . import failures, live, reader
+from .llm import FORMATS, Form, Models
+from .models import Run
+from .providers import Provider, UnknownProvider, configured, resolve
+
+LONGEST = 20.0  # seconds for one question to one provider
+SHOWN = 5
+
+HINTS: dict[type[failures.CallFailed], str] = {
+    failures.Unauthorized: "Check the key of this provider in the environment.",
+    failures.UnknownModel: "Name a model that the endpoint has, and check that its address ends as its documents say.",
+    failures.Unreachable: "Check the address, and that the server runs and can be reached from here.",
+    failures.TimedOut: "A local server may still be loading the model; try again, or raise MAGI_CALL_TIMEOUT.",
+    failures.QuotaUsedUp: "Add credit at the provider.",
+    failures.RateLimited: "Wait, or ask the provider for a higher limit.",
+    failures.UnusableAnswer: "The model does not keep to the form of the answer; a stronger one will.",
+    failures.Refused: "Check that the address is that of a chat completions endpoint.",
+}
+
+WELL = Form(
+    name="health",
+    schema={
+        "type": "object",
+        "properties": {"well": {"type": "string", "enum": ["yes"]}},
+        "required": ["well"],
+        "additionalProperties": False,
+    },
+    read=str.strip,
+    preview=str,
+    complaint=str,
+)
+QUESTION = [{"role": "user", "content": 'Answer with exactly this JSON object and nothing else: {"well": "yes"}'}]
+
+
+@dataclass(frozen=True)
+class Finding:
+    subject: str
+    well: bool
+    sentence: str
+
+    def __str__(self) -> str:
+        return f"{'ok     ' if self.well else 'PROBLEM'}  {self.subject}: {self.sentence}"
+
+
+async def examine(models_to_try: Iterable[str] = ()) -> list[Finding]:
+    """Everything, the providers at once. `models_to_try` beside the default one, as provider/model."""
+    models = Models(LONGEST)
+    try:
+        by_provider = _models_by_provider([*models_to_try, settings.DEFAULT_MODEL])
+        questions: list[Awaitable[Finding]] = [_database(), _channel_layer()]
+        questions += [_provider(models, each, by_provider.get(name)) for name, each in configured().items()]
+        findings = await asyncio.gather(*questions)
+    finally:
+        await models.close()
+    return [*findings, *([] if configured() else [NO_PROVIDER])]
+
+
+NO_PROVIDER = Finding(
+    "models", True, "No provider is configured; agents named rehearsal/… answer by a stated rule, no model is asked."
+)
+
+
+def _models_by_provider(names: Iterable[str]) -> dict[str, str]:
+    """The first model named of each provider, as provider/model."""
+    found: dict[str, str] = {}
+    for name in names:
+        try:
+            found.setdefault(resolve(name)[0].name, name)
+        except UnknownProvider:
+            continue
+    return found
+
+
+async def _database() -> Finding:
+    try:
+        return await reader.read(_look_into_database)
+    except DBError as error:
+        return Finding("database", False, f"It does not answer: {error}. Check DATABASE_URL.")
+
+
+def _look_into_database() -> Finding:
+    executor = MigrationExecutor(connection)
+    if missing := executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        return Finding("database", False, f"{len(missing)} migrations are missing. Run manage.py migrate.")
+    waiting, performed = Run.objects.queued().count(), Run.objects.in_progress().count()
+    if Run.objects.neglected().exists():
+        return Finding("engine", False, f"{waiting} runs wait and no engine takes them. Start serve or runengine.")
+    return Finding("database", True, f"{connection.vendor}, {performed} runs in progress, {waiting} waiting.")
+
+
+async def _channel_layer() -> Finding:
+    if not settings.ENVIRONMENT.REDIS_URL:
+        return Finding("live updates", True, "In one process; other processes' pages follow within two seconds.")
+    if problem := await live.trouble():
+        return Finding("live updates", False, f"Redis does not answer ({problem}). Check REDIS_URL.")
+    return Finding("live updates", True, "Redis carries them.")
+
+
+async def _provider(models: Models, provider: Provider, model: str | None) -> Finding:
+    subject = f"{provider.name} ({provider.host})"
+    try:
+        model = model or next((f"{provider.name}/{name}" for name in provider.models), None)
+        listed = await _listed(models, provider, needed=model is None)
+        if model is None:
+            return Finding(subject, True, f"Reachable, key accepted, {listed}. No model was tried: --model names one.")
+        return Finding(subject, True, f"Reachable, key accepted, {listed}; {await _answer(models, model)}")
+    except failures.CallFailed as failure:
+        hint = HINTS.get(type(failure), "")
+        return Finding(subject, False, f"{failure} {hint}".strip())
+
+
+async def _listed(models: Models, provider: Provider, *, needed: bool) -> str:
+    """What the provider says of its models; where a question follows, it may as well say nothing."""
+    try:
+        names = await models.names(provider)
+    except (failures.UnknownModel, failures.UnusableAnswer, failures.Refused, failures.Unauthorized) as failure:
+        if needed and isinstance(failure, failures.Unauthorized):
+            raise
+        return "its models are not listed"
+    shown = ", ".join(names[:SHOWN]) + (" …" if len(names) > SHOWN else "")
+    return f"{len(names)} models ({shown})" if names else "no models listed"
+
+
+async def _answer(models: Models, model: str) -> str:
+    """Asks as a judgement would, stepping down where a format is refused."""
+    for _ in range(len(FORMATS) + 1):
+        way, began = models.way(model), time.monotonic()
+        try:
+            reply = await models.ask(model, QUESTION, WELL, _ignore, way)
+        except failures.FormatRefused as failure:
+            refused = failure
+            continue
+        kept = "kept to" if '"yes"' in reply.text else "did not keep to"
+        counted = "" if reply.input_tokens is not None else ", tokens are not counted"
+        return (
+            f"{model} answers in {time.monotonic() - began:.1f} s and {kept} the form ({way.answer_format}){counted}."
+        )
+    raise refused
+
+
+def _ignore(text: str) -> None:
+    pass
