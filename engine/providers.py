@@ -70,5 +70,27 @@ def _provider_name(model: str) -> str:
         return "unknown"
 
 
+def vendor_of(model: str) -> str:
+    """Who made the model: behind a provider that serves others' models, the first part of the name there."""
+    try:
+        provider, name = resolve(model)
+    except UnknownProvider:
+        return model.partition("/")[0]
+    return name.partition("/")[0] if "/" in name else provider.name
+
+
+def sameness(models: Iterable[str]) -> str:
+    """A warning where all of these models are one, or of one vendor; empty where they are not."""
+    models = list(models)
+    if all(is_rehearsal(model) for model in models):
+        return ""
+    if len(set(models)) == 1:
+        return f"All agents ask one model, {models[0]}: where it errs, they err together."
+    vendors = {vendor_of(model) for model in models}
+    if len(vendors) == 1:
+        return f"All agents ask models of one vendor, {vendors.pop()}: they are likely to err together."
+    return ""
+
+
 def is_rehearsal(model: str) -> bool:
     return model.partition("/")[0] == REHEARSAL

@@ -1,15 +1,19 @@
 from uuid import UUID
 
+from asgiref.sync import async_to_sync
 from django.conf import settings
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django_htmx.http import trigger_client_event
 
-from engine import providers
+from engine import catalogue, providers
+from engine.budgets import Budget, BudgetUsedUp
 
 from . import procedure
 from .board import PLATE, board_of
+from .estimate import estimate
 from .forms import Submission
 from .models import Council, Judgement
 
@@ -31,27 +35,33 @@ def new(request: HttpRequest) -> HttpResponse:
     values = submission.values()
     # with an agent changed it is no longer that council's judgement
     unchanged = council if council and council.agents() == values["agents"] else None
-    judgement = procedure.submit(owner=request.user, council=unchanged, **values)
+    try:
+        judgement = procedure.submit(owner=request.user, council=unchanged, **values)
+    except BudgetUsedUp as error:
+        return _input_page(request, submission, council, str(error))
     return redirect("live", judgement.pk)
 
 
-def _input_page(request: HttpRequest, submission: Submission, council: Council | None) -> HttpResponse:
+def _input_page(
+    request: HttpRequest, submission: Submission, council: Council | None, refused: str = ""
+) -> HttpResponse:
     context = {
         "form": submission.content,
         "agents": submission.agents,
         "problems": submission.problems if submission.content.is_bound else [],
+        "refused": refused,
         "councils": Council.objects.prefetch_related("members"),
         "council": council.pk if council else None,
-        **_model_choice(),
+        "models": _offered(catalogue.declared()),
+        "rehearsal": not settings.PROVIDERS,
         "page": "new",
     }
-    return render(request, "judgements/new.html", context)
+    return render(request, "judgements/new.html", context, status=402 if refused else 200)
 
 
-def _model_choice() -> dict[str, object]:
-    rehearsal = not settings.PROVIDERS
-    models = [settings.DEFAULT_MODEL] + ([] if rehearsal else [f"{providers.REHEARSAL}/magi"])
-    return {"models": models, "rehearsal": rehearsal}
+def _offered(listed: list[str]) -> list[str]:
+    """The models to suggest: the default one first, the rehearsal last."""
+    return list(dict.fromkeys([settings.DEFAULT_MODEL, *listed, f"{providers.REHEARSAL}/magi"]))
 
 
 def _council(pk: str) -> Council | None:
@@ -63,7 +73,31 @@ def council_agents(request: HttpRequest) -> HttpResponse:
     """The three agent cards of a council, or three empty ones."""
     council = _council(request.GET.get("council", ""))
     submission = Submission(agents=council.agents() if council else None)
-    return render(request, "judgements/_agents.html", {"agents": submission.agents, **_model_choice()})
+    response = render(request, "judgements/_agents.html", {"agents": submission.agents})
+    return trigger_client_event(response, "agents-changed", after="settle")
+
+
+@require_GET
+def model_suggestions(request: HttpRequest) -> HttpResponse:
+    """The options of the model fields, asked for by the page when it stands: providers may be slow to list theirs."""
+    models = _offered(async_to_sync(catalogue.suggestions)())
+    return render(request, "judgements/_models.html", {"models": models})
+
+
+@require_POST
+def expected_cost(request: HttpRequest) -> HttpResponse:
+    """What the judgement on the page may cost, as far as it is written."""
+    posted = {key: str(value) for key, value in request.POST.items()}
+    submission = Submission(posted)
+    agents = [{key: posted.get(f"{form.prefix}-{key}", "") for key in form.fields} for form in submission.agents]
+    models = [agent["model"] for agent in agents]
+    context = {
+        "estimate": estimate(posted.get("content", ""), agents) if all(models) else None,
+        "rehearsal": all(providers.is_rehearsal(model) for model in models),
+        "sameness": providers.sameness(models) if all(models) else "",
+        "budgets": Budget.objects.of(request.user.pk),
+    }
+    return render(request, "judgements/_cost.html", context)
 
 
 @require_GET

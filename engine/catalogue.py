@@ -1,0 +1,46 @@
+"""What providers list of their models, to suggest on a page. A suggestion only: any name may be written."""
+
+import asyncio
+from collections.abc import Iterable
+
+from django.core.cache import cache
+
+from . import failures
+from .llm import Models
+from .providers import Provider, configured
+
+LONGEST = 2.0  # seconds that a page waits for suggestions
+FRESH = 600  # seconds that a list is kept
+FAILED = 60  # seconds after which one that could not be had is asked for again
+
+
+def declared() -> list[str]:
+    """What is known without asking anybody."""
+    return _full(configured().values(), {name: list(each.models) for name, each in configured().items()})
+
+
+async def suggestions() -> list[str]:
+    """Every model that the providers list, as provider/model; of those that answer in time."""
+    providers = list(configured().values())
+    models = Models(LONGEST)
+    try:
+        lists = await asyncio.gather(*(_names(models, provider) for provider in providers))
+    finally:
+        await models.close()
+    return _full(providers, {provider.name: names for provider, names in zip(providers, lists, strict=True)})
+
+
+def _full(providers: Iterable[Provider], names: dict[str, list[str]]) -> list[str]:
+    return [f"{each.name}/{name}" for each in providers for name in dict.fromkeys([*each.models, *names[each.name]])]
+
+
+async def _names(models: Models, provider: Provider) -> list[str]:
+    key = f"models.{provider.name}.{provider.host}"
+    known = await cache.aget(key)
+    if known is None:
+        try:
+            known, fresh = sorted(await models.names(provider)), FRESH
+        except failures.CallFailed:
+            known, fresh = [], FAILED
+        await cache.aset(key, known, fresh)
+    return known

@@ -1,0 +1,11 @@
+from django import template
+
+from engine import prices
+
+register = template.Library()
+register.filter("dollars", prices.dollars)
+
+
+@register.filter
+def thousands(number: int) -> str:
+    return f"{number:,}"
