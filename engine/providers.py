@@ -40,6 +40,8 @@ def resolve(model: str) -> tuple[Provider, str]:
 
     A name without a known prefix goes to the only configured provider, never to the rehearsal.
     """
+    if not model:
+        raise UnknownProvider("No model is named.")
     providers = configured()
     prefix, _, rest = model.partition("/")
     if prefix == REHEARSAL:

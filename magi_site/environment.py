@@ -12,6 +12,7 @@ from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from .model_providers import (
+    ANY_MODEL,
     NO_KEY,
     OPENAI_ITSELF,
     WITH_KEY_ALONE,
@@ -28,6 +29,14 @@ ROOT = Path(__file__).resolve().parent.parent
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 WRONG_CONFIGURATION = 78  # EX_CONFIG of sysexits.h; 1 would be a verdict of the judge command
 KEYS = ("OPENAI_API_KEY", "AZURE_OPENAI_API_KEY", *(variable for variable, _ in WITH_KEY_ALONE.values()))
+USUAL_MODEL = {
+    "openai": "gpt-5-mini",
+    "anthropic": "claude-sonnet-4-5",
+    "gemini": "gemini-2.5-flash",
+    "openrouter": "openai/gpt-5-mini",
+    "azure": "gpt-5-mini",
+    "ollama": "llama3.2",
+}
 SCHEMES = {"DATABASE_URL": ("postgres", "postgresql", "sqlite"), "REDIS_URL": ("redis", "rediss")}
 
 
@@ -125,13 +134,20 @@ class Environment(BaseSettings):
         if self.AZURE_OPENAI_ENDPOINT:
             found["azure"] = _provider(azure_address(self.AZURE_OPENAI_ENDPOINT), self.AZURE_OPENAI_API_KEY)
         if self.OLLAMA_HOST:
-            found["ollama"] = _provider(self.OLLAMA_HOST, None)
+            found["ollama"] = _provider(self.OLLAMA_HOST, None) | {"prices": {ANY_MODEL: (0, 0)}}
         return found | {name: declared.provider() for name, declared in self.MAGI_PROVIDERS.items()}
 
     @property
     def default_model(self) -> str:
-        """What a council that names no model uses. The rehearsal only where no provider is configured."""
-        return self.MAGI_DEFAULT_MODEL or ("openai/gpt-5-mini" if self.providers else "rehearsal/magi")
+        """What a council that names no model uses; empty where that must be said for each agent.
+
+        The rehearsal only where no provider is configured.
+        """
+        if self.MAGI_DEFAULT_MODEL or not self.providers:
+            return self.MAGI_DEFAULT_MODEL or "rehearsal/magi"
+        name, provider = next(iter(self.providers.items()))
+        model = next(iter(provider.get("models", ())), USUAL_MODEL.get(name, ""))
+        return model and f"{name}/{model}"
 
     def secret_key(self) -> str:
         if self.SECRET_KEY:

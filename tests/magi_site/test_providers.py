@@ -104,4 +104,21 @@ def test_what_is_wrong_is_said_with_its_variable_and_never_with_a_key(environmen
 )
 def test_agents_that_will_err_together_are_warned_of(settings, models, warning):
     settings.PROVIDERS = {name: {"base_url": "http://h/v1", "api_key": "k"} for name in ("openai", "router")}
-    assert (warning in providers.sameness(models)) and bool(providers.sameness(models)) == bool(warning)
+    said = providers.sameness(models)
+    assert warning in said
+    assert bool(said) == bool(warning)
+
+
+@pytest.mark.parametrize(
+    ("variables", "model"),
+    [
+        ({}, "rehearsal/magi"),
+        ({"OPENAI_API_KEY": "k"}, "openai/gpt-5-mini"),
+        ({"ANTHROPIC_API_KEY": "k"}, "anthropic/claude-sonnet-4-5"),
+        ({"MAGI_PROVIDERS": {"vllm": {"base_url": "http://h/v1", "models": ["q"]}}}, "vllm/q"),
+        ({"MAGI_PROVIDERS": {"vllm": {"base_url": "http://h/v1"}}}, ""),
+        ({"OPENAI_API_KEY": "k", "MAGI_DEFAULT_MODEL": "openai/o4-mini"}, "openai/o4-mini"),
+    ],
+)
+def test_the_default_model_is_one_of_a_configured_provider(environment, variables, model):
+    assert environment(**variables).default_model == model
