@@ -409,6 +409,15 @@ BY_CODE: dict[str, tuple[type[failures.CallFailed], str]] = {
     "content_filter": (failures.ContentFiltered, "The content filter of {where} stopped the request.{said}"),
     "model_not_found": (failures.UnknownModel, "{where} does not know the model “{model}” ({status}).{said}"),
 }
+TOO_LONG = (failures.Refused, "The content is too long for the model “{model}” at {where} ({status}).{said}")
+BY_WORDS: tuple[tuple[re.Pattern[str], tuple[type[failures.CallFailed], str]], ...] = (
+    # gateways give no code of their own for what they pass on
+    (re.compile(r"context.?(length|window)|too many tokens", re.IGNORECASE), TOO_LONG),
+    (
+        re.compile(r"(invalid|unknown|no such) model|model.{0,80}(not found|not exist)", re.I),
+        BY_CODE["model_not_found"],
+    ),
+)
 BY_STATUS: dict[int, tuple[type[failures.CallFailed], str]] = {
     401: (failures.Unauthorized, "{where} refused the key (401)."),
     403: (failures.Unauthorized, "{where} refused the key (403)."),
@@ -447,7 +456,9 @@ def _classify_status(error: openai.APIStatusError, where: str, model: str) -> fa
     status, raw = error.status_code, readable(error.response.content[:LARGEST_ANSWER])
     if status == 429 and error.code != "insufficient_quota":
         return _rate_limited(error, where, raw)
-    meant = BY_CODE.get(error.code or "") or BY_STATUS.get(status) or BY_HUNDRED.get(status // 100)
+    by_words = (meant for words, meant in BY_WORDS if status in (400, 413, 422) and words.search(raw))
+    meant = BY_CODE.get(error.code or "") or next(by_words, None) or BY_STATUS.get(status)
+    meant = meant or BY_HUNDRED.get(status // 100)
     kind, sentence = meant or OTHERWISE
     failure = kind(sentence.format(where=where, status=status, model=model, said=_said(error)), raw=raw)
     if kind is failures.ServerError:

@@ -182,6 +182,14 @@ def nginx() -> str:
 
 
 @pytest.fixture(scope="session")
+def litellm() -> str:
+    """The program of a LiteLLM proxy in an environment of its own: it needs an older openai than we do."""
+    path = os.environ.get("MAGI_TEST_LITELLM", "")
+    _need("litellm", bool(path), "MAGI_TEST_LITELLM names no LiteLLM proxy")
+    return path
+
+
+@pytest.fixture(scope="session")
 def redis_url() -> str:
     need("redis", _listens(6379), "no Redis listens on port 6379")
     return "redis://127.0.0.1:6379/9"
