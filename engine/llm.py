@@ -413,6 +413,7 @@ TOO_LONG = (failures.Refused, "The content is too long for the model “{model}�
 BY_WORDS: tuple[tuple[re.Pattern[str], tuple[type[failures.CallFailed], str]], ...] = (
     # gateways give no code of their own for what they pass on
     (re.compile(r"context.?(length|window)|too many tokens", re.IGNORECASE), TOO_LONG),
+    (re.compile(r"credit balance", re.IGNORECASE), BY_CODE["insufficient_quota"]),
     (
         re.compile(r"(invalid|unknown|no such) model|model.{0,80}(not found|not exist)", re.I),
         BY_CODE["model_not_found"],
@@ -420,6 +421,7 @@ BY_WORDS: tuple[tuple[re.Pattern[str], tuple[type[failures.CallFailed], str]], .
 )
 BY_STATUS: dict[int, tuple[type[failures.CallFailed], str]] = {
     401: (failures.Unauthorized, "{where} refused the key (401)."),
+    402: BY_CODE["insufficient_quota"],
     403: (failures.Unauthorized, "{where} refused the key (403)."),
     404: (failures.UnknownModel, "{where} does not know the model “{model}”, or is the wrong address (404).{said}"),
     408: (failures.TimedOut, "{where} gave up waiting for the request (408).{said}"),
@@ -454,17 +456,25 @@ def _format_refused(error: openai.APIStatusError, where: str, asked: dict[str, A
 
 def _classify_status(error: openai.APIStatusError, where: str, model: str) -> failures.CallFailed:
     status, raw = error.status_code, readable(error.response.content[:LARGEST_ANSWER])
-    if status == 429 and error.code != "insufficient_quota":
+    if status == 429 and not _out_of_money(error, raw):
         return _rate_limited(error, where, raw)
     by_words = (meant for words, meant in BY_WORDS if status in (400, 413, 422) and words.search(raw))
-    meant = BY_CODE.get(error.code or "") or next(by_words, None) or BY_STATUS.get(status)
-    meant = meant or BY_HUNDRED.get(status // 100)
+    meant = BY_STATUS[402] if status == 429 else BY_CODE.get(error.code or "") or next(by_words, None)
+    meant = meant or BY_STATUS.get(status) or BY_HUNDRED.get(status // 100)
     kind, sentence = meant or OTHERWISE
     failure = kind(sentence.format(where=where, status=status, model=model, said=_said(error)), raw=raw)
     if kind is failures.ServerError:
         wait = _retry_after(error)
         failure.retry_after = wait if wait and wait <= failures.LONGEST_WAIT else None
     return failure
+
+
+def _out_of_money(error: openai.APIStatusError, raw: str) -> bool:
+    """Whether a 429 will not pass by waiting. Some say the same words of a limit by the minute, and when it ends."""
+    if error.code == "insufficient_quota":
+        return True
+    ends = _retry_after(error) is not None or re.search(r"retry.?(delay|in|after)", raw, re.IGNORECASE)
+    return not ends and bool(re.search(r"exceeded your current quota|insufficient.?quota", raw, re.IGNORECASE))
 
 
 def _said(error: openai.APIStatusError) -> str:
