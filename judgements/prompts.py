@@ -22,6 +22,7 @@ from .rules import Decision
 
 VERSION = "1"
 LONGEST_REASON = 4000
+FEWEST_WORDS = 2
 
 
 @dataclass(frozen=True)
@@ -196,9 +197,14 @@ def read_answer(text: str) -> Answer:
     except (json.JSONDecodeError, RecursionError) as error:
         raise ValueError("The answer is not one JSON object.") from error
     reason = _presentable(answer.reason)
-    if not any(unicodedata.category(char)[0] in "LNS" for char in reason):
-        raise ValueError("The answer gives no reason.")
+    if _words(reason) < FEWEST_WORDS:
+        raise ValueError("The answer gives no reason of at least two words.")
     return Answer(reason=reason, decision=answer.decision)
+
+
+def _words(text: str) -> int:
+    """How many words a text has, where scripts without spaces count each sign as one; marks alone are none."""
+    return len(re.findall(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]|[^\W_]+", text))
 
 
 def reason_so_far(text: str) -> str:

@@ -8,6 +8,8 @@ socket itself: a web framework would not let it break HTTP.
 import argparse
 import asyncio
 import contextlib
+import functools
+import gzip
 import hashlib
 import json
 import os
@@ -19,6 +21,7 @@ import struct
 import subprocess
 import sys
 import time
+import zlib
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -63,6 +66,8 @@ class Rule:
     status: int | None = None  # status, redirect
     body: Any = None  # status: a string as it is, all else as JSON
     headers: dict[str, str] = field(default_factory=dict)  # status, redirect
+    accepts: tuple[str, ...] = ()  # picky: the response formats that are not refused; "" is none at all
+    usage: Any = None  # odd_usage: in place of the count
     times: int = -1  # by_text: used up after so many; counting down from -1 never gets to 0
 
     def __post_init__(self) -> None:
@@ -264,6 +269,39 @@ async def huge(to: Exchange) -> None:
     await to.says(to.good())
 
 
+FORMAT_REFUSED = "Invalid parameter: 'response_format' of type '{0}' is not supported with this model."
+
+
+async def picky(to: Exchange) -> None:
+    asked = (to.record["body"].get("response_format") or {}).get("type", "")
+    if asked in to.rule.accepts:
+        return await to.says(to.good())
+    message = {"message": FORMAT_REFUSED.format(asked), "type": "invalid_request_error", "code": None}
+    await to.whole(to.rule.status or 400, {"error": message})
+
+
+async def no_stream_options(to: Exchange) -> None:
+    if to.record["body"].get("stream_options") is None:
+        return await to.says(to.good())
+    await to.whole(400, {"error": {"message": "Unrecognized request argument supplied: stream_options"}})
+
+
+@functools.cache
+def bomb() -> bytes:
+    """Half a gigabyte of nothing in half a megabyte."""
+    packer = zlib.compressobj(wbits=zlib.MAX_WBITS | 16)
+    first, again = (packer.compress(bytes(1 << 20)) + packer.flush(zlib.Z_FULL_FLUSH) for _ in range(2))
+    return first + again * 499  # after a full flush every megabyte looks the same
+
+
+async def gzip_bomb(to: Exchange) -> None:
+    await to.whole(200, bomb(), {"Content-Encoding": "gzip"})
+
+
+async def gzipped(to: Exchange) -> None:
+    await to.whole(200, gzip.compress(dump(to.completion({"content": to.good()}))), {"Content-Encoding": "gzip"})
+
+
 async def not_utf8(to: Exchange) -> None:
     to.rule = replace(to.rule, reason="Trop risqué.")
     await to.payload(dump(to.right()).decode().encode("latin-1"))  # wrong in one byte, right in all else
@@ -323,6 +361,23 @@ async def garbage(to: Exchange) -> None:
     to.writer.close()
 
 
+async def half_headers(to: Exchange) -> None:
+    await to.send(b"HTTP/1.1 200 OK\r\nContent-Type: app")
+    to.writer.close()
+
+
+async def half_chunk(to: Exchange) -> None:
+    await to.head(200, EVENTS)
+    await to.send(b"ffff\r\ndata: ")
+    to.writer.close()
+
+
+async def short_body(to: Exchange) -> None:
+    await to.head(200, {"Content-Type": "application/json", "Content-Length": 5000})
+    await to.send(b'{"choices": [')
+    to.writer.close()
+
+
 BEHAVIOURS: dict[str, Callable[[Exchange], Awaitable[Any]]] = {
     # what the model says
     "good": lambda to: to.says(to.good()),
@@ -337,6 +392,17 @@ BEHAVIOURS: dict[str, Callable[[Exchange], Awaitable[Any]]] = {
     "empty_reason": lambda to: to.says(to.good(reason="")),
     "missing_reason": lambda to: to.says(dump({"decision": to.rule.decision}).decode()),
     "huge": huge,
+    "one_word_reason": lambda to: to.says(to.good(reason="Unsafe.")),
+    "reason_with_nul": lambda to: to.says(to.good(reason="Quite\x00safe, as far as can be seen.")),
+    "spaces": lambda to: to.says("   \n"),
+    "colon": lambda to: to.says(":"),
+    "null_content": lambda to: to.answer({"content": None}),
+    "trailing_text": lambda to: to.says(f"{to.good()} I hope that this helps."),
+    "boolean": lambda to: to.says(to.good(decision=True)),
+    "cyrillic": lambda to: to.says(to.good(decision="\u0430pprove")),
+    "list": lambda to: to.says(f"[{to.good()}]"),
+    "odd_usage": lambda to: to.payload(to.right() | {"usage": to.rule.usage}),
+    "other_model": lambda to: to.payload(to.right() | {"model": "quite-another-model"}),
     # how the model ends
     "finish_length": lambda to: to.says(to.good()[:40], "length"),
     "finish_filter": lambda to: to.says(to.good()[:40], "content_filter"),
@@ -348,7 +414,23 @@ BEHAVIOURS: dict[str, Callable[[Exchange], Awaitable[Any]]] = {
     "not_utf8": not_utf8,
     "no_choices": lambda to: to.payload(to.right() | {"choices": []}),
     "choices_null": lambda to: to.payload(to.right() | {"choices": None}),
+    "message_missing": lambda to: to.payload(to.right() | {"choices": [{"index": 0, "finish_reason": "stop"}]}),
+    "content_list": lambda to: to.payload(to.right() | {"choices": [{"message": {"content": ["a"]}}]}),
+    "null_body": lambda to: to.payload(b"null"),
+    "list_body": lambda to: to.payload(b"[]"),
+    "number_body": lambda to: to.payload(b"42"),
+    "string_body": lambda to: to.payload(b'"approve"'),
+    "finish_tool": lambda to: to.says(to.good(), "tool_calls"),
+    # what some servers do not take
+    "picky": picky,
+    "no_stream_options": no_stream_options,
     # never a stream
+    "gzip_bomb": gzip_bomb,
+    "gzipped": gzipped,
+    "wrong_type": lambda to: to.whole(200, to.completion({"content": to.good()}), {"Content-Type": "text/plain"}),
+    "binary_type": lambda to: to.whole(
+        200, to.completion({"content": to.good()}), {"Content-Type": "application/octet-stream"}
+    ),
     "good_unstreamed": lambda to: to.whole(200, to.completion({"content": to.good()})),
     "html": lambda to: to.whole(200, HTML.format("Welcome to the guest network")),
     "empty": lambda to: to.whole(200, b""),
@@ -364,6 +446,10 @@ BEHAVIOURS: dict[str, Callable[[Exchange], Awaitable[Any]]] = {
     "close_at_once": close_at_once,
     "reset": reset,
     "garbage": garbage,
+    "bad_status_line": lambda to: to.send(b"HTTP/9.9 what\r\n\r\n"),
+    "half_headers": half_headers,
+    "half_chunk": half_chunk,
+    "short_body": short_body,
     # always a stream
     "cut_stream": cut_stream,
     "cut_connection": cut_connection,

@@ -63,7 +63,7 @@ def test_a_good_answer_is_read():
     assert (answer.reason, answer.decision) == ("It is safe.", "approve")
 
 
-@pytest.mark.parametrize("reason", ["Unsafe.", "符合标准，批准"])
+@pytest.mark.parametrize("reason", ["Too dear.", "符合标准，批准", "안전하지 않다.", "ปลอดภัย"])
 def test_a_short_reason_is_a_reason(reason):
     assert prompts.read_answer(json.dumps({"reason": reason, "decision": "reject"})).reason == reason
 
@@ -83,6 +83,7 @@ UNUSABLE = {
     "an extra field": '{"reason": "It is safe.", "decision": "approve", "weight": 1}',
     "no reason": '{"decision": "approve"}',
     "an empty reason": '{"reason": "  ", "decision": "approve"}',
+    "a word as reason": '{"reason": "Unsafe.", "decision": "reject"}',
     "a colon as reason": '{"reason": ":", "decision": "approve"}',
     "punctuation as reason": '{"reason": ":: ...", "decision": "approve"}',
     "an invisible reason": '{"reason": "\\u200b\\u200b", "decision": "approve"}',

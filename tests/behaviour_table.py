@@ -1,0 +1,278 @@
+"""Everything that endpoints do to us, each met by one agent of one judgement, all at once in one engine.
+
+`python -m tests.behaviour_table` writes docs/behaviours.md from what happened; the suite compares it with that file.
+"""
+
+import argparse
+import asyncio
+import os
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.endpoint import Endpoint
+
+DOCUMENT = Path(__file__).parent.parent / "docs" / "behaviours.md"
+DEADLINE = 7.0  # more than connecting may take
+KEY = "sk-canary-behaviours-1"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A rule of the endpoint, or a provider that is none, and how it has to end: an error code, or a decision."""
+
+    name: str
+    ends: str
+    requests: int
+    rule: dict[str, Any] = field(default_factory=dict)
+    provider: str = "openai"
+
+
+def says(name: str, ends: str, requests: int, **rule: Any) -> Case:
+    return Case(name, ends, requests, {"behaviour": name.replace(" ", "_")} | rule)
+
+
+def status(number: int, ends: str, requests: int, name: str = "", **rule: Any) -> Case:
+    return Case(name or str(number), ends, requests, {"behaviour": "status", "status": number} | rule)
+
+
+def limited(header: str, ends: str, requests: int) -> Case:
+    rule = {"error": "rate_limit_exceeded", "headers": {"Retry-After": header}}
+    return status(429, ends, requests, f"429, Retry-After: {header}", **rule)
+
+
+DECIDES = "decides"
+GOES_ON = 3  # one request in each round
+CASES = (
+    # the model's words
+    says("good", DECIDES, GOES_ON),
+    says("good unstreamed", DECIDES, GOES_ON),
+    says("wrong type", DECIDES, GOES_ON),
+    says("binary type", DECIDES, GOES_ON),
+    says("gzipped", DECIDES, GOES_ON),
+    says("other model", DECIDES, GOES_ON),
+    says("odd usage", DECIDES, GOES_ON, usage={"prompt_tokens": "many", "completion_tokens": -5}),
+    says("reason with nul", DECIDES, GOES_ON),
+    says("prose", "unusable_answer", 4),
+    says("fenced", "unusable_answer", 4),
+    says("two objects", "unusable_answer", 4),
+    says("trailing text", "unusable_answer", 4),
+    says("duplicate keys", "unusable_answer", 4),
+    says("wrong enum", "unusable_answer", 4),
+    says("upper case", "unusable_answer", 4),
+    says("boolean", "unusable_answer", 4),
+    says("cyrillic", "unusable_answer", 4),
+    says("list", "unusable_answer", 4),
+    says("extra field", "unusable_answer", 4),
+    says("empty reason", "unusable_answer", 4),
+    says("one word reason", "unusable_answer", 4),
+    says("missing reason", "unusable_answer", 4),
+    says("null content", "unusable_answer", 4),
+    says("spaces", "unusable_answer", 4),
+    says("colon", "unusable_answer", 4),
+    says("huge", "unusable_answer", 4, megabytes=60),
+    says("finish length", "unusable_answer", 4),
+    says("finish tool", "unusable_answer", 4),
+    says("refusal", "unusable_answer", 4),
+    says("finish filter", "content_filter", 1),
+    # bodies that are wrong in themselves
+    says("not json", "unusable_answer", 4),
+    says("truncated json", "unusable_answer", 4),
+    says("deep", "unusable_answer", 4),
+    says("not utf8", "unusable_answer", 4),
+    says("no choices", "unreachable", 4),
+    says("choices null", "unusable_answer", 4),
+    says("message missing", "unusable_answer", 4),
+    says("content list", "unusable_answer", 4),
+    says("null body", "unusable_answer", 4),
+    says("list body", "unusable_answer", 4),
+    says("number body", "unusable_answer", 4),
+    says("string body", "unusable_answer", 4),
+    says("html", "unusable_answer", 4),
+    says("empty", "unusable_answer", 4),
+    says("gzip bomb", "unusable_answer", 4),
+    says("error in 200", "server_error", 4),
+    says("error in stream", "server_error", 4),
+    # what some servers do not take
+    says("picky", DECIDES, 1 + GOES_ON, accepts=["json_object"]),
+    Case("picky, takes no format", DECIDES, 2 + GOES_ON, {"behaviour": "picky", "accepts": [""]}),
+    Case("picky, with 500", DECIDES, 2 + GOES_ON, {"behaviour": "picky", "accepts": [""], "status": 500}),
+    says("no stream options", DECIDES, 1 + GOES_ON),
+    # status codes
+    status(400, "refused", 1),
+    status(400, "refused", 1, "400 context_length_exceeded", error="context_length_exceeded"),
+    status(400, "content_filter", 1, "400 content_filter", error="content_filter"),
+    status(401, "unauthorized", 1),
+    status(402, "quota", 1),
+    status(403, "unauthorized", 1),
+    status(404, "unknown_model", 1),
+    status(408, "timeout", 4),
+    status(409, "server_error", 4),
+    status(413, "refused", 1),
+    status(422, "refused", 1),
+    status(429, "rate_limited", 4, "429", error="rate_limit_exceeded"),
+    limited("1", "rate_limited", 4),
+    limited("soon", "rate_limited", 4),
+    limited("-5", "rate_limited", 4),
+    limited("86400", "rate_limited", 1),
+    limited("Wed, 21 Oct 2099 07:28:00 GMT", "rate_limited", 1),
+    status(429, "quota", 1, "429 insufficient_quota", error="insufficient_quota"),
+    status(500, "server_error", 4),
+    status(502, "server_error", 4, "502, a web page"),
+    status(503, "server_error", 4),
+    status(504, "server_error", 4, "504, empty", body=""),
+    status(529, "server_error", 4),
+    Case("301 to another host", "refused", 1, {"behaviour": "redirect", "status": 301}),
+    Case("302 to another host", "refused", 1, {"behaviour": "redirect", "status": 302}),
+    Case("307 to another host", "refused", 1, {"behaviour": "redirect", "status": 307}),
+    # never an end
+    says("hang", "timeout", 4),
+    says("drip headers", "timeout", 4),
+    says("drip body", "timeout", 4),
+    says("endless", "timeout", 4),
+    # broken off
+    says("close at once", "unreachable", 4),
+    says("reset", "unreachable", 4),
+    says("garbage", "unreachable", 4),
+    says("bad status line", "unreachable", 4),
+    says("half headers", "unreachable", 4),
+    says("half chunk", "unreachable", 4),
+    says("short body", "unreachable", 4),
+    says("cut stream", "unreachable", 4),
+    says("cut connection", "unreachable", 4),
+    # no endpoint at all
+    Case("connection refused", "unreachable", 4, provider="refused"),
+    Case("no such host", "unreachable", 4, provider="nowhere"),
+    Case("TLS to a plain port", "unreachable", 4, provider="tls"),
+    Case("no such provider", "unknown_model", 1, provider="nobody"),
+)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one case. `ends` and `requests` as in the case; `longest` is the longest attempt in seconds."""
+
+    case: Case
+    ends: str
+    requests: int
+    attempts: int
+    longest: float
+    siblings: int
+
+
+def providers(endpoint: Endpoint) -> dict[str, dict[str, str]]:
+    addresses = {
+        "openai": endpoint.base_url,
+        "well": endpoint.base_url,
+        "refused": "http://127.0.0.1:9/v1",
+        "nowhere": "http://no-such-host.invalid/v1",
+        "tls": endpoint.base_url.replace("http:", "https:"),
+    }
+    return {name: {"base_url": address, "api_key": KEY} for name, address in addresses.items()}
+
+
+def marker(case: Case) -> str:
+    return f"Meets <{case.name}>."
+
+
+async def play(endpoint: Endpoint, cases: tuple[Case, ...] = CASES) -> list[Outcome]:
+    """All cases at once; then one judgement more, which shows that the engine is as well as before."""
+    from asgiref.sync import sync_to_async
+
+    from engine.llm import Models
+    from engine.models import Run
+    from engine.worker import Engine
+
+    # a request for a case is told by its criteria; what a sibling is asked holds no marker
+    endpoint.script(by_text=[[marker(case), case.rule] for case in cases if case.rule])
+    runs = await sync_to_async(lambda: {case.name: _submit(case) for case in cases})()
+    engine = Engine(models=Models(DEADLINE))
+    performing = asyncio.create_task(engine.run())
+    try:
+        async with asyncio.timeout(150):
+            while await Run.objects.filter(status__in=["queued", "running"]).aexists():
+                await asyncio.sleep(0.1)
+            last = await sync_to_async(_submit)(Case("afterwards", DECIDES, GOES_ON))
+            while not (await Run.objects.aget(pk=last)).over:
+                await asyncio.sleep(0.05)
+    finally:
+        await engine.stop(grace=0)
+        await performing
+    seen = endpoint.requests()
+    return await sync_to_async(lambda: [_outcome(case, runs[case.name], seen) for case in cases])()
+
+
+def _submit(case: Case) -> Any:
+    from judgements.models import Judgement
+
+    agents = [
+        {"name": "Anna", "model": "well/model", "criteria": "Approve."},
+        {"name": "Bert", "model": "well/model", "criteria": "Approve."},
+        # a name for each: what a model refuses is remembered by its name
+        {"name": "Cora", "model": f"{case.provider}/for {case.name}"[:200], "criteria": marker(case)},
+    ]
+    return Judgement.objects.submit(owner=None, content="Go on.", agents=agents).pk
+
+
+def _outcome(case: Case, pk: Any, requests: list[dict[str, Any]]) -> Outcome:
+    from engine.models import ModelCall, Run
+    from judgements.models import RoundDecision
+
+    run = Run.objects.get(pk=pk)
+    calls = list(ModelCall.objects.filter(run=pk, step__startswith="C"))
+    asked = [r for r in requests if r["model"] == f"for {case.name}" and r["path"] != "/redirected"]
+    siblings = RoundDecision.objects.filter(agent__judgement=pk, round=1).exclude(agent__seat="C").count()
+    code = run.error["code"] if run.error else DECIDES
+    return Outcome(
+        case=case,
+        ends=code if run.status in ("failed", "finished") else run.status,
+        requests=len(asked) if case.provider == "openai" else len(calls),
+        attempts=len(calls),
+        longest=max((call.seconds or 0.0 for call in calls), default=0.0),
+        siblings=siblings,
+    )
+
+
+def document(outcomes: list[Outcome]) -> str:
+    rows = "\n".join(f"| {o.case.name} | `{o.ends}` | {o.requests} |" for o in outcomes)
+    return f"""# What endpoints do, and how it ends
+
+Each behaviour was met by one agent of one judgement, at a real endpoint in another process; all
+{len(outcomes)} judgements ran at
+once in one engine. The two other agents' decisions of the round were kept each time, every attempt ended within its
+deadline and a second more, and the engine went on. `decides` means that the judgement went on to its verdict (one
+request in each of three rounds, more where a format was refused first); anything else is the code of its error.
+
+`python -m tests.behaviour_table` writes this page; the suite plays it again and compares.
+
+| behaviour | ends in | requests |
+|---|---|---:|
+{rows}
+"""
+
+
+async def write() -> None:
+    from asgiref.sync import sync_to_async
+    from django.conf import settings
+    from django.core.management import call_command
+
+    await sync_to_async(call_command)("migrate", verbosity=0)
+    with Endpoint() as endpoint:
+        settings.PROVIDERS = providers(endpoint)
+        outcomes = await play(endpoint)
+    for outcome in outcomes:
+        met = (outcome.ends, outcome.requests) == (outcome.case.ends, outcome.case.requests)
+        print(f"{'' if met else 'NOT AS EXPECTED ':16}{outcome}")
+    DOCUMENT.write_text(document(outcomes))
+
+
+if __name__ == "__main__":
+    argparse.ArgumentParser(description="Write docs/behaviours.md from what happens.").parse_args()
+    os.environ["DJANGO_SETTINGS_MODULE"] = "magi_site.settings"
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["MAGI_DATA_DIR"] = folder
+        import django
+
+        django.setup()
+        asyncio.run(write())
