@@ -2,12 +2,13 @@ import json
 import uuid
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
 from django.db import connection, models, transaction
-from django.db.models import Count, F, Min, Q
+from django.db.models import Count, F, Min, Q, Sum
 from django.db.models.functions import Coalesce, Now
 from django.utils import timezone
 
@@ -258,7 +259,35 @@ class Run(models.Model):
         return (self.ended - self.started).total_seconds() if self.started and self.ended else None
 
 
+@dataclass(frozen=True)
+class Usage:
+    """What calls used together. `cost` is in billionths of a dollar, None where that of a call is unknown."""
+
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cost: int | None
+    estimated: bool
+
+    @property
+    def tokens(self) -> int:
+        return self.input_tokens + self.output_tokens
+
+
 class ModelCallQuerySet(models.QuerySet["ModelCall"]):
+    def usage(self) -> Usage:
+        counted = Q(input_tokens__isnull=False)
+        sums = self.aggregate(
+            calls=Count("pk"),
+            input_tokens=Coalesce(Sum("input_tokens"), 0),
+            output_tokens=Coalesce(Sum("output_tokens"), 0),
+            known=Coalesce(Sum("cost"), 0),
+            unknown=Count("pk", filter=counted & Q(cost=None)),
+            guessed=Count("pk", filter=Q(estimated=True)),
+        )
+        cost = None if sums["unknown"] else sums["known"]
+        return Usage(sums["calls"], sums["input_tokens"], sums["output_tokens"], cost, sums["guessed"] > 0)
+
     def interrupt(self) -> int:
         """Whoever made the open ones of these calls is gone; an answer will not be kept."""
         return self.filter(status=ModelCall.Status.OPEN).update(status=ModelCall.Status.INTERRUPTED, ended=Now())

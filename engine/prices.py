@@ -47,8 +47,15 @@ def _published(provider: Provider, name: str, input_tokens: int, output_tokens: 
         return None
 
 
-def dollars(amount: int) -> str:
+def decimal(amount: int | None) -> str | None:
+    """In dollars, for software: "0.0123"."""
+    return None if amount is None else f"{(Decimal(amount) / DOLLAR).normalize():f}"
+
+
+def dollars(amount: int | None) -> str:
     """As people read it: $0.0123, $4.56."""
+    if amount is None:
+        return "unknown"
     value = Decimal(amount) / DOLLAR
     return f"${value:,.2f}" if value >= 1 or not amount else f"${value:.4f}"
 

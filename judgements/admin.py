@@ -6,6 +6,9 @@ from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils.html import format_html
 
+from engine.models import ModelCall, Usage
+from engine.prices import dollars
+
 from . import procedure
 from .models import Agent, Council, Judgement, Member
 
@@ -49,7 +52,16 @@ class JudgementAdmin(ReadOnly):
     search_fields = ["title", "content", "agents__decisions__reason"]
     list_per_page = 50
     actions = ["cancel", "retry"]
-    fields = readonly_fields = ("title", "status_word", "what_happened", "asked_by", "created", "duration", "record")
+    fields = readonly_fields = (
+        "title",
+        "status_word",
+        "what_happened",
+        "asked_by",
+        "created",
+        "duration",
+        "used",
+        "record",
+    )
 
     class Media:
         css = {"all": ["css/admin.css"]}
@@ -92,6 +104,10 @@ class JudgementAdmin(ReadOnly):
         seconds = judgement.run.seconds
         return "" if seconds is None else f"{seconds:.1f} s"
 
+    @admin.display(description="used")
+    def used(self, judgement: Judgement) -> str:
+        return in_words(judgement.run.calls.all().usage())
+
     @admin.display(description="what happened")
     def what_happened(self, judgement: Judgement) -> str:
         return (judgement.run.error or {}).get("message", "")
@@ -115,6 +131,14 @@ def _how_many(changed: list[bool], done: str, else_: str) -> str:
     return f"{sentence} {rest} {'was' if rest == 1 else 'were'} {else_}." if rest else sentence
 
 
+def in_words(usage: Usage) -> str:
+    about = "about " if usage.estimated else ""
+    return (
+        f"{usage.calls} calls, {about}{usage.input_tokens:,} tokens in and {usage.output_tokens:,} out, "
+        f"cost {dollars(usage.cost)}"
+    )
+
+
 def _agent_record(agent: Agent, calls: dict[str, list]) -> dict[str, object]:
     decisions = {decision.round: decision for decision in agent.decisions.all()}
     rounds = [
@@ -134,4 +158,9 @@ class MemberInline(admin.StackedInline):
 @admin.register(Council)
 class CouncilAdmin(admin.ModelAdmin):
     list_display = ["name", "agent_names"]
+    readonly_fields = ["used"]
     inlines = [MemberInline]
+
+    @admin.display(description="used by its judgements")
+    def used(self, council: Council) -> str:
+        return in_words(ModelCall.objects.filter(run__judgement__council=council).usage())

@@ -3,6 +3,9 @@
 from datetime import datetime
 from typing import Any
 
+from engine.models import Usage
+from engine.prices import decimal
+
 from . import rules
 from .models import Agent, Judgement, RoundDecision
 
@@ -23,10 +26,21 @@ def judgement_object(judgement: Judgement, address: str) -> dict[str, Any]:
         "rehearsal": judgement.rehearsal,
         "agents": [_agent(agent) for agent in judgement.agents.all()],
         "error": run.error,
+        "usage": _usage(run.calls.all().usage()),
         "created": _time(run.created),
         "started": _time(run.started),
         "ended": _time(run.ended),
         "record_hash": None,
+    }
+
+
+def _usage(usage: Usage) -> dict[str, Any]:
+    return {
+        "calls": usage.calls,
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "estimated": usage.estimated,
+        "dollars": decimal(usage.cost),
     }
 
 

@@ -13,6 +13,7 @@ import pytest
 from asgiref.sync import SyncToAsync
 from django.contrib.auth.models import User
 from django.db import connection, connections
+from hypothesis import HealthCheck, settings
 
 from engine import reader
 from engine.failures import CallFailed
@@ -22,6 +23,12 @@ from engine.worker import Engine
 from engine.writer import Writer
 from judgements.models import Council, Judgement, Member
 from tests import services
+
+# MAGI_TEST_EXAMPLES=100000 makes the property tests long; the suite is quick and the same every time
+examples = int(os.environ.get("MAGI_TEST_EXAMPLES", 0))
+settings.register_profile("long", max_examples=examples or 100, deadline=None, suppress_health_check=list(HealthCheck))
+settings.register_profile("suite", deadline=None, derandomize=True)
+settings.load_profile("long" if examples else "suite")
 
 JAPAN = "I am going to travel to Japan next week."
 NAMES = ("Melchior", "Balthasar", "Casper")
