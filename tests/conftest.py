@@ -192,7 +192,7 @@ def nginx() -> str:
 def litellm() -> str:
     """The program of a LiteLLM proxy in an environment of its own: it needs an older openai than we do."""
     path = os.environ.get("MAGI_TEST_LITELLM", "")
-    _need("litellm", bool(path), "MAGI_TEST_LITELLM names no LiteLLM proxy")
+    need("litellm", bool(path), "MAGI_TEST_LITELLM names no LiteLLM proxy")
     return path
 
 

@@ -1,4 +1,5 @@
 import asyncio
+import json
 
 import pytest
 from channels.db import database_sync_to_async
@@ -7,7 +8,7 @@ from engine.failures import ServerError, Unauthorized, UnusableAnswer
 from engine.models import ModelCall, Run
 from engine.worker import Engine
 from judgements import prompts
-from judgements.models import Judgement, RoundDecision
+from judgements.models import Agent, Judgement, RoundDecision
 from judgements.procedure import cancel, retry
 from tests.conftest import perform, says
 
@@ -163,3 +164,77 @@ async def test_a_cancelled_judgement_keeps_what_is_decided_and_who_cancelled_it(
     assert (whole.status, whole.verdict, whole.run.cancelled_by_id) == ("cancelled", None, mira.pk)
     assert await RoundDecision.objects.acount() == 5
     assert not await ModelCall.objects.filter(status="open").aexists()
+
+
+# ---- the fallback ------------------------------------------------------------------------------------------
+
+
+async def asked_in_round_1(seat="A"):
+    calls = ModelCall.objects.filter(step=f"{seat}1").order_by("pk").values_list("attempt", "model", "status")
+    return [call async for call in calls]
+
+
+@pytest.fixture
+async def with_fallback(judgement):
+    await Agent.objects.filter(judgement=judgement, seat="A").aupdate(fallback="openai/spare")
+    return judgement
+
+
+async def test_a_declared_fallback_takes_over_after_two_failures(with_fallback, models):
+    models.will("openai/a", *[UnusableAnswer("No answer.")] * 2)
+    await perform(with_fallback.pk, models)
+    assert await asked_in_round_1() == [
+        (1, "openai/a", "failed"),
+        (2, "openai/a", "failed"),
+        (3, "openai/spare", "answered"),
+    ]
+
+
+async def test_a_declared_fallback_takes_over_at_once_after_a_final_failure(with_fallback, models):
+    models.will("openai/a", Unauthorized("The key was refused."))
+    await perform(with_fallback.pk, models)
+    assert await asked_in_round_1() == [(1, "openai/a", "failed"), (2, "openai/spare", "answered")]
+    assert (await judged(with_fallback)).status == "approved"
+
+
+async def test_a_fallback_that_fails_too_ends_the_judgement_after_four_attempts(with_fallback, models):
+    for model in ("openai/a", "openai/spare"):
+        models.will(model, *[UnusableAnswer("No answer.")] * 4)
+    run = await perform(with_fallback.pk, models)
+    assert (run.status, run.error["attempts"]) == ("failed", 4)
+    assert [model for _, model, _ in await asked_in_round_1()] == ["openai/a"] * 2 + ["openai/spare"] * 2
+
+
+async def test_each_round_asks_the_first_model_first(with_fallback, models):
+    models.will("openai/a", Unauthorized("The key was refused."))
+    await perform(with_fallback.pk, models)
+    later = ModelCall.objects.filter(step__in=["A2", "A3"]).values_list("model", flat=True)
+    assert {model async for model in later} == {"openai/a"}
+
+
+async def test_a_resumed_agent_stays_with_its_fallback(with_fallback, models):
+    run = await Run.objects.aget(pk=with_fallback.pk)
+    usual = {"run": run, "step": "A1", "prompt": "[]", "deadline": run.created, "status": "failed"}
+    await ModelCall.objects.acreate(
+        attempt=1, model="openai/a", error_code="unauthorized", retry_at=run.created, **usual
+    )
+    await Run.objects.filter(pk=run.pk).aupdate(claims=1)
+    await perform(run.pk, models)
+    assert (await asked_in_round_1())[-1] == (2, "openai/spare", "answered")
+
+
+# ---- text that wants to break things -----------------------------------------------------------------------
+
+NASTY = "Right\u202eleft, zero\u200bwidth, tag \U000e0061, \x1b[31mred, NUL \u0000, half \ud800, 5\u0301\u0301 marks"
+SHOWN = (
+    "Right\u202eleft, zero\u200bwidth, tag \U000e0061, \\u001b[31mred, NUL \\u0000, half \\ud800, 5\u0301\u0301 marks"
+)
+
+
+async def test_control_characters_of_a_reason_are_kept_as_visible_escapes(judgement, models):
+    models.will("openai/a", json.dumps({"reason": NASTY, "decision": "reject"}))
+    await perform(judgement.pk, models)
+    decision = await RoundDecision.objects.select_related("call").aget(agent__seat="A", round=1)
+    assert decision.reason == SHOWN
+    shown_later = prompts.read_case(models.asked[-1][1]).earlier[0].reason
+    assert shown_later == SHOWN

@@ -2,6 +2,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from engine.budgets import Budget
 from engine.models import Run
 from judgements.models import Judgement
 from tests.conftest import JAPAN, agents
@@ -150,3 +151,56 @@ def test_an_empty_history_says_what_to_do(page):
 @pytest.mark.parametrize("number", ["-1", "0", "x", "99999999999"])
 def test_a_page_of_the_history_that_is_none_is_no_error(page, number):
     assert page.get(reverse("history"), {"page": number}).status_code == 200
+
+
+# ---- models and money --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def acme(settings):
+    settings.PROVIDERS = {
+        "acme": {"base_url": "http://127.0.0.1:9/v1", "api_key": "k", "models": ("big",), "prices": {"*": (1.0, 2.0)}}
+    }
+    settings.DEFAULT_MODEL = "acme/big"
+
+
+def test_models_are_suggested_though_their_provider_is_down(page, acme):
+    html = page.get(reverse("model-suggestions")).content.decode()
+    assert html.count("<option") == 2
+    assert 'value="acme/big"' in html
+
+
+def test_what_it_may_cost_is_said_before_it_starts(page, acme):
+    posted = filled(**{f"a{number}-model": "acme/big" for number in (1, 2, 3)})
+    html = page.post(reverse("expected-cost"), posted).content.decode()
+    assert "9 calls" in html
+    assert "up to $0.04" in html
+    assert "All agents ask one model, acme/big" in html
+
+
+def test_a_price_that_nobody_knows_is_said_to_be_unknown(page, acme, settings):
+    settings.PROVIDERS["acme"]["prices"] = {}
+    posted = filled(**{"a1-model": "acme/big"})
+    assert "the price of a model is unknown" in page.post(reverse("expected-cost"), posted).content.decode()
+
+
+def test_a_rehearsal_costs_nothing(page):
+    assert "costs nothing" in page.post(reverse("expected-cost"), filled()).content.decode()
+
+
+def test_a_half_written_page_gets_no_estimate(page):
+    assert "calls" not in page.post(reverse("expected-cost"), {"content": "Go."}).content.decode()
+
+
+def test_too_little_money_is_said_and_what_was_typed_is_kept(page, acme, mira):
+    Budget.objects.create(owner=mira, limit=1)
+    answer = page.post(reverse("new"), filled(**{"a1-model": "acme/big"}))
+    assert answer.status_code == 402
+    assert "does not suffice" in answer.content.decode()
+    assert JAPAN in answer.content.decode()
+    assert not Judgement.objects.exists()
+
+
+def test_a_rehearsal_is_no_fallback_of_a_model(page, acme):
+    posted = filled(**{"a1-model": "acme/big", "a1-fallback": "rehearsal/magi"})
+    assert "cannot stand in for one" in page.post(reverse("new"), posted).content.decode()

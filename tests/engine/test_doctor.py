@@ -1,0 +1,69 @@
+import pytest
+
+from engine import doctor
+from tests.endpoint import Endpoint
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(scope="module")
+def endpoint():
+    with Endpoint() as endpoint:
+        yield endpoint
+
+
+@pytest.fixture
+def provider(endpoint, settings):
+    endpoint.reset()
+    settings.PROVIDERS = {"openai": {"base_url": endpoint.base_url, "api_key": "sk-canary-1234567890"}}
+    settings.DEFAULT_MODEL = "openai/gpt-5-mini"
+    return endpoint
+
+
+async def about(subject):
+    return next(finding for finding in await doctor.examine() if finding.subject.startswith(subject))
+
+
+async def test_a_provider_that_works_is_told_with_its_models_format_and_time(provider):
+    provider.script(default={"behaviour": "raw", "content": '{"well": "yes"}'})
+    finding = await about("openai")
+    assert finding.well
+    assert "3 models (gpt-5, gpt-5-mini, o4-mini)" in finding.sentence or "gpt-5-mini" in finding.sentence
+    assert "kept to the form (json_schema)" in finding.sentence
+
+
+async def test_the_format_that_works_is_found(provider):
+    provider.script(default={"behaviour": "picky", "accepts": [""]})
+    assert "(text)" in (await about("openai")).sentence
+
+
+HELP = {
+    "invalid_api_key": "Check the key of this provider",
+    "model_not_found": "Name a model that the endpoint has",
+    "insufficient_quota": "Add credit",
+}
+
+
+@pytest.mark.parametrize(("error", "words"), HELP.items())
+async def test_a_problem_comes_with_the_sentence_that_helps(provider, error, words):
+    provider.script(default={"behaviour": "status", "error": error})
+    finding = await about("openai")
+    assert not finding.well
+    assert words in finding.sentence
+    assert "sk-canary" not in finding.sentence
+
+
+async def test_an_endpoint_that_is_down_is_a_problem(settings):
+    settings.PROVIDERS = {"openai": {"base_url": "http://127.0.0.1:9/v1", "api_key": "none"}}
+    finding = await about("openai")
+    assert not finding.well
+    assert "Check the address" in finding.sentence
+
+
+async def test_without_a_provider_it_says_so(settings):
+    settings.PROVIDERS = {}
+    assert "No provider is configured" in (await about("models")).sentence
+
+
+async def test_the_database_is_looked_at():
+    assert (await about("database")).well
