@@ -276,17 +276,16 @@ class Usage:
 
 class ModelCallQuerySet(models.QuerySet["ModelCall"]):
     def usage(self) -> Usage:
-        counted = Q(input_tokens__isnull=False)
-        sums = self.aggregate(
+        found = self.aggregate(
             calls=Count("pk"),
-            input_tokens=Coalesce(Sum("input_tokens"), 0),
-            output_tokens=Coalesce(Sum("output_tokens"), 0),
+            asked=Coalesce(Sum("input_tokens"), 0),
+            said=Coalesce(Sum("output_tokens"), 0),
             known=Coalesce(Sum("cost"), 0),
-            unknown=Count("pk", filter=counted & Q(cost=None)),
+            unknown=Count("pk", filter=Q(input_tokens__isnull=False, cost=None)),
             guessed=Count("pk", filter=Q(estimated=True)),
         )
-        cost = None if sums["unknown"] else sums["known"]
-        return Usage(sums["calls"], sums["input_tokens"], sums["output_tokens"], cost, sums["guessed"] > 0)
+        cost = None if found["unknown"] else found["known"]
+        return Usage(found["calls"], found["asked"], found["said"], cost, found["guessed"] > 0)
 
     def interrupt(self) -> int:
         """Whoever made the open ones of these calls is gone; an answer will not be kept."""

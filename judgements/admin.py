@@ -1,11 +1,12 @@
 from typing import Any
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils.html import format_html
 
+from engine.budgets import BudgetUsedUp
 from engine.models import ModelCall, Usage
 from engine.prices import dollars
 
@@ -80,7 +81,11 @@ class JudgementAdmin(ReadOnly):
 
     @admin.action(description="Retry selected judgements", permissions=["steer"])
     def retry(self, request: HttpRequest, queryset: QuerySet) -> None:
-        retried = [procedure.retry(judgement) for judgement in queryset]
+        try:
+            retried = [procedure.retry(judgement) for judgement in queryset]
+        except BudgetUsedUp as error:
+            self.message_user(request, f"Not all were queued again. {error}", messages.WARNING)
+            return
         self.message_user(request, _how_many(retried, "queued again", "left alone: only what failed is tried again"))
 
     @admin.display(description="status")

@@ -7,7 +7,8 @@ from functools import partial
 from typing import Literal
 
 from engine.models import ModelCall, Run
-from engine.providers import is_rehearsal
+from engine.prices import dollars
+from engine.providers import is_rehearsal, sameness
 
 from . import rules
 from .models import Agent, Judgement
@@ -28,6 +29,8 @@ class Entry:
     word: str
     reason: str = ""
     seconds: str = ""
+    fallback: str = ""  # the model that stood in for the agent's own
+    details: str = ""
     since: datetime | None = None
     until: datetime | None = None
 
@@ -61,6 +64,7 @@ class Seat:
     place: str
     name: str
     model: str
+    fallback: str
     rehearsal: bool
     criteria: str
     state: State
@@ -94,6 +98,8 @@ class Board:
     started: datetime | None
     ended: datetime | None
     rehearsal: str
+    sameness: str
+    used: str
     state: State
     word: str
     lead: str
@@ -168,6 +174,8 @@ def board_of(judgement: Judgement, calls: list[ModelCall], texts: Mapping[str, s
         started=run.started,
         ended=run.ended,
         rehearsal=judgement.rehearsal_sentence,
+        sameness=sameness(agent.model for agent in judgement.agents.all()),
+        used=_used(calls),
         state=state,
         word=word,
         lead=lead,
@@ -206,6 +214,7 @@ def _seat(
         place=PLACES[number - 1],
         name=agent.name,
         model=agent.model,
+        fallback=agent.fallback,
         rehearsal=is_rehearsal(agent.model),
         criteria=agent.criteria,
         state=state,
@@ -251,12 +260,14 @@ def _entry(
     entry = partial(Entry, agent.name, seat_number, number, rules.tenths(rules.WEIGHTS[number]))
     if decision:
         state: State = "approve" if decision.decision == Decision.APPROVE else "reject"
-        seconds = decision.call.seconds
+        fallback = decision.call.model if decision.call.model != agent.model else ""
         return entry(
             state,
             WORDS[state],
             reason=decision.reason,
-            seconds=f"{seconds:.1f} s" if seconds is not None else "",
+            seconds=_seconds(decision.call),
+            fallback=fallback,
+            details=_details(decision.call, fallback),
         )
     if call and call.status == ModelCall.Status.FAILED:
         return _entry_of_failure(judgement, call, entry)
@@ -266,6 +277,39 @@ def _entry(
         since = call.started if call and call.status == ModelCall.Status.OPEN else None
         return entry("judging", WORDS["judging"], texts.get(step, ""), since=since)
     return entry("wait", WORDS["wait"])
+
+
+def _seconds(call: ModelCall) -> str:
+    return f"{call.seconds:.1f} s" if call.seconds is not None else ""
+
+
+def _details(call: ModelCall, fallback: str) -> str:
+    """How the decision came about: time, tokens, cost, and who stood in."""
+    parts = [_seconds(call)]
+    if call.input_tokens is not None and not is_rehearsal(call.model):
+        parts += [_tokens(call.input_tokens + (call.output_tokens or 0), call.estimated), _cost(call.cost)]
+    if fallback:
+        parts.append(f"answered by the fallback {fallback}")
+    return " · ".join(part for part in parts if part)
+
+
+def _tokens(number: int, estimated: bool) -> str:
+    return f"{'about ' if estimated else ''}{number:,} tokens"
+
+
+def _cost(amount: int | None) -> str:
+    return "cost unknown" if amount is None else dollars(amount)
+
+
+def _used(calls: list[ModelCall]) -> str:
+    """Tokens and cost of all attempts so far; empty where no model has been asked."""
+    counted = [call for call in calls if call.input_tokens is not None and not is_rehearsal(call.model)]
+    if not counted:
+        return ""
+    tokens = sum((call.input_tokens or 0) + (call.output_tokens or 0) for call in counted)
+    costs = [call.cost for call in counted]
+    cost = None if None in costs else sum(cost for cost in costs if cost is not None)
+    return f"{_tokens(tokens, any(call.estimated for call in counted))}, {_cost(cost)}"
 
 
 def _entry_of_failure(judgement: Judgement, call: ModelCall, entry: Callable[..., Entry]) -> Entry:

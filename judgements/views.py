@@ -121,7 +121,10 @@ def cancel(request: HttpRequest, pk: UUID) -> HttpResponse:
 @require_POST
 def retry(request: HttpRequest, pk: UUID) -> HttpResponse:
     judgement = get_object_or_404(Judgement.objects.steerable_by(request.user), pk=pk)
-    procedure.retry(judgement)
+    try:
+        procedure.retry(judgement)
+    except BudgetUsedUp as error:
+        return render(request, "judgements/refused.html", {"reason": str(error), "pk": pk}, status=402)
     return redirect("live", pk)
 
 
