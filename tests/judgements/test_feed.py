@@ -84,7 +84,7 @@ async def opened(judgement):
     assert feed._feeds == {}
 
 
-async def until(true, seconds=5.0):
+async def until(true, seconds=10.0):
     async with asyncio.timeout(seconds):
         while not true():
             await asyncio.sleep(0.01)
@@ -135,11 +135,11 @@ async def test_a_page_that_comes_later_gets_everything_at_once(judgement, mira, 
     assert second.leaves == first.leaves
 
 
-async def test_a_lost_nudge_is_made_up_for_within_two_seconds(judgement, mira, opened):
+async def test_a_lost_nudge_is_made_up_for(judgement, mira, opened):
     page = await opened(mira)
     await until(lambda: page.messages)
     name = await change(judgement, announced=False)
-    await until(lambda: name in page.shown, seconds=2.5)
+    await until(lambda: name in page.shown)
 
 
 async def test_many_nudges_about_nothing_send_nothing(judgement, mira, opened):
@@ -155,11 +155,11 @@ async def test_many_nudges_about_nothing_send_nothing(judgement, mira, opened):
 async def test_changes_that_come_together_go_out_together(judgement, mira, opened):
     page = await opened(mira)
     await until(lambda: page.messages)
-    for _ in range(10):
+    began = time.monotonic()
+    for _ in range(20):
         last = await change(judgement)
     await until(lambda: last in page.shown)
-    times = [at for at, _ in page.messages[1:]]
-    assert all(later - earlier > 0.04 for earlier, later in itertools.pairwise(times))
+    assert len(page.messages) - 1 <= (time.monotonic() - began) / feed.CALM + 1
 
 
 async def test_growing_text_comes_at_most_four_times_a_second(judgement, mira, opened):
@@ -208,12 +208,13 @@ async def test_the_text_of_a_failed_attempt_is_not_shown_as_that_of_the_next(jud
     await until(lambda: "Half a sentence" not in page.shown)
 
 
-async def test_text_that_runs_ahead_of_the_rows_makes_the_feed_look_at_them(judgement, mira, opened):
+async def test_text_that_runs_ahead_of_the_rows_makes_the_feed_look_at_them(judgement, mira, opened, monkeypatch):
+    monkeypatch.setattr(feed, "FALLBACK", 60)
     page = await opened(mira)
     await until(lambda: page.messages)
     await database_sync_to_async(ask)(judgement, "A1")
     live.show_text(judgement.pk, "A1", "Half")
-    await until(lambda: "Judging" in page.shown, seconds=1)
+    await until(lambda: "Judging" in page.shown)
 
 
 async def test_without_a_channel_layer_pages_still_follow(judgement, mira, opened, settings):
@@ -221,17 +222,23 @@ async def test_without_a_channel_layer_pages_still_follow(judgement, mira, opene
     page = await opened(mira)
     await until(lambda: page.messages)
     name = await change(judgement)
-    await until(lambda: name in page.shown, seconds=2.5)
+    await until(lambda: name in page.shown)
 
 
 # ---- flow -------------------------------------------------------------------------------------------------
 
 
-async def test_a_page_that_says_nothing_gets_eight_messages_and_then_the_newest_state(judgement, mira, opened):
+async def test_a_page_that_says_nothing_gets_eight_messages_and_then_the_newest_state(
+    judgement, mira, opened, monkeypatch
+):
+    monkeypatch.setattr(feed, "LOST_AFTER", 60)
     page = await opened(mira, deaf=True)
-    for _ in range(12):
-        name = await change(judgement)
-        await asyncio.sleep(0.12)
+    await until(lambda: page.messages)
+    for number in range(2, 9):
+        await change(judgement)
+        await until(lambda number=number: len(page.messages) == number)
+    name = await change(judgement)
+    await asyncio.sleep(0.5)
     assert len(page.messages) == 8
     page.hears_again()
     await until(lambda: name in page.last)
@@ -254,10 +261,11 @@ async def test_a_message_that_was_lost_is_sent_again(judgement, mira, opened, mo
     name = await change(judgement)
     await until(lambda: name in page.last)
     page.deaf = False
-    await until(lambda: name in page.shown, seconds=2.5)
+    await until(lambda: name in page.shown)
 
 
-async def test_what_was_lost_comes_with_the_next_message_too(judgement, mira, opened):
+async def test_what_was_lost_comes_with_the_next_message_too(judgement, mira, opened, monkeypatch):
+    monkeypatch.setattr(feed, "LOST_AFTER", 60)
     await asked(judgement, "A1")
     page = await opened(mira)
     await until(lambda: page.messages)
@@ -266,7 +274,7 @@ async def test_what_was_lost_comes_with_the_next_message_too(judgement, mira, op
     await until(lambda: name in page.last)
     page.deaf = False
     live.show_text(judgement.pk, "A1", "Half a sentence")
-    await until(lambda: "Half a sentence" in page.shown, seconds=1)
+    await until(lambda: "Half a sentence" in page.shown)
     assert name in page.shown
 
 
@@ -294,12 +302,13 @@ async def test_versions_that_were_never_sent_are_not_believed(judgement, mira, o
 
 
 async def test_large_messages_fill_the_window_sooner(judgement, mira, opened, monkeypatch):
-    monkeypatch.setattr(feed, "WINDOW_SIZE", 20_000)
+    monkeypatch.setattr(feed, "WINDOW_SIZE", 5_000)
     page = await opened(mira, deaf=True)
-    for _ in range(6):
-        await change(judgement)
-        await asyncio.sleep(0.12)
-    assert 20_000 < sum(len(message) for _, message in page.messages) < 50_000
+    await until(lambda: page.messages)
+    await change(judgement)
+    await asyncio.sleep(0.5)
+    assert len(page.messages) == 1
+    assert len(page.last) > 5_000
 
 
 # ---- who may see ------------------------------------------------------------------------------------------
@@ -342,7 +351,7 @@ async def test_text_waits_for_a_look_at_rights_that_takes_long(judgement, mira, 
         await asyncio.sleep(0.1)
     await slow
     await until(lambda: page.closed == 4404)
-    assert max(at for at, _ in page.messages) - lost < 2.1
+    assert max(at for at, _ in page.messages) - lost < 2.5
 
 
 async def test_rights_of_all_watchers_take_the_same_few_queries(judgement, reviewer):

@@ -63,7 +63,7 @@ async def open_socket():
     async def open_socket(judgement, user, session=None):
         socket = WebsocketCommunicator(LiveConsumer.as_asgi(), "/ws/")
         socket.scope |= {"user": user, "session": session, "url_route": {"kwargs": {"pk": judgement.pk}}}
-        connected, _ = await socket.connect()
+        connected, _ = await socket.connect(timeout=10)
         if not connected:
             return None
         sockets.append(socket)
@@ -71,12 +71,12 @@ async def open_socket():
 
     yield open_socket
     for socket in sockets:
-        await socket.disconnect()
+        await socket.disconnect(timeout=10)
 
 
 async def next_message(socket):
     """The next message, acknowledged as the page does it."""
-    message = await socket.receive_from(5)
+    message = await socket.receive_from(10)
     await socket.send_to(re.match(r"<!--(\d+)-->", message)[1])
     return message
 
