@@ -42,6 +42,8 @@ lock: ## write the locked requirements anew from pyproject.toml (needs uv)
 	  --python-version 3.11 -o requirements.txt
 	uv pip compile pyproject.toml --group dev --quiet --no-annotate --no-header --generate-hashes --universal \
 	  --python-version 3.11 -c requirements.txt -o requirements-dev.txt
+	echo "litellm[proxy]" | uv pip compile - --upgrade --quiet --no-annotate --no-header --generate-hashes --universal \
+	  --python-version 3.11 -o tests/requirements-litellm.txt
 
 clean: ## remove the virtual environment and caches; var/ with its judgements stays
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
