@@ -127,7 +127,7 @@ def test_only_leaves_that_changed_are_new(judgement):
 
 async def test_the_largest_judgement_fits_into_one_message(judgement, models):
     for model in ("openai/a", "openai/b", "openai/c"):
-        models.will(model, *[says("reject", "a" + "'" * (LONGEST_REASON - 1))] * 3)
+        models.will(model, *[says("reject", "a b" + "'" * (LONGEST_REASON - 3))] * 3)
     await Agent.objects.aupdate(criteria="'" * CRITERIA_LENGTH)
     await perform(judgement.pk, models)
     html = await database_sync_to_async(snapshot)(judgement)
