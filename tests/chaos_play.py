@@ -27,9 +27,11 @@ PROGRESS = 5.0
 LONGEST_COMMIT = 10.0
 LONGEST_MERCY = 10.0
 RUDE = 0.1
-WEATHER = {"trouble": 0.04, "objections": 0.35, "shortest_delay": 0.01, "longest_delay": 0.08}
+WEATHER = {"trouble": 0.04, "objections": 0.35, "shortest_delay": 0.01, "longest_delay": 0.08, "slow": 0.01}
+SLOWNESS = 1.3  # leases: a slow answer comes only if its worker renews its own
 MODELS = ("openai/gpt-a", "openai/gpt-b", "openai/gpt-c")
 LATE_WRITE = "no longer this worker's"
+SAVED = "IntegrityError"  # in a worker's log: only a constraint of the database has kept a row out
 
 
 @dataclass(eq=False)
@@ -78,7 +80,7 @@ class Play:
         self.done: Counter[str] = Counter()
         self.begun = self.told = time.monotonic()
         self.ledger = stage.folder / "ledger"
-        weather = WEATHER | {"seed": options.seed}
+        weather = WEATHER | {"seed": options.seed, "slowness": SLOWNESS * LEASE.total_seconds()}
         endpoint.script(default={"reason": REASON, "chunks": 3}, weather=weather, ledger=str(self.ledger))
 
     def run(self) -> bool:
@@ -131,6 +133,8 @@ class Play:
         report.counts = {"seconds": seconds, **self.done, **late} | report.counts
         if report.counts["finished"] < self.options.finished:
             report.findings.append(Finding("slow", f"fewer than {self.options.finished} judgements are finished"))
+        if saved := log.count(SAVED):
+            report.findings.append(Finding("wrong", f"a constraint had to refuse what workers wrote ({saved})"))
         if any(stopped):
             report.findings.append(Finding("wrong", f"workers that were told to stop ended with {stopped}"))
         return report

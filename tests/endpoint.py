@@ -92,12 +92,15 @@ class Weather:
     objections: float = 0.0  # the share that is answered with the opposite decision
     shortest_delay: float = 0.0
     longest_delay: float = 0.0
+    slow: float = 0.0  # the share that is answered only after `slowness` seconds
+    slowness: float = 0.0
 
     def over(self, rule: Rule, number: int) -> Rule:
         dice = random.Random(f"{self.seed} {number}")
         delay, trouble = dice.uniform(self.shortest_delay, self.longest_delay), dice.choice(TROUBLE)
         decision = opposite(rule.decision) if dice.random() < self.objections else rule.decision
         unlucky = trouble if dice.random() < self.trouble else {}
+        delay = self.slowness if dice.random() < self.slow else delay
         return replace(rule, delay=delay, decision=decision, **unlucky)
 
 

@@ -167,6 +167,13 @@ def test_the_weather_is_the_same_again_for_the_same_seed(endpoint):
     assert 8 <= 40 - seen[0].count("good") <= 24
 
 
+def test_a_share_of_the_requests_is_slow(endpoint):
+    endpoint.script(weather={"seed": 7, "slow": 0.2, "slowness": 0.2})
+    behaviours(endpoint, 20)
+    seconds = [request["finished"] - request["received"] for request in endpoint.requests()]
+    assert 1 <= len([second for second in seconds if second >= 0.2]) <= 8
+
+
 def test_the_weather_leaves_what_is_scripted_alone(endpoint, client):
     endpoint.script(queue=[{"reason": "Queued."}], by_text=[["bridge", {"reason": "Named."}]], weather={"trouble": 1})
     reasons = [json.loads(ask(client, text).choices[0].message.content)["reason"] for text in ("a bridge", "road")]
