@@ -13,6 +13,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from engine.budgets import BudgetUsedUp
 from engine.models import ModelCall
 from engine.worker import Engine
 from judgements.api import judgement_object
@@ -86,7 +87,10 @@ class Command(BaseCommand):
         submission = Submission.of(options["title"], content, agents)
         if not submission.is_valid():
             raise _bad_input(" ".join(f"{p.path}: {p.message}" for p in submission.problems))
-        return submit(owner=None, council=council, **submission.values())
+        try:
+            return submit(owner=None, council=council, **submission.values())
+        except BudgetUsedUp as error:
+            raise CommandError(str(error), returncode=NO_VERDICT) from error
 
     # ---- what happens -------------------------------------------------------------------------------------
 
