@@ -79,6 +79,7 @@ class Engine:
     async def stop(self, grace: float = 10.0) -> None:
         """No new claims; what runs gets `grace` seconds, then goes back to the queue for others to take at once."""
         self._stopping = True
+        self.writer.hurry(grace + 5)
         self.ring()
         await self._idle.wait()
         if self._performing and grace:

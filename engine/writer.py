@@ -63,12 +63,13 @@ class Writer:
         self.name = name
         self._waiting: queue.SimpleQueue[_Work[Any] | None] = queue.SimpleQueue()
         self._number = 0
-        self._last_chance: float | None = None  # set by close: until when a database that is away is waited for
+        self._last_chance: float | None = None  # until when a database that is away is waited for, once it must end
+        self._closed = False
         self._thread: threading.Thread | None = None
 
     async def write(self, change: Callable[[], T], name: str = "") -> T:
         """Commit what `change` does; its result. What it raises, or the database in the end, comes out here."""
-        if self._last_chance is not None:
+        if self._closed:
             raise Closed("the engine is stopping")
         if self._thread is None:
             self._thread = threading.Thread(target=self._work, name=f"writer {self.name}", daemon=True)
@@ -77,9 +78,15 @@ class Writer:
         self._waiting.put(work)
         return await work.future
 
-    async def close(self, longest: float = 5.0) -> None:
-        """Everything that waits is still written, if the database takes it within so many seconds."""
+    def hurry(self, longest: float) -> None:
+        """From now on a database that is away is waited for so many seconds in all."""
         self._last_chance = time.monotonic() + longest
+
+    async def close(self) -> None:
+        """Everything that waits is still written, if the database takes it."""
+        self._closed = True
+        if self._last_chance is None:
+            self.hurry(5)
         if self._thread:
             self._waiting.put(None)
             await asyncio.to_thread(self._thread.join)
@@ -112,8 +119,9 @@ class Writer:
             self._commit_patiently(batch)
         except Exception as error:
             # The boundary between those who wait and this thread, which must outlive every error of theirs.
-            if len(batch) == 1:
-                batch[0].settle(error)
+            if len(batch) == 1 or not self._answers():
+                for work in batch:
+                    work.settle(error)
                 return
             for work in batch:  # one that fails must not take the others with it
                 self._write([work])
@@ -157,6 +165,14 @@ class Writer:
 
     def _has_committed(self) -> bool:
         return WriterMarker.objects.filter(pk=self.name, batch=self._number).exists()
+
+    def _answers(self) -> bool:
+        try:
+            WriterMarker.objects.filter(pk=self.name).exists()
+        except _AWAY:
+            connection.close()
+            return False
+        return True
 
     def _leave(self) -> None:
         try:

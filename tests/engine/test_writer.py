@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 
 import pytest
 from django.db import IntegrityError, connection
@@ -74,6 +75,18 @@ async def test_a_database_that_stays_away_fails_the_work_in_the_end(writer, monk
     with pytest.raises(writers.OperationalError, match="disk is full"):
         await writer.write(away)
     assert await writer.write(new_run)
+
+
+async def test_an_engine_that_must_end_does_not_wait_long_for_a_database_that_is_away(writer):
+    writer.hurry(0.3)
+
+    def away():
+        raise writers.OperationalError("the server is gone")
+
+    began = time.monotonic()
+    outcomes = await asyncio.gather(*[writer.write(away) for _ in range(3)], return_exceptions=True)
+    assert [type(outcome) for outcome in outcomes] == [writers.OperationalError] * 3
+    assert time.monotonic() - began < 10
 
 
 async def test_what_waits_is_written_before_the_writer_ends(writer):
