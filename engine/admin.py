@@ -28,7 +28,8 @@ class BudgetForm(forms.ModelForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["owner"].empty_label = "all together"  # type: ignore[attr-defined]
+        if owner := self.fields.get("owner"):  # not there where it cannot be changed any more
+            owner.empty_label = "all together"  # type: ignore[attr-defined]
         if self.instance.pk:
             self.initial["limit"] = Decimal(self.instance.limit) / DOLLAR
 
@@ -44,6 +45,10 @@ class BudgetAdmin(admin.ModelAdmin):
 
     def get_readonly_fields(self, request: HttpRequest, obj: Budget | None = None) -> list[str]:
         return ["owner"] if obj else []  # what one has spent is not another's
+
+    def save_model(self, request: HttpRequest, obj: Budget, form: Any, change: bool) -> None:
+        """Only the limit: what is spent and reserved has moved since the form was read."""
+        obj.save(update_fields=["limit"] if change else None)
 
     @admin.display(description="whose", empty_value="all together")
     def whose(self, budget: Budget) -> str | None:

@@ -17,7 +17,7 @@ from .failures import RunFailed
 from .llm import Models
 from .models import LEASE, Run
 from .performance import LeaseLost, Performance
-from .writer import Writer
+from .writer import AWAY, Writer
 
 log = logging.getLogger(__name__)
 
@@ -46,6 +46,7 @@ class Engine:
         self._bell = asyncio.Event()
         self._performing: dict[asyncio.Task[None], Run] = {}
         self._doubted: set[UUID] = set()
+        self._renewing: asyncio.Task[None] | None = None
         self._stopping = False
         self._idle = asyncio.Event()  # set while nothing is being claimed
         self._idle.set()
@@ -64,7 +65,8 @@ class Engine:
 
     async def run(self) -> None:
         """Claim and perform until `stop`."""
-        tasks = [asyncio.create_task(self._renew_leases()), asyncio.create_task(self._look_after_runs())]
+        self._renewing = asyncio.create_task(self._renew_leases())
+        looking = asyncio.create_task(self._look_after_runs())
         self._idle.clear()
         try:
             while not self._stopping:
@@ -73,8 +75,9 @@ class Engine:
                 await self._wait_for_bell()
         finally:
             self._idle.set()
-            for task in tasks:
-                task.cancel()
+            looking.cancel()
+            if not self._stopping:
+                self._renewing.cancel()
 
     async def stop(self, grace: float = 10.0) -> None:
         """No new claims; what runs gets `grace` seconds, then goes back to the queue for others to take at once."""
@@ -87,6 +90,8 @@ class Engine:
         for task in self._performing:
             task.cancel()
         await asyncio.gather(*self._performing, return_exceptions=True)
+        if self._renewing:
+            self._renewing.cancel()  # not before: who finishes in the grace still needs the lease
         await self._give_back_all()
         await self.writer.close()
         await self.models.close()
@@ -134,11 +139,12 @@ class Engine:
                 await performance.end(Run.Status.FAILED, _nothing, error)
         except LeaseLost:
             log.warning("Run %s is no longer this worker's; nothing was written.", run.pk)
-        except DBError:
+        except AWAY:
             # Nothing is lost: the run goes back to the queue, and on from its rows.
-            log.exception("The database refused the work of run %s.", run.pk)
+            log.exception("The database was away too long for the work of run %s.", run.pk)
         except Exception:
-            # The boundary between the engine and a procedure: a bug in one run must not end the others.
+            # The boundary between the engine and a procedure: a bug in one run must not end the others, and what
+            # the database refuses once it refuses again.
             log.exception("Run %s broke.", run.pk)
             await self._give_up(performance)
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, Generic, TypeVar
 
-from django.db import InterfaceError, OperationalError, connection, connections, transaction
+from django.db import InterfaceError, InternalError, OperationalError, connection, connections, transaction
 from django.utils import timezone
 
 from . import faults
@@ -27,7 +27,8 @@ MOST_AT_ONCE = 200
 PATIENCE = 30.0  # seconds that work waits for a database that is away before it fails
 FORGOTTEN = timedelta(days=1)
 
-_AWAY = (OperationalError, InterfaceError)
+# InternalError: what PostgreSQL says of a connection that it ended itself, or of a server that became read-only
+AWAY = (OperationalError, InterfaceError, InternalError)
 
 
 class Closed(OperationalError):
@@ -117,17 +118,38 @@ class Writer:
     def _write(self, batch: list[_Work[Any]]) -> None:
         try:
             self._commit_patiently(batch)
+        except AWAY as error:
+            self._settle_in_doubt(batch, error)
         except Exception as error:
             # The boundary between those who wait and this thread, which must outlive every error of theirs.
-            if len(batch) == 1 or not self._answers():
-                for work in batch:
-                    work.settle(error)
-                return
-            for work in batch:  # one that fails must not take the others with it
-                self._write([work])
+            self._settle_apart(batch, error)
         else:
-            for work in batch:
-                work.settle()
+            self._settle(batch)
+
+    def _settle(self, batch: list[_Work[Any]], error: BaseException | None = None) -> None:
+        for work in batch:
+            work.settle(error)
+
+    def _settle_in_doubt(self, batch: list[_Work[Any]], error: Exception) -> None:
+        """The database was away too long; perhaps the last commit happened all the same."""
+        try:
+            committed = self._has_committed()
+        except AWAY:
+            connection.close()
+            self._settle(batch, error)
+            return
+        if committed:
+            self._settle(batch)
+        else:
+            self._settle_apart(batch, error)
+
+    def _settle_apart(self, batch: list[_Work[Any]], error: Exception) -> None:
+        """One that fails must not take the others with it."""
+        if len(batch) == 1:
+            self._settle(batch, error)
+            return
+        for work in batch:
+            self._write([work])
 
     def _commit_patiently(self, batch: list[_Work[Any]]) -> None:
         self._number += 1
@@ -137,7 +159,7 @@ class Writer:
                 if not (doubtful and self._has_committed()):
                     self._commit(batch)
                 return
-            except _AWAY as error:
+            except AWAY as error:
                 connection.close()
                 if time.monotonic() + pause > min(give_up, self._last_chance or give_up):
                     raise
@@ -166,18 +188,10 @@ class Writer:
     def _has_committed(self) -> bool:
         return WriterMarker.objects.filter(pk=self.name, batch=self._number).exists()
 
-    def _answers(self) -> bool:
-        try:
-            WriterMarker.objects.filter(pk=self.name).exists()
-        except _AWAY:
-            connection.close()
-            return False
-        return True
-
     def _leave(self) -> None:
         try:
             WriterMarker.objects.filter(pk=self.name).delete()
-        except _AWAY as error:
+        except AWAY as error:
             log.info("The writer's marker stays for a day: %s", error)
         finally:
             connections.close_all()
