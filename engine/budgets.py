@@ -5,6 +5,7 @@ for each budget, so that of many submissions at once no more are admitted than t
 costs moves from reserved to spent when it ends. Amounts are billionths of a US dollar.
 """
 
+from collections.abc import Iterable
 from datetime import date
 from typing import Any
 
@@ -32,8 +33,8 @@ class BudgetQuerySet(models.QuerySet["Budget"]):
             return self.of(owner)
         return budgets
 
-    def reserve(self, owner: Any, amount: int | None) -> int:
-        """Set money aside, or raise BudgetUsedUp; to be called in a transaction. Returns what was set aside.
+    def reserve(self, owner: Any, amount: int | None) -> dict[str, Any]:
+        """Set money aside, or raise BudgetUsedUp; to be called in a transaction. Returns what a run keeps of it.
 
         Without a budget nothing is; with one, an amount that is unknown (None) cannot be.
         """
@@ -46,14 +47,13 @@ class BudgetQuerySet(models.QuerySet["Budget"]):
             room = self.filter(pk=budget.pk, limit__gte=F("spent") + F("reserved") + amount)
             if not room.update(reserved=F("reserved") + amount):
                 raise BudgetUsedUp(budget.sentence(amount or 0))
-        return amount or 0 if budgets else 0
+        return {"reserved": amount or 0 if budgets else 0, "reserved_in": [budget.pk for budget in budgets]}
 
-    def settle(self, owner: Any, *, spent: int, freed: int) -> None:
-        """`spent` was really spent, and `freed` of what was reserved is no longer."""
-        budgets = self.of(owner) if spent or freed else []
-        if budgets:
-            drawn = self.filter(pk__in=[budget.pk for budget in budgets])
-            drawn.update(spent=F("spent") + spent, reserved=Greatest(F("reserved") - freed, 0))
+    def settle(self, owner: Any, *, spent: int, freed: int, reserved_in: Iterable[int]) -> None:
+        """`spent` was really spent, and `freed` of what was reserved in those budgets is no longer."""
+        for budget in self.of(owner) if spent or freed else []:
+            back = freed if budget.pk in reserved_in else 0
+            self.filter(pk=budget.pk).update(spent=F("spent") + spent, reserved=Greatest(F("reserved") - back, 0))
 
     def overdrawn(self, owner: Any) -> "Budget | None":
         """A budget of which more is gone than there was, where there is one."""

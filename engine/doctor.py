@@ -135,12 +135,13 @@ async def _listed(models: Models, provider: Provider, *, needed: bool) -> str:
 
 async def _answer(models: Models, model: str) -> str:
     """Asks as a judgement would, stepping down where a format is refused."""
+    way = models.way(model)
     for _ in range(len(FORMATS) + 1):
-        way, began = models.way(model), time.monotonic()
+        began = time.monotonic()
         try:
             reply = await models.ask(model, QUESTION, WELL, _ignore, way)
         except failures.FormatRefused as failure:
-            refused = failure
+            refused, way = failure, way.without(failure.refused)
             continue
         kept = "kept to" if '"yes"' in reply.text else "did not keep to"
         counted = "" if reply.input_tokens is not None else ", tokens are not counted"

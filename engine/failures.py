@@ -26,6 +26,7 @@ class CallFailed(Exception):
     permanent = False
     retry_after: float | None = None  # seconds that the endpoint asks to wait
     attempts = 0  # how many were made when this one was given up
+    said = ""  # what the model had said until then
     input_tokens: int | None = None  # what the endpoint counted before it failed
     output_tokens: int | None = None
 
@@ -86,16 +87,18 @@ class Refused(CallFailed):
 
 def restored(code: str, sentence: str) -> CallFailed:
     """A failure as it was written down."""
-    kinds = {kind.code: kind for kind in CallFailed.__subclasses__()}
-    return kinds.get(code, CallFailed)(sentence)
+    known: list[type[CallFailed]] = [FormatRefused, *CallFailed.__subclasses__()]
+    return next((kind for kind in known if kind.code == code), CallFailed)(sentence)
 
 
 class FormatRefused(Refused):
-    """`refused` is the part of the request that the endpoint does not take. The same request is never sent again."""
+    """`refused` is the part of the request that the endpoint does not take. It does not count as a failed attempt:
+    the model has not been asked yet, and there are only three such parts."""
 
+    code = "format_refused"
     permanent = False
 
-    def __init__(self, sentence: str, *, raw: str = "", refused: str) -> None:
+    def __init__(self, sentence: str, *, raw: str = "", refused: str = "") -> None:
         super().__init__(sentence, raw=raw)
         self.refused = refused
 

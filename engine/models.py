@@ -6,13 +6,16 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+import tenacity
 from django.conf import settings
-from django.db import connection, models, transaction
+from django.db import OperationalError, connection, models, transaction
 from django.db.models import Count, F, Min, Q, Sum
 from django.db.models.functions import Coalesce, Now
 from django.utils import timezone
 
+from . import prices
 from .budgets import Budget
+from .prices import tokens_of
 
 LEASE = timedelta(seconds=settings.ENGINE_LEASE)
 NEGLECTED = timedelta(seconds=60)
@@ -22,6 +25,19 @@ KILLED_ITS_WORKER = {
     "code": "internal",
     "message": "The engine died five times while it worked on this. The server's log may say why.",
 }
+
+
+# Two transactions that touch runs and budgets in another order may meet; PostgreSQL ends one, which is made again.
+after_deadlock = tenacity.retry(
+    retry=tenacity.retry_if_exception(lambda error: isinstance(error, OperationalError) and not in_transaction()),
+    stop=tenacity.stop_after_attempt(4),
+    wait=tenacity.wait_random(0.05, 0.3),
+    reraise=True,
+)
+
+
+def in_transaction() -> bool:
+    return connection.in_atomic_block
 
 
 class RunQuerySet(models.QuerySet["Run"]):
@@ -148,10 +164,11 @@ class RunQuerySet(models.QuerySet["Run"]):
         """Give the budgets back what these runs will not spend any more."""
         for run in self.filter(pk__in=list(pks), reserved__gt=0):
             self.filter(pk=run.pk).update(reserved=0)
-            Budget.objects.settle(run.owner_id, spent=0, freed=run.reserved)
+            Budget.objects.settle(run.owner_id, spent=0, freed=run.reserved, reserved_in=run.reserved_in)
 
     # ---- steer --------------------------------------------------------------------------------------------
 
+    @after_deadlock
     @transaction.atomic
     def cancel(self, pk: uuid.UUID, by: Any = None) -> bool:
         """End a run that is not over. What it has stays; whoever performs it can write nothing more."""
@@ -170,6 +187,7 @@ class RunQuerySet(models.QuerySet["Run"]):
             self.release([pk])
         return bool(cancelled)
 
+    @after_deadlock
     @transaction.atomic
     def retry(self, pk: uuid.UUID, cost: int | None = None) -> bool:
         """Queue a failed run again: it goes on with what is missing, each step with four attempts anew.
@@ -186,7 +204,7 @@ class RunQuerySet(models.QuerySet["Run"]):
         )
         if queued:
             owner = self.values_list("owner", flat=True).get(pk=pk)
-            self.filter(pk=pk).update(reserved=Budget.objects.reserve(owner, cost))
+            self.filter(pk=pk).update(**Budget.objects.reserve(owner, cost))
         return bool(queued)
 
 
@@ -196,8 +214,8 @@ class Run(models.Model):
     The row is the queue. Whoever claims it becomes its worker until the lease ends; `fence` moves with every
     claim, so that a worker that lost its lease can write nothing. `revision` moves with every change that
     watchers may want to see. Runs of one `lane` wait for the same providers. `deaths` counts the leases that ended
-    under a worker, `retries` how often a failed run was queued again. `reserved` is what is set aside of its
-    owner's budgets, in billionths of a dollar.
+    under a worker, `retries` how often a failed run was queued again. `reserved` is what is set aside for
+    it in each of the budgets `reserved_in`, in billionths of a dollar.
     """
 
     class Status(models.TextChoices):
@@ -225,6 +243,7 @@ class Run(models.Model):
     ended = models.DateTimeField(null=True)
     error = models.JSONField(null=True)
     reserved = models.BigIntegerField(default=0)
+    reserved_in = models.JSONField(default=list)
     cancelled_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="cancelled_runs"
     )
@@ -287,9 +306,10 @@ class ModelCallQuerySet(models.QuerySet["ModelCall"]):
         cost = None if found["unknown"] else found["known"]
         return Usage(found["calls"], found["asked"], found["said"], cost, found["guessed"] > 0)
 
-    def interrupt(self) -> int:
-        """Whoever made the open ones of these calls is gone; an answer will not be kept."""
-        return self.filter(status=ModelCall.Status.OPEN).update(status=ModelCall.Status.INTERRUPTED, ended=Now())
+    def interrupt(self) -> None:
+        """Whoever made the open ones of these calls is gone; an answer will not be kept, but may have cost."""
+        for call in self.filter(status=ModelCall.Status.OPEN).select_related("run").order_by("pk"):
+            call.close(ModelCall.Status.INTERRUPTED, counted=(None, None), said="")
 
 
 class ModelCall(models.Model):
@@ -332,16 +352,46 @@ class ModelCall(models.Model):
 
     class Meta:
         constraints = [
-            # an attempt that was interrupted is made again under the same number
+            # an attempt that was interrupted, or asked for in a way that was refused, is made again under its number
             models.UniqueConstraint(
                 fields=["run", "step", "series", "attempt"],
-                condition=~Q(status="interrupted"),
+                condition=~Q(status="interrupted") & ~Q(error_code="format_refused"),
                 name="one_row_per_attempt",
             ),
         ]
 
     def __str__(self) -> str:
         return f"{self.step}, attempt {self.attempt}"
+
+    def close(self, status: str, *, counted: tuple[int | None, int | None], said: str | None, **values: object) -> None:
+        """The end of the call, and what it cost, in one transaction with what follows from it.
+
+        `counted`: the tokens in and out that the endpoint counted. Where it did not they are estimated from the
+        prompt and from what was `said`, or stay unknown where that is None: nothing shows that a model was asked.
+        """
+        input_tokens, output_tokens = counted
+        estimated = said is not None and (input_tokens is None or output_tokens is None)
+        if estimated:
+            input_tokens, output_tokens = tokens_of(self.prompt), tokens_of(said or "")
+        cost = prices.cost(self.model, input_tokens, output_tokens)
+        if cost:
+            self._spend(cost)
+        ModelCall.objects.filter(pk=self.pk).update(
+            status=status,
+            ended=timezone.now(),
+            input_tokens=input_tokens,
+            output_tokens=output_tokens,
+            estimated=estimated,
+            cost=cost,
+            **values,
+        )
+
+    def _spend(self, cost: int) -> None:
+        """Take it from what was set aside for the run, and from the budgets."""
+        reserved, budgets = Run.objects.values_list("reserved", "reserved_in").get(pk=self.run_id)
+        freed = min(reserved, cost)
+        Run.objects.filter(pk=self.run_id).update(reserved=reserved - freed)
+        Budget.objects.settle(self.run.owner_id, spent=cost, freed=freed, reserved_in=budgets)
 
     @property
     def messages(self) -> list[dict[str, str]]:

@@ -11,14 +11,15 @@ from typing import Generic, TypeVar
 from django.db.models import F
 from django.db.models.functions import Now
 from django.utils import timezone
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 from tenacity.wait import wait_random_exponential
 
 from . import failures, faults, live, prices, reader
+from .answer import Reply
 from .budgets import Budget
-from .llm import Form, Message, Models, Reply, storable
+from .llm import Form, Message, Models, Way
 from .models import LEASE, ModelCall, Run
-from .prices import tokens_of
+from .providers import storable
 from .writer import Writer
 
 ATTEMPTS = 4  # the first and three retries
@@ -84,7 +85,7 @@ class Performance:
         if failed:
             await asking.go_on_after(failed)
         attempts = AsyncRetrying(
-            stop=stop_after_attempt(ATTEMPTS - len(failed)),
+            stop=asking.is_last,
             wait=asking.pause,
             retry=retry_if_exception(asking.worth_another),
             before_sleep=asking.fail_for_now,
@@ -106,7 +107,8 @@ class Performance:
         calls = ModelCall.objects.filter(
             run=self.run, step=step, series=self.run.retries, status=ModelCall.Status.FAILED
         )
-        return await self.read(lambda: list(calls.order_by("attempt")))
+        counted = calls.exclude(error_code=failures.FormatRefused.code)
+        return await self.read(lambda: list(counted.order_by("attempt")))
 
     def _if_ours(self, change: Callable[[], T]) -> T:
         ours = Run.objects.held(self.run.worker).filter(pk=self.run.pk, fence=self.run.fence)
@@ -133,6 +135,7 @@ class _Asking(Generic[T]):
         self._fallback = fallback
         self._messages = self._conversation = messages
         self._number = 1
+        self._way: Way | None = None  # to ask in after a refusal; otherwise as the model last answered
         self._call: ModelCall
 
     async def go_on_after(self, failed: list[ModelCall]) -> None:
@@ -147,16 +150,16 @@ class _Asking(Generic[T]):
         self._number = last.attempt
         self._turn_to_fallback(failure)
         self._number += 1
-        self._hear(failure)
+        self._hear(failure, last.model)
         await asyncio.sleep((last.retry_at - timezone.now()).total_seconds())
 
     async def attempt(self) -> T:
         async with self._models.place(self._model):
-            self._way = self._models.way(self._model)
+            way = self._way = self._way or self._models.way(self._model)
             self._call, overdrawn = await self._performance.write(self._open, "open")
             if overdrawn:
                 raise failures.QuotaUsedUp(f"The model was not asked. {overdrawn.over}")
-            reply = await self._models.ask(self._model, self._conversation, self._form, self._shower(), self._way)
+            reply = await self._models.ask(self._model, self._conversation, self._form, self._shower(), way)
         faults.reach("after-call")
         value = _read(self._form, reply)
         call = self._call
@@ -168,9 +171,14 @@ class _Asking(Generic[T]):
         await self._performance.write(complete, "decision")
         return value
 
+    def is_last(self, state: RetryCallState) -> bool:
+        return self._number >= ATTEMPTS and not isinstance(_failure_of(state), failures.FormatRefused)
+
     def worth_another(self, error: BaseException) -> bool:
         if not isinstance(error, failures.CallFailed):
             return False
+        if isinstance(error, failures.FormatRefused):
+            return True
         return self._turn_to_fallback(error) or not error.permanent
 
     def _turn_to_fallback(self, failure: failures.CallFailed) -> bool:
@@ -181,7 +189,7 @@ class _Asking(Generic[T]):
         return bool(due)
 
     def _fall_back(self) -> None:
-        self._model, self._fallback = self._fallback, ""
+        self._model, self._fallback, self._way = self._fallback, "", None
 
     def pause(self, state: RetryCallState) -> float:
         """Seconds before the next attempt."""
@@ -198,7 +206,10 @@ class _Asking(Generic[T]):
         failure = _failure_of(state)
         wait = timedelta(seconds=state.next_action.sleep if state.next_action else 0)
         await self._fail(failure, timezone.now() + wait)
-        self._hear(failure)
+        if isinstance(failure, failures.FormatRefused) and self._way:
+            self._way = self._way.without(failure.refused)
+            return
+        self._hear(failure, self._call.model)
         self._number += 1
 
     async def fail_for_good(self, failure: failures.CallFailed) -> None:
@@ -208,10 +219,10 @@ class _Asking(Generic[T]):
     async def _fail(self, failure: failures.CallFailed, retry_at: datetime | None) -> None:
         await self._performance.write(partial(_close_failed, self._call, failure, retry_at), "failure")
 
-    def _hear(self, failure: failures.CallFailed) -> None:
-        """A model whose answer could not be used is told why; all other failures are none of its business."""
+    def _hear(self, failure: failures.CallFailed, model: str) -> None:
+        """A model whose own answer could not be used is told why; all other failures are none of its business."""
         self._conversation = self._messages
-        if isinstance(failure, failures.UnusableAnswer):
+        if isinstance(failure, failures.UnusableAnswer) and model == self._model:
             complaint = {"role": "user", "content": self._form.complaint(str(failure))}
             self._conversation = [*self._messages, complaint]
 
@@ -224,10 +235,17 @@ class _Asking(Generic[T]):
             attempt=self._number,
             model=self._model,
             prompt=json.dumps(self._conversation, ensure_ascii=False),
-            answer_format=self._way.answer_format,
+            answer_format=(self._way or Way()).answer_format,
             deadline=timezone.now() + timedelta(seconds=self._models.timeout),
         )
-        return call, Budget.objects.overdrawn(run.owner_id)
+        return call, self._overdrawn()
+
+    def _overdrawn(self) -> Budget | None:
+        run = self._performance.run
+        if Run.objects.filter(pk=run.pk, reserved__gt=0).exists():
+            return None  # what was set aside for this run is its own, whatever others have spent
+        free = prices.cost(self._model, 1, 1) == 0
+        return None if free else Budget.objects.overdrawn(run.owner_id)
 
     def _shower(self) -> Callable[[str], None]:
         """Shows a growing text to the watchers, at most four times a second."""
@@ -253,6 +271,7 @@ def _read(form: Form[T], reply: Reply) -> T:
         return form.read(reply.text)
     except ValueError as error:
         failure = failures.UnusableAnswer(storable(str(error)), raw=reply.text)
+        failure.said = reply.text
         failure.input_tokens, failure.output_tokens = reply.input_tokens, reply.output_tokens
         raise failure from error
 
@@ -261,45 +280,24 @@ def _read(form: Form[T], reply: Reply) -> T:
 
 
 def _close_answered(call: ModelCall, reply: Reply) -> None:
-    known = reply.input_tokens is not None and reply.output_tokens is not None
-    input_tokens = reply.input_tokens if known else tokens_of(call.prompt)
-    output_tokens = reply.output_tokens if known else tokens_of(reply.text)
-    _close(
-        call,
-        status=ModelCall.Status.ANSWERED,
+    call.close(
+        ModelCall.Status.ANSWERED,
+        counted=(reply.input_tokens, reply.output_tokens),
+        said=reply.text,
         answer=reply.text,
         answered_by=reply.model,
-        input_tokens=input_tokens,
-        output_tokens=output_tokens,
-        estimated=not known,
-        cost=_spend(call, input_tokens, output_tokens),
     )
 
 
 def _close_failed(call: ModelCall, failure: failures.CallFailed, retry_at: datetime | None) -> None:
-    _close(
-        call,
-        status=ModelCall.Status.FAILED,
+    # a model that was still thinking when time was up has cost something too
+    asked = bool(failure.said) or isinstance(failure, failures.TimedOut)
+    call.close(
+        ModelCall.Status.FAILED,
+        counted=(failure.input_tokens, failure.output_tokens),
+        said=failure.said if asked else None,
         answer=failure.raw,
         error_code=failure.code,
         error=str(failure),
-        input_tokens=failure.input_tokens,
-        output_tokens=failure.output_tokens,
-        cost=_spend(call, failure.input_tokens, failure.output_tokens),
         retry_at=retry_at,
     )
-
-
-def _spend(call: ModelCall, input_tokens: int | None, output_tokens: int | None) -> int | None:
-    """Take what the call cost from what was set aside for its run, and from the budgets; the cost."""
-    cost = prices.cost(call.model, input_tokens, output_tokens)
-    if cost:
-        reserved = Run.objects.values_list("reserved", flat=True).get(pk=call.run_id)
-        freed = min(reserved, cost)
-        Run.objects.filter(pk=call.run_id).update(reserved=reserved - freed)
-        Budget.objects.settle(call.run.owner_id, spent=cost, freed=freed)
-    return cost
-
-
-def _close(call: ModelCall, **values: object) -> None:
-    ModelCall.objects.filter(pk=call.pk).update(ended=timezone.now(), **values)

@@ -12,6 +12,7 @@ from .providers import Provider, UnknownProvider, is_rehearsal, resolve
 
 DOLLAR = 1_000_000_000
 ANY_MODEL = "*"
+LONGEST_NAME = 100
 
 
 def cost(model: str, input_tokens: int | None, output_tokens: int | None) -> int | None:
@@ -39,6 +40,8 @@ def _declared(provider: Provider, name: str, input_tokens: int, output_tokens: i
 
 
 def _published(provider: Provider, name: str, input_tokens: int, output_tokens: int) -> Decimal | None:
+    if len(name) > LONGEST_NAME:
+        return None  # the library remembers every name that it was asked about
     usage = Usage(input_tokens=input_tokens, output_tokens=output_tokens)
     try:
         # by address, not by name: another server under a known name has other prices

@@ -11,6 +11,11 @@ REHEARSALS = ("magi", "instant")
 CONCURRENCY = 300  # requests at once to one provider
 
 
+def storable(text: str) -> str:
+    """The text with NUL and lone surrogates, which no database takes, as visible escapes."""
+    return text.encode(errors="backslashreplace").decode().replace("\x00", "\\x00")
+
+
 @dataclass(frozen=True)
 class Provider:
     name: str
@@ -20,6 +25,10 @@ class Provider:
     models: tuple[str, ...] = ()  # what is known of them without asking
     prices: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     """US dollars for a million tokens in and out, by model; `*` stands for every other one."""
+
+    def clean(self, text: str) -> str:
+        """A text as it may be kept and shown: without the key, whatever an endpoint repeats, and fit for a database."""
+        return storable(text.replace(self.api_key, "[key]") if len(self.api_key) > 7 else text)
 
     @property
     def host(self) -> str:

@@ -7,7 +7,7 @@ from django.db import models, transaction
 from django.db.models import Prefetch, Q
 
 from engine.budgets import Budget
-from engine.models import ModelCall, Run
+from engine.models import ModelCall, Run, after_deadlock
 from engine.providers import is_rehearsal, lane_of
 
 from . import prompts, rules
@@ -91,6 +91,7 @@ class JudgementQuerySet(models.QuerySet["Judgement"]):
         calls = Prefetch("agents__decisions__call", ModelCall.objects.defer("prompt", "answer"))
         return self.select_related("run__owner", "run__cancelled_by", "council").prefetch_related(calls)
 
+    @after_deadlock
     @transaction.atomic
     def submit(
         self,
@@ -108,7 +109,7 @@ class JudgementQuerySet(models.QuerySet["Judgement"]):
         agents = list(agents)
         reserved = Budget.objects.reserve(owner, estimate(content, agents).cost)
         lane = lane_of(agent["model"] for agent in agents)
-        run = Run.objects.create(procedure="judgement", owner=owner, lane=lane, reserved=reserved)
+        run = Run.objects.create(procedure="judgement", owner=owner, lane=lane, **reserved)
         judgement = self.create(
             run=run,
             title=title or title_of(content),

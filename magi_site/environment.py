@@ -1,5 +1,6 @@
 """The environment, typed and checked once at start. Every variable is optional; docs/configuration.md lists them."""
 
+import errno
 import os
 import secrets
 import sys
@@ -113,8 +114,12 @@ class Environment(BaseSettings):
     @classmethod
     def _known_service(cls, url: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
         schemes = SCHEMES[str(info.field_name)]
-        if url and urlsplit(url.get_secret_value()).scheme not in schemes:
-            raise ValueError(f"must begin with {' or '.join(f'{scheme}://' for scheme in schemes)}")
+        if url and not _is_address(url.get_secret_value(), schemes):
+            begin = " or ".join(f"{scheme}://" for scheme in schemes)
+            # without a word of the value: a password stands in it
+            raise ValueError(
+                f"must be an address that begins with {begin}, signs like / and # in a password as %2F, %23"
+            )
         return url
 
     @property
@@ -153,13 +158,33 @@ class Environment(BaseSettings):
         if self.SECRET_KEY:
             return self.SECRET_KEY.get_secret_value()
         path = self.MAGI_DATA_DIR / "secret_key"
-        try:
-            # O_EXCL: of two processes that start at once one writes the key and both read it
-            with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-                file.write(secrets.token_urlsafe(50))
-        except FileExistsError:
-            pass
-        return path.read_text()
+        if not path.exists():
+            _write_once(path, secrets.token_urlsafe(50))
+        key = path.read_text().strip()
+        if not key:
+            raise OSError(errno.EINVAL, "is empty; delete it", str(path))
+        return key
+
+
+def _write_once(path: Path, text: str) -> None:
+    """Whole or not at all: of two processes that start at once one writes the file and both read it."""
+    new = path.with_name(f"{path.name}.{os.getpid()}")
+    with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        file.write(text)
+    try:
+        os.link(new, path)
+    except FileExistsError:
+        pass
+    finally:
+        new.unlink()
+
+
+def _is_address(url: str, schemes: tuple[str, ...]) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in schemes and (parts.port is None or parts.port > 0)
+    except ValueError:
+        return False
 
 
 def _provider(base_url: str, key: SecretStr | None) -> dict[str, Any]:

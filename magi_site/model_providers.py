@@ -4,7 +4,7 @@ import json
 import os
 import re
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 
@@ -26,8 +26,8 @@ class Price(BaseModel):
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
-    input: float = Field(ge=0)
-    output: float = Field(ge=0)
+    input: float = Field(ge=0, le=1_000_000)
+    output: float = Field(ge=0, le=1_000_000)
 
 
 class Declared(BaseModel):
@@ -56,7 +56,7 @@ class Declared(BaseModel):
     @classmethod
     def _variable_that_is_set(cls, name: str | None) -> str | None:
         if name and not os.environ.get(name):
-            raise ValueError(f"names {name[:60]}, which is not set")
+            raise ValueError("names a variable that is not set")
         return name
 
     def provider(self) -> dict[str, Any]:
@@ -93,13 +93,21 @@ def provider_name(name: str) -> str:
 
 def web_address(url: str) -> str:
     parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    if parts.scheme not in ("http", "https") or not parts.hostname or not _has_port(parts):
         raise ValueError("must be an address like http://127.0.0.1:8080/v1")
     if parts.username or parts.password:
         raise ValueError("must hold no user name and password; the key has a variable of its own")
     if parts.query or parts.fragment:
         raise ValueError("must be an address without ? and #")
     return url.rstrip("/")
+
+
+def _has_port(parts: SplitResult) -> bool:
+    """One that is a number, or none, which means the usual one."""
+    try:
+        return parts.port is None or parts.port > 0
+    except ValueError:
+        return False
 
 
 def clean_key(key: SecretStr | None) -> SecretStr | None:

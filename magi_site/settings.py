@@ -77,6 +77,9 @@ def database() -> dict[str, Any]:
             # a server that is gone is noticed in seconds; who stands still in mid-transaction loses its locks
             "connect_timeout": 5,
             "tcp_user_timeout": 10_000,
+            "keepalives_idle": 5,
+            "keepalives_interval": 2,
+            "keepalives_count": 3,
             "options": "-c idle_in_transaction_session_timeout=10s",
             **config.get("OPTIONS", {}),
             # a pool that tests a connection before lending it: persistent connections run out under ASGI

@@ -16,8 +16,9 @@ from django.db import connection, connections
 from hypothesis import HealthCheck, settings
 
 from engine import reader
+from engine.answer import Reply
 from engine.failures import CallFailed
-from engine.llm import Form, Message, Reply, Way
+from engine.llm import Form, Message, Way
 from engine.models import Run
 from engine.worker import Engine
 from engine.writer import Writer

@@ -20,8 +20,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
 from engine import faults
+from engine.answer import Reply
 from engine.failures import CallFailed, RateLimited, RunFailed, Unauthorized, UnusableAnswer
-from engine.llm import Reply, Way
+from engine.llm import Way
 from engine.models import ModelCall, Run, WriterMarker
 from engine.performance import LeaseLost, Performance
 from engine.writer import Writer

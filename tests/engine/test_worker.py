@@ -164,7 +164,7 @@ async def test_an_attempt_that_was_cut_short_is_made_again_under_its_number(mode
 
 
 def failed_call(run, attempt, **values):
-    usual = {"step": "toss", "model": "m", "prompt": "[]", "deadline": run.created, "status": "failed"}
+    usual = {"step": "toss", "model": "openai/coin", "prompt": "[]", "deadline": run.created, "status": "failed"}
     return ModelCall(
         run=run, attempt=attempt, **usual | {"error_code": "unusable_answer", "error": "On edge."} | values
     )

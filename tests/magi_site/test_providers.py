@@ -77,7 +77,10 @@ WRONG = {
     "another scheme": ({"MAGI_PROVIDERS": {"a": {"base_url": "file:///etc"}}}, "must be an address like"),
     "a key in the address": ({"OPENAI_BASE_URL": "http://u:secret@h/v1"}, "no user name and password"),
     "a reserved name": ({"MAGI_PROVIDERS": {"rehearsal": HERE}}, "cannot name a provider"),
-    "a variable that is not set": ({"MAGI_PROVIDERS": {"a": HERE | {"api_key_env": "NO_SUCH"}}}, "is not set"),
+    "a variable that is not set": (
+        {"MAGI_PROVIDERS": {"a": HERE | {"api_key_env": "NO_SUCH"}}},
+        "a variable that is not set",
+    ),
     "a misspelt word": ({"MAGI_PROVIDERS": {"a": HERE | {"prize": 1}}}, "a.prize: Extra inputs"),
     "a negative price": ({"MAGI_PROVIDERS": {"a": HERE | {"price": {"input": -1, "output": 1}}}}, "greater than"),
     "a key of two words": ({"OPENAI_API_KEY": "sk secret"}, "OPENAI_API_KEY is no key"),

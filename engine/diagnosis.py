@@ -1,0 +1,151 @@
+"""What an error of the client library, of the wire or of an endpoint means: one failure of the tree."""
+
+import math
+import re
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import aiohttp
+import httpx2
+import openai
+from django.utils import timezone
+
+from . import failures
+from .answer import LARGEST_ANSWER, readable
+from .providers import Provider
+
+
+def classify(error: Exception, provider: Provider, model: str, asked: dict[str, Any]) -> failures.CallFailed:
+    """`asked` is the body of the request. The failure's texts are clean of the provider's key."""
+    where = f"{provider.name} ({provider.host})"
+    if isinstance(error, openai.APIStatusError):
+        answer = _Refusal(error, provider)
+        return _format_refused(answer, where, asked) or _by_status(answer, where, model)
+    if isinstance(error, openai.APIConnectionError | httpx2.TransportError | aiohttp.ClientError | OSError):
+        # also what the client calls a time-out: with none set for reading, only connecting can have one
+        reason = provider.clean(str(error.__cause__ or error).replace(" ssl:default", "")) or type(error).__name__
+        return failures.Unreachable(f"{where} could not be reached: {reason[:200]}")
+    return failures.UnusableAnswer(f"The answer of {where} could not be read ({type(error).__name__}).")
+
+
+class _Refusal:
+    """An error status, as far as we read it. Whatever it repeats of the key is gone before anything is cut."""
+
+    def __init__(self, error: openai.APIStatusError, provider: Provider) -> None:
+        body = error.body if isinstance(error.body, dict) else {}
+        self.status = error.status_code
+        self.code = error.code if isinstance(error.code, str) else ""
+        self.raw = provider.clean(readable(error.response.content[:LARGEST_ANSWER]))
+        said = body.get("message")
+        self.message = provider.clean(str(said)) if said else ""
+        self.about = f"{self.message or self.raw} {body.get('param') or ''}"
+        self.headers = error.response.headers
+
+    @property
+    def said(self) -> str:
+        return f" It said: {self.message[:300]}" if self.message else ""
+
+
+Meaning = tuple[type[failures.CallFailed], str]
+
+BY_CODE: dict[str, Meaning] = {
+    "insufficient_quota": (failures.QuotaUsedUp, "The quota at {where} is used up ({status})."),
+    "content_filter": (failures.ContentFiltered, "The content filter of {where} stopped the request.{said}"),
+    "model_not_found": (failures.UnknownModel, "{where} does not know the model “{model}” ({status}).{said}"),
+}
+TOO_LONG = (failures.Refused, "The content is too long for the model “{model}” at {where} ({status}).{said}")
+BY_WORDS: tuple[tuple[re.Pattern[str], Meaning], ...] = (
+    # gateways give no code of their own for what they pass on
+    (re.compile(r"context.?(length|window)|too many tokens", re.IGNORECASE), TOO_LONG),
+    (re.compile(r"credit balance", re.IGNORECASE), BY_CODE["insufficient_quota"]),
+    (
+        re.compile(r"(invalid|unknown|no such) model|model.{0,80}(not found|not exist)", re.I),
+        BY_CODE["model_not_found"],
+    ),
+)
+BY_STATUS: dict[int, Meaning] = {
+    401: (failures.Unauthorized, "{where} refused the key (401)."),
+    402: BY_CODE["insufficient_quota"],
+    403: (failures.Unauthorized, "{where} refused the key (403)."),
+    404: (failures.UnknownModel, "{where} does not know the model “{model}”, or is the wrong address (404).{said}"),
+    408: (failures.TimedOut, "{where} gave up waiting for the request (408).{said}"),
+    409: (failures.ServerError, "{where} answered 409.{said}"),
+}
+BY_HUNDRED: dict[int, Meaning] = {
+    3: (failures.Refused, "{where} redirects to another address ({status}), which is not followed."),
+    4: (failures.Refused, "{where} refused the request ({status}).{said}"),
+}
+OTHERWISE = (failures.ServerError, "{where} answered {status}.{said}")
+
+
+NOT_TAKEN = re.compile(
+    r"unsupported|not support|unknown|invalid|unexpected|not allowed|validation|failed to parse", re.I
+)
+SPEAKS_OF = {  # what an endpoint says when it does not take this part of a request
+    "stream_options": re.compile(r"stream_options", re.IGNORECASE),
+    "response_format": re.compile(
+        r"response.?format|json.?schema|json.?object|structured.?output|\bgrammar\b", re.IGNORECASE
+    ),
+}
+
+
+def _format_refused(answer: _Refusal, where: str, asked: dict[str, Any]) -> failures.FormatRefused | None:
+    """Whether a part of the request was refused, by its name; not where the words stand in an error of another kind."""
+    if answer.status not in (400, 415, 422, 500, 501) or answer.code in BY_CODE or _by_words(answer):
+        return None
+    if answer.status >= 500 and not NOT_TAKEN.search(answer.about):
+        return None
+    for refused, words in SPEAKS_OF.items():
+        if refused in asked and words.search(answer.about):
+            kind = asked[refused].get("type", refused)
+            sentence = f"{where} does not take {kind} ({answer.status}); it is asked in another way."
+            return failures.FormatRefused(sentence, raw=answer.raw, refused=refused)
+    return None
+
+
+def _by_words(answer: _Refusal) -> Meaning | None:
+    if answer.status not in (400, 413, 422):
+        return None
+    return next((meaning for words, meaning in BY_WORDS if words.search(answer.about)), None)
+
+
+def _by_status(answer: _Refusal, where: str, model: str) -> failures.CallFailed:
+    status = answer.status
+    if status == 429 and not _out_of_money(answer):
+        return _rate_limited(answer, where)
+    meaning = BY_STATUS[402] if status == 429 else BY_CODE.get(answer.code) or _by_words(answer)
+    kind, sentence = meaning or BY_STATUS.get(status) or BY_HUNDRED.get(status // 100) or OTHERWISE
+    failure = kind(sentence.format(where=where, status=status, model=model, said=answer.said), raw=answer.raw)
+    if kind is failures.ServerError:
+        wait = _retry_after(answer)
+        failure.retry_after = wait if wait and wait <= failures.LONGEST_WAIT else None
+    return failure
+
+
+def _out_of_money(answer: _Refusal) -> bool:
+    """Whether a 429 will not pass by waiting. Some say the same words of a limit by the minute, and when it ends."""
+    if answer.code == "insufficient_quota":
+        return True
+    ends = _retry_after(answer) is not None or re.search(r"retry.?(delay|in|after)", answer.raw, re.IGNORECASE)
+    return not ends and bool(re.search(r"exceeded your current quota|insufficient.?quota", answer.raw, re.IGNORECASE))
+
+
+def _rate_limited(answer: _Refusal, where: str) -> failures.RateLimited:
+    wait = _retry_after(answer)
+    asked = f", and asks to wait {wait:.0f} s" if wait is not None else ""
+    sentence = f"{where} limits the rate of requests (429){asked}."
+    return failures.RateLimited(sentence, raw=answer.raw, retry_after=wait)
+
+
+def _retry_after(answer: _Refusal) -> float | None:
+    """Seconds that the endpoint asks to wait, from a number or a date; None for what is neither."""
+    in_ms, header = answer.headers.get("retry-after-ms", ""), answer.headers.get("retry-after", "")
+    try:
+        seconds = float(in_ms) / 1000 if in_ms else float(header)
+        return max(0.0, seconds) if math.isfinite(seconds) else None
+    except ValueError:
+        pass
+    try:
+        return max(0.0, (parsedate_to_datetime(header) - timezone.now()).total_seconds())
+    except (ValueError, TypeError, OverflowError):
+        return None
