@@ -283,6 +283,22 @@ async def picky(to: Exchange) -> None:
     await to.whole(to.rule.status or 400, {"error": message})
 
 
+async def thinking(to: Exchange) -> None:
+    """Three megabytes of thoughts in a field of their own, as gateways pass them on, before a short answer."""
+    await to.head(200, EVENTS)
+    thought = framed(to.chunk({"reasoning": "Let me think. " * 20}))
+    for _ in range(100):
+        await to.send(thought * 70)
+    await to.send(framed(to.chunk({"content": to.good()})) + framed(to.chunk({}, "stop")) + framed(b"[DONE]") + END)
+
+
+async def open_end(to: Exchange) -> None:
+    """All of an answer, on a connection that stays open."""
+    await to.begin({"content": to.good()})
+    await to.send(framed(to.chunk({}, "stop")) + framed(b"[DONE]"))
+    await asyncio.Event().wait()
+
+
 async def no_stream_options(to: Exchange) -> None:
     if to.record["body"].get("stream_options") is None:
         return await to.says(to.good())
@@ -426,6 +442,8 @@ BEHAVIOURS: dict[str, Callable[[Exchange], Awaitable[Any]]] = {
     "finish_tool": lambda to: to.says(to.good(), "tool_calls"),
     # what some servers do not take
     "picky": picky,
+    "thinking": thinking,
+    "open_end": open_end,
     "no_stream_options": no_stream_options,
     # never a stream
     "gzip_bomb": gzip_bomb,

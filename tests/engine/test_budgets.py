@@ -1,5 +1,6 @@
 """Money: what calls cost, what is set aside, and that no more is spent than there is."""
 
+import json
 from datetime import date
 
 import pytest
@@ -10,6 +11,7 @@ from engine.budgets import Budget, BudgetUsedUp
 from engine.failures import Unauthorized
 from engine.models import ModelCall, Run
 from engine.prices import DOLLAR
+from judgements.estimate import estimate
 from judgements.models import Judgement
 from tests.budget_race import race
 from tests.conftest import JAPAN, agents, perform
@@ -125,6 +127,58 @@ def test_a_cancelled_judgement_gives_back_what_was_set_aside(mira):
     Run.objects.cancel(submit(mira).pk, mira)
     mine.refresh_from_db()
     assert mine.reserved == 0
+
+
+async def test_what_nobody_counted_is_estimated_and_charged(mira, models):
+    mine = await Budget.objects.acreate(limit=5 * DOLLAR, owner=mira)
+    models.will("dear/one", "no JSON " * 1000)
+    run = (await database_sync_to_async(submit)(mira)).run
+    await perform(run.pk, models)
+    await mine.arefresh_from_db()
+    failed = await ModelCall.objects.aget(status="failed")
+    assert failed.estimated
+    assert failed.cost > 1000
+    assert mine.spent == sum([cost async for cost in ModelCall.objects.values_list("cost", flat=True)])
+
+
+def asking(run):
+    """The run with one call that is under way."""
+    Run.objects.claim("one", 1)
+    prompt = json.dumps([{"role": "user", "content": "May I? " * 100}])
+    ModelCall.objects.create(run=run, step="A1", attempt=1, model="dear/one", prompt=prompt, deadline=run.created)
+
+
+def test_a_call_that_is_cut_short_is_charged_for_what_was_asked(mira):
+    mine = budget(5, mira)
+    run = submit(mira).run
+    asking(run)
+    Run.objects.cancel(run.pk, mira)
+    mine.refresh_from_db()
+    assert mine.spent == ModelCall.objects.get().cost > 0
+    assert mine.reserved == 0
+
+
+def test_a_budget_of_later_is_not_given_what_was_never_reserved_in_it(mira):
+    budget(100)
+    first = submit(mira)
+    mine = budget(100, mira)
+    second = submit(mira)
+    Run.objects.cancel(first.pk, mira)
+    mine.refresh_from_db()
+    assert mine.reserved == second.run.reserved
+
+
+async def test_what_is_set_aside_for_a_judgement_is_its_own(mira, noor, models):
+    """Another one under the same budget has cost more than was expected."""
+    everybodys = await Budget.objects.acreate(limit=5 * DOLLAR)
+    run = (await database_sync_to_async(submit)(mira)).run
+    await Budget.objects.filter(pk=everybodys.pk).aupdate(spent=9 * DOLLAR)
+    assert (await perform(run.pk, models)).status == Run.Status.FINISHED
+
+
+def test_hidden_characters_are_estimated_as_they_are_sent():
+    plain, hidden = (estimate(content, agents(*DEAR)).input_tokens for content in ("a" * 1000, "\u200b" * 1000))
+    assert hidden > plain + 9 * 1000
 
 
 def test_of_fifty_submissions_at_once_with_money_for_one_exactly_one_is_admitted(mira):

@@ -199,3 +199,51 @@ async def test_the_rehearsal_answers_through_the_same_client(models, endpoint, s
     assert DECISION.read(reply.text).decision == "approve"
     assert reply.model == "rehearsal-instant"
     assert endpoint.requests() == []
+
+
+async def test_a_key_is_hidden_before_anything_is_cut(models, endpoint):
+    message = "x" * 290 + KEY
+    endpoint.script(default={"behaviour": "status", "status": 400, "body": {"error": {"message": message}}})
+    with pytest.raises(failures.Refused) as failed:
+        await ask(models)
+    assert KEY[:8] not in str(failed.value) + failed.value.raw
+
+
+async def test_a_key_in_a_growing_answer_is_not_shown(models, endpoint):
+    seen = []
+    endpoint.script(default={"reason": f"Your key is {KEY}.", "chunks": 3})
+    await ask(models, on_text=seen.append)
+    assert not any(KEY in text for text in seen)
+
+
+async def test_long_thinking_is_no_long_answer(models, endpoint):
+    endpoint.script(default={"behaviour": "thinking"})
+    assert DECISION.read((await ask(models)).text).decision == "approve"
+
+
+async def test_an_answer_ends_where_it_says_so(models, endpoint):
+    models.timeout = 3
+    endpoint.script(default={"behaviour": "open_end"})
+    assert DECISION.read((await ask(models)).text).decision == "approve"
+
+
+async def test_a_wait_beyond_all_calendars_is_no_fault_of_ours(models, endpoint):
+    header = "Wed, 21 Oct 99999999999999999999 07:28:00 GMT"
+    rule = {"behaviour": "status", "error": "rate_limit_exceeded", "headers": {"Retry-After": header}}
+    endpoint.script(default=rule)
+    with pytest.raises(failures.RateLimited) as failed:
+        await ask(models)
+    assert failed.value.retry_after is None
+
+
+QUOTED = 'Content policy violated. The request was: {"response_format": {"type": "json_schema"}}'
+
+
+@pytest.mark.parametrize("status", [400, 500])
+async def test_words_of_a_format_in_another_error_refuse_no_format(models, endpoint, status):
+    code = "content_filter" if status == 400 else None
+    body = {"error": {"message": QUOTED, "code": code}}
+    endpoint.script(default={"behaviour": "status", "status": status, "body": body})
+    with pytest.raises(failures.CallFailed) as failed:
+        await ask(models)
+    assert type(failed.value) in (failures.ContentFiltered, failures.ServerError)

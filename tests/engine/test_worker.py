@@ -7,6 +7,7 @@ from django.db import connection
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from engine import worker
 from engine.failures import CallFailed, RunFailed
 from engine.llm import Form
 from engine.models import ModelCall, Run
@@ -37,6 +38,21 @@ async def toss(performance: Performance) -> Change:
 
 async def break_down(performance: Performance):
     raise ZeroDivisionError
+
+
+async def write_twice(performance: Performance):
+    """What the database refuses, and would refuse again."""
+    await performance.write(lambda: Run.objects.create(pk=performance.run.pk, procedure="coin"))
+
+
+SEEN = []
+
+
+async def take_a_second(performance: Performance):
+    """And look at its own lease in the end."""
+    await asyncio.sleep(1)
+    SEEN.append((await Run.objects.aget(pk=performance.run.pk)).lease_expires_at)
+    return lambda: None
 
 
 async def never_end(performance: Performance):
@@ -238,3 +254,23 @@ def test_a_lane_leaves_some_places_to_the_others():
     quick = Run.objects.claim("one", 2, slow, reserve=2)
     assert ({run.lane for run in slow}, len(slow)) == ({"slow"}, 8)
     assert {run.lane for run in quick} == {"quick"}
+
+
+async def test_what_the_database_refuses_for_good_fails_the_run_at_once(models, settings):
+    settings.PROCEDURES = {"stubborn": "tests.engine.test_worker.write_twice"}
+    run = await perform((await Run.objects.acreate(procedure="stubborn")).pk, models)
+    assert (run.status, run.claims, run.error["code"]) == ("failed", 1, "internal")
+
+
+async def test_a_lease_is_renewed_until_the_grace_is_over(models, settings, monkeypatch):
+    monkeypatch.setattr(worker, "RENEW", 0.1)
+    settings.PROCEDURES = {"slow": "tests.engine.test_worker.take_a_second"}
+    run = await Run.objects.acreate(procedure="slow")
+    engine = Engine(models=models)
+    performing = asyncio.create_task(engine.run())
+    while not (await Run.objects.aget(pk=run.pk)).claims:
+        await asyncio.sleep(0.02)
+    await Run.objects.aupdate(lease_expires_at=run.created)
+    await engine.stop(grace=10)
+    await performing
+    assert SEEN[-1] > run.created + timedelta(seconds=10)

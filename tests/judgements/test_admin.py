@@ -4,8 +4,10 @@ import pytest
 from django.contrib.auth.models import Permission, User
 from django.urls import reverse
 
+from engine.budgets import Budget
 from engine.failures import Unauthorized
 from engine.models import Run
+from engine.prices import DOLLAR
 from tests.conftest import perform
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -100,3 +102,14 @@ def test_model_text_is_shown_and_never_run(admin, judgement, models):
     html = admin.get(page_of(judgement)).content.decode()
     assert evil not in html
     assert "&lt;img src=x" in html
+
+
+def test_the_limit_of_a_budget_can_be_changed_and_nothing_else_of_it(client, reviewer, mira):
+    budget = Budget.objects.create(owner=mira, limit=DOLLAR)
+    client.force_login(reviewer)
+    address = reverse("admin:engine_budget_change", args=[budget.pk])
+    assert "dollars a month" in client.get(address).content.decode().lower()
+    Budget.objects.update(spent=5, reserved=7)
+    assert client.post(address, {"limit": "2.50"}).status_code == 302
+    budget.refresh_from_db()
+    assert (budget.limit, budget.spent, budget.reserved) == (5 * DOLLAR // 2, 5, 7)

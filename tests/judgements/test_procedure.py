@@ -4,7 +4,7 @@ import json
 import pytest
 from channels.db import database_sync_to_async
 
-from engine.failures import ServerError, Unauthorized, UnusableAnswer
+from engine.failures import FormatRefused, ServerError, Unauthorized, UnusableAnswer
 from engine.models import ModelCall, Run
 from engine.worker import Engine
 from judgements import prompts
@@ -221,6 +221,26 @@ async def test_a_resumed_agent_stays_with_its_fallback(with_fallback, models):
     await Run.objects.filter(pk=run.pk).aupdate(claims=1)
     await perform(run.pk, models)
     assert (await asked_in_round_1())[-1] == (2, "openai/spare", "answered")
+
+
+async def test_a_refused_format_is_no_failed_attempt(with_fallback, models):
+    models.will("openai/a", *[FormatRefused("No.", refused="response_format")] * 2, UnusableAnswer("No answer."))
+    await perform(with_fallback.pk, models)
+    assert await asked_in_round_1() == [
+        (1, "openai/a", "failed"),
+        (1, "openai/a", "failed"),
+        (1, "openai/a", "failed"),
+        (2, "openai/a", "answered"),
+    ]
+    formats = ModelCall.objects.filter(step="A1").order_by("pk").values_list("answer_format", flat=True)
+    assert [name async for name in formats] == ["json_schema", "json_object", "text", "text"]
+
+
+async def test_a_fallback_is_not_blamed_for_the_answers_of_another(with_fallback, models):
+    models.will("openai/a", "no JSON", "no JSON")
+    await perform(with_fallback.pk, models)
+    heard = [messages for model, messages in models.asked if model == "openai/spare"]
+    assert len(heard[0]) == 2
 
 
 # ---- text that wants to break things -----------------------------------------------------------------------
