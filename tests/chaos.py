@@ -16,7 +16,6 @@ from tests.chaos_worker import Workers
 from tests.endpoint import Endpoint
 from tests.stage import DATABASES, stage
 
-LEASE = 3.0
 CONCURRENCY = 6  # few, so that a kill hits few and the others go on
 SERVER_RESTARTS = 40  # one restart of each server for so many kills
 
@@ -27,7 +26,7 @@ def main(options: argparse.Namespace) -> bool:
         stage(
             options.database,
             OPENAI_BASE_URL=endpoint.base_url,
-            MAGI_ENGINE_LEASE=f"{LEASE:g}",
+            MAGI_ENGINE_LEASE=f"{options.lease:g}",
             MAGI_CALL_TIMEOUT="10",
         ) as place,
         Workers(place.env, place.folder / "workers", CONCURRENCY) as workers,
@@ -45,6 +44,7 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--database", choices=DATABASES, default="sqlite")
     parser.add_argument("--seed", type=int, default=0, help="of every chance but the machine's own")
     parser.add_argument("--pace", type=float, default=0.8, help="seconds between two blows, on average")
+    parser.add_argument("--lease", type=float, default=3, help="seconds; a loaded machine needs more")
     parser.add_argument("--finished", type=int, help="so many judgements must be finished (default: as many as kills)")
     parser.add_argument("--limit", type=float, default=60, help="seconds in which the rest must end by itself")
     parser.add_argument("--log", type=Path, help="keep the log of the workers in this file")

@@ -24,6 +24,7 @@ from tests.endpoint import fingerprint
 # the endpoint must be scripted to answer so: it ties a row to the request that brought it
 REASON = "Answer {number}: the criteria and the content leave no other choice."
 NUMBERED = re.compile(r"Answer (\d+):")
+SAVED = "IntegrityError"  # in a worker's log: only a constraint of the database has kept a row out
 STEPS = [f"{seat}{number}" for number in (1, 2, 3) for seat in "ABC"]
 KINDS = ("lost", "doubled", "wrong", "stray")
 MOST_ATTEMPTS = 4

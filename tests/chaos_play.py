@@ -14,7 +14,7 @@ from django.db import connection
 
 from engine.models import LEASE, MOST_DEATHS, ModelCall, Run
 from judgements.models import Judgement
-from tests.chaos_check import REASON, Blow, Finding, Report, check
+from tests.chaos_check import REASON, SAVED, Blow, Finding, Report, check
 from tests.chaos_worker import Worker, Workers
 from tests.conftest import agents
 from tests.endpoint import Endpoint
@@ -31,7 +31,6 @@ WEATHER = {"trouble": 0.04, "objections": 0.35, "shortest_delay": 0.01, "longest
 SLOWNESS = 1.3  # leases: a slow answer comes only if its worker renews its own
 MODELS = ("openai/gpt-a", "openai/gpt-b", "openai/gpt-c")
 LATE_WRITE = "no longer this worker's"
-SAVED = "IntegrityError"  # in a worker's log: only a constraint of the database has kept a row out
 
 
 @dataclass(eq=False)
