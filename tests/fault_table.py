@@ -8,7 +8,9 @@ only a part is tried, and nothing is written.
 
 import argparse
 import json
+import os
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -20,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.acceptance.site import ROOT, EngineProcess
+from tests.acceptance.site import ROOT, EngineProcess, can_stop
 from tests.endpoint import Endpoint
 from tests.stage import DATABASES, Stage, stage, tidy_on_signals
 
@@ -28,7 +30,8 @@ TABLE = ROOT / "docs" / "faults.md"
 ACTIONS = ("exit", "raise", "pause")
 AT_ONCE = 6
 LEASE = 2
-PAUSE = 7  # seconds: time for the honest worker to start, to see the lease end and to do the rest
+PAUSE = 300  # seconds; this process ends it before, when the honest worker has taken the judgement
+LOCKED = LEASE + 3.0  # seconds to wait where it cannot: a pause inside a transaction keeps its locks
 PASSING = {"claim": 1, "outcome": 1}  # the first time; all other points in the middle of the judgement
 MIDDLE = 5
 LONGEST = 100.0  # seconds for one judgement; a loaded machine is slow
@@ -48,6 +51,7 @@ class Case:
     point: str
     action: str
     stage: Stage
+    claims: int = 0  # of the judgement's run: two where the honest worker took it over
 
     @property
     def name(self) -> str:
@@ -84,11 +88,14 @@ class Case:
         faulty = stack.enter_context(EngineProcess(env | {"MAGI_TEST_FAULT": self.fault}, log))
         wait_until("the fault struck", lambda: self.has_struck(faulty, log))
         struck = time.time()
+        end_children(faulty.process.pid)  # one of them would continue it
         honest = stack.enter_context(EngineProcess(env, self.folder / "honest"))
-        wait_until("the judgement ended", self.has_ended)
         if self.action == "pause":
-            wait_until("the faulty worker went on", lambda: faulty.state != "T")
+            wait_until("the honest worker runs", lambda: can_stop(honest.process.pid))
+            self.wait_for_takeover()
+            faulty.process.send_signal(signal.SIGCONT)
             time.sleep(1)  # for what it writes too late
+        wait_until("the judgement ended", self.has_ended)
         workers = [honest] if self.action == "exit" else [honest, faulty]
         return self.verdict(struck, [worker.stop() for worker in workers])
 
@@ -99,6 +106,18 @@ class Case:
             case "pause":
                 return faulty.state == "T"
         return FAILED in log.read_text()
+
+    def wait_for_takeover(self) -> None:
+        """Where nothing is left to do, or a lock is held, there is none."""
+        if self.point.startswith("before"):
+            stopping.wait(LOCKED)
+        else:
+            wait_until("the honest worker took over", lambda: self.has_ended() or self.count_claims() > 1)
+
+    def count_claims(self) -> int:
+        from engine.models import Run
+
+        return Run.objects.using(self.name).get().claims
 
     def has_ended(self) -> bool:
         from engine.models import Run
@@ -113,6 +132,7 @@ class Case:
         blow = Blow("fault", struck - LEASE, time.time(), all_of_them=True)
         report = check(self.folder / "ledger", blows=[blow], using=self.name)
         problems = [str(finding) for finding in report.findings]
+        self.claims = self.count_claims()
         if Judgement.objects.using(self.name).get().verdict is None:
             problems.append("no verdict")
         again = list(ModelCall.objects.using(self.name).filter(status="interrupted").values_list("step", flat=True))
@@ -130,6 +150,13 @@ def wait_until(what: str, happened: Callable[[], bool]) -> None:
     while not happened():
         if time.monotonic() > end or stopping.wait(0.02):
             raise Trouble(f"never: {what}")
+
+
+def end_children(pid: int) -> None:
+    """With all that they have started: each leads a session of its own."""
+    for thread in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in thread.read_text().split():
+            os.killpg(int(child), signal.SIGKILL)
 
 
 # ---- databases -------------------------------------------------------------------------------------------------
@@ -183,7 +210,8 @@ def play(database: str, actions: list[str]) -> dict[str, str]:
 def played(case: Case) -> tuple[str, str]:
     begun = time.monotonic()
     problem = case.play()
-    print(f"{case.name:<32} {time.monotonic() - begun:3.0f} s  {problem or 'ok'}", file=sys.stderr, flush=True)
+    seconds, outcome = time.monotonic() - begun, problem or "ok"
+    print(f"{case.name:<32} {seconds:3.0f} s  {case.claims} claims  {outcome}", file=sys.stderr, flush=True)
     return case.name, problem
 
 
