@@ -42,6 +42,11 @@ async def wake_engines() -> None:
 async def tell_of_cancelled(run_id: UUID) -> None:
     """A run has been cancelled: its engine stops asking models for it now instead of at its next look."""
     await _say(ENGINES, {"type": "engine.cancelled", "run": str(run_id)})
+    await tell_watchers(run_id)
+
+
+async def tell_watchers(run_id: UUID) -> None:
+    """As `announce`, for those who wait until it is said."""
     await _say(group_of(run_id), {"type": "run.changed"})
 
 

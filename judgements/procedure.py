@@ -8,7 +8,7 @@ from uuid import UUID
 from asgiref.sync import async_to_sync
 
 from engine.failures import CallFailed, RunFailed
-from engine.live import tell_of_cancelled, wake_engines
+from engine.live import tell_of_cancelled, tell_watchers, wake_engines
 from engine.llm import Form
 from engine.models import ModelCall, Run
 from engine.performance import Performance
@@ -50,6 +50,7 @@ def retry(judgement: Judgement) -> bool:
     if not Run.objects.retry(judgement.pk, judgement.estimate().cost):
         return False
     async_to_sync(wake_engines)()
+    async_to_sync(tell_watchers)(judgement.pk)
     return True
 
 
