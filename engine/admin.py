@@ -4,12 +4,15 @@ from typing import Any
 from asgiref.sync import async_to_sync
 from django import forms
 from django.contrib import admin
+from django.contrib.auth.admin import UserAdmin
+from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_http_methods
 
 from .budgets import Budget
 from .doctor import examine
+from .models import ModelCall, Usage
 from .prices import DOLLAR, dollars
 
 
@@ -69,6 +72,28 @@ class BudgetAdmin(admin.ModelAdmin):
     @admin.display(description="left")
     def is_left(self, budget: Budget) -> str:
         return dollars(budget.left)
+
+
+admin.site.unregister(User)
+
+
+@admin.register(User)
+class Owner(UserAdmin):
+    """A user, with what the models that were asked for it have used."""
+
+    readonly_fields = ["used"]
+    fieldsets = [*(UserAdmin.fieldsets or ()), ("Models", {"fields": ["used"]})]
+
+    @admin.display(description="used by its runs")
+    def used(self, user: User) -> str:
+        return in_words(ModelCall.objects.filter(run__owner=user).usage()) if user.pk else ""
+
+
+def in_words(usage: Usage) -> str:
+    calls = "1 call" if usage.calls == 1 else f"{usage.calls:,} calls"
+    about = "about " if usage.estimated else ""
+    tokens = f"{about}{usage.input_tokens:,} tokens in and {usage.output_tokens:,} out"
+    return f"{calls}, {tokens}, cost {dollars(usage.cost)}"
 
 
 @admin.site.admin_view

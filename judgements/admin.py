@@ -6,9 +6,9 @@ from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils.html import format_html
 
+from engine.admin import in_words
 from engine.budgets import BudgetUsedUp
-from engine.models import ModelCall, Usage
-from engine.prices import dollars
+from engine.models import ModelCall
 
 from . import procedure
 from .models import Agent, Council, Judgement, Member
@@ -134,14 +134,6 @@ def _how_many(changed: list[bool], done: str, else_: str) -> str:
     number, rest = sum(changed), len(changed) - sum(changed)
     sentence = f"{number} judgement{'' if number == 1 else 's'} {done}."
     return f"{sentence} {rest} {'was' if rest == 1 else 'were'} {else_}." if rest else sentence
-
-
-def in_words(usage: Usage) -> str:
-    about = "about " if usage.estimated else ""
-    return (
-        f"{usage.calls} calls, {about}{usage.input_tokens:,} tokens in and {usage.output_tokens:,} out, "
-        f"cost {dollars(usage.cost)}"
-    )
 
 
 def _agent_record(agent: Agent, calls: dict[str, list]) -> dict[str, object]:
