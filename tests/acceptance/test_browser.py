@@ -1,5 +1,6 @@
 """The product in a real browser: a site in a process of its own, Chromium, nothing in the environment."""
 
+import json
 import re
 import subprocess
 import sys
@@ -408,6 +409,30 @@ def test_a_page_heals_after_the_server_was_killed_and_started_again(browser, tmp
         expect(page.locator("#plate")).to_contain_text(VERDICT, timeout=END)
         expect(page.locator("#conn-banner")).to_be_hidden()
         expect(page.locator("#matrix td .lamp:is([data-state=approve],[data-state=reject])")).to_have_count(9)
+
+
+def test_models_are_suggested_costs_said_waits_counted_down_and_fallbacks_named(browser, tmp_path):
+    with Endpoint() as endpoint:
+        busy = {"behaviour": "status", "error": "rate_limit_exceeded", "headers": {"Retry-After": "8"}, "times": 1}
+        endpoint.script(by_text=[["aim is clear", busy], ["aim is clear", busy | {"error": "invalid_api_key"}]])
+        acme = {"base_url": endpoint.base_url, "price": {"input": 1, "output": 4}}
+        with Site(tmp_path, MAGI_PROVIDERS=json.dumps({"acme": acme}), MAGI_DEFAULT_MODEL="acme/gpt-5") as site:
+            page = open_page(browser, site).page
+            page.goto(f"{site.url}/")
+            expect(page.locator("#models option")).to_have_count(4)
+            expect(page.locator("#cost")).to_contain_text("All agents ask one model, acme/gpt-5")
+            expect(page.locator("#cost")).to_contain_text(re.compile(r"9 calls, about .* up to \$0\.0\d"))
+            page.locator("#agents details summary").nth(2).click()
+            page.locator("#a3-fallback").fill("acme/spare")
+            page.get_by_label("Content").fill(JAPAN)
+            page.get_by_role("button", name="Start judgement").click()
+            expect(page.locator("#agent-3-state")).to_contain_text(
+                re.compile(r"Retry 1 of 3 in \d s"), ignore_case=True
+            )
+            shoot(page, "live-rate-limited-1440")
+            expect(page.locator("#plate")).to_contain_text("Approved", timeout=END)
+            expect(page.locator("#agent-3-rounds")).to_contain_text("answered by the fallback acme/spare")
+            expect(page.locator("#verdict-meta")).to_contain_text(re.compile(r"Used\s*[\d,]+ tokens, \$0\.00"))
 
 
 def test_the_readme_picture_is_there():
