@@ -80,7 +80,7 @@ class EngineProcess:
         while self.process.poll() is None and not can_stop(self.process.pid):
             time.sleep(0.02)
         self.process.terminate()
-        return self.process.wait(30)
+        return self.process.wait(60)
 
     @property
     def state(self) -> str:
