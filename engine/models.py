@@ -88,8 +88,10 @@ class RunQuerySet(models.QuerySet["Run"]):
 
     def _take_back_abandoned(self, worker: str) -> None:
         """What a worker died of too often fails; the rest is queued again."""
-        abandoned = self.abandoned(worker)
-        pks = list(abandoned.values_list("pk", flat=True))
+        abandoned = look = self.abandoned(worker)
+        if connection.features.has_select_for_update_skip_locked:
+            look = look.select_for_update(skip_locked=True)  # who died in mid-transaction must not stop the others
+        pks = list(look.values_list("pk", flat=True))
         if not pks:
             return
         changed: dict[str, Any] = {
