@@ -1,5 +1,5 @@
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
 from asgiref.sync import async_to_sync
 from django import forms
@@ -32,7 +32,7 @@ class BudgetForm(forms.ModelForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if owner := self.fields.get("owner"):  # not there where it cannot be changed any more
-            owner.empty_label = "all together"  # type: ignore[attr-defined]
+            cast(forms.ModelChoiceField, owner).empty_label = "all together"
         if self.instance.pk:
             self.initial["limit"] = Decimal(self.instance.limit) / DOLLAR
 

@@ -25,7 +25,7 @@ from engine.failures import CallFailed, RateLimited, RunFailed, Unauthorized, Un
 from engine.llm import Way
 from engine.models import ModelCall, Run, WriterMarker
 from engine.performance import LeaseLost, Performance
-from engine.writer import Writer
+from engine.writer import Writer, _Work
 from judgements import procedure, rules
 from judgements.models import Agent, Judgement, RoundDecision
 from tests.conftest import JAPAN, agents, says
@@ -49,8 +49,6 @@ class Inline(Writer):
     """The writer without its thread: the same commits, made by whoever asks for them."""
 
     async def write(self, change, name=""):
-        from engine.writer import _Work
-
         work = _Work(change, name)
         self._write([work])
         return await work.future
