@@ -11,7 +11,7 @@ from engine.budgets import BudgetUsedUp
 from engine.models import ModelCall
 
 from . import procedure
-from .models import Agent, Council, Judgement, Member
+from .models import Agent, Council, Judgement
 
 
 class ReadOnly(admin.ModelAdmin):
@@ -48,8 +48,8 @@ class StatusFilter(admin.SimpleListFilter):
 
 @admin.register(Judgement)
 class JudgementAdmin(ReadOnly):
-    list_display = ["title", "status_word", "is_rehearsal", "council", "asked_by", "created", "duration"]
-    list_filter = [StatusFilter, "council", "run__created"]
+    list_display = ["title", "status_word", "is_rehearsal", "council_version", "asked_by", "created", "duration"]
+    list_filter = [StatusFilter, "council_version__council", "run__created"]
     search_fields = ["title", "content", "agents__decisions__reason"]
     list_per_page = 50
     actions = ["cancel", "retry"]
@@ -145,19 +145,20 @@ def _agent_record(agent: Agent, calls: dict[str, list]) -> dict[str, object]:
     return {"agent": agent, "rounds": rounds}
 
 
-class MemberInline(admin.StackedInline):
-    model = Member
-    extra = 0
-    min_num = max_num = 3
-    can_delete = False
-
-
 @admin.register(Council)
-class CouncilAdmin(admin.ModelAdmin):
-    list_display = ["name", "agent_names"]
-    readonly_fields = ["used"]
-    inlines = [MemberInline]
+class CouncilAdmin(ReadOnly):
+    """To look at. Councils are changed on their own pages, by new versions."""
+
+    list_display = ["name", "version", "agent_names", "owner", "archived"]
+    fields = readonly_fields = ("name", "version", "agent_names", "owner", "created", "archived", "used")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet:
+        return Council.objects.whole()
+
+    @admin.display(description="version")
+    def version(self, council: Council) -> int | None:
+        return council.current.number if council.current else None
 
     @admin.display(description="used by its judgements")
     def used(self, council: Council) -> str:
-        return in_words(ModelCall.objects.filter(run__judgement__council=council).usage())
+        return in_words(ModelCall.objects.filter(run__judgement__council_version__council=council).usage())

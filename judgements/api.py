@@ -12,13 +12,14 @@ from .models import Agent, Judgement, RoundDecision
 
 def judgement_object(judgement: Judgement, address: str) -> dict[str, Any]:
     """The judgement object of the API, of a judgement read with `whole()`; `address` as in https://host."""
-    run = judgement.run
+    run, council = judgement.run, judgement.council_version
     return {
         "id": str(judgement.pk),
         "url": f"{address}/judgements/{judgement.pk}/",
         "title": judgement.title,
         "content": judgement.content,
-        "council": judgement.council.name if judgement.council else None,
+        "council": council.name if council else None,
+        "council_version": council.number if council else None,
         "status": judgement.status,
         "verdict": judgement.verdict,
         "round": judgement.current_round,

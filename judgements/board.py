@@ -168,7 +168,7 @@ def board_of(judgement: Judgement, calls: list[ModelCall], texts: Mapping[str, s
         id=str(run.pk),
         title=judgement.title,
         content=judgement.content,
-        council=judgement.council.name if judgement.council else "",
+        council=judgement.council_version.name if judgement.council_version else "",
         asked_by=_name(run.owner),
         created=run.created,
         started=run.started,

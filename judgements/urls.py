@@ -1,17 +1,17 @@
 from django.urls import path
 
-from . import views
 from .consumers import LiveConsumer
+from .views import history, live, new
 
 urlpatterns = [
-    path("", views.new, name="new"),
-    path("judgements/", views.history, name="history"),
-    path("judgements/agents/", views.council_agents, name="council-agents"),
-    path("judgements/models/", views.model_suggestions, name="model-suggestions"),
-    path("judgements/cost/", views.expected_cost, name="expected-cost"),
-    path("judgements/<uuid:pk>/", views.live, name="live"),
-    path("judgements/<uuid:pk>/cancel/", views.cancel, name="cancel"),
-    path("judgements/<uuid:pk>/retry/", views.retry, name="retry"),
+    path("", new.new, name="new"),
+    path("judgements/", history.history, name="history"),
+    path("judgements/agents/", new.council_agents, name="council-agents"),
+    path("judgements/models/", new.model_suggestions, name="model-suggestions"),
+    path("judgements/cost/", new.expected_cost, name="expected-cost"),
+    path("judgements/<uuid:pk>/", live.live, name="live"),
+    path("judgements/<uuid:pk>/cancel/", live.cancel, name="cancel"),
+    path("judgements/<uuid:pk>/retry/", live.retry, name="retry"),
 ]
 
 websocket_urlpatterns = [

@@ -22,7 +22,7 @@ from engine.llm import Form, Message, Way
 from engine.models import Run
 from engine.worker import Engine
 from engine.writer import Writer
-from judgements.models import Council, Judgement, Member
+from judgements.models import Council, Judgement
 from tests import services
 
 # MAGI_TEST_EXAMPLES=100000 makes the property tests long; the suite is quick and the same every time
@@ -144,10 +144,10 @@ def judgement(mira: User) -> Judgement:
 
 @pytest.fixture
 def council(db: None) -> Council:
-    council, _ = Council.objects.get_or_create(name="Magi")
-    if not council.members.exists():
-        for seat, name in zip("ABC", NAMES, strict=True):
-            Member.objects.create(council=council, seat=seat, name=name, criteria=f"Criteria of {name}.")
+    if found := Council.objects.filter(name="Magi").first():
+        return found
+    agents = [{"name": n, "model": "", "criteria": f"Criteria of {n}.", "fallback": ""} for n in NAMES]
+    council = Council.objects.found(name="Magi", agents=agents, owner=None)
     return council
 
 

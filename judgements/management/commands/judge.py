@@ -88,7 +88,7 @@ class Command(BaseCommand):
         if not submission.is_valid():
             raise _bad_input(" ".join(f"{p.path}: {p.message}" for p in submission.problems))
         try:
-            return submit(owner=None, council=council, **submission.values())
+            return submit(owner=None, council=council.current if council else None, **submission.values())
         except BudgetUsedUp as error:
             raise CommandError(str(error), returncode=NO_VERDICT) from error
 
@@ -146,9 +146,9 @@ def address() -> str:
 
 def _council(name: str) -> Council:
     name = name.encode(errors="replace").decode()  # an argument may hold bytes that are no text
-    council = Council.objects.filter(name__iexact=name).first()
+    council = Council.objects.offered().whole().filter(name__iexact=name).first()
     if council is None:
-        known = ", ".join(Council.objects.values_list("name", flat=True))
+        known = ", ".join(Council.objects.offered().values_list("name", flat=True))
         raise _bad_input(f"There is no council “{name}”. Known: {known}.")
     return council
 

@@ -1,7 +1,6 @@
 from collections.abc import Iterable
 from typing import Any
 
-from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.db import models, transaction
 from django.db.models import Prefetch, Q
@@ -10,69 +9,13 @@ from engine.budgets import Budget
 from engine.models import ModelCall, Run, after_deadlock
 from engine.providers import is_rehearsal, lane_of
 
-from . import prompts, rules
-from .estimate import Estimate, estimate
-from .rules import Decision, Verdict
+from .. import prompts, rules
+from ..estimate import Estimate, estimate
+from ..rules import Decision, Verdict
+from .councils import CouncilVersion, Seated
 
 TITLE_LENGTH = 120
 CONTENT_LENGTH = 20_000
-NAME_LENGTH = 60
-CRITERIA_LENGTH = 4_000
-
-
-class Council(models.Model):
-    """A saved trio to start a judgement from. A judgement copies its agents, and only points at the council."""
-
-    name = models.CharField(max_length=NAME_LENGTH, unique=True)
-
-    class Meta:
-        ordering = ["pk"]
-
-    def __str__(self) -> str:
-        return self.name
-
-    @property
-    def agent_names(self) -> str:
-        return ", ".join(member.name for member in self.members.all())
-
-    def agents(self) -> list[dict[str, str]]:
-        """The three agents as a new judgement takes them."""
-        return [
-            {
-                "name": member.name,
-                "model": member.model or settings.DEFAULT_MODEL,
-                "criteria": member.criteria,
-                "fallback": member.fallback,
-            }
-            for member in self.members.all()
-        ]
-
-
-class Seated(models.Model):
-    """Somebody in one of the three seats: name, model, criteria, and perhaps a model to ask where the first fails."""
-
-    seat = models.CharField(max_length=1, choices=[(seat, seat) for seat in rules.SEATS])
-    name = models.CharField(max_length=NAME_LENGTH)
-    model = models.CharField(max_length=200)
-    criteria = models.TextField(max_length=CRITERIA_LENGTH)
-    fallback = models.CharField(max_length=200, blank=True)
-
-    class Meta:
-        abstract = True
-
-    def __str__(self) -> str:
-        return self.name
-
-
-class Member(Seated):
-    """A seat of a council. Without a model it takes the installation's default one."""
-
-    council = models.ForeignKey(Council, on_delete=models.CASCADE, related_name="members")
-    model = models.CharField(max_length=200, blank=True)
-
-    class Meta:
-        ordering = ["seat"]
-        constraints = [models.UniqueConstraint("council", "seat", name="one_member_per_seat")]
 
 
 class JudgementQuerySet(models.QuerySet["Judgement"]):
@@ -89,7 +32,7 @@ class JudgementQuerySet(models.QuerySet["Judgement"]):
     def whole(self) -> "JudgementQuerySet":
         """With everything that a page shows of a judgement, in four queries however many there are."""
         calls = Prefetch("agents__decisions__call", ModelCall.objects.defer("prompt", "answer"))
-        return self.select_related("run__owner", "run__cancelled_by", "council").prefetch_related(calls)
+        return self.select_related("run__owner", "run__cancelled_by", "council_version").prefetch_related(calls)
 
     @after_deadlock
     @transaction.atomic
@@ -100,11 +43,13 @@ class JudgementQuerySet(models.QuerySet["Judgement"]):
         content: str,
         agents: Iterable[dict[str, str]],
         title: str = "",
-        council: Council | None = None,
+        council: CouncilVersion | None = None,
+        earlier: "Judgement | None" = None,
     ) -> "Judgement":
         """Queue a judgement: run, judgement and three agents stand together or not at all.
 
-        BudgetUsedUp where a budget has not enough left for what it may cost.
+        `council`: whose agents these are; `earlier`: which judgement this one judges again. BudgetUsedUp where a
+        budget has not enough left for what it may cost.
         """
         agents = list(agents)
         reserved = Budget.objects.reserve(owner, estimate(content, agents).cost)
@@ -114,7 +59,8 @@ class JudgementQuerySet(models.QuerySet["Judgement"]):
             run=run,
             title=title or title_of(content),
             content=content,
-            council=council,
+            council_version=council,
+            earlier=earlier,
             prompt_version=prompts.VERSION,
         )
         seated = [
@@ -130,7 +76,8 @@ class Judgement(models.Model):
     run = models.OneToOneField(Run, on_delete=models.PROTECT, primary_key=True, related_name="judgement")
     title = models.CharField(max_length=TITLE_LENGTH)
     content = models.TextField(max_length=CONTENT_LENGTH)
-    council = models.ForeignKey(Council, on_delete=models.SET_NULL, null=True)
+    council_version = models.ForeignKey(CouncilVersion, on_delete=models.PROTECT, null=True, related_name="judgements")
+    earlier = models.ForeignKey("self", on_delete=models.PROTECT, null=True, related_name="later")
     prompt_version = models.CharField(max_length=20)
     verdict = models.CharField(max_length=8, choices=[(v, v) for v in Verdict], null=True)  # noqa: DJ001
 

@@ -1,30 +1,23 @@
-from uuid import UUID
-
 from asgiref.sync import async_to_sync
 from django.conf import settings
-from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django_htmx.http import trigger_client_event
 
 from engine import catalogue, providers
 from engine.budgets import Budget, BudgetUsedUp
 
-from . import procedure
-from .board import PLATE, board_of
-from .estimate import estimate
-from .forms import Submission
-from .models import Council, Judgement
-
-PAGE = 25
+from .. import procedure
+from ..estimate import estimate
+from ..forms import Submission
+from ..models import Council
 
 
 @require_http_methods(["GET", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
-    councils = Council.objects.prefetch_related("members")
     if request.method == "GET":
-        council = councils.first()
+        council = Council.objects.offered().whole().first()
         return _input_page(request, Submission(agents=council.agents() if council else None), council)
     # a browser sends every line break of a text field as CR LF; what was written has LF
     posted = {key: str(value).replace("\r\n", "\n") for key, value in request.POST.items()}
@@ -33,10 +26,9 @@ def new(request: HttpRequest) -> HttpResponse:
     if not submission.is_valid():
         return _input_page(request, submission, council)
     values = submission.values()
-    # with an agent changed it is no longer that council's judgement
-    unchanged = council if council and council.agents() == values["agents"] else None
+    version = council.version_of(values["agents"]) if council else None
     try:
-        judgement = procedure.submit(owner=request.user, council=unchanged, **values)
+        judgement = procedure.submit(owner=request.user, council=version, **values)
     except BudgetUsedUp as error:
         return _input_page(request, submission, council, str(error))
     return redirect("live", judgement.pk)
@@ -50,7 +42,7 @@ def _input_page(
         "agents": submission.agents,
         "problems": submission.problems if submission.content.is_bound else [],
         "refused": refused,
-        "councils": Council.objects.prefetch_related("members"),
+        "councils": Council.objects.offered().whole(),
         "council": council.pk if council else None,
         "models": _offered(catalogue.declared()),
         "rehearsal": not settings.PROVIDERS,
@@ -65,7 +57,9 @@ def _offered(listed: list[str]) -> list[str]:
 
 
 def _council(pk: str) -> Council | None:
-    return Council.objects.filter(pk=int(pk)).first() if pk.isascii() and pk.isdigit() and len(pk) < 10 else None
+    if not (pk.isascii() and pk.isdigit() and len(pk) < 10):
+        return None
+    return Council.objects.offered().whole().filter(pk=int(pk)).first()
 
 
 @require_GET
@@ -98,57 +92,3 @@ def expected_cost(request: HttpRequest) -> HttpResponse:
         "budgets": Budget.objects.of(request.user.pk),
     }
     return render(request, "judgements/_cost.html", context)
-
-
-@require_GET
-def live(request: HttpRequest, pk: UUID) -> HttpResponse:
-    judgement = get_object_or_404(Judgement.objects.visible_to(request.user).whole(), pk=pk)
-    board = board_of(judgement, judgement.calls, {})
-    return render(request, "judgements/live.html", {"board": board, "socket": f"/ws/judgements/{pk}/", "page": "live"})
-
-
-@require_http_methods(["GET", "POST"])
-def cancel(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """The page asks in a dialog; without scripts its button leads to the same question here."""
-    judgement = get_object_or_404(Judgement.objects.steerable_by(request.user).whole(), pk=pk)
-    if request.method == "POST":
-        procedure.cancel(judgement, request.user)
-    elif not judgement.run.over:
-        return render(request, "judgements/cancel.html", {"board": board_of(judgement, [], {})})
-    return redirect("live", pk)
-
-
-@require_POST
-def retry(request: HttpRequest, pk: UUID) -> HttpResponse:
-    judgement = get_object_or_404(Judgement.objects.steerable_by(request.user), pk=pk)
-    try:
-        procedure.retry(judgement)
-    except BudgetUsedUp as error:
-        return render(request, "judgements/refused.html", {"reason": str(error), "pk": pk}, status=402)
-    return redirect("live", pk)
-
-
-@require_GET
-def history(request: HttpRequest) -> HttpResponse:
-    judgements = Judgement.objects.visible_to(request.user).whole().order_by("-run__created")
-    page = Paginator(judgements, PAGE).get_page(request.GET.get("page"))
-    rows = [_history_row(judgement) for judgement in page.object_list]
-    return render(request, "judgements/history.html", {"page": "history", "pager": page, "rows": rows})
-
-
-def _history_row(judgement: Judgement) -> dict[str, object]:
-    board = board_of(judgement, [], {})
-    seconds = judgement.run.seconds
-    return {
-        "pk": judgement.pk,
-        "title": judgement.title,
-        "state": board.state,
-        "word": PLATE[judgement.status][1],
-        "council_name": board.council,
-        "created": board.created,
-        "duration": f"{seconds:.0f} s" if seconds is not None else "",
-        "approving": board.rule_lead if judgement.verdict else "",
-        "votes": [seat.state for seat in board.seats],
-        "rehearsal": board.rehearsal,
-        "asked_by": board.asked_by,
-    }

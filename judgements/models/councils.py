@@ -1,0 +1,145 @@
+from collections.abc import Sequence
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.db import models, transaction
+from django.utils import timezone
+
+from .. import rules
+
+NAME_LENGTH = 60
+CRITERIA_LENGTH = 4_000
+
+AgentValues = dict[str, str]
+"""One agent as forms and submissions pass it: name, model, criteria, fallback."""
+
+
+class CouncilQuerySet(models.QuerySet["Council"]):
+    def offered(self) -> "CouncilQuerySet":
+        """What a new judgement may start from."""
+        return self.filter(archived=None)
+
+    def whole(self) -> "CouncilQuerySet":
+        """With the current version and its members, in two queries."""
+        return self.select_related("owner", "current").prefetch_related("current__members")
+
+    @transaction.atomic
+    def found(self, *, name: str, agents: Sequence[AgentValues], owner: Any) -> "Council":
+        """A new council with its first version. IntegrityError where the name is taken."""
+        council = self.create(name=name, owner=owner)
+        council.revise(name=name, agents=agents, author=owner)
+        return council
+
+
+class Council(models.Model):
+    """A saved trio to start a judgement from. It is changed by a new version and never deleted: judgements point at
+    the version that they were judged by."""
+
+    name = models.CharField(max_length=NAME_LENGTH, unique=True)
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
+    created = models.DateTimeField(default=timezone.now)
+    archived = models.DateTimeField(null=True)
+    current = models.OneToOneField("CouncilVersion", on_delete=models.PROTECT, null=True, related_name="+")
+
+    objects = CouncilQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["pk"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def is_editable_by(self, user: AbstractBaseUser | AnonymousUser) -> bool:
+        """Its owner and staff may change it; the ready-made ones, which nobody owns, only staff."""
+        return user.is_active and (
+            getattr(user, "is_staff", False) or (user.pk is not None and user.pk == self.owner_id)
+        )
+
+    def agents(self) -> list[AgentValues]:
+        """The three agents as a new judgement takes them."""
+        return self.current.agents() if self.current else []
+
+    @property
+    def agent_names(self) -> str:
+        return ", ".join(agent["name"] for agent in self.agents())
+
+    def version_of(self, agents: Sequence[AgentValues]) -> "CouncilVersion | None":
+        """The newest version that has just these agents, if any has: with one changed it is no longer this council."""
+        versions = self.versions.prefetch_related("members")
+        return next((version for version in versions if version.agents() == list(agents)), None)
+
+    @transaction.atomic
+    def revise(self, *, name: str, agents: Sequence[AgentValues], author: Any) -> "CouncilVersion":
+        """A new version with this name and these agents; the current one where nothing differs.
+
+        IntegrityError where another council has the name.
+        """
+        locked = Council.objects.select_for_update(of=("self",)).select_related("current").get(pk=self.pk)
+        current = locked.current
+        if current and (current.name, current.agents()) == (name, list(agents)):
+            return current
+        number = current.number + 1 if current else 1
+        version = CouncilVersion.objects.create(council=self, number=number, name=name, author=author)
+        Member.objects.bulk_create(
+            Member(version=version, seat=seat, **agent) for seat, agent in zip(rules.SEATS, agents, strict=True)
+        )
+        self.name, self.current = name, version
+        self.save(update_fields=["name", "current"])
+        return version
+
+
+class CouncilVersion(models.Model):
+    """A council as it was from one change to the next. Nobody changes it."""
+
+    council = models.ForeignKey(Council, on_delete=models.PROTECT, related_name="versions")
+    number = models.PositiveIntegerField()
+    name = models.CharField(max_length=NAME_LENGTH)
+    created = models.DateTimeField(default=timezone.now)
+    author = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
+
+    class Meta:
+        ordering = ["-number"]
+        constraints = [models.UniqueConstraint("council", "number", name="one_council_version_per_number")]
+
+    def __str__(self) -> str:
+        return f"{self.name}, version {self.number}"
+
+    def agents(self) -> list[AgentValues]:
+        """The three agents as a new judgement takes them."""
+        return [
+            {
+                "name": member.name,
+                "model": member.model or settings.DEFAULT_MODEL,
+                "criteria": member.criteria,
+                "fallback": member.fallback,
+            }
+            for member in self.members.all()
+        ]
+
+
+class Seated(models.Model):
+    """Somebody in one of the three seats: name, model, criteria, and perhaps a model to ask where the first fails."""
+
+    seat = models.CharField(max_length=1, choices=[(seat, seat) for seat in rules.SEATS])
+    name = models.CharField(max_length=NAME_LENGTH)
+    model = models.CharField(max_length=200)
+    criteria = models.TextField(max_length=CRITERIA_LENGTH)
+    fallback = models.CharField(max_length=200, blank=True)
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Member(Seated):
+    """A seat of a council's version. Without a model it takes the installation's default one."""
+
+    version = models.ForeignKey(CouncilVersion, on_delete=models.CASCADE, related_name="members")
+    model = models.CharField(max_length=200, blank=True)
+
+    class Meta:
+        ordering = ["seat"]
+        constraints = [models.UniqueConstraint("version", "seat", name="one_member_per_seat")]

@@ -1,0 +1,39 @@
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from engine.budgets import BudgetUsedUp
+
+from .. import procedure
+from ..board import board_of
+from ..models import Judgement
+
+
+@require_GET
+def live(request: HttpRequest, pk: UUID) -> HttpResponse:
+    judgement = get_object_or_404(Judgement.objects.visible_to(request.user).whole(), pk=pk)
+    board = board_of(judgement, judgement.calls, {})
+    return render(request, "judgements/live.html", {"board": board, "socket": f"/ws/judgements/{pk}/", "page": "live"})
+
+
+@require_http_methods(["GET", "POST"])
+def cancel(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """The page asks in a dialog; without scripts its button leads to the same question here."""
+    judgement = get_object_or_404(Judgement.objects.steerable_by(request.user).whole(), pk=pk)
+    if request.method == "POST":
+        procedure.cancel(judgement, request.user)
+    elif not judgement.run.over:
+        return render(request, "judgements/cancel.html", {"board": board_of(judgement, [], {})})
+    return redirect("live", pk)
+
+
+@require_POST
+def retry(request: HttpRequest, pk: UUID) -> HttpResponse:
+    judgement = get_object_or_404(Judgement.objects.steerable_by(request.user), pk=pk)
+    try:
+        procedure.retry(judgement)
+    except BudgetUsedUp as error:
+        return render(request, "judgements/refused.html", {"reason": str(error), "pk": pk}, status=402)
+    return redirect("live", pk)
