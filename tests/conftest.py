@@ -13,6 +13,7 @@ import pytest
 from asgiref.sync import SyncToAsync
 from django.contrib.auth.models import User
 from django.db import connection, connections
+from django.test import override_settings
 from hypothesis import HealthCheck, settings
 
 from engine import reader
@@ -99,6 +100,13 @@ def django_db_setup(django_db_setup: None) -> Iterator[None]:
     yield
     if hasattr(connection, "close_pool"):
         connection.close_pool()  # PostgreSQL drops no database that a pooled connection still uses
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _quick_passwords() -> Iterator[None]:
+    """A slow hash for every test's users would be a minute of the suite. Servers in processes of their own keep it."""
+    with override_settings(PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"]):
+        yield
 
 
 @pytest.fixture(autouse=True)
