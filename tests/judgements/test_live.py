@@ -215,11 +215,11 @@ async def test_a_new_password_ends_what_the_old_one_opened(judgement, mira, open
     assert await closing_code(socket) == 4404
 
 
-@pytest.mark.parametrize("nonsense", ["-1", "1e3", "null", '{"ack": 1}', "²", "9" * 1024])
-async def test_what_no_page_says_is_not_heard(judgement, mira, open_socket, nonsense):
+async def test_what_no_page_says_is_not_heard(judgement, mira, open_socket):
     socket = await open_socket(judgement, mira)
     await next_message(socket)
-    await socket.send_to(nonsense)
+    for nonsense in ("-1", "1e3", "null", '{"ack": 1}', "²", "9" * 1024):
+        await socket.send_to(nonsense)
     await database_sync_to_async(Run.objects.claim)("one", 1)
     assert "Judging" in await next_message(socket)
 
