@@ -1,4 +1,13 @@
-from .councils import CRITERIA_LENGTH, NAME_LENGTH, Council, CouncilVersion, Member, Seated
+from .councils import (
+    CRITERIA_LENGTH,
+    NAME_LENGTH,
+    AgentValues,
+    Council,
+    CouncilVersion,
+    Member,
+    RevisedMeanwhile,
+    Seated,
+)
 from .judgements import CONTENT_LENGTH, TITLE_LENGTH, Agent, Judgement, JudgementQuerySet, RoundDecision, title_of
 
 __all__ = [
@@ -7,11 +16,13 @@ __all__ = [
     "NAME_LENGTH",
     "TITLE_LENGTH",
     "Agent",
+    "AgentValues",
     "Council",
     "CouncilVersion",
     "Judgement",
     "JudgementQuerySet",
     "Member",
+    "RevisedMeanwhile",
     "RoundDecision",
     "Seated",
     "title_of",

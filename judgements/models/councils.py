@@ -15,6 +15,10 @@ AgentValues = dict[str, str]
 """One agent as forms and submissions pass it: name, model, criteria, fallback."""
 
 
+class RevisedMeanwhile(Exception):
+    """Another version was saved since the one that somebody began to change."""
+
+
 class CouncilQuerySet(models.QuerySet["Council"]):
     def offered(self) -> "CouncilQuerySet":
         """What a new judgement may start from."""
@@ -70,15 +74,21 @@ class Council(models.Model):
         return next((version for version in versions if version.agents() == list(agents)), None)
 
     @transaction.atomic
-    def revise(self, *, name: str, agents: Sequence[AgentValues], author: Any) -> "CouncilVersion":
+    def revise(
+        self, *, name: str, agents: Sequence[AgentValues], author: Any, opened: int | None = None
+    ) -> "CouncilVersion":
         """A new version with this name and these agents; the current one where nothing differs.
 
+        RevisedMeanwhile where the current version is not the one with the number `opened`, if that is given;
         IntegrityError where another council has the name.
         """
-        locked = Council.objects.select_for_update(of=("self",)).select_related("current").get(pk=self.pk)
+        # the lock first and alone: a row joined to it would be the one from before the wait
+        locked = Council.objects.select_for_update().get(pk=self.pk)
         current = locked.current
-        if current and (current.name, current.agents()) == (name, list(agents)):
+        if current and current.as_saved() == (name, list(agents)):
             return current
+        if current and opened not in (None, current.number):
+            raise RevisedMeanwhile
         number = current.number + 1 if current else 1
         version = CouncilVersion.objects.create(council=self, number=number, name=name, author=author)
         Member.objects.bulk_create(
@@ -87,6 +97,13 @@ class Council(models.Model):
         self.name, self.current = name, version
         self.save(update_fields=["name", "current"])
         return version
+
+    def archive(self) -> None:
+        """Offer it no longer. What it judged keeps it, and it can be brought back."""
+        Council.objects.filter(pk=self.pk, archived=None).update(archived=timezone.now())
+
+    def bring_back(self) -> None:
+        Council.objects.filter(pk=self.pk).update(archived=None)
 
 
 class CouncilVersion(models.Model):
@@ -107,15 +124,11 @@ class CouncilVersion(models.Model):
 
     def agents(self) -> list[AgentValues]:
         """The three agents as a new judgement takes them."""
-        return [
-            {
-                "name": member.name,
-                "model": member.model or settings.DEFAULT_MODEL,
-                "criteria": member.criteria,
-                "fallback": member.fallback,
-            }
-            for member in self.members.all()
-        ]
+        return [{**member.values(), "model": member.model or settings.DEFAULT_MODEL} for member in self.members.all()]
+
+    def as_saved(self) -> tuple[str, list[AgentValues]]:
+        """Name and agents as they were written, with the models that were left open."""
+        return self.name, [member.values() for member in self.members.all()]
 
 
 class Seated(models.Model):
@@ -132,6 +145,9 @@ class Seated(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def values(self) -> AgentValues:
+        return {"name": self.name, "model": self.model, "criteria": self.criteria, "fallback": self.fallback}
 
 
 class Member(Seated):
