@@ -4,6 +4,7 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils.html import format_html
 
 from engine.admin import in_words
@@ -154,6 +155,9 @@ class CouncilAdmin(ReadOnly):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet:
         return Council.objects.whole()
+
+    def view_on_site(self, council: Council) -> str:
+        return reverse("council", args=[council.pk])
 
     @admin.display(description="version")
     def version(self, council: Council) -> int | None:

@@ -6,11 +6,23 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from django import forms
+from django.conf import settings
 from django.core.exceptions import ValidationError
 
 from engine.providers import UnknownProvider, is_rehearsal, resolve
 
-from .models import CONTENT_LENGTH, CRITERIA_LENGTH, NAME_LENGTH, TITLE_LENGTH
+from .models import CONTENT_LENGTH, CRITERIA_LENGTH, NAME_LENGTH, TITLE_LENGTH, AgentValues, Council
+
+
+def as_typed(posted: Mapping[str, Any]) -> dict[str, str]:
+    """What a page posted: a browser sends every line break of a text field as CR LF; what was written has LF."""
+    return {key: str(value).replace("\r\n", "\n") for key, value in posted.items()}
+
+
+def as_read(name: str) -> str:
+    """A name as people tell it from another: without case, width, doubled spaces and what nobody sees."""
+    seen = "".join(char for char in name if unicodedata.category(char) != "Cf")
+    return " ".join(unicodedata.normalize("NFKC", seen).casefold().split())
 
 
 class Text(forms.CharField):
@@ -40,9 +52,28 @@ class Text(forms.CharField):
                 raise ValidationError(f"Character U+{ord(char):04X} at position {position} cannot be kept.")
 
 
+TAKEN_NAME = "Another council has this name. Give this one another."
+ARCHIVED_NAME = "An archived council has this name. Bring that one back, or give this one another name."
+
+
 class ContentForm(forms.Form):
     title = Text(max_length=TITLE_LENGTH)
     content = Text(max_length=CONTENT_LENGTH, needed="Write what is to be decided. It is empty.", lines=True)
+
+
+class CouncilForm(forms.Form):
+    name = Text(max_length=NAME_LENGTH, needed="Give the council a name.")
+
+    def __init__(self, council: Council | None, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.council = council
+
+    def clean_name(self) -> str:
+        name = self.cleaned_data["name"]
+        for other in Council.objects.only("name", "archived"):
+            if other != self.council and as_read(other.name) == as_read(name):
+                raise ValidationError(ARCHIVED_NAME if other.archived else TAKEN_NAME)
+        return name
 
 
 class AgentForm(forms.Form):
@@ -63,14 +94,20 @@ class AgentForm(forms.Form):
         field.required, field.needed = True, sentence
         field.error_messages["required"] = sentence
 
+    def take_default_model(self) -> None:
+        """Let the model be left open, as in a council: it is then the installation's default one."""
+        field = cast(Text, self.fields["model"])
+        field.required, field.needed = False, ""
+
     def clean_model(self) -> str:
-        return _known(self.cleaned_data["model"])
+        model = self.cleaned_data["model"]
+        return _known(model) if model else ""
 
     def clean_fallback(self) -> str:
         fallback = self.cleaned_data["fallback"]
         if not fallback:
             return ""
-        model = self.cleaned_data.get("model", "")
+        model = self.cleaned_data.get("model") or settings.DEFAULT_MODEL
         if fallback == model:
             raise ValidationError("The fallback is the model itself. Name another, or none.")
         if is_rehearsal(fallback) and not is_rehearsal(model):
@@ -88,24 +125,78 @@ def _known(model: str) -> str:
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing to correct: `path` for software ("agents.1.name"), `field_id` for the page ("a2-name")."""
+    """One thing to correct: `path` for software ("agents.1.name"); `field_id` ("a2-name") and `label` for the page."""
 
     path: str
     field_id: str
+    label: str
     message: str
 
 
-class Submission:
-    """The form of a new judgement: a content and exactly three agents, checked together."""
+class ThreeAgents:
+    """A form of its own beside exactly three agents, checked together."""
 
-    def __init__(self, data: Mapping[str, Any] | None = None, *, agents: Iterable[dict] | None = None) -> None:
-        """`data` as a page posts it (title, content, a1-name, ...); `agents` to start an unfilled form from."""
-        initial = [*(agents or ()), {}, {}, {}][:3]
-        self.content = ContentForm(data, auto_id="%s")
+    def __init__(self, own: forms.Form, data: Mapping[str, Any] | None, agents: Iterable[AgentValues] | None) -> None:
+        initial: list[AgentValues] = [*(agents or ()), {}, {}, {}][:3]
+        self.own = own
         self.agents = [
             AgentForm(number, data, initial=start, prefix=f"a{number}", auto_id="%s")
             for number, start in enumerate(initial, start=1)
         ]
+
+    def is_valid(self) -> bool:
+        valid = [form.is_valid() for form in (self.own, *self.agents)]
+        self._refuse_equal_names()
+        return all(valid) and not self.problems
+
+    def values(self) -> dict[str, Any]:
+        """Own fields and agents as the models take them, once valid."""
+        return {**self.own.cleaned_data, "agents": [form.cleaned_data for form in self.agents]}
+
+    @property
+    def problems(self) -> list[Problem]:
+        """What is to be corrected; nothing of a form that was not posted."""
+        found = [Problem(name, name, name.capitalize(), str(errors[0])) for name, errors in self.own.errors.items()]
+        for form in self.agents:
+            for name, errors in form.errors.items():
+                path, label = f"agents.{form.number - 1}.{name}", f"Agent {form.number}, {name}"
+                found.append(Problem(path, f"{form.prefix}-{name}", label, str(errors[0])))
+        return found
+
+    def _refuse_equal_names(self) -> None:
+        first: dict[str, int] = {}
+        for form in self.agents:
+            name = as_read(form.cleaned_data.get("name", ""))
+            if not name:
+                continue
+            if name in first:
+                form.add_error(
+                    "name",
+                    f"Give agent {form.number} another name. Agent {first[name]} already has this one.",
+                )
+            first.setdefault(name, form.number)
+
+
+def agents_in(posted: Mapping[str, str]) -> list[AgentValues]:
+    """The three agents as a page posted them, unchecked."""
+    names = AgentForm.base_fields
+    return [{name: posted.get(f"a{number}-{name}", "") for name in names} for number in (1, 2, 3)]
+
+
+class Submission(ThreeAgents):
+    """The form of a new judgement: a content and its three agents."""
+
+    def __init__(
+        self,
+        data: Mapping[str, Any] | None = None,
+        *,
+        agents: Iterable[AgentValues] | None = None,
+        title: str = "",
+        content: str = "",
+    ) -> None:
+        """`data` as a page posts it (title, content, a1-name, ...); all else to start an unposted form from."""
+        self.content = ContentForm(data, initial={"title": title, "content": content}, auto_id="%s")
+        super().__init__(self.content, data, agents)
 
     @classmethod
     def of(cls, title: str, content: str, agents: list[dict[str, str]]) -> "Submission":
@@ -115,33 +206,23 @@ class Submission:
             data |= {f"a{number}-{key}": value for key, value in agent.items()}
         return cls(data)
 
-    def is_valid(self) -> bool:
-        valid = [form.is_valid() for form in (self.content, *self.agents)]
-        self._refuse_equal_names()
-        return all(valid) and not self.problems
 
-    def values(self) -> dict[str, Any]:
-        """What `submit` takes, once valid."""
-        return {**self.content.cleaned_data, "agents": [form.cleaned_data for form in self.agents]}
+class CouncilSubmission(ThreeAgents):
+    """The form of a council, new or changed: a name and its three agents, whose models may be left open."""
 
-    @property
-    def problems(self) -> list[Problem]:
-        found = [Problem(name, name, str(errors[0])) for name, errors in self.content.errors.items()]
+    def __init__(
+        self,
+        data: Mapping[str, Any] | None = None,
+        *,
+        council: Council | None = None,
+        name: str = "",
+        agents: Iterable[AgentValues] | None = None,
+    ) -> None:
+        """`data` as a page posts it (name, a1-name, ...); `council` the one that is changed by it."""
+        super().__init__(CouncilForm(council, data, initial={"name": name}, auto_id="%s"), data, agents)
         for form in self.agents:
-            for name, errors in form.errors.items():
-                path = f"agents.{form.number - 1}.{name}"
-                found.append(Problem(path, f"{form.prefix}-{name}", str(errors[0])))
-        return found
+            form.take_default_model()
 
-    def _refuse_equal_names(self) -> None:
-        first: dict[str, int] = {}
-        for form in self.agents:
-            name = unicodedata.normalize("NFKC", form.cleaned_data.get("name", "")).casefold()
-            if not name:
-                continue
-            if name in first:
-                form.add_error(
-                    "name",
-                    f"Give agent {form.number} another name. Agent {first[name]} already has this one.",
-                )
-            first.setdefault(name, form.number)
+    def refuse_name(self) -> None:
+        """For a name that somebody else took between the check and the commit."""
+        self.own.add_error("name", TAKEN_NAME)

@@ -1,7 +1,7 @@
 from django.urls import path
 
 from .consumers import LiveConsumer
-from .views import history, live, new
+from .views import councils, history, live, new
 
 urlpatterns = [
     path("", new.new, name="new"),
@@ -12,6 +12,12 @@ urlpatterns = [
     path("judgements/<uuid:pk>/", live.live, name="live"),
     path("judgements/<uuid:pk>/cancel/", live.cancel, name="cancel"),
     path("judgements/<uuid:pk>/retry/", live.retry, name="retry"),
+    path("councils/", councils.councils, name="councils"),
+    path("councils/new/", councils.new, name="council-new"),
+    path("councils/<int:pk>/", councils.council, name="council"),
+    path("councils/<int:pk>/versions/<int:number>/", councils.version, name="council-version"),
+    path("councils/<int:pk>/edit/", councils.edit, name="council-edit"),
+    path("councils/<int:pk>/archive/", councils.archive, name="council-archive"),
 ]
 
 websocket_urlpatterns = [

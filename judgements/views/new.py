@@ -1,3 +1,5 @@
+from collections.abc import Mapping
+
 from asgiref.sync import async_to_sync
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -10,17 +12,16 @@ from engine.budgets import Budget, BudgetUsedUp
 
 from .. import procedure
 from ..estimate import estimate
-from ..forms import Submission
+from ..forms import Submission, agents_in, as_typed
 from ..models import Council
 
 
 @require_http_methods(["GET", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
     if request.method == "GET":
-        council = Council.objects.offered().whole().first()
+        council = _preselected(request)
         return _input_page(request, Submission(agents=council.agents() if council else None), council)
-    # a browser sends every line break of a text field as CR LF; what was written has LF
-    posted = {key: str(value).replace("\r\n", "\n") for key, value in request.POST.items()}
+    posted = as_typed(request.POST)
     council = _council(posted.get("council", ""))
     submission = Submission(posted)
     if not submission.is_valid():
@@ -34,26 +35,48 @@ def new(request: HttpRequest) -> HttpResponse:
     return redirect("live", judgement.pk)
 
 
+def written_so_far(request: HttpRequest, posted: Mapping[str, str], saved: Council | None = None) -> HttpResponse:
+    """The input page again with what was written on it, after a detour to save its agents as a council."""
+    submission = Submission(
+        title=posted.get("title", ""),
+        content=posted.get("content", ""),
+        agents=saved.agents() if saved else agents_in(posted),
+    )
+    return _input_page(request, submission, saved or _council(posted.get("council", "")), saved=saved)
+
+
 def _input_page(
-    request: HttpRequest, submission: Submission, council: Council | None, refused: str = ""
+    request: HttpRequest,
+    submission: Submission,
+    council: Council | None,
+    refused: str = "",
+    saved: Council | None = None,
 ) -> HttpResponse:
     context = {
         "form": submission.content,
         "agents": submission.agents,
-        "problems": submission.problems if submission.content.is_bound else [],
+        "problems": submission.problems,
         "refused": refused,
+        "saved": saved,
         "councils": Council.objects.offered().whole(),
         "council": council.pk if council else None,
-        "models": _offered(catalogue.declared()),
+        "models": offered_models(catalogue.declared()),
         "rehearsal": not settings.PROVIDERS,
         "page": "new",
     }
     return render(request, "judgements/new.html", context, status=402 if refused else 200)
 
 
-def _offered(listed: list[str]) -> list[str]:
+def offered_models(listed: list[str]) -> list[str]:
     """The models to suggest: the default one first, the rehearsal last."""
     return list(dict.fromkeys([settings.DEFAULT_MODEL, *listed, f"{providers.REHEARSAL}/magi"]))
+
+
+def _preselected(request: HttpRequest) -> Council | None:
+    """The council that a link names, else the first one."""
+    if "council" in request.GET:
+        return _council(request.GET["council"])
+    return Council.objects.offered().whole().first()
 
 
 def _council(pk: str) -> Council | None:
@@ -74,7 +97,7 @@ def council_agents(request: HttpRequest) -> HttpResponse:
 @require_GET
 def model_suggestions(request: HttpRequest) -> HttpResponse:
     """The options of the model fields, asked for by the page when it stands: providers may be slow to list theirs."""
-    models = _offered(async_to_sync(catalogue.suggestions)())
+    models = offered_models(async_to_sync(catalogue.suggestions)())
     return render(request, "judgements/_models.html", {"models": models})
 
 

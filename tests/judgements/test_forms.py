@@ -57,9 +57,22 @@ def test_each_missing_part_of_an_agent_is_named_at_its_field():
     }
 
 
-@pytest.mark.parametrize("name", ["Melchior", "melchior", "ＭＥＬＣＨＩＯＲ", " Melchior "])
+@pytest.mark.parametrize(
+    "name", ["Melchior", "melchior", "ＭＥＬＣＨＩＯＲ", " Melchior ", "Mel\u200bchior", "Melchi\u00ador"]
+)
 def test_two_agents_of_one_name_are_refused(name):
     assert problems(a2_name=name) == {"a2-name": "Give agent 2 another name. Agent 1 already has this one."}
+
+
+@pytest.mark.parametrize("name", ["\u200b", "\u00ad\u200d", "\ufeff \u2060"])
+def test_a_name_that_nobody_can_see_is_none(name):
+    assert problems(a2_name=name) == {"a2-name": "Give agent 2 a name."}
+
+
+def test_a_problem_names_its_field():
+    submission = Submission.of("", "", [agents()[0], agents()[1] | {"criteria": ""}, agents()[2]])
+    assert not submission.is_valid()
+    assert [problem.label for problem in submission.problems] == ["Content", "Agent 2, criteria"]
 
 
 def test_a_model_of_no_provider_is_refused_and_the_rehearsal_is_not_taken_instead():

@@ -1,0 +1,222 @@
+from collections.abc import Mapping
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.db import IntegrityError
+from django.db.models.functions import Lower
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from engine import catalogue
+
+from ..board import PLATE
+from ..changes import changes
+from ..forms import CouncilSubmission, agents_in, as_typed
+from ..models import Council, CouncilVersion, Judgement, JudgementQuerySet, RevisedMeanwhile
+from .new import offered_models, written_so_far
+
+NEWEST = 10
+CARRIED = ("title", "content", "council")
+
+
+# ---- to look at -------------------------------------------------------------------------------------------
+
+
+@require_GET
+def councils(request: HttpRequest) -> HttpResponse:
+    used = Judgement.objects.visible_to(request.user).use_of_councils()
+    offered: list[dict[str, Any]] = []
+    archived: list[dict[str, Any]] = []
+    for council in Council.objects.whole().order_by(Lower("name")):
+        row = {"council": council, "use": used.get(council.pk, {"number": 0, "last": None})}
+        (archived if council.archived else offered).append(row)
+    context = {"rows": offered, "archived": archived, "page": "councils"}
+    return render(request, "judgements/councils/list.html", context)
+
+
+@require_GET
+def council(request: HttpRequest, pk: int) -> HttpResponse:
+    council = get_object_or_404(Council.objects.whole(), pk=pk)
+    judgements = Judgement.objects.visible_to(request.user).filter(council_version__council=council)
+    context = {
+        "council": council,
+        "version": council.current,
+        "versions": _with_changes(_versions(council)),
+        "judgements": _newest(judgements),
+        "number": judgements.count(),
+        "editable": council.is_editable_by(request.user),
+        "default_model": settings.DEFAULT_MODEL,
+        "page": "councils",
+    }
+    return render(request, "judgements/councils/council.html", context)
+
+
+@require_GET
+def version(request: HttpRequest, pk: int, number: int) -> HttpResponse:
+    council = get_object_or_404(Council.objects.whole(), pk=pk)
+    versions = {version.number: version for version in _versions(council)}
+    version = get_object_or_404(council.versions.select_related("author"), number=number)
+    judgements = Judgement.objects.visible_to(request.user).filter(council_version=version)
+    context = {
+        "council": council,
+        "version": version,
+        "changes": _changes(versions.get(number - 1), versions[number]),
+        "before": number - 1 if number - 1 in versions else None,
+        "after": number + 1 if number + 1 in versions else None,
+        "judgements": _newest(judgements),
+        "number": judgements.count(),
+        "default_model": settings.DEFAULT_MODEL,
+        "page": "councils",
+    }
+    return render(request, "judgements/councils/version.html", context)
+
+
+def _versions(council: Council) -> list[CouncilVersion]:
+    """Newest first, with author and members: two queries."""
+    return list(council.versions.select_related("author").prefetch_related("members"))
+
+
+def _with_changes(versions: list[CouncilVersion]) -> list[dict[str, Any]]:
+    before = [*versions[1:], None]
+    return [{"version": now, "changes": _changes(was, now)} for now, was in zip(versions, before, strict=True)]
+
+
+def _changes(before: CouncilVersion | None, after: CouncilVersion) -> list[str]:
+    return changes(before.as_saved(), after.as_saved()) if before else []
+
+
+def _newest(judgements: JudgementQuerySet) -> list[dict[str, Any]]:
+    newest = judgements.select_related("run__owner", "council_version").order_by("-run__created")[:NEWEST]
+    rows = []
+    for judgement in newest:
+        state, word = PLATE[judgement.status]
+        rows.append({"judgement": judgement, "state": state, "word": word})
+    return rows
+
+
+# ---- to make and to change --------------------------------------------------------------------------------
+
+
+@require_http_methods(["GET", "POST"])
+def new(request: HttpRequest) -> HttpResponse:
+    """An empty council, the copy of one, or the three agents of an input page, whose content is carried along."""
+    if request.method == "GET":
+        return _form_page(request, CouncilSubmission(**_copied(request.GET.get("from", ""))))
+    posted = as_typed(request.POST)
+    if "back" in posted:
+        return written_so_far(request, posted)
+    if "name" not in posted:
+        return _form_page(request, CouncilSubmission(agents=agents_in(posted)), carried=_carried(posted))
+    submission = CouncilSubmission(posted)
+    council = _found(submission, request.user) if submission.is_valid() else None
+    if council is None:
+        return _form_page(request, submission, carried=_carried(posted))
+    if _carried(posted):
+        return written_so_far(request, posted, saved=council)
+    messages.success(request, "The council is saved.")
+    return redirect("council", council.pk)
+
+
+def _copied(pk: str) -> dict[str, Any]:
+    """Name and agents of a copy; nothing where there is no such council."""
+    original = Council.objects.whole().filter(pk=_as_number(pk)).first()
+    if original is None or original.current is None:
+        return {}
+    name, agents = original.current.as_saved()
+    return {"name": f"Copy of {name}", "agents": agents}
+
+
+def _carried(posted: Mapping[str, str]) -> dict[str, str]:
+    """What an input page had written beside its agents; empty for a council of its own."""
+    return {name: posted[name] for name in CARRIED if name in posted}
+
+
+def _found(submission: CouncilSubmission, owner: Any) -> Council | None:
+    try:
+        return Council.objects.found(owner=owner, **submission.values())
+    except IntegrityError:
+        submission.refuse_name()
+        return None
+
+
+@require_http_methods(["GET", "POST"])
+def edit(request: HttpRequest, pk: int) -> HttpResponse:
+    council = get_object_or_404(Council.objects.whole(), pk=pk)
+    if not council.is_editable_by(request.user):
+        raise PermissionDenied
+    if request.method == "GET":
+        name, agents = council.current.as_saved() if council.current else ("", [])
+        return _form_page(request, CouncilSubmission(name=name, agents=agents), council, _number(council))
+    posted = as_typed(request.POST)
+    opened = _as_number(posted.get("version", ""))
+    submission = CouncilSubmission(posted, council=council)
+    if not submission.is_valid():
+        return _form_page(request, submission, council, opened)
+    try:
+        version = council.revise(author=request.user, opened=opened, **submission.values())
+    except RevisedMeanwhile:
+        return _overtaken(request, submission, pk, opened)
+    except IntegrityError:
+        submission.refuse_name()
+        return _form_page(request, submission, council, opened)
+    saved = f"Version {version.number} is saved." if version.number > opened else "Nothing was changed."
+    messages.success(request, saved)
+    return redirect("council", pk)
+
+
+def _as_number(text: str) -> int:
+    """0 for what is none; nothing that we count has it."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+
+
+def _number(council: Council) -> int:
+    return council.current.number if council.current else 0
+
+
+def _overtaken(request: HttpRequest, submission: CouncilSubmission, pk: int, opened: int) -> HttpResponse:
+    """What was typed comes back, now as a change of the newest version: to save it again is then a decision."""
+    council = get_object_or_404(Council.objects.whole(), pk=pk)
+    versions = _versions(council)
+    seen = next((version for version in versions if version.number == opened), None)
+    overtaken = {"version": versions[0], "changes": _changes(seen, versions[0])}
+    return _form_page(request, submission, council, _number(council), overtaken=overtaken)
+
+
+def _form_page(
+    request: HttpRequest,
+    submission: CouncilSubmission,
+    council: Council | None = None,
+    opened: int = 0,
+    carried: dict[str, str] | None = None,
+    overtaken: dict[str, Any] | None = None,
+) -> HttpResponse:
+    context = {
+        "form": submission.own,
+        "agents": submission.agents,
+        "problems": submission.problems,
+        "council": council,
+        "opened": opened,
+        "carried": carried or {},
+        "overtaken": overtaken,
+        "models": offered_models(catalogue.declared()),
+        "default_model": settings.DEFAULT_MODEL,
+        "page": "councils",
+    }
+    return render(request, "judgements/councils/form.html", context, status=409 if overtaken else 200)
+
+
+@require_POST
+def archive(request: HttpRequest, pk: int) -> HttpResponse:
+    council = get_object_or_404(Council, pk=pk)
+    if not council.is_editable_by(request.user):
+        raise PermissionDenied
+    if request.POST.get("do") == "bring back":
+        council.bring_back()
+        messages.success(request, "The council is back. It is offered for new judgements again.")
+    else:
+        council.archive()
+        messages.success(request, "The council is archived. It is no longer offered for new judgements.")
+    return redirect("council", pk)
