@@ -19,9 +19,21 @@ def as_typed(posted: Mapping[str, Any]) -> dict[str, str]:
     return {key: str(value).replace("\r\n", "\n") for key, value in posted.items()}
 
 
+# letters, marks and a symbol that show nothing, beside all of the category Cf
+BLANKS = {
+    *"\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0",
+    *map(chr, range(0xFE00, 0xFE10)),
+    *map(chr, range(0xE0100, 0xE01F0)),
+}
+
+
+def _shows(char: str) -> bool:
+    return unicodedata.category(char) != "Cf" and char not in BLANKS
+
+
 def as_read(name: str) -> str:
     """A name as people tell it from another: without case, width, doubled spaces and what nobody sees."""
-    seen = "".join(char for char in name if unicodedata.category(char) != "Cf")
+    seen = "".join(filter(_shows, name))
     return " ".join(unicodedata.normalize("NFKC", seen).casefold().split())
 
 
@@ -42,7 +54,7 @@ class Text(forms.CharField):
         if len(value) > self.longest:
             raise ValidationError(f"This is {len(value) - self.longest:,} characters too long.")
         # letters, numbers and symbols say something; spaces, marks and punctuation alone do not
-        if self.needed and not any(unicodedata.category(char)[0] in "LNS" for char in value):
+        if self.needed and not any(unicodedata.category(char)[0] in "LNS" for char in filter(_shows, value)):
             raise ValidationError(self.needed)
 
     def _refuse_unkeepable(self, value: str) -> None:
@@ -107,7 +119,7 @@ class AgentForm(forms.Form):
         fallback = self.cleaned_data["fallback"]
         if not fallback:
             return ""
-        model = self.cleaned_data.get("model") or settings.DEFAULT_MODEL
+        model = self.cleaned_data["model"] or settings.DEFAULT_MODEL if "model" in self.cleaned_data else ""
         if fallback == model:
             raise ValidationError("The fallback is the model itself. Name another, or none.")
         if is_rehearsal(fallback) and not is_rehearsal(model):
@@ -133,6 +145,11 @@ class Problem:
     message: str
 
 
+def _first_errors(form: forms.Form) -> list[tuple[str, str]]:
+    """Each field with what is wrong, in the order of the page."""
+    return [(name, str(form.errors[name][0])) for name in form.fields if name in form.errors]
+
+
 class ThreeAgents:
     """A form of its own beside exactly three agents, checked together."""
 
@@ -156,11 +173,11 @@ class ThreeAgents:
     @property
     def problems(self) -> list[Problem]:
         """What is to be corrected; nothing of a form that was not posted."""
-        found = [Problem(name, name, name.capitalize(), str(errors[0])) for name, errors in self.own.errors.items()]
+        found = [Problem(name, name, name.capitalize(), message) for name, message in _first_errors(self.own)]
         for form in self.agents:
-            for name, errors in form.errors.items():
+            for name, message in _first_errors(form):
                 path, label = f"agents.{form.number - 1}.{name}", f"Agent {form.number}, {name}"
-                found.append(Problem(path, f"{form.prefix}-{name}", label, str(errors[0])))
+                found.append(Problem(path, f"{form.prefix}-{name}", label, message))
         return found
 
     def _refuse_equal_names(self) -> None:

@@ -58,13 +58,14 @@ def test_each_missing_part_of_an_agent_is_named_at_its_field():
 
 
 @pytest.mark.parametrize(
-    "name", ["Melchior", "melchior", "ＭＥＬＣＨＩＯＲ", " Melchior ", "Mel\u200bchior", "Melchi\u00ador"]
+    "name",
+    ["Melchior", "melchior", "ＭＥＬＣＨＩＯＲ", " Melchior ", "Mel\u200bchior", "Melchi\u00ador", "Melchior\ufe0f"],
 )
 def test_two_agents_of_one_name_are_refused(name):
     assert problems(a2_name=name) == {"a2-name": "Give agent 2 another name. Agent 1 already has this one."}
 
 
-@pytest.mark.parametrize("name", ["\u200b", "\u00ad\u200d", "\ufeff \u2060"])
+@pytest.mark.parametrize("name", ["\u200b", "\u00ad\u200d", "\ufeff \u2060", "\u3164"])
 def test_a_name_that_nobody_can_see_is_none(name):
     assert problems(a2_name=name) == {"a2-name": "Give agent 2 a name."}
 
