@@ -15,7 +15,7 @@ from engine import catalogue
 from ..board import PLATE
 from ..changes import changes
 from ..forms import CouncilSubmission, agents_in, as_typed
-from ..models import Council, CouncilVersion, Judgement, JudgementQuerySet, RevisedMeanwhile
+from ..models import NAME_LENGTH, AgentValues, Council, CouncilVersion, Judgement, JudgementQuerySet, RevisedMeanwhile
 from .new import offered_models, written_so_far
 
 NEWEST = 10
@@ -109,7 +109,7 @@ def new(request: HttpRequest) -> HttpResponse:
     if "back" in posted:
         return written_so_far(request, posted)
     if "name" not in posted:
-        return _form_page(request, CouncilSubmission(agents=agents_in(posted)), carried=_carried(posted))
+        return _form_page(request, CouncilSubmission(agents=_to_save(posted)), carried=_carried(posted))
     submission = CouncilSubmission(posted)
     council = _found(submission, request.user) if submission.is_valid() else None
     if council is None:
@@ -126,7 +126,18 @@ def _copied(pk: str) -> dict[str, Any]:
     if original is None or original.current is None:
         return {}
     name, agents = original.current.as_saved()
-    return {"name": f"Copy of {name}", "agents": agents}
+    return {"name": f"Copy of {name}"[:NAME_LENGTH], "agents": agents}
+
+
+def _to_save(posted: Mapping[str, str]) -> list[AgentValues]:
+    """The agents of an input page. It shows the default model where its council leaves the model open: so it stays."""
+    agents = agents_in(posted)
+    council = Council.objects.whole().filter(pk=_as_number(posted.get("council", ""))).first()
+    chosen = council.current.as_saved()[1] if council and council.current else []
+    for agent, saved in zip(agents, chosen, strict=False):
+        if not saved["model"] and agent["model"] == settings.DEFAULT_MODEL:
+            agent["model"] = ""
+    return agents
 
 
 def _carried(posted: Mapping[str, str]) -> dict[str, str]:

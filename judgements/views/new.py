@@ -58,7 +58,8 @@ def _input_page(
         "problems": submission.problems,
         "refused": refused,
         "saved": saved,
-        "councils": Council.objects.offered().whole(),
+        # the chosen one first: it is always in sight, however many there are
+        "councils": sorted(Council.objects.offered().whole(), key=lambda offered: offered != council),
         "council": council.pk if council else None,
         "models": offered_models(catalogue.declared()),
         "rehearsal": not settings.PROVIDERS,

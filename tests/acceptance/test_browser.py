@@ -319,6 +319,45 @@ def test_a_council_fills_the_agents_without_leaving_the_page(desk, site):
     expect(desk.get_by_label("Content")).to_have_value("Kept")
 
 
+def test_a_council_is_made_changed_and_judged_with_and_shows_which_version_judged(desk, site):
+    desk.goto(f"{site.url}/councils/")
+    desk.get_by_role("link", name="New council").click()
+    desk.get_by_label("Name of the council").fill("Travel desk")
+    for number in (1, 2, 3):
+        desk.locator(f"#a{number}-name").fill(f"Clerk {number}")
+        desk.locator(f"#a{number}-criteria").fill("Approve what is cheap.")
+    desk.get_by_role("button", name="Save council").click()
+    desk.get_by_role("link", name="Edit").click()
+    desk.locator("#a2-criteria").fill("Approve what is cheap\nand safe.")
+    desk.get_by_role("button", name="Save changes").click()
+    expect(desk.get_by_role("status").first).to_contain_text("Version 2 is saved.")
+    expect(desk.get_by_text("Criteria of Clerk 2 changed.")).to_be_visible()
+    shoot(desk, "council-1440")
+    council = desk.url
+    desk.get_by_role("link", name="Start a judgement").click()
+    desk.get_by_label("Content").fill(JAPAN)
+    desk.get_by_label("Content").press("Control+Enter")
+    expect(desk.locator("#plate")).to_contain_text(VERDICT, timeout=END)
+    desk.goto(council)
+    expect(desk.locator(".uses li")).to_contain_text(re.compile("(Approved|Rejected).*Japan.*Version 2,", re.DOTALL))
+
+
+def test_agents_are_saved_as_a_council_without_scripts_and_nothing_written_is_lost(browser, site):
+    page = open_page(browser, site, java_script_enabled=False).page
+    page.goto(f"{site.url}/")
+    page.get_by_label("Content").fill(JAPAN)
+    page.locator("#a1-name").fill("Caspar")
+    page.get_by_role("button", name="Save as council").click()
+    page.get_by_label("Name of the council").fill("Wise men")
+    page.locator("#name").press("Enter")
+    expect(page.get_by_role("radio", name="Wise men")).to_be_checked()
+    expect(page.locator("#a1-name")).to_have_value("Caspar")
+    page.get_by_label("Title").press("Enter")
+    expect(page.locator(".transcript, #plate").first).to_be_visible()
+    assert "/judgements/" in page.url
+    page.context.close()
+
+
 def test_a_queued_judgement_is_idle_until_an_engine_in_another_process_takes_it(browser, tmp_path):
     with Site(tmp_path, "--no-engine") as site:
         page = open_page(browser, site).page

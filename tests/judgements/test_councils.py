@@ -1,3 +1,4 @@
+import re
 import threading
 
 import pytest
@@ -145,6 +146,11 @@ def test_a_model_that_is_left_open_follows_the_default_one(page, settings):
         "rehearsal/instant",
         "rehearsal/instant",
     ]
+
+
+def test_no_fallback_stands_in_for_itself_though_the_model_is_left_open(page, settings):
+    posted = filled(**{"a1-model": "", "a1-fallback": settings.DEFAULT_MODEL})
+    assert "The fallback is the model itself." in page.post(reverse("council-new"), posted).content.decode()
 
 
 @pytest.mark.parametrize("name", ["Travel", "tra\u200bvel", " TRAVEL "])
@@ -306,6 +312,15 @@ def test_what_was_written_is_carried_through_saving_its_agents_as_a_council(page
     assert 'value="Trip"' in html
     assert "Go\nsoon</textarea>" in html
     assert not Judgement.objects.exists()
+
+
+def test_a_model_that_its_council_leaves_open_stays_open_when_it_is_saved_again(page, mira, settings):
+    council = Council.objects.found(name="Open", agents=trio(a1_model=""), owner=mira)
+    written = filled(council=council.pk, content="", **{f"a{n}-model": settings.DEFAULT_MODEL for n in (1, 2, 3)})
+    del written["name"]
+    html = page.post(reverse("council-new"), written).content.decode()
+    models = re.findall(r'name="a\d-model".*?value="(.*?)"', html)
+    assert models == ["", settings.DEFAULT_MODEL, settings.DEFAULT_MODEL]
 
 
 def test_who_goes_back_without_saving_finds_what_was_written(page):
