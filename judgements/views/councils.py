@@ -6,7 +6,7 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError
 from django.db.models.functions import Lower
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -39,12 +39,13 @@ def councils(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def council(request: HttpRequest, pk: int) -> HttpResponse:
-    council = get_object_or_404(Council.objects.whole(), pk=pk)
+    council = get_object_or_404(Council.objects.select_related("owner"), pk=pk)
+    versions = _versions(council)
     judgements = Judgement.objects.visible_to(request.user).filter(council_version__council=council)
     context = {
         "council": council,
-        "version": council.current,
-        "versions": _with_changes(_versions(council)),
+        "version": versions[0],
+        "versions": _with_changes(versions),
         "judgements": _newest(judgements),
         "number": judgements.count(),
         "editable": council.is_editable_by(request.user),
@@ -56,14 +57,16 @@ def council(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_GET
 def version(request: HttpRequest, pk: int, number: int) -> HttpResponse:
-    council = get_object_or_404(Council.objects.whole(), pk=pk)
+    council = get_object_or_404(Council, pk=pk)
     versions = {version.number: version for version in _versions(council)}
-    version = get_object_or_404(council.versions.select_related("author"), number=number)
+    if number not in versions:
+        raise Http404
+    version = versions[number]
     judgements = Judgement.objects.visible_to(request.user).filter(council_version=version)
     context = {
         "council": council,
         "version": version,
-        "changes": _changes(versions.get(number - 1), versions[number]),
+        "changes": _changes(versions.get(number - 1), version),
         "before": number - 1 if number - 1 in versions else None,
         "after": number + 1 if number + 1 in versions else None,
         "judgements": _newest(judgements),
@@ -228,6 +231,5 @@ def archive(request: HttpRequest, pk: int) -> HttpResponse:
         council.bring_back()
         messages.success(request, "The council is back. It is offered for new judgements again.")
     else:
-        council.archive()
-        messages.success(request, "The council is archived. It is no longer offered for new judgements.")
+        council.archive()  # the page itself says so from now on
     return redirect("council", pk)

@@ -104,6 +104,15 @@ def test_a_council_shows_its_agents_versions_and_newest_judgements(page, travel,
     assert f"{reverse('history')}?council={travel.pk}" in html
 
 
+def test_a_council_takes_no_query_per_version_or_judgement(page, travel, mira, django_assert_num_queries):
+    for number in range(5):
+        travel.revise(name="Travel", agents=trio(a1_criteria=f"Try {number}."), author=mira)
+        judged_by(travel.current, mira)
+    # session, user, council, versions, their members, number of judgements, the newest
+    with django_assert_num_queries(7):
+        page.get(reverse("council", args=[travel.pk]))
+
+
 def test_a_version_stays_readable_after_the_next(page, travel, mira):
     travel.revise(name="Trips", agents=trio(a1_criteria="Be strict."), author=mira)
     html = html_of(page, "council-version", travel.pk, 1)
