@@ -2,10 +2,11 @@ import re
 import threading
 
 import pytest
-from django.db import connections
+from django.db import IntegrityError, connections
 from django.test import Client
 from django.urls import reverse
 
+from judgements.forms import CouncilSubmission
 from judgements.models import Council, CouncilVersion, Judgement, RevisedMeanwhile
 from tests.conftest import JAPAN, agents
 
@@ -168,6 +169,19 @@ def test_a_name_that_is_taken_is_said_under_its_field(page, travel, name):
     assert "Another council has this name." in html
     assert 'aria-invalid="true" aria-describedby="name-err"' in html
     assert Council.objects.filter(owner__isnull=False).count() == 1
+
+
+def test_a_name_that_is_taken_between_check_and_commit_is_said_too(travel, mira):
+    submission = CouncilSubmission(filled("Late"))
+    assert submission.is_valid()
+    Council.objects.found(name="Late", agents=trio(), owner=mira)
+    with pytest.raises(IntegrityError):
+        Council.objects.found(owner=mira, **submission.values())
+    with pytest.raises(IntegrityError):
+        travel.revise(author=mira, **submission.values())
+    submission.refuse_name()
+    assert [problem.label for problem in submission.problems] == ["Name"]
+    assert travel.versions.count() == 1
 
 
 def test_the_name_of_an_archived_council_is_taken_too(page, travel):
