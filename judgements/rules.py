@@ -3,7 +3,7 @@
 Weights are tenths as integers, so that a score of exactly one half is exactly one half.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 
@@ -53,8 +53,46 @@ def verdict(histories: Mapping[str, History]) -> Verdict:
     """What the judgement says: approved if two of the three agents approve. ValueError while one is missing."""
     if missing := [seat for seat in SEATS if seat not in histories]:
         raise ValueError(f"no decisions of agent {missing[0]}")
-    approving = sum(agent_verdict(histories[seat]) == Verdict.APPROVED for seat in SEATS)
-    return Verdict.APPROVED if approving >= QUORUM else Verdict.REJECTED
+    return _of_quorum(agent_verdict(histories[seat]) == Verdict.APPROVED for seat in SEATS)
+
+
+def _of_quorum(approvals: Iterable[bool]) -> Verdict:
+    return Verdict.APPROVED if sum(approvals) >= QUORUM else Verdict.REJECTED
+
+
+# ---- how a verdict came about -----------------------------------------------------------------------------
+
+
+def verdict_of_round(histories: Mapping[str, History], number: int) -> Verdict:
+    """What one round alone would have said. KeyError while a decision of it is missing."""
+    return _of_quorum(histories[seat][number] == Decision.APPROVE for seat in SEATS)
+
+
+def swayed(histories: Mapping[str, History]) -> bool:
+    """Whether the agents, once they had read each other, ended elsewhere than each on its own."""
+    return verdict_of_round(histories, ROUNDS[0]) != verdict(histories)
+
+
+def changed_in(history: History) -> tuple[int, ...]:
+    """The rounds in which an agent decided otherwise than in its round before."""
+    return tuple(n for n in ROUNDS[1:] if n in history and n - 1 in history and history[n] != history[n - 1])
+
+
+def carried(history: History) -> bool:
+    """Whether an agent rejected last and approves all the same: its earlier rounds carry it."""
+    last = ROUNDS[-1]
+    return history.get(last) == Decision.REJECT and score(history) >= THRESHOLD
+
+
+def certain(history: History) -> bool:
+    """Whether an agent approves whatever it will still decide. A rejection is never certain before the last round."""
+    return still_open(history) > 0 and score(history) >= THRESHOLD
+
+
+def approval_certain(histories: Mapping[str, History]) -> bool:
+    """Whether the judgement is approved whatever will still be decided."""
+    open_ones = any(still_open(history) for history in histories.values())
+    return open_ones and sum(score(history) >= THRESHOLD for history in histories.values()) >= QUORUM
 
 
 def tenths(value: int) -> str:
