@@ -1,6 +1,6 @@
 """What the live page shows, worked out from the rows: every word, sign and number, before any HTML."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -31,6 +31,7 @@ class Entry:
     seconds: str = ""
     fallback: str = ""  # the model that stood in for the agent's own
     details: str = ""
+    mark: str = ""  # what is remarkable about this decision
     since: datetime | None = None
     until: datetime | None = None
 
@@ -54,6 +55,7 @@ class Tally:
     no: int
     text: str
     formula: str
+    certain: bool
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,7 @@ class Seat:
     small: str
     entries: tuple[Entry, ...]
     tally: Tally
+    marks: tuple[str, ...]
     until: datetime | None = None
 
     @property
@@ -106,6 +109,7 @@ class Board:
     rest: str
     rule_lead: str
     rule_rest: str
+    decided: tuple[str, ...]
     kept: str
     announcement: str
     seats: tuple[Seat, ...]
@@ -133,6 +137,7 @@ class Board:
         return list(reversed(self.rounds))
 
 
+CARRIED = "Carried by earlier rounds"
 PLACES = ("top", "left", "right")
 PLATE: dict[str, tuple[State, str]] = {
     "idle": ("idle", "Idle"),
@@ -182,6 +187,7 @@ def board_of(judgement: Judgement, calls: list[ModelCall], texts: Mapping[str, s
         rest=rest,
         rule_lead=rule_lead,
         rule_rest=rule_rest,
+        decided=_decided(judgement, seats),
         kept=_kept(_decisions(seats)),
         announcement=_announcement(judgement, seats, lead, rest),
         seats=seats,
@@ -221,7 +227,8 @@ def _seat(
         word=word,
         small=small,
         entries=entries,
-        tally=_tally(agent),
+        tally=_tally(judgement, agent),
+        marks=_marks(agent),
         until=entries[judgement.current_round - 1].until if state == "retrying" else None,
     )
 
@@ -268,6 +275,7 @@ def _entry(
             seconds=_seconds(decision.call),
             fallback=fallback,
             details=_details(decision.call, fallback),
+            mark=_mark(agent, number),
         )
     if call and call.status == ModelCall.Status.FAILED:
         return _entry_of_failure(judgement, call, entry)
@@ -325,27 +333,50 @@ def _entry_of_failure(judgement: Judgement, call: ModelCall, entry: Callable[...
     )
 
 
-def _tally(agent: Agent) -> Tally:
+def _mark(agent: Agent, number: int) -> str:
+    if rules.carried(agent.history) and number == rules.ROUNDS[-1]:
+        return f"Changed its mind in round {number}. {CARRIED}"
+    return f"Changed its mind in round {number}" if number in rules.changed_in(agent.history) else ""
+
+
+def _marks(agent: Agent) -> tuple[str, ...]:
+    """The same of all rounds together."""
+    changed = " and ".join(str(number) for number in rules.changed_in(agent.history))
+    rounds = "rounds" if " " in changed else "round"
+    return (
+        *([f"Changed its mind in {rounds} {changed}"] if changed else []),
+        *([CARRIED] if rules.carried(agent.history) else []),
+    )
+
+
+def _tally(judgement: Judgement, agent: Agent) -> Tally:
     history = agent.history
     score, against, still_open = rules.score(history), rules.against(history), rules.still_open(history)
-    terms = " + ".join(
-        f"{int(history[n] == Decision.APPROVE)} × {rules.tenths(rules.WEIGHTS[n])}" for n in sorted(history)
-    )
-    rest = f", {_hundredths(still_open)} still open" if still_open else _conclusion(score)
+    certain = rules.certain(history) and not judgement.run.over
     return Tally(
         score=_hundredths(score),
         yes=score * 10,
         no=against * 10,
         text=(
             f"Score {_hundredths(score)}{' so far' if still_open else ''}. "
-            f"{_hundredths(against)} against, {_hundredths(still_open)} open. 0.50 approves."
+            f"{_hundredths(against)} against, {_hundredths(still_open)} open. "
+            f"0.50 approves{': certain already' if certain else ''}."
         ),
-        formula=f"{terms} = {_hundredths(score)}{rest}" if terms else "No round has been decided.",
+        formula=f"{_formula(history)}{': certain already' if certain else ''}",
+        certain=certain,
     )
 
 
-def _conclusion(score: int) -> str:
-    return " ≥ 0.50: approves" if score >= rules.THRESHOLD else " < 0.50: rejects"
+def _formula(history: rules.History) -> str:
+    """The arithmetic as one would write it down."""
+    if not history:
+        return "No round has been decided."
+    terms = " + ".join(
+        f"{int(history[n] == Decision.APPROVE)} × {rules.tenths(rules.WEIGHTS[n])}" for n in sorted(history)
+    )
+    still_open = rules.still_open(history)
+    rest = f"{rules.tenths(still_open)} still open, " if still_open else ""
+    return f"{terms} = {rules.tenths(rules.score(history))}, {rest}{rules.tenths(rules.THRESHOLD)} approves"
 
 
 def _hundredths(tenths: int) -> str:
@@ -382,9 +413,12 @@ def _sentence(judgement: Judgement, seats: tuple[Seat, ...]) -> tuple[str, str]:
     if judgement.status == "idle":
         return "", "Queued. It starts when a worker is free."
     if judgement.status == "judging":
+        so_far = f"{_decisions(seats)} of 9 decisions are in."
+        if rules.approval_certain(_histories(judgement)):
+            so_far = "Approval is certain: two agents have 0.5 already."
         retrying = sum(seat.state == "retrying" for seat in seats)
         more = ("", " One agent is asked again.", " Two agents are asked again.", " All are asked again.")[retrying]
-        return f"Round {number} of 3.", f"{_decisions(seats)} of 9 decisions are in.{more}"
+        return f"Round {number} of 3.", f"{so_far}{more}"
     if judgement.status == "approved":
         return f"{_agree(_approving(seats))}.", f"Finished at {_clock(judgement)}."
     if judgement.status == "rejected":
@@ -426,6 +460,32 @@ def _rule(judgement: Judgement, seats: tuple[Seat, ...]) -> tuple[str, str]:
     return "2 of 3", "agents must approve."
 
 
+def _histories(judgement: Judgement) -> dict[str, rules.History]:
+    return {agent.seat: agent.history for agent in judgement.agents.all()}
+
+
+def _decided(judgement: Judgement, seats: tuple[Seat, ...]) -> tuple[str, ...]:
+    """How the verdict came about, sentence by sentence; nothing while there is none."""
+    if not judgement.verdict:
+        return ()
+    histories = _histories(judgement)
+    approving = [seat.name for seat in seats if seat.state == "approve"]
+    names = f" ({', '.join(approving)})" if approving else ""
+    return (
+        f"{_agree(len(approving))}{names}. Two are needed, so the judgement is {judgement.verdict}.",
+        *_otherwise(histories, rules.verdict(histories)),
+    )
+
+
+def _otherwise(histories: Mapping[str, rules.History], verdict: rules.Verdict) -> Iterator[str]:
+    """What the first round or the last one alone would have said, where that is something else."""
+    other = "rejected" if verdict == rules.Verdict.APPROVED else "approved"
+    if rules.swayed(histories):
+        yield f"Swayed: the first round alone would have {other} it."
+    if rules.verdict_of_round(histories, rules.ROUNDS[-1]) != verdict:
+        yield f"The last round alone would have {other} it."
+
+
 def _announcement(judgement: Judgement, seats: tuple[Seat, ...], lead: str, rest: str) -> str:
     """One sentence for people who hear the page: the newest thing that happened."""
     if judgement.run.over:
@@ -444,4 +504,5 @@ def _announcement(judgement: Judgement, seats: tuple[Seat, ...], lead: str, rest
         return "Round 1 started. Three agents are judging."
     before = [seat.entries[number - 2] for seat in seats]
     approve = sum(entry.state == "approve" for entry in before)
-    return f"Round {number - 1} complete: {approve} approve, {3 - approve} reject. Round {number} started."
+    certain = " Approval is certain already." if rules.approval_certain(_histories(judgement)) else ""
+    return f"Round {number - 1} complete: {approve} approve, {3 - approve} reject. Round {number} started.{certain}"

@@ -63,7 +63,7 @@ def test_who_has_decided_waits_for_the_next_round(judgement):
     decide(judgement, "reject", "approve", "reject", "approve")
     shown = board(judgement)
     assert [(s.state, s.small) for s in shown.seats] == [("pending", "for round 3"), *[("judging", "round 2")] * 2]
-    assert shown.seats[0].tally.formula == "0 × 0.1 + 1 × 0.4 = 0.40, 0.50 still open"
+    assert shown.seats[0].tally.formula == "0 × 0.1 + 1 × 0.4 = 0.4, 0.5 still open, 0.5 approves"
     assert shown.seats[0].tally.text == "Score 0.40 so far. 0.10 against, 0.50 open. 0.50 approves."
     assert shown.announcement == "Round 2. Melchior: approve."
 
@@ -151,3 +151,74 @@ def test_a_rehearsal_says_so(judgement):
     shown = board(judgement)
     assert shown.rehearsal == "Rehearsal: no model was asked for Balthasar."
     assert [seat.rehearsal for seat in shown.seats] == [False, True, False]
+
+
+def finish(judgement, *decisions):
+    decide(judgement, *decisions)
+    judgement.conclude()
+    Run.objects.update(status="finished", started=judgement.run.created, ended=judgement.run.created)
+
+
+APPROVE, REJECT = "approve", "reject"
+
+
+def test_the_arithmetic_of_each_agent_is_written_down(judgement):
+    finish(judgement, *[REJECT] * 3, APPROVE, APPROVE, REJECT, APPROVE, REJECT, REJECT)
+    assert [seat.tally.formula for seat in board(judgement).seats] == [
+        "0 × 0.1 + 1 × 0.4 + 1 × 0.5 = 0.9, 0.5 approves",
+        "0 × 0.1 + 1 × 0.4 + 0 × 0.5 = 0.4, 0.5 approves",
+        "0 × 0.1 + 0 × 0.4 + 0 × 0.5 = 0.0, 0.5 approves",
+    ]
+
+
+def test_who_changed_its_mind_and_when_is_said(judgement):
+    finish(judgement, *[APPROVE] * 3, REJECT, APPROVE, APPROVE, APPROVE, APPROVE, REJECT)
+    shown = board(judgement)
+    changed = "Changed its mind in round"
+    carried = "Carried by earlier rounds"
+    assert [seat.marks for seat in shown.seats] == [(f"{changed}s 2 and 3",), (), (f"{changed} 3", carried)]
+    assert [e.mark for e in shown.seats[0].entries] == ["", f"{changed} 2", f"{changed} 3"]
+    assert shown.seats[2].entries[2].mark == f"{changed} 3. {carried}"
+
+
+def test_a_verdict_that_the_first_round_alone_would_not_have_given_is_called_swayed(judgement):
+    finish(judgement, *[REJECT] * 3, *[APPROVE] * 6)
+    assert board(judgement).decided == (
+        "3 of 3 agents approve (Melchior, Balthasar, Casper). Two are needed, so the judgement is approved.",
+        "Swayed: the first round alone would have rejected it.",
+    )
+
+
+def test_it_is_said_where_the_last_round_alone_would_have_ended_otherwise(judgement):
+    finish(judgement, *[APPROVE] * 6, *[REJECT] * 3)
+    assert board(judgement).decided[1:] == ("The last round alone would have rejected it.",)
+
+
+def test_nothing_is_said_of_other_rounds_where_they_say_the_same(judgement):
+    finish(judgement, *[REJECT] * 9)
+    assert board(judgement).decided == ("0 of 3 agents approve. Two are needed, so the judgement is rejected.",)
+
+
+def test_an_agent_and_the_judgement_may_be_certain_already(judgement):
+    start(judgement)
+    decide(judgement, *[APPROVE] * 4)
+    shown = board(judgement)
+    assert shown.seats[0].tally.text.endswith("0.50 open. 0.50 approves: certain already.")
+    assert shown.rest == "4 of 9 decisions are in."
+    decide_more(judgement, 2, "B")
+    assert board(judgement).rest == "Approval is certain: two agents have 0.5 already."
+
+
+def decide_more(judgement, number, seat):
+    agent = judgement.agents.get(seat=seat)
+    values = {"run": judgement.run, "model": agent.model, "prompt": "[]", "deadline": judgement.run.created}
+    call = ModelCall.objects.create(step=agent.step(number), attempt=1, **values)
+    agent.decisions.create(round=number, decision=APPROVE, reason="As before.", call=call)
+
+
+def test_what_was_certain_is_not_said_of_a_judgement_without_a_verdict(judgement):
+    start(judgement)
+    decide(judgement, *[APPROVE] * 6)
+    Run.objects.cancel(judgement.pk)
+    shown = board(judgement)
+    assert (shown.decided, [seat.tally.certain for seat in shown.seats]) == ((), [False] * 3)
