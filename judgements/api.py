@@ -28,9 +28,9 @@ def judgement_object(judgement: Judgement, address: str) -> dict[str, Any]:
         "agents": [_agent(agent) for agent in judgement.agents.all()],
         "error": run.error,
         "usage": _usage(run.calls.all().usage()),
-        "created": _time(run.created),
-        "started": _time(run.started),
-        "ended": _time(run.ended),
+        "created": time_of(run.created),
+        "started": time_of(run.started),
+        "ended": time_of(run.ended),
         "record_hash": None,
     }
 
@@ -71,5 +71,5 @@ def _decision(decision: RoundDecision) -> dict[str, Any]:
     }
 
 
-def _time(moment: datetime | None) -> str | None:
+def time_of(moment: datetime | None) -> str | None:
     return moment.isoformat().replace("+00:00", "Z") if moment else None

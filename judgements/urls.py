@@ -1,7 +1,7 @@
 from django.urls import path
 
 from .consumers import LiveConsumer
-from .views import councils, history, live, new
+from .views import councils, history, live, new, record
 
 urlpatterns = [
     path("", new.new, name="new"),
@@ -10,6 +10,8 @@ urlpatterns = [
     path("judgements/models/", new.model_suggestions, name="model-suggestions"),
     path("judgements/cost/", new.expected_cost, name="expected-cost"),
     path("judgements/<uuid:pk>/", live.live, name="live"),
+    path("judgements/<uuid:pk>/record/", record.record, name="record"),
+    path("judgements/<uuid:pk>/record.json", record.record_file, name="record-file"),
     path("judgements/<uuid:pk>/cancel/", live.cancel, name="cancel"),
     path("judgements/<uuid:pk>/retry/", live.retry, name="retry"),
     path("councils/", councils.councils, name="councils"),

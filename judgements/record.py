@@ -1,0 +1,217 @@
+"""The record: all that happened in a judgement, as a page to read and print and as a file to keep."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import sha256
+from typing import Any
+
+from django.utils.dateformat import format as date_format
+
+from engine.models import ModelCall
+from engine.prices import decimal, dollars
+from engine.providers import is_rehearsal
+from engine.version import VERSION
+
+from . import rules
+from .api import judgement_object, time_of
+from .board import Board, Entry, Seat, board_of
+from .models import Judgement
+
+STATUS = {"open": "under way", "answered": "answered", "failed": "failed", "interrupted": "interrupted"}
+
+
+@dataclass(frozen=True)
+class Attempt:
+    heading: str
+    error: str
+    facts: str
+    messages: list[dict[str, str]]
+    answer: str
+
+
+@dataclass(frozen=True)
+class RecordedRound:
+    entry: Entry
+    facts: str
+    attempts: tuple[Attempt, ...]
+
+    @property
+    def plain(self) -> bool:
+        """One attempt that gave the decision: there is nothing to tell of it but what was asked and answered."""
+        return len(self.attempts) == 1 and self.entry.decided
+
+
+@dataclass(frozen=True)
+class RecordedAgent:
+    seat: Seat
+    rounds: tuple[RecordedRound, ...]
+
+
+@dataclass(frozen=True)
+class Record:
+    board: Board
+    summary: str
+    agents: tuple[RecordedAgent, ...]
+    provenance: tuple[tuple[str, str], ...]
+
+
+def record_of(judgement: Judgement, calls: list[ModelCall]) -> Record:
+    """The record of a judgement read with `whole()`; `calls` are all its model calls, oldest first."""
+    board = board_of(judgement, calls, {})
+    by_step = defaultdict(list)
+    for call in calls:
+        by_step[call.step].append(call)
+    return Record(
+        board=board,
+        summary=_summary(judgement, board),
+        agents=tuple(
+            RecordedAgent(seat, tuple(_rounds(seat, [by_step[agent.step(number)] for number in rules.ROUNDS])))
+            for seat, agent in zip(board.seats, judgement.agents.all(), strict=True)
+        ),
+        provenance=tuple((name, value) for name, value in _provenance(judgement, board, calls) if value),
+    )
+
+
+def record_object(judgement: Judgement, calls: list[ModelCall], address: str) -> dict[str, Any]:
+    """The same for software: the judgement object, and with it every attempt with all that was said."""
+    run = judgement.run
+    steps = {agent.step(n): (agent.seat, n) for agent in judgement.agents.all() for n in rules.ROUNDS}
+    return {
+        **judgement_object(judgement, address),
+        "prompt_version": judgement.prompt_version,
+        "magi_version": VERSION,
+        "content_sha256": _digest(judgement.content),
+        "asked_by": run.owner.get_username() if run.owner else None,
+        "cancelled_by": run.cancelled_by.get_username() if run.cancelled_by else None,
+        "retries": run.retries,
+        "earlier": str(judgement.earlier_id) if judgement.earlier_id else None,
+        "attempts": [_attempt_object(call, *steps[call.step]) for call in calls],
+    }
+
+
+# ---- sentences --------------------------------------------------------------------------------------------
+
+
+def _summary(judgement: Judgement, board: Board) -> str:
+    said = " ".join(part for part in (board.lead, board.rest) if part)
+    if not board.over:
+        return f"Still under way: this record is not complete and there is no verdict. {said}"
+    when = _when(judgement.run.started, judgement.run.ended)
+    if judgement.verdict:
+        return f"{board.lead.removesuffix('.')}; {rules.QUORUM} are needed. Judged {when}."
+    return f"{said} It ran {when}." if when else said
+
+
+def _when(started: datetime | None, ended: datetime | None) -> str:
+    if not (started and ended):
+        return ""
+    day = "" if ended.date() == started.date() else f"{date_format(ended, 'j F Y')} at "
+    return f"on {date_format(started, 'j F Y')} from {started:%H:%M:%S} to {day}{ended:%H:%M:%S} UTC"
+
+
+def _moment(moment: datetime | None) -> str:
+    return f"{date_format(moment, 'j M Y')}, {moment:%H:%M:%S} UTC" if moment else ""
+
+
+def _provenance(judgement: Judgement, board: Board, calls: list[ModelCall]) -> Iterable[tuple[str, str]]:
+    run, error = judgement.run, judgement.run.error
+    yield "Judgement", str(judgement.pk)
+    yield "Asked by", board.asked_by or "the command line"
+    yield "Council", str(judgement.council_version or "none, the agents were written for this judgement")
+    weights = ", ".join(rules.tenths(weight) for weight in rules.WEIGHTS.values())
+    yield "Procedure", f"Three rounds, weights {weights}"
+    yield "Prompts", f"version {judgement.prompt_version}"
+    yield "Models asked", _listed(call.model for call in calls)
+    yield "Models answering", _listed(call.answered_by for call in calls)
+    yield "Rehearsal", judgement.rehearsal_sentence
+    yield "Used", board.used
+    yield "Created", _moment(run.created)
+    yield "Started", _moment(run.started)
+    yield "Ended", _moment(run.ended)
+    yield "Tried again", "" if not run.retries else "once" if run.retries == 1 else f"{run.retries} times"
+    yield "Cancelled by", _person(run.cancelled_by)
+    yield "Error", f"{error['message']} ({error['code']})" if error else ""
+    yield "Content", f"sha256 {_digest(judgement.content)}"
+    yield "Record made by", f"magi {VERSION}"
+
+
+def _person(user: Any) -> str:
+    return (user.get_full_name() or user.get_username()) if user else ""
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(dict.fromkeys(filter(None, names)))
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
+
+
+# ---- rounds and attempts ----------------------------------------------------------------------------------
+
+
+def _rounds(seat: Seat, calls_by_round: list[list[ModelCall]]) -> Iterable[RecordedRound]:
+    for entry, calls in zip(seat.entries, calls_by_round, strict=True):
+        if calls or entry.shown:
+            yield RecordedRound(entry, _round_facts(entry, calls), tuple(_attempt(call) for call in calls))
+
+
+def _round_facts(entry: Entry, calls: list[ModelCall]) -> str:
+    attempts = f"{len(calls)} attempt{'' if len(calls) == 1 else 's'}"
+    return ", ".join(part for part in (entry.seconds, attempts, *_used(calls)) if part)
+
+
+def _used(calls: list[ModelCall]) -> list[str]:
+    """Tokens and cost; nothing where no model was asked, or none is known to have read anything."""
+    counted = [call for call in calls if call.input_tokens is not None and not is_rehearsal(call.model)]
+    if not counted:
+        return []
+    about = "about " if any(call.estimated for call in counted) else ""
+    tokens_in = sum(call.input_tokens or 0 for call in counted)
+    tokens_out = sum(call.output_tokens or 0 for call in counted)
+    costs = [call.cost for call in counted]
+    cost = "cost unknown" if None in costs else dollars(sum(cost or 0 for cost in costs))
+    return [f"{about}{tokens_in:,} tokens in, {tokens_out:,} out", cost]
+
+
+def _attempt(call: ModelCall) -> Attempt:
+    series = f" of retry {call.series}" if call.series else ""
+    facts = [
+        f"asked {call.model} ({call.answer_format})",
+        f"answered by {call.answered_by}" if call.answered_by else "",
+        _moment(call.started),
+        f"{call.seconds:.1f} s" if call.seconds is not None else "",
+        *_used([call]),
+    ]
+    return Attempt(
+        heading=f"Attempt {call.attempt}{series}: {STATUS[call.status]}",
+        error=call.error,
+        facts=" · ".join(filter(None, facts)),
+        messages=call.messages,
+        answer=call.answer,
+    )
+
+
+def _attempt_object(call: ModelCall, seat: str, number: int) -> dict[str, Any]:
+    return {
+        "seat": seat,
+        "round": number,
+        "series": call.series,
+        "attempt": call.attempt,
+        "status": call.status,
+        "model": call.model,
+        "answered_by": call.answered_by,
+        "answer_format": call.answer_format,
+        "prompt": call.messages,
+        "answer": call.answer,
+        "error": {"code": call.error_code, "message": call.error} if call.error_code or call.error else None,
+        "input_tokens": call.input_tokens,
+        "output_tokens": call.output_tokens,
+        "estimated": call.estimated,
+        "dollars": decimal(call.cost),
+        "started": time_of(call.started),
+        "ended": time_of(call.ended),
+        "seconds": round(call.seconds, 2) if call.seconds is not None else None,
+    }

@@ -1,0 +1,30 @@
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_GET
+
+from ..models import Judgement
+from ..record import record_object, record_of
+
+
+@require_GET
+def record(request: HttpRequest, pk: UUID) -> HttpResponse:
+    judgement = get_object_or_404(Judgement.objects.visible_to(request.user).whole(), pk=pk)
+    found = record_of(judgement, list(judgement.run.calls.order_by("pk")))
+    return render(request, "judgements/record.html", {"record": found, "board": found.board, "page": "record"})
+
+
+@require_GET
+def record_file(request: HttpRequest, pk: UUID) -> HttpResponse:
+    judgement = get_object_or_404(Judgement.objects.visible_to(request.user).whole(), pk=pk)
+    address = f"{request.scheme}://{request.get_host()}"
+    content = record_object(judgement, list(judgement.run.calls.order_by("pk")), address)
+    return JsonResponse(
+        content,
+        json_dumps_params={"ensure_ascii": False, "indent": 2},
+        headers={
+            "Content-Disposition": f'attachment; filename="magi-{pk}.json"',
+            "Cache-Control": "no-store",
+        },
+    )

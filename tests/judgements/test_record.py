@@ -1,0 +1,140 @@
+import json
+import re
+
+import pytest
+from asgiref.sync import async_to_sync
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from engine.failures import ServerError, Unauthorized
+from engine.models import ModelCall, Run
+from engine.version import VERSION
+from judgements.models import Judgement
+from tests.conftest import JAPAN, NAMES, agents, perform
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def page(client, mira):
+    client.force_login(mira)
+    return client
+
+
+def judged(judgement, models):
+    async_to_sync(perform)(judgement.pk, models)
+
+
+def record(page, judgement):
+    return page.get(reverse("record", args=[judgement.pk])).content.decode()
+
+
+def words(html):
+    """The text of a page as one reads it."""
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", html))
+
+
+def test_the_record_holds_content_verdict_rule_and_every_reason(page, judgement, models):
+    models.will("openai/a", *["reject"] * 3)
+    judged(judgement, models)
+    html = record(page, judgement)
+    assert JAPAN in html
+    assert "2 of 3 agents approve; 2 are needed. Judged on" in html
+    assert "0 × 0.1 + 0 × 0.4 + 0 × 0.5 = 0.0, 0.5 approves" in html
+    assert html.count("Because the criteria say so.</p>") == 9
+    assert all(f"Criteria</b> Criteria of {name}." in html for name in NAMES)
+
+
+def test_every_attempt_is_there_with_prompt_and_raw_answer(page, judgement, models):
+    models.will("openai/c", ServerError("It answered 500."), "no JSON at all", "approve")
+    judged(judgement, models)
+    html = record(page, judgement)
+    assert "Attempt 1: failed" in html
+    assert "It answered 500." in html
+    assert "Attempt 2: failed" in html
+    assert "no JSON at all" in html
+    assert html.count("Prompt, system") == html.count("Raw answer</p>") == 11
+
+
+def test_a_failed_judgement_has_a_record_without_a_verdict(page, judgement, models):
+    models.will("openai/b", Unauthorized("The key was refused."))
+    judged(judgement, models)
+    html = words(record(page, judgement))
+    assert "Failed in round 1." in html
+    assert "There is no verdict" in html
+    assert "The key was refused. (unauthorized)" in html
+    assert "How it was decided" not in html
+
+
+def test_a_record_of_a_cancelled_judgement_says_who_cancelled(page, judgement, reviewer):
+    Run.objects.cancel(judgement.pk, reviewer)
+    html = words(record(page, judgement))
+    assert "Cancelled before round 1 by reviewer. There is no verdict" in html
+    assert "Cancelled by reviewer" in html
+
+
+def test_a_record_of_a_judgement_under_way_says_that_it_is_not_complete(page, judgement):
+    Run.objects.claim("one", 1)
+    values = {"model": "openai/a", "prompt": "[]", "deadline": judgement.run.created}
+    ModelCall.objects.create(run=judgement.run, step="A1", attempt=1, status="interrupted", **values)
+    ModelCall.objects.create(run=judgement.run, step="A1", attempt=1, **values)
+    html = words(record(page, judgement))
+    assert "Still under way: this record is not complete and there is no verdict." in html
+    assert "Attempt 1: interrupted" in html
+    assert "Attempt 1: under way" in html
+
+
+def test_the_record_says_where_it_comes_from(page, council, mira):
+    judgement = Judgement.objects.submit(
+        owner=mira, content="x", agents=agents("rehearsal/magi", "openai/b", "openai/c"), council=council.current
+    )
+    html = words(record(page, judgement))
+    assert str(judgement.pk) in html
+    assert "Asked by mira" in html
+    assert "Council Magi, version 1" in html
+    assert "sha256 2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881" in html
+    assert f"magi {VERSION}" in html
+    assert "Rehearsal: no model was asked for Melchior." in html
+
+
+def test_line_breaks_and_markup_of_a_content_stay_what_they_are(page, mira):
+    judgement = Judgement.objects.submit(owner=mira, content="\n one\n  <b>two</b>\n", agents=agents())
+    assert "<blockquote>\n one\n  &lt;b&gt;two&lt;/b&gt;\n</blockquote>" in record(page, judgement)
+
+
+@pytest.mark.parametrize("name", ["record", "record-file"])
+def test_nobody_else_may_read_a_record(client, noor, judgement, name):
+    client.force_login(noor)
+    assert client.get(reverse(name, args=[judgement.pk])).status_code == 404
+
+
+def test_the_file_is_the_judgement_with_every_attempt(page, judgement, models):
+    models.will("openai/c", ServerError("It answered 500."))
+    judged(judgement, models)
+    answer = page.get(reverse("record-file", args=[judgement.pk]))
+    kept = json.loads(answer.content)
+    assert answer["Content-Disposition"] == f'attachment; filename="magi-{judgement.pk}.json"'
+    assert (kept["content"], kept["verdict"], kept["prompt_version"]) == (JAPAN, "approved", "1")
+    failed = [attempt for attempt in kept["attempts"] if attempt["status"] == "failed"]
+    assert len(kept["attempts"]) == 10
+    assert [(a["seat"], a["round"], a["error"]["message"]) for a in failed] == [("C", 1, "It answered 500.")]
+    assert "Criteria of Casper." in failed[0]["prompt"][0]["content"]
+
+
+@pytest.mark.parametrize("name", ["record", "record-file"])
+def test_a_record_takes_few_queries_however_many_attempts(page, judgement, models, name):
+    models.will("openai/c", *[ServerError("It answered 500.")] * 3)
+    models.will("openai/a", "nonsense", "nonsense")
+    judged(judgement, models)
+    with CaptureQueriesContext(connection) as queries:
+        page.get(reverse(name, args=[judgement.pk]))
+    assert len(queries) <= 10
+
+
+def test_the_live_page_leads_everybody_to_the_record(page, judgement, models):
+    judged(judgement, models)
+    html = page.get(reverse("live", args=[judgement.pk])).content.decode()
+    address = reverse("record", args=[judgement.pk])
+    assert f'href="{address}">Open record</a>' in html
+    assert f'href="{address}#agent-2">Prompts and raw answers</a>' in html
