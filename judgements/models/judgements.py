@@ -12,7 +12,7 @@ from engine.providers import is_rehearsal, lane_of
 from .. import prompts, rules
 from ..estimate import Estimate, estimate
 from ..rules import Decision, Verdict
-from .councils import CouncilVersion, Seated
+from .councils import AgentValues, CouncilVersion, Seated
 
 TITLE_LENGTH = 120
 CONTENT_LENGTH = 20_000
@@ -132,6 +132,13 @@ class Judgement(models.Model):
             return "Rehearsal: no model was asked."
         return f"Rehearsal: no model was asked for {' and '.join(names)}." if names else ""
 
+    def agents_as_put(self) -> list[AgentValues]:
+        """The three agents as a new judgement takes them."""
+        return [
+            {"name": agent.name, "model": agent.model, "criteria": agent.criteria, "fallback": agent.fallback}
+            for agent in self.agents.all()
+        ]
+
     @property
     def current_round(self) -> int:
         """The first round with a decision missing; 3 when none is."""
@@ -140,8 +147,7 @@ class Judgement(models.Model):
 
     def estimate(self) -> Estimate:
         """What it may cost if all of it is asked (again)."""
-        agents = [{"model": a.model, "fallback": a.fallback, "criteria": a.criteria} for a in self.agents.all()]
-        return estimate(self.content, agents)
+        return estimate(self.content, self.agents_as_put())
 
     def conclude(self) -> None:
         """Write the verdict that the nine stored decisions make. ValueError while one is missing."""

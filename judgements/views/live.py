@@ -7,6 +7,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from engine.budgets import BudgetUsedUp
 
 from .. import procedure
+from ..again import again_of
 from ..board import board_of
 from ..models import Judgement
 
@@ -15,7 +16,13 @@ from ..models import Judgement
 def live(request: HttpRequest, pk: UUID) -> HttpResponse:
     judgement = get_object_or_404(Judgement.objects.visible_to(request.user).whole(), pk=pk)
     board = board_of(judgement, judgement.calls, {})
-    return render(request, "judgements/live.html", {"board": board, "socket": f"/ws/judgements/{pk}/", "page": "live"})
+    context = {
+        "board": board,
+        "again": again_of(judgement, request.user),
+        "socket": f"/ws/judgements/{pk}/",
+        "page": "live",
+    }
+    return render(request, "judgements/live.html", context)
 
 
 @require_http_methods(["GET", "POST"])

@@ -11,27 +11,31 @@ from engine import catalogue, providers
 from engine.budgets import Budget, BudgetUsedUp
 
 from .. import procedure
+from ..again import earlier_of
 from ..estimate import estimate
 from ..forms import Submission, agents_in, as_typed
-from ..models import Council
+from ..models import Council, Judgement
 
 
 @require_http_methods(["GET", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
+    if request.method == "GET" and (earlier := earlier_of(request.GET.get("again", ""), request.user)):
+        return _input_page(request, _once_more(earlier), _still(earlier), earlier=earlier)
     if request.method == "GET":
         council = _preselected(request)
         return _input_page(request, Submission(agents=council.agents() if council else None), council)
     posted = as_typed(request.POST)
     council = _council(posted.get("council", ""))
+    earlier = earlier_of(posted.get("again", ""), request.user)
     submission = Submission(posted)
     if not submission.is_valid():
-        return _input_page(request, submission, council)
+        return _input_page(request, submission, council, earlier=earlier)
     values = submission.values()
     version = council.version_of(values["agents"]) if council else None
     try:
-        judgement = procedure.submit(owner=request.user, council=version, **values)
+        judgement = procedure.submit(owner=request.user, council=version, earlier=earlier, **values)
     except BudgetUsedUp as error:
-        return _input_page(request, submission, council, str(error))
+        return _input_page(request, submission, council, str(error), earlier=earlier)
     return redirect("live", judgement.pk)
 
 
@@ -45,12 +49,24 @@ def written_so_far(request: HttpRequest, posted: Mapping[str, str], saved: Counc
     return _input_page(request, submission, saved or _council(posted.get("council", "")), saved=saved)
 
 
+def _once_more(earlier: Judgement) -> Submission:
+    return Submission(title=earlier.title, content=earlier.content, agents=earlier.agents_as_put())
+
+
+def _still(earlier: Judgement) -> Council | None:
+    """The council of that judgement, if it is still offered and still has these agents."""
+    council = earlier.council_version.council if earlier.council_version else None
+    same = council and not council.archived and council.agents() == earlier.agents_as_put()
+    return council if same else None
+
+
 def _input_page(
     request: HttpRequest,
     submission: Submission,
     council: Council | None,
     refused: str = "",
     saved: Council | None = None,
+    earlier: Judgement | None = None,
 ) -> HttpResponse:
     context = {
         "form": submission.content,
@@ -58,6 +74,7 @@ def _input_page(
         "problems": submission.problems,
         "refused": refused,
         "saved": saved,
+        "earlier": earlier,
         # the chosen one first: it is always in sight, however many there are
         "councils": sorted(Council.objects.offered().whole(), key=lambda offered: offered != council),
         "council": council.pk if council else None,

@@ -4,6 +4,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
 
+from ..again import again_of
 from ..models import Judgement
 from ..record import record_object, record_of
 
@@ -12,7 +13,13 @@ from ..record import record_object, record_of
 def record(request: HttpRequest, pk: UUID) -> HttpResponse:
     judgement = get_object_or_404(Judgement.objects.visible_to(request.user).whole(), pk=pk)
     found = record_of(judgement, list(judgement.run.calls.order_by("pk")))
-    return render(request, "judgements/record.html", {"record": found, "board": found.board, "page": "record"})
+    context = {
+        "record": found,
+        "board": found.board,
+        "again": again_of(judgement, request.user),
+        "page": "record",
+    }
+    return render(request, "judgements/record.html", context)
 
 
 @require_GET
