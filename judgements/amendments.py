@@ -9,7 +9,9 @@ from typing import Literal
 
 Kind = Literal["same", "added", "removed", "folded"]
 
-LINES, SENTENCES, WORDS = r"[^\n]*\n|[^\n]+", r".+?(?:[.!?…]\s+|$)", r"\s+|\S+"
+LINES = r"[^\n]*\n|[^\n]+"
+SENTENCES = r".+?(?:[.!?…]\s+|$)"
+WORDS = r"\s+|[.,;:!?]+(?=\s|$)|\S+?(?=[.,;:!?]*(?:\s|$))"  # the marks at the end of a word stand for themselves
 LEVELS = (LINES, SENTENCES, WORDS)
 MOST_PAIRS = 1_000_000  # parts on one side times parts on the other: more would take too long to compare
 ALIKE = 0.4  # below this share of common words a sentence was written anew, and reads better whole
@@ -72,7 +74,7 @@ def _common_beginning(old: list[str], new: list[str]) -> int:
 
 
 def _compare_between(old: list[str], new: list[str], levels: tuple[str, ...]) -> Iterator[Piece]:
-    matcher = SequenceMatcher(str.isspace, old, new)
+    matcher = SequenceMatcher(_is_wordless, old, new)
     if len(old) * len(new) > MOST_PAIRS or (levels[0] == WORDS and _alike(matcher, old, new) < ALIKE):
         yield from _replaced("".join(old), "".join(new))
         return
@@ -85,10 +87,14 @@ def _compare_between(old: list[str], new: list[str], levels: tuple[str, ...]) ->
 
 
 def _alike(matcher: SequenceMatcher, old: list[str], new: list[str]) -> float:
-    """The share of words that both have, in the same order. Spaces do not count: they are always alike."""
+    """The share of words that both have, in the same order. Spaces do not count: all are alike."""
     blocks = [old[block.a : block.a + block.size] for block in matcher.get_matching_blocks()]
-    common = sum(not part.isspace() for block in blocks for part in block)
-    return 2 * common / max(1, sum(not part.isspace() for part in (*old, *new)))
+    common = sum(not _is_wordless(part) for block in blocks for part in block)
+    return 2 * common / max(1, sum(not _is_wordless(part) for part in (*old, *new)))
+
+
+def _is_wordless(part: str) -> bool:
+    return not any(char.isalnum() for char in part)
 
 
 def _replaced(before: str, after: str) -> Iterator[Piece]:

@@ -17,7 +17,7 @@ def marked(before, after):
 def test_only_the_words_that_differ_are_marked():
     after = PROSE.replace("Friday", "Monday")
     assert marked(PROSE, after) == (
-        "We deploy on [-Friday.][+Monday.] The rollback takes six minutes. On call is L. Haddad."
+        "We deploy on [-Friday][+Monday]. The rollback takes six minutes. On call is L. Haddad."
     )
 
 
@@ -33,7 +33,11 @@ def test_words_beside_each_other_are_one_phrase():
 
 def test_a_sentence_that_was_written_anew_is_replaced_as_a_whole():
     after = PROSE.replace("The rollback takes six minutes.", "Nobody has tried the way back so far.")
-    assert "[-The rollback takes six minutes.][+Nobody has tried the way back so far.]" in marked(PROSE, after)
+    assert "[-The rollback takes six minutes][+Nobody has tried the way back so far]. " in marked(PROSE, after)
+
+
+def test_the_mark_at_the_end_of_a_word_does_not_make_it_another_word():
+    assert marked("It takes six minutes.", "It takes six minutes, no more.") == "It takes six minutes[+, no more]."
 
 
 def test_a_line_that_came_is_added_and_one_that_went_removed():
