@@ -14,7 +14,7 @@ from .. import procedure
 from ..again import earlier_of
 from ..estimate import estimate
 from ..forms import Submission, agents_in, as_typed
-from ..models import Council, Judgement
+from ..models import Council, Judgement, title_of
 
 
 @require_http_methods(["GET", "POST"])
@@ -50,7 +50,9 @@ def written_so_far(request: HttpRequest, posted: Mapping[str, str], saved: Counc
 
 
 def _once_more(earlier: Judgement) -> Submission:
-    return Submission(title=earlier.title, content=earlier.content, agents=earlier.agents_as_put())
+    # a title that was taken from the content is taken again from what the content becomes
+    title = "" if earlier.title == title_of(earlier.content) else earlier.title
+    return Submission(title=title, content=earlier.content, agents=earlier.agents_as_put())
 
 
 def _still(earlier: Judgement) -> Council | None:

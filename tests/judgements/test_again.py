@@ -34,12 +34,17 @@ def live(page, judgement):
 
 
 def test_judging_again_starts_from_what_was_judged(page, judgement):
+    Judgement.objects.update(title="A journey")
     html = again(page, judgement)
     assert f"{JAPAN}</textarea>" in html
-    assert f'name="title" type="text" autocomplete="off" value="{JAPAN}"' in html
+    assert 'name="title" type="text" autocomplete="off" value="A journey"' in html
     assert all(f'value="openai/{name}"' in html for name in "abc")
     assert f'<input type="hidden" name="again" value="{judgement.pk}">' in html
-    assert f"Judges again: {JAPAN} (idle," in words(html)
+    assert "Judges again: A journey (idle," in words(html)
+
+
+def test_a_title_that_came_from_the_content_is_not_taken_for_a_written_one(page, judgement):
+    assert 'name="title" type="text" autocomplete="off" value=""' in again(page, judgement)
 
 
 def test_the_council_stays_chosen_while_it_has_the_same_agents(page, council, mira):
