@@ -36,13 +36,13 @@ class Amendment:
 def amendments(before: Mapping[str, str], after: Mapping[str, str]) -> list[Amendment]:
     """Those of the named texts that differ, in the order of `after`."""
     return [
-        Amendment(name, tuple(changes(before.get(name, ""), text)))
+        Amendment(name, tuple(compared(before.get(name, ""), text)))
         for name, text in after.items()
         if text != before.get(name, "")
     ]
 
 
-def changes(before: str, after: str) -> list[Piece]:
+def compared(before: str, after: str) -> list[Piece]:
     """The way from one text to the other. Without what was added it reads as before, without what was removed as
     after."""
     pieces = _merged(_whole_phrases(_merged(_compare(before, after, LEVELS))))

@@ -19,7 +19,7 @@ from ..models import NAME_LENGTH, AgentValues, Council, CouncilVersion, Judgemen
 from .new import offered_models, written_so_far
 
 NEWEST = 10
-CARRIED = ("title", "content", "council")
+CARRIED = ("title", "content", "council", "again")
 
 
 # ---- to look at -------------------------------------------------------------------------------------------

@@ -46,7 +46,9 @@ def written_so_far(request: HttpRequest, posted: Mapping[str, str], saved: Counc
         content=posted.get("content", ""),
         agents=saved.agents() if saved else agents_in(posted),
     )
-    return _input_page(request, submission, saved or _council(posted.get("council", "")), saved=saved)
+    council = saved or _council(posted.get("council", ""))
+    earlier = earlier_of(posted.get("again", ""), request.user)
+    return _input_page(request, submission, council, saved=saved, earlier=earlier)
 
 
 def _once_more(earlier: Judgement) -> Submission:

@@ -87,6 +87,6 @@ def test_what_is_amended_is_judged_again_and_shown(scripted, scripted_site, endp
     scripted.get_by_role("button", name="Start judgement").click()
     scripted.wait_for_url(re.compile(r"/judgements/[0-9a-f-]{36}/"))
     expect(scripted.locator("#plate")).to_contain_text("Approved", timeout=END)
-    scripted.get_by_text("What was changed").click()
+    scripted.get_by_text("What was amended").click()
     expect(scripted.locator(".diff del").last).to_contain_text("Japan")
     expect(scripted.locator(".diff ins").last).to_contain_text("Taiwan")

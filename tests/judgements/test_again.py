@@ -139,3 +139,10 @@ def test_a_record_that_was_judged_again_takes_few_queries(page, mira):
     with CaptureQueriesContext(connection) as queries:
         record(page, second)
     assert len(queries) <= 10
+
+
+def test_saving_the_agents_as_a_council_on_the_way_forgets_nothing(page, judgement):
+    posted = {**filled("", again=str(judgement.pk)), "content": JAPAN}
+    assert f'name="again" value="{judgement.pk}"' in page.post(reverse("council-new"), posted).content.decode()
+    saved = page.post(reverse("council-new"), {**posted, "name": "Once more"}).content.decode()
+    assert f'name="again" value="{judgement.pk}"' in saved
