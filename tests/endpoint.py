@@ -60,7 +60,7 @@ class Rule:
     delay: float | None = None  # seconds before anything is answered; None is the script's
     chunks: int = 12  # a streamed content comes in so many pieces
     chunk_delay: float = 0.0
-    cut_after: int = 3  # cut_stream, cut_connection: so many pieces come first
+    cut_after: int = 3  # cut_stream, cut_connection, stall: so many pieces come first
     megabytes: int = 60  # huge
     error: str = ""  # a name out of ERRORS; for status it brings the number too
     status: int | None = None  # status, redirect
@@ -105,7 +105,9 @@ class Weather:
 
 
 class Script:
-    """What is answered next: the first of `by_text` found in a message, else the queue, else the default.
+    """What is answered next: the first of `by_text` found in the messages, else the queue, else the default.
+
+    A rule stands there beside a text, or beside several that must all be found.
 
     The weather is over the default alone. With a `ledger`, the path of a file, a request becomes one line there in
     place of a record here, so that the memory stays flat however many come.
@@ -115,14 +117,14 @@ class Script:
         self,
         default: dict | None = None,
         queue: Iterable[dict] = (),
-        by_text: Iterable[tuple[str, dict]] = (),
+        by_text: Iterable[tuple[str | list[str], dict]] = (),
         delay: float = 0.0,
         weather: dict | None = None,
         ledger: str = "",
     ) -> None:
         self.default = Rule(**default or {})
         self.queue = [Rule(**rule) for rule in queue]
-        self.by_text = [(part, Rule(**rule)) for part, rule in by_text]
+        self.by_text = [([parts] if isinstance(parts, str) else parts, Rule(**rule)) for parts, rule in by_text]
         self.delay = delay
         self.weather = Weather(**weather) if weather is not None else None
         self.ledger = open(ledger, "a", buffering=1) if ledger else None  # noqa: SIM115
@@ -132,8 +134,8 @@ class Script:
             self.ledger.close()
 
     def choose(self, text: str, number: int) -> Rule:
-        for part, rule in self.by_text:
-            if rule.times != 0 and part in text:
+        for parts, rule in self.by_text:
+            if rule.times != 0 and all(part in text for part in parts):
                 rule.times -= 1
                 return rule
         if self.queue:
@@ -349,6 +351,12 @@ async def endless(to: Exchange) -> None:
     await to.send_for_ever(framed(to.chunk({"content": "and "})))
 
 
+async def stall(to: Exchange) -> None:
+    """The first pieces of an answer, then blanks without end: a reason that has grown so far and grows no further."""
+    await to.begin({"content": to.good()}, to.rule.cut_after)
+    await to.send_for_ever(framed(to.chunk({"content": " "})))
+
+
 async def close_at_once(to: Exchange) -> None:
     to.writer.close()
 
@@ -463,6 +471,7 @@ BEHAVIOURS: dict[str, Callable[[Exchange], Awaitable[Any]]] = {
     "drip_headers": drip_headers,
     "drip_body": drip_body,
     "endless": endless,
+    "stall": stall,
     # broken off
     "close_at_once": close_at_once,
     "reset": reset,

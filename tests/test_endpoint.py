@@ -15,7 +15,7 @@ from openai import APITimeoutError, AsyncOpenAI, OpenAI, OpenAIError, RateLimitE
 
 from tests.endpoint import BEHAVIOURS, TROUBLE, Endpoint, fingerprint
 
-ENDLESS = {"hang", "drip_headers", "drip_body", "endless", "open_end"}
+ENDLESS = {"hang", "drip_headers", "drip_body", "endless", "open_end", "stall"}
 
 
 @pytest.fixture(scope="module")
