@@ -9,11 +9,11 @@ PAUSES ?= 20
 DATABASE ?= sqlite
 PIP := $(PY) -m pip -qq --disable-pip-version-check install --require-hashes --only-binary :all:
 
-.PHONY: help serve test check chaos format lock clean
+.PHONY: help serve test check chaos screenshots format lock clean
 .DEFAULT_GOAL := help
 
 help: ## list the commands
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
 
 serve: $(VENV)/installed ## site and engine on http://127.0.0.1:8000 (HOST=, PORT= change it)
 	@exec $(PY) manage.py serve --host $(HOST) --port $(PORT)
@@ -32,6 +32,9 @@ check: $(VENV)/installed-dev ## format, lint, types, import contract, migrations
 
 chaos: $(VENV)/installed-dev ## kill workers under load, then check every row (KILLS=, PAUSES=, DATABASE=sqlite|postgres)
 	@$(PY) -m tests.chaos --kills $(KILLS) --pauses $(PAUSES) --database $(DATABASE)
+
+screenshots: $(VENV)/installed-dev ## every state of every page as a picture, in var/screenshots (ARGS=--only live)
+	@$(PY) -m tests.screenshots $(ARGS)
 
 format: $(VENV)/installed-dev ## put the code into the one format
 	@$(PY) -m ruff format .

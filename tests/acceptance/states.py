@@ -1,0 +1,415 @@
+"""Every state that a page can be seen in, each with the way to it on a real site: one line in `STATES`.
+
+The screenshots, the accessibility tests and whatever else must hold for all pages go through this one list. A new page
+is one more line. `page` names the URL that it needs: as long as there is no such URL, the line is left out.
+"""
+
+import contextlib
+import json
+import re
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from django.urls import get_resolver, reverse
+from playwright.sync_api import Browser, Page, Playwright, WebSocketRoute, expect
+
+from tests.acceptance.cases import REFUND, RELEASE, Case
+from tests.acceptance.site import Site
+from tests.endpoint import Endpoint
+
+PATIENCE = 60.0
+STILL = {"chunk_delay": 0.5}  # between the blanks that keep a stalled answer open
+BROWSER = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
+
+
+def launch(playwright: Playwright, chromium: str) -> Browser:
+    return playwright.chromium.launch(executable_path=chromium, args=BROWSER)
+
+
+# ---- judgements, stopped at the moment that is to be seen ------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A judgement in a certain state: `changes` of what the agents do, `sign` in its page once it is there."""
+
+    sign: str
+    case: Case = RELEASE
+    changes: dict[tuple[int, int], dict[str, Any]] | None = None
+    cancelled: bool = False
+
+
+def stalls(pieces: int) -> dict[str, Any]:
+    return {"behaviour": "stall", "cut_after": pieces, **STILL}
+
+
+BUSY = {"behaviour": "status", "error": "rate_limit_exceeded", "headers": {"Retry-After": "60"}}
+ROUND_2 = {(2, 2): stalls(10), (3, 2): stalls(8)}
+MOMENTS = {
+    "approved": Moment(">Approved<"),
+    "rejected": Moment(">Rejected<", REFUND),
+    "error": Moment(">Error<", changes={(3, 2): {"behaviour": "prose"}}),
+    "cancelled": Moment("4 of 9 decisions", changes=ROUND_2, cancelled=True),
+    "round1": Moment(">Judging<", changes={(1, 1): stalls(9), (2, 1): stalls(7), (3, 1): stalls(6)}),
+    "round2": Moment("4 of 9 decisions", changes=ROUND_2),
+    "retry": Moment("Retry 1 of 3", changes={(3, 2): BUSY}),
+}
+
+
+class Scene:
+    """Two sites, one with an engine and one without, models that answer as written, and one page that goes about.
+
+    `pace` is how many seconds an agent takes for an answer.
+    """
+
+    def __init__(self, browser: Browser, folder: Path, pace: float = 0.0) -> None:
+        self.pace = pace
+        self._browser, self._folder, self._judgements = browser, folder, dict[str, str]()
+        self._stack = contextlib.ExitStack()
+
+    def __enter__(self) -> "Scene":
+        with contextlib.ExitStack() as stack:
+            self.endpoint = stack.enter_context(Endpoint())
+            with ThreadPoolExecutor() as both:
+                starting = [both.submit(self._start, name, *options) for name, *options in SITES]
+            self.site, self.idle_site = (stack.enter_context(site.result()) for site in starting)
+            self.context = self._browser.new_context(viewport={"width": 1440, "height": 900}, color_scheme="dark")
+            stack.callback(self.context.close)
+            self.page = self.context.new_page()
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def _start(self, name: str, *options: str) -> "StartedSite":
+        provider = {"base_url": self.endpoint.base_url, "price": {"input": 2.5, "output": 10}}
+        providers = {model.partition("/")[0]: provider for model in MODELS}
+        folder = self._folder / name
+        folder.mkdir()
+        env = {"MAGI_PROVIDERS": json.dumps(providers), "MAGI_CALL_TIMEOUT": "3600"}
+        return StartedSite(Site(folder, *options, **env))
+
+    # ---- going about
+
+    def sign_in(self, site: Site) -> None:
+        self.context.clear_cookies()
+        self.context.add_cookies([{"name": "sessionid", "value": site.visitor_session, "url": site.url}])
+
+    def open(self, path: str, site: Site | None = None) -> Page:
+        self.page.goto(f"{(site or self.site).url}{path}")
+        return self.page
+
+    def open_live(self, moment: str) -> Page:
+        page = self.open(reverse("live", args=[self.judgement(moment)]))
+        if moment in ("round1", "round2"):
+            expect(page.locator("[data-stream]").last).to_contain_text(re.compile(r"\w{3}"), timeout=PATIENCE * 1000)
+        return page
+
+    # ---- what there is to see
+
+    def judgement(self, moment: str) -> str:
+        """The judgement that stands in this moment, made when it is first asked for."""
+        if moment not in self._judgements:
+            wanted = MOMENTS[moment]
+            self.endpoint.script(by_text=wanted.case.rules(wanted.changes), delay=self.pace)
+            pk = self._judgements[moment] = self.submit(wanted.case)
+            self._wait_for(pk, wanted.sign)
+            if wanted.cancelled:
+                self.post(self.site, reverse("cancel", args=[pk]))
+        return self._judgements[moment]
+
+    def submit(self, case: Case, site: Site | None = None, **changes: str) -> str:
+        answer = self.post(site or self.site, reverse("new"), case.form(**changes))
+        found = re.search(r"/judgements/([0-9a-f-]{36})/", answer.headers.get("location", ""))
+        assert found, answer.text()[:2000]
+        return found[1]
+
+    def post(self, site: Site, path: str, form: dict[str, str] | None = None) -> Any:
+        """As a page of the site would, token and all."""
+        self.sign_in(site)
+        html = self.context.request.get(f"{site.url}{reverse('password')}").text()
+        token = re.findall(r'name="csrfmiddlewaretoken" value="(\w+)"', html)[0]
+        fields = {"csrfmiddlewaretoken": token, **(form or {})}
+        return self.context.request.post(f"{site.url}{path}", form=fields, max_redirects=0)
+
+    def _wait_for(self, pk: str, sign: str) -> None:
+        end = time.monotonic() + PATIENCE
+        address = f"{self.site.url}{reverse('live', args=[pk])}"
+        while sign not in (html := self.context.request.get(address).text()):
+            assert time.monotonic() < end, f"no {sign} in\n{html}"
+            time.sleep(0.05)
+
+
+SITES = (("site",), ("idle", "--no-engine"))
+MODELS = [member.model for case in (RELEASE, REFUND) for member in case.members]
+
+
+class StartedSite:
+    """A site that runs already, with the people and the council of the cases in its rows."""
+
+    def __init__(self, site: Site) -> None:
+        self.site = site.__enter__()
+        try:
+            self._cast(site)
+        except BaseException:
+            site.stop()
+            raise
+
+    def __enter__(self) -> Site:
+        return self.site
+
+    def __exit__(self, *_: object) -> None:
+        self.site.stop()
+
+    def _cast(self, site: Site) -> None:
+        version = "(SELECT current_id FROM judgements_council WHERE id = ?)"
+        with rows(site) as database:
+            database.execute("UPDATE auth_user SET first_name = 'M.', last_name = 'Okafor'")
+            for seat, member in zip("ABC", RELEASE.members, strict=True):
+                change = f"UPDATE judgements_member SET model = ? WHERE seat = ? AND version_id = {version}"
+                database.execute(change, (member.model, seat, RELEASE.council))
+
+
+@contextlib.contextmanager
+def rows(site: Site) -> Iterator[sqlite3.Connection]:
+    database = sqlite3.connect(site.log.parent / "magi.sqlite3", timeout=20)
+    with contextlib.closing(database), database:
+        yield database
+
+
+# ---- the ways to the states ------------------------------------------------------------------------------------
+
+
+def signed_out(scene: Scene) -> Page:
+    scene.context.clear_cookies()
+    return scene.open(reverse("login"))
+
+
+def wrong_password(scene: Scene) -> Page:
+    page = signed_out(scene)
+    page.get_by_label("User name").fill("m.okafor")
+    page.get_by_label("Password").fill("not this one")
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("alert")).to_be_visible()
+    return page
+
+
+def at(url_name: str, *args: Any, **query: str) -> Callable[[Scene], Page]:
+    """The page of this URL; a callable argument is asked for its value when the scene is there."""
+
+    def go(scene: Scene) -> Page:
+        values = [arg(scene) if callable(arg) else arg for arg in args]
+        question = "?" + "&".join(f"{key}={value}" for key, value in query.items()) if query else ""
+        return scene.open(reverse(url_name, args=values) + question)
+
+    return go
+
+
+def of(moment: str) -> Callable[[Scene], str]:
+    return lambda scene: scene.judgement(moment)
+
+
+def filled_input(scene: Scene) -> Page:
+    page = scene.open(reverse("new"))
+    page.get_by_text("Release gate").click()
+    expect(page.locator("#a1-name")).to_have_value(RELEASE.members[0].name)
+    page.get_by_label("Title").fill(RELEASE.title)
+    page.get_by_label("Content").fill(RELEASE.content)
+    expect(page.locator("#cost")).to_contain_text("9 calls")
+    page.evaluate("document.activeElement.blur()")
+    return page
+
+
+def empty_input(scene: Scene) -> Page:
+    page = scene.open(reverse("new"))
+    page.get_by_text("My own three").click()
+    expect(page.locator("#a1-name")).to_have_value("")
+    return page
+
+
+def input_with_errors(scene: Scene) -> Page:
+    page = filled_input(scene)
+    page.get_by_label("Content").fill("")
+    page.locator("#a2-name").fill(RELEASE.members[0].name)
+    page.locator("#a3-model").fill("")
+    page.locator("#a3-criteria").fill("")
+    page.get_by_role("button", name="Start judgement").click()
+    expect(page).to_have_title(re.compile("4 things to correct"))
+    return page
+
+
+def live(moment: str) -> Callable[[Scene], Page]:
+    return lambda scene: scene.open_live(moment)
+
+
+def idle(scene: Scene) -> Page:
+    pk = scene.submit(RELEASE, scene.idle_site)
+    return scene.open(reverse("live", args=[pk]), scene.idle_site)
+
+
+def open_panel(page: Page, number: int) -> None:
+    """Anew at every size: its height is measured when it opens."""
+    page.keyboard.press("Escape")
+    button = page.locator(f"#agent-{number} .agent__more")
+    button.evaluate("button => button.click()")
+    expect(page.locator(f"#agent-{number}-detail")).to_be_visible()
+
+
+def ask_before_cancelling(scene: Scene) -> Page:
+    page = scene.open_live("round2")
+    page.get_by_role("link", name="Cancel judgement").click()
+    expect(page.get_by_role("dialog")).to_be_visible()
+    return page
+
+
+def cut_off(scene: Scene, *, offline: bool = False) -> Page:
+    """A page whose socket breaks and does not come back, and perhaps all of its network."""
+    page, connected = scene.context.new_page(), list[WebSocketRoute]()
+
+    def route(socket: WebSocketRoute) -> None:
+        if connected:
+            return socket.close(code=1012)
+        connected.append(socket)
+        socket.connect_to_server()
+
+    page.route_web_socket(re.compile("/ws/"), route)
+    page.goto(f"{scene.site.url}{reverse('live', args=[scene.judgement('round2')])}")
+    expect(page.locator("[data-stream]").last).to_contain_text(re.compile(r"\w{3}"), timeout=PATIENCE * 1000)
+    scene.context.set_offline(offline)
+    connected[0].close(code=1012)
+    expect(page.locator("#conn-banner")).to_be_visible(timeout=10_000)
+    return page
+
+
+def menu(scene: Scene) -> Page:
+    page = scene.open(reverse("history"))
+    page.locator("details.menu summary").click()
+    return page
+
+
+def full_history(scene: Scene) -> Page:
+    for moment in MOMENTS:
+        scene.judgement(moment)
+    return scene.open(reverse("history"))
+
+
+def empty_history(scene: Scene) -> Page:
+    scene.sign_in(scene.idle_site)
+    return scene.open(reverse("history"), scene.idle_site)
+
+
+def not_understood(scene: Scene) -> Page:
+    return scene.open(reverse("history") + "?" + "&".join(f"a{n}=" for n in range(200)))
+
+
+def not_allowed(scene: Scene) -> Page:
+    """A form whose token the page has lost."""
+    page = scene.open(reverse("password"))
+    page.locator("input[name=csrfmiddlewaretoken]").evaluate("field => field.remove()")
+    page.get_by_role("button", name="Set password").click()
+    return page
+
+
+def broken(scene: Scene) -> Page:
+    """A table is missing while the page is asked for."""
+    scene.sign_in(scene.idle_site)
+    swap = "ALTER TABLE {} RENAME TO {}"
+    with rows(scene.idle_site) as database:
+        database.execute(swap.format("judgements_council", "away"))
+    try:
+        return scene.open(reverse("new"), scene.idle_site)
+    finally:
+        with rows(scene.idle_site) as database:
+            database.execute(swap.format("away", "judgements_council"))
+
+
+@dataclass(frozen=True)
+class State:
+    """`settle` is done again at every size; `ours` is the part of the page that is ours, where not all of it is."""
+
+    name: str
+    reach: Callable[[Scene], Page]
+    page: str = ""
+    settle: Callable[[Page], None] | None = None
+    ours: str = "html"
+    printed: bool = False
+
+
+ADMIN = ".doctor, .record, #content-related"
+EVERY = [
+    State("sign-in", signed_out),
+    State("sign-in-error", wrong_password),
+    State("password", at("password")),
+    State("input", filled_input),
+    State("input-empty", empty_input),
+    State("input-errors", input_with_errors),
+    State("history-empty", empty_history),
+    State("live-idle", idle),
+    State("live-round1", live("round1")),
+    State("live-round2", live("round2")),
+    State("live-retry", live("retry")),
+    State("live-approved", live("approved")),
+    State("live-rejected", live("rejected")),
+    State("live-error", live("error")),
+    State("live-cancelled", live("cancelled")),
+    State("live-detail", live("round2"), settle=partial(open_panel, number=1)),
+    State("live-detail-left", live("round2"), settle=partial(open_panel, number=2)),
+    State("live-detail-approved", live("approved"), settle=partial(open_panel, number=3)),
+    State("live-cancel", ask_before_cancelling),
+    State("live-reconnecting", cut_off),
+    State("live-offline", partial(cut_off, offline=True)),
+    State("cancel", at("cancel", of("round2"))),
+    State("history", full_history),
+    State("history-search", at("history", q="release", outcome="approved")),
+    State("history-none", at("history", q="zeppelin")),
+    State("menu", menu),
+    State("record", at("record", of("approved")), page="record"),
+    State("record-error", at("record", of("error")), page="record"),
+    State("record-print", at("record", of("approved")), page="record", printed=True),
+    State("live-print", live("approved"), printed=True),
+    State("replay", at("replay", of("approved")), page="replay"),
+    State("councils", at("councils"), page="councils"),
+    State("council", at("council", 2), page="council"),
+    State("council-new", at("council-new"), page="council-new"),
+    State("council-edit", at("council-edit", 2), page="council-edit"),
+    State("400", not_understood),
+    State("403", not_allowed),
+    State("404", lambda scene: scene.open("/nowhere/")),
+    State("500", broken),
+    State("admin", at("admin:index"), ours=ADMIN),
+    State("admin-judgement", at("admin:judgements_judgement_change", of("error")), ours=ADMIN),
+    State("doctor", at("doctor"), ours="#content"),
+]
+
+
+def there_is(url_name: str) -> bool:
+    return not url_name or url_name in get_resolver().reverse_dict
+
+
+def states(only: str = "") -> list[State]:
+    """Those whose page there is; `only` chooses by the beginning of their names."""
+    return [state for state in EVERY if there_is(state.page) and state.name.startswith(only)]
+
+
+def reach(scene: Scene, state: State) -> Page:
+    """The page in this state. One that is not the scene's own is to be closed by whoever asked for it."""
+    scene.context.set_offline(False)
+    scene.sign_in(scene.site)
+    page = state.reach(scene)
+    page.emulate_media(media="print" if state.printed else "screen")
+    page.evaluate("document.fonts.ready.then(() => null)")
+    return page
+
+
+def resize(page: Page, state: State, width: int, height: int, theme: str) -> None:
+    page.set_viewport_size({"width": width, "height": height})
+    page.emulate_media(color_scheme="light" if theme == "light" else "dark")
+    if state.settle:
+        state.settle(page)
