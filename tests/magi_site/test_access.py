@@ -2,6 +2,7 @@ import re
 
 import pytest
 from django.contrib.auth.models import User
+from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from magi_site.access import first_sign_in_path
@@ -90,3 +91,11 @@ def test_a_queue_that_nobody_takes_from_is_not_ready(client, judgement):
     judgement.run.save()
     answer = client.get("/readyz")
     assert (answer.status_code, answer.content) == (503, b"no engine takes what is queued\n")
+
+
+def test_a_form_without_its_token_leads_to_our_own_page_that_says_what_to_do(mira):
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(mira)
+    answer = client.post(reverse("new"))
+    assert answer.status_code == 403
+    assert "load its page again and try once more" in answer.content.decode()
