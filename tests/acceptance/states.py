@@ -28,6 +28,10 @@ STILL = {"chunk_delay": 0.5}  # between the blanks that keep a stalled answer op
 BROWSER = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
 
 
+# colours fade into one another for a moment when the theme changes
+AT_ONCE = "document.getAnimations().forEach(a => a instanceof CSSTransition && a.finish())"
+
+
 def launch(playwright: Playwright, chromium: str) -> Browser:
     return playwright.chromium.launch(executable_path=chromium, args=BROWSER)
 
@@ -411,5 +415,7 @@ def reach(scene: Scene, state: State) -> Page:
 def resize(page: Page, state: State, width: int, height: int, theme: str) -> None:
     page.set_viewport_size({"width": width, "height": height})
     page.emulate_media(color_scheme="light" if theme == "light" else "dark")
+    page.evaluate("scrollTo(0, 0)")
     if state.settle:
         state.settle(page)
+    page.evaluate(AT_ONCE)
