@@ -121,11 +121,13 @@ class Script:
         delay: float = 0.0,
         weather: dict | None = None,
         ledger: str = "",
+        models: Iterable[str] = MODELS,
     ) -> None:
         self.default = Rule(**default or {})
         self.queue = [Rule(**rule) for rule in queue]
         self.by_text = [([parts] if isinstance(parts, str) else parts, Rule(**rule)) for parts, rule in by_text]
         self.delay = delay
+        self.models = list(models)
         self.weather = Weather(**weather) if weather is not None else None
         self.ledger = open(ledger, "a", buffering=1) if ledger else None  # noqa: SIM115
 
@@ -532,7 +534,7 @@ class Server:
     def plain(self, line: str, body: Any) -> tuple[int, Any]:
         match line:
             case "GET /v1/models":
-                return 200, {"object": "list", "data": [{"id": name, "object": "model"} for name in MODELS]}
+                return 200, {"object": "list", "data": [{"id": name, "object": "model"} for name in self.script.models]}
             case "GET /control/requests":
                 return 200, self.records
             case "GET /control/counts":

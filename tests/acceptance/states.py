@@ -124,7 +124,7 @@ class Scene:
             wanted = MOMENTS[moment]
             self.endpoint.script(by_text=wanted.case.rules(wanted.changes), delay=self.pace)
             pk = self._judgements[moment] = self.submit(wanted.case)
-            self._wait_for(pk, wanted.sign)
+            self.wait_for(pk, wanted.sign)
             if wanted.cancelled:
                 self.post(self.site, reverse("cancel", args=[pk]))
         return self._judgements[moment]
@@ -143,7 +143,7 @@ class Scene:
         fields = {"csrfmiddlewaretoken": token, **(form or {})}
         return self.context.request.post(f"{site.url}{path}", form=fields, max_redirects=0)
 
-    def _wait_for(self, pk: str, sign: str) -> None:
+    def wait_for(self, pk: str, sign: str) -> None:
         end = time.monotonic() + PATIENCE
         address = f"{self.site.url}{reverse('live', args=[pk])}"
         while sign not in (html := self.context.request.get(address).text()):

@@ -1,0 +1,178 @@
+"""Texts that would run if a page took them for more than text, in every field that people, models or endpoints fill."""
+
+import re
+
+import pytest
+from django.urls import reverse
+from playwright.sync_api import expect, sync_playwright
+
+from tests.acceptance.cases import Case, Member
+from tests.acceptance.states import PATIENCE, Scene, launch, rows, there_is
+from tests.injections import INJECTIONS
+
+THREES = [INJECTIONS[start : start + 3] for start in range(0, len(INJECTIONS), 3)]
+TRAP = """
+window.traps = [];
+window.ran = () => traps.push("ran");
+addEventListener("securitypolicyviolation", e => traps.push(`${e.violatedDirective} ${e.blockedURI}`), true);
+"""
+# what a page shows or holds in its fields, and what must not have come to be in it
+LOOK = """() => {
+    const all = [...document.querySelectorAll("*")];
+    const fields = all.filter(e => "value" in e && typeof e.value === "string").map(e => e.value);
+    const foreign = "iframe, object, embed, base, video, math, script:not([src^='/static/'], [src^='/admin/'])";
+    const handles = e => e.getAttributeNames().some(name => name.startsWith("on") || name.includes("hx-on"));
+    const grown = all.filter(e => e.matches(foreign) || handles(e));
+    return {
+        text: [document.title, document.body.textContent, ...fields].join("\\n"),
+        grown: grown.map(e => e.outerHTML.slice(0, 200)),
+        twice: [...document.querySelectorAll("[id]")].map(e => e.id).filter((id, i, ids) => ids.indexOf(id) !== i),
+        traps: window.traps,
+    };
+}"""
+
+
+class Guard:
+    """Watches a page for whatever an injected text could have made it do."""
+
+    def __init__(self, scene):
+        self.scene, self.page, self.alarms = scene, scene.page, []
+        self.page.add_init_script(TRAP)
+        self.page.on("dialog", lambda dialog: (self.alarms.append(dialog.message), dialog.dismiss()))
+        self.page.on("console", lambda said: said.type == "error" and self.alarms.append(said.text))
+        self.page.on("pageerror", lambda error: self.alarms.append(str(error)))
+        self.page.on("request", self._look_at)
+
+    def _look_at(self, request):
+        ours = request.url.startswith(f"{self.scene.site.url}/")
+        asked_for = request.is_navigation_request() and request.frame == self.page.main_frame
+        known = re.search(r"/static/|/admin/jsi18n/|/judgements/(models|cost)/|/favicon.ico", request.url)
+        if not ours or not (asked_for or known):
+            self.alarms.append(request.url)
+
+    def shows(self, *texts):
+        seen = self.page.evaluate(LOOK)
+        assert (seen["traps"], seen["grown"], seen["twice"], self.alarms) == ([], [], [], [])
+        assert [text for text in texts if text not in seen["text"]] == []
+
+
+@pytest.fixture(scope="module")
+def scene(chromium, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("injected")
+    with sync_playwright() as playwright, Scene(launch(playwright, chromium), folder) as scene:
+        scene.sign_in(scene.site)
+        yield scene
+
+
+@pytest.fixture(scope="module")
+def watched(scene):
+    return Guard(scene)
+
+
+@pytest.fixture
+def guard(watched):
+    watched.alarms.clear()
+    return watched
+
+
+def case_of(number):
+    """Three texts in every field. The number keeps the names apart and tells the endpoint which judgement asks."""
+    members = [Member(text, f"openai/{text}", f"{text} is a criterion.", ()) for text in THREES[number]]
+    return Case(" ".join(THREES[number]), "\n".join([f"Case {number:03}.", *THREES[number]]), tuple(members))
+
+
+def rules_of(number):
+    """Reasons in two rounds, then an endpoint that gives up on all three with the text as its message."""
+    for seat, text in zip("ABC", THREES[number], strict=True):
+        asked = [f"Case {number:03}.", f"You are agent {seat} "]
+        refuses = {"behaviour": "status", "status": 418, "body": {"error": {"message": f"Sorry: {text}"}}}
+        yield [[*asked, "This is round 3 of 3."], refuses]
+        yield [asked, {"reason": f"The reason is {text} and no other."}]
+
+
+@pytest.fixture(scope="module")
+def injected(scene):
+    """Twenty judgements that between them hold every text in every field."""
+    rules = [rule for number in range(len(THREES)) for rule in rules_of(number)]
+    scene.endpoint.script(by_text=rules)
+    found = [scene.submit(case_of(number)) for number in range(len(THREES))]
+    for pk in found:
+        scene.wait_for(pk, ">Error<")
+    return found
+
+
+def test_reasons_that_grow_and_whole_texts_change_nothing_while_people_watch(scene, guard):
+    parts = [" ".join(INJECTIONS[start::3]) for start in range(3)]
+    slowly = {"chunks": 8, "chunk_delay": 0.1, "delay": 0.5}
+    rules = [[[f"You are agent {seat} "], {"reason": part} | slowly] for seat, part in zip("ABC", parts, strict=True)]
+    scene.endpoint.script(by_text=rules)
+    whole = "\n".join(INJECTIONS)
+    members = (Member(text, "openai/gpt-4o", whole, ()) for text in THREES[5])
+    pk = scene.submit(Case("Watched", whole, tuple(members)))
+    page = scene.open(reverse("live", args=[pk]))
+    expect(page.locator("#agent-1-reason [data-stream]")).to_contain_text(parts[0][:20], timeout=PATIENCE * 1000)
+    guard.shows(whole)
+    expect(page.locator("#plate")).to_contain_text("Approved", timeout=PATIENCE * 1000)
+    page.locator("#agent-2 .agent__more").click()
+    expect(page.locator("#agent-2-detail")).to_be_visible()
+    guard.shows(whole, *parts)
+
+
+def test_the_live_page_shows_what_was_written_and_answered(scene, guard, injected):
+    for pk, texts in zip(injected, THREES, strict=True):
+        page = scene.open(reverse("live", args=[pk]))
+        expect(page.locator("#announcer")).to_contain_text("Error.")  # only the socket says it: its leaves are here
+        reasons = [f"The reason is {text} and no other." for text in texts]
+        guard.shows(" ".join(texts), *texts, *reasons, *(f"It said: Sorry: {text}" for text in texts))
+
+
+@pytest.mark.parametrize("page", ["admin:judgements_judgement_change", "record", "replay"])
+def test_what_is_kept_is_shown_word_by_word(scene, guard, injected, page):
+    if not page.startswith("admin:") and not there_is(page):
+        pytest.skip("there is no such page yet")
+    for pk, texts in zip(injected, THREES, strict=True):
+        scene.open(reverse(page, args=[pk]))
+        guard.shows(*texts, *(f"The reason is {text} and no other." for text in texts))
+
+
+@pytest.mark.parametrize("page", ["history", "admin:judgements_judgement_changelist"])
+def test_lists_show_titles_as_they_are(scene, guard, injected, page):
+    scene.open(reverse(page))
+    guard.shows(*(" ".join(texts) for texts in THREES))
+
+
+def test_the_doctor_shows_what_an_endpoint_says(scene, guard):
+    for text in INJECTIONS[:3]:
+        scene.endpoint.script(default={"behaviour": "status", "status": 418, "body": {"error": {"message": text}}})
+        scene.open(reverse("doctor")).get_by_role("button", name="Check now").click()
+        guard.shows(f"It said: {text}")
+
+
+def test_names_of_models_and_councils_are_suggested_as_they_are(scene, guard, injected):
+    with rows(scene.site) as database:
+        councils = [(text, "2026-11-21 12:00:00") for text in INJECTIONS]
+        database.executemany("INSERT INTO judgements_council (name, created) VALUES (?, ?)", councils)
+    scene.endpoint.script(models=INJECTIONS)
+    page = scene.open(reverse("new"))
+    expect(page.locator("#models option")).to_have_count(3 * len(INJECTIONS) + 2)
+    guard.shows(*INJECTIONS, *(f"mistral/{text}" for text in INJECTIONS))
+
+
+@pytest.mark.parametrize("page", ["councils"])
+def test_councils_are_listed_as_they_are(scene, guard, page):
+    if not there_is(page):
+        pytest.skip("there is no such page yet")
+    scene.open(reverse(page))
+    guard.shows(*INJECTIONS)
+
+
+def test_what_is_refused_is_shown_beside_the_reason(scene, guard):
+    for start in range(0, len(INJECTIONS), 6):
+        texts = INJECTIONS[start : start + 6]
+        page = scene.open(reverse("new"))
+        fields = [f"a{number}-{field}" for number in (1, 2, 3) for field in ("model", "fallback")]
+        values = dict(zip(fields, texts, strict=True)) | {"title": " ".join(texts * 4), "a1-name": "A" * 50 + texts[0]}
+        page.evaluate("values => { for (const id in values) document.getElementById(id).value = values[id] }", values)
+        page.get_by_role("button", name="Start judgement").click()
+        expect(page.get_by_role("alert").first).to_be_visible()
+        guard.shows(*(f"“{text}” names no known provider" for text in texts), *values.values())
