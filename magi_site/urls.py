@@ -4,7 +4,7 @@ from django.urls import include, path
 
 from engine.admin import doctor
 
-from . import access, health
+from . import access, health, icon
 
 admin.site.site_header = admin.site.site_title = "MAGI"
 admin.site.index_title = "Review"
@@ -17,6 +17,7 @@ urlpatterns = [
     path("accounts/enter/<int:pk>/<str:token>/", access.enter, name="enter"),
     path("admin/doctor/", doctor, name="doctor"),
     path("admin/", admin.site.urls),
+    path("favicon.ico", icon.favicon, name="favicon"),
     path("healthz", health.alive, name="alive"),
     path("readyz", health.ready, name="ready"),
 ]

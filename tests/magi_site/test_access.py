@@ -9,7 +9,7 @@ from magi_site.access import first_sign_in_path
 
 pytestmark = pytest.mark.django_db
 
-OPEN = {"login", "logout", "enter", "alive", "ready", "admin:login"}
+OPEN = {"login", "logout", "enter", "alive", "ready", "favicon", "admin:login"}
 ARGUMENTS = {"pk": "6f9619ff-8b86-4011-b42d-00c04fc964ff", "object_id": "1", "app_label": "auth", "url": "x"}
 
 
@@ -99,3 +99,7 @@ def test_a_form_without_its_token_leads_to_our_own_page_that_says_what_to_do(mir
     answer = client.post(reverse("new"))
     assert answer.status_code == 403
     assert "load its page again and try once more" in answer.content.decode()
+
+
+def test_pages_that_name_no_icon_get_ours(client):
+    assert client.get("/favicon.ico")["Location"] == "/static/img/magi.svg"
