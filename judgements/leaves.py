@@ -45,6 +45,10 @@ def leaves(board: Board) -> Iterator[Leaf]:
         yield Leaf("socket", {"board": board})
 
 
+def snapshot(board: Board) -> str:
+    return "\n".join(leaf.html() for leaf in leaves(board))
+
+
 def growing_leaves(board: Board) -> Iterator[Leaf]:
     """Only the leaves in which a reason is growing right now."""
     for seat in board.seats:

@@ -12,6 +12,7 @@ urlpatterns = [
     path("judgements/<uuid:pk>/", live.live, name="live"),
     path("judgements/<uuid:pk>/record/", record.record, name="record"),
     path("judgements/<uuid:pk>/record.json", record.record_file, name="record-file"),
+    path("judgements/<uuid:pk>/leaves/", live.leaves, name="leaves"),
     path("judgements/<uuid:pk>/cancel/", live.cancel, name="cancel"),
     path("judgements/<uuid:pk>/retry/", live.retry, name="retry"),
     path("councils/", councils.councils, name="councils"),

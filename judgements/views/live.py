@@ -2,6 +2,7 @@ from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.cache import get_conditional_response
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from engine.budgets import BudgetUsedUp
@@ -9,6 +10,7 @@ from engine.budgets import BudgetUsedUp
 from .. import procedure
 from ..again import again_of
 from ..board import board_of
+from ..leaves import snapshot
 from ..models import Judgement
 
 
@@ -23,6 +25,18 @@ def live(request: HttpRequest, pk: UUID) -> HttpResponse:
         "page": "live",
     }
     return render(request, "judgements/live.html", context)
+
+
+@require_GET
+def leaves(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """What a page polls whose socket does not open: every leaf, or that it has them already."""
+    judgements = Judgement.objects.visible_to(request.user)
+    found = get_object_or_404(judgements.select_related("run").only("run__revision"), pk=pk)
+    headers = {"ETag": f'"{found.run.revision}"', "Cache-Control": "no-store"}
+    if unchanged := get_conditional_response(request, etag=headers["ETag"]):
+        return unchanged
+    judgement = get_object_or_404(judgements.whole(), pk=pk)
+    return HttpResponse(snapshot(board_of(judgement, judgement.calls, {})), headers=headers)
 
 
 @require_http_methods(["GET", "POST"])

@@ -1,164 +1,42 @@
-// The live page: detail panels, clocks, and the truth about the connection. The rows are rendered by the server.
+// The live page: what its socket and, without one, its polls bring, and the truth about the connection.
+import { $, markOverflow, tick } from "./board.js";
+
 const OVER = ["approve", "reject", "failed", "stopped"];
 const BANNER_AFTER = 2000;
-const HOVER_OPENS = 250;
-const LEAVING_CLOSES = 300;
+const POLL_AFTER = 15000; // without an open socket
+const POLL_EVERY = 5000;
+const MARKS = {
+  connecting: "Connecting",
+  live: "Live",
+  polling: "Every 5 s",
+  reconnecting: "Reconnecting",
+  offline: "Offline",
+  ended: "Not live",
+};
 const ENDED = {
   // codes after which the socket stays closed
   4404: ["This page is no longer updated.", "You may have been signed out, or may not see this judgement any more."],
   4429: ["This page is not updated.", "You have this judgement open too many times. Close other pages of it first."],
 };
 
-const $ = (selector, within = document) => within.querySelector(selector);
-const $$ = (selector, within = document) => [...within.querySelectorAll(selector)];
-
-// ---- detail panels: dismissable, hoverable (a child of the block), persistent (no time-out) ----
-
-const agents = $$(".agent");
-const canHover = matchMedia("(hover: hover)").matches;
-const buttonOf = (agent) => $(".agent__more", agent);
-const panelOf = (agent) => $(".detail", agent);
-const isOpen = (agent) => "open" in agent.dataset;
-
-let pinned = null;
-let opening;
-let closing;
-
-function fitIntoWindow(panel) {
-  panel.style.maxHeight = "";
-  const box = panel.getBoundingClientRect();
-  const hangs = getComputedStyle(panel).position === "absolute" && box.bottom > innerHeight - 8;
-  if (hangs) panel.style.maxHeight = `${Math.max(240, innerHeight - box.top - 8)}px`;
-}
-
-function show(agent) {
-  for (const other of agents) if (other !== agent) hide(other);
-  agent.dataset.open = "";
-  buttonOf(agent).setAttribute("aria-expanded", "true");
-  fitIntoWindow(panelOf(agent));
-}
-
-function hide(agent) {
-  if (!isOpen(agent)) return;
-  delete agent.dataset.open;
-  buttonOf(agent).setAttribute("aria-expanded", "false");
-  if (pinned === agent) pinned = null;
-}
-
-function pin(agent) {
-  show(agent);
-  pinned = agent;
-  panelOf(agent).focus({ preventScroll: true });
-}
-
-function closeAndReturnFocus(agent) {
-  const inside = panelOf(agent).contains(document.activeElement);
-  clearTimeout(opening);
-  if (inside) buttonOf(agent).focus({ preventScroll: true });
-  hide(agent); // after the focus, which opens
-}
-
-function followMouse(agent) {
-  agent.addEventListener("pointerenter", (event) => {
-    if (event.pointerType !== "mouse") return;
-    clearTimeout(closing);
-    if (pinned && pinned !== agent) return;
-    opening = setTimeout(() => show(agent), HOVER_OPENS);
-  });
-  agent.addEventListener("pointerleave", (event) => {
-    if (event.pointerType !== "mouse") return;
-    clearTimeout(opening);
-    if (pinned === agent) return;
-    closing = setTimeout(() => {
-      if (!agent.contains(document.activeElement)) hide(agent);
-    }, LEAVING_CLOSES);
-  });
-}
-
-function neighbour(agent, key) {
-  const down = agent.id === "agent-1" ? "agent-2" : null;
-  const id = { ArrowUp: "agent-1", ArrowLeft: "agent-2", ArrowRight: "agent-3", ArrowDown: down }[key];
-  return id && id !== agent.id ? document.getElementById(id) : null;
-}
-
-for (const agent of agents) {
-  const button = buttonOf(agent);
-  if (canHover) followMouse(agent);
-  button.addEventListener("focus", () => {
-    if (canHover && button.matches(":focus-visible")) show(agent);
-  });
-  button.addEventListener("click", () => (pinned === agent ? hide(agent) : pin(agent)));
-  button.addEventListener("keydown", (event) => {
-    const other = neighbour(agent, event.key);
-    if (!other) return;
-    event.preventDefault();
-    buttonOf(other).focus();
-  });
-  agent.addEventListener("focusout", (event) => {
-    if (pinned !== agent && !agent.contains(event.relatedTarget)) hide(agent);
-  });
-  $("[data-close]", agent).addEventListener("click", () => closeAndReturnFocus(agent));
-}
-
-document.addEventListener("keydown", (event) => {
-  const open = agents.find(isOpen);
-  if (event.key === "Escape" && open) closeAndReturnFocus(open);
-});
-
-document.addEventListener("pointerdown", (event) => {
-  const open = agents.find(isOpen);
-  if (open && !open.contains(event.target)) hide(open);
-});
-
-// ---- reasons longer than their box fade out at the last whole line ----
-
-function markOverflow() {
-  for (const text of $$(".entry--now .entry__text:not([data-stream])")) {
-    text.toggleAttribute("data-over", text.scrollHeight > text.clientHeight + 4);
-  }
-}
-
-addEventListener("resize", markOverflow);
-document.fonts?.ready.then(markOverflow);
-markOverflow();
-
-// ---- clocks: counted here from a moment that the server named ----
-
-function clockText(seconds) {
-  const whole = Math.max(0, Math.floor(seconds));
-  return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, "0")}`;
-}
-
-function tick() {
-  const now = Date.now();
-  for (const clock of $$("[data-since]")) {
-    const seconds = (now - Date.parse(clock.dataset.since)) / 1000;
-    clock.textContent = clock.dataset.format === "s" ? `${Math.max(0, Math.floor(seconds))} s` : clockText(seconds);
-  }
-  for (const clock of $$("[data-in]")) {
-    const seconds = Math.ceil((Date.parse(clock.dataset.in) - now) / 1000);
-    clock.textContent = seconds > 0 ? `in ${seconds} s` : "now";
-  }
-}
-
-setInterval(tick, 1000);
-tick();
-
-// ---- the connection: say so when what is shown may be old ----
-
 const banner = $("#conn-banner");
 const announcer = $("#announcer");
+let connection = "connecting";
 let lostTimer;
 let justBack = false;
 let lastMessage = new Date();
 
 const isOver = () => OVER.includes($("#plate").dataset.state);
+const isFinal = () => !$("#ws").hasAttribute("ws-connect"); // what failed can still be tried again
 
-function showConnection(kind, word) {
+// ---- the mark and the banner: say so when what is shown may be old ----
+
+function showConnection(kind = connection) {
+  connection = kind;
   const mark = $("#conn");
-  if (!mark) return;
+  if (!mark || mark.dataset.conn === kind) return;
   mark.dataset.conn = kind;
-  mark.textContent = word;
+  mark.textContent = MARKS[kind];
 }
 
 function showBanner() {
@@ -171,46 +49,156 @@ function showBanner() {
     `The judgement goes on without this page. Last update at ${last}.` + (offline ? " It reconnects by itself." : "");
   $("[data-reload]", banner).hidden = offline;
   banner.hidden = false;
-  if (offline) showConnection("offline", "Offline");
+  if (offline) showConnection("offline");
   mayCancel(!offline);
   announcer.textContent = offline ? "You are offline." : "Connection lost. Reconnecting.";
 }
 
 function showEnd([strong, rest]) {
   clearTimeout(lostTimer);
+  clearTimeout(pollTimer);
   banner.dataset.kind = "ended";
   $("use", banner).setAttribute("href", "#i-off");
   $("strong", banner).textContent = strong;
   $("[data-rest]", banner).textContent = rest;
   $("[data-reload]", banner).hidden = false;
   banner.hidden = false;
-  showConnection("offline", "Not live");
+  document.body.classList.add("is-stale");
+  showConnection("ended");
   announcer.textContent = `${strong} ${rest}`;
 }
 
-function lost(code) {
+function lost() {
   if (isOver()) return;
-  showConnection("reconnecting", "Reconnecting");
+  if (connection !== "connecting") showConnection(navigator.onLine ? "reconnecting" : "offline");
   document.body.classList.add("is-stale");
-  if (ENDED[code]) return showEnd(ENDED[code]);
   lostTimer ??= setTimeout(showBanner, BANNER_AFTER); // one per loss: each failed retry closes again
 }
 
-function back() {
+function back(kind) {
   clearTimeout(lostTimer);
   lostTimer = undefined;
-  justBack = !banner.hidden;
+  if (!banner.hidden) {
+    justBack = true;
+    announcer.textContent = ""; // that it was lost
+  }
   banner.hidden = true;
   document.body.classList.remove("is-stale");
-  showConnection("live", "Live");
+  showConnection(kind);
   mayCancel(true);
 }
 
 // Only after the snapshot, which brings its own sentence: said earlier, this one would be overwritten.
 function sayBack() {
   justBack = false;
-  announcer.textContent = `Connected again. The page is up to date. ${announcer.textContent}`;
+  announcer.textContent = `Connected again. The page is up to date. ${announcer.textContent}`.trim();
 }
+
+function upToDate() {
+  lastMessage = new Date();
+  if (justBack) sayBack();
+  markOverflow();
+  tick();
+}
+
+$("[data-reload]").addEventListener("click", () => location.reload());
+
+// ---- the socket. Each message names the version it brings: an old one must not undo a newer, and what is here is said ----
+
+let socket; // the newest one; of those before nothing is heard any more
+let version = 0;
+
+const isOpen = () => socket?.readyState === WebSocket.OPEN;
+const versionOf = (message) => Number(/^<!--(\d+)-->/.exec(message)?.[1] ?? 0);
+
+htmx.createWebSocket = (url) => (socket = new WebSocket(url));
+// soon while a server may be starting again, seldom where it stays away; never all pages at once
+htmx.config.wsReconnectDelay = (retry) => 500 + Math.random() * Math.min(500 * 2 ** retry, retry < 8 ? 3000 : 20_000);
+
+function acknowledge(wrapper) {
+  wrapper.sendImmediately(String(version));
+}
+
+document.addEventListener("htmx:wsClose", ({ detail }) => {
+  if (detail.event.target !== socket || connection === "ended") return;
+  if (ENDED[detail.event.code]) return showEnd(ENDED[detail.event.code]);
+  if (isFinal()) return;
+  pollTimer ??= setTimeout(poll, POLL_AFTER);
+  if (connection !== "polling") lost();
+});
+document.addEventListener("htmx:wsOpen", () => {
+  version = 0; // another process may count from another beginning
+  stopPolling();
+  back("live");
+});
+document.addEventListener("htmx:wsBeforeMessage", (event) => {
+  const { message, socketWrapper } = event.detail;
+  if (versionOf(message) > version) return;
+  event.preventDefault();
+  acknowledge(socketWrapper); // what was said before may have been lost
+});
+document.addEventListener("htmx:wsAfterMessage", (event) => {
+  const { message, socketWrapper } = event.detail;
+  version = versionOf(message);
+  acknowledge(socketWrapper);
+  upToDate();
+});
+
+// A socket does not notice by itself that its network is gone, nor that it comes from another one now.
+let reconnect = () => {};
+document.addEventListener("htmx:wsOpen", ({ detail }) => {
+  reconnect = () => isOpen() && detail.socketWrapper.reconnect();
+});
+addEventListener("offline", () => {
+  if (isOver() || connection === "ended") return;
+  lost();
+  showBanner();
+});
+addEventListener("online", () => {
+  if (banner.dataset.kind === "offline" && !banner.hidden) showBanner();
+  reconnect();
+});
+
+// ---- without a socket: the same leaves, asked for every few seconds ----
+
+const poller = $("#poll");
+let pollTimer = poller && setTimeout(poll, POLL_AFTER);
+let tag = ""; // of what the last poll brought
+
+function poll() {
+  htmx.trigger(poller, "due");
+}
+
+function stopPolling() {
+  clearTimeout(pollTimer);
+  pollTimer = undefined;
+  if (poller) htmx.trigger(poller, "htmx:abort");
+}
+
+// no right to see it any more, or signed out and thus sent to the page that asks to sign in
+const wasSentElsewhere = (xhr) => new URL(xhr.responseURL).pathname !== poller.getAttribute("hx-get");
+const isRefused = (xhr) => xhr.status === 404 || (xhr.status === 200 && wasSentElsewhere(xhr));
+
+poller?.addEventListener("htmx:configRequest", ({ detail }) => {
+  if (tag) detail.headers["If-None-Match"] = tag;
+});
+poller?.addEventListener("htmx:beforeSwap", ({ detail }) => {
+  const { xhr } = detail;
+  if (isOpen() || isRefused(xhr) || xhr.status === 304) detail.shouldSwap = false; // what a socket brought is newer
+});
+poller?.addEventListener("htmx:afterRequest", ({ detail }) => {
+  const { xhr } = detail;
+  if (isOpen() || connection === "ended") return;
+  if (isRefused(xhr)) return showEnd(ENDED[4404]);
+  if (xhr.status === 200 || xhr.status === 304) {
+    tag = xhr.getResponseHeader("ETag") ?? tag;
+    back("polling");
+    upToDate();
+  } else {
+    lost();
+  }
+  pollTimer = isFinal() ? undefined : setTimeout(poll, POLL_EVERY);
+});
 
 // ---- the question before cancelling; without it the button leads to a page that asks the same ----
 
@@ -228,41 +216,11 @@ function mayCancel(may) {
   else button?.setAttribute("aria-disabled", "true");
 }
 
-// ---- messages: each names the version it brings. An old one must not undo a newer, and what is here is said ----
-
-let version = 0;
-
-const versionOf = (message) => Number(/^<!--(\d+)-->/.exec(message)?.[1] ?? 0);
-
-function acknowledge(socket) {
-  socket.sendImmediately(String(version));
-}
-
-document.addEventListener("htmx:wsClose", (event) => lost(event.detail.event.code));
-document.addEventListener("htmx:wsOpen", () => {
-  version = 0; // another process may count from another beginning
-  back();
-});
-document.addEventListener("htmx:wsBeforeMessage", (event) => {
-  const { message, socketWrapper } = event.detail;
-  if (versionOf(message) > version) return;
-  event.preventDefault();
-  acknowledge(socketWrapper); // what was said before may have been lost
-});
-document.addEventListener("htmx:wsAfterMessage", (event) => {
-  const { message, socketWrapper } = event.detail;
-  version = versionOf(message);
-  acknowledge(socketWrapper);
-  lastMessage = new Date();
-  if (justBack) sayBack();
-  markOverflow();
-  tick();
-});
-$("[data-reload]").addEventListener("click", () => location.reload());
-
-// The tab's title follows the plate. An observer, because the last message takes the socket and its events away.
+// The tab's title follows the plate, and the mark what is known of the connection, whatever was replaced. An
+// observer, because the last message takes the socket and its events away.
 const heading = $("h1").textContent;
 new MutationObserver(() => {
+  showConnection();
   markOverflow();
   if (isOver()) question?.close(); // there is nothing left to cancel
   document.title = `${$("#plate span").textContent}: ${heading} · MAGI`;

@@ -108,6 +108,44 @@ def test_the_snapshot_holds_every_leaf_once(judgement):
     assert sorted(re.findall(r'<\w+[^>]*\sid="([^"]+)"[^>]*hx-swap-oob', html)) == sorted(IDS)
 
 
+def poll(client, judgement, tag=""):
+    headers = {"If-None-Match": tag} if tag else {}
+    return client.get(reverse("leaves", args=[judgement.pk]), headers=headers)
+
+
+def test_a_poll_brings_every_leaf_and_nothing_while_nothing_has_changed(client, mira, judgement):
+    client.force_login(mira)
+    first = poll(client, judgement)
+    assert set(ids(first.content.decode())) == IDS | {"conn"}
+    assert (poll(client, judgement, first["ETag"]).status_code, first["Cache-Control"]) == (304, "no-store")
+    Run.objects.claim("one", 1)
+    again = poll(client, judgement, first["ETag"])
+    assert "Judging" in again.content.decode()
+    assert again["ETag"] != first["ETag"]
+
+
+def test_a_poll_without_a_change_is_one_query(client, mira, judgement, django_assert_num_queries):
+    client.force_login(mira)
+    tag = poll(client, judgement)["ETag"]
+    with django_assert_num_queries(3):  # session, user, revision
+        poll(client, judgement, tag)
+
+
+def test_the_last_poll_takes_the_socket_away(client, mira, judgement):
+    client.force_login(mira)
+    Run.objects.cancel(judgement.pk, mira)
+    assert re.search(r'<div id="ws"[^>]*></div>', poll(client, judgement).content.decode())
+
+
+def test_who_has_signed_out_or_may_not_see_it_polls_in_vain(client, mira, noor, judgement):
+    client.force_login(mira)
+    tag = poll(client, judgement)["ETag"]
+    client.logout()
+    assert reverse("login") in poll(client, judgement, tag)["Location"]
+    client.force_login(noor)
+    assert poll(client, judgement, tag).status_code == 404
+
+
 def test_the_announcer_keeps_its_element(judgement):
     assert re.search(r'id="announcer"[^>]*hx-swap-oob="innerHTML"', snapshot(judgement))
 
