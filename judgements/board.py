@@ -126,11 +126,14 @@ class Board:
 
     @property
     def took(self) -> str:
-        """Minutes and seconds from start to end, as in 1:05."""
+        """From start to end, as in 1 min 05 s."""
         if not (self.started and self.ended):
             return ""
         minutes, seconds = divmod(int((self.ended - self.started).total_seconds()), 60)
-        return f"{minutes}:{seconds:02}"
+        hours, minutes = divmod(minutes, 60)
+        if hours:
+            return f"{hours} h {minutes:02} min"
+        return f"{minutes} min {seconds:02} s" if minutes else f"{seconds} s"
 
     @property
     def rounds_newest_first(self) -> list[Round]:
@@ -214,7 +217,8 @@ def _seat(
     texts: Mapping[str, str],
 ) -> Seat:
     entries = tuple(_entry(judgement, number, agent, n, latest, texts) for n in rules.ROUNDS)
-    state, word, small = _seat_state(judgement, agent, entries)
+    asked = agent.step(judgement.current_round) in latest
+    state, word, small = _seat_state(judgement, agent, entries, asked)
     return Seat(
         number=number,
         place=PLACES[number - 1],
@@ -233,7 +237,7 @@ def _seat(
     )
 
 
-def _seat_state(judgement: Judgement, agent: Agent, entries: tuple[Entry, ...]) -> tuple[State, str, str]:
+def _seat_state(judgement: Judgement, agent: Agent, entries: tuple[Entry, ...], asked: bool) -> tuple[State, str, str]:
     """Yellow while it waits for the next round, green or red by its score once it has decided three times."""
     if verdict := agent.verdict:
         approves = verdict == rules.Verdict.APPROVED
@@ -242,8 +246,7 @@ def _seat_state(judgement: Judgement, agent: Agent, entries: tuple[Entry, ...]) 
     if current.state == "failed":
         return "failed", "Failed", f"in round {current.round}"
     if judgement.run.over:
-        done = len(agent.history)
-        return "stopped", "Stopped", f"after round {done}" if done else "before round 1"
+        return "stopped", "Stopped", _stopped(judgement, agent, current, asked)
     if judgement.run.status == Run.Status.QUEUED:  # also when it was given back half done
         return "idle", "Idle", ""
     if current.decided:
@@ -251,6 +254,15 @@ def _seat_state(judgement: Judgement, agent: Agent, entries: tuple[Entry, ...]) 
     if current.state == "retrying":
         return "retrying", current.word, ""
     return "judging", "Judging", f"round {current.round}"
+
+
+def _stopped(judgement: Judgement, agent: Agent, current: Entry, asked: bool) -> str:
+    done = len(agent.history)
+    if asked and not current.decided:
+        return f"in round {current.round}"
+    if done:
+        return f"after round {done}"
+    return "in round 1" if judgement.run.started else "before round 1"
 
 
 def _entry(

@@ -1,3 +1,5 @@
+from datetime import timedelta
+
 import pytest
 from channels.db import database_sync_to_async
 
@@ -144,6 +146,25 @@ def test_who_cancelled_and_when_is_said(judgement, reviewer):
     assert (shown.word, shown.lead) == ("Cancelled", "Cancelled in round 2")
     assert shown.rest == "by M. Okafor. There is no verdict; all answers so far are kept."
     assert [(seat.state, seat.small) for seat in shown.seats] == [("stopped", "after round 1")] * 3
+
+
+def test_an_agent_that_was_stopped_says_where(judgement, mira):
+    Run.objects.cancel(judgement.pk, mira)
+    assert {seat.small for seat in board(judgement).seats} == {"before round 1"}
+    Run.objects.update(status="running", ended=None, started=judgement.run.created)
+    decide(judgement, "reject")
+    ModelCall.objects.create(run=judgement.run, step="B1", attempt=1, prompt="[]", deadline=judgement.run.created)
+    Run.objects.cancel(judgement.pk, mira)
+    assert [seat.small for seat in board(judgement).seats] == ["after round 1", "in round 1", "in round 1"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "took"), [(31, "31 s"), (64, "1 min 04 s"), (3_600, "1 h 00 min"), (180_000, "50 h 00 min")]
+)
+def test_how_long_it_took_reads_as_one_says_it(judgement, seconds, took):
+    start = judgement.run.created
+    Run.objects.update(status="failed", started=start, ended=start + timedelta(seconds=seconds))
+    assert board(judgement).took == took
 
 
 def test_a_rehearsal_says_so(judgement):
