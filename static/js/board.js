@@ -19,9 +19,29 @@ let closing;
 
 function fitIntoWindow(panel) {
   panel.style.maxHeight = "";
+  if (getComputedStyle(panel).position === "fixed") return bringPlateAbove(panel);
   const box = panel.getBoundingClientRect();
-  const hangs = getComputedStyle(panel).position === "absolute" && box.bottom > innerHeight - 8;
-  if (hangs) panel.style.maxHeight = `${Math.max(240, innerHeight - box.top - 8)}px`;
+  if (box.bottom > innerHeight - 8) panel.style.maxHeight = `${Math.max(240, innerHeight - box.top - 8)}px`;
+}
+
+// The sheet of a phone covers most of the page, but never the plate: the page moves, and back when the sheet closes.
+let scrolledFrom, scrolledTo;
+
+function bringPlateAbove(sheet) {
+  const plate = $("#plate").getBoundingClientRect();
+  const bar = $(".bar").getBoundingClientRect().bottom;
+  if (plate.top < bar || plate.bottom > sheet.getBoundingClientRect().top) {
+    scrolledFrom ??= scrollY;
+    scrollBy({ top: plate.top - bar - 12, behavior: "instant" });
+    scrolledTo = scrollY;
+  }
+  const room = innerHeight - $("#plate").getBoundingClientRect().bottom - 8;
+  if (room < 0.78 * innerHeight) sheet.style.maxHeight = `${Math.max(240, room)}px`;
+}
+
+function scrollBack() {
+  if (scrolledFrom !== undefined && scrollY === scrolledTo) scrollTo({ top: scrolledFrom, behavior: "instant" });
+  scrolledFrom = undefined;
 }
 
 function show(agent) {
@@ -36,6 +56,7 @@ function hide(agent) {
   delete agent.dataset.open;
   buttonOf(agent).setAttribute("aria-expanded", "false");
   if (pinned === agent) pinned = null;
+  scrollBack();
 }
 
 function pin(agent) {
