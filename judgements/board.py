@@ -275,7 +275,7 @@ def _entry(
 ) -> Entry:
     step = agent.step(number)
     call = latest.get(step)
-    decision = next((d for d in agent.decisions.all() if d.round == number), None)
+    decision = next((d for d in agent.decided if d.round == number), None)
     entry = partial(Entry, agent.name, seat_number, number, rules.tenths(rules.WEIGHTS[number]))
     if decision:
         state: State = "approve" if decision.decision == Decision.APPROVE else "reject"

@@ -28,8 +28,8 @@ class Leaf:
         numbers = [str(part) for part in self.context.get("key", ())]
         return (self.fragment, *numbers)
 
-    def html(self) -> str:
-        return get_template(f"{FOLDER}/_{self.fragment}.html").render({**self.context, "oob": True})
+    def html(self, **more: bool) -> str:
+        return get_template(f"{FOLDER}/_{self.fragment}.html").render({**self.context, "oob": True, **more})
 
 
 def leaves(board: Board) -> Iterator[Leaf]:

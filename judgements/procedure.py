@@ -113,6 +113,10 @@ async def _decide(
 
 
 def _failure(agent: Agent, number: int, problem: CallFailed) -> RunFailed:
-    tries = "1 attempt" if problem.attempts == 1 else f"{problem.attempts} attempts"
-    sentence = f"{agent.name} gave no decision in round {number} after {tries}: {problem}"
+    sentence = sentence_of_failure(agent.name, number, problem.attempts, str(problem))
     return RunFailed(problem.code, sentence, agent=agent.seat, round=number, attempts=problem.attempts)
+
+
+def sentence_of_failure(name: str, number: int, attempts: int, problem: str) -> str:
+    tries = "1 attempt" if attempts == 1 else f"{attempts} attempts"
+    return f"{name} gave no decision in round {number} after {tries}: {problem}"

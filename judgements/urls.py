@@ -1,7 +1,7 @@
 from django.urls import path
 
 from .consumers import LiveConsumer
-from .views import councils, history, live, new, record
+from .views import councils, history, live, new, record, replay
 
 urlpatterns = [
     path("", new.new, name="new"),
@@ -13,6 +13,8 @@ urlpatterns = [
     path("judgements/<uuid:pk>/record/", record.record, name="record"),
     path("judgements/<uuid:pk>/record.json", record.record_file, name="record-file"),
     path("judgements/<uuid:pk>/leaves/", live.leaves, name="leaves"),
+    path("judgements/<uuid:pk>/replay/", replay.replay, name="replay"),
+    path("judgements/<uuid:pk>/replay/frames/", replay.frames, name="replay-frames"),
     path("judgements/<uuid:pk>/cancel/", live.cancel, name="cancel"),
     path("judgements/<uuid:pk>/retry/", live.retry, name="retry"),
     path("councils/", councils.councils, name="councils"),

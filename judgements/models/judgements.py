@@ -1,4 +1,5 @@
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
@@ -163,9 +164,17 @@ class Agent(Seated):
         ordering = ["seat"]
         constraints = [models.UniqueConstraint("judgement", "seat", name="one_agent_per_seat")]
 
+    known_until: datetime | None = None  # a look back knows nothing of later decisions
+
+    @property
+    def decided(self) -> "list[RoundDecision]":
+        """Its decisions, by round, as far as they are known."""
+        known = self.known_until
+        return [decision for decision in self.decisions.all() if known is None or decision.made <= known]
+
     @property
     def history(self) -> dict[int, Decision]:
-        return {decision.round: Decision(decision.decision) for decision in self.decisions.all()}
+        return {decision.round: Decision(decision.decision) for decision in self.decided}
 
     @property
     def verdict(self) -> Verdict | None:
@@ -200,6 +209,11 @@ class RoundDecision(models.Model):
 
     def __str__(self) -> str:
         return f"{self.agent}: {self.decision} in round {self.round}"
+
+    @property
+    def made(self) -> datetime:
+        """The moment of the commit that it shares with the end of its call."""
+        return self.call.ended or self.created
 
 
 def title_of(content: str) -> str:

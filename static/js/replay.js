@@ -1,0 +1,216 @@
+// The replay: plays what the page showed, moment by moment, with its real timing or faster.
+import { $, $$, clockText, markOverflow, setClock, tick } from "./board.js";
+
+const CALM = 400; // ms between two pictures while it plays: however fast, nothing flashes more than three times a second
+const BREATH = 1000; // ms between two sentences for people who hear the page
+
+const player = $("#player");
+const slider = $("[data-time]", player);
+const playButton = $("[data-play]", player);
+const speed = $("[data-speed]", player);
+const note = $("[data-note]", player);
+const announcer = $("#announcer");
+
+let frames = [];
+let leaves = []; // each a list of { frame, html }, oldest first
+let position = 0; // seconds on the line
+let current = 0; // the frame that is shown
+let playing = false;
+
+// ---- what it plays ----
+
+function load(told) {
+  frames = told.frames;
+  leaves = Object.values(told.leaves).map(versionsOf);
+  slider.max = told.length;
+  $("[data-length]", player).textContent = clockText(told.length);
+  $(".player__marks", player).append(...frames.filter((frame) => frame.mark || frame.pause).map(markOf));
+  $(".player__controls", player).hidden = false;
+  setClock(moment);
+  seek(0);
+}
+
+// Letters, not units: what is beyond the basic plane counts once, as in the server.
+function versionsOf(differences) {
+  let letters = [];
+  return differences.map(([frame, start, end, text]) => {
+    letters = [...letters.slice(0, start), ...text, ...letters.slice(letters.length - end)];
+    return { frame, html: letters.join("") };
+  });
+}
+
+function markOf(frame) {
+  const mark = document.createElement("span");
+  if (frame.mark) mark.dataset.state = frame.mark;
+  else mark.dataset.pause = "";
+  mark.style.left = `${(100 * frame.at) / (Number(slider.max) || 1)}%`;
+  return mark;
+}
+
+// The time of day that the position stands for. Within a gap that was shortened it runs faster.
+function moment() {
+  const frame = frames[current];
+  const next = frames[current + 1];
+  if (!next || next.at === frame.at) return frame.now;
+  const share = Math.min(1, Math.max(0, (position - frame.at) / (next.at - frame.at)));
+  return frame.now + share * (next.now - frame.now);
+}
+
+// ---- showing ----
+
+const newest = (versions, number) => versions.findLast((version) => version.frame <= number);
+
+function show(number) {
+  for (const versions of leaves) {
+    const { html } = newest(versions, number);
+    if (html !== newest(versions, current).html) replaceLeaf(html);
+  }
+  current = number;
+  note.textContent = frames[current].pause;
+  note.hidden = !frames[current].pause;
+  markOverflow();
+}
+
+function replaceLeaf(html) {
+  const template = document.createElement("template");
+  template.innerHTML = html;
+  const leaf = template.content.firstElementChild;
+  document.getElementById(leaf.id).replaceWith(leaf);
+}
+
+function frameAt(seconds) {
+  return Math.max(0, frames.findLastIndex((frame) => frame.at <= seconds + 0.0005));
+}
+
+function showTime() {
+  slider.value = position;
+  const time = clockText(position);
+  $("[data-at]", player).textContent = time;
+  slider.setAttribute("aria-valuetext", `${time} of ${clockText(Number(slider.max))}`);
+}
+
+function seek(number) {
+  position = frames[number].at;
+  show(number);
+  showTime();
+  tick();
+}
+
+// ---- saying: one sentence an event, at most one a second; of several the newest ----
+
+let unsaid = "";
+let silentUntil = 0;
+let speaking;
+
+function say(sentence) {
+  if (!sentence) return;
+  unsaid = sentence;
+  speaking ??= setTimeout(speak, Math.max(0, silentUntil - performance.now()));
+}
+
+function speak() {
+  speaking = undefined;
+  silentUntil = performance.now() + BREATH;
+  announcer.textContent = unsaid;
+}
+
+const saidOf = (frame) => [frame.said, frame.pause].filter(Boolean).join(" ");
+
+// ---- playing ----
+
+let last = 0; // when the clock was looked at
+let calmUntil = 0;
+
+function play() {
+  if (current === frames.length - 1) seek(0);
+  playing = true;
+  last = performance.now();
+  showPlaying();
+  requestAnimationFrame(run);
+}
+
+function pause() {
+  playing = false;
+  showPlaying();
+}
+
+function run(now) {
+  if (!playing) return;
+  const length = Number(slider.max);
+  position = Math.min(length, position + (Math.max(0, now - last) / 1000) * Number(speed.value));
+  last = now;
+  const due = frameAt(position);
+  if (due > current && now >= calmUntil) {
+    const passed = frames.slice(current + 1, due + 1);
+    show(due);
+    say(saidOf(passed.findLast(saidOf) ?? frames[due]));
+    calmUntil = now + CALM;
+  }
+  showTime();
+  tick();
+  if (current === frames.length - 1) pause();
+  else requestAnimationFrame(run);
+}
+
+function showPlaying() {
+  $("use", playButton).setAttribute("href", playing ? "#i-pause" : "#i-play");
+  $("span", playButton).textContent = playing ? "Pause" : "Play";
+  player.toggleAttribute("data-playing", playing);
+}
+
+// To the next thing that is said; where an agent is merely asked nothing is.
+function step(direction) {
+  pause();
+  let number = current + direction;
+  while (frames[number] && !frames[number].said && number > 0 && number < frames.length - 1) number += direction;
+  if (!frames[number]) return;
+  seek(number);
+  say(saidOf(frames[number]));
+}
+
+playButton.addEventListener("click", () => (playing ? pause() : play()));
+for (const button of $$("[data-step]", player)) {
+  button.addEventListener("click", () => step(Number(button.dataset.step)));
+}
+slider.addEventListener("input", () => {
+  position = Number(slider.value);
+  const number = frameAt(position);
+  if (number !== current) {
+    show(number);
+    say(saidOf(frames[number]));
+  }
+  showTime();
+  tick();
+});
+
+// Keys count only within the bar. A button keeps its Space, the choice of speed its arrows.
+const KEYS = {
+  ArrowLeft: () => step(-1),
+  ArrowRight: () => step(1),
+  Home: () => (pause(), seek(0)),
+  End: () => (pause(), seek(frames.length - 1)),
+  " ": () => (playing ? pause() : play()),
+};
+player.addEventListener("keydown", (event) => {
+  const own = event.target.matches("select") || (event.key === " " && event.target.matches("button"));
+  if (own || event.ctrlKey || event.metaKey || event.altKey || !KEYS[event.key] || !frames.length) return;
+  event.preventDefault();
+  KEYS[event.key]();
+});
+
+function isStill() {
+  const choice = document.documentElement.dataset.motion;
+  return choice ? choice === "off" : matchMedia("(prefers-reduced-motion: reduce)").matches;
+}
+
+async function begin() {
+  const answer = await fetch(player.dataset.frames);
+  if (!answer.ok) throw new Error(`the frames were not sent: ${answer.status}`);
+  load(await answer.json());
+  if (!isStill()) play();
+}
+
+begin().catch(() => {
+  note.textContent = "The replay could not be loaded. Reload the page to try again.";
+  note.hidden = false;
+});
