@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,11 @@ VERDICT = re.compile("Approved|Rejected")
 END = 60_000
 HELD = {"delay": 600}  # not answered as long as a test looks
 SLOW = {"chunks": 400, "chunk_delay": 0.3}
+# where the reader is: the open panel, the focus, the place in the page; and whether anything is there twice
+WHERE = """() => [
+    [...document.querySelectorAll("[data-open]")].map(e => e.id), document.activeElement.id, Math.round(scrollY),
+    [...document.querySelectorAll("[id]")].filter((e, _, all) => all.some(o => o !== e && o.id === e.id)).length,
+]"""
 CASPER, ROUND_2 = "if the aim is clear", "This is round 2 of 3."  # parts of the prompts
 
 
@@ -439,15 +445,24 @@ def test_a_page_heals_after_the_server_was_killed_and_started_again(browser, tmp
         page = open_page(browser, site).page
         start(page, site)
         expect(page.locator("#verdict-sub")).to_contain_text("Round 2 of 3.", timeout=END)
+        page.locator("#agent-2 .agent__more").click()
+        page.mouse.wheel(0, 60)
+        expect(page.locator("#conn")).to_have_text("Live")
+        before = page.evaluate(WHERE)
         site.process.kill()
         site.process.wait()
         expect(page.locator("#conn-banner")).to_be_visible(timeout=10_000)
         shoot(page, "live-reconnecting-1440")
     endpoint.reset()
     with site:
-        expect(page.locator("#plate")).to_contain_text(VERDICT, timeout=END)
+        started = time.monotonic()
+        expect(page.locator("#conn")).to_have_text("Live", timeout=10_000)
+        print(f"live {time.monotonic() - started:.1f} s after the server listened again")
         expect(page.locator("#conn-banner")).to_be_hidden()
+        assert page.evaluate(WHERE) == before
+        expect(page.locator("#plate")).to_contain_text(VERDICT, timeout=END)
         expect(page.locator("#matrix td .lamp:is([data-state=approve],[data-state=reject])")).to_have_count(9)
+        assert page.evaluate(WHERE) == before
 
 
 def test_models_are_suggested_costs_said_waits_counted_down_and_fallbacks_named(browser, tmp_path):

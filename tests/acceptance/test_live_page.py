@@ -1,19 +1,23 @@
 """What the live page's script does: the connection and what is said of it, panels, readers who are left in peace."""
 
 import re
+import statistics
 
 import pytest
 from playwright.sync_api import expect
 
+from tests.acceptance import push
 from tests.acceptance.test_browser import (  # noqa: F401 - its fixtures
     CASPER,
     END,
     HELD,
+    PHONE,
     ROUND_2,
     VERDICT,
     browser,
     cancel,
     endpoint,
+    flashing,
     open_page,
     scripted,
     scripted_site,
@@ -77,3 +81,244 @@ def test_who_polls_and_has_signed_out_is_told_so(without_sockets, scripted_site,
     page.context.add_cookies(cookies)
     page.reload()
     cancel(page)
+
+
+# ---- what is said of the connection ---------------------------------------------------------------------------
+
+
+def test_the_mark_says_live_only_while_the_socket_is_open(browser, scripted_site, endpoint):  # noqa: F811
+    endpoint.script(default=HELD)
+    page = open_page(browser, scripted_site).page
+    page.add_init_script("document.addEventListener('htmx:wsConnecting', () => seen = [conn.textContent])")
+    start(page, scripted_site)
+    mark, banner = page.locator("#conn"), page.locator("#conn-banner")
+    expect(mark).to_have_text("Live")
+    assert page.evaluate("seen") == ["Connecting"]
+    page.context.set_offline(True)
+    expect(banner).to_contain_text("You are offline. The judgement goes on without this page.")
+    expect(mark).to_have_text("Offline")
+    expect(page.locator("[data-cancel]")).to_have_attribute("aria-disabled", "true")
+    page.context.set_offline(False)
+    expect(mark).to_have_text("Live", timeout=10_000)
+    expect(banner).to_be_hidden()
+    expect(page.locator("#announcer")).to_contain_text("Connected again. The page is up to date.")
+    cancel(page)
+    page.context.close()
+
+
+def test_who_has_it_open_too_many_times_is_told_so(browser, scripted_site, endpoint):  # noqa: F811
+    endpoint.script(default=HELD)
+    page = open_page(browser, scripted_site).page
+    start(page, scripted_site)
+    expect(page.locator("#conn")).to_have_text("Live")
+    path = "/ws" + page.url.removeprefix(scripted_site.url)
+    page.evaluate(
+        """path => Promise.all(Array.from({ length: 19 }, () => new Promise(heard => {
+            new WebSocket(path).onmessage = heard;
+        })))""",
+        path,
+    )
+    late = page.context.new_page()
+    late.goto(page.url)
+    expect(late.locator("#conn-banner")).to_contain_text("You have this judgement open too many times.")
+    expect(late.locator("#conn")).to_have_text("Not live")
+    cancel(page)
+    page.context.close()
+
+
+# ---- readers are left in peace --------------------------------------------------------------------------------
+
+
+# what moves without being asked to
+SHIFTS = """
+    globalThis.shifts = [];
+    new PerformanceObserver(list => shifts.push(...list.getEntries().map(entry =>
+        [entry.value, ...entry.sources.map(({ node }) => node?.id || node?.className || node?.nodeName)])))
+        .observe({ type: "layout-shift", buffered: true });
+"""
+
+
+@pytest.mark.parametrize("by", ["the system", "the button"])
+def test_nothing_flashes_for_who_wants_less_motion(browser, scripted_site, endpoint, by):  # noqa: F811
+    endpoint.script(default=HELD)
+    page = open_page(browser, scripted_site, reduced_motion="reduce" if by == "the system" else "no-preference").page
+    start(page, scripted_site)
+    expect(page.locator(".agent__state[data-state=judging]")).to_have_count(3, timeout=END)
+    if by == "the button":
+        page.get_by_role("button", name="Reduce motion").click()
+    assert [animation.split()[0] for animation in flashing(page)] == ["none"] * 3
+    cancel(page)
+    page.context.close()
+
+
+# ---- panels ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def judged(browser, scripted_site, endpoint):  # noqa: F811
+    """The address of a judgement that is over: Casper rejects."""
+    endpoint.reset()
+    endpoint.script(by_text=[[CASPER, {"decision": "reject", "reason": "Line one.\nLine two. " * 30, "delay": 0.4}]])
+    page = open_page(browser, scripted_site).page
+    start(page, scripted_site)
+    expect(page.locator("#plate")).to_contain_text("Approved", timeout=END)
+    page.context.close()
+    return page.url
+
+
+@pytest.fixture
+def reader(browser, scripted_site, judged):  # noqa: F811
+    watched = open_page(browser, scripted_site)
+    yield watched.page
+    watched.page.context.close()
+    assert watched.complaints == []
+
+
+def middle_of(page, selector):
+    box = page.locator(selector).bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def test_decisions_are_pushed_into_the_page(scripted, scripted_site, endpoint):  # noqa: F811
+    """Within 100 ms where the machine has nothing else to do: `python -m tests.acceptance.push` measures it."""
+    endpoint.script(**push.APART)
+    scripted.add_init_script(push.REMEMBER)
+    start(scripted, scripted_site)
+    expect(scripted.locator("#plate")).to_contain_text("Approved", timeout=END)
+    after = push.milliseconds(scripted, scripted_site.log.parent)
+    print(f"in the page after {sorted(after)} ms")
+    assert len(after) == 9
+    assert statistics.median(after) < 1_000
+
+
+def test_nothing_moves_while_reasons_grow(scripted, scripted_site, endpoint, judged):  # noqa: F811
+    growing = {"reason": "It is clear, and the effort fits its aim. " * 25, "chunks": 12, "chunk_delay": 0.06}
+    endpoint.script(by_text=[[part, rule | growing] for part, rule in push.APART["by_text"]], default=growing)
+    scripted.goto(judged)  # brings the fonts
+    scripted.add_init_script(SHIFTS)
+    start(scripted, scripted_site)
+    expect(scripted.locator("[data-stream]").first).to_contain_text("It is clear", timeout=END)
+    expect(scripted.locator("#plate")).to_contain_text("Approved", timeout=END)
+    assert scripted.evaluate("shifts") == []
+
+
+def test_a_panel_opens_a_moment_after_the_mouse_comes_and_closes_after_it_left(reader, judged):
+    reader.clock.install(time=0)
+    reader.goto(judged)
+    reader.clock.pause_at(60_000)
+    panel = reader.locator("#agent-2-detail")
+    reader.mouse.move(*middle_of(reader, "#agent-2 .agent__name"))
+    reader.clock.run_for(240)
+    expect(panel).to_be_hidden()
+    reader.clock.run_for(20)
+    expect(panel).to_be_visible()
+    reader.mouse.move(*middle_of(reader, "#agent-2-detail .f"))  # it can be reached
+    reader.clock.run_for(1_000)
+    expect(panel).to_be_visible()
+    reader.mouse.move(5, 5)
+    reader.clock.run_for(290)
+    expect(panel).to_be_visible()
+    reader.clock.run_for(20)
+    expect(panel).to_be_hidden()
+
+
+def test_panels_follow_focus_arrows_and_clicks(reader, judged):
+    reader.goto(judged)
+    panel = {number: reader.locator(f"#agent-{number}-detail") for number in (1, 2, 3)}
+    button = {number: reader.locator(f"#agent-{number} .agent__more") for number in (1, 2, 3)}
+    reader.locator(".verdict .btn").last.focus()
+    reader.keyboard.press("Tab")
+    expect(button[1]).to_be_focused()
+    expect(panel[1]).to_be_visible()
+    for key, number in (("ArrowLeft", 2), ("ArrowRight", 3), ("ArrowUp", 1), ("ArrowDown", 2)):
+        reader.keyboard.press(key)
+        expect(button[number]).to_be_focused()
+        assert [panel[n].is_visible() for n in (1, 2, 3)] == [n == number for n in (1, 2, 3)]
+    reader.keyboard.press("Escape")
+    expect(panel[2]).to_be_hidden()
+    expect(button[2]).to_be_focused()
+    button[3].click()
+    expect(panel[3]).to_be_focused()
+    reader.mouse.move(5, 5)
+    reader.wait_for_timeout(400)  # longer than what closes a panel that is not pinned
+    expect(panel[3]).to_be_visible()
+    reader.mouse.click(5, 300)
+    expect(panel[3]).to_be_hidden()
+
+
+@pytest.mark.parametrize("size", [PHONE, {"width": 320, "height": 640}], ids=["390", "320"])
+def test_a_phone_s_sheet_leaves_the_plate_in_view_and_scrolls_inside(browser, scripted_site, judged, size):  # noqa: F811
+    page = open_page(browser, scripted_site, size, has_touch=True, is_mobile=True).page
+    page.goto(judged)
+    sheet, plate = page.locator("#agent-3-detail"), page.locator("#plate")
+    page.locator("#agent-3").tap()
+    expect(sheet).to_be_visible()
+    top, above = sheet.bounding_box()["y"], plate.bounding_box()
+    assert page.locator(".bar").bounding_box()["height"] <= above["y"] < above["y"] + above["height"] <= top
+    assert sheet.bounding_box()["height"] <= 0.78 * size["height"] + 1
+    assert sheet.evaluate("sheet => sheet.scrollHeight > sheet.clientHeight")
+    assert "Line one.\nLine two." in sheet.inner_text()
+    page.touchscreen.tap(*middle_of(page, "#plate"))
+    expect(sheet).to_be_hidden()
+    page.context.close()
+
+
+# ---- replay ---------------------------------------------------------------------------------------------------
+
+
+def test_a_replay_plays_to_the_verdict_and_goes_back(reader, judged):
+    reader.goto(judged)
+    reader.get_by_role("link", name="Replay").click()
+    player, plate = reader.get_by_role("region", name="Replay"), reader.locator("#plate")
+    expect(player.get_by_role("button", name="Pause")).to_be_visible()
+    player.get_by_label("Speed").select_option("20x")
+    expect(plate).to_contain_text("Approved")
+    expect(reader.locator("#announcer")).to_contain_text("Approved. 2 of 3 agents approve.")
+    player.get_by_role("button", name="Step back").click()
+    expect(reader.locator("#verdict-sub")).to_contain_text("Round 3 of 3. 9 of 9 decisions are in.")
+    slider = player.get_by_role("slider", name="Time")
+    slider.focus()
+    reader.keyboard.press("Home")
+    expect(plate).to_contain_text("Idle")
+    expect(player.locator(".player__clock")).to_have_text("0:00 of 0:01")
+    reader.keyboard.press("ArrowRight")
+    expect(reader.locator("#verdict-sub")).to_contain_text("Round 1 of 3. 0 of 9 decisions are in.")
+    reader.keyboard.press("End")
+    expect(plate).to_contain_text("Approved")
+    expect(slider).to_have_attribute("aria-valuetext", "0:01 of 0:01")
+    reader.keyboard.press("ArrowLeft")
+    reader.keyboard.press("Space")
+    expect(plate).to_contain_text("Approved")
+    assert reader.locator("#matrix td .lamp[data-state=reject]").count() == 3
+
+
+def test_a_replay_pauses_and_keeps_an_open_panel(reader, judged):
+    reader.clock.install(time=0)
+    reader.clock.pause_at(1_000)
+    reader.goto(f"{judged}replay/")
+    expect(reader.get_by_role("button", name="Pause")).to_be_visible()
+    reader.clock.run_for(300)
+    reader.get_by_role("button", name="Pause").click()
+    reader.locator("#agent-3 .agent__more").click()
+    reader.keyboard.press("End")  # outside of the bar it is no key of the replay
+    slider = reader.get_by_role("slider", name="Time")
+    before = slider.input_value()
+    assert 0 < float(before) < 0.5
+    reader.clock.run_for(5_000)
+    assert slider.input_value() == before
+    slider.press("End")
+    expect(reader.locator("#agent-3-rounds")).to_contain_text("Line two.")
+    expect(reader.locator("#agent-3-detail")).to_be_visible()
+
+
+def test_a_replay_waits_for_who_wants_less_motion_and_needs_scripts(browser, scripted_site, judged):  # noqa: F811
+    still = open_page(browser, scripted_site, reduced_motion="reduce").page
+    still.goto(f"{judged}replay/")
+    expect(still.get_by_role("button", name="Play")).to_be_visible()
+    expect(still.locator("#plate")).to_contain_text("Idle")
+    still.context.close()
+    plain = open_page(browser, scripted_site, java_script_enabled=False).page
+    plain.goto(f"{judged}replay/")
+    plain.get_by_role("region", name="Replay").get_by_role("link", name="The judgement").click()
+    expect(plain.locator("#plate")).to_contain_text("Approved")
+    plain.context.close()
