@@ -116,7 +116,7 @@ def poll(client, judgement, tag=""):
 def test_a_poll_brings_every_leaf_and_nothing_while_nothing_has_changed(client, mira, judgement):
     client.force_login(mira)
     first = poll(client, judgement)
-    assert set(ids(first.content.decode())) == IDS | {"conn"}
+    assert set(ids(first.content.decode())) == IDS | {"conn", "decided-h"}
     assert (poll(client, judgement, first["ETag"]).status_code, first["Cache-Control"]) == (304, "no-store")
     Run.objects.claim("one", 1)
     again = poll(client, judgement, first["ETag"])

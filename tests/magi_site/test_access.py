@@ -24,7 +24,8 @@ def routes(resolver=None, prefix="", namespace=""):
 
 
 def path_of(route):
-    filled = re.sub(r"<(?:\w+:)?(\w+)>", lambda m: ARGUMENTS.get(m[1], "1"), route)
+    filled = re.sub(r"<int:\w+>", "1", route)
+    filled = re.sub(r"<(?:\w+:)?(\w+)>", lambda m: ARGUMENTS.get(m[1], "1"), filled)
     return "/" + re.sub(r"\(\?P<\w+>[^)]*\)|[\^$]|\\Z", lambda m: "auth" if m[0].startswith("(") else "", filled)
 
 
