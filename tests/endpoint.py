@@ -355,7 +355,8 @@ async def endless(to: Exchange) -> None:
 
 async def stall(to: Exchange) -> None:
     """The first pieces of an answer, then blanks without end: a reason that has grown so far and grows no further."""
-    await to.begin({"content": to.good()}, to.rule.cut_after)
+    at_once = replace(to, rule=replace(to.rule, chunk_delay=0))
+    await at_once.begin({"content": to.good()}, to.rule.cut_after)
     await to.send_for_ever(framed(to.chunk({"content": " "})))
 
 

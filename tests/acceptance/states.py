@@ -24,7 +24,6 @@ from tests.acceptance.site import Site
 from tests.endpoint import Endpoint
 
 PATIENCE = 60.0
-STILL = {"chunk_delay": 0.5}  # between the blanks that keep a stalled answer open
 BROWSER = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
 
 
@@ -50,7 +49,7 @@ class Moment:
 
 
 def stalls(pieces: int) -> dict[str, Any]:
-    return {"behaviour": "stall", "cut_after": pieces, **STILL}
+    return {"behaviour": "stall", "cut_after": pieces, "chunk_delay": 0.5}
 
 
 BUSY = {"behaviour": "status", "error": "rate_limit_exceeded", "headers": {"Retry-After": "60"}}
@@ -113,8 +112,13 @@ class Scene:
     def open_live(self, moment: str) -> Page:
         page = self.open(reverse("live", args=[self.judgement(moment)]))
         if moment in ("round1", "round2"):
-            expect(page.locator("[data-stream]").last).to_contain_text(re.compile(r"\w{3}"), timeout=PATIENCE * 1000)
+            self.wait_for_reasons(page)
         return page
+
+    def wait_for_reasons(self, page: Page) -> None:
+        """Until those that grow have grown as far as they will."""
+        beginnings = re.compile("|".join(reason[:60] for _, reason in RELEASE.members[2].says))
+        expect(page.locator("#agent-3-reason [data-stream]")).to_contain_text(beginnings, timeout=PATIENCE * 1000)
 
     # ---- what there is to see
 
@@ -285,7 +289,7 @@ def cut_off(scene: Scene, *, offline: bool = False) -> Page:
 
     page.route_web_socket(re.compile("/ws/"), route)
     page.goto(f"{scene.site.url}{reverse('live', args=[scene.judgement('round2')])}")
-    expect(page.locator("[data-stream]").last).to_contain_text(re.compile(r"\w{3}"), timeout=PATIENCE * 1000)
+    scene.wait_for_reasons(page)
     scene.context.set_offline(offline)
     connected[0].close(code=1012)
     expect(page.locator("#conn-banner")).to_be_visible(timeout=10_000)
