@@ -385,6 +385,7 @@ EVERY = [
     State("replay", at("replay", of("approved")), page="replay"),
     State("councils", at("councils"), page="councils"),
     State("council", at("council", 2), page="council"),
+    State("council-version", at("council-version", 2, 1), page="council-version"),
     State("council-new", at("council-new"), page="council-new"),
     State("council-edit", at("council-edit", 2), page="council-edit"),
     State("400", not_understood),

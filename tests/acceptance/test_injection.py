@@ -1,9 +1,9 @@
 """Texts that would run if a page took them for more than text, in every field that people, models or endpoints fill."""
 
-import re
+import contextlib
 
 import pytest
-from django.urls import reverse
+from django.urls import Resolver404, resolve, reverse
 from playwright.sync_api import expect, sync_playwright
 
 from tests.acceptance.cases import Case, Member
@@ -20,7 +20,8 @@ addEventListener("securitypolicyviolation", e => traps.push(`${e.violatedDirecti
 LOOK = """() => {
     const all = [...document.querySelectorAll("*")];
     const fields = all.filter(e => "value" in e && typeof e.value === "string").map(e => e.value);
-    const foreign = "iframe, object, embed, base, video, math, script:not([src^='/static/'], [src^='/admin/'])";
+    const ours = "[src^='/static/'], [src^='/admin/'], [type$=json]";
+    const foreign = `iframe, object, embed, base, video, math, script:not(${ours})`;
     const handles = e => e.getAttributeNames().some(name => name.startsWith("on") || name.includes("hx-on"));
     const grown = all.filter(e => e.matches(foreign) || handles(e));
     return {
@@ -30,6 +31,11 @@ LOOK = """() => {
         traps: window.traps,
     };
 }"""
+
+
+def named(path):
+    with contextlib.suppress(Resolver404):
+        return resolve(f"/{path}").url_name
 
 
 class Guard:
@@ -44,10 +50,9 @@ class Guard:
         self.page.on("request", self._look_at)
 
     def _look_at(self, request):
-        ours = request.url.startswith(f"{self.scene.site.url}/")
-        asked_for = request.is_navigation_request() and request.frame == self.page.main_frame
-        known = re.search(r"/static/|/admin/jsi18n/|/judgements/(models|cost)/|/favicon.ico", request.url)
-        if not ours or not (asked_for or known):
+        """Pages ask this site alone, for files and for what has a URL with a name."""
+        host, _, path = request.url.partition(f"{self.scene.site.url}/")
+        if host or not (path.startswith("static/") or named(path.partition("?")[0])):
             self.alarms.append(request.url)
 
     def shows(self, *texts):
