@@ -1,7 +1,7 @@
 import json
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -258,6 +258,7 @@ class Run(models.Model):
             models.Index(fields=["lease_expires_at"], condition=Q(status="running"), name="run_leases"),
             models.Index(fields=["owner", "-created"], name="run_by_owner"),
             models.Index(fields=["-created"], name="run_newest_first"),
+            models.Index(fields=["status", "-created"], name="run_by_status"),
         ]
         constraints = [
             models.CheckConstraint(
@@ -295,18 +296,31 @@ class Usage:
         return self.input_tokens + self.output_tokens
 
 
+def _used() -> dict[str, Any]:
+    return {
+        "number": Count("pk"),
+        "asked": Coalesce(Sum("input_tokens"), 0),
+        "said": Coalesce(Sum("output_tokens"), 0),
+        "known": Coalesce(Sum("cost"), 0),
+        "unknown": Count("pk", filter=Q(input_tokens__isnull=False, cost=None)),
+        "guessed": Count("pk", filter=Q(estimated=True)),
+    }
+
+
+def _usage(found: Mapping[str, Any]) -> Usage:
+    cost = None if found["unknown"] else found["known"]
+    return Usage(found["number"], found["asked"], found["said"], cost, found["guessed"] > 0)
+
+
 class ModelCallQuerySet(models.QuerySet["ModelCall"]):
     def usage(self) -> Usage:
-        found = self.aggregate(
-            calls=Count("pk"),
-            asked=Coalesce(Sum("input_tokens"), 0),
-            said=Coalesce(Sum("output_tokens"), 0),
-            known=Coalesce(Sum("cost"), 0),
-            unknown=Count("pk", filter=Q(input_tokens__isnull=False, cost=None)),
-            guessed=Count("pk", filter=Q(estimated=True)),
-        )
-        cost = None if found["unknown"] else found["known"]
-        return Usage(found["calls"], found["asked"], found["said"], cost, found["guessed"] > 0)
+        return _usage(self.aggregate(**_used()))
+
+    def usage_of(self, runs: Sequence[uuid.UUID]) -> dict[uuid.UUID, Usage]:
+        """What the calls of each of these runs used, in one query."""
+        nothing = {run: Usage(0, 0, 0, 0, False) for run in runs}
+        found = self.filter(run__in=runs).order_by().values("run").annotate(**_used())
+        return nothing | {row["run"]: _usage(row) for row in found}
 
     def interrupt(self) -> None:
         """Whoever made the open ones of these calls is gone; an answer will not be kept, but may have cost."""

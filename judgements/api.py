@@ -10,8 +10,11 @@ from . import rules
 from .models import Agent, Judgement, RoundDecision
 
 
-def judgement_object(judgement: Judgement, address: str) -> dict[str, Any]:
-    """The judgement object of the API, of a judgement read with `whole()`; `address` as in https://host."""
+def judgement_object(judgement: Judgement, address: str, usage: Usage | None = None) -> dict[str, Any]:
+    """The judgement object of the API, of a judgement read with `whole()`; `address` as in https://host.
+
+    `usage`: what its calls used, where that is known already.
+    """
     run, council = judgement.run, judgement.council_version
     return {
         "id": str(judgement.pk),
@@ -27,7 +30,7 @@ def judgement_object(judgement: Judgement, address: str) -> dict[str, Any]:
         "rehearsal": judgement.rehearsal,
         "agents": [_agent(agent) for agent in judgement.agents.all()],
         "error": run.error,
-        "usage": _usage(run.calls.all().usage()),
+        "usage": _usage(usage or run.calls.all().usage()),
         "created": time_of(run.created),
         "started": time_of(run.started),
         "ended": time_of(run.ended),

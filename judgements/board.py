@@ -177,7 +177,7 @@ def board_of(judgement: Judgement, calls: list[ModelCall], texts: Mapping[str, s
         title=judgement.title,
         content=judgement.content,
         council=judgement.council_version.name if judgement.council_version else "",
-        asked_by=_name(run.owner),
+        asked_by=name_of(run.owner),
         created=run.created,
         started=run.started,
         ended=run.ended,
@@ -198,11 +198,19 @@ def board_of(judgement: Judgement, calls: list[ModelCall], texts: Mapping[str, s
     )
 
 
+def minutes(started: datetime | None, ended: datetime | None) -> str:
+    """Minutes and seconds in between, as in 1:05; empty while it has not ended."""
+    if not (started and ended):
+        return ""
+    whole, seconds = divmod(int((ended - started).total_seconds()), 60)
+    return f"{whole}:{seconds:02}"
+
+
 def _numbered(judgement: Judgement) -> list[tuple[int, Agent]]:
     return list(enumerate(judgement.agents.all(), start=1))
 
 
-def _name(user: object) -> str:
+def name_of(user: object) -> str:
     return str(getattr(user, "get_full_name", str)() or user) if user else ""
 
 
@@ -446,7 +454,7 @@ def _sentence_of_cancelled(judgement: Judgement) -> tuple[str, str]:
     when = f"in round {judgement.current_round}" if run.started else "before round 1"
     kept = "There is no verdict; all answers so far are kept."
     if run.cancelled_by:
-        return f"Cancelled {when}", f"by {_name(run.cancelled_by)}. {kept}"
+        return f"Cancelled {when}", f"by {name_of(run.cancelled_by)}. {kept}"
     return f"Cancelled {when}.", kept
 
 

@@ -9,6 +9,7 @@ from .councils import (
     Seated,
 )
 from .judgements import CONTENT_LENGTH, TITLE_LENGTH, Agent, Judgement, JudgementQuerySet, RoundDecision, title_of
+from .search import SearchText, position
 
 __all__ = [
     "CONTENT_LENGTH",
@@ -24,6 +25,8 @@ __all__ = [
     "Member",
     "RevisedMeanwhile",
     "RoundDecision",
+    "SearchText",
     "Seated",
+    "position",
     "title_of",
 ]

@@ -1,6 +1,6 @@
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.db import models, transaction
@@ -13,7 +13,9 @@ from engine.providers import is_rehearsal, lane_of
 from .. import prompts, rules
 from ..estimate import Estimate, estimate
 from ..rules import Decision, Verdict
+from ..words import Term, label, words_of
 from .councils import AgentValues, CouncilVersion, Seated
+from .search import SearchText, found_by
 
 TITLE_LENGTH = 120
 CONTENT_LENGTH = 20_000
@@ -29,6 +31,22 @@ class JudgementQuerySet(models.QuerySet["Judgement"]):
     def steerable_by(self, user: AbstractBaseUser | AnonymousUser) -> "JudgementQuerySet":
         """What the user may cancel or retry: today all that it may see."""
         return self.visible_to(user)
+
+    def standing(self, status: str) -> "JudgementQuerySet":
+        """Those whose `status` is this word."""
+        if status in set(Verdict):
+            return self.filter(run__status=Run.Status.FINISHED, verdict=status)
+        runs = {
+            "idle": [Run.Status.QUEUED],
+            "judging": [Run.Status.RUNNING, Run.Status.WAITING],
+            "error": [Run.Status.FAILED],
+            "cancelled": [Run.Status.CANCELLED],
+        }
+        return self.filter(run__status__in=runs[status])
+
+    def found_by(self, terms: Sequence[Sequence[Term]]) -> "JudgementQuerySet":
+        """Those that have, of each of these lists, at least one term."""
+        return cast(JudgementQuerySet, found_by(self, terms))
 
     def whole(self) -> "JudgementQuerySet":
         """With everything that a page shows of a judgement, in four queries however many there are."""
@@ -74,6 +92,7 @@ class JudgementQuerySet(models.QuerySet["Judgement"]):
             Agent(judgement=judgement, seat=seat, **agent) for seat, agent in zip(rules.SEATS, agents, strict=True)
         ]
         Agent.objects.bulk_create(seated)
+        SearchText.objects.create(judgement=judgement, words=" ".join(judgement.first_words()))
         return judgement
 
 
@@ -146,6 +165,13 @@ class Judgement(models.Model):
         histories = [agent.history for agent in self.agents.all()]
         return next((n for n in rules.ROUNDS if any(n not in h for h in histories)), rules.ROUNDS[-1])
 
+    def first_words(self) -> list[str]:
+        """What it can be found by from the start."""
+        labels = [label("id", str(self.pk)[:8]), label("by", self.run.owner_id)]
+        if self.council_version:
+            labels.append(label("council", self.council_version.council_id))
+        return [*labels, *words_of(f"{self.title}\n{self.content}")]
+
     def estimate(self) -> Estimate:
         """What it may cost if all of it is asked (again)."""
         return estimate(self.content, self.agents_as_put())
@@ -155,6 +181,7 @@ class Judgement(models.Model):
         agents = Agent.objects.filter(judgement=self).prefetch_related("decisions")
         self.verdict = rules.verdict({agent.seat: agent.history for agent in agents})
         self.save(update_fields=["verdict"])
+        SearchText.objects.add(self.pk, [label("verdict", self.verdict)])
 
 
 class Agent(Seated):
@@ -189,6 +216,7 @@ class Agent(Seated):
         RoundDecision.objects.create(
             agent=self, round=number, decision=answer.decision, reason=answer.reason, call=call
         )
+        SearchText.objects.add(self.judgement_id, words_of(answer.reason))
 
 
 class RoundDecision(models.Model):

@@ -1,35 +1,129 @@
-from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_GET
 
-from ..board import PLATE, board_of
-from ..models import Judgement
+from ..export import pieces
+from ..filters import HistoryForm
+from ..history import MOST, MOST_NEWER, PAGE, History, Page, unfinished
 
-PAGE = 25
+TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson; charset=utf-8"}
 
 
 @require_GET
 def history(request: HttpRequest) -> HttpResponse:
-    judgements = Judgement.objects.visible_to(request.user).whole().order_by("-run__created")
-    page = Paginator(judgements, PAGE).get_page(request.GET.get("page"))
-    rows = [_history_row(judgement) for judgement in page.object_list]
-    return render(request, "judgements/history.html", {"page": "history", "pager": page, "rows": rows})
-
-
-def _history_row(judgement: Judgement) -> dict[str, object]:
-    board = board_of(judgement, [], {})
-    seconds = judgement.run.seconds
-    return {
-        "pk": judgement.pk,
-        "title": judgement.title,
-        "state": board.state,
-        "word": PLATE[judgement.status][1],
-        "council_name": board.council,
-        "created": board.created,
-        "duration": f"{seconds:.0f} s" if seconds is not None else "",
-        "approving": board.rule_lead if judgement.verdict else "",
-        "votes": [seat.state for seat in board.seats],
-        "rehearsal": board.rehearsal,
-        "asked_by": board.asked_by,
+    """The page, or, for htmx, its results. What htmx has forgotten of the page it asks for as a whole."""
+    form = HistoryForm(request.GET)
+    found = History(request.user, form.sought)
+    page, lost = _page(found, request.GET)
+    number = found.count()
+    context = {
+        "form": form,
+        "filtered": bool(form.sought),
+        "query": _query(form),
+        "rows": page.rows,
+        "shown": page,
+        "lost": lost,
+        "count": _counted(number),
+        "page": "history",
+        **_watching(page, newest_page=not page.newer),
     }
+    part = request.htmx and not request.htmx.history_restore_request  # type: ignore[attr-defined]
+    response = render(request, "judgements/_history.html" if part else "judgements/history.html", context)
+    if part:
+        response["HX-Push-Url"] = _address(_query(form))
+    patch_vary_headers(response, ["HX-Request", "HX-History-Restore-Request"])
+    return response
+
+
+@require_GET
+def changes(request: HttpRequest) -> HttpResponse:
+    """What has changed on an open history: rows that moved on, how many judgements are newer. 204 if nothing has."""
+    form = HistoryForm(request.GET)
+    known = dict(filter(None, map(_known, request.GET.getlist("row")[:PAGE])))
+    moved = unfinished(request.user, known) if known else []
+    newest, said = request.GET.get("newest"), request.GET.get("newer", "")
+    newer = 0 if newest is None else _newer(History(request.user, form.sought), newest)
+    if not moved and newer == (int(said) if said in map(str, range(MOST_NEWER + 1)) else 0):
+        return HttpResponse(status=204)
+    known |= {UUID(row.id): row.revision for row in moved}
+    over = {UUID(row.id) for row in moved if row.over}
+    context = {
+        "moved": moved,
+        "newer": newer,
+        "most_newer": MOST_NEWER,
+        "query": _query(form),
+        "form": form,
+        "watched": [f"{pk}.{revision}" for pk, revision in known.items() if pk not in over],
+        "newest": newest,
+    }
+    return render(request, "judgements/_changes.html", context)
+
+
+@require_GET
+def export(request: HttpRequest, kind: str) -> HttpResponseBase:
+    """The judgements of the same filters as a file."""
+    form = HistoryForm(request.GET)
+    if not form.is_valid():
+        sentences = "\n".join(str(error) for errors in form.errors.values() for error in errors)
+        return HttpResponse(sentences, status=400, content_type="text/plain; charset=utf-8")
+    address = request.build_absolute_uri("/").rstrip("/")
+    file = pieces(History(request.user, form.sought), kind, address)
+    response = StreamingHttpResponse(file, content_type=TYPES[kind])
+    response["Content-Disposition"] = f'attachment; filename="judgements-{timezone.now():%Y-%m-%d}.{kind}"'
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+def _page(found: History, asked: Mapping[str, str]) -> tuple[Page, bool]:
+    """The page that is asked for; the newest one, and True, where there is no such page."""
+    try:
+        places = {name: UUID(asked[name]) for name in ("before", "after") if asked.get(name)}
+        return found.page(**places), False
+    except ValueError:
+        return found.page(), True
+
+
+def _newer(found: History, newest: str) -> int:
+    try:
+        return found.newer_than(UUID(newest) if newest else None)
+    except ValueError:
+        return 0
+
+
+def _known(row: str) -> tuple[UUID, int] | None:
+    """A row of an open page: which judgement, at which revision."""
+    pk, _, revision = row.partition(".")
+    try:
+        return UUID(pk), int(revision[:18])
+    except ValueError:
+        return None
+
+
+def _watching(page: Page, *, newest_page: bool) -> dict[str, Any]:
+    """What an open page looks after: rows that are not over, and on the newest page what comes before them."""
+    watched = [f"{row.id}.{row.revision}" for row in page.rows if not row.over]
+    return {"watched": watched, "newest": page.first if newest_page else None, "newer": 0}
+
+
+def _counted(number: int) -> str:
+    if number > MOST:
+        return f"More than {MOST:,} judgements"
+    return "1 judgement" if number == 1 else f"{number:,} judgements"
+
+
+def _query(form: HistoryForm) -> str:
+    """The filters as an address carries them, without those that are empty or wrong."""
+    return urlencode({name: str(value) for name, value in form.sought.items()})
+
+
+def _address(query: str) -> str:
+    return f"{reverse('history')}{'?' if query else ''}{query}"

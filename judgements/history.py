@@ -1,0 +1,266 @@
+"""The history: which judgements, in which order, and what a row shows of each."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time
+from functools import cached_property
+from itertools import count
+from typing import Any, cast
+from uuid import UUID
+
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.db.models import Q
+
+from engine.models import Run
+from engine.providers import is_rehearsal
+
+from . import rules
+from .board import PLATE, State, minutes, name_of
+from .models import Agent, Judgement, JudgementQuerySet, position
+from .rules import Decision
+from .words import Term, label, terms_of
+
+PAGE = 25
+MOST = 1_000  # what is counted; beyond, nobody reads the number
+MOST_NEWER = 100
+
+
+class NoSuchPlace(ValueError):
+    """A page is asked for that begins at a judgement that is not there."""
+
+
+@dataclass(frozen=True)
+class Page:
+    rows: list["Row"]
+    newer: bool
+    older: bool
+
+    @property
+    def first(self) -> str:
+        return self.rows[0].id if self.rows else ""
+
+    @property
+    def last(self) -> str:
+        return self.rows[-1].id if self.rows else ""
+
+
+class History:
+    """The judgements that somebody may see and asks for, newest first.
+
+    Where words are sought, they come in the order in which they arrived, which is the order of the index: no common
+    word has to be sorted. A page begins at a judgement, never at a number, so that new ones move nothing.
+    """
+
+    def __init__(self, user: AbstractBaseUser | AnonymousUser, sought: Mapping[str, Any]) -> None:
+        self._user, self._sought = user, sought
+
+    # ---- which --------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _terms(self) -> list[list[Term]]:
+        """What the index is asked for: words, and what stands in it beside them, so that the rare is found at once."""
+        terms = terms_of(self._sought.get("q", ""))
+        if council := self._sought.get("council"):
+            terms.append([label("council", council)])
+        if self._sought.get("outcome") in set(rules.Verdict):
+            terms.append([label("verdict", self._sought["outcome"])])
+        if terms and not getattr(self._user, "is_staff", False):
+            terms.append([label("by", self._user.pk)])
+        return terms
+
+    @cached_property
+    def _judgements(self) -> JudgementQuerySet:
+        found = Judgement.objects.visible_to(self._user)
+        if self._sought.get("q") and not terms_of(self._sought["q"]):
+            return found.none()  # signs without a word stand in no index
+        if self._terms:
+            found = found.found_by(self._terms)
+        outcome = self._sought.get("outcome")
+        if outcome and outcome not in set(rules.Verdict):
+            found = found.standing(outcome)
+        if since := self._sought.get("since"):
+            found = found.filter(run__created__gte=_midnight(since))
+        if until := self._sought.get("until"):
+            found = found.filter(run__created__lte=datetime.combine(until, time.max, UTC))
+        return found
+
+    def _ordered(self, *, newest_first: bool) -> JudgementQuerySet:
+        sign = "-" if newest_first else ""
+        if self._terms:
+            return cast(JudgementQuerySet, self._judgements.extra(order_by=[f"{sign}{position()}"]))
+        return self._judgements.order_by(f"{sign}run__created", f"{sign}pk")
+
+    def _beyond(self, place: UUID, *, older: bool) -> JudgementQuerySet:
+        """What comes after this judgement, or before it, the nearest first."""
+        start = Judgement.objects.visible_to(self._user).filter(pk=place)
+        values = start.values_list("run__created", "search__id").first()
+        if values is None:
+            raise NoSuchPlace
+        created, number = values
+        ordered, way = self._ordered(newest_first=older), "lt" if older else "gt"
+        if self._terms:
+            sign = "<" if older else ">"
+            beyond = ordered.extra(where=[f"{position()} {sign} %s"], params=[number])  # noqa: S610 - fixed names
+            return cast(JudgementQuerySet, beyond)
+        tied = Q(**{f"run__created__{way}": created}) | Q(**{"run__created": created, f"pk__{way}": place})
+        return ordered.filter(tied, **{f"run__created__{way}e": created})  # the range that the index reads
+
+    # ---- how many, and which page -------------------------------------------------------------------------
+
+    def count(self) -> int:
+        """How many there are; one more than `MOST` stands for all that are more."""
+        return self._judgements.values("pk")[: MOST + 1].count()
+
+    def page(self, before: UUID | None = None, after: UUID | None = None) -> Page:
+        if after:
+            nearest = _rows(self._beyond(after, older=False), PAGE + 1)
+            if len(nearest) > PAGE:
+                return Page(rows_of(nearest[PAGE - 1 :: -1]), newer=True, older=True)
+        place = before if not after else None
+        found = self._beyond(place, older=True) if place else self._ordered(newest_first=True)
+        read = _rows(found, PAGE + 1)
+        return Page(rows_of(read[:PAGE]), newer=bool(place), older=len(read) > PAGE)
+
+    def newer_than(self, place: UUID | None) -> int:
+        """How many there are before this one, or at all; at most `MOST_NEWER`."""
+        found = self._beyond(place, older=False) if place else self._judgements
+        return found.values("pk")[:MOST_NEWER].count()
+
+    def batches(self, size: int) -> Iterator[list[UUID]]:
+        """All of them, newest first, each batch read when it is asked for."""
+        place: UUID | None = None
+        for _ in count():
+            found = self._beyond(place, older=True) if place else self._ordered(newest_first=True)
+            pks = list(found.values_list("pk", flat=True)[:size])
+            if not pks:
+                return
+            yield pks
+            place = pks[-1]
+
+
+def _midnight(day: date) -> datetime:
+    return datetime.combine(day, time.min, UTC)
+
+
+def _rows(judgements: JudgementQuerySet, number: int) -> list[Judgement]:
+    return list(judgements.select_related("run__owner", "council_version").defer("content")[:number])
+
+
+# ---- what a row shows -------------------------------------------------------------------------------------
+
+SAYS: dict[State, str] = {
+    "approve": "approves",
+    "reject": "rejects",
+    "judging": "is judging",
+    "pending": "waits for the next round",
+    "idle": "waits",
+    "failed": "failed",
+    "stopped": "stopped",
+}
+
+
+@dataclass(frozen=True)
+class Vote:
+    name: str
+    state: State
+
+
+@dataclass(frozen=True)
+class Row:
+    id: str
+    title: str
+    state: State
+    word: str
+    votes: tuple[Vote, ...]
+    council: str
+    asked_by: str
+    created: datetime
+    started: datetime | None
+    ended: datetime | None
+    over: bool
+    revision: int
+    rehearsal: bool
+
+    @property
+    def short_id(self) -> str:
+        return self.id[:8]
+
+    @property
+    def took(self) -> str:
+        return minutes(self.started, self.ended)
+
+    @property
+    def approving(self) -> str:
+        """Only a judgement with a verdict has been voted on."""
+        if self.state not in ("approve", "reject"):
+            return "–"
+        return f"{sum(vote.state == 'approve' for vote in self.votes)} of 3"
+
+    @property
+    def votes_in_words(self) -> str:
+        return ", ".join(f"{vote.name} {SAYS[vote.state]}" for vote in self.votes)
+
+
+def rows_of(judgements: Sequence[Judgement]) -> list[Row]:
+    """The rows of judgements read with their runs, in one more query."""
+    seated = _seated([judgement.pk for judgement in judgements])
+    return [_row(judgement, seated[judgement.pk]) for judgement in judgements]
+
+
+def unfinished(user: AbstractBaseUser | AnonymousUser, known: Mapping[UUID, int]) -> list[Row]:
+    """Those of these judgements that have moved beyond the revision that is known."""
+    judgements = Judgement.objects.visible_to(user).filter(pk__in=list(known))
+    return rows_of([one for one in _rows(judgements, PAGE) if one.run.revision != known[one.pk]])
+
+
+@dataclass
+class _Seated:
+    seat: str
+    name: str
+    rehearsal: bool
+    history: dict[int, Decision]
+
+
+def _seated(pks: Sequence[UUID]) -> dict[UUID, list[_Seated]]:
+    found: dict[UUID, list[_Seated]] = defaultdict(list)
+    columns = ("judgement", "seat", "name", "model", "decisions__round", "decisions__decision")
+    agents = Agent.objects.filter(judgement__in=pks).order_by("judgement", "seat").values_list(*columns)
+    for judgement, seat, name, model, number, decision in agents:
+        if not found[judgement] or found[judgement][-1].seat != seat:
+            found[judgement].append(_Seated(seat, name, is_rehearsal(model), {}))
+        if number:
+            found[judgement][-1].history[number] = Decision(decision)
+    return found
+
+
+def _row(judgement: Judgement, seated: Sequence[_Seated]) -> Row:
+    run = judgement.run
+    state, word = PLATE[judgement.status]
+    done = min((len(agent.history) for agent in seated), default=0)
+    return Row(
+        id=str(judgement.pk),
+        title=judgement.title,
+        state=state,
+        word=word,
+        votes=tuple(Vote(agent.name, _vote(run, agent, done)) for agent in seated),
+        council=judgement.council_version.name if judgement.council_version else "",
+        asked_by=name_of(run.owner) or "command line",
+        created=run.created,
+        started=run.started,
+        ended=run.ended,
+        over=run.over,
+        revision=run.revision,
+        rehearsal=any(agent.rehearsal for agent in seated),
+    )
+
+
+def _vote(run: Run, agent: _Seated, done: int) -> State:
+    """What an agent's place in the triangle shows; `done`: how many rounds all three have decided."""
+    if len(agent.history) == len(rules.ROUNDS):
+        return "approve" if rules.agent_verdict(agent.history) == rules.Verdict.APPROVED else "reject"
+    if run.over:
+        return "failed" if (run.error or {}).get("agent") == agent.seat else "stopped"
+    if run.status == Run.Status.QUEUED:
+        return "idle"
+    return "pending" if len(agent.history) > done else "judging"

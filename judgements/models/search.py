@@ -1,0 +1,72 @@
+"""Finding judgements by words: the one place that knows which database is underneath."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+from uuid import UUID
+
+from django.db import connection, models
+
+from ..words import Term
+
+ADD = "UPDATE judgements_searchtext SET words = words || %s WHERE judgement_id = %s"
+
+
+class SearchTextQuerySet(models.QuerySet["SearchText"]):
+    def add(self, judgement: UUID, words: Iterable[str]) -> None:
+        """Let a judgement be found by these words too. Plain SQL: it is part of every decision's transaction."""
+        pk = models.UUIDField().get_db_prep_value(judgement, connection)
+        with connection.cursor() as cursor:
+            cursor.execute(ADD, ["".join(f" {word}" for word in words), pk])
+
+
+class SearchText(models.Model):
+    """The words a judgement can be found by. `id` grows from one judgement to the next.
+
+    Words are only ever added, at the end: an index then takes up what is new and leaves the rest alone. The indexes
+    are made by the migration that made this table.
+    """
+
+    judgement = models.OneToOneField("Judgement", on_delete=models.CASCADE, related_name="search")
+    words = models.TextField()
+
+    objects = SearchTextQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        return f"words of {self.judgement_id}"
+
+
+def found_by(judgements: models.QuerySet[Any], terms: Sequence[Sequence[Term]]) -> models.QuerySet[Any]:
+    """Those that have, of each of these lists, at least one term; none where nothing is sought."""
+    if not terms:
+        return judgements.none()
+    return _found_on_sqlite(judgements, terms) if connection.vendor == "sqlite" else _found(judgements, terms)
+
+
+def position() -> str:
+    """The column that numbers what `found_by` finds, as the index itself is ordered."""
+    return "judgements_words.rowid" if connection.vendor == "sqlite" else "judgements_searchtext.id"
+
+
+def _found_on_sqlite(judgements: models.QuerySet[Any], terms: Sequence[Sequence[Term]]) -> models.QuerySet[Any]:
+    # the plus keeps the planner from asking the index once for every judgement
+    joined = "judgements_searchtext.id = +judgements_words.rowid"
+    query = _query(terms, " OR ", " AND ", lambda word, star: f'"{word}"{star}')
+    return judgements.filter(search__isnull=False).extra(  # noqa: S610 - fixed names; the query is a parameter
+        tables=["judgements_words"], where=[joined, "judgements_words MATCH %s"], params=[query]
+    )
+
+
+def _found(judgements: models.QuerySet[Any], terms: Sequence[Sequence[Term]]) -> models.QuerySet[Any]:
+    # OFFSET 0: always by the index. Guessing that a word is common, the planner would take row by row to pieces.
+    found = (
+        "judgements_searchtext.id IN (SELECT id FROM judgements_searchtext"
+        " WHERE array_to_tsvector(string_to_array(words, ' ')) @@ %s::tsquery OFFSET 0)"
+    )
+    query = _query(terms, " | ", " & ", lambda word, star: f"'{word}'{':*' if star else ''}")
+    return judgements.filter(search__isnull=False).extra(where=[found], params=[query])  # noqa: S610
+
+
+def _query(terms: Sequence[Sequence[Term]], either: str, both: str, quoted: Callable[[str, str], str]) -> str:
+    """Terms have letters, digits, `_` and `=` alone, so that quotes hold them."""
+    groups = [either.join(quoted(term.rstrip("*"), "*" * term.endswith("*")) for term in group) for group in terms]
+    return both.join(f"({group})" for group in groups)

@@ -1,0 +1,354 @@
+"""The history: who sees what, filters, pages, live rows, files."""
+
+import csv
+import io
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.test import AsyncClient
+from django.urls import reverse
+from django.utils import timezone
+
+from engine.models import Run
+from judgements.api import judgement_object
+from judgements.history import PAGE, History
+from judgements.models import Council, Judgement
+from tests.conftest import NAMES, agents
+from tests.judgements.test_search import decide
+
+pytestmark = pytest.mark.django_db
+committed = pytest.mark.django_db(transaction=True)  # read by other threads
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def page(client, mira):
+    client.force_login(mira)
+    return client
+
+
+def submit(owner, title, *, minute=0, status="queued", **more):
+    judgement = Judgement.objects.submit(owner=owner, content=f"About {title}.", title=title, agents=agents(), **more)
+    moment = NOON + timedelta(minutes=minute)
+    changed = {"created": moment, "status": status}
+    if status in ("finished", "failed", "cancelled"):
+        changed |= {"started": moment, "ended": moment + timedelta(seconds=48)}
+    Run.objects.filter(pk=judgement.pk).update(**changed)
+    judgement.run.refresh_from_db()
+    return judgement
+
+
+def judged(owner, title, votes="AAR", **more):
+    judgement = submit(owner, title, status="finished", **more)
+    for seat, vote in zip("ABC", votes, strict=True):
+        for number in (1, 2, 3):
+            decide(judgement, seat, number, f"Reason of {seat}.", "approve" if vote == "A" else "reject")
+    judgement.conclude()
+    return judgement
+
+
+def titles(user, **sought):
+    return [row.title for row in History(user, sought).page().rows]
+
+
+# ---- filters ----------------------------------------------------------------------------------------------
+
+
+def test_everybody_sees_their_own_and_staff_all(mira, noor, reviewer):
+    submit(mira, "Mira's plan")
+    submit(noor, "Noor's plan", minute=1)
+    for sought in ({}, {"q": "plan"}, {"outcome": "idle"}, {"q": "plan", "outcome": "idle"}):
+        assert titles(mira, **sought) == ["Mira's plan"]
+        assert titles(reviewer, **sought) == ["Noor's plan", "Mira's plan"]
+
+
+def test_each_outcome_shows_its_own(mira):
+    judged(mira, "approved")
+    judged(mira, "rejected", "RRA")
+    for title, status in (("error", "failed"), ("cancelled", "cancelled"), ("judging", "running"), ("idle", "queued")):
+        submit(mira, title, status=status)
+    for outcome in ("approved", "rejected", "error", "cancelled", "judging", "idle"):
+        assert titles(mira, outcome=outcome) == titles(mira, outcome=outcome, q="about") == [outcome]
+
+
+def test_a_council_stands_for_all_its_versions(mira, council):
+    submit(mira, "first", council=council.current)
+    council.revise(name="Magi", agents=[{**one, "fallback": ""} for one in agents()], author=None)
+    submit(mira, "second", minute=1, council=Council.objects.get(pk=council.pk).current)
+    submit(mira, "without", minute=2)
+    assert titles(mira, council=council.pk) == ["second", "first"]
+
+
+def test_an_archived_council_is_offered_while_it_has_judgements(page, mira, council):
+    Council.objects.update(archived=timezone.now())
+    assert "<option value" in page.get(reverse("history")).content.decode()
+    assert f'<option value="{council.pk}"' not in page.get(reverse("history")).content.decode()
+    submit(mira, "x", council=council.current)
+    assert f'<option value="{council.pk}"' in page.get(reverse("history")).content.decode()
+
+
+def test_both_days_belong_to_what_is_shown(mira):
+    for title, minute in (("before", -721), ("morning", -720), ("evening", 719), ("after", 720)):
+        submit(mira, title, minute=minute)
+    assert titles(mira, since=NOON.date(), until=NOON.date()) == ["evening", "morning"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        ({"outcome": "maybe"}, "There is no such outcome."),
+        ({"council": "x"}, "There is no such council."),
+        ({"council": "9" * 40}, "There is no such council."),
+        ({"since": "yesterday"}, "Write the day as year, month and day: 2026-11-21."),
+        ({"since": "2026-11-20", "until": "2026-11-19"}, "This day is before the first one."),
+        ({"q": "x" * 1001}, "Search for at most 1,000 characters."),
+        ({"q": "a\x00b"}, "Null characters are not allowed."),
+        ({"before": "x"}, "That page is not there any more."),
+        ({"after": "00000000-0000-4000-8000-000000000000"}, "That page is not there any more."),
+    ],
+)
+def test_what_is_wrong_is_said_and_left_out(page, mira, asked, sentence):
+    submit(mira, "Still here")
+    answer = page.get(reverse("history"), asked)
+    assert answer.status_code == 200
+    assert sentence in answer.content.decode()
+    assert "Still here" in answer.content.decode()
+
+
+@pytest.mark.parametrize("days", [{"since": "0001-01-01"}, {"until": "9999-12-31"}])
+def test_the_ends_of_the_calendar_are_days_like_others(page, mira, days):
+    submit(mira, "Still here")
+    assert "Still here" in page.get(reverse("history"), days).content.decode()
+
+
+@pytest.mark.parametrize("query", ["🎉", '"', " ".join(f"w{n}" for n in range(200)), "<script>", "%00", "a" * 900])
+def test_a_search_without_a_match_names_what_was_sought(page, mira, query):
+    submit(mira, "x")
+    html = page.get(reverse("history"), {"q": query}).content.decode()
+    assert "Nothing matches “" in html
+    assert "Clear the filters" in html
+    assert "<script>" not in html
+
+
+# ---- pages ------------------------------------------------------------------------------------------------
+
+
+def many(owner, number):
+    """The oldest first, two in each minute."""
+    return [submit(owner, f"number {n}", minute=n // 2) for n in range(number)]
+
+
+@pytest.mark.parametrize("sought", [{}, {"q": "number"}])
+def test_pages_follow_each_other_there_and_back(mira, sought):
+    many(mira, 2 * PAGE + 5)
+    history, seen, pages, before = History(mira, sought), [], [], None
+    while True:
+        pages.append(history.page(before=before))
+        seen += [row.id for row in pages[-1].rows]
+        if not pages[-1].older:
+            break
+        before = pages[-1].last
+    assert len(seen) == len(set(seen)) == 2 * PAGE + 5
+    back = history.page(after=pages[2].first)
+    assert back.rows == pages[1].rows
+    assert history.page(after=pages[1].first).rows == pages[0].rows
+    assert [(one.newer, one.older) for one in pages] == [(False, True), (True, True), (True, False)]
+
+
+def test_a_new_judgement_moves_no_page(mira):
+    many(mira, PAGE + 5)
+    first = History(mira, {}).page()
+    older = History(mira, {}).page(before=first.last).rows
+    submit(mira, "new", minute=9999)
+    assert History(mira, {}).page(before=first.last).rows == older
+
+
+def test_nobody_pages_from_what_they_may_not_see(page, noor):
+    secret = submit(noor, "Secret")
+    assert "That page is not there" in page.get(reverse("history"), {"before": secret.pk}).content.decode()
+
+
+def test_beyond_a_thousand_nobody_counts(page, mira, monkeypatch):
+    monkeypatch.setattr("judgements.history.MOST", 3)
+    monkeypatch.setattr("judgements.views.history.MOST", 3)
+    many(mira, 3)
+    assert ">3 judgements<" in page.get(reverse("history")).content.decode()
+    submit(mira, "one more")
+    assert "More than 3 judgements" in page.get(reverse("history")).content.decode()
+
+
+@pytest.mark.parametrize("asked", [{}, {"q": "number"}])
+def test_a_page_costs_as_many_queries_as_a_row(page, mira, asked, django_assert_max_num_queries):
+    many(mira, PAGE + 1)
+    with django_assert_max_num_queries(8):
+        answer = page.get(reverse("history"), asked)
+    assert answer.content.decode().count('class="list__t"') == PAGE
+
+
+# ---- rows -------------------------------------------------------------------------------------------------
+
+
+def row_of(user):
+    return History(user, {}).page().rows[0]
+
+
+def test_a_row_says_in_words_how_each_agent_voted(page, mira, council):
+    judgement = judged(mira, "Travel", "ARA", council=council.current)
+    html = page.get(reverse("history")).content.decode()
+    assert 'aria-label="Melchior approves, Balthasar rejects, Casper approves"' in html
+    for text in ("2 of 3", "0:48", "Approved", "Magi", "20 Nov", str(judgement.pk)[:8], "rehearsal"):
+        assert text in html
+
+
+@pytest.mark.parametrize(
+    ("status", "decided", "states"),
+    [
+        ("queued", "", ["idle", "idle", "idle"]),
+        ("running", "", ["judging", "judging", "judging"]),
+        ("running", "B", ["judging", "pending", "judging"]),
+        ("running", "ABC", ["judging", "judging", "judging"]),
+        ("cancelled", "AB", ["stopped", "stopped", "stopped"]),
+        ("failed", "AB", ["stopped", "stopped", "failed"]),
+    ],
+)
+def test_the_triangle_shows_how_far_each_agent_is(mira, status, decided, states):
+    judgement = submit(mira, "x", status=status)
+    for seat in decided:
+        decide(judgement, seat, 1, "Because.")
+    if status == "failed":
+        Run.objects.update(error={"code": "timeout", "message": "No.", "agent": "C"})
+    row = row_of(mira)
+    assert [vote.state for vote in row.votes] == states
+    assert [vote.name for vote in row.votes] == list(NAMES)
+    assert row.approving == "–"
+
+
+# ---- htmx -------------------------------------------------------------------------------------------------
+
+
+def test_htmx_gets_the_results_alone_and_a_clean_address(page, mira):
+    submit(mira, "Travel")
+    answer = page.get(reverse("history"), {"q": "travel", "outcome": "", "since": ""}, headers={"HX-Request": "true"})
+    assert "<html" not in answer.content.decode()
+    assert 'id="results"' in answer.content.decode()
+    assert answer["HX-Push-Url"] == "/judgements/?q=travel"
+    assert "HX-Request" in answer["Vary"]
+
+
+def test_htmx_gets_the_whole_page_when_it_goes_back(page):
+    back = {"HX-Request": "true", "HX-History-Restore-Request": "true"}
+    assert "<html" in page.get(reverse("history"), headers=back).content.decode()
+
+
+# ---- live rows --------------------------------------------------------------------------------------------
+
+
+def watch(page, *rows, **more):
+    return page.get(reverse("history-changes"), {"row": [f"{row.pk}.{row.run.revision}" for row in rows], **more})
+
+
+def test_nothing_new_is_an_empty_answer_in_three_queries(page, mira, django_assert_max_num_queries):
+    judgement = submit(mira, "x", status="running")
+    with django_assert_max_num_queries(2 + 3):  # session and user
+        assert watch(page, judgement, newest=str(judgement.pk)).status_code == 204
+
+
+def test_a_row_that_moved_on_is_sent_and_when_it_is_over_watched_no_more(page, mira):
+    judgement, other = submit(mira, "x", status="running"), submit(mira, "y", status="running")
+    Run.objects.filter(pk=judgement.pk).update(revision=7, status="cancelled")
+    html = watch(page, judgement, other).content.decode()
+    assert f'id="outcome-{judgement.pk}"' in html
+    assert "Cancelled" in html
+    assert f'value="{other.pk}.0"' in html
+    assert str(judgement.pk) not in html.partition("</div>")[0]
+
+
+def test_newer_judgements_are_counted_once(page, mira):
+    judgement = submit(mira, "x", status="cancelled")
+    for minute in (1, 2):
+        submit(mira, "new", minute=minute)
+    html = watch(page, newest=str(judgement.pk), newer="0").content.decode()
+    assert "2 newer judgements." in html
+    assert watch(page, newest=str(judgement.pk), newer="2").status_code == 204
+
+
+def test_nobody_is_told_of_rows_that_they_may_not_see(page, noor):
+    secret = submit(noor, "Secret")
+    Run.objects.update(revision=3)
+    assert watch(page, secret, newest="").status_code == 204
+
+
+@pytest.mark.parametrize(
+    "asked", [{"row": "x"}, {"row": "x.1", "newest": "x", "newer": "x"}, {"newest": "", "q": "\x00"}]
+)
+def test_a_strange_question_is_no_error(page, asked):
+    assert page.get(reverse("history-changes"), asked).status_code == 204
+
+
+# ---- files ------------------------------------------------------------------------------------------------
+
+
+async def file_of(user, kind, **asked):
+    client = AsyncClient()
+    await client.aforce_login(user)
+    answer = await client.get(reverse("export", args=[kind]), asked)
+    assert answer.status_code == 200
+    return answer, b"".join([part async for part in answer.streaming_content]).decode()
+
+
+@committed
+async def test_a_table_of_what_is_filtered(mira, noor):
+    def stand():
+        judged(mira, "=cmd|' /C calc'!A0", "ARA")
+        submit(mira, 'Näxt, "quoted"', minute=1)
+        submit(noor, "Secret", minute=2)
+
+    await sync_to_async(stand)()
+    answer, text = await file_of(mira, "csv")
+    assert answer["Content-Disposition"].endswith('.csv"')
+    assert text.startswith("\ufeff")
+    head, *rows = csv.reader(io.StringIO(text.removeprefix("\ufeff")))
+    assert head[:2] == ["id", "url"]
+    assert [len(row) for row in rows] == [len(head)] * 2
+    first, second = (dict(zip(head, row, strict=True)) for row in rows)
+    assert (first["title"], first["outcome"], first["started"]) == ('Näxt, "quoted"', "idle", "")
+    assert (second["title"], second["outcome"]) == ("'=cmd|' /C calc'!A0", "approved")
+    assert (second["agent 2 name"], second["agent 2 score"], second["agent 2 verdict"]) == (
+        "Balthasar",
+        "0.0",
+        "rejected",
+    )
+    assert second["asked by"] == "mira"
+
+
+@committed
+async def test_lines_of_json_are_the_objects_of_the_api(mira):
+    judgement = await sync_to_async(judged)(mira, "Travel")
+    await sync_to_async(submit)(mira, "Other", minute=1)
+    _, text = await file_of(mira, "jsonl", q="travel", outcome="approved")
+    whole = await sync_to_async(Judgement.objects.whole().get)(pk=judgement.pk)
+    assert [json.loads(line) for line in text.splitlines()] == [
+        await sync_to_async(judgement_object)(whole, "http://testserver")
+    ]
+
+
+@committed
+async def test_a_file_longer_than_one_reading_has_every_line_once(mira, monkeypatch):
+    monkeypatch.setattr("judgements.export.BATCH", 2)
+    await sync_to_async(many)(mira, 7)
+    for asked in ({}, {"q": "number"}):
+        _, text = await file_of(mira, "jsonl", **asked)
+        assert sorted(json.loads(line)["title"] for line in text.splitlines()) == [f"number {n}" for n in range(7)]
+
+
+@committed
+async def test_a_file_of_nothing_is_a_file(mira):
+    assert (await file_of(mira, "jsonl"))[1] == ""
+    assert (await file_of(mira, "csv"))[1].count("\n") == 1
+
+
+def test_a_file_with_a_wrong_filter_says_what_is_wrong(page):
+    answer = page.get(reverse("export", args=["csv"]), {"since": "x"})
+    assert (answer.status_code, answer.content) == (400, b"Write the day as year, month and day: 2026-11-21.")

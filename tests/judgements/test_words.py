@@ -1,0 +1,49 @@
+"""What a text can be found by."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judgements.words import LONGEST, label, terms_of, words_of
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Ship 4.12 on Friday, ship it!", ["ship", "4", "12", "on", "friday", "it"]),
+        ("Café CAFÉ cafe\u0301", ["cafe"]),
+        ("Straße STRASSE", ["strasse"]),
+        ("東京へ行く", ["東", "京", "へ", "行", "く"]),
+        ("snake_case is one", ["snake_case", "is", "one"]),
+        ("\x00 🎉 ** \" OR '", ["or"]),
+        ("x" * 200, ["x" * LONGEST]),
+    ],
+)
+def test_words_have_no_case_no_accents_and_no_signs(text, words):
+    assert words_of(text) == words
+
+
+@given(st.text())
+def test_words_are_their_own_words(text):
+    words = words_of(text)
+    assert words_of(" ".join(words)) == words
+
+
+@given(st.text())
+def test_no_text_contains_a_label(text):
+    assert not any("=" in word for word in words_of(text))
+
+
+@given(st.text(min_size=1))
+def test_a_text_is_found_by_itself(text):
+    sought = [term.rstrip("*") for group in terms_of(text) for term in group if "=" not in term]
+    assert set(sought) <= set(words_of(text))
+
+
+def test_only_the_last_word_may_be_a_beginning():
+    assert terms_of("new  tra") == [["new"], ["tra*"]]
+
+
+def test_an_id_is_sought_among_the_ids_too():
+    assert terms_of("deadbeef") == [["deadbeef*", label("id", "deadbeef")]]
+    assert terms_of("DEADBEEF-0000-4000-8000-000000000000") == terms_of("deadbeef")

@@ -1,0 +1,116 @@
+"""How quick the history is when it is long: every view at the database and as a whole answer, in milliseconds.
+
+python -m tests.long_history 100000 --database postgres
+"""
+
+import argparse
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from statistics import quantiles
+
+from tests.history_load import EVERYWHERE, HALF, RARE
+from tests.stage import DATABASES, stage
+
+TIMES = 40
+
+
+@dataclass
+class Asked:
+    name: str
+    user: object
+    asked: dict[str, str]
+
+
+def views(load) -> list[Asked]:
+    from django.utils import timezone
+
+    from judgements.models import Judgement
+
+    deep = Judgement.objects.filter(run__owner=load.busy).order_by("-run__created")[min(25_000, load.number // 2)].pk
+    month = {"since": str((timezone.now() - timedelta(days=30)).date())}
+    old = {"until": str((timezone.now() - timedelta(seconds=30 * load.number - 86_400)).date())}
+    council = {"council": str(load.councils[0].pk)}
+    asked = {
+        "first page": {},
+        "page 1,000": {"before": str(deep)},
+        "common word": {"q": f"{EVERYWHERE} "},
+        "common word, page 1,000": {"q": EVERYWHERE, "before": str(deep)},
+        "word in half": {"q": HALF},
+        "rare word": {"q": RARE},
+        "no match": {"q": "qqqqqqq"},
+        "two words": {"q": f"{HALF} {EVERYWHERE}"},
+        "rare and common": {"q": f"{RARE} {EVERYWHERE}"},
+        "one letter": {"q": "d"},
+        "two letters": {"q": "de"},
+        "four letters": {"q": "deci"},
+        "council": council,
+        "council and common word": council | {"q": EVERYWHERE},
+        "since": month,
+        "until, the oldest": old,
+        "until and common word": old | {"q": EVERYWHERE},
+        **{f"outcome {word}": {"outcome": word} for word in ("approved", "rejected", "error", "cancelled", "idle")},
+        "error and common word": {"outcome": "error", "q": EVERYWHERE},
+        "judging and common word": {"outcome": "judging", "q": EVERYWHERE},
+    }
+    users = {"staff": load.staff, "busy": load.busy, "few": load.few}
+    return [Asked(f"{who}: {name}", user, what) for who, user in users.items() for name, what in asked.items()]
+
+
+def milliseconds(do: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    do()
+    return (time.perf_counter() - began) * 1000
+
+
+def measure(asked: Asked) -> str:
+    from django.db import connection
+    from django.test import Client
+    from django.test.utils import CaptureQueriesContext
+
+    client = Client(SERVER_NAME="localhost")
+    client.force_login(asked.user)
+    assert client.get("/judgements/", asked.asked).status_code == 200
+    wholes, databases = [], []
+    for _ in range(TIMES):
+        with CaptureQueriesContext(connection) as queries:
+            wholes.append(milliseconds(lambda: client.get("/judgements/", asked.asked)))
+        databases.append(sum(float(query["time"]) for query in queries) * 1000)
+    at_database, whole = spread(databases), spread(wholes)
+    return f"{asked.name:34} {at_database} {whole}  {len(queries)} queries"
+
+
+def spread(times: list[float]) -> str:
+    cuts = quantiles(times, n=100, method="inclusive")
+    return f"{cuts[49]:8.1f} {cuts[98]:8.1f}"
+
+
+def main(options: argparse.Namespace) -> None:
+    with stage(options.database) as place:
+        from tests.history_load import Load
+
+        load = Load(options.judgements)
+        taken = milliseconds(lambda: load.make(options.detailed))
+        print(f"{options.judgements} judgements in {taken / 1000:.0f} s, {size(place)} MB")
+        print(f"{'':34} {'database p50, p99':>17} {'answer p50, p99':>17}")
+        for asked in views(load):
+            print(measure(asked), flush=True)
+
+
+def size(place) -> int:
+    from django.db import connection
+
+    if connection.vendor == "sqlite":
+        return sum(file.stat().st_size for file in place.folder.glob("*.sqlite3*")) // 2**20
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_database_size(current_database())")
+        return cursor.fetchone()[0] // 2**20
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description="Measure a long history.")
+    parser.add_argument("judgements", type=int, nargs="?", default=100_000)
+    parser.add_argument("--detailed", type=int, default=5_000, help="so many with their decisions")
+    parser.add_argument("--database", choices=DATABASES, default="sqlite")
+    main(parser.parse_args())
