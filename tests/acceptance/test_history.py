@@ -1,0 +1,102 @@
+"""The history in a real browser: what is typed filters, what goes on is seen, and the way back is the way there."""
+
+import re
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect, sync_playwright
+
+from tests.acceptance.site import Site, manage
+from tests.acceptance.test_browser import models_of, open_page, start
+from tests.conftest import need
+from tests.endpoint import Endpoint
+
+
+@pytest.fixture(scope="module")
+def endpoint():
+    with Endpoint() as endpoint:
+        yield endpoint
+
+
+@pytest.fixture(scope="module")
+def site(endpoint, tmp_path_factory):
+    with Site(tmp_path_factory.mktemp("history"), **models_of(endpoint)) as site:
+        for title in ("Ship the release", "Travel to Osaka"):
+            done = manage("judge", "--no-wait", "--title", title, "-", env=site.env, text=f"{title}?")
+            assert not done.returncode, done.stderr
+        yield site
+
+
+@pytest.fixture
+def page(chromium, site):
+    need("browser", bool(chromium), "Chromium is not installed")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        watched = open_page(browser, site)
+        watched.page.goto(f"{site.url}/judgements/")
+        yield watched.page
+        browser.close()
+    assert watched.complaints == []
+
+
+def seek(page, words):
+    page.get_by_label("Search").press_sequentially(words)
+    page.wait_for_url(re.compile(f"q={words}$"))
+
+
+def test_typing_filters_and_the_back_button_leads_back(page):
+    rows, field = page.locator("tbody tr"), page.get_by_label("Search")
+    expect(rows).to_have_count(2)
+    seek(page, "osa")
+    expect(rows).to_have_count(1)
+    expect(page.locator("#count")).to_have_text("1 judgement")
+    expect(field).to_be_focused()
+    field.press("ControlOrMeta+a")
+    seek(page, "zeppelin")
+    expect(page.get_by_role("heading", name="Nothing matches “zeppelin”")).to_be_visible()
+    page.go_back()
+    expect(rows).to_have_count(1)
+    expect(field).to_have_value("osa")
+    page.go_back()
+    expect(rows).to_have_count(2)
+    expect(field).to_have_value("")
+    page.get_by_role("button", name="Reduce motion").click()  # what stands around the list still works
+    assert page.locator("html").get_attribute("data-motion")
+
+
+def test_the_list_comes_back_from_a_judgement_as_it_was_left(page):
+    seek(page, "osaka")
+    page.get_by_role("link", name="Travel to Osaka").click()
+    page.wait_for_url(re.compile("/judgements/[0-9a-f-]{36}/"))
+    page.go_back()
+    expect(page.locator("tbody tr")).to_have_count(1)
+    expect(page.get_by_label("Search")).to_have_value("osaka")
+
+
+def test_a_row_goes_on_by_itself_and_a_newer_judgement_moves_nothing(page, site, endpoint):
+    endpoint.reset()
+    endpoint.script(delay=600)
+    other = page.context.new_page()
+    start(other, site, "A held one.")
+    page.goto(f"{site.url}/judgements/")
+    row = page.locator("tbody tr").first
+    expect(row).to_contain_text("Judging")
+    link, place = row.get_by_role("link"), page.locator("table").bounding_box()
+    link.focus()
+    start(other, site, "Another one.")
+    expect(page.locator("#newer")).to_contain_text("1 newer judgement.")
+    assert page.locator("table").bounding_box() == place
+    other.goto(link.evaluate("link => link.href"))
+    other.get_by_role("link", name="Cancel judgement").click()
+    other.locator("dialog").get_by_role("button", name="Cancel judgement").click()
+    expect(row).to_contain_text("Cancelled")
+    expect(link).to_be_focused()
+    page.get_by_role("link", name="Show it").click()
+    expect(page.locator("tbody tr").first).to_contain_text("Another one.")
+
+
+@pytest.mark.parametrize("query", ["", "?q=zeppelin", "?since=x"])
+def test_axe_finds_nothing(page, site, query):
+    page.goto(f"{site.url}/judgements/{query}")
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
