@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time
+from datetime import UTC, date, datetime, time, timedelta
 from functools import cached_property
 from itertools import count
 from typing import Any, cast
@@ -24,6 +24,7 @@ from .words import Term, label, terms_of
 PAGE = 25
 MOST = 1_000  # what is counted; beyond, nobody reads the number
 MOST_NEWER = 100
+AT_ONCE = timedelta(minutes=10)  # within it, judgements may have arrived in another order than they were created in
 
 
 class NoSuchPlace(ValueError):
@@ -69,25 +70,48 @@ class History:
             terms.append([label("by", self._user.pk)])
         return terms
 
+    @property
+    def _without_verdict(self) -> bool:
+        """Only what waits, goes on or has stopped is asked for. That is little, and has an index of its own."""
+        return bool(self._sought.get("outcome")) and self._sought["outcome"] not in set(rules.Verdict)
+
+    @property
+    def _by_arrival(self) -> bool:
+        return bool(self._terms) and not self._without_verdict
+
     @cached_property
     def _judgements(self) -> JudgementQuerySet:
         found = Judgement.objects.visible_to(self._user)
         if self._sought.get("q") and not terms_of(self._sought["q"]):
             return found.none()  # signs without a word stand in no index
         if self._terms:
-            found = found.found_by(self._terms)
-        outcome = self._sought.get("outcome")
-        if outcome and outcome not in set(rules.Verdict):
-            found = found.standing(outcome)
+            found = found.found_by(self._terms, few=not self._by_arrival)
+        if self._without_verdict:
+            found = found.standing(self._sought["outcome"])
         if since := self._sought.get("since"):
-            found = found.filter(run__created__gte=_midnight(since))
+            found = self._from(found, _midnight(since))
         if until := self._sought.get("until"):
-            found = found.filter(run__created__lte=datetime.combine(until, time.max, UTC))
+            found = self._to(found, datetime.combine(until, time.max, UTC))
         return found
+
+    def _from(self, found: JudgementQuerySet, moment: datetime) -> JudgementQuerySet:
+        near = Judgement.objects.filter(run__created__gte=_moved(moment, -AT_ONCE)).order_by("run__created")
+        return self._within(found.filter(run__created__gte=moment), near, ">=")
+
+    def _to(self, found: JudgementQuerySet, moment: datetime) -> JudgementQuerySet:
+        near = Judgement.objects.filter(run__created__lte=_moved(moment, AT_ONCE)).order_by("-run__created")
+        return self._within(found.filter(run__created__lte=moment), near, "<=")
+
+    def _within(self, found: JudgementQuerySet, near: JudgementQuerySet, sign: str) -> JudgementQuerySet:
+        """Where words are sought, the index need not look through what arrived on other days."""
+        number = near.values_list("search__id", flat=True).first() if self._by_arrival else None
+        if number is None:
+            return found
+        return cast(JudgementQuerySet, found.extra(where=[f"{position()} {sign} %s"], params=[number]))  # noqa: S610
 
     def _ordered(self, *, newest_first: bool) -> JudgementQuerySet:
         sign = "-" if newest_first else ""
-        if self._terms:
+        if self._by_arrival:
             return cast(JudgementQuerySet, self._judgements.extra(order_by=[f"{sign}{position()}"]))
         return self._judgements.order_by(f"{sign}run__created", f"{sign}pk")
 
@@ -99,7 +123,7 @@ class History:
             raise NoSuchPlace
         created, number = values
         ordered, way = self._ordered(newest_first=older), "lt" if older else "gt"
-        if self._terms:
+        if self._by_arrival:
             sign = "<" if older else ">"
             beyond = ordered.extra(where=[f"{position()} {sign} %s"], params=[number])  # noqa: S610 - fixed names
             return cast(JudgementQuerySet, beyond)
@@ -141,6 +165,13 @@ class History:
 
 def _midnight(day: date) -> datetime:
     return datetime.combine(day, time.min, UTC)
+
+
+def _moved(moment: datetime, by: timedelta) -> datetime:
+    try:
+        return moment + by
+    except OverflowError:
+        return moment  # the first or the last day there is
 
 
 def _rows(judgements: JudgementQuerySet, number: int) -> list[Judgement]:

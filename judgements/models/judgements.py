@@ -44,9 +44,9 @@ class JudgementQuerySet(models.QuerySet["Judgement"]):
         }
         return self.filter(run__status__in=runs[status])
 
-    def found_by(self, terms: Sequence[Sequence[Term]]) -> "JudgementQuerySet":
-        """Those that have, of each of these lists, at least one term."""
-        return cast(JudgementQuerySet, found_by(self, terms))
+    def found_by(self, terms: Sequence[Sequence[Term]], *, few: bool = False) -> "JudgementQuerySet":
+        """Those that have, of each of these lists, at least one term. `few`: these judgements are few already."""
+        return cast(JudgementQuerySet, found_by(self, terms, few))
 
     def whole(self) -> "JudgementQuerySet":
         """With everything that a page shows of a judgement, in four queries however many there are."""

@@ -35,11 +35,17 @@ class SearchText(models.Model):
         return f"words of {self.judgement_id}"
 
 
-def found_by(judgements: models.QuerySet[Any], terms: Sequence[Sequence[Term]]) -> models.QuerySet[Any]:
-    """Those that have, of each of these lists, at least one term; none where nothing is sought."""
+def found_by(judgements: models.QuerySet[Any], terms: Sequence[Sequence[Term]], few: bool) -> models.QuerySet[Any]:
+    """Those that have, of each of these lists, at least one term; none where nothing is sought.
+
+    `few`: the judgements are few to start with, and looked up among what is found. Otherwise what is found is gone
+    through, in the order of `position`.
+    """
     if not terms:
         return judgements.none()
-    return _found_on_sqlite(judgements, terms) if connection.vendor == "sqlite" else _found(judgements, terms)
+    if connection.vendor == "sqlite":
+        return _among_found_on_sqlite(judgements, terms) if few else _found_on_sqlite(judgements, terms)
+    return _found(judgements, terms)
 
 
 def position() -> str:
@@ -50,10 +56,18 @@ def position() -> str:
 def _found_on_sqlite(judgements: models.QuerySet[Any], terms: Sequence[Sequence[Term]]) -> models.QuerySet[Any]:
     # the plus keeps the planner from asking the index once for every judgement
     joined = "judgements_searchtext.id = +judgements_words.rowid"
-    query = _query(terms, " OR ", " AND ", lambda word, star: f'"{word}"{star}')
     return judgements.filter(search__isnull=False).extra(  # noqa: S610 - fixed names; the query is a parameter
-        tables=["judgements_words"], where=[joined, "judgements_words MATCH %s"], params=[query]
+        tables=["judgements_words"], where=[joined, "judgements_words MATCH %s"], params=[_query_of_sqlite(terms)]
     )
+
+
+def _among_found_on_sqlite(judgements: models.QuerySet[Any], terms: Sequence[Sequence[Term]]) -> models.QuerySet[Any]:
+    found = "+judgements_searchtext.id IN (SELECT rowid FROM judgements_words WHERE judgements_words MATCH %s)"
+    return judgements.filter(search__isnull=False).extra(where=[found], params=[_query_of_sqlite(terms)])  # noqa: S610
+
+
+def _query_of_sqlite(terms: Sequence[Sequence[Term]]) -> str:
+    return _query(terms, " OR ", " AND ", lambda word, star: f'"{word}"{star}')
 
 
 def _found(judgements: models.QuerySet[Any], terms: Sequence[Sequence[Term]]) -> models.QuerySet[Any]:

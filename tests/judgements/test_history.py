@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.db import connection
 from django.test import AsyncClient
 from django.urls import reverse
 from django.utils import timezone
@@ -16,6 +17,7 @@ from judgements.api import judgement_object
 from judgements.history import PAGE, History
 from judgements.models import Council, Judgement
 from tests.conftest import NAMES, agents
+from tests.history_load import EVERYWHERE, HALF, RARE, Load
 from tests.judgements.test_search import decide
 
 pytestmark = pytest.mark.django_db
@@ -117,6 +119,13 @@ def test_what_is_wrong_is_said_and_left_out(page, mira, asked, sentence):
     assert "Still here" in answer.content.decode()
 
 
+def test_words_are_sought_within_the_days_asked_for(mira):
+    for title, minute in (("old", -1440), ("in time", 0), ("young", 1440)):
+        submit(mira, title, minute=minute)
+    assert titles(mira, q="about", since=NOON.date(), until=NOON.date()) == ["in time"]
+    assert titles(mira, q="about", since=NOON.date()) == ["young", "in time"]
+
+
 @pytest.mark.parametrize("days", [{"since": "0001-01-01"}, {"until": "9999-12-31"}])
 def test_the_ends_of_the_calendar_are_days_like_others(page, mira, days):
     submit(mira, "Still here")
@@ -185,6 +194,45 @@ def test_a_page_costs_as_many_queries_as_a_row(page, mira, asked, django_assert_
     with django_assert_max_num_queries(8):
         answer = page.get(reverse("history"), asked)
     assert answer.content.decode().count('class="list__t"') == PAGE
+
+
+# ---- a long history ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def load(council):
+    load = Load(400)
+    load.make(detailed=PAGE)
+    return load
+
+
+def plan(user, sought):
+    return History(user, sought)._ordered(newest_first=True)[:PAGE].explain()
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="reads SQLite's plans")
+def test_no_view_sorts_or_reads_more_than_it_shows(load):
+    day = timezone.now().date()
+    labels = [{"q": EVERYWHERE}, {"q": RARE}, {"council": load.councils[0].pk}, {"outcome": "approved"}]
+    for user in (load.staff, load.busy, load.few):
+        for sought in [*labels, {"q": HALF, "since": day, "until": day}]:
+            first, *others = plan(user, sought).splitlines()
+            assert "SCAN judgements_words VIRTUAL TABLE" in first, sought
+            assert all(" SEARCH " in f" {line}" for line in others), others
+        for sought in ({"outcome": "error"}, {"outcome": "error", "q": EVERYWHERE}):
+            assert "engine_run USING INDEX run_by" in plan(user, sought).splitlines()[0]
+    assert "run_newest_first" in plan(load.staff, {}).splitlines()[0]
+    assert "run_by_owner" in plan(load.busy, {}).splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    "asked", [{}, {"q": EVERYWHERE}, {"q": f"{HALF} {RARE}"}, {"outcome": "error"}, {"until": "2999-01-01"}]
+)
+def test_every_view_of_a_long_history_takes_a_few_queries(client, load, asked, django_assert_max_num_queries):
+    for user in (load.staff, load.few):
+        client.force_login(user)
+        with django_assert_max_num_queries(8):
+            assert client.get(reverse("history"), asked).status_code == 200
 
 
 # ---- rows -------------------------------------------------------------------------------------------------
