@@ -137,13 +137,14 @@ function pause() {
 function run(now) {
   if (!playing) return;
   const length = Number(slider.max);
-  position = Math.min(length, position + (Math.max(0, now - last) / 1000) * Number(speed.value));
+  const passed = Math.min(1000, Math.max(0, now - last)) / 1000; // a hidden tab is not shown pictures, and waits
+  position = Math.min(length, position + passed * Number(speed.value));
   last = now;
   const due = frameAt(position);
   if (due > current && now >= calmUntil) {
-    const passed = frames.slice(current + 1, due + 1);
+    const news = frames.slice(current + 1, due + 1).findLast(saidOf);
     show(due);
-    say(saidOf(passed.findLast(saidOf) ?? frames[due]));
+    if (news) say(saidOf(news));
     calmUntil = now + CALM;
   }
   showTime();
