@@ -13,7 +13,10 @@ from django.template.loader import get_template
 from .board import Board
 
 FOLDER = "judgements/leaves"
-OF_JUDGEMENT = ("plate", "verdict_sub", "verdict_meta", "actions", "kept", "matrix", "decided", "tr_empty", "announcer")
+OF_JUDGEMENT = (
+    *("plate", "verdict_sub", "verdict_meta", "actions", "kept", "matrix", "decided", "replay", "tr_empty"),
+    "announcer",
+)
 OF_AGENT = ("agent_state", "agent_tally", "agent_reason", "agent_dstate", "agent_sum", "agent_rounds")
 WITH_TEXT = ("agent_reason", "agent_rounds")
 

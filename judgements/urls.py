@@ -1,4 +1,4 @@
-from django.urls import path, re_path
+from django.urls import path
 
 from .consumers import LiveConsumer
 from .views import councils, history, live, new, record, replay
@@ -6,7 +6,7 @@ from .views import councils, history, live, new, record, replay
 urlpatterns = [
     path("", new.new, name="new"),
     path("judgements/", history.history, name="history"),
-    re_path(r"^judgements/export\.(?P<kind>csv|jsonl)$", history.export, name="export"),
+    path("judgements/export.<str:kind>", history.export, name="export"),
     path("judgements/changes/", history.changes, name="history-changes"),
     path("judgements/agents/", new.council_agents, name="council-agents"),
     path("judgements/models/", new.model_suggestions, name="model-suggestions"),

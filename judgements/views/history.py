@@ -3,7 +3,7 @@ from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
@@ -71,6 +71,8 @@ def changes(request: HttpRequest) -> HttpResponse:
 @require_GET
 def export(request: HttpRequest, kind: str) -> HttpResponseBase:
     """The judgements of the same filters as a file."""
+    if kind not in TYPES:
+        raise Http404
     form = HistoryForm(request.GET)
     if not form.is_valid():
         sentences = "\n".join(str(error) for errors in form.errors.values() for error in errors)

@@ -272,7 +272,7 @@ def test_a_phone_s_sheet_leaves_the_plate_in_view_and_scrolls_inside(browser, sc
 
 def test_a_replay_plays_to_the_verdict_and_goes_back(reader, judged):
     reader.goto(judged)
-    reader.get_by_role("link", name="Replay").click()
+    reader.get_by_role("link", name="Replay").first.click()
     player, plate = reader.get_by_role("region", name="Replay"), reader.locator("#plate")
     expect(player.get_by_role("button", name="Pause")).to_be_visible()
     player.get_by_label("Speed").select_option("20x")
