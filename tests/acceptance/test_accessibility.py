@@ -44,7 +44,8 @@ CUT = """() => {
         let left = 0, right = innerWidth;
         for (let around = parent; around !== document.body; around = around.parentElement) {
             const style = getComputedStyle(around);
-            if (style.clipPath === "inset(50%)") { // only to be heard
+            const heard = style.clipPath === "inset(50%)", rolls = /auto|scroll/.test(style.overflowX);
+            if (heard || (rolls && around.querySelector("table"))) { // a wide table may be rolled
                 [left, right] = [-Infinity, Infinity];
                 break;
             }
