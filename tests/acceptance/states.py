@@ -80,8 +80,8 @@ class Scene:
         with contextlib.ExitStack() as stack:
             self.endpoint = stack.enter_context(Endpoint())
             with ThreadPoolExecutor() as both:
-                starting = [both.submit(self._start, name, *options) for name, *options in SITES]
-            self.site, self.idle_site = (stack.enter_context(site.result()) for site in starting)
+                starting = [both.submit(self._start, stack, name, *options) for name, *options in SITES]
+            self.site, self.idle_site = (site.result() for site in starting)
             self.context = self._browser.new_context(viewport={"width": 1440, "height": 900}, color_scheme="dark")
             stack.callback(self.context.close)
             self.page = self.context.new_page()
@@ -91,13 +91,15 @@ class Scene:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def _start(self, name: str, *options: str) -> "StartedSite":
+    def _start(self, stack: contextlib.ExitStack, name: str, *options: str) -> Site:
         provider = {"base_url": self.endpoint.base_url, "price": {"input": 2.5, "output": 10}}
         providers = {model.partition("/")[0]: provider for model in MODELS}
         folder = self._folder / name
         folder.mkdir()
         env = {"MAGI_PROVIDERS": json.dumps(providers), "MAGI_CALL_TIMEOUT": "3600"}
-        return StartedSite(Site(folder, *options, **env))
+        site = stack.enter_context(Site(folder, *options, **env))
+        cast(site)
+        return site
 
     # ---- going about
 
@@ -159,30 +161,14 @@ SITES = (("site",), ("idle", "--no-engine"))
 MODELS = [member.model for case in (RELEASE, REFUND) for member in case.members]
 
 
-class StartedSite:
-    """A site that runs already, with the people and the council of the cases in its rows."""
-
-    def __init__(self, site: Site) -> None:
-        self.site = site.__enter__()
-        try:
-            self._cast(site)
-        except BaseException:
-            site.stop()
-            raise
-
-    def __enter__(self) -> Site:
-        return self.site
-
-    def __exit__(self, *_: object) -> None:
-        self.site.stop()
-
-    def _cast(self, site: Site) -> None:
-        version = "(SELECT current_id FROM judgements_council WHERE id = ?)"
-        with rows(site) as database:
-            database.execute("UPDATE auth_user SET first_name = 'M.', last_name = 'Okafor'")
-            for seat, member in zip("ABC", RELEASE.members, strict=True):
-                change = f"UPDATE judgements_member SET model = ? WHERE seat = ? AND version_id = {version}"
-                database.execute(change, (member.model, seat, RELEASE.council))
+def cast(site: Site) -> None:
+    """The people and the council of the cases, in the rows of a site."""
+    version = "(SELECT current_id FROM judgements_council WHERE id = ?)"
+    with rows(site) as database:
+        database.execute("UPDATE auth_user SET first_name = 'M.', last_name = 'Okafor'")
+        for seat, member in zip("ABC", RELEASE.members, strict=True):
+            change = f"UPDATE judgements_member SET model = ? WHERE seat = ? AND version_id = {version}"
+            database.execute(change, (member.model, seat, RELEASE.council))
 
 
 @contextlib.contextmanager

@@ -25,7 +25,18 @@ pytestmark = pytest.mark.django_db(transaction=True)
 EVIL = '<img src=x onerror="alert(1)"></script>'
 PER_AGENT = ("state", "tally", "reason", "dstate", "sum", "rounds")
 IDS = {
-    *("plate", "verdict-sub", "verdict-meta", "actions", "kept", "matrix", "decided", "tr-empty", "announcer", "replay"),
+    *(
+        "plate",
+        "verdict-sub",
+        "verdict-meta",
+        "actions",
+        "kept",
+        "matrix",
+        "decided",
+        "tr-empty",
+        "announcer",
+        "replay",
+    ),
     *(f"agent-{n}-{part}" for n in (1, 2, 3) for part in PER_AGENT),
     *(f"t-r{r}-a{n}" for r in (1, 2, 3) for n in (1, 2, 3)),
 }
