@@ -8,6 +8,7 @@ from datetime import datetime
 from uuid import UUID
 
 from asgiref.sync import sync_to_async
+from django.db.models import Prefetch
 
 from engine.models import ModelCall
 
@@ -15,7 +16,7 @@ from . import rules
 from .api import judgement_object
 from .board import name_of
 from .history import History
-from .models import Agent, Judgement
+from .models import Agent, Judgement, JudgementQuerySet, RoundDecision
 
 BATCH = 100
 HEAD = ["id", "url", "title", "content", "council", "council version", "outcome"]
@@ -28,19 +29,17 @@ Render = Callable[[Sequence[Judgement], str], str]
 
 async def pieces(history: History, kind: str, address: str) -> AsyncIterator[str]:
     """The file, a batch at a time. Reading and writing it never hold up the loop that serves everybody else."""
-    start, render = KINDS[kind]
+    start, read, render = KINDS[kind]
     batches = history.batches(BATCH)
     yield start
-    while piece := await sync_to_async(_next_piece)(batches, render, address):
-        yield piece
+    while judgements := await sync_to_async(_next_of)(batches, read):
+        yield await sync_to_async(render)(judgements, address)
 
 
-def _next_piece(batches: Iterator[list[UUID]], render: Render, address: str) -> str:
-    pks = next(batches, None)
-    if pks is None:
-        return ""
-    found = Judgement.objects.whole().in_bulk(pks)
-    return render([found[pk] for pk in pks], address)
+def _next_of(batches: Iterator[list[UUID]], read: Callable[[], JudgementQuerySet]) -> list[Judgement]:
+    pks = next(batches, [])
+    found = read().in_bulk(pks) if pks else {}
+    return [found[pk] for pk in pks]
 
 
 # ---- a table ----------------------------------------------------------------------------------------------
@@ -60,6 +59,13 @@ def _cell(value: object) -> str:
     """A text that begins like a formula must stay a text in whatever opens the file."""
     text = "" if value is None else str(value)
     return f"'{text}" if text.startswith(FORMULA) else text
+
+
+def _with_votes() -> JudgementQuerySet:
+    """What a table says, without the reasons and what was asked for them."""
+    votes = Prefetch("agents__decisions", RoundDecision.objects.defer("reason"))
+    judgements = Judgement.objects.select_related("run__owner", "council_version")
+    return judgements.prefetch_related(Prefetch("agents", Agent.objects.defer("criteria")), votes)
 
 
 def _csv(judgements: Sequence[Judgement], address: str) -> str:
@@ -100,5 +106,10 @@ def _json_lines(judgements: Sequence[Judgement], address: str) -> str:
     return "".join(f"{json.dumps(one, ensure_ascii=False)}\n" for one in objects)
 
 
-# the mark at a table's beginning tells spreadsheets that it is UTF-8
-KINDS: dict[str, tuple[str, Render]] = {"csv": ("\ufeff" + _table([_heads()]), _csv), "jsonl": ("", _json_lines)}
+Kind = tuple[str, Callable[[], JudgementQuerySet], Render]
+
+KINDS: dict[str, Kind] = {
+    # the mark at a table's beginning tells spreadsheets that it is UTF-8
+    "csv": ("\ufeff" + _table([_heads()]), _with_votes, _csv),
+    "jsonl": ("", Judgement.objects.whole, _json_lines),
+}
