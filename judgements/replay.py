@@ -22,7 +22,7 @@ FORM = 1  # moves when the frames of the same rows become others: browsers keep 
 LONGEST_GAP = timedelta(seconds=30)
 SHORTENED = timedelta(seconds=3)
 # a look back has no buttons, and says by itself what happens
-NOT_REPLAYED = ("actions", "kept", "announcer", "socket")
+NOT_REPLAYED = ("actions", "kept", "announcer", "socket", "replay")
 
 
 class Past:

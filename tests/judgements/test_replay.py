@@ -95,7 +95,11 @@ def test_it_is_told_with_its_real_timing(finished):
 def test_its_end_is_what_the_live_page_shows(finished):
     told = replay(finished)
     board = board_of(Judgement.objects.whole().get(pk=finished.pk), finished.calls, {})
-    live = {"-".join(leaf.key): leaf.html(oob=False) for leaf in leaves(board) if leaf.fragment not in NOT_REPLAYED}
+    live = {
+        "-".join(leaf.key): leaf.html(oob=False, replay=True)
+        for leaf in leaves(board)
+        if leaf.fragment not in NOT_REPLAYED
+    }
     assert html_at(told, len(told["frames"]) - 1) == live
 
 
