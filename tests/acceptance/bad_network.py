@@ -13,7 +13,7 @@ from aiohttp import web
 from tests.acceptance.site import free_port
 
 KINDS = {"drop": 12, "double": 12, "swap": 12, "cut": 3, "": 61}  # of a hundred frames to the page
-OWN = {"host", "connection", "upgrade", "accept-encoding", "content-encoding", "transfer-encoding", "content-length"}
+OWN = {"host", "connection", "upgrade", "transfer-encoding", "content-length"}
 
 
 class BadNetwork:

@@ -1,7 +1,7 @@
 """What every page owes its readers, checked in every state: axe, both themes, from a wide window to a small phone."""
 
 import base64
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.resources import files
 
 import pytest
@@ -84,7 +84,8 @@ TEXTS = """() => {
 }"""
 NO_TEXT = """on => {
     const sheet = new CSSStyleSheet();
-    sheet.replaceSync(on ? "* { color: transparent !important; transition: none !important } svg { opacity: 0 }" : "");
+    const unseen = "color: transparent !important; text-decoration-color: transparent !important";
+    sheet.replaceSync(on ? `* { ${unseen}; transition: none !important } svg { opacity: 0 }` : "");
     document.adoptedStyleSheets = [sheet];
 }"""
 CONTRASTS = """async ([png, texts]) => {
@@ -123,7 +124,13 @@ def scene(chromium, tmp_path_factory):
         yield scene
 
 
-@pytest.fixture(scope="module", params=[s for s in states() if not s.printed], ids=lambda state: state.name)
+def on(which: Callable[[State], bool]) -> pytest.MarkDecorator:
+    """In each of these states, as far as they are seen on a screen."""
+    chosen = [state for state in states() if which(state) and not state.printed]
+    return pytest.mark.parametrize("shown", chosen, indirect=True, ids=lambda state: state.name)
+
+
+@pytest.fixture(scope="module")
 def shown(scene: Scene, request: pytest.FixtureRequest) -> Iterator[tuple[Page, State]]:
     """Every state in turn, on a page that stands in it."""
     page = reach(scene, request.param)
@@ -132,6 +139,7 @@ def shown(scene: Scene, request: pytest.FixtureRequest) -> Iterator[tuple[Page, 
         page.close()
 
 
+@on(lambda state: True)
 def test_axe_finds_nothing(shown: tuple[Page, State]) -> None:
     page, state = shown
     page.evaluate(AXE)
@@ -143,10 +151,9 @@ def test_axe_finds_nothing(shown: tuple[Page, State]) -> None:
     assert not {where: problems for where, problems in found.items() if problems}
 
 
+@on(lambda state: state.ours == "html")  # the admin's layout is Django's
 def test_nothing_is_wider_than_the_window_nor_cut(shown: tuple[Page, State]) -> None:
     page, state = shown
-    if state.ours != "html":
-        pytest.skip("the admin's layout is Django's")
     found = {}
     for spaced in (False, True):
         page.evaluate(SPACED, spaced)
@@ -157,10 +164,9 @@ def test_nothing_is_wider_than_the_window_nor_cut(shown: tuple[Page, State]) -> 
     assert not {where: cut for where, cut in found.items() if cut}
 
 
+@on(lambda state: state.name in PAINTED)
 def test_text_stands_out_from_the_pixels_behind_it(shown: tuple[Page, State], scene: Scene) -> None:
     page, state = shown
-    if state.name not in PAINTED:
-        pytest.skip("nothing here is painted behind text that axe cannot see")
     canvas, found = scene.context.new_page(), []
     for theme in ("dark", "light"):
         resize(page, state, 1440, 900, theme)

@@ -446,7 +446,7 @@ def test_a_page_heals_after_the_server_was_killed_and_started_again(browser, tmp
         start(page, site)
         expect(page.locator("#verdict-sub")).to_contain_text("Round 2 of 3.", timeout=END)
         page.locator("#agent-2 .agent__more").click()
-        page.mouse.wheel(0, 60)
+        page.evaluate("scrollTo(0, 60)")
         expect(page.locator("#conn")).to_have_text("Live")
         before = page.evaluate(WHERE)
         site.process.kill()
