@@ -50,13 +50,16 @@ def leaves_that_differ(page, expected):
     return {name: html for name, html in shown.items() if html != expected[name]}
 
 
-def test_two_hundred_disturbances_end_in_the_page_of_a_fresh_visit(browser, scripted_site, endpoint):  # noqa: F811
+def test_disturbances_end_in_the_page_of_a_fresh_visit(browser, scripted_site, endpoint):  # noqa: F811
     """Half of the judgements fail: their pages stay connected, so that an old message could still undo the end."""
+    most = int(os.environ.get("MAGI_TEST_DISTURBANCES", 70))  # 200 take a minute
     calm = {"delay": 0.3, "chunks": 24, "chunk_delay": 0.05}
     endings = itertools.cycle([("Approved", {}), ("Error", {"by_text": [[CASPER, {"behaviour": "prose"}]]})])
+    judged = 0
     context = open_page(browser, scripted_site).page.context
-    with BadNetwork(scripted_site.url, seed=3, most=200) as network:
-        while network.done.total() < network.most:
+    with BadNetwork(scripted_site.url, seed=3, most=most) as network:
+        while judged < 2 or network.done.total() < most:
+            judged += 1
             word, rules = next(endings)
             endpoint.script(default=calm, delay=0.3, **rules)
             visitor = context.new_page()
