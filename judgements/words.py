@@ -34,8 +34,8 @@ def _plain(text: str) -> str:
 
 
 def label(name: str, value: object) -> Term:
-    """A word that no text contains: what a judgement can be found by besides its texts."""
-    return f"{name}={value}"
+    """A word that no text contains and no word begins: what a judgement can be found by besides its texts."""
+    return f"={name}={value}"
 
 
 def terms_of(query: str) -> list[list[Term]]:

@@ -4,6 +4,8 @@ import random
 import uuid
 from datetime import timedelta
 
+from judgements.words import label
+
 VOCABULARY = 30_000
 BATCH = 500
 RARE = "zeppelin"
@@ -85,7 +87,7 @@ class Load:
     def _found_by(self, judgement, number: int) -> list[str]:
         words = [*judgement.first_words(), EVERYWHERE, *self._text(9 * 40).split()]
         words += [HALF] * (number % 2) + [RARE] * (number % max(self.number // 20, 1) == 3)
-        return [*dict.fromkeys(words), *([f"verdict={judgement.verdict}"] if judgement.verdict else [])]
+        return [*dict.fromkeys(words), *([label("verdict", judgement.verdict)] if judgement.verdict else [])]
 
     def _text(self, length: int) -> str:
         """Many common words, few rare ones."""

@@ -1,4 +1,4 @@
-"""The words that judgements can be found by. Table, index, and the words of what stands so far."""
+"""The words that judgements can be found by: the table. The next migration indexes and fills it."""
 
 import django.db.models.deletion
 from django.db import migrations, models

@@ -34,6 +34,10 @@ def test_no_text_contains_a_label(text):
     assert not any("=" in word for word in words_of(text))
 
 
+def test_no_word_is_the_beginning_of_a_label():
+    assert words_of(label("council", 3)[0]) == []
+
+
 @given(st.text(min_size=1))
 def test_a_text_is_found_by_itself(text):
     sought = [term.rstrip("*") for group in terms_of(text) for term in group if "=" not in term]
