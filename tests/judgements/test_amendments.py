@@ -82,6 +82,13 @@ def test_the_longest_contents_are_compared_in_time(unit):
     assert time.monotonic() - began < 5
 
 
+def test_a_long_row_of_marks_is_compared_in_time():
+    marks = "!" * 19_000
+    began = time.monotonic()
+    assert [piece.kind for piece in compared(f"{marks}x", f"{marks}y")] == ["removed", "added"]
+    assert time.monotonic() - began < 1
+
+
 def test_texts_that_are_equal_are_no_amendments():
     before = {"Title": "T", "Content": "one", "Agent 1, name": "A"}
     after = {"Title": "T", "Content": "two", "Agent 1, name": "A"}
