@@ -94,8 +94,8 @@ class Council(models.Model):
         Member.objects.bulk_create(
             Member(version=version, seat=seat, **agent) for seat, agent in zip(rules.SEATS, agents, strict=True)
         )
-        self.name, self.current = name, version
-        self.save(update_fields=["name", "current"])
+        Council.objects.filter(pk=self.pk).update(name=name, current=version)
+        self.name, self.current = name, version  # only now: a page may still show it where the name is taken
         return version
 
     def archive(self) -> None:

@@ -271,6 +271,12 @@ def test_two_changes_at_once_get_two_numbers_or_one_is_refused(travel, mira):
     assert travel.current == travel.versions.first()
 
 
+def test_a_council_whose_new_name_was_taken_keeps_its_own(travel, council, mira):
+    with pytest.raises(IntegrityError):
+        travel.revise(name=council.name, agents=trio(), author=mira)
+    assert (travel.name, travel.current.number, travel.versions.count()) == ("Travel", 1, 1)
+
+
 def test_only_its_owner_and_staff_change_a_council(client, travel, noor, reviewer):
     client.force_login(noor)
     for name in ("council-edit", "council-archive"):
