@@ -22,7 +22,7 @@ BATCH = 100
 HEAD = ["id", "url", "title", "content", "council", "council version", "outcome"]
 OF_AGENT = ["name", "score", "verdict"]
 TAIL = ["created", "started", "ended", "asked by"]
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
+FORMULA = (*"=+-@", *"＝＋－＠", "\t", "\r", "\n")
 
 Render = Callable[[Sequence[Judgement], str], str]
 

@@ -372,6 +372,14 @@ async def test_a_table_of_what_is_filtered(mira, noor):
 
 
 @committed
+@pytest.mark.parametrize("content", ["=1+1", "-1", "\n=1+1", "＝1+1"])
+async def test_no_content_is_a_formula_in_a_table(mira, content):
+    await sync_to_async(Judgement.objects.submit)(owner=mira, content=content, agents=agents())
+    _, text = await file_of(mira, "csv")
+    assert next(csv.DictReader(io.StringIO(text, newline="")))["content"] == f"'{content}"
+
+
+@committed
 async def test_lines_of_json_are_the_objects_of_the_api(mira):
     judgement = await sync_to_async(judged)(mira, "Travel")
     await sync_to_async(submit)(mira, "Other", minute=1)
