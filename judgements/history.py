@@ -147,9 +147,9 @@ class History:
         return Page(rows_of(read[:PAGE]), newer=bool(place), older=len(read) > PAGE)
 
     def newer_than(self, place: UUID | None) -> int:
-        """How many there are before this one, or at all; at most `MOST_NEWER`."""
+        """How many there are before this one, or at all; one more than `MOST_NEWER` stands for all that are more."""
         found = self._beyond(place, older=False) if place else self._judgements
-        return found.values("pk")[:MOST_NEWER].count()
+        return found.values("pk")[: MOST_NEWER + 1].count()
 
     def batches(self, size: int) -> Iterator[list[UUID]]:
         """All of them, newest first, each batch read when it is asked for."""

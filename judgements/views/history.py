@@ -52,7 +52,7 @@ def changes(request: HttpRequest) -> HttpResponse:
     moved = unfinished(request.user, known) if known else []
     newest, said = request.GET.get("newest"), request.GET.get("newer", "")
     newer = 0 if newest is None else _newer(History(request.user, form.sought), newest)
-    if not moved and newer == (int(said) if said in map(str, range(MOST_NEWER + 1)) else 0):
+    if not moved and newer == (int(said) if said in map(str, range(MOST_NEWER + 2)) else 0):
         return HttpResponse(status=204)
     known |= {UUID(row.id): row.revision for row in moved}
     over = {UUID(row.id) for row in moved if row.over}

@@ -313,6 +313,14 @@ def test_a_row_that_moved_on_is_sent_and_when_it_is_over_watched_no_more(page, m
     assert str(judgement.pk) not in html.partition("</div>")[0]
 
 
+@pytest.mark.parametrize(("number", "said"), [(1, "1 newer judgement."), (2, "2 newer"), (3, "More than 2 newer")])
+def test_only_more_than_the_most_that_are_counted_are_called_more(page, mira, monkeypatch, number, said):
+    for module in ("judgements.history", "judgements.views.history"):
+        monkeypatch.setattr(f"{module}.MOST_NEWER", 2)
+    many(mira, number)
+    assert said in watch(page, newest="", newer="0").content.decode()
+
+
 def test_newer_judgements_are_counted_once(page, mira):
     judgement = submit(mira, "x", status="cancelled")
     for minute in (1, 2):
