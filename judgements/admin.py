@@ -12,6 +12,7 @@ from engine.budgets import BudgetUsedUp
 from engine.models import ModelCall
 
 from . import procedure
+from .filters import OUTCOMES
 from .models import Agent, Council, Judgement
 
 
@@ -31,20 +32,13 @@ class ReadOnly(admin.ModelAdmin):
 class StatusFilter(admin.SimpleListFilter):
     title = "status"
     parameter_name = "status"
-    conditions: dict[str, dict[str, Any]] = {
-        "idle": {"run__status": "queued"},
-        "judging": {"run__status__in": ["running", "waiting"]},
-        "approved": {"verdict": "approved"},
-        "rejected": {"verdict": "rejected"},
-        "error": {"run__status": "failed"},
-        "cancelled": {"run__status": "cancelled"},
-    }
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(word, word.capitalize()) for word in self.conditions]
+        return [(word, word.capitalize()) for word in OUTCOMES]
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet) -> QuerySet:
-        return queryset.filter(**self.conditions.get(self.value() or "", {}))
+    def queryset(self, request: HttpRequest, queryset: Any) -> QuerySet:
+        status = self.value()
+        return queryset.standing(status) if status in OUTCOMES else queryset
 
 
 @admin.register(Judgement)

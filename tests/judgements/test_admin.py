@@ -50,6 +50,11 @@ def test_the_status_filter_finds_what_failed(admin, failed):
     assert failed.title not in html
 
 
+def test_a_status_that_there_is_none_of_filters_nothing(admin, failed):
+    answer = admin.get(reverse("admin:judgements_judgement_changelist"), {"status": "x"})
+    assert failed.title in answer.content.decode()
+
+
 def test_a_word_of_a_reason_finds_its_judgement(admin, failed):
     url = reverse("admin:judgements_judgement_changelist")
     assert failed.title in admin.get(url, {"q": "criteria say so"}).content.decode()
