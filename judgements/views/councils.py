@@ -16,7 +16,7 @@ from ..board import PLATE
 from ..changes import changes
 from ..forms import CouncilSubmission, agents_in, as_typed
 from ..models import NAME_LENGTH, AgentValues, Council, CouncilVersion, Judgement, JudgementQuerySet, RevisedMeanwhile
-from .new import offered_models, written_so_far
+from .new import as_number, offered_models, written_so_far
 
 NEWEST = 10
 CARRIED = ("title", "content", "council", "again")
@@ -125,7 +125,7 @@ def new(request: HttpRequest) -> HttpResponse:
 
 def _copied(pk: str) -> dict[str, Any]:
     """Name and agents of a copy; nothing where there is no such council."""
-    original = Council.objects.whole().filter(pk=_as_number(pk)).first()
+    original = Council.objects.whole().filter(pk=as_number(pk)).first()
     if original is None or original.current is None:
         return {}
     name, agents = original.current.as_saved()
@@ -135,7 +135,7 @@ def _copied(pk: str) -> dict[str, Any]:
 def _to_save(posted: Mapping[str, str]) -> list[AgentValues]:
     """The agents of an input page. It shows the default model where its council leaves the model open: so it stays."""
     agents = agents_in(posted)
-    council = Council.objects.whole().filter(pk=_as_number(posted.get("council", ""))).first()
+    council = Council.objects.whole().filter(pk=as_number(posted.get("council", ""))).first()
     chosen = council.current.as_saved()[1] if council and council.current else []
     for agent, saved in zip(agents, chosen, strict=False):
         if not saved["model"] and agent["model"] == settings.DEFAULT_MODEL:
@@ -165,7 +165,7 @@ def edit(request: HttpRequest, pk: int) -> HttpResponse:
         name, agents = council.current.as_saved() if council.current else ("", [])
         return _form_page(request, CouncilSubmission(name=name, agents=agents), council, _number(council))
     posted = as_typed(request.POST)
-    opened = _as_number(posted.get("version", ""))
+    opened = as_number(posted.get("version", ""))
     submission = CouncilSubmission(posted, council=council)
     if not submission.is_valid():
         return _form_page(request, submission, council, opened)
@@ -179,11 +179,6 @@ def edit(request: HttpRequest, pk: int) -> HttpResponse:
     saved = f"Version {version.number} is saved." if version.number > opened else "Nothing was changed."
     messages.success(request, saved)
     return redirect("council", pk)
-
-
-def _as_number(text: str) -> int:
-    """0 for what is none; nothing that we count has it."""
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
 
 
 def _number(council: Council) -> int:

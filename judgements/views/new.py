@@ -1,4 +1,4 @@
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from asgiref.sync import async_to_sync
 from django.conf import settings
@@ -14,7 +14,7 @@ from .. import procedure
 from ..again import earlier_of
 from ..estimate import estimate
 from ..forms import Submission, agents_in, as_typed
-from ..models import Council, Judgement, title_of
+from ..models import AgentValues, Council, CouncilVersion, Judgement, title_of
 
 
 @require_http_methods(["GET", "POST"])
@@ -31,7 +31,7 @@ def new(request: HttpRequest) -> HttpResponse:
     if not submission.is_valid():
         return _input_page(request, submission, council, earlier=earlier)
     values = submission.values()
-    version = council.version_of(values["agents"]) if council else None
+    version = _version_of(posted.get("council", ""), values["agents"])
     try:
         judgement = procedure.submit(owner=request.user, council=version, earlier=earlier, **values)
     except BudgetUsedUp as error:
@@ -102,9 +102,18 @@ def _preselected(request: HttpRequest) -> Council | None:
 
 
 def _council(pk: str) -> Council | None:
-    if not (pk.isascii() and pk.isdigit() and len(pk) < 10):
-        return None
-    return Council.objects.offered().whole().filter(pk=int(pk)).first()
+    return Council.objects.offered().whole().filter(pk=as_number(pk)).first()
+
+
+def _version_of(pk: str, agents: Sequence[AgentValues]) -> CouncilVersion | None:
+    """Whose agents these are, if they are a council's: it may have been archived since the page was loaded."""
+    council = Council.objects.filter(pk=as_number(pk)).first()
+    return council.version_of(agents) if council else None
+
+
+def as_number(text: str) -> int:
+    """0 for what is none; nothing that we count has it."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
 
 
 @require_GET

@@ -311,6 +311,12 @@ def test_an_archived_council_is_not_offered_but_stays_readable_and_can_come_back
     assert f'name="council" value="{travel.pk}"' in html_of(page, "new")
 
 
+def test_a_council_that_is_archived_while_its_page_is_open_is_still_whose_agents_judge(page, travel):
+    travel.archive()
+    page.post(reverse("new"), filled(content="Go", council=travel.pk))
+    assert Judgement.objects.get().council_version == travel.current
+
+
 def test_archiving_is_never_a_link_and_never_another_sites(page, travel, mira):
     assert page.get(reverse("council-archive", args=[travel.pk])).status_code == 405
     client = Client(enforce_csrf_checks=True)
