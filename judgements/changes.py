@@ -31,12 +31,15 @@ def _listed(names: list[str]) -> str:
 
 
 def _pairs(before: Sequence[Agent], after: Sequence[Agent]) -> Iterator[tuple[Agent, Agent]]:
-    """Each agent with what it was: the one of its name, else the next of those whose names are gone."""
-    kept = {agent["name"]: agent for agent in before}
-    names = {agent["name"] for agent in after}
-    gone = iter([agent for agent in before if agent["name"] not in names])
+    """Each agent with what it was: the one of its name, else the next that is left."""
+    left = list(before)  # a name may stand twice in a council of old
+    kept: dict[str, Agent] = {}
     for agent in after:
-        yield kept.get(agent["name"]) or next(gone), agent
+        if same := next((old for old in left if old["name"] == agent["name"]), None):
+            kept[agent["name"]] = same
+            left.remove(same)
+    for agent in after:
+        yield kept.get(agent["name"]) or left.pop(0), agent
 
 
 def _changes_of_agent(old: Agent, new: Agent) -> Iterator[str]:

@@ -45,3 +45,9 @@ def test_a_newcomer_takes_the_name_of_the_one_who_is_gone():
     after = saved(order=("Artaban", "Melchior", "Balthasar"))
     after[1][0]["criteria"] = "Criteria of Casper."
     assert changes(saved(), after) == ["Melchior and Balthasar changed places.", "Casper was renamed to Artaban."]
+
+
+def test_a_council_that_held_a_name_twice_can_be_put_right():
+    name, before = saved(order=("Melchior", "Melchior", "Casper"))
+    after = saved(order=("Melchior", "Balthasar", "Casper"))
+    assert changes((name, before), after) == ["Melchior was renamed to Balthasar.", "Criteria of Balthasar changed."]
