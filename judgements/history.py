@@ -239,7 +239,7 @@ def rows_of(judgements: Sequence[Judgement]) -> list[Row]:
     return [_row(judgement, seated[judgement.pk]) for judgement in judgements]
 
 
-def unfinished(user: AbstractBaseUser | AnonymousUser, known: Mapping[UUID, int]) -> list[Row]:
+def moved_on(user: AbstractBaseUser | AnonymousUser, known: Mapping[UUID, int]) -> list[Row]:
     """Those of these judgements that have moved beyond the revision that is known."""
     judgements = Judgement.objects.visible_to(user).filter(pk__in=list(known))
     return rows_of([one for one in _rows(judgements, PAGE) if one.run.revision != known[one.pk]])

@@ -19,7 +19,7 @@ from ..models import NAME_LENGTH, AgentValues, Council, CouncilVersion, Judgemen
 from .new import as_number, offered_models, written_so_far
 
 NEWEST = 10
-CARRIED = ("title", "content", "council", "again")
+WRITTEN = ("title", "content", "council", "again")
 
 
 # ---- to look at -------------------------------------------------------------------------------------------
@@ -112,12 +112,12 @@ def new(request: HttpRequest) -> HttpResponse:
     if "back" in posted:
         return written_so_far(request, posted)
     if "name" not in posted:
-        return _form_page(request, CouncilSubmission(agents=_to_save(posted)), carried=_carried(posted))
+        return _form_page(request, CouncilSubmission(agents=_to_save(posted)), written=_written(posted))
     submission = CouncilSubmission(posted)
     council = _found(submission, request.user) if submission.is_valid() else None
     if council is None:
-        return _form_page(request, submission, carried=_carried(posted))
-    if _carried(posted):
+        return _form_page(request, submission, written=_written(posted))
+    if _written(posted):
         return written_so_far(request, posted, saved=council)
     messages.success(request, "The council is saved.")
     return redirect("council", council.pk)
@@ -143,9 +143,9 @@ def _to_save(posted: Mapping[str, str]) -> list[AgentValues]:
     return agents
 
 
-def _carried(posted: Mapping[str, str]) -> dict[str, str]:
+def _written(posted: Mapping[str, str]) -> dict[str, str]:
     """What an input page had written beside its agents; empty for a council of its own."""
-    return {name: posted[name] for name in CARRIED if name in posted}
+    return {name: posted[name] for name in WRITTEN if name in posted}
 
 
 def _found(submission: CouncilSubmission, owner: Any) -> Council | None:
@@ -199,7 +199,7 @@ def _form_page(
     submission: CouncilSubmission,
     council: Council | None = None,
     opened: int = 0,
-    carried: dict[str, str] | None = None,
+    written: dict[str, str] | None = None,
     overtaken: dict[str, Any] | None = None,
 ) -> HttpResponse:
     context = {
@@ -208,7 +208,7 @@ def _form_page(
         "problems": submission.problems,
         "council": council,
         "opened": opened,
-        "carried": carried or {},
+        "written": written or {},
         "overtaken": overtaken,
         "models": offered_models(catalogue.declared()),
         "default_model": settings.DEFAULT_MODEL,

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_GET
 
 from ..export import pieces
 from ..filters import HistoryForm
-from ..history import MOST, MOST_NEWER, PAGE, History, Page, unfinished
+from ..history import MOST, MOST_NEWER, PAGE, History, Page, moved_on
 
 TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson; charset=utf-8"}
 
@@ -49,7 +49,7 @@ def changes(request: HttpRequest) -> HttpResponse:
     """What has changed on an open history: rows that moved on, how many judgements are newer. 204 if nothing has."""
     form = HistoryForm(request.GET)
     known = dict(filter(None, map(_known, request.GET.getlist("row")[:PAGE])))
-    moved = unfinished(request.user, known) if known else []
+    moved = moved_on(request.user, known) if known else []
     newest, said = request.GET.get("newest"), request.GET.get("newer", "")
     newer = 0 if newest is None else _newer(History(request.user, form.sought), newest)
     if not moved and newer == (int(said) if said in map(str, range(MOST_NEWER + 2)) else 0):
