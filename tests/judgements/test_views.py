@@ -1,3 +1,5 @@
+import re
+
 import pytest
 from django.test import Client
 from django.urls import reverse
@@ -186,6 +188,14 @@ def test_a_price_that_nobody_knows_is_said_to_be_unknown(page, acme, settings):
 
 def test_a_rehearsal_costs_nothing(page):
     assert "costs nothing" in page.post(reverse("expected-cost"), filled()).content.decode()
+
+
+def test_the_longest_judgement_is_estimated_too(page):
+    # encoded for an address it would be three times as long, and refused
+    longest = filled(content="決" * 20_000, **{f"a{number}-criteria": "決" * 4_000 for number in (1, 2, 3)})
+    assert "9 calls" in page.post(reverse("expected-cost"), longest).content.decode()
+    cost = re.search(r'<div class="cost"[^>]*>', page.get(reverse("new")).content.decode())[0]
+    assert 'hx-encoding="multipart/form-data"' in cost
 
 
 def test_a_half_written_page_gets_no_estimate(page):
