@@ -24,6 +24,9 @@ OF_AGENT = ["name", "score", "verdict"]
 TAIL = ["created", "started", "ended", "asked by"]
 FORMULA = (*"=+-@", *"＝＋－＠", "\t", "\r", "\n")
 
+# JSON allows them in a text, but many readers take them for the end of a line
+LINE_ENDS = {ord(char): f"\\u{ord(char):04x}" for char in "\u0085\u2028\u2029"}
+
 Render = Callable[[Sequence[Judgement], str], str]
 
 
@@ -103,7 +106,7 @@ def _time(moment: datetime | None) -> str:
 def _json_lines(judgements: Sequence[Judgement], address: str) -> str:
     usage = ModelCall.objects.usage_of([judgement.pk for judgement in judgements])
     objects = (judgement_object(judgement, address, usage[judgement.pk]) for judgement in judgements)
-    return "".join(f"{json.dumps(one, ensure_ascii=False)}\n" for one in objects)
+    return "".join(f"{json.dumps(one, ensure_ascii=False).translate(LINE_ENDS)}\n" for one in objects)
 
 
 Kind = tuple[str, Callable[[], JudgementQuerySet], Render]

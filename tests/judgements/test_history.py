@@ -399,6 +399,14 @@ async def test_lines_of_json_are_the_objects_of_the_api(mira):
 
 
 @committed
+async def test_no_sign_in_a_content_ends_its_line(mira):
+    content = "one\u2028two\u2029three\nfour"
+    await sync_to_async(Judgement.objects.submit)(owner=mira, content=content, agents=agents())
+    _, text = await file_of(mira, "jsonl")
+    assert [json.loads(line)["content"] for line in text.splitlines()] == [content]
+
+
+@committed
 async def test_a_file_longer_than_one_reading_has_every_line_once(mira, monkeypatch):
     monkeypatch.setattr("judgements.export.BATCH", 2)
     await sync_to_async(many)(mira, 7)
