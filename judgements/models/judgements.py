@@ -82,7 +82,7 @@ class JudgementQuerySet(models.QuerySet["Judgement"]):
         run = Run.objects.create(procedure="judgement", owner=owner, lane=lane, **reserved)
         judgement = self.create(
             run=run,
-            title=title or title_of(content),
+            title=title if _shows(title) else title_of(content),
             content=content,
             council_version=council,
             earlier=earlier,
@@ -246,5 +246,10 @@ class RoundDecision(models.Model):
 
 def title_of(content: str) -> str:
     """A title for a judgement that was given none: the first line of its content."""
-    line = next((line.strip() for line in content.splitlines() if line.strip()), "")
+    line = next((line.strip() for line in content.splitlines() if _shows(line)), "")
     return line if len(line) <= 80 else f"{line[:79].rstrip()}…"
+
+
+def _shows(line: str) -> bool:
+    """Whether there is anything to see: a link needs something to be clicked on."""
+    return any(char.isprintable() and not char.isspace() for char in line)

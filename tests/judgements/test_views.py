@@ -190,6 +190,11 @@ def test_a_rehearsal_costs_nothing(page):
     assert "costs nothing" in page.post(reverse("expected-cost"), filled()).content.decode()
 
 
+def test_a_title_can_always_be_seen(page):
+    page.post(reverse("new"), filled(title="\u200b", content="\u200b\n\n Go. \nNow."))
+    assert Judgement.objects.get().title == "Go."
+
+
 def test_the_longest_judgement_is_estimated_too(page):
     # encoded for an address it would be three times as long, and refused
     longest = filled(content="決" * 20_000, **{f"a{number}-criteria": "決" * 4_000 for number in (1, 2, 3)})
