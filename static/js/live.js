@@ -1,5 +1,5 @@
 // The live page: what its socket and, without one, its polls bring, and the truth about the connection.
-import { $, markOverflow, tick } from "./board.js";
+import { $, $$, markOverflow, tick } from "./board.js";
 
 const OVER = ["approve", "reject", "failed", "stopped"];
 const BANNER_AFTER = 2000;
@@ -200,14 +200,38 @@ poller?.addEventListener("htmx:afterRequest", ({ detail }) => {
   pollTimer = isFinal() ? undefined : setTimeout(poll, POLL_EVERY);
 });
 
+// ---- focus stays when its leaf is replaced: on the same link, or on the leaf where that has gone ----
+
+let left; // the leaf that is about to go with the focus, and the words of what has it
+
+function focusLeaf(id, words = "") {
+  const leaf = document.getElementById(id);
+  const same = $$("a, button", leaf).find((link) => link.textContent === words);
+  if (!same) leaf.tabIndex = -1;
+  (same ?? leaf).focus({ preventScroll: true });
+}
+
+document.addEventListener("htmx:oobBeforeSwap", ({ target }) => {
+  const inside = target.contains(document.activeElement);
+  left = inside ? [target.id, document.activeElement.textContent] : undefined;
+});
+document.addEventListener("htmx:oobAfterSwap", () => {
+  if (left) focusLeaf(...left);
+  left = undefined;
+});
+
 // ---- the question before cancelling; without it the button leads to a page that asks the same ----
 
 const question = $("#cancel");
 
 document.addEventListener("click", (event) => {
-  if (!question || !event.target.closest("[data-cancel]")) return;
+  const button = event.target.closest("[data-cancel]");
+  if (!question || !button) return;
   event.preventDefault();
-  question.showModal();
+  if (button.ariaDisabled !== "true") question.showModal();
+});
+question?.addEventListener("close", () => {
+  if (document.activeElement === document.body) focusLeaf("actions", "Cancel judgement"); // it was replaced meanwhile
 });
 
 function mayCancel(may) {

@@ -155,6 +155,31 @@ def test_nothing_flashes_for_who_wants_less_motion(browser, scripted_site, endpo
     page.context.close()
 
 
+def test_the_focus_stays_when_its_button_is_replaced_or_goes(browser, scripted_site, endpoint):  # noqa: F811
+    endpoint.script(default=HELD)
+    page = open_page(browser, scripted_site).page
+    start(page, scripted_site)
+    expect(page.locator("#conn")).to_have_text("Live")
+    button = page.get_by_role("link", name="Cancel judgement")
+    button.focus()
+    page.context.set_offline(True)
+    expect(page.locator("#conn")).to_have_text("Offline")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog")).to_be_hidden()  # it could not be sent
+    page.context.set_offline(False)
+    expect(page.locator("#announcer")).to_contain_text("Connected again.", timeout=10_000)
+    expect(button).to_be_focused()
+    button.press("Enter")
+    other = page.context.new_page()
+    other.goto(page.url)
+    cancel(other)
+    expect(page.locator("#plate")).to_contain_text("Cancelled")
+    expect(page.locator("#actions")).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Open record")).to_be_focused()
+    page.context.close()
+
+
 # ---- panels ---------------------------------------------------------------------------------------------------
 
 
