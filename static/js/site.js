@@ -51,6 +51,20 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
+// a second click while the first is still on its way would start a second judgement
+const ONCE_IN = 10_000;
+const sent = new WeakMap();
+
+document.addEventListener("submit", (event) => {
+  const { target: form, submitter } = event;
+  if ((submitter?.formMethod || form.method) !== "post") return;
+  if (event.timeStamp < sent.get(form) + ONCE_IN) event.preventDefault();
+  else sent.set(form, event.timeStamp);
+});
+addEventListener("pageshow", () => {
+  for (const form of document.forms) sent.delete(form); // back, with the page as it was left
+});
+
 // the account menu gives way to Escape and to anything else
 for (const menu of document.querySelectorAll("details.menu")) {
   document.addEventListener("pointerdown", (event) => {
@@ -62,6 +76,28 @@ for (const menu of document.querySelectorAll("details.menu")) {
     menu.querySelector("summary").focus();
   });
 }
+
+// what htmx asked for in vain is said, where the page would otherwise show something else than what was chosen
+const trouble = document.getElementById("trouble");
+
+function sayTrouble({ detail: { elt } }) {
+  if (!elt.dataset?.trouble) return;
+  const again = Object.assign(document.createElement("button"), { className: "link", textContent: "Try again" });
+  again.addEventListener("click", () => {
+    elt.querySelector(":checked, input")?.focus({ preventScroll: true }); // the button goes
+    htmx.trigger(elt, elt.matches("form") ? "submit" : "change");
+  });
+  trouble.replaceChildren(elt.dataset.trouble, again);
+}
+
+for (const failure of ["htmx:responseError", "htmx:sendError", "htmx:timeout"]) {
+  document.addEventListener(failure, sayTrouble);
+}
+document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+  if (detail.shouldSwap && detail.requestConfig.elt.dataset.trouble) trouble.replaceChildren();
+});
+// the address has changed already; what it stands for comes with a reload, or its error page does
+document.addEventListener("htmx:historyCacheMissLoadError", () => location.reload());
 
 // a form that comes back with errors says so first
 document.querySelector(".errors")?.focus();

@@ -156,6 +156,64 @@ def test_a_newcomer_clones_types_one_command_signs_in_decides_and_watches(browse
         assert watched.complaints == []
 
 
+def test_who_goes_back_finds_all_that_was_written(scripted, scripted_site, endpoint):
+    endpoint.script(default=HELD)
+    scripted.goto(scripted_site.url)
+    scripted.get_by_text("Release gate").click()
+    name, model = scripted.locator("#a1-name"), scripted.locator("#a1-fallback")
+    expect(name).to_have_value("Reliability engineer")
+    name.fill("Reliable")
+    scripted.get_by_text("Fallback model").first.click()
+    model.fill("openai/gpt-5")
+    scripted.get_by_label("Title").fill("Japan")
+    scripted.get_by_label("Content").fill(JAPAN)
+    scripted.get_by_role("button", name="Start judgement").click()
+    scripted.wait_for_url("**/judgements/*/")
+    live = scripted.url
+    scripted.go_back()
+    expect(scripted.get_by_label("Title")).to_have_value("Japan")
+    expect(name).to_have_value("Reliable")
+    expect(model).to_be_visible()
+    expect(scripted.locator("#a2-name")).to_have_value("Security reviewer")
+    expect(scripted.get_by_label("Release gate")).to_be_checked()
+    expect(scripted.locator("#content-n")).to_have_text("40 / 20,000")
+    scripted.goto(live)
+
+
+def test_a_double_click_starts_one_judgement(scripted, scripted_site, endpoint):
+    endpoint.script(default=HELD)
+    scripted.goto(scripted_site.url)
+    scripted.get_by_label("Content").fill("Once only?")
+    asked = []
+    scripted.on("request", lambda request: request.method == "POST" and "cost" not in request.url and asked.append(1))
+    scripted.get_by_role("button", name="Start judgement").dblclick()
+    scripted.wait_for_url("**/judgements/*/")
+    assert asked == [1]
+
+
+def test_a_council_that_cannot_be_fetched_is_said(scripted, scripted_site):
+    page = scripted.context.new_page()
+    page.goto(scripted_site.url)
+    page.route("**/judgements/agents/*", lambda route: route.fulfill(status=503))
+    page.get_by_text("Release gate").click()
+    expect(page.get_by_role("alert")).to_contain_text("The agents of this council could not be fetched.")
+    page.unroute_all()
+    page.get_by_role("button", name="Try again").click()
+    expect(page.locator("#a1-name")).to_have_value("Reliability engineer")
+    expect(page.get_by_role("alert")).to_be_empty()
+
+
+def test_who_was_signed_out_meanwhile_keeps_the_agents_and_is_told(browser, scripted_site):
+    page = open_page(browser, scripted_site).page
+    page.goto(scripted_site.url)
+    expect(page.locator("#cost")).to_contain_text("9 calls")
+    page.context.clear_cookies(name="sessionid")
+    page.get_by_text("Release gate").click()
+    expect(page.get_by_role("alert")).to_contain_text("You have been signed out.")
+    expect(page.locator("#a1-name")).to_have_value("Melchior")
+    page.context.close()
+
+
 def test_the_three_flash_while_they_judge(scripted, scripted_site, endpoint):
     endpoint.script(default=HELD)
     start(scripted, scripted_site)

@@ -73,6 +73,29 @@ def test_the_list_comes_back_from_a_judgement_as_it_was_left(page):
     expect(page.get_by_label("Search")).to_have_value("osaka")
 
 
+def test_a_list_that_cannot_be_fetched_is_said_and_asked_for_again(page, site):
+    other = page.context.new_page()
+    other.goto(f"{site.url}/judgements/")
+    other.route("**/judgements/?*", lambda route: route.fulfill(status=503))
+    other.get_by_label("Search").press_sequentially("osa")
+    expect(other.get_by_role("alert")).to_contain_text("The list could not be fetched.")
+    other.unroute_all()
+    other.get_by_role("button", name="Try again").click()
+    expect(other.locator("tbody tr")).to_have_count(1)
+    expect(other.get_by_role("alert")).to_be_empty()
+    expect(other.get_by_label("Search")).to_be_focused()
+
+
+def test_a_way_back_that_cannot_be_fetched_ends_where_the_address_says(page, site):
+    other = page.context.new_page()
+    other.goto(f"{site.url}/judgements/")
+    seek(other, "osa")
+    other.route("**/judgements/", lambda route: route.fulfill(status=503), times=1)
+    other.go_back()
+    expect(other.locator("tbody tr")).to_have_count(2)
+    expect(other.get_by_label("Search")).to_have_value("")
+
+
 def test_a_row_goes_on_by_itself_and_a_newer_judgement_moves_nothing(page, site, endpoint):
     endpoint.reset()
     endpoint.script(delay=600)

@@ -1,0 +1,45 @@
+// The input page: what was written on it is still there when somebody comes back to it or loads it again.
+const form = document.querySelector("form.new");
+const trouble = document.getElementById("trouble");
+
+// ---- kept with the page's place in the tab's history, as browsers do for most fields, but not for all of these ----
+
+const fields = () => [...form.elements].filter((field) => field.name && field.matches(":not([type=hidden], button)"));
+const isChoice = (field) => field.type === "radio";
+
+function keep() {
+  const texts = fields().filter((field) => !isChoice(field)).map((field) => [field.name, field.value]);
+  const council = form.elements.council.value;
+  history.replaceState({ ...history.state, written: { texts, council } }, "");
+}
+
+function bringBack({ texts, council }) {
+  form.elements.council.value = council;
+  for (const [name, value] of texts) {
+    const field = form.elements[name];
+    if (field) field.value = value;
+    if (value) field?.closest("details")?.setAttribute("open", "");
+  }
+  for (const field of fields()) field.dispatchEvent(new Event("input", { bubbles: true }));
+}
+
+let keeping;
+form.addEventListener("input", () => {
+  clearTimeout(keeping);
+  keeping = setTimeout(keep, 300); // what loads the page again takes the state from before it is hidden
+});
+addEventListener("pagehide", keep);
+addEventListener("pageshow", (event) => {
+  if (!event.persisted && history.state?.written) bringBack(history.state.written);
+});
+
+// ---- whoever has been signed out meanwhile is told so, and finds nothing swapped into the page that is not of it ----
+
+document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+  if (new URL(detail.xhr.responseURL).pathname === detail.pathInfo.requestPath) return;
+  detail.shouldSwap = false;
+  const link = Object.assign(document.createElement("a"), { href: form.action, target: "_blank", textContent: "Sign in" });
+  const sentence = document.createElement("p");
+  sentence.append("You have been signed out. ", link, " on another page, then load this one again: what you wrote stays.");
+  trouble.replaceChildren(sentence);
+});
