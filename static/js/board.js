@@ -121,7 +121,7 @@ document.addEventListener("keydown", (event) => {
 
 document.addEventListener("pointerdown", (event) => {
   const open = agents.find(isOpen);
-  if (open && !open.contains(event.target)) hide(open);
+  if (open && !open.contains(event.target) && !event.target.closest(".player")) hide(open);
 });
 
 // ---- reasons longer than their box fade out at the last whole line ----

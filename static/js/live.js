@@ -185,6 +185,7 @@ poller?.addEventListener("htmx:configRequest", ({ detail }) => {
 poller?.addEventListener("htmx:beforeSwap", ({ detail }) => {
   const { xhr } = detail;
   if (isOpen() || isRefused(xhr) || xhr.status === 304) detail.shouldSwap = false; // what a socket brought is newer
+  if (detail.shouldSwap) back("polling"); // before the sentence that it brings
 });
 poller?.addEventListener("htmx:afterRequest", ({ detail }) => {
   const { xhr } = detail;

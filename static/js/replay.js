@@ -16,6 +16,7 @@ let leaves = []; // each a list of { frame, html }, oldest first
 let position = 0; // seconds on the line
 let current = 0; // the frame that is shown
 let playing = false;
+let held = false; // by the hand that has its knob
 
 // ---- what it plays ----
 
@@ -138,7 +139,7 @@ function run(now) {
   if (!playing) return;
   const length = Number(slider.max);
   const passed = Math.min(1000, Math.max(0, now - last)) / 1000; // a hidden tab is not shown pictures, and waits
-  position = Math.min(length, position + passed * Number(speed.value));
+  if (!held) position = Math.min(length, position + passed * Number(speed.value));
   last = now;
   const due = frameAt(position);
   if (due > current && now >= calmUntil) {
@@ -149,7 +150,7 @@ function run(now) {
   }
   showTime();
   tick();
-  if (current === frames.length - 1) pause();
+  if (current === frames.length - 1 && !held) pause();
   else requestAnimationFrame(run);
 }
 
@@ -173,6 +174,8 @@ playButton.addEventListener("click", () => (playing ? pause() : play()));
 for (const button of $$("[data-step]", player)) {
   button.addEventListener("click", () => step(Number(button.dataset.step)));
 }
+slider.addEventListener("pointerdown", () => (held = true));
+for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => (held = false));
 slider.addEventListener("input", () => {
   position = Number(slider.value);
   const number = frameAt(position);

@@ -65,6 +65,7 @@ def test_without_a_socket_the_page_asks_for_the_same_leaves(without_sockets, scr
     page.get_by_role("button", name="Retry").click()
     page.clock.fast_forward(15_000)
     poll_until(page, "#plate", "APPROVED")
+    expect(page.locator("#announcer")).to_contain_text("Approved. 3 of 3 agents approve.")
     expect(page).to_have_title(re.compile("^Approved: "))
     assert page.locator("#ws").get_attribute("ws-connect") is None
 
@@ -338,6 +339,21 @@ def test_a_replay_pauses_and_keeps_an_open_panel(reader, judged):
     slider.press("End")
     expect(reader.locator("#agent-3-rounds")).to_contain_text("Line two.")
     expect(reader.locator("#agent-3-detail")).to_be_visible()
+
+
+def test_a_replay_waits_for_the_hand_that_holds_its_knob_and_leaves_panels_open(reader, judged):
+    reader.goto(f"{judged}replay/")
+    expect(reader.get_by_role("button", name="Pause")).to_be_visible()
+    slider, panel = reader.get_by_role("slider", name="Time"), reader.locator("#agent-3-detail")
+    reader.locator("#agent-3 .agent__more").click()
+    reader.mouse.move(*middle_of(reader, "[data-time]"))
+    reader.mouse.down()
+    held = slider.input_value()
+    reader.wait_for_timeout(300)
+    assert slider.input_value() == held
+    reader.mouse.up()
+    expect(reader.locator("#plate")).to_contain_text("Approved")
+    expect(panel).to_be_visible()
 
 
 def test_a_replay_waits_for_who_wants_less_motion_and_needs_scripts(browser, scripted_site, judged):  # noqa: F811
