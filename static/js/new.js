@@ -7,10 +7,14 @@ const trouble = document.getElementById("trouble");
 const fields = () => [...form.elements].filter((field) => field.name && field.matches(":not([type=hidden], button)"));
 const isChoice = (field) => field.type === "radio";
 
+// also after an answer to a form: coming back asks for the page, and sends nothing again
+const again = form.elements.again?.value;
+const address = again ? `${form.action}?again=${again}` : form.action;
+
 function keep() {
   const texts = fields().filter((field) => !isChoice(field)).map((field) => [field.name, field.value]);
   const council = form.elements.council.value;
-  history.replaceState({ ...history.state, written: { texts, council } }, "");
+  history.replaceState({ ...history.state, written: { texts, council } }, "", address);
 }
 
 function bringBack({ texts, council }) {
@@ -29,8 +33,10 @@ form.addEventListener("input", () => {
   keeping = setTimeout(keep, 300); // what loads the page again takes the state from before it is hidden
 });
 addEventListener("pagehide", keep);
+// a link to the same address keeps the state, but who follows it wants an empty page
+const isNew = performance.getEntriesByType("navigation")[0]?.type === "navigate";
 addEventListener("pageshow", (event) => {
-  if (!event.persisted && history.state?.written) bringBack(history.state.written);
+  if (!event.persisted && !isNew && history.state?.written) bringBack(history.state.written);
 });
 
 // ---- whoever has been signed out meanwhile is told so, and finds nothing swapped into the page that is not of it ----
@@ -42,4 +48,5 @@ document.addEventListener("htmx:beforeSwap", ({ detail }) => {
   const sentence = document.createElement("p");
   sentence.append("You have been signed out. ", link, " on another page, then load this one again: what you wrote stays.");
   trouble.replaceChildren(sentence);
+  document.getElementById("announcer").textContent = sentence.textContent;
 });

@@ -177,6 +177,25 @@ def test_who_goes_back_finds_all_that_was_written(scripted, scripted_site, endpo
     expect(scripted.locator("#a2-name")).to_have_value("Security reviewer")
     expect(scripted.get_by_label("Release gate")).to_be_checked()
     expect(scripted.locator("#content-n")).to_have_text("40 / 20,000")
+    scripted.get_by_role("link", name="New judgement").click()
+    expect(scripted.locator("#content-n")).to_have_text("0 / 20,000")  # who asks for a new one gets one
+    expect(scripted.get_by_label("Content")).to_have_value("")
+    scripted.goto(live)
+
+
+def test_who_goes_back_to_an_answered_form_sends_nothing_again(scripted, scripted_site, endpoint):
+    endpoint.script(default=HELD)
+    scripted.goto(scripted_site.url)
+    scripted.locator("#a1-name").fill("Zed")
+    scripted.get_by_role("button", name="Start judgement").click()
+    expect(scripted).to_have_title(re.compile("^1 thing to correct"))
+    scripted.get_by_label("Content").fill(JAPAN)
+    scripted.get_by_role("button", name="Start judgement").click()
+    scripted.wait_for_url("**/judgements/*/")
+    live = scripted.url
+    scripted.go_back()
+    expect(scripted.get_by_label("Content")).to_have_value(JAPAN)
+    expect(scripted.locator("#a1-name")).to_have_value("Zed")
     scripted.goto(live)
 
 
@@ -196,11 +215,11 @@ def test_a_council_that_cannot_be_fetched_is_said(scripted, scripted_site):
     page.goto(scripted_site.url)
     page.route("**/judgements/agents/*", lambda route: route.fulfill(status=503))
     page.get_by_text("Release gate").click()
-    expect(page.get_by_role("alert")).to_contain_text("The agents of this council could not be fetched.")
+    expect(page.locator("#trouble")).to_contain_text("The agents of this council could not be fetched.")
     page.unroute_all()
     page.get_by_role("button", name="Try again").click()
     expect(page.locator("#a1-name")).to_have_value("Reliability engineer")
-    expect(page.get_by_role("alert")).to_be_empty()
+    expect(page.locator("#trouble")).to_be_empty()
 
 
 def test_who_was_signed_out_meanwhile_keeps_the_agents_and_is_told(browser, scripted_site):
@@ -209,7 +228,7 @@ def test_who_was_signed_out_meanwhile_keeps_the_agents_and_is_told(browser, scri
     expect(page.locator("#cost")).to_contain_text("9 calls")
     page.context.clear_cookies(name="sessionid")
     page.get_by_text("Release gate").click()
-    expect(page.get_by_role("alert")).to_contain_text("You have been signed out.")
+    expect(page.locator("#announcer")).to_contain_text("You have been signed out.")
     expect(page.locator("#a1-name")).to_have_value("Melchior")
     page.context.close()
 

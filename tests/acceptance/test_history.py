@@ -78,11 +78,11 @@ def test_a_list_that_cannot_be_fetched_is_said_and_asked_for_again(page, site):
     other.goto(f"{site.url}/judgements/")
     other.route("**/judgements/?*", lambda route: route.fulfill(status=503))
     other.get_by_label("Search").press_sequentially("osa")
-    expect(other.get_by_role("alert")).to_contain_text("The list could not be fetched.")
+    expect(other.locator("#trouble")).to_contain_text("The list could not be fetched.")
     other.unroute_all()
     other.get_by_role("button", name="Try again").click()
     expect(other.locator("tbody tr")).to_have_count(1)
-    expect(other.get_by_role("alert")).to_be_empty()
+    expect(other.locator("#trouble")).to_be_empty()
     expect(other.get_by_label("Search")).to_be_focused()
 
 
