@@ -199,11 +199,12 @@ def board_of(judgement: Judgement, calls: list[ModelCall], texts: Mapping[str, s
 
 
 def minutes(started: datetime | None, ended: datetime | None) -> str:
-    """Minutes and seconds in between, as in 1:05; empty while it has not ended."""
+    """Minutes and seconds in between, as in 1:05 or 12:05:00; empty while it has not ended."""
     if not (started and ended):
         return ""
     whole, seconds = divmod(int((ended - started).total_seconds()), 60)
-    return f"{whole}:{seconds:02}"
+    hours, whole = divmod(whole, 60)
+    return f"{hours}:{whole:02}:{seconds:02}" if hours else f"{whole}:{seconds:02}"
 
 
 def _numbered(judgement: Judgement) -> list[tuple[int, Agent]]:

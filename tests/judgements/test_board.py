@@ -1,11 +1,11 @@
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from channels.db import database_sync_to_async
 
 from engine.failures import ServerError, Unauthorized
 from engine.models import ModelCall, Run
-from judgements.board import board_of
+from judgements.board import board_of, minutes
 from judgements.models import Judgement
 from tests.conftest import perform
 
@@ -243,3 +243,9 @@ def test_what_was_certain_is_not_said_of_a_judgement_without_a_verdict(judgement
     Run.objects.cancel(judgement.pk)
     shown = board(judgement)
     assert (shown.decided, [seat.tally.certain for seat in shown.seats]) == ((), [False] * 3)
+
+
+@pytest.mark.parametrize(("seconds", "clock"), [(5, "0:05"), (3599, "59:59"), (43_500, "12:05:00")])
+def test_a_clock_shows_hours_only_where_there_are_any(seconds, clock):
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    assert minutes(start, start + timedelta(seconds=seconds)) == clock
