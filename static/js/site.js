@@ -70,6 +70,9 @@ for (const menu of document.querySelectorAll("details.menu")) {
   document.addEventListener("pointerdown", (event) => {
     if (!menu.contains(event.target)) menu.open = false;
   });
+  menu.addEventListener("focusout", ({ relatedTarget }) => {
+    if (relatedTarget && !menu.contains(relatedTarget)) menu.open = false;
+  });
   menu.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || !menu.open) return;
     menu.open = false;

@@ -181,6 +181,30 @@ def test_the_focus_stays_when_its_button_is_replaced_or_goes(browser, scripted_s
     page.context.close()
 
 
+# the corner that the cut leaves least room: whether the state's words lie below the slanting line
+CLIPPED = """() => [...document.querySelectorAll(".agent--left, .agent--right")].flatMap(agent => {
+    const head = agent.querySelector(".agent__head").getBoundingClientRect(), range = document.createRange();
+    range.selectNodeContents(agent.querySelector(".agent__state"));
+    return [...range.getClientRects()].filter(line => {
+        const far = agent.matches(".agent--left") ? head.right - line.right : line.left - head.left;
+        return far < Math.max(0, 80 - (line.top - head.top)) * 1.732;
+    });
+})"""
+
+
+def test_an_upright_tablet_shows_states_and_places_whole(scripted, scripted_site, endpoint):  # noqa: F811
+    endpoint.script(default=HELD)
+    scripted.set_viewport_size({"width": 720, "height": 1000})
+    start(scripted, scripted_site)
+    expect(scripted.locator("#agent-3-state")).to_contain_text("Judging")
+    assert scripted.evaluate(CLIPPED) == []
+    tall = "links => links.filter(link => link.scrollHeight > 57 || link.scrollWidth > link.clientWidth).length"
+    assert scripted.locator(".bar .nav a").evaluate_all(tall) == 0
+    assert scripted.locator(".bar .nav a").first.inner_text() == "New judgement"
+    nav, end = scripted.locator(".bar .nav").bounding_box(), scripted.locator(".bar__end").bounding_box()
+    assert nav["x"] + nav["width"] <= end["x"]
+
+
 # ---- panels ---------------------------------------------------------------------------------------------------
 
 
