@@ -1,9 +1,6 @@
 """Judgements are found by the words of their titles, contents and reasons."""
 
-from importlib import import_module
-
 import pytest
-from django.apps import apps
 from django.db import connection
 from django.utils import timezone
 
@@ -114,14 +111,3 @@ def test_the_beginning_of_a_word_finds_no_label(council):
     submit("one", title="one", council=council.current)
     for query in ("i", "id", "b", "by", "c", "council", "="):
         assert found(query) == set(), query
-
-
-def test_labels_that_were_kept_without_their_sign_get_it():
-    judgement = submit("one", title="one")
-    kept = SearchText.objects.get()
-    SearchText.objects.update(words=kept.words.replace("=id", "id").replace("=by", "by"))
-    assert found("id") == {"one"}
-    import_module("judgements.migrations.0009_labels_begin_with_a_sign").mark(apps, None)
-    assert SearchText.objects.get().words == kept.words
-    assert (found("id"), found(str(judgement.pk))) == (set(), {"one"})
-    is_sound()
