@@ -39,9 +39,9 @@ def without_sockets(browser, scripted_site, endpoint):  # noqa: F811
     page.context.close()
 
 
-def poll_until(page, selector, word):
-    for _ in range(300):
-        if word in page.locator(selector).inner_text():
+def poll_until(page, selector, word, least=0):
+    for polls in range(300):
+        if polls >= least and word in page.locator(selector).inner_text():
             return
         page.clock.fast_forward(5_000)
         page.wait_for_timeout(100)
@@ -50,24 +50,46 @@ def poll_until(page, selector, word):
 
 def test_without_a_socket_the_page_asks_for_the_same_leaves(without_sockets, scripted_site, endpoint):  # noqa: F811
     page = without_sockets
-    endpoint.script(by_text=[[ROUND_2, {"delay": 3}], ["round 3 of 3.", FAILS_ONCE]])
+    endpoint.script(by_text=[[ROUND_2, HELD]])
     start(page, scripted_site)
-    mark, panel = page.locator("#conn"), page.locator("#agent-2-detail")
+    mark = page.locator("#conn")
     expect(mark).to_have_text("Connecting")
     page.locator("#agent-2 .agent__more").click()
     page.clock.fast_forward(15_000)
     expect(mark).to_have_text("Every 5 s")
-    expect(page.locator("#conn-banner")).to_be_hidden()
+    poll_until(page, "#verdict-sub", "Round 2 of 3.")
     with page.expect_response(lambda answer: answer.status == 304):
-        page.clock.fast_forward(5_000)
+        poll_until(page, "#verdict-sub", "3 of 9 decisions", least=2)
+    expect(page.locator("#conn-banner")).to_be_hidden()
+    expect(page.locator("#agent-2-detail")).to_be_visible()
+
+
+def test_a_poll_brings_the_end_and_says_it(without_sockets, scripted_site, endpoint):  # noqa: F811
+    page = without_sockets
+    endpoint.script(default=HELD)
+    start(page, scripted_site)
+    page.clock.fast_forward(15_000)
+    expect(page.locator("#conn")).to_have_text("Every 5 s")
+    other = page.context.new_page()
+    other.goto(f"{page.url}cancel/")
+    other.get_by_role("button", name="Cancel judgement").click()
+    poll_until(page, "#plate", "CANCELLED")
+    expect(page.locator("#announcer")).to_contain_text("Cancelled.")
+    expect(page).to_have_title(re.compile("^Cancelled: "))
+    assert page.locator("#ws").get_attribute("ws-connect") is None
+    other.close()
+
+
+def test_polls_follow_a_failure_and_its_retry(without_sockets, scripted_site, endpoint):  # noqa: F811
+    page = without_sockets
+    endpoint.script(by_text=[["round 3 of 3.", FAILS_ONCE]])
+    start(page, scripted_site)
+    page.clock.fast_forward(15_000)
     poll_until(page, "#verdict-sub", "Failed in round 3.")
-    expect(panel).to_be_visible()
     page.get_by_role("button", name="Retry").click()
     page.clock.fast_forward(15_000)
     poll_until(page, "#plate", "APPROVED")
-    expect(page.locator("#announcer")).to_contain_text("Approved. 3 of 3 agents approve.")
     expect(page).to_have_title(re.compile("^Approved: "))
-    assert page.locator("#ws").get_attribute("ws-connect") is None
 
 
 def test_who_polls_and_has_signed_out_is_told_so(without_sockets, scripted_site, endpoint):  # noqa: F811
