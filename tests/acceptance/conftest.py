@@ -5,10 +5,13 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from playwright.sync_api import expect
 from psycopg import sql
 
 from tests.acceptance.redis import Redis
 from tests.conftest import need
+
+expect.set_options(timeout=15_000)  # a busy machine is no failure
 
 
 @pytest.fixture
