@@ -135,9 +135,9 @@ def _fold(piece: Piece, first: bool, last: bool) -> Iterator[Piece]:
         return
     start = 0 if first else _next_space(piece.text, CONTEXT)
     end = len(piece.text) if last else piece.text.rfind(" ", start, len(piece.text) - CONTEXT) + 1 or start
-    for kind, text in (("same", piece.text[:start]), ("folded", piece.text[start:end]), ("same", piece.text[end:])):
-        if text:
-            yield Piece(kind, text)  # type: ignore[arg-type]
+    text = piece.text
+    parts = (Piece("same", text[:start]), Piece("folded", text[start:end]), Piece("same", text[end:]))
+    yield from (part for part in parts if part.text)
 
 
 def _next_space(text: str, start: int) -> int:
