@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cached_property
 from itertools import count
-from typing import Any, cast
+from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
@@ -17,7 +17,7 @@ from engine.providers import is_rehearsal
 
 from . import rules
 from .board import PLATE, State, minutes, name_of
-from .models import Agent, Judgement, JudgementQuerySet, position
+from .models import Agent, Judgement, JudgementQuerySet
 from .rules import Decision
 from .words import Term, label, terms_of
 
@@ -105,14 +105,12 @@ class History:
     def _within(self, found: JudgementQuerySet, near: JudgementQuerySet, sign: str) -> JudgementQuerySet:
         """Where words are sought, the index need not look through what arrived on other days."""
         number = near.values_list("search__id", flat=True).first() if self._by_arrival else None
-        if number is None:
-            return found
-        return cast(JudgementQuerySet, found.extra(where=[f"{position()} {sign} %s"], params=[number]))  # noqa: S610
+        return found if number is None else found.arrived(sign, number)
 
     def _ordered(self, *, newest_first: bool) -> JudgementQuerySet:
-        sign = "-" if newest_first else ""
         if self._by_arrival:
-            return cast(JudgementQuerySet, self._judgements.extra(order_by=[f"{sign}{position()}"]))
+            return self._judgements.in_order_of_arrival(newest_first=newest_first)
+        sign = "-" if newest_first else ""
         return self._judgements.order_by(f"{sign}run__created", f"{sign}pk")
 
     def _beyond(self, place: UUID, *, older: bool) -> JudgementQuerySet:
@@ -124,9 +122,7 @@ class History:
         created, number = values
         ordered, way = self._ordered(newest_first=older), "lt" if older else "gt"
         if self._by_arrival:
-            sign = "<" if older else ">"
-            beyond = ordered.extra(where=[f"{position()} {sign} %s"], params=[number])  # noqa: S610 - fixed names
-            return cast(JudgementQuerySet, beyond)
+            return ordered.arrived("<" if older else ">", number)
         tied = Q(**{f"run__created__{way}": created}) | Q(**{"run__created": created, f"pk__{way}": place})
         return ordered.filter(tied, **{f"run__created__{way}e": created})  # the range that the index reads
 

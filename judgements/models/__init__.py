@@ -9,7 +9,7 @@ from .councils import (
     Seated,
 )
 from .judgements import CONTENT_LENGTH, TITLE_LENGTH, Agent, Judgement, JudgementQuerySet, RoundDecision, title_of
-from .search import SearchText, position
+from .search import SearchText
 
 __all__ = [
     "CONTENT_LENGTH",
@@ -27,6 +27,5 @@ __all__ = [
     "RoundDecision",
     "SearchText",
     "Seated",
-    "position",
     "title_of",
 ]

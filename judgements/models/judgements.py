@@ -15,7 +15,7 @@ from ..estimate import Estimate, estimate
 from ..rules import Decision, Verdict
 from ..words import Term, label, words_of
 from .councils import AgentValues, CouncilVersion, Seated
-from .search import SearchText, found_by
+from .search import SearchText, arrived, found_by, in_order_of_arrival
 
 TITLE_LENGTH = 120
 CONTENT_LENGTH = 20_000
@@ -47,6 +47,14 @@ class JudgementQuerySet(models.QuerySet["Judgement"]):
     def found_by(self, terms: Sequence[Sequence[Term]], *, few: bool = False) -> "JudgementQuerySet":
         """Those that have, of each of these lists, at least one term. `few`: these judgements are few already."""
         return cast(JudgementQuerySet, found_by(self, terms, few))
+
+    def arrived(self, sign: str, number: int) -> "JudgementQuerySet":
+        """Of what `found_by` found, what arrived before or after this number; `sign`: <, <=, > or >=."""
+        return cast(JudgementQuerySet, arrived(self, sign, number))
+
+    def in_order_of_arrival(self, *, newest_first: bool) -> "JudgementQuerySet":
+        """What `found_by` found, as the index itself is ordered."""
+        return cast(JudgementQuerySet, in_order_of_arrival(self, newest_first=newest_first))
 
     def whole(self) -> "JudgementQuerySet":
         """With everything that a page shows of a judgement, in four queries however many there are."""

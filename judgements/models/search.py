@@ -39,7 +39,7 @@ def found_by(judgements: models.QuerySet[Any], terms: Sequence[Sequence[Term]], 
     """Those that have, of each of these lists, at least one term; none where nothing is sought.
 
     `few`: the judgements are few to start with, and looked up among what is found. Otherwise what is found is gone
-    through, in the order of `position`.
+    through, in the order of its arrival.
     """
     if not terms:
         return judgements.none()
@@ -48,7 +48,15 @@ def found_by(judgements: models.QuerySet[Any], terms: Sequence[Sequence[Term]], 
     return _found(judgements, terms)
 
 
-def position() -> str:
+def arrived(found: models.QuerySet[Any], sign: str, number: int) -> models.QuerySet[Any]:
+    return found.extra(where=[f"{_position()} {sign} %s"], params=[number])  # noqa: S610 - fixed names
+
+
+def in_order_of_arrival(found: models.QuerySet[Any], *, newest_first: bool) -> models.QuerySet[Any]:
+    return found.extra(order_by=[f"{'-' if newest_first else ''}{_position()}"])
+
+
+def _position() -> str:
     """The column that numbers what `found_by` finds, as the index itself is ordered."""
     return "judgements_words.rowid" if connection.vendor == "sqlite" else "judgements_searchtext.id"
 
