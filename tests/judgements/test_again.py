@@ -15,12 +15,6 @@ from tests.judgements.test_views import filled
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-@pytest.fixture
-def page(client, mira):
-    client.force_login(mira)
-    return client
-
-
 def again(page, judgement):
     return page.get(reverse("new"), {"again": judgement.pk}).content.decode()
 

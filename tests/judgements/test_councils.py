@@ -33,12 +33,6 @@ def travel(mira):
     return Council.objects.found(name="Travel", agents=trio(), owner=mira)
 
 
-@pytest.fixture
-def page(client, mira):
-    client.force_login(mira)
-    return client
-
-
 def html_of(client, name, *args, **query):
     return client.get(reverse(name, args=args), query).content.decode()
 

@@ -25,12 +25,6 @@ committed = pytest.mark.django_db(transaction=True)  # read by other threads
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
-@pytest.fixture
-def page(client, mira):
-    client.force_login(mira)
-    return client
-
-
 def submit(owner, title, *, minute=0, status="queued", **more):
     judgement = Judgement.objects.submit(owner=owner, content=f"About {title}.", title=title, agents=agents(), **more)
     moment = NOON + timedelta(minutes=minute)

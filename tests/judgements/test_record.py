@@ -16,12 +16,6 @@ from tests.conftest import JAPAN, NAMES, agents, perform
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-@pytest.fixture
-def page(client, mira):
-    client.force_login(mira)
-    return client
-
-
 def judged(judgement, models):
     async_to_sync(perform)(judgement.pk, models)
 

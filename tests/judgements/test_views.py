@@ -12,12 +12,6 @@ from tests.conftest import JAPAN, agents
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-@pytest.fixture
-def page(client, mira):
-    client.force_login(mira)
-    return client
-
-
 def filled(council="", **changes):
     data = {"title": "", "content": JAPAN, "council": council}
     for number, agent in enumerate(agents(), start=1):
