@@ -402,6 +402,7 @@ def reach(scene: Scene, state: State) -> Page:
     """The page in this state. One that is not the scene's own is to be closed by whoever asked for it."""
     scene.context.set_offline(False)
     scene.sign_in(scene.site)
+    scene.page.emulate_media(media="screen")  # on paper there is nothing to press
     page = state.reach(scene)
     page.emulate_media(media="print" if state.printed else "screen")
     page.evaluate("document.fonts.ready.then(() => null)")
