@@ -104,10 +104,13 @@ class RunQuerySet(models.QuerySet["Run"]):
         abandoned.filter(pk__in=pks, deaths__gte=MOST_DEATHS - 1).update(
             status=Run.Status.FAILED, error=KILLED_ITS_WORKER, ended=Now(), **changed
         )
-        self.release(self.filter(pk__in=pks, status=Run.Status.FAILED).values_list("pk", flat=True))
+        failed = list(self.filter(pk__in=pks, status=Run.Status.FAILED).values_list("pk", flat=True))
+        self.release(failed)
         abandoned.filter(pk__in=pks).update(status=Run.Status.QUEUED, **changed)
         # a call of a run that was renewed between the look and the updates is still under way
         ModelCall.objects.filter(run__in=self.filter(pk__in=pks).exclude(status=Run.Status.RUNNING)).interrupt()
+        for pk in failed:
+            _seal(pk)
 
     def _turns(self, places: int, performed: Sequence["Run"], reserve: int) -> "Counter[tuple[str, int | None]]":
         """How many runs each lane and owner may have now."""
@@ -178,6 +181,7 @@ class RunQuerySet(models.QuerySet["Run"]):
         cancelled = self.filter(pk=pk, status__in=going_on).update(
             status=Run.Status.CANCELLED,
             cancelled_by=by,
+            cancelled_by_name=name_of(by),
             ended=Now(),
             worker="",
             lease_expires_at=None,
@@ -187,15 +191,18 @@ class RunQuerySet(models.QuerySet["Run"]):
         if cancelled:
             ModelCall.objects.filter(run=pk).interrupt()
             self.release([pk])
+            _seal(pk)
         return bool(cancelled)
 
     @after_deadlock
     @transaction.atomic
-    def retry(self, pk: uuid.UUID, cost: int | None = None) -> bool:
+    def retry(self, pk: uuid.UUID, cost: int | None = None, by: Any = None) -> bool:
         """Queue a failed run again: it goes on with what is missing, each step with four attempts anew.
 
         `cost`: what that may cost, None where it is unknown. BudgetUsedUp where there is not so much left.
         """
+        from .evidence import Entry, retried_by  # which knows runs
+
         queued = self.filter(pk=pk, status=Run.Status.FAILED).update(
             status=Run.Status.QUEUED,
             ended=None,
@@ -207,7 +214,19 @@ class RunQuerySet(models.QuerySet["Run"]):
         if queued:
             owner = self.values_list("owner", flat=True).get(pk=pk)
             self.filter(pk=pk).update(**Budget.objects.reserve(owner, cost))
+            Entry.objects.record(pk, retried_by(name_of(by)))
         return bool(queued)
+
+
+def _seal(pk: uuid.UUID) -> None:
+    from .evidence import Entry, Leaf  # which knows runs
+
+    Leaf.objects.add(Entry.objects.seal(pk))
+
+
+def name_of(user: Any) -> str:
+    """What the record calls a user; nobody is the command line."""
+    return user.get_username() if user else ""
 
 
 class Run(models.Model):
@@ -217,7 +236,8 @@ class Run(models.Model):
     claim, so that a worker that lost its lease can write nothing. `revision` moves with every change that
     watchers may want to see. Runs of one `lane` wait for the same providers. `deaths` counts the leases that ended
     under a worker, `retries` how often a failed run was queued again. `reserved` is what is set aside for
-    it in each of the budgets `reserved_in`, in billionths of a dollar.
+    it in each of the budgets `reserved_in`, in billionths of a dollar. `asked_by` and `cancelled_by_name` are the
+    names of those users then: an account may be deleted, what it asked stays.
     """
 
     class Status(models.TextChoices):
@@ -230,7 +250,8 @@ class Run(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     procedure = models.CharField(max_length=40)
-    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="runs")
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="runs")
+    asked_by = models.CharField(max_length=150, blank=True)
     status = models.CharField(max_length=10, choices=Status, default=Status.QUEUED)
     lane = models.CharField(max_length=200, blank=True)
     revision = models.BigIntegerField(default=0)
@@ -247,8 +268,9 @@ class Run(models.Model):
     reserved = models.BigIntegerField(default=0)
     reserved_in = models.JSONField(default=list)
     cancelled_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="cancelled_runs"
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="cancelled_runs"
     )
+    cancelled_by_name = models.CharField(max_length=150, blank=True)
 
     objects = RunQuerySet.as_manager()
 

@@ -17,6 +17,7 @@ from tenacity.wait import wait_random_exponential
 from . import failures, faults, live, prices, reader
 from .answer import Reply
 from .budgets import Budget
+from .evidence import Entry, Head, Leaf
 from .llm import Form, Message, Models, Way
 from .models import LEASE, ModelCall, Run
 from .providers import storable
@@ -47,27 +48,29 @@ class Performance:
     async def read(self, query: Callable[[], T]) -> T:
         return await reader.read(query)
 
-    async def write(self, change: Callable[[], T], name: str = "") -> T:
+    async def write(self, change: Callable[[], T], name: str = "", last: Callable[[T], None] | None = None) -> T:
         """Commit what `change` does, then tell the watchers. LeaseLost if the run is no longer ours.
 
-        `change` may be called again after a rollback, so it must only write. `name` is for fault points.
+        `change` may be called again after a rollback, so it must only write. `name` is for fault points; `last` as
+        in `Writer.write`.
         """
-        result = await self._writer.write(partial(self._if_ours, change), name)
+        result = await self._writer.write(partial(self._if_ours, change), name, last)
         live.announce(self.run.pk)
         return result
 
     async def end(self, status: Run.Status, change: Callable[[], None], error: dict | None = None) -> None:
         """The run ends in the same transaction as `change`: no verdict without its end, no end without it."""
 
-        def finish() -> None:
+        def finish() -> Head:
             change()
             ModelCall.objects.filter(run=self.run).interrupt()
             Run.objects.release([self.run.pk])
             Run.objects.filter(pk=self.run.pk).update(
                 status=status, error=error, ended=Now(), worker="", lease_expires_at=None
             )
+            return Entry.objects.seal(self.run.pk)
 
-        await self.write(finish, "outcome")
+        await self.write(finish, "outcome", last=Leaf.objects.add)
 
     async def ask(
         self, step: str, model: str, messages: list[Message], form: Form[T], keep: Keep[T], fallback: str = ""

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db import Error as DBError
 from django.utils.module_loading import import_string
 
-from . import live, reader
+from . import checkpoints, live, reader
 from .failures import RunFailed
 from .llm import Models
 from .models import LEASE, Run
@@ -67,6 +67,7 @@ class Engine:
         """Claim and perform until `stop`."""
         self._renewing = asyncio.create_task(self._renew_leases())
         looking = asyncio.create_task(self._look_after_runs())
+        checkpoints_kept = asyncio.create_task(checkpoints.keep())
         self._idle.clear()
         try:
             while not self._stopping:
@@ -76,6 +77,7 @@ class Engine:
         finally:
             self._idle.set()
             looking.cancel()
+            checkpoints_kept.cancel()
             if not self._stopping:
                 self._renewing.cancel()
 

@@ -40,10 +40,14 @@ class _Work(Generic[T]):
 
     result: T
 
-    def __init__(self, change: Callable[[], T], name: str) -> None:
-        self.change, self.name = change, name
+    def __init__(self, change: Callable[[], T], name: str, last: Callable[[T], None] | None) -> None:
+        self.change, self.name, self._last = change, name, last
         self.loop = asyncio.get_running_loop()
         self.future: asyncio.Future[T] = self.loop.create_future()
+
+    def finish(self) -> None:
+        if self._last:
+            self._last(self.result)
 
     def settle(self, error: BaseException | None = None) -> None:
         self.loop.call_soon_threadsafe(self._settle, error)
@@ -68,14 +72,18 @@ class Writer:
         self._closed = False
         self._thread: threading.Thread | None = None
 
-    async def write(self, change: Callable[[], T], name: str = "") -> T:
-        """Commit what `change` does; its result. What it raises, or the database in the end, comes out here."""
+    async def write(self, change: Callable[[], T], name: str = "", last: Callable[[T], None] | None = None) -> T:
+        """Commit what `change` does; its result. What it raises, or the database in the end, comes out here.
+
+        `last` gets that result after all other changes of the transaction: what needs a lock that everybody wants
+        takes it there, after all others and for the shortest time.
+        """
         if self._closed:
             raise Closed("the engine is stopping")
         if self._thread is None:
             self._thread = threading.Thread(target=self._work, name=f"writer {self.name}", daemon=True)
             self._thread.start()
-        work = _Work(change, name)
+        work = _Work(change, name, last)
         self._waiting.put(work)
         return await work.future
 
@@ -174,6 +182,8 @@ class Writer:
             self._move_marker()
             for work in batch:
                 work.result = work.change()
+            for work in batch:
+                work.finish()
             for work in batch:
                 faults.reach(f"before-{work.name}-commit")
         for work in batch:

@@ -77,7 +77,7 @@ class JudgementAdmin(ReadOnly):
     @admin.action(description="Retry selected judgements", permissions=["steer"])
     def retry(self, request: HttpRequest, queryset: QuerySet) -> None:
         try:
-            retried = [procedure.retry(judgement) for judgement in queryset]
+            retried = [procedure.retry(judgement, request.user) for judgement in queryset]
         except BudgetUsedUp as error:
             self.message_user(request, f"Not all were queued again. {error}", messages.WARNING)
             return

@@ -42,12 +42,12 @@ def cancel(judgement: Judgement, by: Any) -> bool:
     return True
 
 
-def retry(judgement: Judgement) -> bool:
+def retry(judgement: Judgement, by: Any = None) -> bool:
     """Let a failed judgement go on with what is missing; False where it has not failed.
 
     BudgetUsedUp where a budget has not enough left for it.
     """
-    if not Run.objects.retry(judgement.pk, judgement.estimate().cost):
+    if not Run.objects.retry(judgement.pk, judgement.estimate().cost, by):
         return False
     async_to_sync(wake_engines)()
     async_to_sync(tell_watchers)(judgement.pk)

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import secrets
 import sys
 from pathlib import Path
@@ -46,6 +47,9 @@ class Environment(BaseSettings):
 
     MAGI_DATA_DIR: Path = ROOT / "var"
     SECRET_KEY: SecretStr | None = None
+    MAGI_SIGNING_KEY: SecretStr | None = None
+    MAGI_CHECKPOINT_FILE: Path | None = None
+    MAGI_CHECKPOINT_WEBHOOK: str | None = None
     DATABASE_URL: SecretStr | None = None
     REDIS_URL: SecretStr | None = None
     ALLOWED_HOSTS: Annotated[list[str], NoDecode] = list(LOOPBACK)
@@ -77,7 +81,14 @@ class Environment(BaseSettings):
             raise ValueError('"*" lets any site use this one through DNS; name the hosts')
         return hosts
 
-    @field_validator("OPENAI_BASE_URL", "AZURE_OPENAI_ENDPOINT")
+    @field_validator("MAGI_SIGNING_KEY")
+    @classmethod
+    def _a_seed(cls, key: SecretStr | None) -> SecretStr | None:
+        if key and not re.fullmatch(r"[0-9a-f]{64}", key.get_secret_value()):
+            raise ValueError("must be 64 hexadecimal digits, as `openssl rand -hex 32` prints them")
+        return key
+
+    @field_validator("OPENAI_BASE_URL", "AZURE_OPENAI_ENDPOINT", "MAGI_CHECKPOINT_WEBHOOK")
     @classmethod
     def _web_address(cls, url: str | None) -> str | None:
         return web_address(url) if url else None
@@ -155,11 +166,26 @@ class Environment(BaseSettings):
         return model and f"{name}/{model}"
 
     def secret_key(self) -> str:
-        if self.SECRET_KEY:
-            return self.SECRET_KEY.get_secret_value()
-        path = self.MAGI_DATA_DIR / "secret_key"
+        return self._given_or_generated(self.SECRET_KEY, "secret_key", secrets.token_urlsafe(50))
+
+    def signing_key(self) -> bytes:
+        """The 32 bytes from which the Ed25519 key is made."""
+        given = self._given_or_generated(self.MAGI_SIGNING_KEY, "signing_key", secrets.token_hex(32))
+        try:
+            seed = bytes.fromhex(given)
+        except ValueError:
+            seed = b""
+        if len(seed) != 32:
+            path = str(self.MAGI_DATA_DIR / "signing_key")
+            raise OSError(errno.EINVAL, "is no signing key; bring the right one back from a backup", path)
+        return seed
+
+    def _given_or_generated(self, given: SecretStr | None, name: str, new: str) -> str:
+        if given:
+            return given.get_secret_value()
+        path = self.MAGI_DATA_DIR / name
         if not path.exists():
-            _write_once(path, secrets.token_urlsafe(50))
+            _write_once(path, new)
         key = path.read_text().strip()
         if not key:
             raise OSError(errno.EINVAL, "is empty; delete it", str(path))
@@ -197,6 +223,7 @@ def read_environment() -> Environment:
         environment = Environment()
         environment.MAGI_DATA_DIR.mkdir(parents=True, exist_ok=True)
         environment.secret_key()
+        environment.signing_key()
     except ValidationError as error:
         _stop(*_what_is_wrong(error))
     except OSError as error:

@@ -103,10 +103,16 @@ def database() -> dict[str, Any]:
 DATABASES = {"default": database()}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
+SIGNING_KEY = ENVIRONMENT.signing_key()
+CHECKPOINT_FILE = ENVIRONMENT.MAGI_CHECKPOINT_FILE or ENVIRONMENT.MAGI_DATA_DIR / "checkpoints"
+CHECKPOINT_WEBHOOK = ENVIRONMENT.MAGI_CHECKPOINT_WEBHOOK
+
 # ---- the engine -------------------------------------------------------------------------------------------
 
 # name of a procedure -> the async function that performs it
 PROCEDURES = {"judgement": "judgements.procedure.judge"}
+# name of a procedure -> the module that knows what its own rows add to the record of a run
+EVIDENCE = {"judgement": "judgements.evidence"}
 PROVIDERS = ENVIRONMENT.providers
 DEFAULT_MODEL = ENVIRONMENT.default_model
 CALL_TIMEOUT = ENVIRONMENT.MAGI_CALL_TIMEOUT

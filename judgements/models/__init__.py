@@ -9,12 +9,14 @@ from .councils import (
     Seated,
 )
 from .judgements import CONTENT_LENGTH, TITLE_LENGTH, Agent, Judgement, JudgementQuerySet, RoundDecision, title_of
+from .reviews import REVIEW_LENGTH, Review
 from .search import SearchText
 
 __all__ = [
     "CONTENT_LENGTH",
     "CRITERIA_LENGTH",
     "NAME_LENGTH",
+    "REVIEW_LENGTH",
     "TITLE_LENGTH",
     "Agent",
     "AgentValues",
@@ -23,6 +25,7 @@ __all__ = [
     "Judgement",
     "JudgementQuerySet",
     "Member",
+    "Review",
     "RevisedMeanwhile",
     "RoundDecision",
     "SearchText",

@@ -44,6 +44,7 @@ class Council(models.Model):
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
     created = models.DateTimeField(default=timezone.now)
     archived = models.DateTimeField(null=True)
+    retention_days = models.PositiveIntegerField(default=365)
     current = models.OneToOneField("CouncilVersion", on_delete=models.PROTECT, null=True, related_name="+")
 
     objects = CouncilQuerySet.as_manager()

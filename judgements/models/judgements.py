@@ -7,7 +7,7 @@ from django.db import models, transaction
 from django.db.models import Count, Max, Prefetch, Q
 
 from engine.budgets import Budget
-from engine.models import ModelCall, Run, after_deadlock
+from engine.models import ModelCall, Run, after_deadlock, name_of
 from engine.providers import is_rehearsal, lane_of
 
 from .. import prompts, rules
@@ -87,7 +87,7 @@ class JudgementQuerySet(models.QuerySet["Judgement"]):
         agents = list(agents)
         reserved = Budget.objects.reserve(owner, estimate(content, agents).cost)
         lane = lane_of(agent["model"] for agent in agents)
-        run = Run.objects.create(procedure="judgement", owner=owner, lane=lane, **reserved)
+        run = Run.objects.create(procedure="judgement", owner=owner, asked_by=name_of(owner), lane=lane, **reserved)
         judgement = self.create(
             run=run,
             title=title if _shows(title) else title_of(content),
@@ -114,6 +114,7 @@ class Judgement(models.Model):
     earlier = models.ForeignKey("self", on_delete=models.PROTECT, null=True, related_name="later")
     prompt_version = models.CharField(max_length=20)
     verdict = models.CharField(max_length=8, choices=[(v, v) for v in Verdict], null=True)  # noqa: DJ001
+    redacted = models.DateTimeField(null=True)
 
     objects = JudgementQuerySet.as_manager()
 

@@ -54,7 +54,7 @@ def cancel(request: HttpRequest, pk: UUID) -> HttpResponse:
 def retry(request: HttpRequest, pk: UUID) -> HttpResponse:
     judgement = get_object_or_404(Judgement.objects.steerable_by(request.user), pk=pk)
     try:
-        procedure.retry(judgement)
+        procedure.retry(judgement, request.user)
     except BudgetUsedUp as error:
         return render(request, "judgements/refused.html", {"reason": str(error), "pk": pk}, status=402)
     return redirect("live", pk)

@@ -1,0 +1,135 @@
+"""How the record is hashed. Pure functions over the standard library: whoever has neither our database nor our code can
+work the same out again.
+
+What happened in one run is a chain of entries. An entry is one line of canonical JSON (RFC 8785): it holds facts in the
+open, every text that a person wrote or a model said as a keyed digest, and the hash of the entry before it. A text can
+so be erased, and its key with it, and the chain still holds. The newest entry of a run, each time that one is added,
+becomes a leaf of the log over all runs: a Merkle tree as in RFC 6962, in which each leaf also names the hash of the one
+before it.
+"""
+
+import hmac
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any
+
+ENTRY_FORM = "magi-entry/1"
+LEAF_FORM = "magi-leaf/1"
+NOTHING_BEFORE = "0" * 64
+
+Facts = Mapping[str, Any]
+"""Texts, whole numbers, truth values and None, also in lists and mappings with ASCII keys. Never a fraction: numbers of
+that kind are where JSON of one language differs from that of another."""
+
+_encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False).encode
+
+
+def canonical(value: Any) -> str:
+    """The one way to write these facts down (RFC 8785)."""
+    return _encode(value)
+
+
+@dataclass
+class Draft:
+    """Something that happened, before it has its place in a chain. `row` is the key of the row that tells it."""
+
+    kind: str
+    at: str
+    facts: dict[str, Any] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
+    row: int | None = None
+
+    def digests(self, salt: bytes, seq: int) -> dict[str, str]:
+        return {name: digest(salt, seq, name, text) for name, text in self.texts.items() if text}
+
+
+def digest(salt: bytes, seq: int, name: str, text: str) -> str:
+    """The keyed digest of one text of the entry `seq`; without the key nobody can try texts until one fits."""
+    return hmac.digest(salt, f"{seq} {name}\n{text}".encode(), "sha256").hex()
+
+
+def entry_line(draft: Draft, digests: Mapping[str, str], *, run: str, seq: int, prev: str, maker: str) -> str:
+    """The entry as it is hashed and kept. `maker` is the program that wrote it."""
+    return canonical(
+        {
+            "form": ENTRY_FORM,
+            "run": run,
+            "seq": seq,
+            "kind": draft.kind,
+            "at": draft.at,
+            "facts": draft.facts,
+            "texts": digests,
+            "maker": maker,
+            "prev": prev,
+        }
+    )
+
+
+def entry_hash(line: str) -> str:
+    return sha256(line.encode()).hexdigest()
+
+
+def leaf_hash(*, index: int, run: str, seq: int, head: str, at: str, prev: str) -> str:
+    """Of the leaf `index`, counted from 0: the run's chain has `head` as the hash of its entry `seq`, its newest."""
+    line = canonical({"form": LEAF_FORM, "index": index, "run": run, "seq": seq, "head": head, "at": at, "prev": prev})
+    return sha256(b"\x00" + line.encode()).hexdigest()
+
+
+# ---- the tree ---------------------------------------------------------------------------------------------
+
+
+def node_hash(left: bytes, right: bytes) -> bytes:
+    return sha256(b"\x01" + left + right).digest()
+
+
+def grown(peaks: Sequence[bytes], size: int, leaves: Iterable[bytes]) -> tuple[list[bytes], int]:
+    """The peaks and the size of a tree after these leaves. Peaks are the roots of its full subtrees, largest first."""
+    peaks = list(peaks)
+    for leaf in leaves:
+        rest = size
+        while rest & 1:
+            leaf = node_hash(peaks.pop(), leaf)
+            rest >>= 1
+        peaks.append(leaf)
+        size += 1
+    return peaks, size
+
+
+def root(peaks: Sequence[bytes]) -> bytes:
+    """Of a tree with these peaks, as RFC 6962 has it."""
+    if not peaks:
+        return sha256().digest()
+    found, *rest = reversed(peaks)
+    for peak in rest:
+        found = node_hash(peak, found)
+    return found
+
+
+def proof(leaves: Sequence[bytes], index: int) -> list[bytes]:
+    """What somebody needs beside the leaf `index` to work out the root over all of these."""
+    found, level = [], list(leaves)
+    while len(level) > 1:
+        sibling = index ^ 1
+        if sibling < len(level):
+            found.append(level[sibling])
+        pairs = [node_hash(level[i], level[i + 1]) for i in range(0, len(level) - 1, 2)]
+        level = pairs + level[len(pairs) * 2 :]
+        index //= 2
+    return found
+
+
+def root_by_proof(leaf: bytes, index: int, size: int, path: Sequence[bytes]) -> bytes:
+    """The root that a leaf's proof leads to. ValueError where the path has not the length of that place."""
+    found, last, rest = leaf, size - 1, list(path)
+    while last:
+        if index & 1 or index < last:
+            if not rest:
+                raise ValueError("the proof is too short")
+            other = rest.pop(0)
+            found = node_hash(other, found) if index & 1 else node_hash(found, other)
+        index, last = index // 2, last // 2
+    if rest:
+        raise ValueError("the proof is too long")
+    return found

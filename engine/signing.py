@@ -1,0 +1,55 @@
+"""The key of this installation. It signs checkpoints of the log and receipts: Ed25519, as in C2SP's signed notes."""
+
+import base64
+from functools import cache
+from hashlib import sha256
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from django.conf import settings
+
+ED25519 = b"\x01"
+
+
+@cache
+def _private(seed: bytes) -> Ed25519PrivateKey:
+    return Ed25519PrivateKey.from_private_bytes(seed)
+
+
+def sign(message: bytes) -> bytes:
+    return _private(settings.SIGNING_KEY).sign(message)
+
+
+def signed_by_us(message: bytes, signature: bytes) -> bool:
+    try:
+        Ed25519PublicKey.from_public_bytes(public_key()).verify(signature, message)
+    except InvalidSignature:
+        return False
+    return True
+
+
+def public_key() -> bytes:
+    return _private(settings.SIGNING_KEY).public_key().public_bytes_raw()
+
+
+def name() -> str:
+    """What this log is called in its checkpoints. It follows from the key, so that no two logs share a name."""
+    return f"magi/{sha256(public_key()).hexdigest()[:16]}"
+
+
+def key_id() -> bytes:
+    return sha256(name().encode() + b"\n" + ED25519 + public_key()).digest()[:4]
+
+
+def verifier_key() -> str:
+    """What others need to verify: the name, the key's id and the public key, in one word."""
+    return f"{name()}+{key_id().hex()}+{_base64(ED25519 + public_key())}"
+
+
+def note(text: str) -> str:
+    """The text, whose last sign is a line's end, with our signature under it."""
+    return f"{text}\n— {name()} {_base64(key_id() + sign(text.encode()))}\n"
+
+
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode()

@@ -1,0 +1,308 @@
+"""Is the record what it was? Every hash worked out again, every row held against its entry, every rule applied."""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from . import chain, signing
+from .chain import NOTHING_BEFORE, Draft
+from .checkpoints import Checkpoint, Signed, signed_notes
+from .evidence import ENDED, REDACTED, RETRIED, WITHOUT_ROWS, Entry, Leaf, Said, Salt, said_of, witness_of
+from .models import Run
+
+CHUNK = 200
+MOST_BACKWARDS = timedelta(days=1)  # a clock may be set right; a day is no correction
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is wrong where. `run` and `seq` are None where it concerns the log."""
+
+    text: str
+    run: UUID | None = None
+    seq: int | None = None
+
+    def __str__(self) -> str:
+        if self.run is None:
+            return f"The log: {self.text}"
+        place = f", entry {self.seq}" if self.seq else ""
+        return f"Record {self.run}{place}: {self.text}"
+
+
+@dataclass
+class Report:
+    runs: int = 0
+    entries: int = 0
+    redacted: int = 0
+    leaves: int = 0
+    since_checkpoint: int = 0
+    problems: list[Problem] = field(default_factory=list)
+
+
+Line = tuple[int, str, str, str]
+"""An entry: its place, its kind, its line, its hash."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What the evidence tables have of one run."""
+
+    entries: Sequence[Line]
+    leaves: Sequence[tuple[int, int, str]]  # index, seq, head
+    salts: dict[int, str]  # by the index of their leaf
+
+    @property
+    def redacted_up_to(self) -> int:
+        """The place of its newest redaction, 0 where there is none."""
+        return max((seq for seq, kind, _, _ in self.entries if kind == REDACTED), default=0)
+
+    def salt_of(self, seq: int) -> bytes | None:
+        """The key of the texts of an entry, unless it is erased."""
+        leaf = next((index for index, last, _ in self.leaves if last >= seq), None)
+        salt = self.salts.get(leaf) if leaf is not None else None
+        return bytes.fromhex(salt) if salt else None
+
+
+# ---- one run ----------------------------------------------------------------------------------------------
+
+
+def verify(runs: Iterable[UUID]) -> Iterator[tuple[UUID, Kept, list[Problem]]]:
+    """Each of these runs with what is kept of it and what is wrong with it; a few queries for all of them."""
+    runs = list(runs)
+    rows = {run.pk: run for run in Run.objects.filter(pk__in=runs).only("procedure", "ended")}
+    said, kept = said_of(rows), kept_of(runs)
+    for pk in runs:
+        if pk not in rows:
+            known = kept[pk].entries or kept[pk].leaves
+            text = "its entries are here, and its run is gone" if known else "there is no such record"
+            yield pk, kept[pk], [Problem(text, pk)]
+            continue
+        problems = _examine(pk, rows[pk], said[pk], kept[pk])
+        yield pk, kept[pk], [Problem(text, pk, seq) for seq, text in problems]
+
+
+def kept_of(runs: Sequence[UUID]) -> dict[UUID, Kept]:
+    entries: dict[UUID, list[Line]] = defaultdict(list)
+    leaves: dict[UUID, list[tuple[int, int, str]]] = defaultdict(list)
+    salts: dict[UUID, dict[int, str]] = defaultdict(dict)
+    for run, seq, kind, line, hash_ in Entry.objects.filter(run__in=runs).values_list(
+        "run", "seq", "kind", "line", "hash"
+    ):
+        entries[run].append((seq, kind, line, hash_))
+    for run, index, seq, head in Leaf.objects.filter(run__in=runs).values_list("run", "index", "seq", "head"):
+        leaves[run].append((index, seq, head))
+    for run, leaf, value in Salt.objects.filter(leaf__run__in=runs).values_list("leaf__run", "leaf", "value"):
+        salts[run][leaf] = value
+    return {run: Kept(sorted(entries[run]), sorted(leaves[run]), salts[run]) for run in runs}
+
+
+def _examine(pk: UUID, run: Run, said: Said, kept: Kept) -> Iterator[tuple[int | None, str]]:
+    if not kept.entries:
+        if run.ended:
+            yield None, "it has ended and has no entries"
+        return
+    told: list[dict[str, Any]] = []
+    prev = NOTHING_BEFORE
+    for place, (entry, draft) in enumerate(paired(kept, said), 1):
+        if entry is None:
+            yield place, f"{_named(draft)} is in no entry"
+            continue
+        seq, _, line, hash_ = entry
+        if seq != place:
+            yield place, "it is missing"
+            return
+        yield from ((seq, text) for text in _examine_entry(pk, entry, draft, prev, kept))
+        told.append(_told(line, draft))
+        prev = hash_
+    yield from _examine_leaves(kept)
+    witness = witness_of(run.procedure)
+    if witness and (doubt := witness.doubt(told)):
+        yield None, doubt
+
+
+def paired(kept: Kept, said: Said) -> Iterator[tuple[Line | None, Draft | None]]:
+    """Each entry with the draft of the row that it tells of, in order; then the rows that are in no entry.
+
+    Entries of some kinds have no row, nor has an earlier end of a run that was tried again.
+    """
+    drafts = {kind: list(found) for kind, found in said.items()}
+    last_end = max((seq for seq, kind, _, _ in kept.entries if kind == ENDED), default=0)
+    for entry in kept.entries:
+        seq, kind = entry[:2]
+        has_row = kind not in WITHOUT_ROWS and (kind != ENDED or seq == last_end)
+        yield entry, (drafts[kind].pop(0) if has_row and drafts.get(kind) else None)
+    if said.get(ENDED):  # what a run that goes on has done since is sealed at its end
+        for kind in drafts:
+            yield from ((None, draft) for draft in drafts[kind])
+
+
+def _named(draft: Draft | None) -> str:
+    return f"{draft.kind} {draft.facts.get('step', '')}".strip() if draft else "a row"
+
+
+def _told(line: str, draft: Draft | None) -> dict[str, Any]:
+    try:
+        entry = json.loads(line)
+        return {"kind": entry["kind"], "facts": entry["facts"], "texts": draft.texts if draft else {}}
+    except (ValueError, KeyError, TypeError):
+        return {"kind": "", "facts": {}, "texts": {}}
+
+
+def _examine_entry(pk: UUID, entry: Line, draft: Draft | None, prev: str, kept: Kept) -> Iterator[str]:
+    seq, _, line, hash_ = entry
+    if chain.entry_hash(line) != hash_:
+        yield "its line was changed: it does not have its hash"
+        return
+    if draft is not None and (salt := kept.salt_of(seq)) and seq > kept.redacted_up_to:
+        maker = _maker(line)
+        if chain.entry_line(draft, draft.digests(salt, seq), run=str(pk), seq=seq, prev=prev, maker=maker) == line:
+            return
+    yield from _differences(pk, entry, draft, prev, kept)
+
+
+def _maker(line: str) -> str:
+    """The program that wrote the line; found without reading it, for that is most of the work."""
+    start = line.find('"maker":"') + 9
+    return line[start : line.find('"', start)]
+
+
+def _differences(pk: UUID, entry: Line, draft: Draft | None, prev: str, kept: Kept) -> Iterator[str]:
+    """Field by field: what an entry says otherwise than its place and its row do."""
+    seq, kind, line, _ = entry
+    try:
+        found = json.loads(line)
+        place = {"form": chain.ENTRY_FORM, "run": str(pk), "seq": seq, "kind": kind, "prev": prev}
+        if chain.canonical(found) != line:
+            yield "its line is not canonical"
+        for name, value in place.items():
+            if found[name] != value:
+                yield f"{name} is {found[name]}, expected {value}"
+        texts = dict(found["texts"])
+        if kind in WITHOUT_ROWS or (draft is None and kind == ENDED and _is_earlier_end(seq, kept)):
+            return
+        if draft is None:
+            yield f"the row that it tells of is gone ({kind} {found['facts'].get('step', '')})".replace(" )", ")")
+            return
+        yield from _differing_facts(found, draft)
+        yield from _differing_texts(texts, draft, seq, kept)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        yield "its line cannot be read"
+
+
+def _is_earlier_end(seq: int, kept: Kept) -> bool:
+    """An end that a later retry undid has no row any more."""
+    return any(kind == RETRIED and later > seq for later, kind, _, _ in kept.entries)
+
+
+def _differing_facts(found: dict[str, Any], draft: Draft) -> Iterator[str]:
+    if found["at"] != draft.at:
+        yield f"its time is {draft.at}, the record says {found['at']}"
+    for name in sorted({*found["facts"], *draft.facts}):
+        now, then = draft.facts.get(name), found["facts"].get(name)
+        if now != then:
+            yield f"{name} is {_short(now)}, the record says {_short(then)}"
+
+
+def _short(value: Any) -> str:
+    text = chain.canonical(value)
+    return text if len(text) <= 120 else f"{text[:119]}…"
+
+
+def _differing_texts(texts: dict[str, str], draft: Draft, seq: int, kept: Kept) -> Iterator[str]:
+    redacted = seq < kept.redacted_up_to
+    salt = kept.salt_of(seq)
+    if redacted and salt:
+        yield "it was redacted, and the key of its texts is still there"
+    if not redacted and not salt and texts:
+        yield "the key of its texts is gone, and no redaction says why"
+        return
+    for name in sorted({*texts, *(name for name, text in draft.texts.items() if text)}):
+        text = draft.texts.get(name, "")
+        if redacted:
+            if text:
+                yield f"it was redacted, and its {name} is still there"
+        elif salt and texts.get(name) != (chain.digest(salt, seq, name, text) if text else None):
+            yield f"its {name} was {'erased, and no redaction says why' if not text else 'changed'}"
+
+
+def _examine_leaves(kept: Kept) -> Iterator[tuple[int | None, str]]:
+    hashes = {seq: hash_ for seq, _, _, hash_ in kept.entries}
+    before = 0
+    for index, seq, head in kept.leaves:
+        if hashes.get(seq) != head:
+            yield seq, f"leaf {index} of the log has another hash for it"
+        if seq <= before:
+            yield seq, f"leaf {index} of the log goes backwards"
+        before = seq
+    if before != kept.entries[-1][0]:
+        yield kept.entries[-1][0], "the log ends elsewhere than its entries do"
+
+
+# ---- the log ----------------------------------------------------------------------------------------------
+
+
+def verify_all(anchor: str = "") -> Report:
+    """Everything there is, and the checkpoints in `anchor` that were kept elsewhere. ValueError where it has none."""
+    report = Report()
+    anchors = signed_notes(anchor) if anchor else []
+    seen = _verify_log(report, anchors)
+    runs = list(dict.fromkeys([*seen, *Run.objects.order_by("created", "pk").values_list("pk", flat=True)]))
+    found: list[Problem] = []
+    for start in range(0, len(runs), CHUNK):
+        for _, kept, problems in verify(runs[start : start + CHUNK]):
+            report.runs += bool(kept.entries)
+            report.entries += len(kept.entries)
+            report.redacted += bool(kept.redacted_up_to)
+            found += problems
+    if report.entries != (there := Entry.objects.count()):
+        found.append(Problem(f"{there - report.entries} entries belong to no run"))
+    report.problems = found + report.problems
+    return report
+
+
+def _verify_log(report: Report, anchors: Sequence[Signed]) -> list[UUID]:
+    """The runs of the log in the order of their first leaves."""
+    checkpoints = list(Checkpoint.objects.order_by("size"))
+    wanted = _roots_said(report, checkpoints, anchors)
+    seen: dict[UUID, None] = {}
+    peaks: list[bytes] = []
+    before: Leaf | None = None
+    for leaf in Leaf.objects.order_by("index").iterator(5_000):
+        if leaf.index != report.leaves:
+            report.problems.append(Problem(f"leaf {report.leaves} is missing"))
+            return list(seen)
+        report.problems += [Problem(text, leaf.run_id, leaf.seq) for text in _examine_leaf(leaf, before)]
+        seen[leaf.run_id], before = None, leaf
+        peaks, report.leaves = chain.grown(peaks, report.leaves, [bytes.fromhex(leaf.hash)])
+        for said, by in wanted.pop(report.leaves, []):
+            if said != chain.root(peaks):
+                report.problems.append(Problem(f"its first {report.leaves} leaves are not those of {by}"))
+    for size, said_by in sorted(wanted.items()):
+        by = " and ".join(by for _, by in said_by)
+        report.problems.append(Problem(f"it is cut: {by} knows {size} leaves, here are {report.leaves}"))
+    report.since_checkpoint = report.leaves - (checkpoints[-1].size if checkpoints else 0)
+    return list(seen)
+
+
+def _examine_leaf(leaf: Leaf, before: Leaf | None) -> Iterator[str]:
+    if leaf.worked_out(before.hash if before else NOTHING_BEFORE) != leaf.hash:
+        yield f"leaf {leaf.index} of the log does not have its hash"
+    if before and leaf.at < before.at - MOST_BACKWARDS:
+        yield f"leaf {leaf.index} of the log is older than the one before it"
+
+
+def _roots_said(
+    report: Report, checkpoints: Sequence[Checkpoint], anchors: Sequence[Signed]
+) -> dict[int, list[tuple[bytes, str]]]:
+    """By size, which root a checkpoint says the log had, and whose word that is."""
+    own = [(signed, f"checkpoint {signed.size}") for one in checkpoints for signed in signed_notes(one.note)]
+    wanted = defaultdict(list)
+    for signed, by in [*own, *((signed, f"the anchor at {signed.size}") for signed in anchors)]:
+        if not signing.signed_by_us(signed.text.encode(), signed.signature):
+            report.problems.append(Problem(f"{by} is not signed with the key of this installation"))
+        wanted[signed.size].append((signed.root, by))
+    return wanted
