@@ -13,6 +13,7 @@ from django.db import Error as DBError
 from django.db import connection
 
 from engine.models import LEASE, MOST_DEATHS, ModelCall, Run
+from engine.verification import verify_all
 from judgements.models import Judgement
 from tests.chaos_check import REASON, SAVED, Blow, Finding, Report, check
 from tests.chaos_worker import Worker, Workers
@@ -134,6 +135,9 @@ class Play:
             report.findings.append(Finding("slow", f"fewer than {self.options.finished} judgements are finished"))
         if saved := log.count(SAVED):
             report.findings.append(Finding("wrong", f"a constraint had to refuse what workers wrote ({saved})"))
+        audit = verify_all()
+        report.counts |= {"entries": audit.entries, "leaves": audit.leaves}
+        report.findings += [Finding("wrong", str(problem)) for problem in audit.problems]
         if any(stopped):
             report.findings.append(Finding("wrong", f"workers that were told to stop ended with {stopped}"))
         return report

@@ -21,10 +21,12 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from engine import faults
 from engine.answer import Reply
+from engine.evidence import Entry, Leaf, Salt
 from engine.failures import CallFailed, RateLimited, RunFailed, Unauthorized, UnusableAnswer
 from engine.llm import Way
 from engine.models import ModelCall, Run, WriterMarker
 from engine.performance import LeaseLost, Performance
+from engine.verification import verify_all
 from engine.writer import Writer, _Work
 from judgements import procedure, rules
 from judgements.models import Agent, Judgement, RoundDecision
@@ -48,8 +50,8 @@ def there_is(status):
 class Inline(Writer):
     """The writer without its thread: the same commits, made by whoever asks for them."""
 
-    async def write(self, change, name=""):
-        work = _Work(change, name)
+    async def write(self, change, name="", last=None):
+        work = _Work(change, name, last)
         self._write([work])
         return await work.future
 
@@ -232,6 +234,10 @@ class Gate(RuleBasedStateMachine):
             assert self.ended.setdefault(run.pk, now) == now
             assert not run.calls.filter(status="open").exists()
 
+    @invariant()
+    def what_has_ended_is_sealed_and_intact(self):
+        assert verify_all().problems == []
+
     # ---- and in the end everything ends ---------------------------------------------------------------------
 
     def teardown(self):
@@ -246,7 +252,7 @@ class Gate(RuleBasedStateMachine):
                 worker.die()
             self.do(self.nothing())
             self.loop.close()
-            for model in (RoundDecision, Agent, Judgement, ModelCall, Run, WriterMarker):
+            for model in (Salt, Leaf, Entry, RoundDecision, Agent, Judgement, ModelCall, Run, WriterMarker):
                 model.objects.all().delete()
 
     def _finish(self):
