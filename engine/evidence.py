@@ -4,11 +4,13 @@ An entry is written in the transaction of what it tells. What it says of rows ca
 time (`said_of`), so that a change to either shows. How the hashes are made stands in `chain.py`.
 """
 
+import json
 import secrets
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from importlib import import_module
 from typing import Any, Protocol, cast
 from uuid import UUID
@@ -25,6 +27,8 @@ from .version import VERSION
 SUBMITTED, ATTEMPT, ENDED, RETRIED, REDACTED = "submitted", "attempt", "ended", "retried", "redacted"
 WITHOUT_ROWS = (RETRIED, REDACTED)
 MAKER = f"magi {VERSION}"
+ADOPTED_AT_ONCE = 200
+FETCHED_AT_ONCE = 1_000
 LOCK = 0x6D616769  # an advisory lock of PostgreSQL: one transaction at a time has the end of the log
 
 Said = dict[str, list[Draft]]
@@ -63,17 +67,9 @@ class EntryQuerySet(models.QuerySet["Entry"]):
     def append(self, run: UUID, drafts: Sequence[Draft]) -> Head:
         """Let these follow what the run's chain has. Whoever calls logs the head in the same transaction."""
         last = self.filter(run=run).order_by("-seq").values_list("seq", "hash").first()
-        seq, prev = last or (0, NOTHING_BEFORE)
-        salt = secrets.token_bytes(16)
-        entries: list[Entry] = []
-        for draft in drafts:
-            seq += 1
-            digests = draft.digests(salt, seq)
-            line = chain.entry_line(draft, digests, run=str(run), seq=seq, prev=prev, maker=MAKER)
-            prev = chain.entry_hash(line)
-            entries.append(Entry(run_id=run, seq=seq, kind=draft.kind, line=line, hash=prev))
+        entries, head = _chained(run, drafts, *(last or (0, NOTHING_BEFORE)))
         Entry.objects.bulk_create(entries)
-        return Head(run, seq, prev, salt.hex())
+        return head
 
     @transaction.atomic
     def record(self, run: UUID, *drafts: Draft) -> None:
@@ -86,6 +82,37 @@ class EntryQuerySet(models.QuerySet["Entry"]):
         said, there = said_of([run])[run], Counter(self.filter(run=run).values_list("kind", flat=True))
         new = [draft for kind in (SUBMITTED, ATTEMPT) for draft in said[kind][there[kind] :]]
         return self.append(run, [*new, *said[ENDED]])
+
+    def adopt(self) -> int:
+        """Seal what ended before there was a log; how many that were. What ended later was sealed at its end."""
+        first = Leaf.objects.order_by("index").first()
+        older = Run.objects.filter(ended__lt=first.at) if first else Run.objects.filter(ended__isnull=False)
+        runs = list(older.filter(entries=None).order_by("ended").values_list("pk", flat=True))
+        for start in range(0, len(runs), ADOPTED_AT_ONCE):
+            self._adopt(runs[start : start + ADOPTED_AT_ONCE])
+        return len(runs)
+
+    @transaction.atomic
+    def _adopt(self, runs: Sequence[UUID]) -> None:
+        Leaf.objects.lock()
+        done = set(self.filter(run__in=runs).values_list("run", flat=True))  # another process may do the same
+        runs = [run for run in runs if run not in done]
+        said = said_of(runs)
+        drafts = {run: [*said[run][SUBMITTED], *said[run][ATTEMPT], *said[run][ENDED]] for run in runs}
+        chains = [_chained(run, drafts[run], 0, NOTHING_BEFORE) for run in runs]
+        Entry.objects.bulk_create([entry for entries, _ in chains for entry in entries])
+        Leaf.objects.add(*(head for _, head in chains))
+
+
+def _chained(run: UUID, drafts: Sequence[Draft], seq: int, prev: str) -> "tuple[list[Entry], Head]":
+    """The entries of these drafts after the entry `seq`, whose hash is `prev`, and where they end."""
+    salt, entries = secrets.token_bytes(16), []
+    for draft in drafts:
+        seq += 1
+        line = chain.entry_line(draft, draft.digests(salt, seq), run=str(run), seq=seq, prev=prev, maker=MAKER)
+        prev = chain.entry_hash(line)
+        entries.append(Entry(run_id=run, seq=seq, kind=draft.kind, line=line, hash=prev))
+    return entries, Head(run, seq, prev, salt.hex())
 
 
 class Entry(models.Model):
@@ -115,17 +142,18 @@ class LeafQuerySet(models.QuerySet["Leaf"]):
             with connection.cursor() as cursor:
                 cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
 
-    def add(self, head: Head) -> None:
+    def add(self, *heads: Head) -> None:
+        """Log where these chains end now, one leaf each."""
         self.lock()
         last = self.order_by("-index").values_list("index", "hash").first()
-        index, prev = (last[0] + 1, last[1]) if last else (0, NOTHING_BEFORE)
-        leaf = Leaf(index=index, run_id=head.run, seq=head.seq, head=head.hash, at=timezone.now())
-        leaf.hash = leaf.worked_out(prev)
-        leaf.save(force_insert=True)
-        Salt.objects.create(leaf=leaf, value=head.salt)
-
-    def size(self) -> int:
-        return 1 + (self.order_by("-index").values_list("index", flat=True).first() or 0) if self.exists() else 0
+        before, prev = last or (-1, NOTHING_BEFORE)
+        leaves = []
+        for index, head in enumerate(heads, before + 1):
+            leaf = Leaf(index=index, run_id=head.run, seq=head.seq, head=head.hash, at=timezone.now())
+            leaf.hash = prev = leaf.worked_out(prev)
+            leaves.append(leaf)
+        Leaf.objects.bulk_create(leaves)
+        Salt.objects.bulk_create(Salt(leaf=leaf, value=head.salt) for leaf, head in zip(leaves, heads, strict=True))
 
 
 class Leaf(models.Model):
@@ -175,15 +203,42 @@ def said_of(runs: Iterable[UUID]) -> dict[UUID, Said]:
     """What the rows of each of these runs tell, in a few queries for all of them."""
     said: dict[UUID, Said] = {}
     of_procedure: dict[str, dict[UUID, Said]] = defaultdict(dict)
-    for values in Run.objects.filter(pk__in=list(runs)).values(*RUN):
-        pk = values["pk"]
-        said[pk] = of_procedure[values["procedure"]][pk] = _of_run(values)
-    for values in ModelCall.objects.filter(run__in=list(said)).order_by("pk").values(*CALL):
-        said[values["run"]][ATTEMPT].append(_of_call(values))
+    for row in plain(Run.objects.filter(pk__in=list(runs)), *RUN):
+        pk = key(row["pk"])
+        said[pk] = of_procedure[row["procedure"]][pk] = _of_run(row)
+    for row in plain(ModelCall.objects.filter(run__in=list(said)).order_by("pk"), *CALL):
+        said[key(row["run"])][ATTEMPT].append(_of_call(row))
     for procedure, told in of_procedure.items():
         if witness := witness_of(procedure):
             witness.tell(told)
     return said
+
+
+def plain(rows: models.QuerySet[Any], *columns: str) -> Iterator[dict[str, Any]]:
+    """Rows as the database's driver gives them: Django's conversions would be most of the work of a verification.
+
+    `key`, `stamp` and `told_json` read what the two drivers give differently or Django would have read.
+    """
+    sql, params = rows.values_list(*columns).query.sql_with_params()
+    with connection.cursor() as cursor:
+        cursor.execute(sql, params)
+        while found := cursor.fetchmany(FETCHED_AT_ONCE):
+            for row in found:
+                yield dict(zip(columns, row, strict=True))
+
+
+@lru_cache(maxsize=10_000)
+def key(value: "str | UUID") -> UUID:
+    return value if isinstance(value, UUID) else UUID(value)
+
+
+def told_json(value: str | None) -> dict[str, Any]:
+    """An object that the database keeps as text. What is none stays as a text under `message`."""
+    try:
+        found = json.loads(value) if value else {}
+    except ValueError:
+        found = None
+    return found if isinstance(found, dict) else {"message": value}
 
 
 RUN = (
@@ -199,7 +254,7 @@ CALL = ("pk", "run", "started", "ended", *CALL_FACTS, *CALL_TEXTS)
 
 
 def _of_run(values: dict[str, Any]) -> Said:
-    error = dict(values["error"] or {})
+    error = told_json(values["error"])
     message = error.pop("message", "")
     submitted = Draft(
         SUBMITTED,
@@ -223,11 +278,11 @@ def _of_run(values: dict[str, Any]) -> Said:
 
 def _of_call(values: dict[str, Any]) -> Draft:
     facts = {name: values[name] for name in CALL_FACTS}
-    facts["started"] = stamp(values["started"])
+    facts |= {"estimated": bool(values["estimated"]), "started": stamp(values["started"])}
     texts = {name: values[name] for name in CALL_TEXTS}
     return Draft(ATTEMPT, stamp(values["ended"]) or "", facts, texts, row=values["pk"])
 
 
 def stamp(moment: datetime | None) -> str | None:
-    """A moment of the database as the record writes it: UTC, to the microsecond where there are any."""
-    return moment.isoformat().replace("+00:00", "Z") if moment else None
+    """A moment as the record writes it: UTC, to the microsecond where there are any."""
+    return moment.isoformat().removesuffix("+00:00") + "Z" if moment else None

@@ -3,18 +3,39 @@
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
+from multiprocessing import get_context
 from typing import Any
 from uuid import UUID
+
+import django
+from django.db import DatabaseError
 
 from . import chain, signing
 from .chain import NOTHING_BEFORE, Draft
 from .checkpoints import Checkpoint, Signed, signed_notes
-from .evidence import ENDED, REDACTED, RETRIED, WITHOUT_ROWS, Entry, Leaf, Said, Salt, said_of, witness_of
+from .evidence import (
+    ENDED,
+    REDACTED,
+    RETRIED,
+    WITHOUT_ROWS,
+    Entry,
+    Leaf,
+    Said,
+    Salt,
+    key,
+    plain,
+    said_of,
+    stamp,
+    witness_of,
+)
 from .models import Run
 
 CHUNK = 200
+WORTH_HELP = 20 * CHUNK  # runs from which on further processes are worth their start
+UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, DatabaseError)  # what rows full of nonsense bring about
 MOST_BACKWARDS = timedelta(days=1)  # a clock may be set right; a day is no correction
 
 
@@ -67,12 +88,24 @@ class Kept:
         return bytes.fromhex(salt) if salt else None
 
 
+NOTHING_KEPT = Kept((), (), {})
+Verified = tuple[UUID, Kept, list[Problem]]
+
 # ---- one run ----------------------------------------------------------------------------------------------
 
 
-def verify(runs: Iterable[UUID]) -> Iterator[tuple[UUID, Kept, list[Problem]]]:
+def verify(runs: Iterable[UUID]) -> list[Verified]:
     """Each of these runs with what is kept of it and what is wrong with it; a few queries for all of them."""
     runs = list(runs)
+    try:
+        return list(_verify(runs))
+    except UNREADABLE:
+        if len(runs) > 1:
+            return [found for run in runs for found in verify([run])]
+        return [(runs[0], NOTHING_KEPT, [Problem("its rows cannot be read", runs[0])])]
+
+
+def _verify(runs: Sequence[UUID]) -> Iterator[Verified]:
     rows = {run.pk: run for run in Run.objects.filter(pk__in=runs).only("procedure", "ended")}
     said, kept = said_of(rows), kept_of(runs)
     for pk in runs:
@@ -89,14 +122,12 @@ def kept_of(runs: Sequence[UUID]) -> dict[UUID, Kept]:
     entries: dict[UUID, list[Line]] = defaultdict(list)
     leaves: dict[UUID, list[tuple[int, int, str]]] = defaultdict(list)
     salts: dict[UUID, dict[int, str]] = defaultdict(dict)
-    for run, seq, kind, line, hash_ in Entry.objects.filter(run__in=runs).values_list(
-        "run", "seq", "kind", "line", "hash"
-    ):
-        entries[run].append((seq, kind, line, hash_))
-    for run, index, seq, head in Leaf.objects.filter(run__in=runs).values_list("run", "index", "seq", "head"):
-        leaves[run].append((index, seq, head))
-    for run, leaf, value in Salt.objects.filter(leaf__run__in=runs).values_list("leaf__run", "leaf", "value"):
-        salts[run][leaf] = value
+    for row in plain(Entry.objects.filter(run__in=runs).order_by(), "run", "seq", "kind", "line", "hash"):
+        entries[key(row["run"])].append((row["seq"], row["kind"], row["line"], row["hash"]))
+    for row in plain(Leaf.objects.filter(run__in=runs).order_by(), "run", "index", "seq", "head"):
+        leaves[key(row["run"])].append((row["index"], row["seq"], row["head"]))
+    for row in plain(Salt.objects.filter(leaf__run__in=runs), "leaf__run", "leaf", "value"):
+        salts[key(row["leaf__run"])][row["leaf"]] = row["value"]
     return {run: Kept(sorted(entries[run]), sorted(leaves[run]), salts[run]) for run in runs}
 
 
@@ -115,8 +146,11 @@ def _examine(pk: UUID, run: Run, said: Said, kept: Kept) -> Iterator[tuple[int |
         if seq != place:
             yield place, "it is missing"
             return
-        yield from ((seq, text) for text in _examine_entry(pk, entry, draft, prev, kept))
-        told.append(_told(line, draft))
+        if draft and _is_as_told(pk, entry, draft, prev, kept):
+            told.append({"kind": draft.kind, "facts": draft.facts, "texts": draft.texts})
+        else:
+            yield from ((seq, text) for text in _differences(pk, entry, draft, prev, kept))
+            told.append(_told(line, draft))
         prev = hash_
     yield from _examine_leaves(kept)
     witness = witness_of(run.procedure)
@@ -152,16 +186,14 @@ def _told(line: str, draft: Draft | None) -> dict[str, Any]:
         return {"kind": "", "facts": {}, "texts": {}}
 
 
-def _examine_entry(pk: UUID, entry: Line, draft: Draft | None, prev: str, kept: Kept) -> Iterator[str]:
+def _is_as_told(pk: UUID, entry: Line, draft: Draft, prev: str, kept: Kept) -> bool:
+    """Whether the entry is just what its row tells: one comparison for all of it."""
     seq, _, line, hash_ = entry
-    if chain.entry_hash(line) != hash_:
-        yield "its line was changed: it does not have its hash"
-        return
-    if draft is not None and (salt := kept.salt_of(seq)) and seq > kept.redacted_up_to:
-        maker = _maker(line)
-        if chain.entry_line(draft, draft.digests(salt, seq), run=str(pk), seq=seq, prev=prev, maker=maker) == line:
-            return
-    yield from _differences(pk, entry, draft, prev, kept)
+    salt = kept.salt_of(seq)
+    if salt is None or seq <= kept.redacted_up_to:
+        return False
+    told = chain.entry_line(draft, draft.digests(salt, seq), run=str(pk), seq=seq, prev=prev, maker=_maker(line))
+    return told == line and chain.entry_hash(line) == hash_
 
 
 def _maker(line: str) -> str:
@@ -172,7 +204,10 @@ def _maker(line: str) -> str:
 
 def _differences(pk: UUID, entry: Line, draft: Draft | None, prev: str, kept: Kept) -> Iterator[str]:
     """Field by field: what an entry says otherwise than its place and its row do."""
-    seq, kind, line, _ = entry
+    seq, kind, line, hash_ = entry
+    if chain.entry_hash(line) != hash_:
+        yield "its line was changed: it does not have its hash"
+        return
     try:
         found = json.loads(line)
         place = {"form": chain.ENTRY_FORM, "run": str(pk), "seq": seq, "kind": kind, "prev": prev}
@@ -245,23 +280,43 @@ def _examine_leaves(kept: Kept) -> Iterator[tuple[int | None, str]]:
 # ---- the log ----------------------------------------------------------------------------------------------
 
 
-def verify_all(anchor: str = "") -> Report:
+def verify_all(anchor: str = "", processes: int = 1) -> Report:
     """Everything there is, and the checkpoints in `anchor` that were kept elsewhere. ValueError where it has none."""
     report = Report()
     anchors = signed_notes(anchor) if anchor else []
     seen = _verify_log(report, anchors)
     runs = list(dict.fromkeys([*seen, *Run.objects.order_by("created", "pk").values_list("pk", flat=True)]))
     found: list[Problem] = []
-    for start in range(0, len(runs), CHUNK):
-        for _, kept, problems in verify(runs[start : start + CHUNK]):
-            report.runs += bool(kept.entries)
-            report.entries += len(kept.entries)
-            report.redacted += bool(kept.redacted_up_to)
-            found += problems
+    for tally in _tallies(runs, processes):
+        report.runs += tally.runs
+        report.entries += tally.entries
+        report.redacted += tally.redacted
+        found += tally.problems
     if report.entries != (there := Entry.objects.count()):
         found.append(Problem(f"{there - report.entries} entries belong to no run"))
     report.problems = found + report.problems
     return report
+
+
+def _tallies(runs: Sequence[UUID], processes: int) -> Iterator[Report]:
+    """What verifying the runs finds, some at a time, in their order."""
+    chunks = [runs[start : start + CHUNK] for start in range(0, len(runs), CHUNK)]
+    if processes == 1 or len(runs) < WORTH_HELP:
+        yield from map(_tally, chunks)
+        return
+    # not forked: a child must not share the connections of its parent
+    with ProcessPoolExecutor(processes, get_context("spawn"), initializer=django.setup) as pool:
+        yield from pool.map(_tally, chunks)
+
+
+def _tally(runs: Sequence[UUID]) -> Report:
+    tally = Report()
+    for _, kept, problems in verify(runs):
+        tally.runs += bool(kept.entries)
+        tally.entries += len(kept.entries)
+        tally.redacted += bool(kept.redacted_up_to)
+        tally.problems += problems
+    return tally
 
 
 def _verify_log(report: Report, anchors: Sequence[Signed]) -> list[UUID]:
@@ -270,17 +325,22 @@ def _verify_log(report: Report, anchors: Sequence[Signed]) -> list[UUID]:
     wanted = _roots_said(report, checkpoints, anchors)
     seen: dict[UUID, None] = {}
     peaks: list[bytes] = []
-    before: Leaf | None = None
-    for leaf in Leaf.objects.order_by("index").iterator(5_000):
-        if leaf.index != report.leaves:
-            report.problems.append(Problem(f"leaf {report.leaves} is missing"))
-            return list(seen)
-        report.problems += [Problem(text, leaf.run_id, leaf.seq) for text in _examine_leaf(leaf, before)]
-        seen[leaf.run_id], before = None, leaf
-        peaks, report.leaves = chain.grown(peaks, report.leaves, [bytes.fromhex(leaf.hash)])
-        for said, by in wanted.pop(report.leaves, []):
-            if said != chain.root(peaks):
-                report.problems.append(Problem(f"its first {report.leaves} leaves are not those of {by}"))
+    before: dict[str, Any] | None = None
+    try:
+        for leaf in plain(Leaf.objects.order_by("index"), *LEAF):
+            if leaf["index"] != report.leaves:
+                report.problems.append(Problem(f"leaf {report.leaves} is missing"))
+                return list(seen)
+            run = key(leaf["run"])
+            report.problems += [Problem(text, run, leaf["seq"]) for text in _examine_leaf(leaf, before)]
+            seen[run], before = None, leaf
+            peaks, report.leaves = chain.grown(peaks, report.leaves, [bytes.fromhex(leaf["hash"])])
+            for said, by in wanted.pop(report.leaves, []):
+                if said != chain.root(peaks):
+                    report.problems.append(Problem(f"its first {report.leaves} leaves are not those of {by}"))
+    except UNREADABLE:
+        report.problems.append(Problem(f"leaf {report.leaves} cannot be read"))
+        return list(seen)
     for size, said_by in sorted(wanted.items()):
         by = " and ".join(by for _, by in said_by)
         report.problems.append(Problem(f"it is cut: {by} knows {size} leaves, here are {report.leaves}"))
@@ -288,11 +348,21 @@ def _verify_log(report: Report, anchors: Sequence[Signed]) -> list[UUID]:
     return list(seen)
 
 
-def _examine_leaf(leaf: Leaf, before: Leaf | None) -> Iterator[str]:
-    if leaf.worked_out(before.hash if before else NOTHING_BEFORE) != leaf.hash:
-        yield f"leaf {leaf.index} of the log does not have its hash"
-    if before and leaf.at < before.at - MOST_BACKWARDS:
-        yield f"leaf {leaf.index} of the log is older than the one before it"
+LEAF = ("index", "run", "seq", "head", "at", "hash")
+
+
+def _examine_leaf(leaf: dict[str, Any], before: dict[str, Any] | None) -> Iterator[str]:
+    index, at = leaf["index"], stamp(leaf["at"]) or ""
+    prev = before["hash"] if before else NOTHING_BEFORE
+    run, seq, head = str(key(leaf["run"])), leaf["seq"], leaf["head"]
+    if chain.leaf_hash(index=index, run=run, seq=seq, head=head, at=at, prev=prev) != leaf["hash"]:
+        yield f"leaf {index} of the log does not have its hash"
+    if before and _moment(at) < _moment(stamp(before["at"]) or "") - MOST_BACKWARDS:
+        yield f"leaf {index} of the log is older than the one before it"
+
+
+def _moment(at: str) -> datetime:
+    return datetime.fromisoformat(at)
 
 
 def _roots_said(

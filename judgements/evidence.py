@@ -1,12 +1,13 @@
 """What the rows of judgements add to the record of their runs: content, agents, decisions, verdict, reviews."""
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
 from uuid import UUID
 
 from engine.chain import Draft
-from engine.evidence import ATTEMPT, ENDED, SUBMITTED, Said
+from engine.evidence import ATTEMPT, ENDED, SUBMITTED, Said, key, plain
 from engine.models import Run
 from engine.providers import is_rehearsal
 
@@ -24,24 +25,25 @@ DECISION = ("call", "agent__judgement", "agent__seat", "round", "decision", "rea
 
 def tell(told: dict[UUID, Said]) -> None:
     """Add what the rows of these judgements say to the drafts of their runs."""
-    agents = _by_judgement(Agent.objects.filter(judgement__in=told).order_by("seat").values(*AGENT), "judgement")
-    decisions = _by_judgement(
-        RoundDecision.objects.filter(agent__judgement__in=told).order_by("call").values(*DECISION), "agent__judgement"
-    )
-    for values in Judgement.objects.filter(pk__in=told).values(*JUDGEMENT):
-        said = told[values["pk"]]
-        _tell_submission(said[SUBMITTED][0], values, agents[values["pk"]])
-        _tell_decisions(said[ATTEMPT], decisions[values["pk"]])
+    of = list(told)
+    agents = _by_judgement(plain(Agent.objects.filter(judgement__in=of).order_by("seat"), *AGENT), "judgement")
+    made = RoundDecision.objects.filter(agent__judgement__in=of).order_by("call")
+    decisions = _by_judgement(plain(made, *DECISION), "agent__judgement")
+    for values in plain(Judgement.objects.filter(pk__in=of), *JUDGEMENT):
+        pk = key(values["pk"])
+        said = told[pk]
+        _tell_submission(said[SUBMITTED][0], values, agents[pk])
+        _tell_decisions(said[ATTEMPT], decisions[pk])
         for ended in said[ENDED]:
-            _tell_outcome(ended, values, agents[values["pk"]], decisions[values["pk"]])
+            _tell_outcome(ended, values, agents[pk], decisions[pk])
     for review in Review.objects.filter(judgement__in=told).order_by("pk"):
         told[review.judgement_id][review.kind].append(review.draft())
 
 
-def _by_judgement(rows: Iterable[Any], key: str) -> dict[UUID, list[Any]]:
+def _by_judgement(rows: Iterable[dict[str, Any]], column: str) -> dict[UUID, list[Any]]:
     found = defaultdict(list)
     for row in rows:
-        found[row[key]].append(row)
+        found[key(row[column])].append(row)
     return found
 
 
@@ -49,7 +51,7 @@ def _tell_submission(draft: Draft, values: dict[str, Any], agents: Sequence[dict
     council = {"name": values["council_version__name"], "version": values["council_version__number"]}
     draft.facts |= {
         "council": council if values["council_version__number"] else None,
-        "earlier": str(values["earlier"]) if values["earlier"] else None,
+        "earlier": str(key(values["earlier"])) if values["earlier"] else None,
         "prompt_version": values["prompt_version"],
         "agents": [{name: agent[name] for name in AGENT[1:]} for agent in agents],
     }
@@ -110,8 +112,10 @@ def doubt(entries: Sequence[dict[str, Any]]) -> str:
 
 def _says(answer: str, decision: str, reason: str) -> bool:
     try:
-        read = prompts.read_answer(answer)
-    except ValueError:
+        if json.loads(answer) == {"reason": reason, "decision": decision}:
+            return True
+        read = prompts.read_answer(answer)  # which also trims and cuts, and takes longer
+    except (ValueError, RecursionError):
         return False
     return read.decision == decision and read.reason == reason
 

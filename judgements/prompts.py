@@ -242,8 +242,10 @@ def _what_is_wrong(error: ValidationError) -> str:
 
 def _presentable(text: str) -> str:
     """A reason that any page and any database can take: trimmed, cut, control characters made visible."""
-    shown = "".join(
-        char if char in "\n\t" or unicodedata.category(char) not in ("Cc", "Cs") else _escaped(char)
-        for char in text.strip()
-    )
+    shown = text.strip()
+    if not shown.isprintable():
+        shown = "".join(
+            char if char in "\n\t" or unicodedata.category(char) not in ("Cc", "Cs") else _escaped(char)
+            for char in shown
+        )
     return shown if len(shown) <= LONGEST_REASON else f"{shown[:LONGEST_REASON]} …"

@@ -6,7 +6,7 @@ from django.contrib.auth.models import User
 
 from engine import chain
 from engine.checkpoints import Checkpoint, signed_notes
-from engine.evidence import Entry, Leaf
+from engine.evidence import Entry, Leaf, Salt
 from engine.failures import Unauthorized
 from engine.models import Run
 from engine.verification import Report, verify_all
@@ -86,3 +86,12 @@ async def test_checkpoints_go_on_from_one_another(judgement: Judgement, mira: Us
     peaks, _ = chain.grown([], 0, leaves)
     assert signed_notes(second.note)[0].root == chain.root(peaks)
     assert (await found(first.note + "\n" + second.note)).problems == []
+
+
+async def test_what_ended_before_there_was_a_log_is_sealed_once(judgement: Judgement) -> None:
+    await perform(judgement.pk, ScriptedModels())
+    for model in (Salt, Leaf, Entry):
+        await model.objects.all().adelete()
+    adopt = sync_to_async(Entry.objects.adopt)
+    assert (await adopt(), await adopt()) == (1, 0)
+    assert (await found()).problems == []

@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -40,7 +41,7 @@ class Command(BaseCommand):
 
     def _verify_all(self, anchor: Path | None) -> list[Problem]:
         try:
-            report = verify_all(anchor.read_text() if anchor else "")
+            report = verify_all(anchor.read_text() if anchor else "", processes=os.cpu_count() or 1)
         except (OSError, ValueError) as error:
             raise CommandError(f"The anchor cannot be read: {error}", returncode=USAGE) from error
         self.stdout.write(_summary(report))

@@ -14,6 +14,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from engine.budgets import BudgetUsedUp
+from engine.evidence import Entry
 from engine.models import ModelCall
 from engine.worker import Engine
 from judgements.api import judgement_object
@@ -62,6 +63,7 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         call_command("migrate", verbosity=0)
+        Entry.objects.adopt()
         judgement = self._submit(options)
         if options["no_wait"]:
             self.stdout.write(str(judgement.pk))

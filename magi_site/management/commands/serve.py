@@ -13,6 +13,7 @@ from django.core.management.base import BaseCommand, CommandError
 from twisted.internet import defer, reactor
 
 from engine.consumers import EngineConsumer
+from engine.evidence import Entry
 from engine.worker import Engine
 from magi_site.access import first_sign_in_path
 from magi_site.asgi import application
@@ -37,6 +38,8 @@ class Command(BaseCommand):
             )
         _refuse_taken_port(host, port)
         call_command("migrate", verbosity=0)
+        if adopted := Entry.objects.adopt():
+            self.stdout.write(f"Sealed {adopted:,} judgements that ended before there was a log.")
         self._welcome(host, port)
         server = Server(
             application,
