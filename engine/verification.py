@@ -343,7 +343,7 @@ def _verify_log(report: Report, anchors: Sequence[Signed]) -> list[UUID]:
         return list(seen)
     for size, said_by in sorted(wanted.items()):
         by = " and ".join(by for _, by in said_by)
-        report.problems.append(Problem(f"it is cut: {by} knows {size} leaves, here are {report.leaves}"))
+        report.problems.append(Problem(f"it is cut: here are {report.leaves} leaves of the {size} of {by}"))
     report.since_checkpoint = report.leaves - (checkpoints[-1].size if checkpoints else 0)
     return list(seen)
 

@@ -12,7 +12,7 @@ from engine.models import Run
 from engine.providers import is_rehearsal
 
 from . import prompts, rules
-from .models import Agent, Judgement, Review, RoundDecision
+from .models import Agent, Judgement, Receipt, Review, RoundDecision
 from .rules import Decision
 
 JUDGEMENT = (
@@ -38,6 +38,10 @@ def tell(told: dict[UUID, Said]) -> None:
             _tell_outcome(ended, values, agents[pk], decisions[pk])
     for review in Review.objects.filter(judgement__in=told).order_by("pk"):
         told[review.judgement_id][review.kind].append(review.draft())
+    for receipt in Receipt.objects.filter(judgement__in=told).order_by("issue_entry"):
+        told[receipt.judgement_id]["receipt"].append(receipt.issue_draft())
+    for receipt in Receipt.objects.filter(judgement__in=told, consumed__isnull=False).order_by("use_entry"):
+        told[receipt.judgement_id]["consumed"].append(receipt.use_draft())
 
 
 def _by_judgement(rows: Iterable[dict[str, Any]], column: str) -> dict[UUID, list[Any]]:

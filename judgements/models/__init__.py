@@ -9,15 +9,18 @@ from .councils import (
     Seated,
 )
 from .judgements import CONTENT_LENGTH, TITLE_LENGTH, Agent, Judgement, JudgementQuerySet, RoundDecision, title_of
+from .receipts import LONGEST_LIFETIME, USUAL_LIFETIME, Receipt, ReceiptRefused
 from .reviews import REVIEW_LENGTH, Review
 from .search import SearchText
 
 __all__ = [
     "CONTENT_LENGTH",
     "CRITERIA_LENGTH",
+    "LONGEST_LIFETIME",
     "NAME_LENGTH",
     "REVIEW_LENGTH",
     "TITLE_LENGTH",
+    "USUAL_LIFETIME",
     "Agent",
     "AgentValues",
     "Council",
@@ -25,6 +28,8 @@ __all__ = [
     "Judgement",
     "JudgementQuerySet",
     "Member",
+    "Receipt",
+    "ReceiptRefused",
     "Review",
     "RevisedMeanwhile",
     "RoundDecision",
