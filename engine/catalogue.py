@@ -3,11 +3,12 @@
 import asyncio
 from collections.abc import Iterable
 
+from django.conf import settings
 from django.core.cache import cache
 
 from . import failures
 from .llm import Models
-from .providers import Provider, configured
+from .providers import REHEARSAL, Provider, configured
 
 LONGEST = 2.0  # seconds that a page waits for suggestions
 FRESH = 600  # seconds that a list is kept
@@ -17,6 +18,11 @@ FAILED = 60  # seconds after which one that could not be had is asked for again
 def declared() -> list[str]:
     """What is known without asking anybody."""
     return _full(configured().values(), {name: list(each.models) for name, each in configured().items()})
+
+
+def offered(listed: list[str]) -> list[str]:
+    """The models to suggest, out of those that are listed: the default one first, the rehearsal last."""
+    return list(filter(None, dict.fromkeys([settings.DEFAULT_MODEL, *listed, f"{REHEARSAL}/magi"])))
 
 
 async def suggestions() -> list[str]:

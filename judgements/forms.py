@@ -88,6 +88,15 @@ class CouncilForm(forms.Form):
         return name
 
 
+def council_named(name: str) -> Council:
+    """The council of that name that is offered, as people read names. ValidationError where there is none."""
+    offered = dict(Council.objects.offered().values_list("name", "pk"))
+    pk = next((offered[known] for known in offered if as_read(known) == as_read(name)), None)
+    if pk is None:
+        raise ValidationError(f"There is no council “{name[:NAME_LENGTH]}”. Known: {', '.join(offered) or 'none'}.")
+    return Council.objects.whole().get(pk=pk)
+
+
 class AgentForm(forms.Form):
     name = Text(max_length=NAME_LENGTH)
     model = Text(max_length=200)

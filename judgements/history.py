@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cached_property
-from itertools import count
 from typing import Any
 from uuid import UUID
 
@@ -149,14 +148,15 @@ class History:
 
     def batches(self, size: int) -> Iterator[list[UUID]]:
         """All of them, newest first, each batch read when it is asked for."""
-        place: UUID | None = None
-        for _ in count():
-            found = self._beyond(place, older=True) if place else self._ordered(newest_first=True)
-            pks = list(found.values_list("pk", flat=True)[:size])
-            if not pks:
-                return
+        pks = self.after(None, size)
+        while pks:
             yield pks
-            place = pks[-1]
+            pks = self.after(pks[-1], size)
+
+    def after(self, place: UUID | None, number: int) -> list[UUID]:
+        """As many that come after this one, or the newest. NoSuchPlace where this one is not there."""
+        found = self._beyond(place, older=True) if place else self._ordered(newest_first=True)
+        return list(found.values_list("pk", flat=True)[:number])
 
 
 def _midnight(day: date) -> datetime:

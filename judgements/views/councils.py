@@ -16,7 +16,7 @@ from ..board import PLATE
 from ..changes import changes
 from ..forms import CouncilSubmission, agents_in, as_typed
 from ..models import NAME_LENGTH, AgentValues, Council, CouncilVersion, Judgement, JudgementQuerySet, RevisedMeanwhile
-from .new import as_number, offered_models, written_so_far
+from .new import as_number, written_so_far
 
 NEWEST = 10
 WRITTEN = ("title", "content", "council", "again")
@@ -210,7 +210,7 @@ def _form_page(
         "opened": opened,
         "written": written or {},
         "overtaken": overtaken,
-        "models": offered_models(catalogue.declared()),
+        "models": catalogue.offered(catalogue.declared()),
         "default_model": settings.DEFAULT_MODEL,
         "page": "councils",
     }

@@ -82,16 +82,11 @@ def _input_page(
         # the chosen one first: it is always in sight, however many there are
         "councils": sorted(Council.objects.offered().whole(), key=lambda offered: offered != council),
         "council": council.pk if council else None,
-        "models": offered_models(catalogue.declared()),
+        "models": catalogue.offered(catalogue.declared()),
         "rehearsal": not settings.PROVIDERS,
         "page": "new",
     }
     return render(request, "judgements/new.html", context, status=402 if refused else 200)
-
-
-def offered_models(listed: list[str]) -> list[str]:
-    """The models to suggest: the default one first, the rehearsal last."""
-    return list(dict.fromkeys([settings.DEFAULT_MODEL, *listed, f"{providers.REHEARSAL}/magi"]))
 
 
 def _preselected(request: HttpRequest) -> Council | None:
@@ -128,7 +123,7 @@ def council_agents(request: HttpRequest) -> HttpResponse:
 @require_GET
 def model_suggestions(request: HttpRequest) -> HttpResponse:
     """The options of the model fields, asked for by the page when it stands: providers may be slow to list theirs."""
-    models = offered_models(async_to_sync(catalogue.suggestions)())
+    models = catalogue.offered(async_to_sync(catalogue.suggestions)())
     return render(request, "judgements/_models.html", {"models": models})
 
 

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from channels.db import database_sync_to_async
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
@@ -18,7 +19,7 @@ from engine.evidence import Entry
 from engine.models import ModelCall
 from engine.worker import Engine
 from judgements.api import judgement_object
-from judgements.forms import Submission
+from judgements.forms import Submission, council_named
 from judgements.models import Council, Judgement, RoundDecision
 from judgements.procedure import submit
 
@@ -147,12 +148,10 @@ def address() -> str:
 
 
 def _council(name: str) -> Council:
-    name = name.encode(errors="replace").decode()  # an argument may hold bytes that are no text
-    council = Council.objects.offered().whole().filter(name__iexact=name).first()
-    if council is None:
-        known = ", ".join(Council.objects.offered().values_list("name", flat=True))
-        raise _bad_input(f"There is no council “{name}”. Known: {known}.")
-    return council
+    try:
+        return council_named(name.encode(errors="replace").decode())  # an argument may hold bytes that are no text
+    except ValidationError as error:
+        raise _bad_input(str(error.message)) from error
 
 
 def _agents(file: str) -> list[dict[str, str]]:
