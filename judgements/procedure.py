@@ -6,7 +6,9 @@ from typing import Any
 from uuid import UUID
 
 from asgiref.sync import async_to_sync
+from django.db import IntegrityError
 
+from engine.budgets import BudgetUsedUp
 from engine.failures import CallFailed, RunFailed
 from engine.live import tell_of_cancelled, tell_watchers, wake_engines
 from engine.llm import Form
@@ -15,7 +17,7 @@ from engine.performance import Performance
 from engine.worker import Change
 
 from . import prompts, rules
-from .models import Agent, Judgement, RoundDecision
+from .models import Agent, IdempotencyKey, Judgement, RoundDecision
 from .prompts import Case, Earlier
 
 DECISION = Form(
@@ -30,6 +32,22 @@ DECISION = Form(
 def submit(**judgement: Any) -> Judgement:
     """Queue a judgement and wake the engine. Takes what `Judgement.objects.submit` takes."""
     queued = Judgement.objects.submit(**judgement)
+    async_to_sync(wake_engines)()
+    return queued
+
+
+def submit_once(*, owner: Any, key: str, request_hash: str, **judgement: Any) -> Judgement:
+    """As `submit`, once for each key of an owner: the same request under it gets the judgement that is there.
+
+    KeyUsed where another request came under this key.
+    """
+    try:
+        queued = IdempotencyKey.objects.submit(owner=owner, key=key, request_hash=request_hash, **judgement)
+    except (IntegrityError, BudgetUsedUp):  # the same request may have taken key and money a moment ago
+        found = IdempotencyKey.objects.judgement_of(owner, key, request_hash)
+        if found is None:
+            raise
+        return found
     async_to_sync(wake_engines)()
     return queued
 

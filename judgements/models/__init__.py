@@ -9,6 +9,7 @@ from .councils import (
     Seated,
 )
 from .judgements import CONTENT_LENGTH, TITLE_LENGTH, Agent, Judgement, JudgementQuerySet, RoundDecision, title_of
+from .keys import KEY_LENGTH, IdempotencyKey, KeyUsed
 from .receipts import LONGEST_LIFETIME, USUAL_LIFETIME, Receipt, ReceiptRefused
 from .reviews import REVIEW_LENGTH, Review
 from .search import SearchText
@@ -16,6 +17,7 @@ from .search import SearchText
 __all__ = [
     "CONTENT_LENGTH",
     "CRITERIA_LENGTH",
+    "KEY_LENGTH",
     "LONGEST_LIFETIME",
     "NAME_LENGTH",
     "REVIEW_LENGTH",
@@ -25,8 +27,10 @@ __all__ = [
     "AgentValues",
     "Council",
     "CouncilVersion",
+    "IdempotencyKey",
     "Judgement",
     "JudgementQuerySet",
+    "KeyUsed",
     "Member",
     "Receipt",
     "ReceiptRefused",

@@ -1,0 +1,53 @@
+from typing import Any
+
+from django.conf import settings
+from django.db import models, transaction
+from django.utils import timezone
+
+from engine.models import after_deadlock
+
+from .judgements import Judgement
+
+KEY_LENGTH = 200
+
+
+class KeyUsed(Exception):
+    """The key has come before, with another request."""
+
+
+class IdempotencyKeyQuerySet(models.QuerySet["IdempotencyKey"]):
+    def judgement_of(self, owner: Any, key: str, request_hash: str) -> Judgement | None:
+        """What was submitted under this key, if anything was. KeyUsed where it was another request."""
+        found = self.filter(owner=owner, key=key).select_related("judgement").first()
+        if found and found.request_hash != request_hash:
+            raise KeyUsed
+        return found.judgement if found else None
+
+    @after_deadlock
+    @transaction.atomic
+    def submit(self, *, owner: Any, key: str, request_hash: str, **judgement: Any) -> Judgement:
+        """Judgement and key stand together or not at all. IntegrityError where the key is there already."""
+        submitted = Judgement.objects.submit(owner=owner, **judgement)
+        self.create(owner=owner, key=key, request_hash=request_hash, judgement=submitted)
+        return submitted
+
+
+class IdempotencyKey(models.Model):
+    """By which a caller can send one request again and again, and submits one judgement by it.
+
+    `request_hash` is the SHA-256 of the request, in hex.
+    """
+
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    key = models.CharField(max_length=KEY_LENGTH)
+    request_hash = models.CharField(max_length=64)
+    judgement = models.OneToOneField(Judgement, on_delete=models.CASCADE, related_name="+")
+    created = models.DateTimeField(default=timezone.now)
+
+    objects = IdempotencyKeyQuerySet.as_manager()
+
+    class Meta:
+        constraints = [models.UniqueConstraint("owner", "key", name="one_request_per_key")]
+
+    def __str__(self) -> str:
+        return self.key
