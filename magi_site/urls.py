@@ -4,13 +4,14 @@ from django.urls import include, path
 
 from engine.admin import doctor
 
-from . import access, health, icon
+from . import access, api, health, icon
 
 admin.site.site_header = admin.site.site_title = "MAGI"
 admin.site.index_title = "Review"
 
 urlpatterns = [
     path("", include("judgements.urls")),
+    path("api/v1/", api.urls()),
     path("accounts/login/", LoginView.as_view(redirect_authenticated_user=True), name="login"),
     path("accounts/logout/", LogoutView.as_view(), name="logout"),
     path("accounts/password/", access.password, name="password"),

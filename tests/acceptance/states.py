@@ -383,6 +383,7 @@ EVERY = [
     State("council-version", at("council-version", 2, 1)),
     State("council-new", at("council-new")),
     State("council-edit", at("council-edit", 2)),
+    State("api-docs", at("api:openapi-view")),
     State("400", not_understood),
     State("403", not_allowed),
     State("404", lambda scene: scene.open("/nowhere/")),

@@ -10,7 +10,8 @@ from magi_site.access import first_sign_in_path
 pytestmark = pytest.mark.django_db
 
 OPEN = {"login", "logout", "enter", "alive", "ready", "favicon", "admin:login"}
-ARGUMENTS = {"pk": "6f9619ff-8b86-4011-b42d-00c04fc964ff", "object_id": "1", "app_label": "auth", "url": "x"}
+UNKNOWN = "6f9619ff-8b86-4011-b42d-00c04fc964ff"
+ARGUMENTS = {"pk": UNKNOWN, "id": UNKNOWN, "object_id": "1", "app_label": "auth", "url": "x"}
 
 
 def routes(resolver=None, prefix="", namespace=""):
@@ -29,7 +30,10 @@ def path_of(route):
     return "/" + re.sub(r"\(\?P<\w+>[^)]*\)|[\^$]|\\Z", lambda m: "auth" if m[0].startswith("(") else "", filled)
 
 
-CLOSED = [(name, path_of(route)) for name, route in routes() if name not in OPEN]
+# the API knows no form to send anybody to
+OF_THE_API = [(name, path_of(route)) for name, route in routes() if name.startswith("api:")]
+OPEN_IN_THE_API = {"api:openapi-json": 200, "api:openapi-view": 200, "api:api-root": 404}
+CLOSED = [(name, path_of(route)) for name, route in routes() if name not in OPEN and not name.startswith("api:")]
 
 
 @pytest.mark.parametrize(("name", "path"), CLOSED, ids=[name for name, _ in CLOSED])
@@ -37,6 +41,14 @@ def test_a_stranger_is_sent_to_sign_in_from_every_page(client, name, path):
     answer = client.get(path)
     assert answer.status_code == 302
     assert "/login/" in answer["Location"]
+
+
+@pytest.mark.parametrize(("name", "path"), OF_THE_API, ids=[name for name, _ in OF_THE_API])
+def test_a_stranger_is_let_into_no_call_of_the_api(client, name, path):
+    answers = {client.get(path).status_code, client.post(path).status_code}
+    expected = OPEN_IN_THE_API.get(name, 401)
+    assert answers <= {expected, 405}
+    assert expected in answers
 
 
 def test_the_link_for_the_first_administrator_signs_in_once(client):

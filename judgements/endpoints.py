@@ -1,0 +1,336 @@
+"""The HTTP API of judgements. Who calls, and what an error looks like, is the site's business."""
+
+import json
+from hashlib import sha256
+from http import HTTPStatus
+from typing import Annotated, Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+from asgiref.sync import sync_to_async
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.urls import reverse
+from ninja import Header, Query, Router
+
+from engine import catalogue
+from engine.budgets import BudgetUsedUp
+from engine.models import ModelCall
+from engine.providers import is_rehearsal
+
+from . import procedure, rules, schemas
+from .api import judgement_object
+from .events import NOT_FOUND, stream, until_ended
+from .filters import HistoryForm
+from .forms import Submission, as_read, council_named
+from .history import PAGE, History
+from .models import KEY_LENGTH, Council, IdempotencyKey, Judgement, KeyUsed
+from .record import record_object
+from .refusals import Refusal, wrong_fields
+from .schemas import LONGEST_WAIT, problems
+
+router = Router()
+
+# ---- one judgement ----------------------------------------------------------------------------------------
+
+
+@router.post(
+    "/judgements",
+    response={202: schemas.Judgement},
+    openapi_extra=problems(400, 402, 413, 415, 422, also={202: schemas.PLACED}),
+    summary="Submit a judgement",
+)
+def submit(
+    request: HttpRequest,
+    asked: schemas.NewJudgement,
+    key: Annotated[
+        schemas.Key | None, Header(alias="Idempotency-Key", description="Makes it safe to send this again.")
+    ] = None,
+) -> HttpResponse:
+    """Three agents judge the content: those that are given, or a council's. An agent has name, model and criteria.
+
+    The same request under the same key brings the judgement that was submitted first. 402 where a budget has not enough
+    left: nothing changes by asking again soon.
+    """
+    once = {"key": _checked(key), "request_hash": _hash(asked)} if key is not None else None
+    judgement = _submitted_before(request, once) if once else None
+    if judgement is None:
+        judgement = _submit(request, asked, once)
+    headers = {"Location": f"{_address(request)}{reverse('api:judgement', args=[judgement.pk])}"}
+    return _answer(request, judgement.pk, HTTPStatus.ACCEPTED, headers)
+
+
+@router.get(
+    "/judgements/{uuid:id}",
+    response=schemas.Judgement,
+    openapi_extra=problems(404, 422, 429, 503),
+    summary="Look at a judgement, or wait for its end",
+    url_name="judgement",
+)
+async def judgement(
+    request: HttpRequest,
+    id: UUID,
+    wait: Annotated[
+        float, Query(ge=0, le=LONGEST_WAIT, allow_inf_nan=False, description="Seconds to wait for the end at most.")
+    ] = 0,
+) -> HttpResponse:
+    """With a wait the answer comes as soon as the judgement has ended, or after that time."""
+    _take_only(request, "wait")
+    found = await sync_to_async(_visible)(request, id)
+    if wait and not found.run.over:
+        await until_ended(id, _credential(request).owner, wait)
+    return await sync_to_async(_answer)(request, id)
+
+
+@router.get(
+    "/judgements/{uuid:id}/events",
+    response={200: None, 204: None},
+    openapi_extra=problems(404, 422, 429, 503, also={200: schemas.STREAM}),
+    summary="Follow a judgement",
+)
+async def events(
+    request: HttpRequest,
+    id: UUID,
+    last: Annotated[
+        str | None, Header(alias="Last-Event-ID", description="The revision that is known already.")
+    ] = None,
+) -> HttpResponseBase:
+    """Server-sent events, one at each change until the end: event is judgement, id its revision, data the judgement.
+
+    204 where it has ended and its last revision is known already: there is nothing to connect again for.
+    """
+    _take_only(request)
+    found = await sync_to_async(_visible)(request, id)
+    known = int(last) if last and last.isascii() and last.isdigit() and len(last) < 19 else None
+    if found.run.over and found.run.revision == known:
+        return HttpResponse(status=HTTPStatus.NO_CONTENT)
+    pieces = stream(id, _credential(request), _address(request), known)
+    await anext(pieces)
+    # nginx would keep pieces back until it has many
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return StreamingHttpResponse(pieces, content_type="text/event-stream", headers=headers)
+
+
+@router.post(
+    "/judgements/{uuid:id}/cancel",
+    response={202: schemas.Judgement},
+    openapi_extra=problems(404, 409),
+    summary="Cancel a judgement",
+)
+def cancel(request: HttpRequest, id: UUID) -> HttpResponse:
+    """Ends it without a verdict. To cancel again changes nothing; 409 where it ended by itself."""
+    found = _visible(request, id, steer=True)
+    if not procedure.cancel(found, _credential(request).owner):
+        found = _visible(request, id, steer=True)
+        if found.status != "cancelled":
+            raise Refusal(409, f"It cannot be cancelled, for it is over: {found.status}.")
+    return _answer(request, id, HTTPStatus.ACCEPTED)
+
+
+@router.post(
+    "/judgements/{uuid:id}/retry",
+    response={202: schemas.Judgement},
+    openapi_extra=problems(402, 404, 409),
+    summary="Let a failed judgement go on",
+)
+def retry(request: HttpRequest, id: UUID) -> HttpResponse:
+    """It goes on with what is missing. 409 where it has not failed."""
+    found = _visible(request, id, steer=True)
+    try:
+        retried = procedure.retry(found)
+    except BudgetUsedUp as error:
+        raise Refusal(402, str(error)) from error
+    if not retried:
+        raise Refusal(409, f"Only what failed can be retried. This one: {_visible(request, id).status}.")
+    return _answer(request, id, HTTPStatus.ACCEPTED)
+
+
+@router.get(
+    "/judgements/{uuid:id}/record",
+    response=dict[str, Any],
+    openapi_extra=problems(404),
+    summary="The full record",
+)
+def record(request: HttpRequest, id: UUID) -> HttpResponse:
+    """The judgement with every prompt, raw answer and attempt."""
+    found = _visible(request, id)
+    return _json(record_object(found, list(found.run.calls.order_by("pk")), _address(request)))
+
+
+# ---- lists ------------------------------------------------------------------------------------------------
+
+
+@router.get(
+    "/judgements",
+    response=schemas.Judgements,
+    openapi_extra=problems(422),
+    summary="List judgements, newest first",
+)
+def judgements(request: HttpRequest, asked: Query[schemas.Sought]) -> HttpResponse:
+    _take_only(request, *schemas.Sought.model_fields)
+    found = History(_credential(request).owner, _sought(asked))
+    try:
+        pks = found.after(UUID(asked.cursor) if asked.cursor else None, PAGE + 1)
+    except ValueError as error:
+        raise wrong_fields([("cursor", "There is no such place. Begin without a cursor.")]) from error
+    page = pks[:PAGE]
+    read = Judgement.objects.whole().in_bulk(page)
+    usage = ModelCall.objects.usage_of(page)
+    results = [judgement_object(read[pk], _address(request), usage[pk]) for pk in page]
+    return _json({"results": results, "next": _next(request, asked, page[-1]) if len(pks) > PAGE else None})
+
+
+@router.get(
+    "/councils", response=schemas.Councils, openapi_extra=problems(422), summary="The councils that can be asked"
+)
+def councils(request: HttpRequest) -> HttpResponse:
+    _take_only(request)
+    return _json({"results": [_council(council) for council in Council.objects.offered().whole()]})
+
+
+@router.get("/models", response=schemas.Models, openapi_extra=problems(422), summary="The models that can be asked")
+async def models(request: HttpRequest) -> HttpResponse:
+    """What the providers list, the default model first. Any other name at a known provider may be written, too."""
+    _take_only(request)
+    offered = catalogue.offered(await catalogue.suggestions())
+    default = settings.DEFAULT_MODEL
+    return _json({"results": [{"name": n, "default": n == default, "rehearsal": is_rehearsal(n)} for n in offered]})
+
+
+# ---- submitting -------------------------------------------------------------------------------------------
+
+
+def _checked(key: str) -> str:
+    if not 0 < len(key) <= KEY_LENGTH:
+        raise Refusal(400, f"An Idempotency-Key has 1 to {KEY_LENGTH} characters. This one has {len(key)}.")
+    return key
+
+
+def _hash(asked: schemas.NewJudgement) -> str:
+    return sha256(json.dumps(asked.model_dump(exclude_unset=True), sort_keys=True).encode()).hexdigest()
+
+
+def _submitted_before(request: HttpRequest, once: dict[str, str]) -> Judgement | None:
+    try:
+        return IdempotencyKey.objects.judgement_of(_credential(request).owner, **once)
+    except KeyUsed as error:
+        raise _used_key() from error
+
+
+def _used_key() -> Refusal:
+    return Refusal(422, "This Idempotency-Key came with another request before. Use a new key for a new request.")
+
+
+def _submit(request: HttpRequest, asked: schemas.NewJudgement, once: dict[str, str] | None) -> Judgement:
+    council = _named(asked)
+    agents = council.agents() if council else [_values(agent) for agent in asked.agents or ()]
+    submission = Submission.of(asked.title or "", asked.content, agents)
+    if not submission.is_valid():
+        raise wrong_fields((problem.path, problem.message) for problem in submission.problems)
+    values = {
+        **submission.values(),
+        "owner": _credential(request).owner,
+        "council": council.current if council else None,
+    }
+    try:
+        return procedure.submit_once(**once, **values) if once else procedure.submit(**values)
+    except KeyUsed as error:
+        raise _used_key() from error
+    except BudgetUsedUp as error:
+        raise Refusal(402, str(error)) from error
+
+
+def _named(asked: schemas.NewJudgement) -> Council | None:
+    if (asked.agents is None) == (asked.council is None):
+        raise wrong_fields([("agents", "Name either three agents or a council, one of the two.")])
+    try:
+        return None if asked.council is None else council_named(asked.council)
+    except ValidationError as error:
+        raise wrong_fields([("council", str(error.message))]) from error
+
+
+def _values(agent: schemas.NewAgent) -> dict[str, str]:
+    return {name: value or "" for name, value in agent.model_dump().items()}
+
+
+# ---- finding ----------------------------------------------------------------------------------------------
+
+
+def _visible(request: HttpRequest, pk: UUID, *, steer: bool = False) -> Judgement:
+    """One that the caller may see. Others' are answered as those that are not there."""
+    user = _credential(request).owner
+    mine = Judgement.objects.steerable_by(user) if steer else Judgement.objects.visible_to(user)
+    found = mine.whole().filter(pk=pk).first()
+    if found is None:
+        raise Refusal(404, NOT_FOUND)
+    return found
+
+
+def _sought(asked: schemas.Sought) -> dict[str, Any]:
+    """As the page's filters take it."""
+    form = HistoryForm(
+        {
+            "q": asked.q,
+            "outcome": asked.status,
+            "council": _number_of(asked.council),
+            "since": asked.since,
+            "until": asked.until,
+        }
+    )
+    if not form.is_valid():
+        names = {"outcome": "status"}
+        raise wrong_fields((names.get(name, name), str(errors[0])) for name, errors in form.errors.items())
+    return form.sought
+
+
+def _number_of(council: str) -> int | str:
+    """Councils have names here; a renamed one is found by the name that it has now."""
+    if not council:
+        return ""
+    known = Council.objects.values_list("name", "pk")
+    return next((pk for name, pk in known if as_read(name) == as_read(council)), council)
+
+
+def _next(request: HttpRequest, asked: schemas.Sought, last: UUID) -> str:
+    sought = {name: value for name, value in asked.model_dump().items() if value}
+    return f"{_address(request)}{request.path}?{urlencode(sought | {'cursor': str(last)})}"
+
+
+# ---- asking and answering ---------------------------------------------------------------------------------
+
+
+def _credential(request: HttpRequest) -> Any:
+    """An `events.Credential`: what the site let the call in by."""
+    return request.auth  # type: ignore[attr-defined]
+
+
+def _take_only(request: HttpRequest, *names: str) -> None:
+    """A filter that is written wrongly must not be left out without a word."""
+    unknown = [(name, "There is no such parameter.") for name in request.GET if name not in names]
+    doubled = [(name, "It is there more than once.") for name, values in request.GET.lists() if len(values) > 1]
+    if unknown or doubled:
+        raise wrong_fields([*unknown, *doubled])
+
+
+def _address(request: HttpRequest) -> str:
+    return f"{request.scheme}://{request.get_host()}"
+
+
+def _answer(
+    request: HttpRequest, pk: UUID, status: int = HTTPStatus.OK, headers: dict[str, str] | None = None
+) -> HttpResponse:
+    return _json(judgement_object(_visible(request, pk), _address(request)), status, headers)
+
+
+def _json(content: Any, status: int = HTTPStatus.OK, headers: dict[str, str] | None = None) -> HttpResponse:
+    return JsonResponse(content, status=status, headers=headers, json_dumps_params={"ensure_ascii": False})
+
+
+def _council(council: Council) -> dict[str, Any]:
+    agents = [
+        {"seat": seat, **agent, "fallback": agent["fallback"] or None}
+        for seat, agent in zip(rules.SEATS, council.agents(), strict=True)
+    ]
+    return {"name": council.name, "version": council.current.number if council.current else 0, "agents": agents}

@@ -1,0 +1,227 @@
+"""What the API takes and gives, for its description and for a first check. What a value must be, `forms` say."""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Annotated, Any, Literal
+
+from ninja import Field, Schema
+from pydantic import ConfigDict, WithJsonSchema
+
+from .filters import OUTCOMES, QUERY_LENGTH
+from .models import CONTENT_LENGTH, CRITERIA_LENGTH, KEY_LENGTH, NAME_LENGTH, TITLE_LENGTH
+
+Verdict = Literal["approved", "rejected"]
+Status = Literal["idle", "judging", "approved", "rejected", "error", "cancelled"]
+LONGEST_WAIT = 60
+
+
+def _text(longest: int, shortest: int = 0) -> WithJsonSchema:
+    """A text whose length is described here and checked, with a sentence, in `forms`."""
+    return WithJsonSchema({"type": "string", "minLength": shortest, "maxLength": longest})
+
+
+def _format(name: str) -> WithJsonSchema:
+    return WithJsonSchema({"type": "string", "format": name})
+
+
+def _or_empty(**schema: str) -> WithJsonSchema:
+    return WithJsonSchema({"anyOf": [{"type": "string", **schema}, {"const": ""}]})
+
+
+Name = Annotated[str, _text(NAME_LENGTH, 1)]
+ModelName = Annotated[str, _text(200, 1)]
+Identifier = Annotated[str, _format("uuid")]
+Address = Annotated[str, _format("uri")]
+Day = Annotated[str, _or_empty(format="date")]
+Cursor = Annotated[str, _or_empty(format="uuid")]
+Moment = Annotated[str, _format("date-time")]
+Key = Annotated[str, _text(KEY_LENGTH, 1)]
+
+
+EVENT = {
+    "type": "object",
+    "properties": {
+        "event": {"const": "judgement"},
+        "id": {"type": "string", "description": "The revision."},
+        "data": {"type": "string", "contentMediaType": "application/json", "description": "The judgement."},
+    },
+}
+STREAM = {"content": {"text/event-stream": {"schema": EVENT}}}
+PLACED = {"headers": {"Location": {"description": "Where the judgement is.", "schema": {"type": "string"}}}}
+
+
+def problems(*statuses: int, also: Mapping[int, dict[str, Any]] | None = None) -> dict[str, Any]:
+    """For a call's description: with which of these it may be refused, each time with a problem.
+
+    `also`: more about other answers.
+    """
+    content = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    refusals = {status: {"description": HTTPStatus(status).phrase, "content": content} for status in statuses}
+    return {"responses": {**(also or {}), **refusals}}
+
+
+class Strict(Schema):
+    model_config = ConfigDict(extra="forbid")
+
+
+# ---- what it takes ----------------------------------------------------------------------------------------
+
+
+class NewAgent(Strict):
+    name: Name
+    model: ModelName = Field(description="As provider/model.")
+    criteria: Annotated[str, _text(CRITERIA_LENGTH, 1)]
+    fallback: Annotated[str, _text(200)] | None = Field(None, description="A model to ask where the first one fails.")
+
+
+class NewJudgement(Strict):
+    """A content, and either three agents or the name of a council."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "oneOf": [
+                {"required": ["agents"], "properties": {"agents": {"type": "array"}, "council": {"type": "null"}}},
+                {"required": ["council"], "properties": {"council": {"type": "string"}, "agents": {"type": "null"}}},
+            ],
+            "examples": [{"content": "I am going to travel to Japan next week.", "council": "Magi"}],
+        },
+    )
+
+    content: Annotated[str, _text(CONTENT_LENGTH, 1)] = Field(description="What is to be decided.")
+    title: Annotated[str, _text(TITLE_LENGTH)] | None = Field(
+        None, description="Without one it is the first line of the content."
+    )
+    agents: list[NewAgent] | None = Field(
+        None,
+        min_length=3,
+        max_length=3,
+        description="Three, for the seats A, B and C. Each has a name, a model, criteria, and perhaps a fallback.",
+    )
+    council: Name | None = Field(None, description="The name of a council, instead of agents.")
+
+
+class Sought(Schema):
+    """Which judgements. Whatever is left out or empty restricts nothing."""
+
+    status: Annotated[str, WithJsonSchema({"type": "string", "enum": ["", *OUTCOMES]})] = Field(
+        "", description="How it stands."
+    )
+    council: Annotated[str, _text(NAME_LENGTH)] = Field("", description="The council's name.")
+    since: Day = Field("", description="The first day (UTC), as in 2026-11-21.")
+    until: Day = Field("", description="The last day (UTC).")
+    q: Annotated[str, _text(QUERY_LENGTH)] = Field("", description="Words to be found in title, content and reasons.")
+    cursor: Cursor = Field(
+        "", description="Where the page begins: part of the address that the page before gives as next."
+    )
+
+
+# ---- what it gives ----------------------------------------------------------------------------------------
+
+
+class Decision(Strict):
+    round: int
+    decision: Literal["approve", "reject"]
+    reason: str
+    seconds: float | None
+    attempts: int
+    model: str
+    answered_by: str
+
+
+class Agent(Strict):
+    seat: Literal["A", "B", "C"]
+    name: str
+    model: str
+    criteria: str
+    fallback: str | None
+    score: str = Field(description="A decimal, as in 0.9.")
+    verdict: Verdict | None
+    decisions: list[Decision]
+
+
+class Error(Schema):
+    """Why there is no verdict. Whose fault it was stands in `agent` and `round`, where it was an agent's."""
+
+    code: str
+    message: str
+    agent: str | None = None
+    round: int | None = None
+    attempts: int | None = None
+
+
+class Usage(Strict):
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    estimated: bool
+    dollars: str | None = Field(description="A decimal; null where a price is unknown.")
+
+
+class Judgement(Strict):
+    id: Identifier
+    url: Address
+    title: str
+    content: str
+    council: str | None
+    council_version: int | None
+    status: Status
+    verdict: Verdict | None
+    round: int
+    revision: int
+    rehearsal: bool = Field(description="True where any answer came from the rehearsal and no model was asked for it.")
+    agents: list[Agent]
+    error: Error | None
+    usage: Usage
+    created: Moment
+    started: Moment | None
+    ended: Moment | None
+    record_hash: str | None
+
+
+class Judgements(Strict):
+    results: list[Judgement]
+    next: Address | None = Field(description="Where the page of older ones is; null on the last page.")
+
+
+class Member(Strict):
+    seat: Literal["A", "B", "C"]
+    name: str
+    model: str
+    criteria: str
+    fallback: str | None
+
+
+class Council(Strict):
+    name: str
+    version: int
+    agents: list[Member]
+
+
+class Councils(Strict):
+    results: list[Council]
+
+
+class Model(Strict):
+    name: str
+    default: bool = Field(description="True for the model that a council asks where it leaves one open.")
+    rehearsal: bool
+
+
+class Models(Strict):
+    results: list[Model]
+
+
+class WrongField(Strict):
+    path: str = Field(examples=["agents.1.model"])
+    message: str
+
+
+class Problem(Schema):
+    """What every error of the API is, as RFC 9457 has it."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    errors: list[WrongField] | None = None

@@ -1,0 +1,160 @@
+"""The HTTP API: who may call, how requests are read and errors said. What it can do, the procedures' routers say."""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_not_required
+from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import URLPattern, URLResolver
+from django.utils import timezone
+from ninja import NinjaAPI
+from ninja.errors import AuthenticationError, HttpError, ValidationError
+from ninja.openapi.docs import DocsBase
+from ninja.openapi.schema import OpenAPISchema
+from ninja.parser import Parser
+from ninja.security import HttpBearer
+
+from engine.version import VERSION
+from judgements.refusals import Refusal, wrong_fields
+from judgements.schemas import Problem, problems
+
+from .models import Token
+from .problems import problem
+from .strict_json import NotJson, loads
+
+DESCRIPTION = (
+    "Three agents judge a content in three rounds; fixed rules turn their decisions into one verdict. "
+    "A token comes from the command create_token or from the admin."
+)
+
+
+class Bearer(HttpBearer):
+    """The one way in: `Authorization: Bearer TOKEN`. Neither cookies nor addresses let anybody in."""
+
+    def authenticate(self, request: HttpRequest, token: str) -> Token | None:
+        found = Token.objects.of(token)
+        if found:
+            found.mark_used(timezone.now())
+        return found
+
+
+class StrictParser(Parser):
+    def parse_body(self, request: HttpRequest) -> Any:
+        """Raises a Refusal, which ninja puts under an error of its own."""
+        if request.content_type != "application/json":
+            raise Refusal(415, "Send the body as JSON, with Content-Type: application/json.")
+        if len(request.body) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:  # sent without saying its length
+            raise RequestDataTooBig
+        try:
+            return loads(request.body)
+        except NotJson as error:
+            raise Refusal(400, str(error)) from error
+
+
+class Docs(DocsBase):
+    """A page of our own: it needs no script, so the policy of all pages holds for it, too."""
+
+    def render_page(self, request: HttpRequest, api: NinjaAPI, **kwargs: Any) -> HttpResponse:
+        description = api.get_openapi_schema()
+        address = f"{request.scheme}://{request.get_host()}"
+        context = {"api": description, "calls": list(_calls(description)), "address": address}
+        return render(request, "api/docs.html", context)
+
+
+class Api(NinjaAPI):
+    def get_openapi_schema(self, **kwargs: Any) -> OpenAPISchema:
+        """With what is true of every call: it may be refused, and how that looks."""
+        schema = super().get_openapi_schema(**kwargs)
+        model = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+        schema["components"]["schemas"] |= {**model.pop("$defs"), "Problem": model}
+        for operations in schema["paths"].values():
+            for operation in operations.values():
+                operation["responses"] = dict(sorted((operation["responses"] | problems(401)["responses"]).items()))
+        return schema
+
+
+api = Api(
+    title="MAGI",
+    version=VERSION,
+    description=DESCRIPTION,
+    urls_namespace="api",
+    auth=Bearer(),
+    parser=StrictParser(),
+    docs=Docs(),
+)
+api.add_router("", "judgements.endpoints.router")
+
+
+# ---- errors -----------------------------------------------------------------------------------------------
+
+
+@api.exception_handler(Refusal)
+def refuse(request: HttpRequest, refusal: Any) -> HttpResponse:
+    return problem(refusal.status, refusal.detail, refusal.errors, refusal.headers)
+
+
+@api.exception_handler(HttpError)
+def refuse_body(request: HttpRequest, error: Any) -> HttpResponse:
+    """ninja makes an error of its own of whatever a parser raises."""
+    if isinstance(error.__cause__, (Refusal, SuspiciousOperation)):
+        return api.on_exception(request, error.__cause__)
+    return problem(error.status_code, str(error))
+
+
+@api.exception_handler(AuthenticationError)
+def refuse_caller(request: HttpRequest, error: Any) -> HttpResponse:
+    detail = "Send a token that holds: Authorization: Bearer TOKEN."
+    return problem(401, detail, headers={"WWW-Authenticate": 'Bearer realm="magi"'})
+
+
+@api.exception_handler(ValidationError)
+def refuse_fields(request: HttpRequest, error: Any) -> HttpResponse:
+    return refuse(request, wrong_fields((_path(found["loc"]), found["msg"]) for found in error.errors))
+
+
+@api.exception_handler(SuspiciousOperation)
+def refuse_request(request: HttpRequest, error: Any) -> HttpResponse:
+    if isinstance(error, RequestDataTooBig):
+        most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE // 1024
+        return problem(413, f"The body is too large. It may have {most} kB.")
+    return problem(400)
+
+
+def _path(place: tuple[str | int, ...]) -> str:
+    """As a caller names it: ninja names the part of the request first, of a body its parameter, too."""
+    return ".".join(map(str, place[2:] if place[0] == "body" else place[1:]))
+
+
+# ---- addresses and the page -------------------------------------------------------------------------------
+
+
+def urls() -> tuple[list[URLPattern | URLResolver], str, str]:
+    """For `path`. A call is let in by its token; whoever has none is told so, and not sent to a form for people."""
+    patterns, app_name, namespace = api.urls
+    for pattern in patterns:
+        login_not_required(cast(Any, pattern).callback)
+    return patterns, app_name, namespace
+
+
+def _calls(description: Mapping[str, Any]) -> Any:
+    """What the page shows of each call."""
+    for path, operations in description["paths"].items():
+        for method, operation in operations.items():
+            body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+            yield {
+                **operation,
+                "id": operation["operationId"],
+                "method": method.upper(),
+                "path": path,
+                "fields": _fields(description, body),
+                "answers": [(status, answer["description"]) for status, answer in operation["responses"].items()],
+            }
+
+
+def _fields(description: Mapping[str, Any], schema: Mapping[str, Any]) -> list[dict[str, Any]]:
+    known = description["components"]["schemas"].get(schema.get("$ref", "").rpartition("/")[2], {})
+    needed = known.get("required", ())
+    return [{"name": name, "required": name in needed, **field} for name, field in known.get("properties", {}).items()]

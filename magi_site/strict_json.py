@@ -1,0 +1,49 @@
+"""JSON as RFC 8259 has it, read without guessing: what two readers could understand in two ways is refused."""
+
+import json
+import math
+from typing import Any, NoReturn
+
+
+class NotJson(ValueError):
+    """The text is a sentence for whoever sent it."""
+
+
+def loads(body: bytes) -> Any:
+    try:
+        return json.loads(
+            body.decode(),
+            object_pairs_hook=_object,
+            parse_constant=_refuse_constant,
+            parse_float=_number,
+        )
+    except UnicodeDecodeError as error:
+        raise NotJson(f"The body is not UTF-8 (byte {error.start + 1}).") from error
+    except json.JSONDecodeError as error:
+        raise NotJson(f"The body is not JSON: {error.msg} at line {error.lineno}, column {error.colno}.") from error
+    except RecursionError as error:
+        raise NotJson("The body is nested too deeply.") from error
+    except NotJson:
+        raise
+    except ValueError as error:  # a whole number of thousands of digits
+        raise NotJson("A number in the body is too large.") from error
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise NotJson(f"An object in the body names {json.dumps(twice[:60])} twice.")
+    return found
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise NotJson(f"The body holds {name}, which JSON does not know.")
+
+
+def _number(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise NotJson(f"The number {text[:30]} in the body is too large.")
+    return number

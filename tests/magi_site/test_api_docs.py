@@ -1,0 +1,32 @@
+"""docs/api.md and the API's own description say the same."""
+
+import json
+import re
+from pathlib import Path
+
+from judgements.schemas import NewJudgement
+from magi_site.api import api
+
+TEXT = (Path(__file__).resolve().parents[2] / "docs" / "api.md").read_text()
+CALL = re.compile(r'curl [^"]*?(-X POST )?"\$MAGI(/[^"?]*)\??([^"]*)"(.*?)(?=\ncurl|\n```)', re.DOTALL)
+
+
+def shown():
+    """Method, path, names of the query, body of each call in the document."""
+    for post, path, query, rest in CALL.findall(TEXT):
+        body = re.search(r"-d '(.*?)'", rest, re.DOTALL)
+        names = {pair.partition("=")[0] for pair in query.split("&") if pair}
+        yield "post" if post or body else "get", f"/api/v1{path.replace('$ID', '{id}')}", names, body and body[1]
+
+
+def test_every_call_is_shown_and_no_other():
+    described = {(m, path) for path, calls in api.get_openapi_schema()["paths"].items() for m in calls}
+    assert {(method, path) for method, path, _, _ in shown()} == described
+
+
+def test_what_is_shown_is_what_is_described():
+    paths = api.get_openapi_schema()["paths"]
+    for method, path, names, body in shown():
+        assert names <= {one["name"] for one in paths[path][method]["parameters"]}
+        if body:
+            NewJudgement.model_validate(json.loads(body))
