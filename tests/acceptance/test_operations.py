@@ -1,5 +1,6 @@
 """What docs/operations.md promises: the site behind deploy/nginx.conf, and a backup that is made while it works."""
 
+import json
 import re
 import sqlite3
 import time
@@ -57,6 +58,18 @@ def test_a_judgement_is_asked_for_and_watched_through_the_proxy(proxy, site):
     assert posted.status == 302
     plate = re.compile('id="plate"[^>]* data-state="(approve|reject)"')
     assert any(plate.search(message) for message in proxy.watch(f"/ws{posted.headers['Location']}", session))
+
+
+def test_a_program_judges_through_the_proxy_and_follows_at_once(proxy, site):
+    secret = manage("create_token", "admin", env=site.env).stdout.strip()
+    headers = {"Authorization": f"Bearer {secret}", "Content_Type": "application/json"}
+    council = json.dumps({"content": JAPAN, "council": "Magi"})
+    made = proxy.ask("POST", "/api/v1/judgements", council, **headers)
+    assert made.status == 202
+    assert made.headers["Location"].startswith(f"https://{HOST}/api/v1/judgements/")
+    stream = proxy.ask("GET", f"{urlsplit(made.headers['Location']).path}/events", **headers)
+    assert stream.readline() == b"event: judgement\n"
+    assert b'"status": "approved"' in (rest := stream.read()) or b'"status": "rejected"' in rest
 
 
 def test_what_is_too_large_or_too_often_is_refused_before_the_site(proxy):
