@@ -139,7 +139,7 @@ def retry(request: HttpRequest, id: UUID) -> HttpResponse:
     """It goes on with what is missing. 409 where it has not failed."""
     found = _visible(request, id, steer=True)
     try:
-        retried = procedure.retry(found)
+        retried = procedure.retry(found, _credential(request).owner)
     except BudgetUsedUp as error:
         raise Refusal(402, str(error)) from error
     if not retried:

@@ -8,7 +8,16 @@ from ninja import Field, Schema
 from pydantic import ConfigDict, WithJsonSchema
 
 from .filters import OUTCOMES, QUERY_LENGTH
-from .models import CONTENT_LENGTH, CRITERIA_LENGTH, KEY_LENGTH, NAME_LENGTH, TITLE_LENGTH
+from .models import (
+    AUDIENCE_LENGTH,
+    CONTENT_LENGTH,
+    CRITERIA_LENGTH,
+    KEY_LENGTH,
+    LONGEST_LIFETIME,
+    NAME_LENGTH,
+    TITLE_LENGTH,
+    USUAL_LIFETIME,
+)
 
 Verdict = Literal["approved", "rejected"]
 Status = Literal["idle", "judging", "approved", "rejected", "error", "cancelled"]
@@ -116,6 +125,18 @@ class Sought(Schema):
     )
 
 
+class NewReceipt(Strict):
+    audience: Annotated[str, _text(AUDIENCE_LENGTH)] | None = Field(
+        None, max_length=AUDIENCE_LENGTH, description="Who alone may use it, as a name of your choice."
+    )
+    lifetime: int = Field(USUAL_LIFETIME, ge=1, le=LONGEST_LIFETIME, description="Seconds for which it is good.")
+
+
+class Use(Strict):
+    receipt: dict[str, Any] = Field(description="The receipt, as it was handed out.")
+    audience: Annotated[str, _text(AUDIENCE_LENGTH)] | None = Field(None, description="Who you are, if it is for one.")
+
+
 # ---- what it gives ----------------------------------------------------------------------------------------
 
 
@@ -210,6 +231,36 @@ class Model(Strict):
 
 class Models(Strict):
     results: list[Model]
+
+
+class Receipt(Strict):
+    """Canonical JSON without `signature` is what is signed (Ed25519)."""
+
+    form: Literal["magi-receipt/1"]
+    id: Identifier
+    log: str
+    judgement: Identifier
+    verdict: Literal["approved"]
+    council: str | None
+    audience: str | None
+    content_sha256: str = Field(description="Of the content in UTF-8: compare it with what you are about to carry out.")
+    rehearsal: bool
+    record_hash: str
+    issued: Moment
+    expires: Moment
+    signature: str = Field(description="Base64.")
+
+
+class UsedReceipt(Strict):
+    id: Identifier
+    judgement: Identifier
+    content_sha256: str
+    consumed: Moment
+
+
+class VerifierKey(Strict):
+    log: str
+    key: str
 
 
 class WrongField(Strict):

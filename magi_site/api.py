@@ -86,6 +86,7 @@ api = Api(
     docs=Docs(),
 )
 api.add_router("", "judgements.endpoints.router")
+api.add_router("", "judgements.receipt_endpoints.router")
 
 
 # ---- errors -----------------------------------------------------------------------------------------------

@@ -10,11 +10,12 @@ from .councils import (
 )
 from .judgements import CONTENT_LENGTH, TITLE_LENGTH, Agent, Judgement, JudgementQuerySet, RoundDecision, title_of
 from .keys import KEY_LENGTH, IdempotencyKey, KeyUsed
-from .receipts import LONGEST_LIFETIME, USUAL_LIFETIME, Receipt, ReceiptRefused
+from .receipts import AUDIENCE_LENGTH, LONGEST_LIFETIME, USUAL_LIFETIME, Receipt, ReceiptRefused
 from .reviews import REVIEW_LENGTH, Review
 from .search import SearchText
 
 __all__ = [
+    "AUDIENCE_LENGTH",
     "CONTENT_LENGTH",
     "CRITERIA_LENGTH",
     "KEY_LENGTH",

@@ -6,11 +6,13 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
+from engine import signing
 from engine.verification import verify_all
 from judgements import procedure
 from judgements.models import Receipt, ReceiptRefused, Review
 from judgements.rules import Verdict
 from tests.conftest import perform
+from tests.judgements.test_endpoints import Caller, fields, problem
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -88,3 +90,44 @@ def test_an_override_stops_what_is_still_unused(approved, receipt, reviewer):
 def test_one_that_is_not_in_the_books_is_refused(receipt):
     Receipt.objects.all().delete()
     assert refusal(receipt) == "unknown"
+
+
+# ---- over HTTP ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def mira_calls(mira):
+    return Caller(mira)
+
+
+def test_a_program_gets_a_receipt_and_another_uses_it_once(approved, mira_calls, noor):
+    path = f"/judgements/{approved.pk}/receipt"
+    given = mira_calls.post(path, {"audience": "deployer", "lifetime": 60})
+    assert given.status_code == 201
+    use = {"receipt": given.json(), "audience": "deployer"}
+    used = Caller(noor).post("/receipts/consume", use)
+    assert (used.status_code, used.json()["judgement"]) == (200, str(approved.pk))
+    assert "used already" in problem(Caller(noor).post("/receipts/consume", use), 409)["detail"]
+
+
+def test_a_receipt_needs_no_body(approved, mira_calls):
+    assert mira_calls.post(f"/judgements/{approved.pk}/receipt").status_code == 201
+
+
+def test_others_get_no_receipt(approved, noor):
+    problem(Caller(noor).post(f"/judgements/{approved.pk}/receipt"), 404)
+
+
+@pytest.mark.parametrize(("asked", "field"), [({"lifetime": 0}, "lifetime"), ({"lifetime": 10**9}, "lifetime")])
+def test_a_lifetime_has_its_limits(approved, mira_calls, asked, field):
+    assert field in fields(mira_calls.post(f"/judgements/{approved.pk}/receipt", asked))
+
+
+def test_what_counts_for_nothing_is_refused_over_http(receipt, mira_calls):
+    problem(mira_calls.post("/receipts/consume", {"receipt": receipt | {"verdict": "rejected"}}), 422)
+    problem(mira_calls.post("/receipts/consume", {"receipt": {}}), 422)
+    assert "receipt" in fields(mira_calls.post("/receipts/consume", {"receipt": []}))
+
+
+def test_the_key_that_verifies_is_open_to_everybody(client):
+    assert client.get("/api/v1/key").json() == {"log": signing.name(), "key": signing.verifier_key()}
