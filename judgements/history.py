@@ -23,6 +23,7 @@ from .words import Term, label, terms_of
 PAGE = 25
 MOST = 1_000  # what is counted; beyond, nobody reads the number
 MOST_NEWER = 100
+LABELS = ("council", "rehearsal", "flag")  # what a judgement is asked for by a label of the same name
 AT_ONCE = timedelta(minutes=10)  # within it, judgements may have arrived in another order than they were created in
 
 
@@ -32,17 +33,21 @@ class NoSuchPlace(ValueError):
 
 @dataclass(frozen=True)
 class Page:
-    rows: list["Row"]
+    judgements: list[Judgement]
     newer: bool
     older: bool
 
+    @cached_property
+    def rows(self) -> list["Row"]:
+        return rows_of(self.judgements)
+
     @property
     def first(self) -> str:
-        return self.rows[0].id if self.rows else ""
+        return str(self.judgements[0].pk) if self.judgements else ""
 
     @property
     def last(self) -> str:
-        return self.rows[-1].id if self.rows else ""
+        return str(self.judgements[-1].pk) if self.judgements else ""
 
 
 class History:
@@ -61,8 +66,9 @@ class History:
     def _terms(self) -> list[list[Term]]:
         """What the index is asked for: words, and what stands in it beside them, so that the rare is found at once."""
         terms = terms_of(self._sought.get("q", ""))
-        if council := self._sought.get("council"):
-            terms.append([label("council", council)])
+        terms += [[label(name, self._sought[name])] for name in LABELS if name in self._sought]
+        if "owners" in self._sought:
+            terms.append([label("by", owner) for owner in self._sought["owners"]])
         if self._sought.get("outcome") in set(rules.Verdict):
             terms.append([label("verdict", self._sought["outcome"])])
         if terms and not getattr(self._user, "is_staff", False):
@@ -83,6 +89,8 @@ class History:
         found = Judgement.objects.visible_to(self._user)
         if self._sought.get("q") and not terms_of(self._sought["q"]):
             return found.none()  # signs without a word stand in no index
+        if not all(self._terms):
+            return found.none()  # one of nobody's
         if self._terms:
             found = found.found_by(self._terms, few=not self._by_arrival)
         if self._without_verdict:
@@ -106,6 +114,10 @@ class History:
         number = near.values_list("search__id", flat=True).first() if self._by_arrival else None
         return found if number is None else found.arrived(sign, number)
 
+    def newest_first(self) -> JudgementQuerySet:
+        """All of them."""
+        return self._ordered(newest_first=True)
+
     def _ordered(self, *, newest_first: bool) -> JudgementQuerySet:
         if self._by_arrival:
             return self._judgements.in_order_of_arrival(newest_first=newest_first)
@@ -127,19 +139,19 @@ class History:
 
     # ---- how many, and which page -------------------------------------------------------------------------
 
-    def count(self) -> int:
-        """How many there are; one more than `MOST` stands for all that are more."""
-        return self._judgements.values("pk")[: MOST + 1].count()
+    def count(self, most: int = MOST) -> int:
+        """How many there are; one more than `most` stands for all that are more."""
+        return self._judgements.values("pk")[: most + 1].count()
 
-    def page(self, before: UUID | None = None, after: UUID | None = None) -> Page:
+    def page(self, before: UUID | None = None, after: UUID | None = None, size: int = PAGE) -> Page:
         if after:
-            nearest = _rows(self._beyond(after, older=False), PAGE + 1)
-            if len(nearest) > PAGE:
-                return Page(rows_of(nearest[PAGE - 1 :: -1]), newer=True, older=True)
+            nearest = _rows(self._beyond(after, older=False), size + 1)
+            if len(nearest) > size:
+                return Page(nearest[size - 1 :: -1], newer=True, older=True)
         place = before if not after else None
         found = self._beyond(place, older=True) if place else self._ordered(newest_first=True)
-        read = _rows(found, PAGE + 1)
-        return Page(rows_of(read[:PAGE]), newer=bool(place), older=len(read) > PAGE)
+        read = _rows(found, size + 1)
+        return Page(read[:size], newer=bool(place), older=len(read) > size)
 
     def newer_than(self, place: UUID | None) -> int:
         """How many there are before this one, or at all; one more than `MOST_NEWER` stands for all that are more."""

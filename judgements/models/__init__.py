@@ -12,7 +12,7 @@ from .judgements import CONTENT_LENGTH, TITLE_LENGTH, Agent, Judgement, Judgemen
 from .keys import KEY_LENGTH, IdempotencyKey, KeyUsed
 from .receipts import AUDIENCE_LENGTH, LONGEST_LIFETIME, USUAL_LIFETIME, Receipt, ReceiptRefused
 from .reviews import REVIEW_LENGTH, Review
-from .search import SearchText
+from .search import Flag, SearchText
 
 __all__ = [
     "AUDIENCE_LENGTH",
@@ -28,6 +28,7 @@ __all__ = [
     "AgentValues",
     "Council",
     "CouncilVersion",
+    "Flag",
     "IdempotencyKey",
     "Judgement",
     "JudgementQuerySet",

@@ -1,4 +1,4 @@
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any, cast
 
@@ -15,7 +15,7 @@ from ..estimate import Estimate, estimate
 from ..rules import Decision, Verdict
 from ..words import Term, label, words_of
 from .councils import AgentValues, CouncilVersion, Seated
-from .search import SearchText, arrived, found_by, in_order_of_arrival
+from .search import Flag, SearchText, arrived, found_by, in_order_of_arrival
 
 TITLE_LENGTH = 120
 CONTENT_LENGTH = 20_000
@@ -100,7 +100,9 @@ class JudgementQuerySet(models.QuerySet["Judgement"]):
             Agent(judgement=judgement, seat=seat, **agent) for seat, agent in zip(rules.SEATS, agents, strict=True)
         ]
         Agent.objects.bulk_create(seated)
-        SearchText.objects.create(judgement=judgement, words=" ".join(judgement.first_words()))
+        rehearsal = any(is_rehearsal(agent["model"]) for agent in agents)
+        words = [label("rehearsal", rehearsal), *judgement.first_words()]
+        SearchText.objects.create(judgement=judgement, words=" ".join(words))
         return judgement
 
 
@@ -187,10 +189,12 @@ class Judgement(models.Model):
 
     def conclude(self) -> None:
         """Write the verdict that the nine stored decisions make. ValueError while one is missing."""
-        agents = Agent.objects.filter(judgement=self).prefetch_related("decisions")
+        calls = Prefetch("decisions__call", ModelCall.objects.only("model"))
+        agents = Agent.objects.filter(judgement=self).prefetch_related(calls)
         self.verdict = rules.verdict({agent.seat: agent.history for agent in agents})
         self.save(update_fields=["verdict"])
-        SearchText.objects.add(self.pk, [label("verdict", self.verdict)])
+        flags = [label("flag", flag) for flag in flags_of(agents)]
+        SearchText.objects.add(self.pk, [label("verdict", self.verdict), *flags])
 
 
 class Agent(Seated):
@@ -251,6 +255,20 @@ class RoundDecision(models.Model):
     def made(self) -> datetime:
         """The moment of the commit that it shares with the end of its call."""
         return self.call.ended or self.created
+
+
+def flags_of(agents: Iterable[Agent]) -> Iterator[Flag]:
+    """What three agents that have decided nine times make remarkable."""
+    agents = list(agents)
+    histories = {agent.seat: agent.history for agent in agents}
+    if rules.swayed(histories):
+        yield Flag.SWAYED
+    if any(map(rules.carried, histories.values())):
+        yield Flag.CARRIED
+    if any(map(rules.changed_in, histories.values())):
+        yield Flag.CHANGED
+    if any(decision.call.model != agent.model for agent in agents for decision in agent.decided):
+        yield Flag.FALLBACK
 
 
 def title_of(content: str) -> str:

@@ -6,9 +6,18 @@ from uuid import UUID
 
 from django.db import connection, models
 
-from ..words import Term
+from ..words import Term, label
 
 ADD = "UPDATE judgements_searchtext SET words = words || %s WHERE judgement_id = %s"
+
+
+class Flag(models.TextChoices):
+    """What makes a judgement worth a look: a label it is found by. A new flag is one line here and a call of `flag`."""
+
+    SWAYED = "swayed", "Swayed"
+    CARRIED = "carried", "Carried"
+    CHANGED = "changed", "Changed its mind"
+    FALLBACK = "fallback", "Used a fallback"
 
 
 class SearchTextQuerySet(models.QuerySet["SearchText"]):
@@ -17,6 +26,18 @@ class SearchTextQuerySet(models.QuerySet["SearchText"]):
         pk = models.UUIDField().get_db_prep_value(judgement, connection)
         with connection.cursor() as cursor:
             cursor.execute(ADD, ["".join(f" {word}" for word in words), pk])
+
+    def flag(self, judgement: UUID, *flags: Flag) -> None:
+        self.add(judgement, [label("flag", flag) for flag in flags])
+
+    def flags_of(self, judgements: Sequence[UUID]) -> dict[UUID, list[Flag]]:
+        """The flags of each, in one query; they are what the filter finds."""
+        found = self.filter(judgement__in=judgements).values_list("judgement", "words")
+        return {pk: _flags(set(words.split(" "))) for pk, words in found}
+
+
+def _flags(words: set[str]) -> list[Flag]:
+    return [flag for flag in Flag if label("flag", flag) in words]
 
 
 class SearchText(models.Model):

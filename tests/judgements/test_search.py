@@ -1,13 +1,16 @@
 """Judgements are found by the words of their titles, contents and reasons."""
 
+from importlib import import_module
+
 import pytest
+from django.apps import apps
 from django.db import connection
 from django.utils import timezone
 
-from judgements.models import Agent, Judgement, SearchText
+from judgements.models import Agent, Flag, Judgement, SearchText
 from judgements.prompts import Answer
 from judgements.rules import Decision
-from judgements.words import terms_of
+from judgements.words import label, terms_of
 from tests.conftest import agents
 
 pytestmark = pytest.mark.django_db
@@ -17,10 +20,10 @@ def submit(content, title="", owner=None, **more):
     return Judgement.objects.submit(owner=owner, content=content, title=title, agents=agents(), **more)
 
 
-def decide(judgement, seat, number, reason, decision=Decision.APPROVE):
+def decide(judgement, seat, number, reason, decision=Decision.APPROVE, model=""):
     agent = Agent.objects.get(judgement=judgement, seat=seat)
     call = judgement.run.calls.create(
-        step=agent.step(number), attempt=1, model="m", prompt="[]", deadline=timezone.now()
+        step=agent.step(number), attempt=1, model=model or agent.model, prompt="[]", deadline=timezone.now()
     )
     agent.decide(number, Answer(reason=reason, decision=decision), call)
 
@@ -111,3 +114,64 @@ def test_the_beginning_of_a_word_finds_no_label(council):
     submit("one", title="one", council=council.current)
     for query in ("i", "id", "b", "by", "c", "council", "="):
         assert found(query) == set(), query
+
+
+def conclude(judgement, *decisions, model=""):
+    """With the decisions of A, B and C written as in aar: approve, approve, reject."""
+    for seat, said in zip("ABC", decisions, strict=True):
+        for number, letter in enumerate(said, start=1):
+            decision = Decision.APPROVE if letter == "a" else Decision.REJECT
+            decide(judgement, seat, number, "Because.", decision, model)
+    judgement.conclude()
+    return judgement
+
+
+def flags(judgement):
+    return sorted(SearchText.objects.flags_of([judgement.pk])[judgement.pk])
+
+
+@pytest.mark.parametrize(
+    ("decisions", "expected"),
+    [
+        ("aaa aaa aaa", []),
+        ("aaa aaa rrr", []),
+        ("raa raa aaa", ["changed", "swayed"]),
+        ("aar aaa aaa", ["carried", "changed"]),
+    ],
+)
+def test_flags_are_labels_that_come_with_the_verdict(decisions, expected):
+    judgement = submit("one")
+    assert flags(judgement) == []
+    assert flags(conclude(judgement, *decisions.split())) == expected
+
+
+def test_a_decision_of_another_model_is_a_flag():
+    assert flags(conclude(submit("one"), "aaa", "aaa", "rrr", model="openai/other")) == ["fallback"]
+
+
+def test_a_flag_can_be_added_later():
+    judgement = submit("one", title="one")
+    SearchText.objects.flag(judgement.pk, Flag.SWAYED)
+    assert flags(judgement) == ["swayed"]
+    assert list(Judgement.objects.found_by([[label("flag", "swayed")]])) == [judgement]
+    is_sound()
+
+
+@pytest.mark.parametrize("model", ["rehearsal/instant", "openai/a"])
+def test_rehearsals_are_told_apart_from_the_start(model):
+    Judgement.objects.submit(owner=None, content="one", agents=agents(model, "openai/b", "openai/c"))
+    assert label("rehearsal", model.startswith("rehearsal")) in SearchText.objects.get().words.split()
+
+
+def test_what_was_judged_before_there_were_flags_gets_them(monkeypatch):
+    migration = import_module("judgements.migrations.0012_flags")
+    known = {}
+    for decisions in ("raa raa aaa", "aar aaa aaa", "rrr rrr rrr"):
+        pk = conclude(submit(decisions), *decisions.split(), model="openai/other").pk
+        known[pk] = set(SearchText.objects.get(judgement=pk).words.split())
+        words = [word for word in known[pk] if not word.startswith(("=flag", "=rehearsal"))]
+        SearchText.objects.filter(judgement=pk).update(words=" ".join(words))
+    monkeypatch.setattr(migration, "BATCH", 2)
+    migration.fill(apps, connection.schema_editor(atomic=False))
+    assert {one.judgement_id: set(one.words.split()) for one in SearchText.objects.all()} == known
+    is_sound()
