@@ -46,7 +46,8 @@ class HistoryForm(forms.Form):
     def __init__(self, data: Mapping[str, Any]) -> None:
         super().__init__(data, auto_id="%s")
         council = cast(forms.ChoiceField, self.fields["council"])
-        council.choices = _councils  # read only where they are shown or one is asked for
+        # read only where they are shown or one is asked for
+        council.choices = lambda: [("", "All councils"), *councils()]
 
     def clean(self) -> None:
         since, until = self.cleaned_data.get("since"), self.cleaned_data.get("until")
@@ -68,7 +69,8 @@ class HistoryForm(forms.Form):
         return {name: value for name, value in self.cleaned_data.items() if value not in ("", None)}
 
 
-def _councils() -> list[tuple[int | str, str]]:
+def councils() -> list[tuple[int, str]]:
+    """Those that are offered, and those that have judged."""
     judged = Exists(Judgement.objects.filter(council_version__council=OuterRef("pk")))
     found = Council.objects.filter(Q(archived=None) | judged).order_by("name")
-    return [("", "All councils"), *found.values_list("pk", "name")]
+    return list(found.values_list("pk", "name"))

@@ -23,6 +23,7 @@ from .words import Term, label, terms_of
 PAGE = 25
 MOST = 1_000  # what is counted; beyond, nobody reads the number
 MOST_NEWER = 100
+PLACES = ("before", "after")  # where a page begins
 LABELS = ("council", "rehearsal", "flag")  # what a judgement is asked for by a label of the same name
 AT_ONCE = timedelta(minutes=10)  # within it, judgements may have arrived in another order than they were created in
 
@@ -142,6 +143,14 @@ class History:
     def count(self, most: int = MOST) -> int:
         """How many there are; one more than `most` stands for all that are more."""
         return self._judgements.values("pk")[: most + 1].count()
+
+    def page_asked(self, asked: Mapping[str, str], size: int = PAGE) -> tuple[Page, bool]:
+        """The page that begins where it is asked to; the newest one, and True, where there is no such place."""
+        try:
+            before, after = (UUID(asked[name]) if asked.get(name) else None for name in PLACES)
+            return self.page(before, after, size), False
+        except ValueError:
+            return self.page(size=size), True
 
     def page(self, before: UUID | None = None, after: UUID | None = None, size: int = PAGE) -> Page:
         if after:

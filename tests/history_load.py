@@ -12,6 +12,7 @@ RARE = "zeppelin"
 EVERYWHERE = "decision"
 HALF = "budget"
 STATUSES = [("finished", 0.93), ("failed", 0.04), ("cancelled", 0.02), ("queued", 0.005), ("running", 0.005)]
+FLAGS = {"swayed": 0.1, "carried": 0.03, "changed": 0.4, "fallback": 0.001}
 
 
 class Load:
@@ -87,7 +88,11 @@ class Load:
     def _found_by(self, judgement, number: int) -> list[str]:
         words = [*judgement.first_words(), EVERYWHERE, *self._text(9 * 40).split()]
         words += [HALF] * (number % 2) + [RARE] * (number % max(self.number // 20, 1) == 3)
-        return [*dict.fromkeys(words), *([label("verdict", judgement.verdict)] if judgement.verdict else [])]
+        words.append(label("rehearsal", number % 10 == 0))
+        if judgement.verdict:
+            words.append(label("verdict", judgement.verdict))
+            words += [label("flag", flag) for flag, share in FLAGS.items() if self._random.random() < share]
+        return list(dict.fromkeys(words))
 
     def _text(self, length: int) -> str:
         """Many common words, few rare ones."""

@@ -1,4 +1,5 @@
-"""How quick the history is when it is long: every view at the database and as a whole answer, in milliseconds.
+"""How quick the history and the reviewers' list are when they are long: every view, at the database and as a whole
+answer, in milliseconds.
 
 On SQLite it is processor time, which others on the machine do not change; a PostgreSQL server is waited for.
 
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from statistics import quantiles
 
-from tests.history_load import EVERYWHERE, HALF, RARE
+from tests.history_load import EVERYWHERE, FLAGS, HALF, RARE
 from tests.stage import DATABASES, stage
 
 TIMES = 40
@@ -23,6 +24,7 @@ class Asked:
     name: str
     user: object
     asked: dict[str, str]
+    path: str = "/judgements/"
 
 
 def views(load) -> list[Asked]:
@@ -60,6 +62,48 @@ def views(load) -> list[Asked]:
     return [Asked(f"{who}: {name}", user, what) for who, user in users.items() for name, what in asked.items()]
 
 
+def reviews(load) -> list[Asked]:
+    """The views of the list in the admin."""
+    from django.urls import reverse
+    from django.utils import timezone
+
+    from judgements.models import Judgement
+
+    deep = {"before": str(Judgement.objects.order_by("-run__created")[min(50_000, load.number // 2)].pk)}
+    now = timezone.now()
+    days = {f"run__created__{part}": str(getattr(now, part)) for part in ("year", "month", "day")}
+    names = list(days)
+    month, year = {name: days[name] for name in names[:2]}, {names[0]: days[names[0]]}
+    statuses = {f"status {word}": {"status": word} for word in ("approved", "error", "judging")}
+    flags = {f"flag {flag}": {"flag": flag} for flag in FLAGS}
+    asked = {
+        "first page": {},
+        "page 1,000": deep,
+        **statuses,
+        **flags,
+        "council": {"council": str(load.councils[0].pk)},
+        "busy person": {"person": str(load.busy.pk)},
+        "person with few": {"person": str(load.few.pk)},
+        "person by name": {"who": "few"},
+        "models asked": {"rehearsal": "no"},
+        "rehearsed": {"rehearsal": "yes"},
+        "year": year,
+        "month": month,
+        "day": days,
+        "since": {"since": str((now - timedelta(days=30)).date())},
+        "common word": {"q": EVERYWHERE},
+        "rare word": {"q": RARE},
+        "no match": {"q": "qqqqqqq"},
+        "common word, page 1,000": {"q": EVERYWHERE} | deep,
+        "flag, page 1,000": {"flag": "changed"} | deep,
+        "rare flag and common word": {"flag": "fallback", "q": EVERYWHERE},
+        "status, flag, month and word": {"status": "rejected", "flag": "swayed", "q": HALF} | month,
+        "error and common word": {"status": "error", "q": EVERYWHERE},
+    }
+    path = reverse("admin:judgements_judgement_changelist")
+    return [Asked(f"review: {name}", load.staff, what, path) for name, what in asked.items()]
+
+
 class Clock:
     """Wraps every query, and adds up what they take."""
 
@@ -89,12 +133,12 @@ def measure(asked: Asked) -> str:
 
     client = Client(SERVER_NAME="localhost")
     client.force_login(asked.user)
-    assert client.get("/judgements/", asked.asked).status_code == 200
+    assert client.get(asked.path, asked.asked).status_code == 200
     wholes, databases = [], []
     for _ in range(TIMES):
         clock = Clock()
         with connection.execute_wrapper(clock):
-            wholes.append(clock.milliseconds(lambda: client.get("/judgements/", asked.asked)))
+            wholes.append(clock.milliseconds(lambda: client.get(asked.path, asked.asked)))
         databases.append(clock.spent)
     return f"{asked.name:34} {spread(databases)} {spread(wholes)}  {clock.queries} queries"
 
@@ -112,7 +156,9 @@ def main(options: argparse.Namespace) -> None:
         load.make(options.detailed)
         print(f"{options.judgements} judgements, {size(place)} MB")
         print(f"{'':34} {'database p50, p99':>17} {'answer p50, p99':>17}")
-        for asked in views(load):
+        for asked in [*views(load), *reviews(load)]:
+            if not asked.name.startswith(options.only):
+                continue
             print(measure(asked), flush=True)
 
 
@@ -130,5 +176,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Measure a long history.")
     parser.add_argument("judgements", type=int, nargs="?", default=100_000)
     parser.add_argument("--detailed", type=int, default=5_000, help="so many with their decisions")
+    parser.add_argument("--only", default="", help="views whose name begins so, as in review:")
     parser.add_argument("--database", choices=DATABASES, default="sqlite")
     main(parser.parse_args())

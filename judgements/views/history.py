@@ -1,4 +1,3 @@
-from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
@@ -23,7 +22,7 @@ def history(request: HttpRequest) -> HttpResponse:
     """The page, or, for htmx, its results. What htmx has forgotten of the page it asks for as a whole."""
     form = HistoryForm(request.GET)
     found = History(request.user, form.sought)
-    page, lost = _page(found, request.GET)
+    page, lost = found.page_asked(request.GET)
     number = found.count()
     context = {
         "form": form,
@@ -83,15 +82,6 @@ def export(request: HttpRequest, kind: str) -> HttpResponseBase:
     response["Content-Disposition"] = f'attachment; filename="judgements-{timezone.now():%Y-%m-%d}.{kind}"'
     response["Cache-Control"] = "no-store"
     return response
-
-
-def _page(found: History, asked: Mapping[str, str]) -> tuple[Page, bool]:
-    """The page that is asked for; the newest one, and True, where there is no such page."""
-    try:
-        places = {name: UUID(asked[name]) for name in ("before", "after") if asked.get(name)}
-        return found.page(**places), False
-    except ValueError:
-        return found.page(), True
 
 
 def _newer(found: History, newest: str) -> int:

@@ -495,8 +495,9 @@ def test_trouble_with_a_model_is_said_on_the_page_and_readable_in_the_admin(scri
     judgement = scripted.url.rstrip("/").split("/")[-1]
     admin = scripted.context.new_page()
     admin.goto(f"{scripted_site.url}/admin/judgements/judgement/{judgement}/change/")
-    admin.get_by_text("Attempt 4: failed").click()
-    expect(admin.get_by_text("I would approve this.").nth(3)).to_be_visible()
+    fourth = admin.locator(".attempt", has_text="Attempt 4: failed")
+    fourth.get_by_text("Prompt and raw answer").click()
+    expect(fourth.get_by_text("I would approve this.").first).to_be_visible()
     shoot(admin, "admin-error-1440")
     assert "sk-canary" not in admin.content()
 

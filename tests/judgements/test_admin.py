@@ -1,14 +1,24 @@
 import asyncio
+import calendar
+import re
+import uuid
+from datetime import datetime
 
 import pytest
 from django.contrib.auth.models import Permission, User
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from engine.budgets import Budget
 from engine.failures import Unauthorized
 from engine.models import ModelCall, Run
 from engine.prices import DOLLAR
-from tests.conftest import perform
+from judgements.admin.filters import MOST_PEOPLE
+from judgements.admin.judgements import JudgementAdmin
+from judgements.models import Flag, Judgement, SearchText
+from tests.conftest import perform, says
+from tests.judgements.test_history import judged
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -59,6 +69,192 @@ def test_a_word_of_a_reason_finds_its_judgement(admin, failed):
     url = reverse("admin:judgements_judgement_changelist")
     assert failed.title in admin.get(url, {"q": "criteria say so"}).content.decode()
     assert failed.title not in admin.get(url, {"q": "zeppelin"}).content.decode()
+
+
+def titles(client, **asked):
+    """The titles in the list, in their order, and its whole page."""
+    html = client.get(reverse("admin:judgements_judgement_changelist"), asked).content.decode()
+    return re.findall(r'<th class="field-title"><a [^>]*>([^<]*)</a>', html), html
+
+
+def stand(owner, title, votes="AAR", created=None, **more):
+    judgement = judged(owner, title, votes, **more)
+    if created:
+        Run.objects.filter(pk=judgement.pk).update(created=datetime.fromisoformat(f"{created}T12:00:00+00:00"))
+    return judgement
+
+
+@pytest.fixture
+def several(mira, noor, council):
+    """Three judgements of three years, the newest first."""
+    oldest = stand(mira, "Ship", "RRR", "2024-12-31")
+    stand(noor, "Refund", "AAR", "2025-02-28", council=council.current)
+    stand(mira, "Travel", "AAA", "2026-11-02")
+    SearchText.objects.flag(oldest.pk, Flag.SWAYED)
+    return ["Travel", "Refund", "Ship"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ({}, "Travel Refund Ship"),
+        ({"status": "approved"}, "Travel Refund"),
+        ({"status": "x", "flag": "x", "council": "x", "rehearsal": "x", "since": "x"}, "Travel Refund Ship"),
+        ({"flag": "swayed"}, "Ship"),
+        ({"rehearsal": "yes"}, "Travel Refund Ship"),
+        ({"rehearsal": "no"}, ""),
+        ({"who": "MIR"}, "Travel Ship"),
+        ({"who": "nobody of that name"}, ""),
+        ({"person": "nobody"}, ""),
+        ({"person": "9" * 40}, ""),
+        ({"since": "2025-02-28", "until": "2025-02-28"}, "Refund"),
+        ({"run__created__year": "2025"}, "Refund"),
+        ({"run__created__year": "2024", "run__created__month": "12", "run__created__day": "31"}, "Ship"),
+        ({"run__created__year": "2026", "until": "2026-11-01"}, ""),
+        ({"run__created__year": "99999"}, "Travel Refund Ship"),
+        ({"run__created__year": "9999", "run__created__month": "13"}, ""),
+        ({"before": "x"}, "Travel Refund Ship"),
+        ({"q": "reason", "status": "approved", "who": "noor"}, "Refund"),
+        ({"q": "«»"}, ""),
+        ({"q": "x" * 1001}, "Travel Refund Ship"),
+    ],
+)
+def test_the_list_shows_what_is_asked_for(admin, several, asked, found):
+    assert titles(admin, **asked)[0] == found.split()
+
+
+def test_a_council_and_a_person_are_asked_for_by_a_link(admin, several, council, mira):
+    assert titles(admin, council=council.pk)[0] == ["Refund"]
+    found, html = titles(admin, person=mira.pk, status="rejected")
+    assert found == ["Ship"]
+    assert f'<a href="?person={mira.pk}">All</a>' in html  # the way out of the status keeps the person
+
+
+@pytest.mark.parametrize("asked", [{"title__startswith": "T"}, {"nothing": "x"}, {"e": "1"}])
+def test_other_lookups_lead_back_to_the_list(admin, several, asked):
+    answer = admin.get(reverse("admin:judgements_judgement_changelist"), asked, follow=True)
+    assert (answer.status_code, answer.request["QUERY_STRING"]) == (200, "e=1")
+
+
+def test_what_is_wrong_with_a_filter_is_said(admin, several):
+    html = titles(admin, since="x", who="zed")[1]
+    assert "Write the day as year, month and day: 2026-11-21." in html
+    assert "Nobody is called so." in html
+    assert "Search for at most 1,000 characters." in titles(admin, q="x" * 1001)[1]
+
+
+def test_a_person_is_found_by_any_part_of_its_name(admin, several, mira):
+    User.objects.filter(pk=mira.pk).update(first_name="Mira", last_name="Okafor")
+    for who in ("okafor", "Mira Okafor", "mir oka"):
+        assert titles(admin, who=who)[0] == ["Travel", "Ship"], who
+    assert titles(admin, who="Mira Noor")[0] == []
+
+
+def test_a_name_of_many_people_asks_for_more_of_it(admin, several):
+    User.objects.bulk_create(User(username=f"mi{number}") for number in range(MOST_PEOPLE))
+    found, html = titles(admin, who="mi")
+    assert found == []
+    assert "Many people are called so. Write more of the name." in html
+
+
+def test_dates_are_gone_into_by_year_month_and_day(admin, several):
+    def offered(**asked):
+        html = titles(admin, **asked)[1]
+        bar = re.search(r'<nav class="toplinks".*?</nav>', html, re.DOTALL)[0]
+        return re.findall(r">([^<>]+)</a>", bar)
+
+    assert offered() == ["2024", "2025", "2026"]
+    year = {"run__created__year": "2026"}
+    assert offered(**year) == ["All dates", *calendar.month_name[1:12]]
+    month = year | {"run__created__month": "11"}
+    assert offered(**month) == ["All dates", "2026", "1", "2"]
+    assert offered(**month, run__created__day="2") == ["All dates", "2026", "November"]
+
+
+def test_the_way_into_a_year_keeps_the_other_filters_and_leaves_the_page(admin, several, mira):
+    html = titles(admin, person=mira.pk, q="ship", before=Judgement.objects.get(title="Travel").pk)[1]
+    assert f'href="?person={mira.pk}&amp;q=ship&amp;run__created__year=2025"' in html
+
+
+def test_pages_begin_at_a_judgement(admin, mira, monkeypatch):
+    monkeypatch.setattr(JudgementAdmin, "list_per_page", 2)
+    for number in range(5):
+        stand(mira, f"n{number}", minute=number)
+    found, html = titles(admin)
+    assert found == ["n4", "n3"]
+    older = re.search(r'<a href="\?before=([^"]+)">Older</a>', html)[1]
+    found, html = titles(admin, before=older)
+    assert found == ["n2", "n1"]
+    newer = re.search(r'<a href="\?after=([^"]+)">Newer</a>', html)[1]
+    assert titles(admin, after=newer)[0] == ["n4", "n3"]
+
+
+def test_many_are_counted_no_further_than_anybody_reads(admin, several, monkeypatch):
+    monkeypatch.setattr("judgements.admin.review.MOST", 2)
+    assert "More than 2 judgements" in titles(admin)[1]
+    assert "1 judgement" in titles(admin, flag="swayed")[1]
+
+
+def test_a_longer_list_needs_no_more_queries(admin, several, mira):
+    def asked():
+        with CaptureQueriesContext(connection) as queries:
+            titles(admin, rehearsal="yes")
+        return len(queries)
+
+    before = asked()
+    for number in range(5):
+        stand(mira, f"n{number}", minute=number)
+    assert asked() == before <= 12
+
+
+def test_a_row_says_votes_council_who_and_flags(admin, several):
+    html = titles(admin, status="rejected")[1]
+    for text in (
+        "Melchior rejects, Balthasar rejects, Casper rejects",
+        "0 of 3",
+        "Rejected",
+        "mira",
+        "2024-12-31 12:00",
+    ):
+        assert text in html
+    assert '<td class="field-flags">Swayed, Rehearsed</td>' in html
+
+
+# ---- the page of a judgement ------------------------------------------------------------------------------
+
+
+def test_a_change_of_mind_is_marked_and_has_its_reason(admin, judgement, models):
+    models.will("openai/b", "reject", says("approve", "Agent A convinced me."), "approve")
+    asyncio.run(perform(judgement.pk, models))
+    html = admin.get(page_of(judgement)).content.decode()
+    round_2 = html[html.index("Changed its mind in round 2", html.index('id="rec-agent-2"')) :]
+    assert round_2.index("Agent A convinced me.") < round_2.index("Round 3")
+    assert "<li>Changed its mind</li>" in html
+
+
+def test_the_page_leads_to_all_other_pages_and_back_to_the_list_as_it_was(admin, mira, council):
+    judgement = stand(mira, "Travel", council=council.current)
+    html = admin.get(page_of(judgement), {"_changelist_filters": "status=approved"}).content.decode()
+    for name in ("live", "record", "replay", "record-file"):
+        assert f'href="{reverse(name, args=[judgement.pk])}"' in html
+    assert f'href="{reverse("council-version", args=[council.pk, 1])}"' in html
+    assert f'href="{reverse("admin:judgements_judgement_changelist")}?status=approved"' in html
+
+
+def test_there_is_no_page_of_nothing(admin):
+    assert admin.get(reverse("admin:judgements_judgement_change", args=["x"])).status_code == 404
+    assert admin.get(reverse("admin:judgements_judgement_change", args=[uuid.uuid4()])).status_code == 404
+
+
+def test_only_who_may_look_sees_list_and_page(client, judgement):
+    client.force_login(User.objects.create_user("staff", is_staff=True))
+    for address in (reverse("admin:judgements_judgement_changelist"), page_of(judgement)):
+        assert client.get(address).status_code == 403
+
+
+def test_the_selection_cannot_be_deleted(admin, judgement):
+    steer(admin, "delete_selected", judgement)
+    judgement.refresh_from_db()
 
 
 @pytest.mark.parametrize("action", ["add", "change", "delete"])

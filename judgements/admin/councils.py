@@ -1,0 +1,32 @@
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+
+from engine.admin import in_words
+from engine.models import ModelCall
+
+from ..models import Council
+from .read_only import ReadOnly
+
+
+@admin.register(Council)
+class CouncilAdmin(ReadOnly):
+    """To look at. Councils are changed on their own pages, by new versions."""
+
+    list_display = ["name", "version", "agent_names", "owner", "archived"]
+    fields = readonly_fields = ("name", "version", "agent_names", "owner", "created", "archived", "used")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet:
+        return Council.objects.whole()
+
+    def view_on_site(self, council: Council) -> str:
+        return reverse("council", args=[council.pk])
+
+    @admin.display(description="version")
+    def version(self, council: Council) -> int | None:
+        return council.current.number if council.current else None
+
+    @admin.display(description="used by its judgements")
+    def used(self, council: Council) -> str:
+        return in_words(ModelCall.objects.filter(run__judgement__council_version__council=council).usage())

@@ -1,0 +1,129 @@
+from typing import Any
+
+from django.contrib import admin, messages
+from django.contrib.admin import ShowFacets
+from django.contrib.admin.utils import unquote
+from django.contrib.admin.views.main import ChangeList
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.template.loader import render_to_string
+from django.template.response import TemplateResponse
+
+from engine.budgets import BudgetUsedUp
+
+from .. import procedure
+from ..again import again_of
+from ..models import Judgement, SearchText
+from ..record import record_of
+from .filters import CouncilFilter, DateFilter, FlagFilter, PersonFilter, RehearsalFilter, StatusFilter
+from .read_only import ReadOnly
+from .review import ReviewList
+
+
+@admin.register(Judgement)
+class JudgementAdmin(ReadOnly):
+    """The reviewers' list of judgements, and each as a whole. Rows and flags are read by the list, for all at once."""
+
+    list_display = ["status_word", "title", "votes", "council", "asked_by", "created", "took", "flags"]
+    list_display_links = ["title"]
+    list_filter = [StatusFilter, FlagFilter, CouncilFilter, PersonFilter, DateFilter, RehearsalFilter]
+    list_per_page = 50
+    date_hierarchy = "run__created"
+    search_fields = ["search__words"]
+    search_help_text = "Words of titles, contents and reasons, or the beginning of an id. The last may be unfinished."
+    show_facets = ShowFacets.NEVER
+    show_full_result_count = False
+    sortable_by = ()
+    actions = ["cancel", "retry"]
+
+    class Media:
+        css = {"all": ["css/review.css"]}
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet:
+        return Judgement.objects.whole()
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return ReviewList
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        """The judgement to be read. There is no form: nothing of it can be changed."""
+        judgement = self.get_object(request, unquote(object_id))
+        if request.method not in ("GET", "HEAD") or not self.has_view_permission(request, judgement):
+            raise PermissionDenied
+        if judgement is None:
+            raise Http404
+        found = record_of(judgement, list(judgement.run.calls.order_by("pk")))
+        context = {
+            **self.admin_site.each_context(request),
+            "title": judgement.title,
+            "opts": self.opts,
+            "media": self.media,
+            "preserved_filters": self.get_preserved_filters(request),
+            "record": found,
+            "board": found.board,
+            "again": again_of(judgement, request.user),
+            "council": judgement.council_version,
+            "flags": SearchText.objects.flags_of([judgement.pk]).get(judgement.pk),
+            **(extra_context or {}),
+        }
+        return TemplateResponse(request, "admin/judgements/judgement/change_form.html", context)
+
+    # ---- the columns --------------------------------------------------------------------------------------
+
+    @admin.display(description="status")
+    def status_word(self, judgement: Any) -> str:
+        return render_to_string("admin/judgements/judgement/_status.html", {"row": judgement.row})
+
+    @admin.display(description="votes")
+    def votes(self, judgement: Any) -> str:
+        return render_to_string("admin/judgements/judgement/_votes.html", {"row": judgement.row})
+
+    @admin.display(description="council")
+    def council(self, judgement: Any) -> str:
+        return judgement.row.council
+
+    @admin.display(description="asked by")
+    def asked_by(self, judgement: Any) -> str:
+        return judgement.row.asked_by
+
+    @admin.display(description="created")
+    def created(self, judgement: Any) -> str:
+        return f"{judgement.row.created:%Y-%m-%d %H:%M}"
+
+    @admin.display(description="took")
+    def took(self, judgement: Any) -> str:
+        return judgement.row.took
+
+    @admin.display(description="flags")
+    def flags(self, judgement: Any) -> str:
+        rehearsed = ["Rehearsed"] if judgement.row.rehearsal else []
+        return ", ".join([*(flag.label for flag in judgement.flags), *rehearsed])
+
+    # ---- actions ------------------------------------------------------------------------------------------
+
+    def has_steer_permission(self, request: HttpRequest) -> bool:
+        """Cancelling and retrying change no record; who may see all may do it, as on the pages."""
+        return request.user.is_active and request.user.is_staff
+
+    @admin.action(description="Cancel selected judgements", permissions=["steer"])
+    def cancel(self, request: HttpRequest, queryset: QuerySet) -> None:
+        cancelled = [procedure.cancel(judgement, request.user) for judgement in queryset]
+        self.message_user(request, _how_many(cancelled, "cancelled", "over already"))
+
+    @admin.action(description="Retry selected judgements", permissions=["steer"])
+    def retry(self, request: HttpRequest, queryset: QuerySet) -> None:
+        try:
+            retried = [procedure.retry(judgement, request.user) for judgement in queryset]
+        except BudgetUsedUp as error:
+            self.message_user(request, f"Not all were queued again. {error}", messages.WARNING)
+            return
+        self.message_user(request, _how_many(retried, "queued again", "left alone: only what failed is tried again"))
+
+
+def _how_many(changed: list[bool], done: str, else_: str) -> str:
+    number, rest = sum(changed), len(changed) - sum(changed)
+    sentence = f"{number} judgement{'' if number == 1 else 's'} {done}."
+    return f"{sentence} {rest} {'was' if rest == 1 else 'were'} {else_}." if rest else sentence

@@ -1,0 +1,122 @@
+"""The reviewers' list: the history behind the admin's own list, so that it stays quick however long it is."""
+
+from calendar import month_name
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.admin.options import IncorrectLookupParameters
+from django.contrib.admin.views.main import ChangeList
+from django.http import HttpRequest
+
+from ..filters import QUERY_LENGTH
+from ..history import PLACES, History
+from ..models import Judgement, JudgementQuerySet, SearchText
+from .filters import CREATED, Asked, DateFilter, Parts, span
+
+MOST = 5_000  # what is counted
+
+
+class ReviewList(ChangeList):
+    """Which rows stand in the list is the history's matter: it has the index, and a page begins at a judgement."""
+
+    def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> JudgementQuerySet:
+        for name in PLACES:  # a page of other judgements begins elsewhere
+            self.params.pop(name, None)
+            self.filter_params.pop(name, None)
+        self.filter_specs, self.has_filters, unknown, _, self.has_active_filters = self.get_filters(request)
+        if unknown:
+            raise IncorrectLookupParameters
+        self.clear_all_filters_qs = self.get_query_string(remove=self.get_filters_params())
+        self.history = History(request.user, self._sought(request))
+        return self.history.newest_first().whole()
+
+    def _sought(self, request: HttpRequest) -> dict[str, Any]:
+        sought = {"q": self.query} if self.query else {}
+        if len(self.query) > QUERY_LENGTH:
+            messages.error(request, f"Search for at most {QUERY_LENGTH:,} characters.")
+            sought = {}
+        for asked in self.filter_specs:
+            if isinstance(asked, Asked):
+                sought |= asked.sought
+        return sought
+
+    def get_results(self, request: HttpRequest) -> None:
+        page, _ = self.history.page_asked(request.GET, self.list_per_page)
+        self.page = page
+        flags = SearchText.objects.flags_of([judgement.pk for judgement in page.judgements])
+        self.result_list = page.judgements
+        for judgement, row in zip(page.judgements, page.rows, strict=True):
+            vars(judgement).update(row=row, flags=flags.get(judgement.pk, []))
+        self.result_count = self.history.count(MOST)
+        self.full_result_count = None
+        self.show_full_result_count = self.can_show_all = False
+        self.show_admin_actions = True
+        self.multi_page = page.newer or page.older
+
+    # ---- what stands around the rows ----------------------------------------------------------------------
+
+    @property
+    def counted(self) -> str:
+        if self.result_count > MOST:
+            return f"More than {MOST:,} judgements"
+        return "1 judgement" if self.result_count == 1 else f"{self.result_count:,} judgements"
+
+    @property
+    def pages(self) -> list[tuple[str, str]]:
+        """The ways on from here."""
+        newest = [("Newest", self.get_query_string()), ("Newer", self.get_query_string({"after": self.page.first}))]
+        older = [("Older", self.get_query_string({"before": self.page.last}))]
+        return (newest if self.page.newer else []) + (older if self.page.older else [])
+
+    @cached_property
+    def trail(self) -> "list[Days]":
+        """From all dates to the year, month or day that was gone into."""
+        drilled = self._drilled
+        return [self._days(drilled[:depth]) for depth in range(len(drilled) + 1)] if self._made else []
+
+    @cached_property
+    def further(self) -> "list[Days]":
+        """What can be gone into from there: years, months or days, those between the first judgement and the last.
+
+        Not those that have judgements: to know them, all would have to be looked at.
+        """
+        drilled = self._drilled
+        if not self._made or len(drilled) == 3:
+            return []
+        first, last = self._made
+        return [
+            self._days((*drilled, number))
+            for number in (range(first.year, last.year + 1), range(1, 13), range(1, 32))[len(drilled)]
+            if (days := span((*drilled, number))) and days[0] <= last and first <= days[1]
+        ]
+
+    @property
+    def _drilled(self) -> Parts:
+        return next(asked.drilled for asked in self.filter_specs if isinstance(asked, DateFilter))
+
+    @cached_property
+    def _made(self) -> tuple[date, date] | None:
+        """The days of the first and of the last judgement."""
+        made = Judgement.objects.order_by("run__created").values_list("run__created", flat=True)
+        first, last = made.first(), made.last()
+        return (first.date(), last.date()) if first and last else None
+
+    def _days(self, parts: Parts) -> "Days":
+        names = [f"{CREATED}__{name}" for name in ("year", "month", "day")]
+        asked = dict.fromkeys(names) | dict(zip(names, parts, strict=False))
+        return Days(_named(parts), self.get_query_string(asked))
+
+
+@dataclass(frozen=True)
+class Days:
+    name: str
+    address: str
+
+
+def _named(parts: Parts) -> str:
+    if not parts:
+        return "All dates"
+    return month_name[parts[1]] if len(parts) == 2 else str(parts[-1])
