@@ -1,22 +1,28 @@
-"""The judgements of a history as a file, read and sent a few at a time however many there are."""
+"""Judgements as a file, read and sent a few at a time however many there are."""
 
 import csv
 import io
 import json
+from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Protocol
 from uuid import UUID
 
 from asgiref.sync import sync_to_async
 from django.db.models import Prefetch
+from django.http import StreamingHttpResponse
+from django.template.loader import render_to_string
+from django.utils import timezone
 
 from engine.models import ModelCall
 
 from . import rules
 from .api import judgement_object
 from .board import name_of
-from .history import History
 from .models import Agent, Judgement, JudgementQuerySet, RoundDecision
+from .record import Record, record_of
 
 BATCH = 100
 HEAD = ["id", "url", "title", "content", "council", "council version", "outcome"]
@@ -30,13 +36,49 @@ LINE_ENDS = {ord(char): f"\\u{ord(char):04x}" for char in "\u0085\u2028\u2029"}
 Render = Callable[[Sequence[Judgement], str], str]
 
 
-async def pieces(history: History, kind: str, address: str) -> AsyncIterator[str]:
+@dataclass(frozen=True)
+class Kind:
+    """How judgements are read and some of them written; `frame` gives what stands before and behind all of them."""
+
+    content_type: str
+    read: Callable[[], JudgementQuerySet]
+    render: Render
+    frame: Callable[[], tuple[str, str]] = lambda: ("", "")
+    saved: bool = True  # a file; otherwise a page to look at
+
+
+class Source(Protocol):
+    """Which judgements: a `History`, or those that are `Chosen`."""
+
+    def batches(self, size: int) -> Iterator[list[UUID]]: ...
+
+
+class Chosen:
+    def __init__(self, judgements: Sequence[UUID]) -> None:
+        self._judgements = list(judgements)
+
+    def batches(self, size: int) -> Iterator[list[UUID]]:
+        for start in range(0, len(self._judgements), size):
+            yield self._judgements[start : start + size]
+
+
+def download(source: Source, kind: str, address: str) -> StreamingHttpResponse:
+    """The answer that brings them; `address` as in https://host."""
+    response = StreamingHttpResponse(pieces(source, kind, address), content_type=KINDS[kind].content_type)
+    how = "attachment" if KINDS[kind].saved else "inline"
+    response["Content-Disposition"] = f'{how}; filename="judgements-{timezone.now():%Y-%m-%d}.{kind}"'
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+async def pieces(source: Source, kind: str, address: str) -> AsyncIterator[str]:
     """The file, a batch at a time. Reading and writing it never hold up the loop that serves everybody else."""
-    start, read, render = KINDS[kind]
-    batches = history.batches(BATCH)
+    batches = source.batches(BATCH)
+    start, end = KINDS[kind].frame()
     yield start
-    while judgements := await sync_to_async(_next_of)(batches, read):
-        yield await sync_to_async(render)(judgements, address)
+    while judgements := await sync_to_async(_next_of)(batches, KINDS[kind].read):
+        yield await sync_to_async(KINDS[kind].render)(judgements, address)
+    yield end
 
 
 def _next_of(batches: Iterator[list[UUID]], read: Callable[[], JudgementQuerySet]) -> list[Judgement]:
@@ -109,10 +151,31 @@ def _json_lines(judgements: Sequence[Judgement], address: str) -> str:
     return "".join(f"{json.dumps(one, ensure_ascii=False).translate(LINE_ENDS)}\n" for one in objects)
 
 
-Kind = tuple[str, Callable[[], JudgementQuerySet], Render]
+# ---- records to print -------------------------------------------------------------------------------------
 
-KINDS: dict[str, Kind] = {
-    # the mark at a table's beginning tells spreadsheets that it is UTF-8
-    "csv": ("\ufeff" + _table([_heads()]), _with_votes, _csv),
-    "jsonl": ("", Judgement.objects.whole, _json_lines),
+PLACE = "<!-- records -->"
+
+
+def _page() -> tuple[str, str]:
+    start, end = render_to_string("judgements/printout.html").split(PLACE)
+    return start, end
+
+
+def _records(judgements: Sequence[Judgement], address: str) -> str:
+    calls: dict[UUID, list[ModelCall]] = defaultdict(list)
+    for call in ModelCall.objects.filter(run__in=[judgement.pk for judgement in judgements]).order_by("pk"):
+        calls[call.run_id].append(call)
+    return "".join(_record(record_of(judgement, calls[judgement.pk])) for judgement in judgements)
+
+
+def _record(record: Record) -> str:
+    context = {"record": record, "board": record.board, "at": f"{record.board.id[:8]}-", "many": True}
+    return render_to_string("judgements/_record.html", context)
+
+
+# the mark at a table's beginning tells spreadsheets that it is UTF-8
+KINDS = {
+    "csv": Kind("text/csv; charset=utf-8", _with_votes, _csv, lambda: ("\ufeff" + _table([_heads()]), "")),
+    "jsonl": Kind("application/x-ndjson; charset=utf-8", Judgement.objects.whole, _json_lines),
+    "html": Kind("text/html; charset=utf-8", Judgement.objects.whole, _records, _page, saved=False),
 }

@@ -1,4 +1,4 @@
-from typing import Any
+from typing import Any, cast
 
 from django.contrib import admin, messages
 from django.contrib.admin import ShowFacets
@@ -7,6 +7,7 @@ from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
 
@@ -14,11 +15,15 @@ from engine.budgets import BudgetUsedUp
 
 from .. import procedure
 from ..again import again_of
+from ..export import Chosen, download
 from ..models import Judgement, SearchText
 from ..record import record_of
 from .filters import CouncilFilter, DateFilter, FlagFilter, PersonFilter, RehearsalFilter, StatusFilter
 from .read_only import ReadOnly
 from .review import ReviewList
+
+MOST_PRINTED = 200
+TOO_MANY = "At most {} judgements fit at once, and more are selected. Select fewer, or export them as JSON Lines."
 
 
 @admin.register(Judgement)
@@ -35,7 +40,7 @@ class JudgementAdmin(ReadOnly):
     show_facets = ShowFacets.NEVER
     show_full_result_count = False
     sortable_by = ()
-    actions = ["cancel", "retry"]
+    actions = ["cancel", "retry", "export_table", "export_lines", "print_records"]
 
     class Media:
         css = {"all": ["css/review.css"]}
@@ -121,6 +126,32 @@ class JudgementAdmin(ReadOnly):
             self.message_user(request, f"Not all were queued again. {error}", messages.WARNING)
             return
         self.message_user(request, _how_many(retried, "queued again", "left alone: only what failed is tried again"))
+
+    @admin.action(description="Export selected judgements as CSV", permissions=["view"])
+    def export_table(self, request: HttpRequest, queryset: QuerySet) -> HttpResponseBase | None:
+        return self._file(request, queryset, "csv")
+
+    @admin.action(description="Export selected judgements as JSON Lines", permissions=["view"])
+    def export_lines(self, request: HttpRequest, queryset: QuerySet) -> HttpResponseBase | None:
+        return self._file(request, queryset, "jsonl")
+
+    @admin.action(description="Print records of selected judgements", permissions=["view"])
+    def print_records(self, request: HttpRequest, queryset: QuerySet) -> HttpResponseBase | None:
+        return self._file(request, queryset, "html", most=MOST_PRINTED)
+
+    def _file(
+        self, request: HttpRequest, queryset: QuerySet, kind: str, most: int | None = None
+    ) -> HttpResponseBase | None:
+        """What is selected in this form, or a sentence where it is more than fits."""
+        address = request.build_absolute_uri("/").rstrip("/")
+        if most is None and request.POST.get("select_across") == "1":
+            found = cast(ReviewList, self.get_changelist_instance(request))
+            return download(found.history, kind, address)
+        chosen = list(queryset.values_list("pk", flat=True)[: most + 1 if most else None])
+        if most and len(chosen) > most:
+            self.message_user(request, TOO_MANY.format(most), messages.ERROR)
+            return None
+        return download(Chosen(chosen), kind, address)
 
 
 def _how_many(changed: list[bool], done: str, else_: str) -> str:

@@ -2,19 +2,18 @@ from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
-from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_GET
 
-from ..export import pieces
+from ..export import download
 from ..filters import HistoryForm
 from ..history import MOST, MOST_NEWER, PAGE, History, Page, moved_on
 
-TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson; charset=utf-8"}
+FILES = ("csv", "jsonl")
 
 
 @require_GET
@@ -70,18 +69,14 @@ def changes(request: HttpRequest) -> HttpResponse:
 @require_GET
 def export(request: HttpRequest, kind: str) -> HttpResponseBase:
     """The judgements of the same filters as a file."""
-    if kind not in TYPES:
+    if kind not in FILES:
         raise Http404
     form = HistoryForm(request.GET)
     if not form.is_valid():
         sentences = "\n".join(str(error) for errors in form.errors.values() for error in errors)
         return HttpResponse(sentences, status=400, content_type="text/plain; charset=utf-8")
     address = request.build_absolute_uri("/").rstrip("/")
-    file = pieces(History(request.user, form.sought), kind, address)
-    response = StreamingHttpResponse(file, content_type=TYPES[kind])
-    response["Content-Disposition"] = f'attachment; filename="judgements-{timezone.now():%Y-%m-%d}.{kind}"'
-    response["Cache-Control"] = "no-store"
-    return response
+    return download(History(request.user, form.sought), kind, address)
 
 
 def _newer(found: History, newest: str) -> int:

@@ -1,5 +1,8 @@
 import asyncio
 import calendar
+import csv
+import io
+import json
 import re
 import uuid
 from datetime import datetime
@@ -7,6 +10,7 @@ from datetime import datetime
 import pytest
 from django.contrib.auth.models import Permission, User
 from django.db import connection
+from django.test import AsyncClient
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
@@ -255,6 +259,48 @@ def test_only_who_may_look_sees_list_and_page(client, judgement):
 def test_the_selection_cannot_be_deleted(admin, judgement):
     steer(admin, "delete_selected", judgement)
     judgement.refresh_from_db()
+
+
+# ---- the selection as a file ------------------------------------------------------------------------------
+
+
+async def selected(reviewer, action, *judgements, query=""):
+    """The text of the file; the page where there is none."""
+    client = AsyncClient()
+    await client.aforce_login(reviewer)
+    across = {} if judgements else {"select_across": "1"}
+    chosen = [judgement.pk for judgement in judgements or [await Judgement.objects.afirst()]]
+    address = reverse("admin:judgements_judgement_changelist") + query
+    answer = await client.post(address, {"action": action, "_selected_action": chosen, **across}, follow=True)
+    if not answer.streaming:
+        return answer.content.decode()
+    return b"".join([part async for part in answer.streaming_content]).decode()
+
+
+async def test_a_selection_is_exported_as_a_table(reviewer, several):
+    chosen = await Judgement.objects.aget(title="Ship")
+    rows = list(csv.DictReader(io.StringIO((await selected(reviewer, "export_table", chosen)).removeprefix("\ufeff"))))
+    assert [(row["title"], row["outcome"]) for row in rows] == [("Ship", "rejected")]
+
+
+async def test_all_that_a_filter_finds_is_exported(reviewer, several):
+    lines = (await selected(reviewer, "export_lines", query="?status=approved")).splitlines()
+    assert [json.loads(line)["title"] for line in lines] == ["Travel", "Refund"]
+
+
+async def test_records_are_printed_one_after_the_other_on_one_page(reviewer, several):
+    html = await selected(reviewer, "print_records", query="?status=approved")
+    assert re.findall(r'<h1 id="[0-9a-f]{8}-rec-h">(\w+)</h1>', html) == ["Travel", "Refund"]
+    ids = re.findall(r' id="([^"]+)"', html)
+    assert len(ids) == len(set(ids))
+    assert html.count("Raw answer</p>") == 18
+    assert html.rstrip().endswith("</html>")
+
+
+async def test_more_records_than_fit_on_a_page_are_refused(reviewer, several, monkeypatch):
+    monkeypatch.setattr("judgements.admin.judgements.MOST_PRINTED", 2)
+    html = await selected(reviewer, "print_records")
+    assert "At most 2 judgements fit at once, and more are selected." in html
 
 
 @pytest.mark.parametrize("action", ["add", "change", "delete"])
