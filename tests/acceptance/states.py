@@ -304,6 +304,21 @@ def full_history(scene: Scene) -> Page:
     return scene.open(reverse("history"))
 
 
+def reviewers_list(scene: Scene) -> Page:
+    for moment in MOMENTS:
+        scene.judgement(moment)
+    return scene.open(reverse("admin:judgements_judgement_changelist"))
+
+
+def printout(scene: Scene) -> Page:
+    page = reviewers_list(scene)
+    page.locator("#action-toggle").check()
+    page.get_by_label("Action:").select_option("print_records")
+    page.get_by_role("button", name="Go").click()
+    expect(page.get_by_role("article")).to_have_count(len(MOMENTS))
+    return page
+
+
 def empty_history(scene: Scene) -> Page:
     scene.sign_in(scene.idle_site)
     return scene.open(reverse("history"), scene.idle_site)
@@ -345,7 +360,6 @@ class State:
     printed: bool = False
 
 
-ADMIN = ".doctor, .record, #content-related"
 EVERY = [
     State("sign-in", signed_out),
     State("sign-in-error", wrong_password),
@@ -388,8 +402,12 @@ EVERY = [
     State("403", not_allowed),
     State("404", lambda scene: scene.open("/nowhere/")),
     State("500", broken),
-    State("admin", at("admin:index"), ours=ADMIN),
-    State("admin-judgement", at("admin:judgements_judgement_change", of("error")), ours=ADMIN),
+    State("admin", at("admin:index"), ours="#content-related"),
+    State("admin-list", reviewers_list, ours="#changelist"),
+    State("admin-list-none", at("admin:judgements_judgement_changelist", q="zeppelin", who="zed"), ours="#changelist"),
+    State("admin-judgement", at("admin:judgements_judgement_change", of("error")), ours=".review"),
+    State("admin-judgement-approved", at("admin:judgements_judgement_change", of("approved")), ours=".review"),
+    State("admin-printout", printout),
     State("doctor", at("doctor"), ours="#content"),
 ]
 

@@ -152,6 +152,15 @@ def test_lists_show_titles_as_they_are(scene, guard, injected, page):
     guard.shows(*(" ".join(texts) for texts in THREES))
 
 
+def test_records_that_are_printed_together_show_texts_as_they_are(scene, guard, injected):
+    page = scene.open(reverse("admin:judgements_judgement_changelist"))
+    page.locator("#action-toggle").check()
+    page.get_by_label("Action:").select_option("print_records")
+    page.get_by_role("button", name="Go").click()
+    expect(page.get_by_role("article").first).to_be_visible()
+    guard.shows(*INJECTIONS, *(f"The reason is {text} and no other." for text in INJECTIONS))
+
+
 def test_the_doctor_shows_what_an_endpoint_says(scene, guard):
     for text in INJECTIONS[:3]:
         scene.endpoint.script(default={"behaviour": "status", "status": 418, "body": {"error": {"message": text}}})

@@ -1,0 +1,128 @@
+"""A reviewer at work, months later, in a real browser: find a past judgement, read it, take it along."""
+
+import csv
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.urls import reverse
+from playwright.sync_api import expect, sync_playwright
+
+from tests.acceptance.cases import REFUND, RELEASE
+from tests.acceptance.states import Scene, launch, rows
+
+LIST = reverse("admin:judgements_judgement_changelist")
+LAST_MONTH = datetime.now(UTC).replace(day=1) - timedelta(days=3)
+
+
+@pytest.fixture(scope="module")
+def scene(chromium, tmp_path_factory):
+    """Of three judgements the rejected one is of last month."""
+    folder = tmp_path_factory.mktemp("review")
+    with sync_playwright() as playwright, Scene(launch(playwright, chromium), folder) as scene:
+        for moment in ("rejected", "approved", "error"):
+            scene.judgement(moment)
+        with rows(scene.site) as database:
+            moved = (f"{LAST_MONTH:%Y-%m-%d %H:%M:%S}", scene.judgement("rejected").replace("-", ""))
+            assert database.execute("UPDATE engine_run SET created = ? WHERE id = ?", moved).rowcount == 1
+        scene.sign_in(scene.site)
+        yield scene
+
+
+@pytest.fixture
+def page(scene):
+    complaints = []
+    page = scene.context.new_page()
+    page.on("console", lambda said: said.type == "error" and complaints.append(said.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.goto(f"{scene.site.url}{LIST}")
+    yield page
+    page.close()
+    assert complaints == []
+
+
+def titles(page):
+    return page.locator("#result_list .field-title")
+
+
+def search(page, words):
+    page.get_by_role("searchbox", name="Search").fill(words)
+    page.get_by_role("button", name="Search").click()
+
+
+def run(page, action):
+    page.get_by_label("Action:").select_option(action)
+    page.get_by_role("button", name="Go").click()
+
+
+def lines_of(page, action):
+    with page.expect_download() as started:
+        run(page, action)
+    return started.value.path().read_text(encoding="utf-8-sig")
+
+
+def test_a_rejected_judgement_of_last_month_is_found_by_a_word_of_a_reason(page):
+    expect(titles(page)).to_have_count(3)
+    page.get_by_role("link", name="Rejected", exact=True).click()
+    dates = page.get_by_role("navigation", name="Dates")
+    dates.get_by_role("link", name=f"{LAST_MONTH:%Y}").click()
+    dates.get_by_role("link", name=f"{LAST_MONTH:%B}").click()
+    search(page, "undisputed")
+    expect(titles(page)).to_have_text([REFUND.title])
+    expect(dates).to_contain_text(f"{LAST_MONTH:%B}")
+    search(page, "zeppelin")
+    expect(titles(page)).to_have_count(0)
+
+
+def test_the_transcript_says_why_an_agent_changed_its_mind(page):
+    page.get_by_role("link", name=REFUND.title).click()
+    analyst = page.get_by_role("region", name="Fraud analyst")
+    changed = analyst.locator(".rec-round", has_text="Changed its mind in round 2")
+    expect(changed).to_contain_text(REFUND.members[1].says[1][1])
+    result = page.get_by_role("region", name="Result")
+    expect(result).to_contain_text("Swayed: the first round alone would have approved it.")
+    expect(page.get_by_role("complementary", name="Review")).to_contain_text("Fraud analyst rejects")
+
+
+def test_a_folded_prompt_is_opened_and_the_way_back_leads_to_the_same_list(page):
+    search(page, "refund")
+    page.get_by_role("link", name=REFUND.title).click()
+    analyst = page.get_by_role("region", name="Fraud analyst")
+    prompt = analyst.get_by_text("You are agent B of three agents").first
+    expect(prompt).to_be_hidden()
+    analyst.get_by_text("Prompt and raw answer").first.click()
+    expect(prompt).to_be_visible()
+    expect(analyst.get_by_text(REFUND.members[1].criteria).first).to_be_hidden()
+    analyst.get_by_text("Criteria", exact=False).first.click()
+    expect(analyst.get_by_text(REFUND.members[1].criteria).first).to_be_visible()
+    page.get_by_role("navigation", name="Breadcrumbs").get_by_role("link", name="Judgements").last.click()
+    expect(page.get_by_role("searchbox", name="Search")).to_have_value("refund")
+    expect(titles(page)).to_have_count(1)
+
+
+def test_the_selection_is_exported_and_the_list_stays(page):
+    page.get_by_role("row", name=REFUND.title).get_by_role("checkbox").check()
+    table = list(csv.DictReader(lines_of(page, "export_table").splitlines()))
+    assert [(row["title"], row["agent 2 verdict"]) for row in table] == [(REFUND.title, "rejected")]
+    lines = [json.loads(line) for line in lines_of(page, "export_lines").splitlines()]
+    assert [line["title"] for line in lines] == [REFUND.title]
+    expect(titles(page)).to_have_count(3)
+
+
+def test_the_selection_is_printed_as_one_page(page):
+    page.get_by_label("Select all objects on this page").check()
+    run(page, "print_records")
+    expect(page.get_by_role("article")).to_have_count(3)
+    expect(page.get_by_role("button", name="Print all")).to_be_visible()
+    page.emulate_media(media="print")
+    expect(page.get_by_role("button").filter(visible=True)).to_have_count(0)
+    expect(page.get_by_role("article").nth(1)).to_have_css("break-before", "page")
+    expect(page.get_by_role("heading", name=RELEASE.title).first).to_be_visible()
+
+
+def test_a_person_is_found_by_the_beginning_of_its_name(page):
+    page.get_by_label("Name").fill("okaf")
+    page.get_by_role("button", name="Find").click()
+    expect(titles(page)).to_have_count(3)
+    page.get_by_role("link", name="M. Okafor").click()
+    expect(page.locator("#changelist-filter .selected", has_text="M. Okafor")).to_be_visible()
