@@ -26,6 +26,7 @@ from .version import VERSION
 
 SUBMITTED, ATTEMPT, ENDED, RETRIED, REDACTED = "submitted", "attempt", "ended", "retried", "redacted"
 WITHOUT_ROWS = (RETRIED, REDACTED)
+NAMES = ("asked by", "cancelled by")
 MAKER = f"magi {VERSION}"
 ADOPTED_AT_ONCE = 200
 FETCHED_AT_ONCE = 1_000
@@ -76,6 +77,18 @@ class EntryQuerySet(models.QuerySet["Entry"]):
         """Append these and log it: for what happens to a run that is over."""
         Leaf.objects.lock()
         Leaf.objects.add(self.append(run, drafts))
+
+    @transaction.atomic
+    def redact(self, run: UUID, by: str, reason: str, *, names: dict[str, str]) -> None:
+        """Say that all texts of a run so far are erased, and erase their keys. Whoever calls then erases the texts.
+
+        `names` are those that stay: this entry keys them anew, for their old keys are gone.
+        """
+        Leaf.objects.lock()
+        moment = stamp(timezone.now()) or ""
+        head = self.append(run, [Draft(REDACTED, moment, {"by": by, "reason": reason}, names)])
+        Leaf.objects.add(head)
+        Salt.objects.filter(leaf__run=run, leaf__seq__lt=head.seq).delete()
 
     def seal(self, run: UUID) -> Head:
         """Append what the rows of a run that has just ended tell beyond what is in its chain already."""
@@ -194,6 +207,11 @@ class Salt(models.Model):
 
 def retried_by(name: str) -> Draft:
     return Draft(RETRIED, stamp(timezone.now()) or "", {"by": name})
+
+
+def names_of(run: Run) -> dict[str, str]:
+    """Who asked and who cancelled, by the names of these texts in entries."""
+    return dict(zip(NAMES, (run.asked_by, run.cancelled_by_name), strict=True))
 
 
 # ---- what rows tell ---------------------------------------------------------------------------------------

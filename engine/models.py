@@ -217,6 +217,20 @@ class RunQuerySet(models.QuerySet["Run"]):
             Entry.objects.record(pk, retried_by(name_of(by)))
         return bool(queued)
 
+    # ---- erase --------------------------------------------------------------------------------------------
+
+    def erase(self, pk: uuid.UUID, *, names: bool) -> None:
+        """Empty the texts of a run and of its calls, and with `names` who asked for it and who cancelled it.
+
+        `Entry.objects.redact` must have said so before.
+        """
+        error = self.values_list("error", flat=True).get(pk=pk)
+        nobody: dict[str, Any] = {"owner": None, "asked_by": "", "cancelled_by": None, "cancelled_by_name": ""}
+        ModelCall.objects.filter(run=pk).update(prompt="", answer="", error="")
+        self.filter(pk=pk).update(
+            error=error and {**error, "message": ""}, revision=F("revision") + 1, **(nobody if names else {})
+        )
+
 
 def _seal(pk: uuid.UUID) -> None:
     from .evidence import Entry, Leaf  # which knows runs
@@ -355,8 +369,9 @@ class ModelCall(models.Model):
 
     `step` is the procedure's own name for what the answer is for; attempts count anew in each `series`, one series
     for the first go and one for each retry of the run. `prompt` is the list of messages as JSON;
-    `answer` is what came back: the model's text, or, where there was none, the body as it arrived. `cost` is in
-    billionths of a dollar, None where it is unknown; `estimated` says that the endpoint did not count the tokens.
+    `answer` is what came back: the model's text, or, where there was none, the body as it arrived. Both are empty once
+    the run is redacted. `cost` is in billionths of a dollar, None where it is unknown; `estimated` says that the
+    endpoint did not count the tokens.
     """
 
     class Status(models.TextChoices):
@@ -433,7 +448,7 @@ class ModelCall(models.Model):
 
     @property
     def messages(self) -> list[dict[str, str]]:
-        return json.loads(self.prompt)
+        return json.loads(self.prompt) if self.prompt else []
 
     @property
     def seconds(self) -> float | None:

@@ -18,8 +18,10 @@ from .chain import NOTHING_BEFORE, Draft
 from .checkpoints import Checkpoint, Signed, signed_notes
 from .evidence import (
     ENDED,
+    NAMES,
     REDACTED,
     RETRIED,
+    SUBMITTED,
     WITHOUT_ROWS,
     Entry,
     Leaf,
@@ -153,6 +155,7 @@ def _examine(pk: UUID, run: Run, said: Said, kept: Kept) -> Iterator[tuple[int |
             told.append(_told(line, draft))
         prev = hash_
     yield from _examine_leaves(kept)
+    yield from ((kept.redacted_up_to, text) for text in _examine_names(said, kept))
     witness = witness_of(run.procedure)
     if witness and (doubt := witness.doubt(told)):
         yield None, doubt
@@ -258,10 +261,31 @@ def _differing_texts(texts: dict[str, str], draft: Draft, seq: int, kept: Kept) 
     for name in sorted({*texts, *(name for name, text in draft.texts.items() if text)}):
         text = draft.texts.get(name, "")
         if redacted:
-            if text:
+            if text and name not in NAMES:
                 yield f"it was redacted, and its {name} is still there"
         elif salt and texts.get(name) != (chain.digest(salt, seq, name, text) if text else None):
             yield f"its {name} was {'erased, and no redaction says why' if not text else 'changed'}"
+
+
+def _examine_names(said: Said, kept: Kept) -> Iterator[str]:
+    """A redaction may leave names. Its own entry keys them, for the keys of those before it are gone."""
+    seq, salt = kept.redacted_up_to, kept.salt_of(kept.redacted_up_to)
+    if not seq:
+        return
+    try:
+        keyed = dict(json.loads(next(line for place, _, line, _ in kept.entries if place == seq))["texts"])
+    except (ValueError, KeyError, TypeError):
+        return  # what is wrong with its line is said already
+    if keyed and not salt:
+        yield "the key of its names is gone"
+        return
+    there = {
+        name: text for kind in (SUBMITTED, ENDED) for draft in said.get(kind, []) for name, text in draft.texts.items()
+    }
+    for name in NAMES:
+        text = there.get(name, "")
+        if keyed.get(name) != (chain.digest(salt or b"", seq, name, text) if text else None):
+            yield f"{name}: the name was changed since"
 
 
 def _examine_leaves(kept: Kept) -> Iterator[tuple[int | None, str]]:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.db.models import Q
 
 from .amendments import Amendment, amendments
 from .models import Judgement
@@ -13,24 +14,35 @@ User = AbstractBaseUser | AnonymousUser
 
 @dataclass(frozen=True)
 class Again:
-    """What came before a judgement and what came after it, as far as one may see it."""
+    """What came before a judgement and what came after it, as far as one may see it.
+
+    `compared`: both have their texts, so that what was amended can be told.
+    """
 
     earlier: Judgement | None
+    compared: bool
     amendments: list[Amendment]
     later: list[Judgement]
 
 
 def again_of(judgement: Judgement, user: User) -> Again:
-    earlier = earlier_of(str(judgement.earlier_id or ""), user)
+    earlier = _seen(str(judgement.earlier_id or ""), user)
+    compared = bool(earlier) and not (judgement.redacted or (earlier and earlier.redacted))
     return Again(
         earlier=earlier,
-        amendments=amendments(_texts(earlier), _texts(judgement)) if earlier else [],
+        compared=compared,
+        amendments=amendments(_texts(earlier), _texts(judgement)) if earlier and compared else [],
         later=list(judgement.later.visible_to(user).select_related("run").order_by("run__created")),
     )
 
 
 def earlier_of(pk: str, user: User) -> Judgement | None:
-    """The judgement of that id, if there is one and the user may see it."""
+    """The judgement of that id to judge again, if there is one, the user may see it and it has its texts."""
+    found = _seen(pk, user)
+    return None if found and found.redacted else found
+
+
+def _seen(pk: str, user: User) -> Judgement | None:
     try:
         wanted = UUID(pk)
     except ValueError:
@@ -50,3 +62,16 @@ def _texts(judgement: Judgement) -> dict[str, str]:
             f"Agent {number}, criteria": agent.criteria,
         }
     return texts
+
+
+def with_texts_beside(judgement: Judgement) -> list[Judgement]:
+    """All that one was judged again from, and all that were judged again from it, as far as they have their texts."""
+    seen: dict[UUID, Judgement] = {}
+    near = {judgement.pk, judgement.earlier_id} - {None}
+    while near:
+        found = Judgement.objects.filter(Q(pk__in=near) | Q(earlier__in=near)).exclude(pk__in=seen)
+        new = {one.pk: one for one in found.select_related("run").defer("content")}
+        seen |= new
+        near = {*new, *(one.earlier_id for one in new.values() if one.earlier_id)} - (seen.keys() - new.keys())
+    others = (one for one in seen.values() if one.pk != judgement.pk and not one.redacted)
+    return sorted(others, key=lambda one: one.run.created)

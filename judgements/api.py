@@ -13,6 +13,7 @@ from .models import Agent, Judgement, RoundDecision
 def judgement_object(judgement: Judgement, address: str, usage: Usage | None = None) -> dict[str, Any]:
     """The judgement object of the API, of a judgement read with `whole()`; `address` as in https://host.
 
+    A redacted one has empty texts and says when they were erased.
     `usage`: what its calls used, where that is known already.
     """
     run, council = judgement.run, judgement.council_version
@@ -31,6 +32,7 @@ def judgement_object(judgement: Judgement, address: str, usage: Usage | None = N
         "agents": [_agent(agent) for agent in judgement.agents.all()],
         "error": run.error,
         "usage": _usage(usage or run.calls.all().usage()),
+        "redacted": time_of(judgement.redacted),
         "created": time_of(run.created),
         "started": time_of(run.started),
         "ended": time_of(run.ended),

@@ -6,6 +6,8 @@ from datetime import datetime
 from functools import partial
 from typing import Literal
 
+from django.utils.dateformat import format as date_format
+
 from engine.models import ModelCall, Run
 from engine.prices import dollars
 from engine.providers import is_rehearsal, sameness
@@ -95,6 +97,7 @@ class Board:
     id: str
     title: str
     content: str
+    redacted: str
     council: str
     asked_by: str
     created: datetime
@@ -121,8 +124,8 @@ class Board:
 
     @property
     def final(self) -> bool:
-        """Nothing can change any more: no verdict is taken back, and only what failed can be tried again."""
-        return self.state in ("approve", "reject", "stopped")
+        """Nothing can change any more: no verdict is taken back, and only what failed and has its texts is retried."""
+        return self.state in ("approve", "reject", "stopped") or bool(self.redacted)
 
     @property
     def took(self) -> str:
@@ -140,6 +143,7 @@ class Board:
         return list(reversed(self.rounds))
 
 
+ERASED = "Erased."
 CARRIED = "Carried by earlier rounds"
 PLACES = ("top", "left", "right")
 PLATE: dict[str, tuple[State, str]] = {
@@ -174,8 +178,9 @@ def board_of(judgement: Judgement, calls: list[ModelCall], texts: Mapping[str, s
     run = judgement.run
     return Board(
         id=str(run.pk),
-        title=judgement.title,
+        title=judgement.shown_title,
         content=judgement.content,
+        redacted=_redacted(judgement),
         council=judgement.council_version.name if judgement.council_version else "",
         asked_by=name_of(run.owner),
         created=run.created,
@@ -196,6 +201,12 @@ def board_of(judgement: Judgement, calls: list[ModelCall], texts: Mapping[str, s
         seats=seats,
         rounds=tuple(_round(judgement, number, seats) for number in rules.ROUNDS),
     )
+
+
+def _redacted(judgement: Judgement) -> str:
+    """The sentence that says so; empty where it is not."""
+    moment = judgement.redacted
+    return f"Redacted on {date_format(moment, 'j F Y')}: its texts were erased." if moment else ""
 
 
 def minutes(started: datetime | None, ended: datetime | None) -> str:
@@ -292,7 +303,7 @@ def _entry(
         return entry(
             state,
             WORDS[state],
-            reason=decision.reason,
+            reason=ERASED if judgement.redacted else decision.reason,
             seconds=_seconds(decision.call),
             fallback=fallback,
             details=_details(decision.call, fallback),
@@ -345,7 +356,7 @@ def _entry_of_failure(judgement: Judgement, call: ModelCall, entry: Callable[...
     if judgement.run.over or call.retry_at is None:
         again = call.attempt - 1
         after = f" {again} {'retry' if again == 1 else 'retries'} did not help." if again else ""
-        return entry("failed", WORDS["failed"], f"{call.error}{after}")
+        return entry("failed", WORDS["failed"], f"{ERASED if judgement.redacted else call.error}{after}")
     return entry(
         "retrying",
         f"Retry {call.attempt} of 3",
@@ -447,16 +458,20 @@ def _sentence(judgement: Judgement, seats: tuple[Seat, ...]) -> tuple[str, str]:
     if judgement.status == "cancelled":
         return _sentence_of_cancelled(judgement)
     message = (judgement.run.error or {}).get("message", "")
-    return f"Failed in round {number}.", f"{message} There is no verdict; all answers so far are kept."
+    return f"Failed in round {number}.", f"{message} There is no verdict{_answers_kept(judgement)}".strip()
 
 
 def _sentence_of_cancelled(judgement: Judgement) -> tuple[str, str]:
     run = judgement.run
     when = f"in round {judgement.current_round}" if run.started else "before round 1"
-    kept = "There is no verdict; all answers so far are kept."
+    kept = f"There is no verdict{_answers_kept(judgement)}"
     if run.cancelled_by:
         return f"Cancelled {when}", f"by {name_of(run.cancelled_by)}. {kept}"
     return f"Cancelled {when}.", kept
+
+
+def _answers_kept(judgement: Judgement) -> str:
+    return "." if judgement.redacted else "; all answers so far are kept."
 
 
 def _kept(decisions: int) -> str:

@@ -27,7 +27,7 @@ from .record import Record, record_of
 BATCH = 100
 HEAD = ["id", "url", "title", "content", "council", "council version", "outcome"]
 OF_AGENT = ["name", "score", "verdict"]
-TAIL = ["created", "started", "ended", "asked by"]
+TAIL = ["created", "started", "ended", "asked by", "redacted"]
 FORMULA = (*"=+-@", *"＝＋－＠", "\t", "\r", "\n")
 
 # JSON allows them in a text, but many readers take them for the end of a line
@@ -131,6 +131,7 @@ def _row(judgement: Judgement, address: str) -> list[object]:
         *agents,
         *(_time(moment) for moment in (run.created, run.started, run.ended)),
         name_of(run.owner),
+        _time(judgement.redacted),
     ]
 
 

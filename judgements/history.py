@@ -288,7 +288,7 @@ def _row(judgement: Judgement, seated: Sequence[_Seated]) -> Row:
     done = min((len(agent.history) for agent in seated), default=0)
     return Row(
         id=str(judgement.pk),
-        title=judgement.title,
+        title=judgement.shown_title,
         state=state,
         word=word,
         votes=tuple(Vote(agent.name, _vote(run, agent, done)) for agent in seated),

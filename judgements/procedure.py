@@ -1,24 +1,28 @@
 """A judgement, performed: three rounds, in each of which the agents that have not decided yet decide at once."""
 
 import asyncio
+from contextlib import suppress
 from functools import partial
 from typing import Any
 from uuid import UUID
 
 from asgiref.sync import async_to_sync
-from django.db import IntegrityError
+from django.db import IntegrityError, transaction
 
 from engine.budgets import BudgetUsedUp
 from engine.failures import CallFailed, RunFailed
 from engine.live import tell_of_cancelled, tell_watchers, wake_engines
 from engine.llm import Form
-from engine.models import ModelCall, Run
+from engine.models import ModelCall, Run, after_deadlock, name_of
 from engine.performance import Performance
 from engine.worker import Change
 
 from . import prompts, rules
-from .models import Agent, IdempotencyKey, Judgement, RoundDecision
+from .models import Agent, IdempotencyKey, Judgement, RoundDecision, due, redact, wipe
 from .prompts import Case, Earlier
+
+AT_ONCE = 100
+RETENTION = "retention"  # who redacts what has been kept for long enough
 
 DECISION = Form(
     name="decision",
@@ -61,15 +65,41 @@ def cancel(judgement: Judgement, by: Any) -> bool:
 
 
 def retry(judgement: Judgement, by: Any = None) -> bool:
-    """Let a failed judgement go on with what is missing; False where it has not failed.
+    """Let a failed judgement go on with what is missing; False where it has not failed, or is redacted.
 
     BudgetUsedUp where a budget has not enough left for it.
     """
-    if not Run.objects.retry(judgement.pk, judgement.estimate().cost, by):
+    if not _retried(judgement, by):
         return False
     async_to_sync(wake_engines)()
     async_to_sync(tell_watchers)(judgement.pk)
     return True
+
+
+@after_deadlock
+@transaction.atomic
+def _retried(judgement: Judgement, by: Any) -> bool:
+    Run.objects.select_for_update(no_key=True).get(pk=judgement.pk)  # a redaction waits, or is seen
+    judgement.refresh_from_db(fields=["redacted"])
+    return not judgement.redacted and Run.objects.retry(judgement.pk, judgement.estimate().cost, by)
+
+
+def erase(judgement: Judgement, by: Any, reason: str, *, names: bool = False) -> None:
+    """Redact a judgement on somebody's demand, as `models.redact` does, and let no file keep what is erased."""
+    redact(judgement.pk, name_of(by), reason, names=names)
+    async_to_sync(tell_watchers)(judgement.pk)
+    wipe()
+
+
+def redact_due() -> bool:
+    """Redact some of those whose time is over, each in a transaction of its own; whether there are more."""
+    found = due(AT_ONCE + 1)
+    for pk, reason in found[:AT_ONCE]:
+        with suppress(ValueError):  # it has failed and is tried again just now
+            redact(pk, RETENTION, reason, once=True)
+    if 0 < len(found) <= AT_ONCE:
+        wipe()
+    return len(found) > AT_ONCE
 
 
 async def judge(performance: Performance) -> Change:
@@ -137,4 +167,5 @@ def _failure(agent: Agent, number: int, problem: CallFailed) -> RunFailed:
 
 def sentence_of_failure(name: str, number: int, attempts: int, problem: str) -> str:
     tries = "1 attempt" if attempts == 1 else f"{attempts} attempts"
-    return f"{name} gave no decision in round {number} after {tries}: {problem}"
+    said = f"{name} gave no decision in round {number} after {tries}"
+    return f"{said}: {problem}" if problem else f"{said}."  # a redacted one has lost what the problem was

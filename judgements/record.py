@@ -16,8 +16,8 @@ from engine.version import VERSION
 
 from . import rules
 from .api import judgement_object, time_of
-from .board import Board, Entry, Seat, board_of
-from .models import Judgement
+from .board import ERASED, Board, Entry, Seat, board_of
+from .models import Judgement, Redaction, redactions_of
 
 STATUS = {"open": "under way", "answered": "answered", "failed": "failed", "interrupted": "interrupted"}
 
@@ -53,6 +53,7 @@ class RecordedAgent:
 class Record:
     board: Board
     summary: str
+    redactions: tuple[str, ...]
     agents: tuple[RecordedAgent, ...]
     provenance: tuple[tuple[str, str], ...]
 
@@ -66,6 +67,7 @@ def record_of(judgement: Judgement, calls: list[ModelCall]) -> Record:
     return Record(
         board=board,
         summary=_summary(judgement, board),
+        redactions=tuple(map(_redaction, _redactions(judgement))),
         agents=tuple(
             RecordedAgent(seat, tuple(_rounds(seat, [by_step[agent.step(number)] for number in rules.ROUNDS])))
             for seat, agent in zip(board.seats, judgement.agents.all(), strict=True)
@@ -82,13 +84,20 @@ def record_object(judgement: Judgement, calls: list[ModelCall], address: str) ->
         **judgement_object(judgement, address),
         "prompt_version": judgement.prompt_version,
         "magi_version": VERSION,
-        "content_sha256": _digest(judgement.content),
+        "content_sha256": None if judgement.redacted else _digest(judgement.content),
+        "redactions": [
+            {"at": time_of(one.at), "by": one.by or None, "reason": one.reason} for one in _redactions(judgement)
+        ],
         "asked_by": run.owner.get_username() if run.owner else None,
         "cancelled_by": run.cancelled_by.get_username() if run.cancelled_by else None,
         "retries": run.retries,
         "earlier": str(judgement.earlier_id) if judgement.earlier_id else None,
         "attempts": [_attempt_object(call, *steps[call.step]) for call in calls],
     }
+
+
+def _redactions(judgement: Judgement) -> list[Redaction]:
+    return redactions_of(judgement.pk) if judgement.redacted else []
 
 
 # ---- sentences --------------------------------------------------------------------------------------------
@@ -102,6 +111,11 @@ def _summary(judgement: Judgement, board: Board) -> str:
     if judgement.verdict:
         return f"{board.lead.removesuffix('.')}; {rules.QUORUM} are needed. Judged {when}."
     return f"{said} It ran {when}." if when else said
+
+
+def _redaction(one: Redaction) -> str:
+    """By whom, when and why its texts were erased. A person's reason may have its own full stop."""
+    return f"{_moment(one.at)}, by {one.by or 'the command line'}. Reason: {one.reason}"
 
 
 def _when(started: datetime | None, ended: datetime | None) -> str:
@@ -132,8 +146,8 @@ def _provenance(judgement: Judgement, board: Board, calls: list[ModelCall]) -> I
     yield "Ended", _moment(run.ended)
     yield "Tried again", "" if not run.retries else "once" if run.retries == 1 else f"{run.retries} times"
     yield "Cancelled by", _person(run.cancelled_by)
-    yield "Error", f"{error['message']} ({error['code']})" if error else ""
-    yield "Content", f"sha256 {_digest(judgement.content)}"
+    yield "Error", f"{error['message']} ({error['code']})".strip() if error else ""
+    yield "Content", ERASED if judgement.redacted else f"sha256 {_digest(judgement.content)}"
     yield "Record made by", f"magi {VERSION}"
 
 

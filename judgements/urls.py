@@ -1,7 +1,7 @@
 from django.urls import path
 
 from .consumers import LiveConsumer
-from .views import councils, history, live, new, record, replay
+from .views import councils, history, live, new, record, redaction, replay
 
 urlpatterns = [
     path("", new.new, name="new"),
@@ -19,6 +19,7 @@ urlpatterns = [
     path("judgements/<uuid:pk>/replay/frames/", replay.frames, name="replay-frames"),
     path("judgements/<uuid:pk>/cancel/", live.cancel, name="cancel"),
     path("judgements/<uuid:pk>/retry/", live.retry, name="retry"),
+    path("judgements/<uuid:pk>/redact/", redaction.redact, name="redact"),
     path("councils/", councils.councils, name="councils"),
     path("councils/new/", councils.new, name="council-new"),
     path("councils/<int:pk>/", councils.council, name="council"),

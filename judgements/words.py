@@ -38,6 +38,11 @@ def label(name: str, value: object) -> Term:
     return f"={name}={value}"
 
 
+def labels_of(words: str) -> list[Term]:
+    """The labels among words as they are kept."""
+    return [word for word in words.split() if word.startswith("=")]
+
+
 def terms_of(query: str) -> list[list[Term]]:
     """What is sought: of each list at least one. The last word may be the beginning of a longer one."""
     words = _split(_ID.sub(r"\1", query))

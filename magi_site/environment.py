@@ -68,6 +68,7 @@ class Environment(BaseSettings):
     MAGI_RUN_TIMEOUT: float = Field(default=3600, gt=0, le=7 * 86_400)
     MAGI_ENGINE_LEASE: float = Field(default=15, ge=1, le=600)
     MAGI_ENGINE_CONCURRENCY: int = Field(default=100, ge=1, le=10_000)
+    MAGI_RETENTION_DAYS: int = Field(default=365, ge=0, le=36_500)
 
     @field_validator("ALLOWED_HOSTS", "CSRF_TRUSTED_ORIGINS", mode="before")
     @classmethod

@@ -96,7 +96,11 @@ def database() -> dict[str, Any]:
             # IMMEDIATE: a transaction that reads and then writes would otherwise fail at once under load
             "transaction_mode": "IMMEDIATE",
             "timeout": 20,
-            "init_command": ("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA journal_size_limit=67108864;"),
+            # secure_delete: what a redaction erases is overwritten
+            "init_command": (
+                "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA journal_size_limit=67108864; "
+                "PRAGMA secure_delete=ON;"
+            ),
         },
     }
 
@@ -114,6 +118,9 @@ CHECKPOINT_WEBHOOK = ENVIRONMENT.MAGI_CHECKPOINT_WEBHOOK
 PROCEDURES = {"judgement": "judgements.procedure.judge"}
 # name of a procedure -> the module that knows what its own rows add to the record of a run
 EVIDENCE = {"judgement": "judgements.evidence"}
+# functions that do a little of what is due, and say whether there is more; an engine calls them every hour
+CHORES = ["judgements.procedure.redact_due"]
+RETENTION_DAYS = ENVIRONMENT.MAGI_RETENTION_DAYS
 PROVIDERS = ENVIRONMENT.providers
 DEFAULT_MODEL = ENVIRONMENT.default_model
 CALL_TIMEOUT = ENVIRONMENT.MAGI_CALL_TIMEOUT

@@ -11,6 +11,7 @@ from .councils import (
 from .judgements import CONTENT_LENGTH, TITLE_LENGTH, Agent, Judgement, JudgementQuerySet, RoundDecision, title_of
 from .keys import KEY_LENGTH, IdempotencyKey, KeyUsed
 from .receipts import AUDIENCE_LENGTH, LONGEST_LIFETIME, USUAL_LIFETIME, Receipt, ReceiptRefused
+from .redaction import NOT_OVER, Redaction, due, redact, redactions_of, wipe
 from .reviews import REVIEW_LENGTH, Review
 from .search import Flag, SearchText
 
@@ -21,6 +22,7 @@ __all__ = [
     "KEY_LENGTH",
     "LONGEST_LIFETIME",
     "NAME_LENGTH",
+    "NOT_OVER",
     "REVIEW_LENGTH",
     "TITLE_LENGTH",
     "USUAL_LIFETIME",
@@ -36,10 +38,15 @@ __all__ = [
     "Member",
     "Receipt",
     "ReceiptRefused",
+    "Redaction",
     "Review",
     "RevisedMeanwhile",
     "RoundDecision",
     "SearchText",
     "Seated",
+    "due",
+    "redact",
+    "redactions_of",
     "title_of",
+    "wipe",
 ]

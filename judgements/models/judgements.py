@@ -107,7 +107,10 @@ class JudgementQuerySet(models.QuerySet["Judgement"]):
 
 
 class Judgement(models.Model):
-    """Three agents decide about one content. Its life cycle is its run's; only the verdict is its own."""
+    """Three agents decide about one content. Its life cycle is its run's; only the verdict is its own.
+
+    `redacted`: when its texts were erased last; title and content are empty since.
+    """
 
     run = models.OneToOneField(Run, on_delete=models.PROTECT, primary_key=True, related_name="judgement")
     title = models.CharField(max_length=TITLE_LENGTH)
@@ -121,6 +124,8 @@ class Judgement(models.Model):
     objects = JudgementQuerySet.as_manager()
 
     class Meta:
+        # what may be redacted when its time is over; what is redacted already only grows in number
+        indexes = [models.Index("council_version", condition=Q(redacted=None), name="judgements_with_texts")]
         constraints = [
             models.CheckConstraint(
                 name="verdict_known", condition=Q(verdict__in=["approved", "rejected"]) | Q(verdict=None)
@@ -128,7 +133,16 @@ class Judgement(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.title
+        return self.shown_title
+
+    @property
+    def shown_title(self) -> str:
+        """What it is called wherever it is shown; a redacted one has no title of its own any more."""
+        return f"Redacted judgement {str(self.pk)[:8]}" if self.redacted else self.title
+
+    def is_redactable_by(self, user: AbstractBaseUser | AnonymousUser) -> bool:
+        """Staff alone: it cannot be undone, and takes the texts from everybody."""
+        return user.is_active and getattr(user, "is_staff", False)
 
     def is_visible_to(self, user: AbstractBaseUser) -> bool:
         """The rule of `visible_to` for one row that is here already, so that many users can be asked for at once."""

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.db import connection, models
 
-from ..words import Term, label
+from ..words import Term, label, labels_of
 
 ADD = "UPDATE judgements_searchtext SET words = words || %s WHERE judgement_id = %s"
 
@@ -35,6 +35,12 @@ class SearchTextQuerySet(models.QuerySet["SearchText"]):
         found = self.filter(judgement__in=judgements).values_list("judgement", "words")
         return {pk: _flags(set(words.split(" "))) for pk, words in found}
 
+    def forget(self, judgement: UUID, more: Sequence[Term], *, names: bool) -> None:
+        """Keep the labels alone, and add these; with `names` that of its owner goes too."""
+        for found in self.filter(judgement=judgement):
+            kept = [word for word in labels_of(found.words) if not (names and word.startswith(label("by", "")))]
+            self.filter(pk=found.pk).update(words=" ".join(dict.fromkeys([*kept, *more])))
+
 
 def _flags(words: set[str]) -> list[Flag]:
     return [flag for flag in Flag if label("flag", flag) in words]
@@ -43,8 +49,8 @@ def _flags(words: set[str]) -> list[Flag]:
 class SearchText(models.Model):
     """The words a judgement can be found by. `id` grows from one judgement to the next.
 
-    Words are only ever added, at the end: an index then takes up what is new and leaves the rest alone. The indexes
-    are made by the migration that made this table.
+    Words are only added, at the end: an index then takes up what is new and leaves the rest alone. Only a redaction
+    takes them away. The indexes are made by the migration that made this table.
     """
 
     judgement = models.OneToOneField("Judgement", on_delete=models.CASCADE, related_name="search")
@@ -54,6 +60,29 @@ class SearchText(models.Model):
 
     def __str__(self) -> str:
         return f"words of {self.judgement_id}"
+
+
+MERGE = "INSERT INTO judgements_words(judgements_words, rank) VALUES ('merge', %s)"
+PAGES = 200
+
+
+def forget_erased() -> None:
+    """Merge SQLite's index into one piece: words that were taken away stand in its older pieces until then.
+
+    Bit by bit, so that nobody waits long for the write lock.
+    """
+    if connection.vendor != "sqlite":
+        return
+    with connection.cursor() as cursor:
+        pages = -PAGES  # the first step takes all pieces together, those that follow go on with it
+        while _changes(cursor, pages) > 1:
+            pages = PAGES
+
+
+def _changes(cursor: Any, pages: int) -> int:
+    before = connection.connection.total_changes
+    cursor.execute(MERGE, [pages])
+    return connection.connection.total_changes - before
 
 
 def found_by(judgements: models.QuerySet[Any], terms: Sequence[Sequence[Term]], few: bool) -> models.QuerySet[Any]:

@@ -17,6 +17,7 @@ def record(request: HttpRequest, pk: UUID) -> HttpResponse:
         "record": found,
         "board": found.board,
         "again": again_of(judgement, request.user),
+        "redactable": judgement.run.over and judgement.is_redactable_by(request.user),
         "page": "record",
     }
     return render(request, "judgements/record.html", context)

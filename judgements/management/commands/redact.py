@@ -1,0 +1,76 @@
+from typing import Any
+from uuid import UUID
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from judgements import procedure
+from judgements.models import Judgement, due, redact, wipe
+
+USAGE = 64
+LEFT = "The free room of the database's files may still hold some of it. `redact --wipe` writes them anew."
+MOST_LISTED = 1_000
+
+
+class Command(BaseCommand):
+    help = "Erase the texts of judgements for good: on somebody's demand, or of all whose time is over (--due)."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("ids", nargs="*", type=UUID, metavar="ID", help="these judgements")
+        parser.add_argument("--reason", default="", help="who demands it and why; stays in the record")
+        parser.add_argument("--names", action="store_true", help="erase who asked and who cancelled too")
+        parser.add_argument("--due", action="store_true", help="all that were kept for as long as they are to be")
+        parser.add_argument(
+            "--wipe", action="store_true", help="write the database's files anew, without what was erased"
+        )
+        parser.add_argument("--dry-run", action="store_true", help="with --due: only say which these are")
+
+    def handle(
+        self, *, ids: list[UUID], reason: str, names: bool, due: bool, wipe: bool, dry_run: bool, **options: Any
+    ) -> None:
+        misplaced = (dry_run and not due) or ((reason or names) and not ids)
+        if misplaced or [bool(ids), due, wipe].count(True) != 1:
+            raise CommandError("Name judgements and a --reason, or say --due, or --wipe.", returncode=USAGE)
+        if dry_run:
+            self._list_due()
+        elif due:
+            self._redact_due()
+        elif wipe:
+            self._wipe(whole=True)
+        else:
+            self._redact(ids, reason.strip(), names)
+
+    def _redact(self, ids: list[UUID], reason: str, names: bool) -> None:
+        if not reason:
+            raise CommandError("Say who demands it and why: --reason. It stays in the record.", returncode=USAGE)
+        for pk in ids:
+            if not Judgement.objects.filter(pk=pk).exists():
+                raise CommandError(f"There is no judgement {pk}.", returncode=USAGE)
+        refused = [pk for pk in ids if not self._redacted(pk, reason, names)]
+        self._wipe()
+        if refused:
+            raise CommandError(f"{len(refused)} of {len(ids)} were left as they are.")
+
+    def _redacted(self, pk: UUID, reason: str, names: bool) -> bool:
+        try:
+            redact(pk, "", reason, names=names)
+        except ValueError as error:
+            self.stderr.write(f"{pk}: {error}")
+            return False
+        self.stdout.write(f"{pk}: redacted")
+        return True
+
+    def _wipe(self, *, whole: bool = False) -> None:
+        if not wipe(whole=whole):
+            self.stderr.write(LEFT)
+
+    def _list_due(self) -> None:
+        found = due(MOST_LISTED + 1)
+        for pk, reason in found[:MOST_LISTED]:
+            self.stdout.write(f"{pk}: {reason}")
+        self.stdout.write(f"{'More than ' if len(found) > MOST_LISTED else ''}{len(found[:MOST_LISTED]):,} are due.")
+
+    def _redact_due(self) -> None:
+        before = Judgement.objects.exclude(redacted=None).count()
+        while procedure.redact_due():
+            pass
+        self.stdout.write(f"{Judgement.objects.exclude(redacted=None).count() - before:,} redacted.")
