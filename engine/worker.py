@@ -4,15 +4,16 @@ import asyncio
 import contextlib
 import logging
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
 from django.db import Error as DBError
 from django.utils.module_loading import import_string
 
-from . import checkpoints, live, reader
+from . import checkpoints, chores, live, reader
 from .failures import RunFailed
 from .llm import Models
 from .models import LEASE, Run
@@ -42,6 +43,7 @@ class Engine:
         self.concurrency = concurrency or settings.ENGINE_CONCURRENCY
         self.models = models or Models(settings.CALL_TIMEOUT)
         self.writer = Writer(self.worker)
+        self._only = only
         self._queue = Run.objects.filter(pk=only) if only else Run.objects.all()
         self._bell = asyncio.Event()
         self._performing: dict[asyncio.Task[None], Run] = {}
@@ -67,7 +69,7 @@ class Engine:
         """Claim and perform until `stop`."""
         self._renewing = asyncio.create_task(self._renew_leases())
         looking = asyncio.create_task(self._look_after_runs())
-        checkpoints_kept = asyncio.create_task(checkpoints.keep())
+        beside = [asyncio.create_task(task) for task in self._beside()]
         self._idle.clear()
         try:
             while not self._stopping:
@@ -77,9 +79,13 @@ class Engine:
         finally:
             self._idle.set()
             looking.cancel()
-            checkpoints_kept.cancel()
+            for task in beside:
+                task.cancel()
             if not self._stopping:
                 self._renewing.cancel()
+
+    def _beside(self) -> list[Coroutine[Any, Any, None]]:
+        return [checkpoints.keep()] if self._only else [checkpoints.keep(), chores.keep()]
 
     async def stop(self, grace: float = 10.0) -> None:
         """No new claims; what runs gets `grace` seconds, then goes back to the queue for others to take at once."""

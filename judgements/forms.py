@@ -11,6 +11,7 @@ from django.core.exceptions import ValidationError
 
 from engine.providers import UnknownProvider, is_rehearsal, resolve
 
+from . import retention
 from .models import CONTENT_LENGTH, CRITERIA_LENGTH, NAME_LENGTH, TITLE_LENGTH, AgentValues, Council
 
 
@@ -75,6 +76,18 @@ class ContentForm(forms.Form):
 
 class CouncilForm(forms.Form):
     name = Text(max_length=NAME_LENGTH, needed="Give the council a name.")
+    retention_days = forms.IntegerField(
+        label="Days that texts are kept",
+        required=False,
+        min_value=0,
+        max_value=retention.LONGEST,
+        error_messages={
+            "invalid": "Write a whole number of days, or nothing to keep them for ever.",
+            "min_value": "Write a whole number of days, or nothing to keep them for ever.",
+            "max_value": f"Write at most {retention.LONGEST:,} days, or nothing to keep them for ever.",
+        },
+    )
+    short = forms.BooleanField(label="Shorter than six months", required=False)
 
     def __init__(self, council: Council | None, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -86,6 +99,17 @@ class CouncilForm(forms.Form):
             if other != self.council and as_read(other.name) == as_read(name):
                 raise ValidationError(ARCHIVED_NAME if other.archived else TAKEN_NAME)
         return name
+
+    def clean_retention_days(self) -> int:
+        """0 is for ever, and so is an empty field; a page that does not ask changes nothing."""
+        if "retention_days" not in self.data:
+            return self.initial["retention_days"]
+        return self.cleaned_data["retention_days"] or 0
+
+    def clean(self) -> None:
+        days = self.cleaned_data.get("retention_days", 0)
+        if "retention_days" in self.data and retention.is_short(days) and not self.cleaned_data.get("short"):
+            self.add_error("short", f"Tick it, or keep the texts for at least {retention.HALF_YEAR} days.")
 
 
 def council_named(name: str) -> Council:
@@ -182,7 +206,10 @@ class ThreeAgents:
     @property
     def problems(self) -> list[Problem]:
         """What is to be corrected; nothing of a form that was not posted."""
-        found = [Problem(name, name, name.capitalize(), message) for name, message in _first_errors(self.own)]
+        found = [
+            Problem(name, name, str(self.own.fields[name].label or name.capitalize()), message)
+            for name, message in _first_errors(self.own)
+        ]
         for form in self.agents:
             for name, message in _first_errors(form):
                 path, label = f"agents.{form.number - 1}.{name}", f"Agent {form.number}, {name}"
@@ -243,11 +270,28 @@ class CouncilSubmission(ThreeAgents):
         council: Council | None = None,
         name: str = "",
         agents: Iterable[AgentValues] | None = None,
+        retention_days: int | None = None,
     ) -> None:
-        """`data` as a page posts it (name, a1-name, ...); `council` the one that is changed by it."""
-        super().__init__(CouncilForm(council, data, initial={"name": name}, auto_id="%s"), data, agents)
+        """`data` as a page posts it (name, a1-name, ...); `council` the one that is changed by it.
+
+        `retention_days`: where not given those of the council, or of a new one.
+        """
+        if retention_days is None:
+            retention_days = (council or Council()).retention_days
+        start = {"name": name, "retention_days": retention_days, "short": retention.is_short(retention_days)}
+        super().__init__(CouncilForm(council, data, initial=start, auto_id="%s"), data, agents)
         for form in self.agents:
             form.take_default_model()
+
+    def values(self) -> dict[str, Any]:
+        """What a version is made of."""
+        values = super().values()
+        return {"name": values["name"], "agents": values["agents"]}
+
+    @property
+    def retention_days(self) -> int:
+        """Once valid."""
+        return self.own.cleaned_data["retention_days"]
 
     def refuse_name(self) -> None:
         """For a name that somebody else took between the check and the commit."""

@@ -6,9 +6,10 @@ from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.db import models, transaction
 from django.utils import timezone
 
-from .. import rules
+from .. import retention, rules
 
 NAME_LENGTH = 60
+RETENTION_DAYS = 365
 CRITERIA_LENGTH = 4_000
 
 AgentValues = dict[str, str]
@@ -29,22 +30,25 @@ class CouncilQuerySet(models.QuerySet["Council"]):
         return self.select_related("owner", "current").prefetch_related("current__members")
 
     @transaction.atomic
-    def found(self, *, name: str, agents: Sequence[AgentValues], owner: Any) -> "Council":
+    def found(
+        self, *, name: str, agents: Sequence[AgentValues], owner: Any, retention_days: int = RETENTION_DAYS
+    ) -> "Council":
         """A new council with its first version. IntegrityError where the name is taken."""
-        council = self.create(name=name, owner=owner)
+        council = self.create(name=name, owner=owner, retention_days=retention_days)
         council.revise(name=name, agents=agents, author=owner)
         return council
 
 
 class Council(models.Model):
     """A saved trio to start a judgement from. It is changed by a new version and never deleted: judgements point at
-    the version that they were judged by."""
+    the version that they were judged by. For how long their texts are kept (0: for ever) is no part of a version: it
+    changes nothing about how they are judged."""
 
     name = models.CharField(max_length=NAME_LENGTH, unique=True)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
     created = models.DateTimeField(default=timezone.now)
     archived = models.DateTimeField(null=True)
-    retention_days = models.PositiveIntegerField(default=365)
+    retention_days = models.PositiveIntegerField(default=RETENTION_DAYS)
     current = models.OneToOneField("CouncilVersion", on_delete=models.PROTECT, null=True, related_name="+")
 
     objects = CouncilQuerySet.as_manager()
@@ -68,6 +72,17 @@ class Council(models.Model):
     @property
     def agent_names(self) -> str:
         return ", ".join(agent["name"] for agent in self.agents())
+
+    @property
+    def kept(self) -> str:
+        """How long the texts of its judgements are kept, in words."""
+        return retention.in_words(self.retention_days)
+
+    def keep_for(self, days: int) -> bool:
+        """Keep the texts of its judgements for so long, 0 for ever; whether that is a change."""
+        changed = Council.objects.filter(pk=self.pk).exclude(retention_days=days).update(retention_days=days)
+        self.retention_days = days
+        return bool(changed)
 
     def version_of(self, agents: Sequence[AgentValues]) -> "CouncilVersion | None":
         """The newest version that has just these agents, if any has: with one changed it is no longer this council."""

@@ -4,7 +4,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.db import IntegrityError
+from django.db import IntegrityError, transaction
 from django.db.models.functions import Lower
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -12,6 +12,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from engine import catalogue
 
+from .. import retention
 from ..board import PLATE
 from ..changes import changes
 from ..forms import CouncilSubmission, agents_in, as_typed
@@ -49,6 +50,7 @@ def council(request: HttpRequest, pk: int) -> HttpResponse:
         "judgements": _newest(judgements),
         "number": judgements.count(),
         "editable": council.is_editable_by(request.user),
+        "obligation": retention.OBLIGATION if retention.is_short(council.retention_days) else "",
         "default_model": settings.DEFAULT_MODEL,
         "page": "councils",
     }
@@ -129,7 +131,8 @@ def _copied(pk: str) -> dict[str, Any]:
     if original is None or original.current is None:
         return {}
     name, agents = original.current.as_saved()
-    return {"name": f"Copy of {name}"[:NAME_LENGTH], "agents": agents}
+    copied = {"name": f"Copy of {name}"[:NAME_LENGTH], "agents": agents}
+    return copied | {"retention_days": original.retention_days}
 
 
 def _to_save(posted: Mapping[str, str]) -> list[AgentValues]:
@@ -150,7 +153,7 @@ def _written(posted: Mapping[str, str]) -> dict[str, str]:
 
 def _found(submission: CouncilSubmission, owner: Any) -> Council | None:
     try:
-        return Council.objects.found(owner=owner, **submission.values())
+        return Council.objects.found(owner=owner, retention_days=submission.retention_days, **submission.values())
     except IntegrityError:
         submission.refuse_name()
         return None
@@ -163,22 +166,33 @@ def edit(request: HttpRequest, pk: int) -> HttpResponse:
         raise PermissionDenied
     if request.method == "GET":
         name, agents = council.current.as_saved() if council.current else ("", [])
-        return _form_page(request, CouncilSubmission(name=name, agents=agents), council, _number(council))
+        return _form_page(
+            request, CouncilSubmission(council=council, name=name, agents=agents), council, _number(council)
+        )
     posted = as_typed(request.POST)
     opened = as_number(posted.get("version", ""))
     submission = CouncilSubmission(posted, council=council)
     if not submission.is_valid():
         return _form_page(request, submission, council, opened)
     try:
-        version = council.revise(author=request.user, opened=opened, **submission.values())
+        saved = _saved(council, submission, request.user, opened)
     except RevisedMeanwhile:
         return _overtaken(request, submission, pk, opened)
     except IntegrityError:
         submission.refuse_name()
         return _form_page(request, submission, council, opened)
-    saved = f"Version {version.number} is saved." if version.number > opened else "Nothing was changed."
     messages.success(request, saved)
     return redirect("council", pk)
+
+
+@transaction.atomic
+def _saved(council: Council, submission: CouncilSubmission, author: Any, opened: int) -> str:
+    """Save all or nothing; the sentence that says what was saved."""
+    version = council.revise(author=author, opened=opened, **submission.values())
+    said = [f"Version {version.number} is saved."] if version.number > opened else []
+    if council.keep_for(submission.retention_days):
+        said.append(f"Texts are kept {council.kept}.")
+    return " ".join(said) or "Nothing was changed."
 
 
 def _number(council: Council) -> int:
@@ -211,6 +225,7 @@ def _form_page(
         "written": written or {},
         "overtaken": overtaken,
         "models": catalogue.offered(catalogue.declared()),
+        "obligation": retention.OBLIGATION,
         "default_model": settings.DEFAULT_MODEL,
         "page": "councils",
     }

@@ -10,7 +10,7 @@ from django_htmx.http import trigger_client_event
 from engine import catalogue, providers
 from engine.budgets import Budget, BudgetUsedUp
 
-from .. import procedure
+from .. import procedure, retention
 from ..again import earlier_of
 from ..estimate import estimate
 from ..forms import Submission, agents_in, as_typed
@@ -83,6 +83,7 @@ def _input_page(
         "councils": sorted(Council.objects.offered().whole(), key=lambda offered: offered != council),
         "council": council.pk if council else None,
         "models": catalogue.offered(catalogue.declared()),
+        "kept_for": _kept_for(council),
         "rehearsal": not settings.PROVIDERS,
         "page": "new",
     }
@@ -94,6 +95,10 @@ def _preselected(request: HttpRequest) -> Council | None:
     if "council" in request.GET:
         return _council(request.GET["council"])
     return Council.objects.offered().whole().first()
+
+
+def _kept_for(council: Council | None) -> str:
+    return council.kept if council else retention.in_words(settings.RETENTION_DAYS)
 
 
 def _council(pk: str) -> Council | None:
@@ -113,10 +118,11 @@ def as_number(text: str) -> int:
 
 @require_GET
 def council_agents(request: HttpRequest) -> HttpResponse:
-    """The three agent cards of a council, or three empty ones."""
+    """The three agent cards of a council, or three empty ones, and how long its texts are kept."""
     council = _council(request.GET.get("council", ""))
     submission = Submission(agents=council.agents() if council else None)
-    response = render(request, "judgements/_agents.html", {"agents": submission.agents})
+    context = {"agents": submission.agents, "kept_for": _kept_for(council)}
+    response = render(request, "judgements/_council_agents.html", context)
     return trigger_client_event(response, "agents-changed", after="settle")
 
 

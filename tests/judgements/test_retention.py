@@ -1,0 +1,257 @@
+"""Retention: texts are kept for as long as their council says, and then redacted; what was decided stays for ever."""
+
+import asyncio
+import time
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+from django.conf import settings as site_settings
+from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from engine import chores
+from engine.models import Run
+from engine.verification import verify_all
+from judgements import procedure, retention
+from judgements.models import Council, Judgement, due, redact, redactions_of
+from judgements.views.councils import CouncilSubmission
+from tests.conftest import JAPAN, agents
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def ended(owner: User, days: float, council: Council | None = None) -> Judgement:
+    """A judgement that was cancelled so many days ago, and sealed as it is then."""
+    version = council.current if council else None
+    made = Judgement.objects.submit(owner=owner, content=JAPAN, agents=agents(), council=version)
+    now = timezone.now()
+    Run.objects.filter(pk=made.pk).update(created=now - timedelta(days=days))
+    procedure.cancel(made, owner)
+    Run.objects.filter(pk=made.pk).update(ended=now - timedelta(days=days))
+    return made
+
+
+def pks(found: list[tuple[UUID, str]]) -> set[UUID]:
+    return {pk for pk, _ in found}
+
+
+# ---- which, and what becomes of them ----------------------------------------------------------------------
+
+
+def test_what_was_kept_for_long_enough_is_due_and_nothing_else(mira: User, council: Council) -> None:
+    old = ended(mira, 366, council)
+    ended(mira, 364, council)
+    Judgement.objects.submit(owner=mira, content=JAPAN, agents=agents(), council=council.current)
+    assert due(10) == [(old.pk, "Kept for 365 days, as its council says.")]
+
+
+def test_every_council_has_its_own_time(mira: User, council: Council) -> None:
+    other = Council.objects.found(name="Quick", agents=council.agents(), owner=mira, retention_days=30)
+    young, old = ended(mira, 31, other), ended(mira, 366, council)
+    ended(mira, 31, council)
+    assert pks(due(10)) == {young.pk, old.pk}
+    assert len(due(1)) == 1
+
+
+def test_without_a_council_the_installation_says_how_long(mira: User, settings: object) -> None:
+    settings.RETENTION_DAYS = 200  # type: ignore[attr-defined]
+    old = ended(mira, 201)
+    ended(mira, 199)
+    assert due(10) == [(old.pk, "Kept for 200 days, as this installation says.")]
+
+
+def test_nothing_is_due_where_texts_are_kept_for_ever(mira: User, council: Council, settings: object) -> None:
+    settings.RETENTION_DAYS = 0  # type: ignore[attr-defined]
+    council.keep_for(0)
+    ended(mira, 10_000)
+    ended(mira, 10_000, council)
+    assert due(10) == []
+
+
+def test_a_new_time_holds_for_what_was_judged_before(mira: User, council: Council) -> None:
+    made = ended(mira, 200, council)
+    assert due(10) == []
+    council.keep_for(190)
+    assert pks(due(10)) == {made.pk}
+
+
+def test_the_chore_redacts_what_is_due_and_says_so(mira: User, council: Council) -> None:
+    old, young = ended(mira, 366, council), ended(mira, 3, council)
+    assert procedure.redact_due() is False
+    (said,) = redactions_of(old.pk)
+    assert (said.by, said.reason) == ("retention", "Kept for 365 days, as its council says.")
+    assert (Judgement.objects.get(pk=old.pk).content, Judgement.objects.get(pk=young.pk).content) == ("", JAPAN)
+    assert due(10) == []
+
+
+def test_a_batch_is_small_and_says_that_there_is_more(mira: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(procedure, "AT_ONCE", 2)
+    for _ in range(5):
+        ended(mira, 366)
+    assert [procedure.redact_due() for _ in range(3)] == [True, True, False]
+    assert not Judgement.objects.filter(redacted=None).exists()
+
+
+def test_what_another_engine_redacted_meanwhile_is_left_alone(mira: User) -> None:
+    made = ended(mira, 366)
+    assert redact(made.pk, "retention", "First.", once=True) is True
+    assert redact(made.pk, "retention", "Second.", once=True) is False
+    assert [one.reason for one in redactions_of(made.pk)] == ["First."]
+
+
+def test_the_command_line_tells_and_does_it(mira: User, capsys: pytest.CaptureFixture[str]) -> None:
+    made = ended(mira, 366)
+    call_command("redact", due=True, dry_run=True)
+    assert f"{made.pk}: Kept for 365 days" in capsys.readouterr().out
+    assert Judgement.objects.get().redacted is None
+    call_command("redact", due=True)
+    assert "1 redacted." in capsys.readouterr().out
+    assert Judgement.objects.get().redacted
+
+
+# ---- chores of an engine ----------------------------------------------------------------------------------
+
+done: list[str] = []
+
+
+def fails() -> bool:
+    raise RuntimeError("The disk is full.")
+
+
+def works() -> bool:
+    done.append("a piece")
+    return len(done) < 3
+
+
+async def test_chores_are_done_to_their_end_and_a_failure_is_logged(
+    settings: object, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings.CHORES = [f"{__name__}.fails", f"{__name__}.works"]  # type: ignore[attr-defined]
+    monkeypatch.setattr(chores, "FIRST", 0)
+    monkeypatch.setattr(chores, "PAUSE", 0)
+    done.clear()
+    keeping = asyncio.create_task(chores.keep())
+    async with asyncio.timeout(10):
+        while len(done) < 3:
+            await asyncio.sleep(0.01)
+    keeping.cancel()
+    assert "could not be done; trying again in an hour." in caplog.text
+
+
+def test_the_chores_of_this_site_can_be_found() -> None:
+    assert [chores.import_string(name) for name in site_settings.CHORES] == [procedure.redact_due]
+
+
+# ---- words ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("days", "words"),
+    [
+        (0, "for ever"),
+        (1, "for 1 day, shorter than six months"),
+        (182, "for 182 days, shorter than six months"),
+        (183, "for 183 days"),
+        (3650, "for 3,650 days"),
+    ],
+)
+def test_how_long_is_said_in_words(days: int, words: str) -> None:
+    assert retention.in_words(days) == words
+
+
+# ---- pages ------------------------------------------------------------------------------------------------
+
+
+def posted(council: Council, **changes: str) -> dict[str, str]:
+    name, three = council.current.as_saved()
+    fields = {"name": name, "version": str(council.current.number), "retention_days": "365"}
+    for number, agent in enumerate(three, start=1):
+        fields |= {f"a{number}-{key}": value for key, value in agent.items()}
+    return fields | changes
+
+
+@pytest.fixture
+def own(council: Council, mira: User) -> Council:
+    Council.objects.filter(pk=council.pk).update(owner=mira)
+    return Council.objects.get(pk=council.pk)
+
+
+def test_its_page_says_how_long_and_its_form_changes_it_without_a_version(page: Client, own: Council) -> None:
+    assert "are kept for 365 days." in page.get(reverse("council", args=[own.pk])).content.decode()
+    answer = page.post(reverse("council-edit", args=[own.pk]), posted(own, retention_days="730"), follow=True)
+    assert "Texts are kept for 730 days." in answer.content.decode()
+    own.refresh_from_db()
+    assert (own.retention_days, own.current.number) == (730, 1)
+
+
+def test_less_than_six_months_needs_a_tick_and_is_said(page: Client, own: Council) -> None:
+    address = reverse("council-edit", args=[own.pk])
+    html = page.post(address, posted(own, retention_days="90")).content.decode()
+    assert "Tick it, or keep the texts for at least 183 days." in html
+    assert Council.objects.get(pk=own.pk).retention_days == 365
+    html = page.post(address, posted(own, retention_days="90", short="on"), follow=True).content.decode()
+    assert "are kept for 90 days, shorter than six months." in html
+    assert "EU AI Act" in html
+    assert "checked" in page.get(address).content.decode()
+
+
+def test_an_empty_field_is_for_ever_and_a_page_without_it_changes_nothing(page: Client, own: Council) -> None:
+    address = reverse("council-edit", args=[own.pk])
+    fields = posted(own)
+    del fields["retention_days"]
+    page.post(address, fields)
+    assert Council.objects.get(pk=own.pk).retention_days == 365
+    assert "kept for ever" in page.post(address, posted(own, retention_days=""), follow=True).content.decode()
+    assert Council.objects.get(pk=own.pk).retention_days == 0
+
+
+@pytest.mark.parametrize("wrong", ["-1", "soon", "36501", "1.5"])
+def test_what_is_no_number_of_days_is_said(wrong: str, page: Client, own: Council) -> None:
+    html = page.post(reverse("council-edit", args=[own.pk]), posted(own, retention_days=wrong)).content.decode()
+    assert "days, or nothing to keep them for ever." in html
+    assert '<a href="#retention_days">Days that texts are kept</a>' in html
+    assert Council.objects.get(pk=own.pk).retention_days == 365
+
+
+def test_who_may_not_edit_changes_nothing(page: Client, council: Council) -> None:
+    answer = page.post(reverse("council-edit", args=[council.pk]), posted(council, retention_days="730"))
+    assert answer.status_code == 403
+
+
+def test_a_copy_keeps_as_long_as_its_original(page: Client, council: Council) -> None:
+    council.keep_for(400)
+    assert 'value="400"' in page.get(f"{reverse('council-new')}?from={council.pk}").content.decode()
+
+
+def test_a_new_council_keeps_texts_for_a_year() -> None:
+    assert CouncilSubmission().own["retention_days"].value() == 365
+
+
+def test_the_input_page_says_how_long_for_the_chosen_council(page: Client, council: Council) -> None:
+    council.keep_for(90)
+    said = "Every prompt and answer is kept for 90 days, shorter than six months."
+    assert said in page.get(f"{reverse('new')}?council={council.pk}").content.decode()
+    agents_of = page.get(reverse("council-agents"), {"council": council.pk}).content.decode()
+    assert said in agents_of
+    assert 'hx-swap-oob="true"' in agents_of
+
+
+def test_the_record_verifies_after_its_time(mira: User) -> None:
+    made = Judgement.objects.submit(owner=mira, content=JAPAN, agents=agents())
+    procedure.cancel(made, mira)
+    redact(made.pk, "retention", retention.reason(365, "this installation"))
+    assert verify_all().problems == []
+
+
+def test_looking_for_what_is_due_asks_once_for_each_number_of_days(
+    mira: User, council: Council, django_assert_num_queries: object
+) -> None:
+    ended(mira, 366, council)
+    began = time.monotonic()
+    with django_assert_num_queries(3):  # type: ignore[operator]
+        due(100)
+    assert time.monotonic() - began < 1
