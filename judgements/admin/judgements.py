@@ -30,8 +30,8 @@ TOO_MANY = "At most {} judgements fit at once, and more are selected. Select few
 class JudgementAdmin(ReadOnly):
     """The reviewers' list of judgements, and each as a whole. Rows and flags are read by the list, for all at once."""
 
-    list_display = ["status_word", "title", "votes", "council", "asked_by", "created", "took", "flags"]
-    list_display_links = ["title"]
+    list_display = ["status_word", "shown_title", "votes", "council", "asked_by", "created", "took", "flags"]
+    list_display_links = ["shown_title"]
     list_filter = [StatusFilter, FlagFilter, CouncilFilter, PersonFilter, DateFilter, RehearsalFilter]
     list_per_page = 50
     date_hierarchy = "run__created"
@@ -63,7 +63,7 @@ class JudgementAdmin(ReadOnly):
         found = record_of(judgement, list(judgement.run.calls.order_by("pk")))
         context = {
             **self.admin_site.each_context(request),
-            "title": judgement.title,
+            "title": judgement.shown_title,
             "opts": self.opts,
             "media": self.media,
             "preserved_filters": self.get_preserved_filters(request),
@@ -77,6 +77,10 @@ class JudgementAdmin(ReadOnly):
         return TemplateResponse(request, "admin/judgements/judgement/change_form.html", context)
 
     # ---- the columns --------------------------------------------------------------------------------------
+
+    @admin.display(description="title")
+    def shown_title(self, judgement: Judgement) -> str:
+        return judgement.shown_title
 
     @admin.display(description="status")
     def status_word(self, judgement: Any) -> str:

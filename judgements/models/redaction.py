@@ -21,7 +21,7 @@ from ..words import label
 from .councils import Council
 from .judgements import Judgement, RoundDecision
 from .reviews import Review
-from .search import SearchText, forget_erased
+from .search import Flag, SearchText, forget_erased
 
 NOT_OVER = "A judgement that is not over cannot be redacted. Cancel it, or wait for its end."
 
@@ -54,7 +54,7 @@ def redact(pk: UUID, by: str, reason: str, *, names: bool = False, once: bool = 
     Judgement.objects.filter(pk=pk).update(title="", content="", redacted=timezone.now())
     RoundDecision.objects.filter(agent__judgement=pk).update(reason="")
     Review.objects.filter(judgement=pk).update(text="")
-    SearchText.objects.forget(pk, [label("redacted", "yes")], names=names)
+    SearchText.objects.forget(pk, [label("flag", Flag.REDACTED)], names=names)
     return True
 
 

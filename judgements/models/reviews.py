@@ -10,6 +10,7 @@ from engine.models import name_of
 
 from ..rules import Verdict
 from .judgements import Judgement
+from .search import Flag, SearchText
 
 REVIEW_LENGTH = 4_000
 
@@ -30,6 +31,7 @@ class ReviewQuerySet(models.QuerySet["Review"]):
             judgement=judgement, author=author, by=name_of(author), kind=kind, verdict=verdict, text=text
         )
         Leaf.objects.add(Entry.objects.append(judgement.pk, [review.draft()]))
+        SearchText.objects.flag(judgement.pk, Flag.OVERRIDDEN if verdict else Flag.NOTED)
         return review
 
 

@@ -18,6 +18,9 @@ class Flag(models.TextChoices):
     CARRIED = "carried", "Carried"
     CHANGED = "changed", "Changed its mind"
     FALLBACK = "fallback", "Used a fallback"
+    NOTED = "noted", "Noted"
+    OVERRIDDEN = "overridden", "Overridden"
+    REDACTED = "redacted", "Redacted"
 
 
 class SearchTextQuerySet(models.QuerySet["SearchText"]):

@@ -235,6 +235,14 @@ def test_the_pages_say_what_happened(approved: Judgement, client: Client, review
     assert f"Redacted judgement {str(approved.pk)[:8]}" in shown(client, reverse("history"))
 
 
+def test_the_admin_calls_it_by_what_it_is_now(approved: Judgement, client: Client, reviewer: User) -> None:
+    client.force_login(reviewer)
+    redact(approved.pk, "reviewer", REASON)
+    for name, args in (("changelist", []), ("change", [approved.pk])):
+        html = shown(client, reverse(f"admin:judgements_judgement_{name}", args=args))
+        assert f"Redacted judgement {str(approved.pk)[:8]}" in html
+
+
 def test_the_object_says_when_and_has_no_digest_of_what_is_gone(approved: Judgement, page: Client) -> None:
     redact(approved.pk, "reviewer", REASON)
     found = json.loads(shown(page, reverse("record-file", args=[approved.pk])))
