@@ -46,6 +46,7 @@ class Moment:
     case: Case = RELEASE
     changes: dict[tuple[int, int], dict[str, Any]] | None = None
     cancelled: bool = False
+    redacted: bool = False
 
 
 def stalls(pieces: int) -> dict[str, Any]:
@@ -59,6 +60,7 @@ MOMENTS = {
     "rejected": Moment(">Rejected<", REFUND),
     "error": Moment(">Error<", changes={(3, 2): {"behaviour": "prose"}}),
     "cancelled": Moment("4 of 9 decisions", changes=ROUND_2, cancelled=True),
+    "redacted": Moment(">Approved<", redacted=True),
     "round1": Moment(">Judging<", changes={(1, 1): stalls(9), (2, 1): stalls(7), (3, 1): stalls(6)}),
     "round2": Moment("4 of 9 decisions", changes=ROUND_2),
     "retry": Moment("Retry 1 of 3", changes={(3, 2): BUSY}),
@@ -133,6 +135,8 @@ class Scene:
             self.wait_for(pk, wanted.sign)
             if wanted.cancelled:
                 self.post(self.site, reverse("cancel", args=[pk]))
+            if wanted.redacted:
+                self.post(self.site, reverse("redact", args=[pk]), {"reason": "Demand of the tenant, ticket 812."})
         return self._judgements[moment]
 
     def submit(self, case: Case, site: Site | None = None, **changes: str) -> str:
@@ -282,6 +286,19 @@ def cut_off(scene: Scene, *, offline: bool = False) -> Page:
     return page
 
 
+def redact_without_reason(scene: Scene) -> Page:
+    page = scene.open(reverse("redact", args=[scene.judgement("approved")]))
+    page.get_by_role("button", name="Erase the texts").click()
+    expect(page).to_have_title(re.compile("1 thing to correct"))
+    return page
+
+
+def short_council(scene: Scene, url_name: str = "council") -> Page:
+    with rows(scene.site) as database:
+        database.execute("UPDATE judgements_council SET retention_days = 90 WHERE id = 3")
+    return scene.open(reverse(url_name, args=[3]))
+
+
 def replay(scene: Scene) -> Page:
     """In the middle: the fifth of its frames."""
     page = scene.open(reverse("replay", args=[scene.judgement("approved")]))
@@ -383,6 +400,11 @@ EVERY = [
     State("live-reconnecting", cut_off),
     State("live-offline", partial(cut_off, offline=True)),
     State("cancel", at("cancel", of("round2"))),
+    State("redact", at("redact", of("approved"))),
+    State("redact-error", redact_without_reason),
+    State("redact-not-over", at("redact", of("round2"))),
+    State("redacted-live", live("redacted")),
+    State("redacted-record", at("record", of("redacted"))),
     State("history", full_history),
     State("history-search", at("history", q="release", outcome="approved")),
     State("history-none", at("history", q="zeppelin")),
@@ -394,6 +416,8 @@ EVERY = [
     State("replay", replay),
     State("councils", at("councils")),
     State("council", at("council", 2)),
+    State("council-short", short_council),
+    State("council-short-edit", partial(short_council, url_name="council-edit")),
     State("council-version", at("council-version", 2, 1)),
     State("council-new", at("council-new")),
     State("council-edit", at("council-edit", 2)),

@@ -220,7 +220,7 @@ def test_the_history_finds_it_by_no_word_but_by_what_was_decided(approved: Judge
     assert History(mira, {"q": MARKER}).count() == 0
     assert History(mira, {"outcome": "approved"}).count() == 1
     assert History(mira, {"q": str(approved.pk)}).count() == 1
-    assert "=redacted=yes" in SearchText.objects.get().words
+    assert "=flag=redacted" in SearchText.objects.get().words
 
 
 def test_the_pages_say_what_happened(approved: Judgement, client: Client, reviewer: User) -> None:
