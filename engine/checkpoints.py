@@ -136,6 +136,15 @@ def _made() -> "Checkpoint | None":
         connection.close()
 
 
+def make_and_send() -> "Checkpoint | None":
+    """One over the log as it is now, sent away unless it was before. Not for use in an event loop."""
+    before = Checkpoint.objects.order_by("-size").first()
+    made = Checkpoint.objects.make()
+    if made != before:
+        asyncio.run(send(made))
+    return made
+
+
 async def send(checkpoint: "Checkpoint | None") -> None:
     """Into the file beside the database, and to the webhook where there is one. What fails comes with the next one."""
     if checkpoint is None:

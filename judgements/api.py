@@ -36,7 +36,7 @@ def judgement_object(judgement: Judgement, address: str, usage: Usage | None = N
         "created": time_of(run.created),
         "started": time_of(run.started),
         "ended": time_of(run.ended),
-        "record_hash": None,
+        "record_hash": judgement.record_hash,
     }
 
 

@@ -27,7 +27,7 @@ from .filters import HistoryForm
 from .forms import Submission, as_read, council_named
 from .history import PAGE, History
 from .models import KEY_LENGTH, Council, IdempotencyKey, Judgement, KeyUsed
-from .record import record_object
+from .record import record_line
 from .refusals import Refusal, wrong_fields
 from .schemas import LONGEST_WAIT, problems
 
@@ -154,9 +154,9 @@ def retry(request: HttpRequest, id: UUID) -> HttpResponse:
     summary="The full record",
 )
 def record(request: HttpRequest, id: UUID) -> HttpResponse:
-    """The judgement with every prompt, raw answer and attempt."""
+    """The judgement with every prompt, raw answer and attempt, its hashes and its place in the log, for verify.py."""
     found = _visible(request, id)
-    return _json(record_object(found, list(found.run.calls.order_by("pk")), _address(request)))
+    return HttpResponse(record_line(found, _address(request)), content_type="application/json")
 
 
 # ---- lists ------------------------------------------------------------------------------------------------

@@ -16,13 +16,14 @@ from django.http import StreamingHttpResponse
 from django.template.loader import render_to_string
 from django.utils import timezone
 
+from engine.bundles import Tree
 from engine.models import ModelCall
 
 from . import rules
 from .api import judgement_object
 from .board import name_of
 from .models import Agent, Judgement, JudgementQuerySet, RoundDecision
-from .record import Record, record_of
+from .record import Record, record_lines, record_of
 
 BATCH = 100
 HEAD = ["id", "url", "title", "content", "council", "council version", "outcome"]
@@ -180,3 +181,32 @@ KINDS = {
     "jsonl": Kind("application/x-ndjson; charset=utf-8", Judgement.objects.whole, _json_lines),
     "html": Kind("text/html; charset=utf-8", Judgement.objects.whole, _records, _page, saved=False),
 }
+
+
+# ---- all that are over, for the command line ---------------------------------------------------------------
+
+
+def ended_since(moment: datetime | None) -> list[UUID]:
+    """Which judgements are over, of those submitted since then, oldest first."""
+    found = Judgement.objects.filter(run__ended__isnull=False)
+    if moment:
+        found = found.filter(run__created__gte=moment)
+    return list(found.order_by("run__created", "pk").values_list("pk", flat=True))
+
+
+def table(pks: Sequence[UUID], address: str) -> Iterator[str]:
+    kind = KINDS["csv"]
+    yield kind.frame()[0]
+    yield from (kind.render(batch, address) for batch in _batches(pks, kind.read))
+
+
+def bundle(pks: Sequence[UUID], address: str, tree: Tree | None) -> Iterator[str]:
+    """Their records, a line for each; `tree` is the log that the proofs lead to."""
+    for batch in _batches(pks, Judgement.objects.whole):
+        yield from record_lines(batch, address, tree)
+
+
+def _batches(pks: Sequence[UUID], read: Callable[[], JudgementQuerySet]) -> Iterator[list[Judgement]]:
+    for place in range(0, len(pks), BATCH):
+        found = read().in_bulk(pks[place : place + BATCH])
+        yield [found[pk] for pk in pks[place : place + BATCH]]

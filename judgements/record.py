@@ -1,7 +1,7 @@
 """The record: all that happened in a judgement, as a page to read and print and as a file to keep."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
@@ -9,16 +9,22 @@ from typing import Any
 
 from django.utils.dateformat import format as date_format
 
-from engine.models import ModelCall
-from engine.prices import decimal, dollars
+from engine import bundles, signing
+from engine.bundles import Tree
+from engine.chain import canonical
+from engine.checkpoints import Checkpoint
+from engine.evidence import Leaf
+from engine.models import ModelCall, Usage
+from engine.prices import dollars
 from engine.providers import is_rehearsal
 from engine.version import VERSION
 
 from . import rules
-from .api import judgement_object, time_of
+from .api import judgement_object
 from .board import ERASED, Board, Entry, Seat, board_of
 from .models import Judgement, Redaction, redactions_of
 
+FORM = "magi-record/1"
 STATUS = {"open": "under way", "answered": "answered", "failed": "failed", "interrupted": "interrupted"}
 
 
@@ -76,23 +82,36 @@ def record_of(judgement: Judgement, calls: list[ModelCall]) -> Record:
     )
 
 
-def record_object(judgement: Judgement, calls: list[ModelCall], address: str) -> dict[str, Any]:
-    """The same for software: the judgement object, and with it every attempt with all that was said."""
-    run = judgement.run
-    steps = {agent.step(n): (agent.seat, n) for agent in judgement.agents.all() for n in rules.ROUNDS}
-    return {
-        **judgement_object(judgement, address),
+def record_line(judgement: Judgement, address: str) -> str:
+    """The same for software: the judgement object with all the evidence, as docs/audit.md describes it."""
+    return next(record_lines([judgement], address, bundles.tree()))
+
+
+def record_lines(judgements: Sequence[Judgement], address: str, tree: Tree | None) -> Iterator[str]:
+    """A line for each of these judgements, read with `whole()`; `tree` is the log that the proofs lead to."""
+    pks = [judgement.pk for judgement in judgements]
+    usage, evidence = ModelCall.objects.usage_of(pks), bundles.evidence_of(pks, tree)
+    for judgement in judgements:
+        found = record_object(judgement, address, usage[judgement.pk]) | evidence[judgement.pk]
+        yield f"{canonical(found)}\n"
+
+
+def record_object(judgement: Judgement, address: str, usage: Usage) -> dict[str, Any]:
+    """The part of it that is read rather than verified."""
+    run, found = judgement.run, judgement_object(judgement, address, usage)
+    for agent in found["agents"]:
+        for decision in agent["decisions"]:
+            del decision["seconds"]  # a fraction, and canonical JSON has none
+    return found | {
+        "error": {"message": "", **run.error} if run.error else None,  # a redaction may have taken the message
+        "form": FORM,
+        "log": signing.name(),
+        "key": signing.verifier_key(),
         "prompt_version": judgement.prompt_version,
-        "magi_version": VERSION,
-        "content_sha256": None if judgement.redacted else _digest(judgement.content),
-        "redactions": [
-            {"at": time_of(one.at), "by": one.by or None, "reason": one.reason} for one in _redactions(judgement)
-        ],
-        "asked_by": run.owner.get_username() if run.owner else None,
-        "cancelled_by": run.cancelled_by.get_username() if run.cancelled_by else None,
+        "asked_by": run.asked_by or None,
+        "cancelled_by": run.cancelled_by_name or None,
         "retries": run.retries,
         "earlier": str(judgement.earlier_id) if judgement.earlier_id else None,
-        "attempts": [_attempt_object(call, *steps[call.step]) for call in calls],
     }
 
 
@@ -148,7 +167,19 @@ def _provenance(judgement: Judgement, board: Board, calls: list[ModelCall]) -> I
     yield "Cancelled by", _person(run.cancelled_by)
     yield "Error", f"{error['message']} ({error['code']})".strip() if error else ""
     yield "Content", ERASED if judgement.redacted else f"sha256 {_digest(judgement.content)}"
+    yield "Record", f"sha256 {judgement.record_hash}" if judgement.record_hash else ""
+    yield "In the log", _place_in_log(judgement)
     yield "Record made by", f"magi {VERSION}"
+
+
+def _place_in_log(judgement: Judgement) -> str:
+    leaf = Leaf.objects.filter(run=judgement.pk).order_by("-index").values_list("index", flat=True).first()
+    if leaf is None:
+        return ""
+    size = Checkpoint.objects.filter(size__gt=leaf).order_by("size").values_list("size", flat=True).first()
+    return f"leaf {leaf} of {signing.name()}, " + (
+        f"covered by checkpoint {size}" if size else "not yet in a checkpoint"
+    )
 
 
 def _person(user: Any) -> str:
@@ -206,26 +237,3 @@ def _attempt(call: ModelCall) -> Attempt:
         messages=call.messages,
         answer=call.answer,
     )
-
-
-def _attempt_object(call: ModelCall, seat: str, number: int) -> dict[str, Any]:
-    return {
-        "seat": seat,
-        "round": number,
-        "series": call.series,
-        "attempt": call.attempt,
-        "status": call.status,
-        "model": call.model,
-        "answered_by": call.answered_by,
-        "answer_format": call.answer_format,
-        "prompt": call.messages,
-        "answer": call.answer,
-        "error": {"code": call.error_code, "message": call.error} if call.error_code or call.error else None,
-        "input_tokens": call.input_tokens,
-        "output_tokens": call.output_tokens,
-        "estimated": call.estimated,
-        "dollars": decimal(call.cost),
-        "started": time_of(call.started),
-        "ended": time_of(call.ended),
-        "seconds": round(call.seconds, 2) if call.seconds is not None else None,
-    }

@@ -4,9 +4,10 @@ from typing import Any, cast
 
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.db import models, transaction
-from django.db.models import Count, Max, Prefetch, Q
+from django.db.models import Count, Max, OuterRef, Prefetch, Q, Subquery
 
 from engine.budgets import Budget
+from engine.evidence import Entry
 from engine.models import ModelCall, Run, after_deadlock, name_of
 from engine.providers import is_rehearsal, lane_of
 
@@ -59,7 +60,9 @@ class JudgementQuerySet(models.QuerySet["Judgement"]):
     def whole(self) -> "JudgementQuerySet":
         """With everything that a page shows of a judgement, in four queries however many there are."""
         calls = Prefetch("agents__decisions__call", ModelCall.objects.defer("prompt", "answer"))
-        return self.select_related("run__owner", "run__cancelled_by", "council_version").prefetch_related(calls)
+        newest = Entry.objects.filter(run=OuterRef("pk")).order_by("-seq").values("hash")[:1]
+        found = self.select_related("run__owner", "run__cancelled_by", "council_version").prefetch_related(calls)
+        return found.annotate(record_hash=Subquery(newest))
 
     def use_of_councils(self) -> dict[int, dict[str, Any]]:
         """For each council that has judged any of these: how many (`number`) and when last (`last`)."""
@@ -120,6 +123,8 @@ class Judgement(models.Model):
     prompt_version = models.CharField(max_length=20)
     verdict = models.CharField(max_length=8, choices=[(v, v) for v in Verdict], null=True)  # noqa: DJ001
     redacted = models.DateTimeField(null=True)
+
+    record_hash: str | None = None  # of its newest entry, where it was read with `whole()`
 
     objects = JudgementQuerySet.as_manager()
 

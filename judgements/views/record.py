@@ -1,12 +1,12 @@
 from uuid import UUID
 
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
 
 from ..again import again_of
 from ..models import Judgement
-from ..record import record_object, record_of
+from ..record import record_line, record_of
 
 
 @require_GET
@@ -27,10 +27,9 @@ def record(request: HttpRequest, pk: UUID) -> HttpResponse:
 def record_file(request: HttpRequest, pk: UUID) -> HttpResponse:
     judgement = get_object_or_404(Judgement.objects.visible_to(request.user).whole(), pk=pk)
     address = f"{request.scheme}://{request.get_host()}"
-    content = record_object(judgement, list(judgement.run.calls.order_by("pk")), address)
-    return JsonResponse(
-        content,
-        json_dumps_params={"ensure_ascii": False, "indent": 2},
+    return HttpResponse(
+        record_line(judgement, address),
+        content_type="application/json",
         headers={
             "Content-Disposition": f'attachment; filename="magi-{pk}.json"',
             "Cache-Control": "no-store",

@@ -7,6 +7,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from engine import signing
+from engine.chain import canonical
+from engine.checkpoints import Checkpoint
 from engine.failures import ServerError, Unauthorized
 from engine.models import ModelCall, Run
 from engine.version import VERSION
@@ -103,27 +106,50 @@ def test_nobody_else_may_read_a_record(client, noor, judgement, name):
     assert client.get(reverse(name, args=[judgement.pk])).status_code == 404
 
 
-def test_the_file_is_the_judgement_with_every_attempt(page, judgement, models):
+def test_the_file_is_the_judgement_with_its_entries(page, judgement, models):
     models.will("openai/c", ServerError("It answered 500."))
     judged(judgement, models)
     answer = page.get(reverse("record-file", args=[judgement.pk]))
     kept = json.loads(answer.content)
     assert answer["Content-Disposition"] == f'attachment; filename="magi-{judgement.pk}.json"'
+    assert answer.content.decode() == canonical(kept) + "\n"
     assert (kept["content"], kept["verdict"], kept["prompt_version"]) == (JAPAN, "approved", "1")
-    failed = [attempt for attempt in kept["attempts"] if attempt["status"] == "failed"]
-    assert len(kept["attempts"]) == 10
-    assert [(a["seat"], a["round"], a["error"]["message"]) for a in failed] == [("C", 1, "It answered 500.")]
-    assert "Criteria of Casper." in failed[0]["prompt"][0]["content"]
+    assert kept["record_hash"] == kept["entries"][-1]["hash"] == kept["leaves"][-1]["head"]
+    failed = [entry for entry in kept["entries"] if entry["facts"].get("status") == "failed"]
+    assert len(kept["entries"]) == 12
+    assert [(entry["facts"]["step"], entry["texts"]["error"]) for entry in failed] == [("C1", "It answered 500.")]
+    assert "Criteria of Casper." in failed[0]["texts"]["prompt"]
 
 
-@pytest.mark.parametrize("name", ["record", "record-file"])
-def test_a_record_takes_few_queries_however_many_attempts(page, judgement, models, name):
+def test_the_record_says_where_it_is_in_the_log(page, judgement, models):
+    judged(judgement, models)
+    html = words(record(page, judgement))
+    hash_ = Judgement.objects.whole().get().record_hash
+    assert f"Record sha256 {hash_}" in html
+    assert f"leaf 0 of {signing.name()}, not yet in a checkpoint" in html
+    Checkpoint.objects.make()
+    assert f"leaf 0 of {signing.name()}, covered by checkpoint 1" in words(record(page, judgement))
+
+
+@pytest.mark.parametrize(("name", "most"), [("record", 10), ("record-file", 20)])
+def test_a_record_takes_few_queries_however_many_attempts(page, judgement, models, name, most):
     models.will("openai/c", *[ServerError("It answered 500.")] * 3)
     models.will("openai/a", "nonsense", "nonsense")
     judged(judgement, models)
+    Checkpoint.objects.make()
     with CaptureQueriesContext(connection) as queries:
         page.get(reverse(name, args=[judgement.pk]))
-    assert len(queries) <= 10
+    assert len(queries) <= most
+
+
+def test_the_leaves_of_the_log_are_read_once_for_many_files(page, judgement, models):
+    judged(judgement, models)
+    Checkpoint.objects.make()
+    address = reverse("record-file", args=[judgement.pk])
+    first = page.get(address).content
+    with CaptureQueriesContext(connection) as queries:
+        assert page.get(address).content == first
+    assert not [query for query in queries if '"index" < ' in query["sql"]]
 
 
 def test_the_live_page_leads_everybody_to_the_record(page, judgement, models):

@@ -1,0 +1,140 @@
+"""What is kept of runs, so that others can verify it without us: entries with their rows, leaves with their proofs."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from . import chain, signing
+from .chain import NOTHING_BEFORE, Draft
+from .checkpoints import NOTE, Checkpoint, signed_notes
+from .evidence import ENDED, RETRIED, WITHOUT_ROWS, Leaf, said_of, stamp
+from .verification import Kept, Line, kept_of, paired
+
+HASH = 32
+MOST_AT_ONCE = 10_000
+
+
+@dataclass(frozen=True)
+class Tree:
+    """The log as a checkpoint has it, with all levels of its Merkle tree, so that a proof is a few look-ups."""
+
+    size: int
+    note: str
+    levels: Sequence[Sequence[bytes]]
+
+    def proof(self, index: int) -> list[str] | None:
+        """As `chain.proof` has it, in hexadecimal; None for a leaf that is newer than the checkpoint."""
+        if index >= self.size:
+            return None
+        places = ((level, (index >> height) ^ 1) for height, level in enumerate(self.levels))
+        return [level[place].hex() for level, place in places if place < len(level)]
+
+
+_kept: dict[str, Tree] = {}  # the newest one: a long log takes half a second
+
+
+def tree(anchor: str = "") -> Tree | None:
+    """That of the newest checkpoint, or of the newest in `anchor`; None for a log without one.
+
+    ValueError where the anchor holds none that this installation signed, or knows more leaves than there are.
+    """
+    if anchor:
+        return _tree_of_anchor(anchor)
+    newest = Checkpoint.objects.order_by("-size").first()
+    if newest is None:
+        return None
+    found = _kept.get(newest.note) or Tree(newest.size, newest.note, _levels(newest.size))
+    if [signed.root for signed in signed_notes(newest.note)] == found.levels[-1]:  # else leaves were changed
+        _kept.clear()
+        _kept[newest.note] = found
+    return found
+
+
+def _tree_of_anchor(anchor: str) -> Tree:
+    newest = max(signed_notes(anchor), key=lambda signed: signed.size)
+    if not signing.signed_by_us(newest.text.encode(), newest.signature):
+        raise ValueError("It is not signed with the key of this installation.")
+    if newest.size > (size := Leaf.objects.size()):
+        raise ValueError(f"It knows {newest.size} leaves of the log, here are {size}: the log is cut.")
+    note = next(found[0] for found in NOTE.finditer(anchor) if found["text"] == newest.text)
+    return Tree(newest.size, f"{note}\n", _levels(newest.size))
+
+
+def _levels(size: int) -> list[list[bytes]]:
+    """From the leaves to the root. A leaf that is missing or has no hash is zeros: no proof with it leads anywhere."""
+    leaves = Leaf.objects.filter(index__lt=size).order_by("index").values_list("index", "hash")
+    level = [bytes(HASH)] * size
+    for index, text in leaves.iterator(MOST_AT_ONCE):
+        level[index] = _node(text)
+    levels = [level]
+    while len(level) > 1:
+        pairs = [chain.node_hash(level[i], level[i + 1]) for i in range(0, len(level) - 1, 2)]
+        level = pairs + level[len(pairs) * 2 :]
+        levels.append(level)
+    return levels
+
+
+def _node(text: str) -> bytes:
+    try:
+        node = bytes.fromhex(text)
+    except ValueError:
+        return bytes(HASH)
+    return node if len(node) == HASH else bytes(HASH)
+
+
+def evidence_of(runs: Sequence[UUID], tree: Tree | None) -> dict[UUID, dict[str, Any]]:
+    """Of each of these runs `entries`, `leaves` and `checkpoint`, in a few queries for all of them."""
+    kept, said = kept_of(runs), said_of(runs)
+    leaves = {leaf.index: leaf for leaf in Leaf.objects.filter(run__in=runs)}
+    before = [index - 1 for index in leaves]
+    hashes = dict(Leaf.objects.filter(index__in=before).values_list("index", "hash")) | {-1: NOTHING_BEFORE}
+    return {
+        run: {
+            "entries": [_entry(entry, draft, kept[run]) for entry, draft in paired(kept[run], said.get(run, {}))],
+            "leaves": [
+                _leaf(leaves[index], hashes.get(index - 1), kept[run].salts.get(index), tree)
+                for index, _, _ in kept[run].leaves
+            ],
+            "checkpoint": tree.note if tree and any(index < tree.size for index, _, _ in kept[run].leaves) else None,
+        }
+        for run in runs
+    }
+
+
+def _entry(entry: Line | None, draft: Draft | None, kept: Kept) -> dict[str, Any]:
+    """What is stored, and what the row says now; what has no row is told by its line."""
+    seq, kind, line, hash_ = entry or (None, draft.kind if draft else "", None, None)
+    at, facts = (draft.at, draft.facts) if draft else _of_line(line) if _without_row(entry, kept) else (None, None)
+    texts = {name: text for name, text in draft.texts.items() if text} if draft else {}
+    return {"seq": seq, "kind": kind, "line": line, "hash": hash_, "at": at, "facts": facts, "texts": texts}
+
+
+def _without_row(entry: Line | None, kept: Kept) -> bool:
+    """Entries of some kinds tell of no row, nor does an end that a later retry undid."""
+    if entry is None:
+        return False
+    retried = any(kind == RETRIED and seq > entry[0] for seq, kind, _, _ in kept.entries)
+    return entry[1] in WITHOUT_ROWS or (entry[1] == ENDED and retried)
+
+
+def _of_line(line: str | None) -> tuple[Any, Any]:
+    try:
+        found = json.loads(line or "")
+        return found["at"], found["facts"]
+    except (ValueError, KeyError, TypeError):
+        return None, None
+
+
+def _leaf(leaf: Leaf, prev: str | None, salt: str | None, tree: Tree | None) -> dict[str, Any]:
+    return {
+        "index": leaf.index,
+        "seq": leaf.seq,
+        "head": leaf.head,
+        "at": stamp(leaf.at),
+        "prev": prev,
+        "hash": leaf.hash,
+        "salt": salt or None,
+        "proof": tree.proof(leaf.index) if tree else None,
+    }

@@ -1,0 +1,47 @@
+import io
+import sys
+from argparse import ArgumentTypeError
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from engine import bundles, checkpoints
+from judgements.export import bundle, ended_since, table
+
+from .judge import address
+
+USAGE = 64
+
+
+class Command(BaseCommand):
+    help = "Write the records of all judgements that are over, oldest first. tools/verify.py verifies them."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--since", type=_day, metavar="DATE", help="only what was submitted then or later")
+        parser.add_argument("--format", choices=["jsonl", "csv"], default="jsonl")
+        parser.add_argument("--anchor", type=Path, metavar="FILE", help="prove them by this checkpoint, kept elsewhere")
+
+    def handle(self, *, since: datetime | None, format: str, anchor: Path | None, **options: Any) -> None:
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(encoding="utf-8")
+        pks = ended_since(since)  # before the checkpoint, which so covers them all
+        texts = table(pks, address()) if format == "csv" else bundle(pks, address(), _tree(anchor))
+        for text in texts:
+            self.stdout.write(text, ending="")
+
+
+def _tree(anchor: Path | None) -> bundles.Tree | None:
+    checkpoints.make_and_send()
+    try:
+        return bundles.tree(anchor.read_text() if anchor else "")
+    except (OSError, ValueError) as error:
+        raise CommandError(f"The anchor cannot be used: {error}", returncode=USAGE) from error
+
+
+def _day(text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text).replace(tzinfo=UTC)
+    except ValueError as error:
+        raise ArgumentTypeError(f"“{text}” is no date; write it as in 2026-11-21") from error
