@@ -1,0 +1,567 @@
+import argparse
+import base64
+import contextlib
+import csv
+import importlib.util
+import io
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+import rfc8785
+from asgiref.sync import async_to_sync
+from django.contrib.auth.models import User
+from django.core.management import call_command
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from engine import chain, checkpoints, signing
+from engine.chain import Draft
+from engine.checkpoints import Checkpoint
+from engine.evidence import Entry, Salt
+from engine.failures import Unauthorized
+from engine.models import ModelCall, Run
+from judgements import procedure
+from judgements.models import Judgement, Review, RoundDecision
+from judgements.rules import Verdict
+from tests.conftest import JAPAN, ScriptedModels, agents, need, perform
+
+VERIFIER = Path(__file__).parents[1] / "tools" / "verify.py"
+LINES = 400
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def judged(owner, *, content=JAPAN, **said):
+    judgement = Judgement.objects.submit(
+        owner=owner, content=content, agents=agents("openai/a", "openai/b", "openai/c")
+    )
+    models = ScriptedModels()
+    for letter, answers in said.items():
+        models.will(f"openai/{letter}", *answers)
+    async_to_sync(perform)(judgement.pk, models)
+    return judgement
+
+
+@pytest.fixture(autouse=True)
+def _own_checkpoint_file(settings, tmp_path):
+    settings.CHECKPOINT_FILE = tmp_path / "checkpoints"
+
+
+@pytest.fixture
+def bundle(mira: User, reviewer: User, tmp_path: Path) -> Path:
+    """Approved, rejected, failed and tried again, cancelled, and with reviews."""
+    judged(mira)
+    judged(mira, content="ß \u2028 \U0001f600 \x7f", a=["reject"] * 3, b=["approve", "reject", "reject"])
+    failed = judged(mira, b=[Unauthorized("The key was refused.")])
+    procedure.retry(failed, mira)
+    async_to_sync(perform)(failed.pk, ScriptedModels())
+    Run.objects.cancel(Judgement.objects.submit(owner=mira, content="x", agents=agents()).pk, reviewer)
+    Review.objects.add(failed, reviewer, "Balthasar misread the criteria.")
+    Review.objects.add(failed, reviewer, "Not this week.", Verdict.REJECTED)
+    judged(None, b=["nonsense", Unauthorized("The key was refused.")])
+    file = tmp_path / "bundle.jsonl"
+    with file.open("w") as out:
+        call_command("export_records", stdout=out)
+    return file
+
+
+def verify(*words, program=(sys.executable,)):
+    done = subprocess.run([*program, "-I", "-S", str(VERIFIER), *map(str, words)], capture_output=True, text=True)
+    assert done.stderr == ""
+    return done.returncode, done.stdout.splitlines()
+
+
+def test_an_honest_export_is_intact(bundle):
+    status, said = verify(bundle, "--key", signing.verifier_key())
+    assert (status, said) == (0, ["5 records intact, 0 redacted, 0 not yet in a checkpoint"])
+
+
+def test_the_key_of_the_file_itself_is_vouched_for_by_nobody(bundle):
+    status, said = verify(bundle)
+    assert status == 0
+    assert said[0].startswith("Nobody vouches for the key")
+
+
+def test_another_key_is_not_that_of_the_record(bundle, settings):
+    settings.SIGNING_KEY = bytes(range(32))
+    status, said = verify(bundle, "--key", signing.verifier_key())
+    assert status == 1
+    assert said[-1].startswith("0 records intact")
+
+
+def test_a_problem_names_the_record_and_the_entry(bundle):
+    first, *rest = bundle.read_text().split("\n")
+    record = json.loads(first)
+    record["entries"][4]["texts"]["reason"] = "Because I say so."
+    bundle.write_text("\n".join([chain.canonical(record), *rest]))
+    status, said = verify(bundle, "--key", signing.verifier_key())
+    assert status == 1
+    assert said[0].startswith(f"Record {record['id']}, entry 5: texts reason is")
+    assert said[-1].startswith("4 records intact")
+
+
+@pytest.mark.parametrize(
+    "words", [(), ("nowhere",), ("--receipt", "x"), ("x", "--receipt", "y"), (os.devnull,), (VERIFIER, "--key", "x")]
+)
+def test_bad_usage_and_a_file_that_is_not_there_have_a_status_of_their_own(words):
+    done = subprocess.run([sys.executable, "-I", "-S", VERIFIER, *words], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+
+
+def test_what_a_forged_file_says_does_nothing_to_a_terminal(bundle):
+    record = json.loads(bundle.read_text().split("\n")[0])
+    bundle.write_text(chain.canonical(record | {"id": "\x1b[2J\nall intact", "title": "\x1b]0;"}) + "\n")
+    status, said = verify(bundle, "--key", signing.verifier_key())
+    assert status == 1
+    assert all(line.isascii() and line.isprintable() for line in said)
+    assert said[0].startswith("Record \\x1b[2J\\nall intact, entry 1: run is")
+
+
+def test_what_is_not_in_a_file_is_said(bundle):
+    bundle.write_text(bundle.read_text().split("\n")[0] + "\n")
+    status, said = verify(bundle, "--key", signing.verifier_key())
+    assert (status, said[0][:41]) == (0, "The log has 9 leaves, this file 1 of them")
+
+
+def test_what_is_no_record_is_not_intact(tmp_path):
+    for wrong in (b"\xff\xfe\n", b"{}\n", b"[]\n", b"\n", b"[" * 100_000, b'{"entries": 1}'):
+        (tmp_path / "wrong").write_bytes(wrong)
+        assert verify(tmp_path / "wrong", "--key", signing.verifier_key())[0] == 1
+
+
+# ---- anchors and redaction --------------------------------------------------------------------------------
+
+
+def export(folder, *words):
+    file = folder / "again.jsonl"
+    with file.open("w") as out:
+        call_command("export_records", *map(str, words), stdout=out)
+    return file
+
+
+def test_an_anchor_of_an_earlier_log_is_held_against_all_leaves(bundle, mira, tmp_path):
+    anchor = tmp_path / "anchor"
+    anchor.write_text(f"Mail of last week:\n\n{Checkpoint.objects.get().note}\n")
+    judged(mira)
+    key = ("--key", signing.verifier_key())
+    whole = export(tmp_path)
+    assert verify(whole, *key, "--anchor", anchor)[0] == 0
+    whole.write_text(whole.read_text().split("\n")[-2] + "\n")
+    status, said = verify(whole, *key, "--anchor", anchor)
+    assert (status, said[0][:42]) == (1, "The log: no anchor can be held against it:")
+
+
+def test_an_export_with_an_anchor_leads_to_that_anchor(bundle, mira, tmp_path):
+    anchor = tmp_path / "anchor"
+    anchor.write_text(Checkpoint.objects.get().note)
+    judged(mira)
+    status, said = verify(export(tmp_path, "--anchor", anchor), "--key", signing.verifier_key(), "--anchor", anchor)
+    assert (status, said[-1]) == (0, "6 records intact, 0 redacted, 1 not yet in a checkpoint")
+
+
+def test_a_log_that_is_shorter_than_the_anchor_is_cut(bundle, mira, tmp_path):
+    judged(mira)
+    anchor = tmp_path / "anchor"
+    anchor.write_text(checkpoints.make_and_send().note)
+    status, said = verify(bundle, "--key", signing.verifier_key(), "--anchor", anchor)
+    assert (status, said[0][:20]) == (1, "The log: it is cut, ")
+
+
+def test_an_anchor_of_another_history_is_told_apart(bundle, tmp_path):
+    size, other = Checkpoint.objects.get().size, base64.b64encode(bytes(32)).decode()
+    anchor = tmp_path / "anchor"
+    anchor.write_text(signing.note(f"{signing.name()}\n{size}\n{other}\n"))
+    status, said = verify(bundle, "--key", signing.verifier_key(), "--anchor", anchor)
+    assert (status, said[0]) == (1, f"The log: its first {size} leaves are told in two ways")
+
+
+def test_an_anchor_that_is_not_signed_is_none(bundle, tmp_path):
+    anchor = tmp_path / "anchor"
+    anchor.write_text(Checkpoint.objects.get().note.replace("\n9\n", "\n8\n"))
+    status, said = verify(bundle, "--key", signing.verifier_key(), "--anchor", anchor)
+    assert (status, said[-1]) == (2, "It cannot be read: the checkpoint is not signed by this log")
+
+
+def redact(judgement):
+    """As the site erases the texts of a judgement."""
+    empty = {"prompt": "", "answer": "", "error": ""}
+    ModelCall.objects.filter(run=judgement.pk).update(**empty)
+    RoundDecision.objects.filter(agent__judgement=judgement).update(reason="")
+    Judgement.objects.filter(pk=judgement.pk).update(title="", content="")
+    Run.objects.filter(pk=judgement.pk).update(asked_by="", cancelled_by_name="")
+    Salt.objects.filter(leaf__run=judgement.pk).delete()
+
+
+def test_a_redacted_record_is_intact_without_its_texts(mira, tmp_path):
+    judgement = judged(mira)
+    redact(judgement)
+    Entry.objects.record(judgement.pk, Draft("redacted", "2026-11-21T12:00:00Z", {"by": "mira"}))
+    key = ("--key", signing.verifier_key())
+    assert verify(export(tmp_path), *key) == (0, ["1 records intact, 1 redacted, 0 not yet in a checkpoint"])
+    Judgement.objects.filter(pk=judgement.pk).update(title="Still here")
+    status, said = verify(export(tmp_path), *key)
+    assert status == 1
+    assert said[0].endswith("entry 1: it was redacted, and its texts or their key are still there")
+
+
+def test_a_redacted_failure_is_intact_without_its_message(mira, tmp_path):
+    judgement = judged(mira, b=[Unauthorized("The key was refused.")])
+    redact(judgement)
+    run = Run.objects.get(pk=judgement.pk)
+    del run.error["message"]
+    run.save(update_fields=["error"])
+    Entry.objects.record(judgement.pk, Draft("redacted", "2026-11-21T12:00:00Z", {"by": "mira"}))
+    status, said = verify(export(tmp_path), "--key", signing.verifier_key())
+    assert (status, said) == (0, ["1 records intact, 1 redacted, 0 not yet in a checkpoint"])
+
+
+def test_texts_that_are_gone_without_a_redaction_are_missed(mira, tmp_path):
+    redact(judged(mira))
+    assert verify(export(tmp_path), "--key", signing.verifier_key())[0] == 1
+
+
+# ---- the commands -----------------------------------------------------------------------------------------
+
+
+def test_only_what_was_submitted_since_then_is_exported(bundle, tmp_path):
+    assert len(export(tmp_path, "--since", "2020-01-01").read_text().split("\n")) == 6
+    assert export(tmp_path, "--since", "2999-01-01").read_text() == ""
+
+
+def test_a_table_is_that_of_the_history(bundle, tmp_path):
+    text = export(tmp_path, "--format", "csv").read_text().removeprefix("\ufeff")
+    rows = csv.DictReader(io.StringIO(text, newline=""))
+    assert [row["outcome"] for row in rows] == ["approved", "rejected", "approved", "cancelled", "error"]
+
+
+def test_the_command_checkpoint_prints_keeps_and_makes_none_twice(bundle, capsys, settings):
+    call_command("checkpoint")
+    call_command("checkpoint")
+    said = capsys.readouterr()
+    assert said.out == Checkpoint.objects.get().note * 2
+    assert signing.verifier_key() in said.err
+    assert settings.CHECKPOINT_FILE.read_text().count(Checkpoint.objects.get().note) == 1
+
+
+# ---- what somebody may do to a file ----------------------------------------------------------------------
+
+_spec = importlib.util.spec_from_file_location("verify", VERIFIER)
+verifier = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(verifier)
+UNPROVEN = {"url", "revision"}  # where a record was read, and how often its page had changed
+
+
+def is_intact(lines, key):
+    with contextlib.redirect_stdout(io.StringIO()):
+        return verifier.verify([line.encode(errors="surrogatepass") for line in lines], key, lambda word: {})
+
+
+def places(value, path=()):
+    """The path to everything in a record, itself included."""
+    yield path
+    for name in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
+        yield from places(value[name], (*path, name))
+
+
+def parent_of(value, path):
+    for name in path[:-1]:
+        value = value[name]
+    return value
+
+
+def other(value, draw):
+    """A value of the same kind that is another one, or of another kind."""
+    if isinstance(value, str) and value and draw(st.booleans()):
+        place = draw(st.integers(0, len(value) - 1))
+        return value[:place] + draw(st.sampled_from(["", "x", "0", " ", "\u200b", "A"])) + value[place + 1 :]
+    return draw(st.sampled_from([None, 0, 1, -1, True, False, "", "x", [], {}, 10**30, 1.5, "\ud800"]))
+
+
+class Lines(list):
+    """The lines of a bundle; a test that fails shows only what was done to them."""
+
+    done = "nothing was done"
+
+    def __repr__(self):
+        return self.done
+
+
+@st.composite
+def forged(draw, lines):
+    """The lines with one thing changed, deleted, doubled or put in the place of another."""
+    records = [json.loads(line) for line in lines]
+    record = draw(st.integers(0, len(records) - 1))
+    path = draw(st.sampled_from([path for path in places(records[record]) if path and path[0] not in UNPROVEN]))
+    within, name, how = parent_of(records[record], path), path[-1], draw(st.sampled_from(list(FORGERIES)))
+    FORGERIES[how](within, name, draw)
+    changed = Lines(chain.canonical(one) + "\n" for one in records)
+    changed.done = f"{how} {record} {path}"
+    return changed
+
+
+def change(within, name, draw):
+    within[name] = other(within[name], draw)
+
+
+def delete(within, name, draw):
+    del within[name]
+
+
+def swap(within, name, draw):
+    second = draw(st.sampled_from(sorted(within) if isinstance(within, dict) else range(len(within))))
+    assume(second not in UNPROVEN)
+    within[name], within[second] = within[second], within[name]
+
+
+def double(within, name, draw):
+    if isinstance(within, list):
+        within.insert(name, within[name])
+    else:
+        within[f"{name} too"] = within[name]
+
+
+FORGERIES = {"change": change, "delete": delete, "swap": swap, "double": double}
+
+
+def test_whatever_is_changed_in_a_bundle_is_found(bundle):
+    lines, key = Lines(io.StringIO(bundle.read_text(), newline="\n")), signing.verifier_key()
+    assert is_intact(lines, key)
+
+    @given(forged(lines))
+    @settings(max_examples=300)
+    def found(changed):
+        assume(changed != lines)
+        assert not is_intact(changed, key)
+
+    found()
+
+
+def test_whatever_byte_of_a_bundle_is_changed_is_found(bundle):
+    data, key = bundle.read_bytes(), signing.verifier_key()
+    record = data.split(b"\n")[0] + b"\n"
+
+    def readable(text):
+        try:
+            return {name: value for name, value in json.loads(text).items() if name not in UNPROVEN}
+        except ValueError:
+            return None
+
+    @given(st.integers(0, len(record) - 2), st.integers(0, 255), st.sampled_from(["put", "insert", "delete"]))
+    @settings(max_examples=300)
+    def found(place, byte, how):
+        new = b"" if how == "delete" else bytes([byte])
+        changed = record[:place] + new + record[place + (how != "insert") :]
+        assume(changed != record and readable(changed) != readable(record))
+        with contextlib.redirect_stdout(io.StringIO()):
+            assert not verifier.verify([changed], key, lambda word: {})
+
+    found()
+
+
+# ---- receipts ---------------------------------------------------------------------------------------------
+
+NOW = "2026-11-21T12:00:00Z"
+CONTENT = "Send 40 € to Noor."
+
+
+def receipt(**changed):
+    """A receipt as the site signs one, with these fields in place of its own."""
+    fields = {
+        "form": "magi-receipt/1",
+        "id": str(uuid4()),
+        "log": signing.name(),
+        "judgement": str(uuid4()),
+        "verdict": "approved",
+        "council": "Payments",
+        "audience": "till",
+        "content_sha256": sha256(CONTENT.encode()).hexdigest(),
+        "rehearsal": False,
+        "record_hash": "ab" * 32,
+        "issued": "2026-11-21T11:59:00Z",
+        "expires": "2026-11-21T12:05:00Z",
+    } | changed
+    signature = signing.sign(chain.canonical(fields).encode())
+    return fields | {"signature": base64.b64encode(signature).decode()}
+
+
+def use(receipt, *options, folder, content=CONTENT, key=None, audience="till"):
+    """The exit status and what the verifier says to a receipt: an object, or a text."""
+    (folder / "receipt").write_text(receipt if isinstance(receipt, str) else json.dumps(receipt))
+    (folder / "content").write_text(content)
+    options = (*options, "--audience", audience) if audience else options
+    named = ["--receipt", folder / "receipt", "--content", folder / "content", "--key", key or signing.verifier_key()]
+    return verify(*named, "--now", NOW, *options)
+
+
+def test_an_honest_receipt_is_accepted(tmp_path):
+    assert use(receipt(), "--council", "Payments", folder=tmp_path)[0] == 0
+    assert use(receipt(audience=None, council=None), folder=tmp_path, audience=None)[0] == 0
+    assert use(receipt(rehearsal=True), "--allow-rehearsal", folder=tmp_path)[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("changed", "options", "said"),
+    [
+        ({"expires": "2026-11-21T12:00:00Z"}, (), "It has expired."),
+        ({"issued": "2026-11-21T12:01:01Z", "expires": "2026-11-21T12:05:00Z"}, (), "It was issued in the future."),
+        ({"issued": "2026-11-21T11:59:00Z", "expires": "2026-11-21T11:58:00Z"}, (), "It expires before it is issued."),
+        ({"verdict": "rejected"}, (), "What it is for was not approved."),
+        ({"rehearsal": True}, (), "It was approved by a rehearsal: no model was asked."),
+        ({"audience": "bank"}, (), "It is for another audience."),
+        ({"audience": None}, (), "It is for another audience."),
+        ({"audience": "till 2"}, (), "It is for another audience."),
+        ({}, ("--council", "Travel"), "It is of another council."),
+        ({"council": None}, ("--council", "Payments"), "It is of another council."),
+        ({"log": "magi/0123456789abcdef"}, (), "It is not signed with this key"),
+        ({"form": "magi-receipt/2"}, (), "not a receipt of the form that is known here"),
+        ({"note": "more"}, (), "not a receipt of the form that is known here"),
+        ({"rehearsal": 0}, (), "not a receipt of the form that is known here"),
+        ({"issued": "yesterday"}, (), "not a receipt of the form that is known here"),
+        ({"expires": "2026-13-21T12:05:00Z"}, (), "This is no receipt"),
+    ],
+)
+def test_a_receipt_that_is_not_for_this_is_refused(tmp_path, changed, options, said):
+    status, (sentence,) = use(receipt(**changed), *options, folder=tmp_path)
+    assert status == 1
+    assert sentence.startswith("Refused. ")
+    assert said in sentence
+
+
+def test_a_receipt_is_for_one_content_to_the_byte(tmp_path):
+    assert use(receipt(), folder=tmp_path, content=f"{CONTENT}\n") == (1, ["Refused. It is for another content."])
+
+
+def test_a_receipt_is_used_once(tmp_path):
+    once, twice = receipt(), receipt()
+    seen = ("--seen", str(tmp_path / "seen"))
+    assert use(once, *seen, folder=tmp_path, audience="bank")[0] == 1
+    assert use(once, *seen, folder=tmp_path, audience=None)[0] == 1
+    assert use(once, *seen, folder=tmp_path)[0] == 0
+    assert use(twice, *seen, folder=tmp_path)[0] == 0
+    assert use(once, *seen, folder=tmp_path) == (1, ["Refused. It was used already."])
+
+
+def test_of_two_that_use_a_receipt_at_once_one_is_refused(tmp_path):
+    found, text = receipt(), CONTENT.encode()
+    options = argparse.Namespace(
+        key=signing.verifier_key(),
+        audience="till",
+        council=None,
+        allow_rehearsal=False,
+        now=NOW,
+        seen=tmp_path / "seen",
+    )
+    with ThreadPoolExecutor(8) as pool:
+        said = list(pool.map(lambda _: verifier.refusal(json.dumps(found), text, options), range(8)))
+    assert sorted(said) == ["", *["It was used already."] * 7]
+
+
+@pytest.mark.parametrize("name", verifier.RECEIPT)
+def test_a_receipt_with_any_field_changed_or_missing_is_refused(tmp_path, name):
+    honest = receipt(rehearsal=False)
+    values = {"rehearsal": True, "verdict": "approved ", "signature": base64.b64encode(bytes(64)).decode()}
+    changed = values.get(name, str(honest[name])[:-1] + ("1" if str(honest[name])[-1] != "1" else "2"))
+    assert use(honest | {name: changed}, folder=tmp_path)[0] == 1
+    assert use({key: value for key, value in honest.items() if key != name}, folder=tmp_path)[0] == 1
+
+
+def test_a_receipt_is_one_json_object_with_each_key_once(tmp_path):
+    text = json.dumps(receipt())
+    for wrong in ("", "[]", "null", text + text, text[:-1], '{"verdict": "approved", ' + text[1:], "[" * 100_000):
+        assert use(wrong, folder=tmp_path)[0] == 1
+
+
+def test_a_receipt_of_another_key_is_refused(tmp_path, settings):
+    stranger = signing.verifier_key()
+    settings.SIGNING_KEY = bytes(range(32))
+    status, said = use(receipt(), folder=tmp_path, key=stranger)
+    assert (status, said[0][:40]) == (1, "Refused. It is not signed with this key:")
+    assert use(receipt(), folder=tmp_path)[0] == 0
+
+
+# ---- the verifier itself ----------------------------------------------------------------------------------
+
+# RFC 8032, 7.1: secret key, public key, message, signature
+VECTORS = [
+    (
+        "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a",
+        "",
+        "e5564300c360ac729086e2cc806e828a84877f1eb8e5d974d873e065224901555fb8821590a33bacc61e39701cf9b46bd25bf5f0595bbe24655141438e7a100b",
+    ),
+    (
+        "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c",
+        "72",
+        "92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da085ac1e43e15996e458f3613d0f11d8c387b2eaeb4302aeeb00d291612bb0c00",
+    ),
+    (
+        "fc51cd8e6218a1a38da47ed00230f0580816ed13ba3303ac5deb911548908025",
+        "af82",
+        "6291d657deec24024827e69c3abe01a30ce548a284743a445e3680d7db5ac3ac18ff9b538d16f290ae67f760984dc6594a7c15e9716ed28dc027beceea1ec40a",
+    ),
+]
+
+
+@pytest.mark.parametrize(("key", "message", "signature"), VECTORS)
+def test_the_vectors_of_rfc_8032_are_verified(key, message, signature):
+    key, message, signature = (bytes.fromhex(text) for text in (key, message, signature))
+    assert verifier.is_signed(key, message, signature)
+    assert not verifier.is_signed(key, message + b"x", signature)
+    assert not verifier.is_signed(key, message, bytes([signature[0] ^ 1]) + signature[1:])
+    malleable = int.from_bytes(signature[32:], "little") + verifier.L
+    assert not verifier.is_signed(key, message, signature[:32] + malleable.to_bytes(32, "little"))
+    assert not verifier.is_signed(key, message, signature + b"\0")
+    assert not verifier.is_signed(key, message, signature[:63])
+
+
+@pytest.mark.parametrize("y", [2**255 - 19, 2**255 - 18, 2, 1 | 1 << 255])
+def test_a_key_that_is_no_point_or_not_written_in_the_one_way_is_refused(y):
+    with pytest.raises(ValueError, match="no point"):
+        verifier.is_signed(y.to_bytes(32, "little"), b"", bytes(64))
+
+
+@given(st.binary(max_size=100), st.integers(0, 63), st.integers(0, 7))
+@settings(max_examples=30)
+def test_its_ed25519_agrees_with_that_of_the_site(message, place, bit):
+    signature = bytearray(signing.sign(message))
+    assert verifier.is_signed(signing.public_key(), message, bytes(signature))
+    signature[place] ^= 1 << bit
+    assert not verifier.is_signed(signing.public_key(), message, bytes(signature))
+
+
+FACTS = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**53) + 1, 2**53 - 1)
+    | st.text(st.characters(exclude_categories=["Cs"])),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(st.characters(max_codepoint=127)), inner),
+)
+
+
+@given(FACTS)
+def test_canonical_json_is_that_of_rfc_8785(value):
+    assert chain.canonical(value).encode() == rfc8785.dumps(value)
+    assert verifier.canonical(value) == chain.canonical(value)
+
+
+def test_it_needs_nothing_but_the_standard_library_and_is_short():
+    imports = re.findall(r"^\s*(?:from|import) (\w+)", VERIFIER.read_text(), re.MULTILINE)
+    assert set(imports) <= sys.stdlib_module_names
+    assert len(VERIFIER.read_text().splitlines()) < LINES
+
+
+def test_an_old_python_will_do(bundle):
+    need("python3.9", _runs("python3.9"), "Python 3.9 is not installed")
+    assert verify(bundle, "--key", signing.verifier_key(), program=["python3.9"])[0] == 0
+
+
+def _runs(program):
+    return bool(shutil.which(program)) and subprocess.run([program, "-V"], capture_output=True).returncode == 0
