@@ -168,6 +168,11 @@ class LeafQuerySet(models.QuerySet["Leaf"]):
         Leaf.objects.bulk_create(leaves)
         Salt.objects.bulk_create(Salt(leaf=leaf, value=head.salt) for leaf, head in zip(leaves, heads, strict=True))
 
+    def size(self) -> int:
+        """How many leaves the log has."""
+        last = self.order_by("-index").values_list("index", flat=True).first()
+        return 0 if last is None else last + 1
+
 
 class Leaf(models.Model):
     """A place in the log over all runs: at `at`, the newest entry of the run was `seq`, with the hash `head`."""
