@@ -20,6 +20,7 @@ from django.db import connection, models, transaction
 from django.utils import timezone
 
 from . import chain
+from .append_only import Guards
 from .chain import NOTHING_BEFORE, Draft
 from .models import ModelCall, Run
 from .version import VERSION
@@ -38,6 +39,8 @@ Said = dict[str, list[Draft]]
 
 class Witness(Protocol):
     """A procedure's module that knows what its own rows tell. `settings.EVIDENCE` names it."""
+
+    GUARDS: Guards
 
     def tell(self, told: dict[UUID, Said]) -> None:
         """Add facts and texts to the drafts of these runs."""

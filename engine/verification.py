@@ -11,9 +11,9 @@ from typing import Any
 from uuid import UUID
 
 import django
-from django.db import DatabaseError
+from django.db import DatabaseError, connection
 
-from . import chain, signing
+from . import append_only, chain, signing
 from .chain import NOTHING_BEFORE, Draft
 from .checkpoints import Checkpoint, Signed, signed_notes
 from .evidence import (
@@ -58,12 +58,15 @@ class Problem:
 
 @dataclass
 class Report:
+    """`notices` are no faults of the record: they say what does not protect it."""
+
     runs: int = 0
     entries: int = 0
     redacted: int = 0
     leaves: int = 0
     since_checkpoint: int = 0
     problems: list[Problem] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
 
 
 Line = tuple[int, str, str, str]
@@ -319,6 +322,7 @@ def verify_all(anchor: str = "", processes: int = 1) -> Report:
     if report.entries != (there := Entry.objects.count()):
         found.append(Problem(f"{there - report.entries} entries belong to no run"))
     report.problems = found + report.problems
+    report.notices = unguarded()
     return report
 
 
@@ -341,6 +345,13 @@ def _tally(runs: Sequence[UUID]) -> Report:
         tally.redacted += bool(kept.redacted_up_to)
         tally.problems += problems
     return tally
+
+
+def unguarded() -> list[str]:
+    """Where the database would let somebody change what is only added."""
+    return [
+        f"the database does not refuse changes: trigger {name} is missing" for name in append_only.missing(connection)
+    ]
 
 
 def _verify_log(report: Report, anchors: Sequence[Signed]) -> list[UUID]:

@@ -12,6 +12,7 @@ from engine.models import Run
 from engine.providers import is_rehearsal
 
 from . import prompts, rules
+from .append_only import GUARDS as GUARDS  # the engine looks whether they are up
 from .models import Agent, Judgement, Receipt, Review, RoundDecision
 from .rules import Decision
 

@@ -1,22 +1,24 @@
 """The cast of the tests: people, a judgement's agents, and a model that answers from a script."""
 
 import asyncio
+import contextlib
 import json
 import os
 import shutil
 import socket
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from datetime import datetime
 from typing import Any
 
 import pytest
 from asgiref.sync import SyncToAsync
 from django.contrib.auth.models import User
-from django.db import connection, connections
+from django.db import connection, connections, transaction
 from django.test import override_settings
 from hypothesis import HealthCheck, settings
 
-from engine import reader
+from engine import append_only, reader
 from engine.answer import Reply
 from engine.failures import CallFailed
 from engine.llm import Form, Message, Way
@@ -95,8 +97,56 @@ async def perform(run_id: object, models: ScriptedModels | None = None) -> Run:
     return run
 
 
+@contextlib.contextmanager
+def tampering() -> Iterator[None]:
+    """For a while the database refuses nothing: what somebody could do who owns it, and what a test's end has to do.
+
+    Foreign keys are not looked at either, unless a transaction is open on SQLite. On PostgreSQL all this is true of
+    this thread's connection alone.
+    """
+    if connection.vendor == "sqlite":
+        connection.disable_constraint_checking()  # as in a shell of sqlite3
+        append_only.lift(connection, append_only.all_guards())
+        try:
+            yield
+        finally:
+            append_only.install(connection, append_only.all_guards())
+            connection.enable_constraint_checking()
+        return
+    with connection.cursor() as cursor:
+        cursor.execute("SET session_replication_role = replica")
+        try:
+            yield
+        finally:
+            cursor.execute("SET session_replication_role = DEFAULT")
+
+
+def _flush_past_the_guards() -> None:
+    """Tests that commit are followed by a flush of all tables."""
+    flush = connection.ops.execute_sql_flush
+
+    def flush_tampering(statements: Sequence[str]) -> None:
+        with transaction.atomic(), tampering():
+            flush(statements)
+
+    connection.ops.execute_sql_flush = flush_tampering  # type: ignore[method-assign]
+
+
+@contextlib.contextmanager
+def submitted_at(moment: datetime) -> Iterator[None]:
+    """Runs that are submitted meanwhile were submitted at this moment; nothing can change that later."""
+    created = Run._meta.get_field("created")
+    now = created._get_default
+    created._get_default = lambda: moment
+    try:
+        yield
+    finally:
+        created._get_default = now
+
+
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None) -> Iterator[None]:
+    _flush_past_the_guards()
     yield
     if hasattr(connection, "close_pool"):
         connection.close_pool()  # PostgreSQL drops no database that a pooled connection still uses

@@ -56,6 +56,8 @@ def racer(name: str, barrier: Barrier, pipe: Connection) -> None:
 
 def race(kind: str, pipes: list[Connection]) -> str:
     """What the racers say must also stand in the row."""
+    from engine.models import Run
+
     run = run_to_win(kind)
     for pipe in pipes:
         pipe.send("ready")
@@ -63,7 +65,7 @@ def race(kind: str, pipes: list[Connection]) -> str:
     run.refresh_from_db()
     if winners != [run.worker] or (run.status, run.claims) != ("running", 1):
         return f"{kind}: {' and '.join(winners) or 'nobody'}; the row: {run.status} {run.worker} {run.claims}"
-    run.delete()
+    Run.objects.filter(pk=run.pk).update(status="finished")  # so that the next race has one run to win
     return run.worker
 
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 from engine.models import ModelCall, Run
 from judgements.models import Judgement, RoundDecision
 from tests.chaos_check import REASON, Blow, check
-from tests.conftest import JAPAN, agents, perform
+from tests.conftest import JAPAN, agents, perform, tampering
 from tests.endpoint import Endpoint
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -84,7 +84,8 @@ TAMPERED = {
 
 def findings_after(tamper, ledger):
     with transaction.atomic():
-        tamper()
+        with tampering():
+            tamper()
         found = check(ledger).findings
         transaction.set_rollback(True)
     return {finding.kind for finding in found}

@@ -30,7 +30,7 @@ from engine.verification import verify_all
 from engine.writer import Writer, _Work
 from judgements import procedure, rules
 from judgements.models import Agent, Judgement, RoundDecision
-from tests.conftest import JAPAN, agents, says
+from tests.conftest import JAPAN, agents, says, tampering
 
 ANSWERS = {
     "approve": lambda: says("approve"),
@@ -252,8 +252,9 @@ class Gate(RuleBasedStateMachine):
                 worker.die()
             self.do(self.nothing())
             self.loop.close()
-            for model in (Salt, Leaf, Entry, RoundDecision, Agent, Judgement, ModelCall, Run, WriterMarker):
-                model.objects.all().delete()
+            with tampering():
+                for model in (Salt, Leaf, Entry, RoundDecision, Agent, Judgement, ModelCall, Run, WriterMarker):
+                    model.objects.all().delete()
 
     def _finish(self):
         last = Worker()

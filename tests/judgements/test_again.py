@@ -27,8 +27,9 @@ def live(page, judgement):
     return page.get(reverse("live", args=[judgement.pk])).content.decode()
 
 
-def test_judging_again_starts_from_what_was_judged(page, judgement):
-    Judgement.objects.update(title="A journey")
+def test_judging_again_starts_from_what_was_judged(page, mira):
+    trio = agents("openai/a", "openai/b", "openai/c")
+    judgement = Judgement.objects.submit(owner=mira, content=JAPAN, title="A journey", agents=trio)
     html = again(page, judgement)
     assert f"{JAPAN}</textarea>" in html
     assert 'name="title" type="text" autocomplete="off" value="A journey"' in html

@@ -7,7 +7,7 @@ from engine.failures import ServerError, Unauthorized
 from engine.models import ModelCall, Run
 from judgements.board import board_of, minutes
 from judgements.models import Judgement
-from tests.conftest import perform
+from tests.conftest import JAPAN, agents, perform
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -36,6 +36,11 @@ def decide(judgement, *decisions):
             run=run, step=step, attempt=1, model=agent.model, prompt="[]", deadline=run.created
         )
         agent.decisions.create(round=number, decision=word, reason=f"Reason {step}.", call=call)
+
+
+def fail(judgement, step, attempt, **values):
+    asked = {"model": "x", "prompt": "[]", "deadline": judgement.run.created}
+    return ModelCall.objects.create(run=judgement.run, step=step, attempt=attempt, status="failed", **(asked | values))
 
 
 def test_a_queued_judgement_is_idle(judgement):
@@ -102,14 +107,19 @@ async def test_a_failed_agent_says_why_and_the_others_have_stopped(judgement, mo
     assert [cell.state for cell in shown.rounds[2].cells] == ["none"] * 3
 
 
-async def test_a_retry_is_counted_and_says_what_happened(judgement, models):
-    models.will("openai/a", ServerError("It answered 500."), *[ServerError("It answered 500.")] * 3)
+async def test_only_the_last_of_four_failures_is_not_asked_again(judgement, models):
+    models.will("openai/a", *[ServerError("It answered 500.")] * 4)
     await perform(judgement.pk, models)
     failed = [call async for call in ModelCall.objects.filter(step="A1").order_by("attempt")]
     assert [call.retry_at is not None for call in failed] == [True, True, True, False]
-    await Run.objects.aupdate(status="running", ended=None)
-    await ModelCall.objects.filter(step="A1", attempt__gt=2).adelete()
-    shown = await board_later(judgement)
+
+
+def test_a_retry_is_counted_and_says_what_happened(judgement):
+    start(judgement)
+    later = judgement.run.created + timedelta(minutes=1)
+    for attempt in (1, 2):
+        fail(judgement, "A1", attempt, error="It answered 500.", retry_at=later)
+    shown = board(judgement)
     seat = shown.seats[0]
     assert shown.rest.endswith("One agent is asked again.")
     assert (seat.state, seat.word, seat.until is not None) == ("retrying", "Retry 2 of 3", True)
@@ -127,11 +137,8 @@ async def test_a_failure_before_a_retry_is_no_longer_shown(judgement, models):
 
 def test_retries_are_counted_anew_after_the_run_was_retried(judgement):
     start(judgement)
-    values = {"run": judgement.run, "step": "A1", "model": "x", "prompt": "[]", "deadline": judgement.run.created}
     for series, attempt in ((0, 1), (0, 2), (0, 3), (0, 4), (1, 1)):
-        retry_at = judgement.run.created
-        call = ModelCall(series=series, attempt=attempt, status="failed", error="No.", retry_at=retry_at, **values)
-        call.save()
+        fail(judgement, "A1", attempt, series=series, error="No.", retry_at=judgement.run.created)
     Run.objects.update(retries=1)
     assert board(judgement).seats[0].word == "Retry 1 of 3"
 
@@ -148,10 +155,13 @@ def test_who_cancelled_and_when_is_said(judgement, reviewer):
     assert [(seat.state, seat.small) for seat in shown.seats] == [("stopped", "after round 1")] * 3
 
 
-def test_an_agent_that_was_stopped_says_where(judgement, mira):
+def test_an_agent_that_was_stopped_at_once_says_so(judgement, mira):
     Run.objects.cancel(judgement.pk, mira)
     assert {seat.small for seat in board(judgement).seats} == {"before round 1"}
-    Run.objects.update(status="running", ended=None, started=judgement.run.created)
+
+
+def test_an_agent_that_was_stopped_says_where(judgement, mira):
+    start(judgement)
     decide(judgement, "reject")
     ModelCall.objects.create(run=judgement.run, step="B1", attempt=1, prompt="[]", deadline=judgement.run.created)
     Run.objects.cancel(judgement.pk, mira)
@@ -167,8 +177,9 @@ def test_how_long_it_took_reads_as_one_says_it(judgement, seconds, took):
     assert board(judgement).took == took
 
 
-def test_a_rehearsal_says_so(judgement):
-    judgement.agents.filter(seat="B").update(model="rehearsal/magi")
+def test_a_rehearsal_says_so(mira):
+    trio = agents("openai/a", "rehearsal/magi", "openai/c")
+    judgement = Judgement.objects.submit(owner=mira, content=JAPAN, agents=trio)
     shown = board(judgement)
     assert shown.rehearsal == "Rehearsal: no model was asked for Balthasar."
     assert [seat.rehearsal for seat in shown.seats] == [False, True, False]

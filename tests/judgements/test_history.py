@@ -16,7 +16,7 @@ from engine.models import Run
 from judgements.api import judgement_object
 from judgements.history import PAGE, History
 from judgements.models import Council, Judgement
-from tests.conftest import NAMES, agents
+from tests.conftest import NAMES, agents, submitted_at
 from tests.history_load import EVERYWHERE, HALF, RARE, Load
 from tests.judgements.test_search import decide
 
@@ -26,9 +26,10 @@ NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
 def submit(owner, title, *, minute=0, status="queued", **more):
-    judgement = Judgement.objects.submit(owner=owner, content=f"About {title}.", title=title, agents=agents(), **more)
-    moment = NOON + timedelta(minutes=minute)
-    changed = {"created": moment, "status": status}
+    content, moment = f"About {title}.", NOON + timedelta(minutes=minute)
+    with submitted_at(moment):
+        judgement = Judgement.objects.submit(owner=owner, content=content, title=title, agents=agents(), **more)
+    changed = {"status": status}
     if status in ("finished", "failed", "cancelled"):
         changed |= {"started": moment, "ended": moment + timedelta(seconds=48)}
     Run.objects.filter(pk=judgement.pk).update(**changed)

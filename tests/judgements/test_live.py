@@ -16,9 +16,9 @@ from engine.models import ModelCall, Run
 from judgements.board import board_of
 from judgements.consumers import LiveConsumer
 from judgements.leaves import Sheet, leaves
-from judgements.models import CRITERIA_LENGTH, Agent, Judgement
+from judgements.models import CRITERIA_LENGTH, Judgement
 from judgements.prompts import LONGEST_REASON
-from tests.conftest import perform, says
+from tests.conftest import JAPAN, agents, perform, says
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -174,10 +174,11 @@ def test_only_leaves_that_changed_are_new(judgement):
     assert 'id="agent-2-sum"' not in news
 
 
-async def test_the_largest_judgement_fits_into_one_message(judgement, models):
+async def test_the_largest_judgement_fits_into_one_message(mira, models):
+    trio = [agent | {"criteria": "'" * CRITERIA_LENGTH} for agent in agents("openai/a", "openai/b", "openai/c")]
+    judgement = await database_sync_to_async(Judgement.objects.submit)(owner=mira, content=JAPAN, agents=trio)
     for model in ("openai/a", "openai/b", "openai/c"):
         models.will(model, *[says("reject", "a b" + "'" * (LONGEST_REASON - 3))] * 3)
-    await Agent.objects.aupdate(criteria="'" * CRITERIA_LENGTH)
     await perform(judgement.pk, models)
     html = await database_sync_to_async(snapshot)(judgement)
     assert 600_000 < len(html.encode()) < 1024 * 1024  # what the server sends at most
@@ -191,8 +192,9 @@ def test_the_socket_goes_only_when_nothing_can_change_any_more(judgement, status
     assert "ws-connect" not in html
 
 
-async def test_text_of_a_model_is_escaped_in_every_leaf(judgement, models):
-    await Judgement.objects.aupdate(title=EVIL, content=EVIL)
+async def test_text_of_a_model_is_escaped_in_every_leaf(mira, models):
+    said = {"title": EVIL, "content": EVIL, "agents": agents("openai/a", "openai/b", "openai/c")}
+    judgement = await database_sync_to_async(Judgement.objects.submit)(owner=mira, **said)
     models.will("openai/a", says("approve", EVIL), f"{EVIL} is no JSON")
     await perform(judgement.pk, models)
     html = await database_sync_to_async(snapshot)(judgement)

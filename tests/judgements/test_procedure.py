@@ -2,15 +2,16 @@ import asyncio
 import json
 
 import pytest
+from asgiref.sync import sync_to_async
 from channels.db import database_sync_to_async
 
 from engine.failures import FormatRefused, ServerError, Unauthorized, UnusableAnswer
 from engine.models import ModelCall, Run
 from engine.worker import Engine
 from judgements import prompts
-from judgements.models import Agent, Judgement, RoundDecision
+from judgements.models import Judgement, RoundDecision
 from judgements.procedure import cancel, retry
-from tests.conftest import perform, says
+from tests.conftest import JAPAN, agents, perform, says
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -175,9 +176,10 @@ async def asked_in_round_1(seat="A"):
 
 
 @pytest.fixture
-async def with_fallback(judgement):
-    await Agent.objects.filter(judgement=judgement, seat="A").aupdate(fallback="openai/spare")
-    return judgement
+async def with_fallback(mira):
+    trio = agents("openai/a", "openai/b", "openai/c")
+    trio[0]["fallback"] = "openai/spare"
+    return await sync_to_async(Judgement.objects.submit)(owner=mira, content=JAPAN, agents=trio)
 
 
 async def test_a_declared_fallback_takes_over_after_two_failures(with_fallback, models):

@@ -10,9 +10,9 @@ from django.urls import reverse
 from engine.models import ModelCall, Run
 from judgements.board import board_of
 from judgements.leaves import leaves
-from judgements.models import Judgement, RoundDecision
+from judgements.models import Judgement
 from judgements.replay import NOT_REPLAYED, Past, replay
-from tests.conftest import perform
+from tests.conftest import JAPAN, agents, perform, submitted_at
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -30,19 +30,28 @@ def call(judgement, step, started, ended, status="answered", **values):
     )
 
 
-def decide(judgement, step, started, ended, decision="approve", **values):
+def decide(judgement, step, started, ended, decision="approve", reason="", **values):
     agent = judgement.agents.get(seat=step[0])
-    made = agent.decisions.create(
+    agent.decisions.create(
         round=int(step[1]),
         decision=decision,
-        reason=f"Reason {step}.",
+        reason=reason or f"Reason {step}.",
         call=call(judgement, step, started, ended, **values),
     )
-    RoundDecision.objects.filter(pk=made.pk).update(created=at(ended))
+
+
+@pytest.fixture
+def judgement(mira):
+    return submit(mira, agents("openai/a", "openai/b", "openai/c"))
+
+
+def submit(owner, seated):
+    with submitted_at(at(-2)):
+        return Judgement.objects.submit(owner=owner, content=JAPAN, agents=seated)
 
 
 def end(judgement, status, seconds, **values):
-    Run.objects.update(status=status, created=at(-2), started=at(0), ended=at(seconds), **values)
+    Run.objects.update(status=status, started=at(0), ended=at(seconds), **values)
     return Judgement.objects.whole().get(pk=judgement.pk)
 
 
@@ -160,7 +169,9 @@ async def test_one_that_was_really_performed_ends_as_it_ended(judgement, models,
     assert "Melchior did not answer. Retry 1 of 3." in [frame["said"] for frame in told["frames"]]
 
 
-def test_thirty_six_attempts_stay_small(judgement, django_assert_max_num_queries):
+def test_thirty_six_attempts_stay_small(mira, django_assert_max_num_queries):
+    criteria = "Approve only what can be undone. " * 20
+    judgement = submit(mira, [agent | {"criteria": criteria} for agent in agents("openai/a", "openai/b", "openai/c")])
     reason = "The proposal meets the criteria, its risks are known and small, and the effort fits its aim. " * 5
     for number in (1, 2, 3):
         for seat in "ABC":
@@ -168,9 +179,8 @@ def test_thirty_six_attempts_stay_small(judgement, django_assert_max_num_queries
                 begin = 100 * number + 20 * attempt + ord(seat) / 50
                 failed = {"status": "failed", "error": f"It answered 50{attempt}.", "retry_at": at(begin + 12)}
                 call(judgement, f"{seat}{number}", begin, begin + 8, attempt=attempt, **failed)
-            decide(judgement, f"{seat}{number}", 100 * number + 90 + ord(seat) / 50, 100 * number + 95, attempt=4)
-    RoundDecision.objects.update(reason=reason)
-    judgement.agents.update(criteria="Approve only what can be undone. " * 20)
+            began = 100 * number + 90 + ord(seat) / 50
+            decide(judgement, f"{seat}{number}", began, 100 * number + 95, reason=reason, attempt=4)
     Judgement.objects.update(verdict="approved")
     end(judgement, "finished", 400)
     began = time.perf_counter()

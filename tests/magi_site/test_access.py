@@ -1,11 +1,14 @@
 import re
+from datetime import UTC, datetime
 
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
+from judgements.models import Judgement
 from magi_site.access import first_sign_in_path
+from tests.conftest import JAPAN, agents, submitted_at
 
 pytestmark = pytest.mark.django_db
 
@@ -99,9 +102,9 @@ def test_health_is_told_to_everybody(client):
     assert client.get("/readyz").content == b"ready\n"
 
 
-def test_a_queue_that_nobody_takes_from_is_not_ready(client, judgement):
-    judgement.run.created = judgement.run.created.replace(year=2020)
-    judgement.run.save()
+def test_a_queue_that_nobody_takes_from_is_not_ready(client, mira):
+    with submitted_at(datetime(2020, 1, 1, tzinfo=UTC)):
+        Judgement.objects.submit(owner=mira, content=JAPAN, agents=agents())
     answer = client.get("/readyz")
     assert (answer.status_code, answer.content) == (503, b"no engine takes what is queued\n")
 

@@ -45,6 +45,8 @@ class Command(BaseCommand):
         except (OSError, ValueError) as error:
             raise CommandError(f"The anchor cannot be read: {error}", returncode=USAGE) from error
         self.stdout.write(_summary(report))
+        for notice in report.notices:
+            self.stderr.write(f"Notice: {notice}.")
         return report.problems
 
     def _show(self, problems: list[Problem]) -> None:

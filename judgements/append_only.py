@@ -1,0 +1,55 @@
+"""What may still happen to the rows of judgements: see `engine/append_only.py`."""
+
+from engine.append_only import Guard, Guards, Rule
+
+_tables = (
+    Guard(
+        "judgements_judgement",
+        key="run_id",
+        key_is_number=False,
+        run="OLD.run_id",
+        rules=(
+            Rule(
+                "kept",
+                kept=("run_id", "council_version_id", "earlier_id", "prompt_version"),
+                once=("verdict",),
+                erased=("title", "content"),
+                marked=("redacted",),
+            ),
+        ),
+    ),
+    Guard("judgements_agent", unique=((("judgement_id", "seat"), ""),)),
+    Guard(
+        "judgements_rounddecision",
+        unique=((("agent_id", "round"), ""), (("call_id",), "")),
+        run="(SELECT judgement_id FROM judgements_agent WHERE id = OLD.agent_id)",
+        rules=(Rule("kept", kept=("id", "agent_id", "round", "decision", "call_id", "created"), erased=("reason",)),),
+    ),
+    Guard(
+        "judgements_review",
+        run="OLD.judgement_id",
+        rules=(
+            Rule(
+                "kept",
+                kept=("id", "judgement_id", "by", "made", "kind", "verdict"),
+                unlinked=("author_id",),
+                erased=("text",),
+            ),
+        ),
+    ),
+    Guard(
+        "judgements_receipt",
+        key_is_number=False,
+        rules=(
+            Rule("kept", kept=("id", "judgement_id", "audience", "by", "issued", "expires", "issue_entry")),
+            Rule("used", when="OLD.consumed IS NOT NULL", kept=("consumed", "consumed_by", "use_entry")),
+        ),
+    ),
+    Guard(
+        "judgements_councilversion",
+        unique=((("council_id", "number"), ""),),
+        rules=(Rule("kept", kept=("id", "council_id", "number", "name", "created"), unlinked=("author_id",)),),
+    ),
+    Guard("judgements_member", unique=((("version_id", "seat"), ""),)),
+)
+GUARDS: Guards = {guard.table: guard for guard in _tables}

@@ -1,0 +1,29 @@
+"""Evidence is only added: the database itself refuses everything else."""
+
+from django.db import migrations
+
+from engine import append_only
+from judgements.append_only import GUARDS
+
+TABLES = (
+    "judgements_judgement",
+    "judgements_agent",
+    "judgements_rounddecision",
+    "judgements_review",
+    "judgements_receipt",
+    "judgements_councilversion",
+    "judgements_member",
+)
+
+
+def guard(apps, schema_editor):
+    append_only.install(schema_editor.connection, [GUARDS[table] for table in TABLES])
+
+
+def unguard(apps, schema_editor):
+    append_only.lift(schema_editor.connection, [GUARDS[table] for table in TABLES])
+
+
+class Migration(migrations.Migration):
+    dependencies = [("judgements", "0013_judgements_with_texts"), ("engine", "0007_append_only")]
+    operations = [migrations.RunPython(guard, unguard)]

@@ -1,0 +1,333 @@
+"""What the database itself refuses, whoever asks; the rules of what may happen stand in `append_only.py`."""
+
+import pytest
+from django.db import IntegrityError, connection, models, transaction
+from django.db.models import F
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from engine import append_only
+from engine.chain import Draft
+from engine.checkpoints import Checkpoint
+from engine.evidence import REDACTED, Entry, Leaf, Salt
+from engine.models import ModelCall, Run
+from engine.verification import verify_all
+from judgements import prompts, rules
+from judgements.models import Agent, CouncilVersion, Judgement, Member, Review, RoundDecision
+from tests.conftest import says, tampering
+
+pytestmark = pytest.mark.django_db
+committed = pytest.mark.django_db(transaction=True)  # tables are changed outside of transactions
+
+GUARDED = (
+    Entry,
+    Leaf,
+    Checkpoint,
+    Salt,
+    Run,
+    ModelCall,
+    Judgement,
+    Agent,
+    RoundDecision,
+    Review,
+    CouncilVersion,
+    Member,
+)
+
+
+@pytest.fixture
+def judged(judgement, council, reviewer):
+    """One that is over and reviewed, and a checkpoint."""
+    judgement = Judgement.objects.submit(
+        owner=reviewer, content="Shall we?", agents=council.agents(), council=council.current
+    )
+    for agent in judgement.agents.all():
+        for number in rules.ROUNDS:
+            decide(agent, number)
+    judgement.conclude()
+    Run.objects.filter(pk=judgement.pk).update(status="finished", started=Now(), ended=Now())
+    Leaf.objects.add(Entry.objects.seal(judgement.pk))
+    Review.objects.add(judgement, reviewer, "Seen.")
+    Checkpoint.objects.make()
+    return judgement
+
+
+def decide(agent, number):
+    now = timezone.now()
+    call = {"step": agent.step(number), "attempt": 1, "model": agent.model, "prompt": "[]", "deadline": now}
+    call = ModelCall.objects.create(
+        run_id=agent.judgement_id, status="answered", answer=says("approve"), ended=now, **call
+    )
+    agent.decide(number, prompts.read_answer(call.answer), call)
+
+
+def redact(judgement):
+    Entry.objects.record(judgement.pk, Draft(REDACTED, "2026-01-01T00:00:00Z"))
+
+
+def refused(change):
+    try:
+        with transaction.atomic():
+            change()
+    except IntegrityError as error:
+        return "evidence is only added" in str(error)
+    return False
+
+
+def run(sql, *values):
+    with connection.cursor() as cursor:
+        cursor.execute(sql, values)
+
+
+def test_all_triggers_are_there_after_all_migrations(db):
+    assert append_only.missing(connection) == []
+    assert {guard.table for guard in append_only.all_guards()} == {model._meta.db_table for model in GUARDED}
+
+
+@pytest.mark.parametrize("model", GUARDED, ids=lambda model: model.__name__)
+def test_no_row_is_deleted(judged, model):
+    assert model.objects.exists()
+    table = model._meta.db_table
+    assert refused(lambda: run(f"DELETE FROM {table}"))
+    if connection.vendor == "postgresql":
+        connection.check_constraints()  # what waits for that would refuse it too
+        assert refused(lambda: run(f"TRUNCATE {table} CASCADE"))
+
+
+NEVER = {
+    Entry: ("run_id", "seq", "kind", "line", "hash"),
+    Leaf: ("index", "run_id", "seq", "head", "at", "hash"),
+    Checkpoint: ("size", "made", "note", "peaks"),
+    Salt: ("leaf_id", "value"),
+    Run: ("id", "procedure", "created", "status", "started", "ended", "retries"),
+    ModelCall: tuple({field.attname for field in ModelCall._meta.fields} - {"prompt", "answer", "error"}),
+    Judgement: ("run_id", "verdict", "council_version_id", "prompt_version"),
+    Agent: tuple(field.attname for field in Agent._meta.fields),
+    RoundDecision: tuple({field.attname for field in RoundDecision._meta.fields} - {"reason"}),
+    Review: ("id", "judgement_id", "by", "made", "kind"),
+    CouncilVersion: ("id", "council_id", "number", "name", "created"),
+    Member: tuple(field.attname for field in Member._meta.fields),
+}
+OTHER = {
+    models.BooleanField: True,
+    models.DateTimeField: "2001-01-01 00:00:00",
+    models.UUIDField: "0" * 32,
+    models.CharField: "Z",
+    models.TextField: "Z",
+}
+
+
+@pytest.mark.parametrize(("model", "column"), [(m, column) for m, columns in NEVER.items() for column in columns])
+def test_what_never_changes_is_refused_even_when_redacted(judged, model, column):
+    redact(judged)
+    field = next(field for field in model._meta.fields if field.attname == column)
+    kind = field
+    while kind.is_relation:
+        kind = kind.target_field
+    other = next((value for known, value in OTHER.items() if isinstance(kind, known)), 987)
+    mine = {
+        Run: f"id = '{key(judged)}'",
+        ModelCall: f"run_id = '{key(judged)}'",
+        Judgement: f"run_id = '{key(judged)}'",
+    }
+    where = f" WHERE {mine[model]}" if model in mine else ""
+    assert refused(lambda: run(f'UPDATE {model._meta.db_table} SET "{field.column}" = %s{where}', other))
+
+
+def key(judgement):
+    return judgement.pk.hex if connection.vendor == "sqlite" else str(judgement.pk)
+
+
+ERASED = {
+    "prompt": lambda pk: ModelCall.objects.filter(run=pk).update(prompt=""),
+    "answer": lambda pk: ModelCall.objects.filter(run=pk).update(answer=""),
+    "reason": lambda pk: RoundDecision.objects.filter(agent__judgement=pk).update(reason=""),
+    "title": lambda pk: Judgement.objects.filter(pk=pk).update(title="", content=""),
+    "mark": lambda pk: Judgement.objects.filter(pk=pk).update(redacted="2026-01-01T00:00Z"),
+    "review": lambda pk: Review.objects.filter(judgement=pk).update(text=""),
+    "asked by": lambda pk: Run.objects.filter(pk=pk).update(asked_by=""),
+    "salt": lambda pk: Salt.objects.filter(leaf__run=pk).delete(),
+}
+
+
+@pytest.mark.parametrize("erase", ERASED.values(), ids=ERASED.keys())
+def test_a_text_is_erased_only_once_the_redaction_is_recorded(judged, erase):
+    assert refused(lambda: erase(judged.pk))
+    redact(judged)
+    assert not refused(lambda: erase(judged.pk))
+
+
+REPLACED = {
+    "reason": lambda pk: RoundDecision.objects.filter(agent__judgement=pk).update(reason="Other."),
+    "answer": lambda pk: ModelCall.objects.filter(run=pk).update(answer="{}"),
+    "title": lambda pk: Judgement.objects.filter(pk=pk).update(title="Other"),
+    "review": lambda pk: Review.objects.filter(judgement=pk).update(text="Other."),
+    "asked by": lambda pk: Run.objects.filter(pk=pk).update(asked_by="noor"),
+}
+
+
+@pytest.mark.parametrize("replace", REPLACED.values(), ids=REPLACED.keys())
+def test_a_redaction_erases_and_replaces_nothing(judged, replace):
+    redact(judged)
+    assert refused(lambda: replace(judged.pk))
+
+
+def test_the_message_of_an_error_is_erased_and_its_code_stays(judgement):
+    error = {"code": "internal", "message": "mira's secret", "agent": "B"}
+    mine = Run.objects.filter(pk=judgement.pk)
+    mine.update(status="cancelled", error=error)
+    assert refused(lambda: mine.update(error={**error, "message": ""}))
+    redact(judgement)
+    assert refused(lambda: mine.update(error={**error, "message": "", "code": "timeout"}))
+    assert refused(lambda: mine.update(error={**error, "message": "Other."}))
+    mine.update(error={**error, "message": ""})
+    mine.update(error={"code": "internal", "agent": "B"})
+
+
+def test_who_asked_may_go_and_nobody_else_comes_in_their_place(judged, reviewer, noor):
+    assert refused(lambda: Run.objects.filter(pk=judged.pk).update(owner=noor))
+    assert refused(lambda: Review.objects.update(author=noor))
+    reviewer.delete()
+    assert Review.objects.get().by == "reviewer"
+    assert Run.objects.get(pk=judged.pk).asked_by == "reviewer"
+
+
+def test_what_the_engine_needs_of_a_run_that_is_over_may_change(judged):
+    Run.objects.filter(pk=judged.pk).update(revision=F("revision") + 1, worker="x", reserved=0, lease_expires_at=None)
+
+
+def test_a_call_is_completed_once(judgement):
+    call = ModelCall.objects.create(
+        run=judgement.run, step="A1", attempt=1, model="m", prompt="[]", deadline="2030-01-01T00:00Z"
+    )
+    mine = ModelCall.objects.filter(pk=call.pk)
+    assert refused(lambda: mine.update(prompt="[1]", status="answered"))
+    mine.update(status="answered", answer="yes")
+    assert refused(lambda: mine.update(status="open"))
+    assert refused(lambda: mine.update(answer="no"))
+
+
+def test_a_verdict_comes_once(judgement):
+    mine = Judgement.objects.filter(pk=judgement.pk)
+    mine.update(verdict="approved")
+    assert refused(lambda: mine.update(verdict="rejected"))
+    assert refused(lambda: mine.update(verdict=None))
+
+
+UNIQUE = {Entry: "run_id, seq", ModelCall: "run_id, step, series, attempt", RoundDecision: "agent_id, round"}
+UNIQUE |= {Agent: "judgement_id, seat", CouncilVersion: "council_id, number", Member: "version_id, seat"}
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL knows no REPLACE")
+@pytest.mark.parametrize("model", GUARDED, ids=lambda model: model.__name__)
+def test_no_row_takes_the_place_of_another(judged, model):
+    table, pk = model._meta.db_table, model._meta.pk.column
+    columns = [field.column for field in model._meta.fields]
+    all_of_them = ", ".join(f'"{column}"' for column in columns)
+    copied = ", ".join("99999" if column == pk and model in UNIQUE else f'"{column}"' for column in columns)
+    for way in ("INSERT OR REPLACE INTO", "REPLACE INTO"):
+        assert refused(lambda way=way: run(f"{way} {table} ({all_of_them}) SELECT {copied} FROM {table}"))
+    same = f'SELECT {all_of_them} FROM {table} WHERE true ON CONFLICT ("{pk}") DO UPDATE SET "{pk}" = 5'
+    assert refused(lambda: run(f"INSERT INTO {table} ({all_of_them}) {same}"))
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL has no second key")
+@pytest.mark.parametrize("model", GUARDED, ids=lambda model: model.__name__)
+def test_no_row_takes_the_hidden_number_of_another(judged, model):
+    assert refused(lambda: run(f"UPDATE OR REPLACE {model._meta.db_table} SET oid = 77"))
+    if model in (Run, Judgement):
+        columns = ", ".join(f'"{f.column}"' for f in model._meta.fields if f.column != model._meta.pk.column)
+        other = f"SELECT max(rowid), '{'f' * 32}', {columns} FROM {model._meta.db_table}"
+        change = f"REPLACE INTO {model._meta.db_table} (rowid, {model._meta.pk.column}, {columns}) {other}"
+        assert refused(lambda: run(change))
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no temporary schema that comes first")
+def test_a_temporary_table_shows_no_redaction_that_never_was(judged):
+    with transaction.atomic():
+        run("CREATE TEMPORARY TABLE engine_entry (run_id uuid, kind text) ON COMMIT DROP")
+        run("INSERT INTO pg_temp.engine_entry VALUES (%s, 'redacted')", str(judged.pk))
+        assert refused(lambda: Salt.objects.all()._raw_delete("default"))
+
+
+def test_tampering_lifts_the_triggers_for_a_while(judged):
+    with tampering():
+        Entry.objects.update(line="{}")
+    assert refused(lambda: Entry.objects.update(line=""))
+    assert verify_all().problems
+
+
+@committed
+def test_tampering_looks_at_no_foreign_key(judged):
+    with tampering():
+        run("DELETE FROM engine_run")
+    assert "its run is gone" in str(verify_all().problems)
+
+
+def test_a_trigger_that_is_gone_is_noticed_and_the_record_is_no_worse(judged):
+    guard = append_only.GUARDS["engine_entry"]
+    assert verify_all().notices == []
+    append_only.lift(connection, [guard])
+    try:
+        report = verify_all()
+    finally:
+        append_only.install(connection, [guard])
+    assert report.problems == []
+    assert "the database does not refuse changes: trigger engine_entry_deleted is missing" in report.notices
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL keeps no text of it")
+def test_a_trigger_that_says_something_else_is_noticed(judged):
+    run("DROP TRIGGER engine_leaf_kept")
+    run("CREATE TRIGGER engine_leaf_kept BEFORE UPDATE ON engine_leaf BEGIN SELECT 1; END")
+    assert append_only.missing(connection) == ["engine_leaf_kept"]
+
+
+@committed
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="a trigger of SQLite cannot be switched off")
+def test_a_trigger_that_is_switched_off_is_noticed(judged):
+    run("ALTER TABLE engine_leaf DISABLE TRIGGER engine_leaf_kept")
+    try:
+        assert append_only.missing(connection) == ["engine_leaf_kept"]
+    finally:
+        run("ALTER TABLE engine_leaf ENABLE TRIGGER engine_leaf_kept")
+
+
+def altered(model):
+    """As a migration does it that widens a column."""
+    old = next(field for field in model._meta.fields if isinstance(field, models.CharField))
+    new = old.clone()
+    new.set_attributes_from_name(old.name)
+    new.model, new.max_length = model, old.max_length + 1
+    for before, after in ((old, new), (new, old)):
+        with connection.schema_editor() as editor:
+            append_only.lift(connection, append_only.all_guards())
+            editor.alter_field(model, before, after, strict=True)
+            append_only.install(connection, append_only.all_guards())
+
+
+@committed
+@pytest.mark.parametrize("model", [Entry, Agent, Run])
+def test_a_migration_that_makes_a_table_anew_lifts_and_installs(judged, model):
+    altered(model)
+    assert append_only.missing(connection) == []
+    assert verify_all().problems == []
+
+
+@committed
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL changes tables in place")
+def test_one_that_forgets_is_stopped_or_noticed(judged):
+    old = Member._meta.get_field("fallback")
+    new = old.clone()
+    new.set_attributes_from_name(old.name)
+    new.model, new.max_length = Member, 300
+    try:
+        with connection.schema_editor() as editor:
+            editor.alter_field(Member, old, new, strict=True)
+        assert set(append_only.missing(connection)) == {
+            f"judgements_member_{n}" for n in ("replaced", "kept", "deleted")
+        }
+    finally:
+        with connection.schema_editor() as editor:
+            editor.alter_field(Member, new, old, strict=True)
+        append_only.install(connection, append_only.all_guards())
