@@ -11,6 +11,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import OperationalError, connection, transaction
 from django.db.models import Q
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from engine.evidence import REDACTED, Entry, names_of

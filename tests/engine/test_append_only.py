@@ -1,5 +1,9 @@
 """What the database itself refuses, whoever asks; the rules of what may happen stand in `append_only.py`."""
 
+import json
+import re
+from pathlib import Path
+
 import pytest
 from django.db import IntegrityError, connection, models, transaction
 from django.db.models import F
@@ -248,6 +252,17 @@ def test_a_temporary_table_shows_no_redaction_that_never_was(judged):
         run("CREATE TEMPORARY TABLE engine_entry (run_id uuid, kind text) ON COMMIT DROP")
         run("INSERT INTO pg_temp.engine_entry VALUES (%s, 'redacted')", str(judged.pk))
         assert refused(lambda: Salt.objects.all()._raw_delete("default"))
+
+
+def test_the_application_role_may_change_what_the_triggers_let_through_and_no_more():
+    text = (Path(__file__).parents[2] / "deploy" / "application_role.sql").read_text()
+    granted = json.loads(re.search(r"'({.*?})'", text, re.S)[1])
+    assert granted.keys() == {guard.table for guard in append_only.all_guards()}
+    for guard in append_only.all_guards():
+        always = {column for rule in guard.rules if not rule.when for column in rule.kept}
+        later = {column for rule in guard.rules for column in (*rule.once, *rule.unlinked, *rule.erasures)}
+        assert not set(granted[guard.table]) & (always | {"*"})
+        assert later <= set(granted[guard.table])
 
 
 def test_tampering_lifts_the_triggers_for_a_while(judged):

@@ -10,6 +10,7 @@ from daphne.endpoints import build_endpoint_description_strings
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
+from django.db import ProgrammingError
 from twisted.internet import defer, reactor
 
 from engine.consumers import EngineConsumer
@@ -19,6 +20,7 @@ from magi_site.access import first_sign_in_path
 from magi_site.asgi import application
 
 GRACE = 10.0
+NOT_ALLOWED = "42501"  # PostgreSQL's word for a missing privilege
 log = logging.getLogger("engine.serve")
 
 
@@ -37,7 +39,7 @@ class Command(BaseCommand):
                 "proxy with https before it, or serve on 127.0.0.1."
             )
         _refuse_taken_port(host, port)
-        call_command("migrate", verbosity=0)
+        _migrate()
         if adopted := Entry.objects.adopt():
             self.stdout.write(f"Sealed {adopted:,} judgements that ended before there was a log.")
         self._welcome(host, port)
@@ -72,6 +74,18 @@ class Command(BaseCommand):
             return defer.Deferred.fromFuture(asyncio.ensure_future(engine.stop(grace=GRACE)))
 
         cast(Any, reactor).addSystemEventTrigger("before", "shutdown", stop)
+
+
+def _migrate() -> None:
+    try:
+        call_command("migrate", verbosity=0)
+    except ProgrammingError as error:
+        if getattr(error.__cause__, "sqlstate", "") != NOT_ALLOWED:
+            raise
+        raise CommandError(
+            "The database waits for a migration that this role may not make. Run manage.py migrate as the role that "
+            "owns the tables, then deploy/application_role.sql."
+        ) from error
 
 
 def _refuse_taken_port(host: str, port: int) -> None:

@@ -1,0 +1,62 @@
+-- What the role magi_app, as which sites and engines work, may do: it adds evidence and changes or deletes none.
+-- Run it as the role that owns MAGI's tables, after each migration; it may be run again at any time:
+--
+--     psql --username magi --set ON_ERROR_STOP=1 --file deploy/application_role.sql magi
+--
+-- The triggers of the migrations say which changes of these columns are let through; docs/operations.md says more.
+
+DO $$
+DECLARE
+    -- evidence, and the columns of it that the engine, a redaction or the end of an account has to change
+    evidence CONSTANT jsonb := '{
+        "engine_entry": [],
+        "engine_leaf": [],
+        "engine_checkpoint": [],
+        "engine_salt": [],
+        "engine_run": ["owner_id", "asked_by", "status", "revision", "worker", "fence", "claims", "deaths", "retries",
+            "lease_expires_at", "started", "ended", "error", "reserved", "reserved_in", "cancelled_by_id",
+            "cancelled_by_name"],
+        "engine_modelcall": ["status", "prompt", "answer", "answer_format", "answered_by", "input_tokens",
+            "output_tokens", "estimated", "cost", "error_code", "error", "ended", "retry_at"],
+        "judgements_judgement": ["title", "content", "verdict", "redacted"],
+        "judgements_agent": [],
+        "judgements_rounddecision": ["reason"],
+        "judgements_review": ["text", "author_id"],
+        "judgements_councilversion": ["author_id"],
+        "judgements_member": []
+    }';
+    here CONSTANT text := current_schema();
+    tbl text;
+    columns text;
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'magi_app') THEN
+        RAISE EXCEPTION 'there is no role magi_app: make it first, with createuser --pwprompt magi_app';
+    END IF;
+    IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'magi_app' AND (rolsuper OR rolreplication OR rolcreaterole)) THEN
+        RAISE EXCEPTION 'magi_app may do too much: it must not be a superuser, nor replicate, nor make roles';
+    END IF;
+    IF pg_has_role('magi_app', current_user, 'MEMBER') THEN
+        RAISE EXCEPTION 'magi_app is a member of %, who owns the tables: that would let it do anything', current_user;
+    END IF;
+
+    EXECUTE format('REVOKE CREATE ON SCHEMA %I FROM PUBLIC', here);
+    EXECUTE format('GRANT USAGE ON SCHEMA %I TO magi_app', here);
+    EXECUTE format('REVOKE ALL ON ALL TABLES IN SCHEMA %I FROM magi_app', here);
+    EXECUTE format('GRANT SELECT, INSERT ON ALL TABLES IN SCHEMA %I TO magi_app', here);
+    EXECUTE format('GRANT USAGE ON ALL SEQUENCES IN SCHEMA %I TO magi_app', here);
+
+    FOR tbl IN SELECT tablename FROM pg_tables WHERE schemaname = here LOOP
+        IF NOT evidence ? tbl THEN
+            EXECUTE format('GRANT UPDATE, DELETE ON %I.%I TO magi_app', here, tbl);
+            CONTINUE;
+        END IF;
+        SELECT string_agg(quote_ident(name), ', ') INTO columns FROM jsonb_array_elements_text(evidence -> tbl) name;
+        IF columns IS NOT NULL THEN
+            EXECUTE format('GRANT UPDATE (%s) ON %I.%I TO magi_app', columns, here, tbl);
+        END IF;
+    END LOOP;
+
+    EXECUTE format('GRANT DELETE ON %I.engine_salt TO magi_app', here);
+    -- which migrations have been made is the owner's word
+    EXECUTE format('REVOKE INSERT, UPDATE, DELETE ON %I.django_migrations FROM magi_app', here);
+END $$;
