@@ -182,7 +182,7 @@ def board_of(judgement: Judgement, calls: list[ModelCall], texts: Mapping[str, s
         content=judgement.content,
         redacted=_redacted(judgement),
         council=judgement.council_version.name if judgement.council_version else "",
-        asked_by=name_of(run.owner),
+        asked_by=asked_by(run),
         created=run.created,
         started=run.started,
         ended=run.ended,
@@ -224,6 +224,11 @@ def _numbered(judgement: Judgement) -> list[tuple[int, Agent]]:
 
 def name_of(user: object) -> str:
     return str(getattr(user, "get_full_name", str)() or user) if user else ""
+
+
+def asked_by(run: Run) -> str:
+    """The name of who asked, also when the account is gone; empty for the command line."""
+    return name_of(run.owner) or run.asked_by
 
 
 # ---- one agent --------------------------------------------------------------------------------------------
@@ -465,8 +470,8 @@ def _sentence_of_cancelled(judgement: Judgement) -> tuple[str, str]:
     run = judgement.run
     when = f"in round {judgement.current_round}" if run.started else "before round 1"
     kept = f"There is no verdict{_answers_kept(judgement)}"
-    if run.cancelled_by:
-        return f"Cancelled {when}", f"by {name_of(run.cancelled_by)}. {kept}"
+    if by := name_of(run.cancelled_by) or run.cancelled_by_name:
+        return f"Cancelled {when}", f"by {by}. {kept}"
     return f"Cancelled {when}.", kept
 
 

@@ -21,7 +21,7 @@ from engine.models import ModelCall
 
 from . import rules
 from .api import judgement_object
-from .board import name_of
+from .board import asked_by
 from .models import Agent, Judgement, JudgementQuerySet, RoundDecision
 from .record import Record, record_lines, record_of
 
@@ -131,7 +131,7 @@ def _row(judgement: Judgement, address: str) -> list[object]:
         judgement.status,
         *agents,
         *(_time(moment) for moment in (run.created, run.started, run.ended)),
-        name_of(run.owner),
+        asked_by(run),
         _time(judgement.redacted),
     ]
 

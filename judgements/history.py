@@ -15,7 +15,7 @@ from engine.models import Run
 from engine.providers import is_rehearsal
 
 from . import rules
-from .board import PLATE, State, minutes, name_of
+from .board import PLATE, State, asked_by, minutes
 from .models import Agent, Judgement, JudgementQuerySet
 from .rules import Decision
 from .words import Term, label, terms_of
@@ -293,7 +293,7 @@ def _row(judgement: Judgement, seated: Sequence[_Seated]) -> Row:
         word=word,
         votes=tuple(Vote(agent.name, _vote(run, agent, done)) for agent in seated),
         council=judgement.council_version.name if judgement.council_version else "",
-        asked_by=name_of(run.owner) or "command line",
+        asked_by=asked_by(run) or "command line",
         created=run.created,
         started=run.started,
         ended=run.ended,

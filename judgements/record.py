@@ -164,7 +164,7 @@ def _provenance(judgement: Judgement, board: Board, calls: list[ModelCall]) -> I
     yield "Started", _moment(run.started)
     yield "Ended", _moment(run.ended)
     yield "Tried again", "" if not run.retries else "once" if run.retries == 1 else f"{run.retries} times"
-    yield "Cancelled by", _person(run.cancelled_by)
+    yield "Cancelled by", _person(run.cancelled_by) or run.cancelled_by_name
     yield "Error", f"{error['message']} ({error['code']})".strip() if error else ""
     yield "Content", ERASED if judgement.redacted else f"sha256 {_digest(judgement.content)}"
     yield "Record", f"sha256 {judgement.record_hash}" if judgement.record_hash else ""

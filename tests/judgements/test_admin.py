@@ -337,11 +337,6 @@ def test_staff_who_may_look_may_steer(client, judgement):
     assert "1 judgement cancelled." in steer(client, "cancel", judgement)
 
 
-def test_a_user_with_judgements_cannot_be_deleted(admin, judgement, mira):
-    admin.post(reverse("admin:auth_user_delete", args=[mira.pk]), {"post": "yes"})
-    mira.refresh_from_db()
-
-
 def test_model_text_is_shown_and_never_run(admin, judgement, models):
     evil = '<img src=x onerror="alert(1)">'
     models.will("openai/a", f"{evil}")

@@ -1,0 +1,79 @@
+"""An account is deleted; what it asked, cancelled, wrote and reviewed stays, under its name."""
+
+import json
+
+import pytest
+from django.contrib.auth.models import User
+from django.urls import reverse
+
+from engine.budgets import Budget
+from engine.models import Run
+from engine.prices import DOLLAR
+from engine.verification import verify_all
+from judgements.export import KINDS
+from judgements.models import Council, Judgement, Review
+from tests.conftest import JAPAN
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def gone(client, mira, reviewer, council):
+    """A judgement that Mira asked of her own council, cancelled and reviewed, before her account was deleted."""
+    Council.objects.filter(pk=council.pk).update(owner=mira)
+    values = {"content": JAPAN, "agents": council.agents(), "council": council.current}
+    council.revise(name="Magi", agents=[a | {"criteria": "Others."} for a in council.agents()], author=mira)
+    judgement = Judgement.objects.submit(owner=mira, **values)
+    Run.objects.cancel(judgement.pk, mira)
+    Review.objects.add(judgement, mira, "A journey too many.")
+    Budget.objects.create(owner=mira, limit=DOLLAR)
+    client.force_login(reviewer)
+    answer = client.post(reverse("admin:auth_user_delete", args=[mira.pk]), {"post": "yes"})
+    assert (answer.status_code, User.objects.filter(pk=mira.pk).exists()) == (302, False)
+    return judgement
+
+
+def test_what_it_did_stays_and_is_intact(gone):
+    run = Run.objects.get()
+    assert (run.owner, run.asked_by, run.cancelled_by_name) == (None, "mira", "mira")
+    assert Review.objects.get().by == "mira"
+    assert verify_all().problems == []
+
+
+PAGES = {
+    "live": lambda judgement: reverse("live", args=[judgement.pk]),
+    "record": lambda judgement: reverse("record", args=[judgement.pk]),
+    "history": lambda judgement: reverse("history"),
+    "council": lambda judgement: reverse("council", args=[judgement.council_version.council_id]),
+    "admin": lambda judgement: reverse("admin:judgements_judgement_change", args=[judgement.pk]),
+    "admin's list": lambda judgement: reverse("admin:judgements_judgement_changelist"),
+}
+
+
+@pytest.mark.parametrize("address", PAGES.values(), ids=PAGES.keys())
+def test_pages_name_who_asked(client, gone, address):
+    html = client.get(address(gone)).content.decode()
+    assert "mira" in html
+    assert "command line" not in html
+
+
+def test_the_live_page_names_who_cancelled(client, gone):
+    assert "by mira." in client.get(reverse("live", args=[gone.pk])).content.decode()
+
+
+def test_files_name_who_asked_and_who_cancelled(client, gone):
+    record = json.loads(client.get(reverse("record-file", args=[gone.pk])).content)
+    assert (record["asked_by"], record["cancelled_by"]) == ("mira", "mira")
+    _, read, render = KINDS["csv"]
+    assert render(list(read()), "https://magi.example").strip().endswith(",mira")
+
+
+def test_several_accounts_are_deleted_at_once(client, gone, noor):
+    chosen = {"action": "delete_selected", "_selected_action": [noor.pk], "post": "yes"}
+    client.post(reverse("admin:auth_user_changelist"), chosen)
+    assert not User.objects.filter(pk=noor.pk).exists()
+
+
+def test_a_judgement_under_way_goes_on_without_its_account(judgement, mira):
+    mira.delete()
+    assert Run.objects.get(status="queued").asked_by == "mira"
