@@ -52,9 +52,7 @@ def redact(pk: UUID, by: str, reason: str, *, names: bool = False, once: bool = 
         return False
     Entry.objects.redact(pk, by, reason, names={} if names else names_of(run))
     Run.objects.erase(pk, names=names)
-    Judgement.objects.filter(pk=pk).update(
-        title="", content="", redacted=Coalesce("redacted", timezone.now())
-    )
+    Judgement.objects.filter(pk=pk).update(title="", content="", redacted=Coalesce("redacted", timezone.now()))
     RoundDecision.objects.filter(agent__judgement=pk).update(reason="")
     Review.objects.filter(judgement=pk).update(text="")
     SearchText.objects.forget(pk, [label("flag", Flag.REDACTED)], names=names)
