@@ -22,6 +22,7 @@ DECLARE
         "judgements_agent": [],
         "judgements_rounddecision": ["reason"],
         "judgements_review": ["text", "author_id"],
+        "judgements_receipt": ["consumed", "consumed_by", "use_entry"],
         "judgements_councilversion": ["author_id"],
         "judgements_member": []
     }';

@@ -16,6 +16,7 @@ from typing import Any, Protocol, cast
 from uuid import UUID
 
 from django.conf import settings
+from django.core.exceptions import EmptyResultSet
 from django.db import connection, models, transaction
 from django.utils import timezone
 
@@ -245,7 +246,10 @@ def plain(rows: models.QuerySet[Any], *columns: str) -> Iterator[dict[str, Any]]
 
     `key`, `stamp` and `told_json` read what the two drivers give differently or Django would have read.
     """
-    sql, params = rows.values_list(*columns).query.sql_with_params()
+    try:
+        sql, params = rows.values_list(*columns).query.sql_with_params()
+    except EmptyResultSet:
+        return
     with connection.cursor() as cursor:
         cursor.execute(sql, params)
         while found := cursor.fetchmany(FETCHED_AT_ONCE):

@@ -197,7 +197,8 @@ class Judgement(Strict):
     created: Moment
     started: Moment | None
     ended: Moment | None
-    record_hash: str | None
+    record_hash: str | None = Field(description="Of the newest entry of its record; null while nothing is sealed.")
+    redacted: Moment | None
 
 
 class Judgements(Strict):

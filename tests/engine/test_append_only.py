@@ -17,7 +17,7 @@ from engine.evidence import REDACTED, Entry, Leaf, Salt
 from engine.models import ModelCall, Run
 from engine.verification import verify_all
 from judgements import prompts, rules
-from judgements.models import Agent, CouncilVersion, Judgement, Member, Review, RoundDecision
+from judgements.models import Agent, CouncilVersion, Judgement, Member, Receipt, Review, RoundDecision
 from tests.conftest import says, tampering
 
 pytestmark = pytest.mark.django_db
@@ -34,6 +34,7 @@ GUARDED = (
     Agent,
     RoundDecision,
     Review,
+    Receipt,
     CouncilVersion,
     Member,
 )
@@ -52,6 +53,7 @@ def judged(judgement, council, reviewer):
     Run.objects.filter(pk=judgement.pk).update(status="finished", started=Now(), ended=Now())
     Leaf.objects.add(Entry.objects.seal(judgement.pk))
     Review.objects.add(judgement, reviewer, "Seen.")
+    Receipt.objects.issue(judgement, reviewer)
     Checkpoint.objects.make()
     return judgement
 

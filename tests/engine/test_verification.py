@@ -13,13 +13,19 @@ from engine.verification import Report, verify_all
 from judgements import procedure
 from judgements.models import Judgement, Review
 from judgements.rules import Verdict
-from tests.conftest import ScriptedModels, perform
+from tests.conftest import ScriptedModels, perform, tampering
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 async def found(anchor: str = "") -> Report:
     return await sync_to_async(verify_all)(anchor)
+
+
+def without_evidence() -> None:
+    with tampering():
+        for model in (Salt, Leaf, Entry):
+            model.objects.all().delete()
 
 
 async def kinds_of(judgement: Judgement) -> list[str]:
@@ -90,8 +96,7 @@ async def test_checkpoints_go_on_from_one_another(judgement: Judgement, mira: Us
 
 async def test_what_ended_before_there_was_a_log_is_sealed_once(judgement: Judgement) -> None:
     await perform(judgement.pk, ScriptedModels())
-    for model in (Salt, Leaf, Entry):
-        await model.objects.all().adelete()
+    await sync_to_async(without_evidence)()
     adopt = sync_to_async(Entry.objects.adopt)
     assert (await adopt(), await adopt()) == (1, 0)
     assert (await found()).problems == []

@@ -78,14 +78,13 @@ def test_a_word_of_a_reason_finds_its_judgement(admin, failed):
 def titles(client, **asked):
     """The titles in the list, in their order, and its whole page."""
     html = client.get(reverse("admin:judgements_judgement_changelist"), asked).content.decode()
-    return re.findall(r'<th class="field-title"><a [^>]*>([^<]*)</a>', html), html
+    return re.findall(r'<th class="field-shown_title"><a [^>]*>([^<]*)</a>', html), html
 
 
 def stand(owner, title, votes="AAR", created=None, **more):
-    judgement = judged(owner, title, votes, **more)
     if created:
-        Run.objects.filter(pk=judgement.pk).update(created=datetime.fromisoformat(f"{created}T12:00:00+00:00"))
-    return judgement
+        more["start"] = datetime.fromisoformat(f"{created}T12:00:00+00:00")
+    return judged(owner, title, votes, **more)
 
 
 @pytest.fixture

@@ -25,8 +25,8 @@ committed = pytest.mark.django_db(transaction=True)  # read by other threads
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
-def submit(owner, title, *, minute=0, status="queued", **more):
-    content, moment = f"About {title}.", NOON + timedelta(minutes=minute)
+def submit(owner, title, *, minute=0, start=NOON, status="queued", **more):
+    content, moment = f"About {title}.", start + timedelta(minutes=minute)
     with submitted_at(moment):
         judgement = Judgement.objects.submit(owner=owner, content=content, title=title, agents=agents(), **more)
     changed = {"status": status}

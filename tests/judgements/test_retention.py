@@ -19,19 +19,19 @@ from engine.verification import verify_all
 from judgements import procedure, retention
 from judgements.models import Council, Judgement, due, redact, redactions_of
 from judgements.views.councils import CouncilSubmission
-from tests.conftest import JAPAN, agents
+from tests.conftest import JAPAN, agents, tampering
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def ended(owner: User, days: float, council: Council | None = None) -> Judgement:
-    """A judgement that was cancelled so many days ago, and sealed as it is then."""
+    """A judgement that was cancelled, as if that had been so many days ago."""
     version = council.current if council else None
     made = Judgement.objects.submit(owner=owner, content=JAPAN, agents=agents(), council=version)
-    now = timezone.now()
-    Run.objects.filter(pk=made.pk).update(created=now - timedelta(days=days))
+    then = timezone.now() - timedelta(days=days)
     procedure.cancel(made, owner)
-    Run.objects.filter(pk=made.pk).update(ended=now - timedelta(days=days))
+    with tampering():
+        Run.objects.filter(pk=made.pk).update(created=then, ended=then)
     return made
 
 
