@@ -110,6 +110,16 @@ def verify(runs: Iterable[UUID]) -> list[Verified]:
         return [(runs[0], NOTHING_KEPT, [Problem("its rows cannot be read", runs[0])])]
 
 
+def verify_one(run: UUID) -> Verified:
+    """One run, and besides that its places in the log have their hashes."""
+    pk, kept, problems = verify([run])[0]
+    for leaf in Leaf.objects.filter(run=run):
+        before = Leaf.objects.filter(index=leaf.index - 1).values_list("hash", flat=True).first()
+        if leaf.worked_out(before or NOTHING_BEFORE) != leaf.hash:
+            problems.append(Problem(f"leaf {leaf.index} of the log does not have its hash", run, leaf.seq))
+    return pk, kept, problems
+
+
 def _verify(runs: Sequence[UUID]) -> Iterator[Verified]:
     rows = {run.pk: run for run in Run.objects.filter(pk__in=runs).only("procedure", "ended")}
     said, kept = said_of(rows), kept_of(runs)

@@ -37,7 +37,16 @@ def judgement_object(judgement: Judgement, address: str, usage: Usage | None = N
         "started": time_of(run.started),
         "ended": time_of(run.ended),
         "record_hash": judgement.record_hash,
+        "override": _override(judgement),
     }
+
+
+def _override(judgement: Judgement) -> dict[str, Any] | None:
+    """What a person decided instead, last; it stands beside the verdict."""
+    last = next((review for review in reversed(judgement.reviews.all()) if review.verdict), None)
+    if last is None:
+        return None
+    return {"verdict": last.verdict, "by": last.by, "reason": last.text, "at": time_of(last.made)}
 
 
 def _usage(usage: Usage) -> dict[str, Any]:

@@ -98,6 +98,7 @@ class Board:
     title: str
     content: str
     redacted: str
+    overridden: str
     council: str
     asked_by: str
     created: datetime
@@ -181,6 +182,7 @@ def board_of(judgement: Judgement, calls: list[ModelCall], texts: Mapping[str, s
         title=judgement.shown_title,
         content=judgement.content,
         redacted=_redacted(judgement),
+        overridden=_overridden(judgement),
         council=judgement.council_version.name if judgement.council_version else "",
         asked_by=asked_by(run),
         created=run.created,
@@ -201,6 +203,12 @@ def board_of(judgement: Judgement, calls: list[ModelCall], texts: Mapping[str, s
         seats=seats,
         rounds=tuple(_round(judgement, number, seats) for number in rules.ROUNDS),
     )
+
+
+def _overridden(judgement: Judgement) -> str:
+    """What a person decided instead, last; empty where nobody did."""
+    last = next((review for review in reversed(judgement.reviews.all()) if review.verdict), None)
+    return f"Overridden by {last.by} on {date_format(last.made, 'j F Y')}: {last.verdict}." if last else ""
 
 
 def _redacted(judgement: Judgement) -> str:

@@ -16,6 +16,7 @@ from django.http import StreamingHttpResponse
 from django.template.loader import render_to_string
 from django.utils import timezone
 
+from engine import bundles
 from engine.bundles import Tree
 from engine.models import ModelCall
 
@@ -153,6 +154,10 @@ def _json_lines(judgements: Sequence[Judgement], address: str) -> str:
     return "".join(f"{json.dumps(one, ensure_ascii=False).translate(LINE_ENDS)}\n" for one in objects)
 
 
+def _evidence(judgements: Sequence[Judgement], address: str) -> str:
+    return "".join(record_lines(judgements, address, bundles.tree()))
+
+
 # ---- records to print -------------------------------------------------------------------------------------
 
 PLACE = "<!-- records -->"
@@ -179,6 +184,7 @@ def _record(record: Record) -> str:
 KINDS = {
     "csv": Kind("text/csv; charset=utf-8", _with_votes, _csv, lambda: ("\ufeff" + _table([_heads()]), "")),
     "jsonl": Kind("application/x-ndjson; charset=utf-8", Judgement.objects.whole, _json_lines),
+    "evidence.jsonl": Kind("application/x-ndjson; charset=utf-8", Judgement.objects.whole, _evidence),
     "html": Kind("text/html; charset=utf-8", Judgement.objects.whole, _records, _page, saved=False),
 }
 

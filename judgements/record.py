@@ -17,12 +17,13 @@ from engine.evidence import Leaf
 from engine.models import ModelCall, Usage
 from engine.prices import dollars
 from engine.providers import is_rehearsal
+from engine.verification import verify_one
 from engine.version import VERSION
 
 from . import rules
 from .api import judgement_object
 from .board import ERASED, Board, Entry, Seat, board_of
-from .models import Judgement, Redaction, redactions_of
+from .models import Judgement, Redaction, Review, redactions_of
 
 FORM = "magi-record/1"
 STATUS = {"open": "under way", "answered": "answered", "failed": "failed", "interrupted": "interrupted"}
@@ -56,10 +57,20 @@ class RecordedAgent:
 
 
 @dataclass(frozen=True)
+class ShownReview:
+    """What a person said of it: a note, or an override."""
+
+    head: str
+    text: str
+    override: bool
+
+
+@dataclass(frozen=True)
 class Record:
     board: Board
     summary: str
     redactions: tuple[str, ...]
+    reviews: tuple[ShownReview, ...]
     agents: tuple[RecordedAgent, ...]
     provenance: tuple[tuple[str, str], ...]
 
@@ -74,6 +85,7 @@ def record_of(judgement: Judgement, calls: list[ModelCall]) -> Record:
         board=board,
         summary=_summary(judgement, board),
         redactions=tuple(map(_redaction, _redactions(judgement))),
+        reviews=tuple(map(_review, judgement.reviews.all())),
         agents=tuple(
             RecordedAgent(seat, tuple(_rounds(seat, [by_step[agent.step(number)] for number in rules.ROUNDS])))
             for seat, agent in zip(board.seats, judgement.agents.all(), strict=True)
@@ -170,6 +182,34 @@ def _provenance(judgement: Judgement, board: Board, calls: list[ModelCall]) -> I
     yield "Record", f"sha256 {judgement.record_hash}" if judgement.record_hash else ""
     yield "In the log", _place_in_log(judgement)
     yield "Record made by", f"magi {VERSION}"
+
+
+@dataclass(frozen=True)
+class Integrity:
+    """Whether a record is what it was, worked out now. `sealed` is False for one that goes on."""
+
+    problems: tuple[str, ...]
+    sealed: bool
+    entries: int
+    redacted: bool
+    place: str
+
+
+def integrity_of(judgement: Judgement) -> Integrity:
+    _, kept, problems = verify_one(judgement.pk)
+    return Integrity(
+        problems=tuple(str(problem) for problem in problems),
+        sealed=bool(kept.entries),
+        entries=len(kept.entries),
+        redacted=bool(kept.redacted_up_to),
+        place=_place_in_log(judgement),
+    )
+
+
+def _review(review: Review) -> ShownReview:
+    decided = f"Override: {review.verdict}" if review.verdict else "Note"
+    text = review.text or ERASED
+    return ShownReview(f"{decided}, by {review.by}, {_moment(review.made)}", text, bool(review.verdict))
 
 
 def _place_in_log(judgement: Judgement) -> str:

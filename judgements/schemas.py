@@ -179,6 +179,13 @@ class Usage(Strict):
     dollars: str | None = Field(description="A decimal; null where a price is unknown.")
 
 
+class Override(Strict):
+    verdict: Verdict
+    by: str
+    reason: str
+    at: Moment
+
+
 class Judgement(Strict):
     id: Identifier
     url: Address
@@ -199,6 +206,7 @@ class Judgement(Strict):
     ended: Moment | None
     record_hash: str | None = Field(description="Of the newest entry of its record; null while nothing is sealed.")
     redacted: Moment | None
+    override: Override | None = Field(description="What a person decided instead, last. The verdict stays the agents'.")
 
 
 class Judgements(Strict):

@@ -8,17 +8,22 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
 from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
+from django.urls import path
+from django.views.decorators.http import require_POST
 
+from engine import checkpoints
 from engine.budgets import BudgetUsedUp
 
 from .. import procedure
 from ..again import again_of
 from ..export import Chosen, download
-from ..models import Judgement, SearchText
-from ..record import record_of
+from ..models import Judgement, Review, SearchText
+from ..record import integrity_of, record_of
 from .filters import CouncilFilter, DateFilter, FlagFilter, PersonFilter, RehearsalFilter, StatusFilter
+from .forms import ReviewForm
 from .read_only import ReadOnly
 from .review import ReviewList
 
@@ -40,7 +45,7 @@ class JudgementAdmin(ReadOnly):
     show_facets = ShowFacets.NEVER
     show_full_result_count = False
     sortable_by = ()
-    actions = ["cancel", "retry", "export_table", "export_lines", "print_records"]
+    actions = ["cancel", "retry", "export_table", "export_lines", "export_evidence", "print_records"]
 
     class Media:
         css = {"all": ["css/review.css"]}
@@ -55,11 +60,37 @@ class JudgementAdmin(ReadOnly):
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
         """The judgement to be read. There is no form: nothing of it can be changed."""
+        if request.method not in ("GET", "HEAD"):
+            raise PermissionDenied
+        return self._page(request, self._judgement(request, object_id), ReviewForm())
+
+    def review_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """A reviewer adds a note or an override to it."""
+        judgement = self._judgement(request, object_id)
+        form = ReviewForm(request.POST)
+        if not form.is_valid():
+            return self._page(request, judgement, form)
+        try:
+            Review.objects.add(judgement, request.user, **form.review)
+        except ValueError as error:
+            self.message_user(request, str(error), messages.ERROR)
+        else:
+            self.message_user(request, "It is in the record.")
+        return redirect("admin:judgements_judgement_change", object_id)
+
+    def get_urls(self) -> list[Any]:
+        review = require_POST(self.admin_site.admin_view(self.review_view))
+        return [path("<path:object_id>/review/", review, name="judgements_judgement_review"), *super().get_urls()]
+
+    def _judgement(self, request: HttpRequest, object_id: str) -> Judgement:
         judgement = self.get_object(request, unquote(object_id))
-        if request.method not in ("GET", "HEAD") or not self.has_view_permission(request, judgement):
+        if not self.has_view_permission(request, judgement):
             raise PermissionDenied
         if judgement is None:
             raise Http404
+        return judgement
+
+    def _page(self, request: HttpRequest, judgement: Judgement, form: ReviewForm) -> HttpResponse:
         found = record_of(judgement, list(judgement.run.calls.order_by("pk")))
         context = {
             **self.admin_site.each_context(request),
@@ -72,9 +103,11 @@ class JudgementAdmin(ReadOnly):
             "again": again_of(judgement, request.user),
             "council": judgement.council_version,
             "flags": SearchText.objects.flags_of([judgement.pk]).get(judgement.pk),
-            **(extra_context or {}),
+            "integrity": integrity_of(judgement),
+            "form": form,
         }
-        return TemplateResponse(request, "admin/judgements/judgement/change_form.html", context)
+        status = 422 if form.errors else 200
+        return TemplateResponse(request, "admin/judgements/judgement/change_form.html", context, status=status)
 
     # ---- the columns --------------------------------------------------------------------------------------
 
@@ -138,6 +171,11 @@ class JudgementAdmin(ReadOnly):
     @admin.action(description="Export selected judgements as JSON Lines", permissions=["view"])
     def export_lines(self, request: HttpRequest, queryset: QuerySet) -> HttpResponseBase | None:
         return self._file(request, queryset, "jsonl")
+
+    @admin.action(description="Export selected judgements as evidence, to be verified", permissions=["view"])
+    def export_evidence(self, request: HttpRequest, queryset: QuerySet) -> HttpResponseBase | None:
+        checkpoints.make_and_send()  # so that all of it is covered
+        return self._file(request, queryset, "evidence.jsonl")
 
     @admin.action(description="Print records of selected judgements", permissions=["view"])
     def print_records(self, request: HttpRequest, queryset: QuerySet) -> HttpResponseBase | None:

@@ -58,10 +58,12 @@ class JudgementQuerySet(models.QuerySet["Judgement"]):
         return cast(JudgementQuerySet, in_order_of_arrival(self, newest_first=newest_first))
 
     def whole(self) -> "JudgementQuerySet":
-        """With everything that a page shows of a judgement, in four queries however many there are."""
+        """With everything that a page shows of a judgement, in a few queries however many there are."""
         calls = Prefetch("agents__decisions__call", ModelCall.objects.defer("prompt", "answer"))
         newest = Entry.objects.filter(run=OuterRef("pk")).order_by("-seq").values("hash")[:1]
-        found = self.select_related("run__owner", "run__cancelled_by", "council_version").prefetch_related(calls)
+        found = self.select_related("run__owner", "run__cancelled_by", "council_version").prefetch_related(
+            calls, "reviews"
+        )
         return found.annotate(record_hash=Subquery(newest))
 
     def use_of_councils(self) -> dict[int, dict[str, Any]]:

@@ -20,8 +20,8 @@ from engine.models import ModelCall, Run
 from engine.prices import DOLLAR
 from judgements.admin.filters import MOST_PEOPLE
 from judgements.admin.judgements import JudgementAdmin
-from judgements.models import Flag, Judgement, SearchText
-from tests.conftest import perform, says
+from judgements.models import Flag, Judgement, Review, SearchText
+from tests.conftest import perform, says, tampering
 from tests.judgements.test_history import judged
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -363,3 +363,65 @@ def test_a_users_page_says_what_its_runs_have_used(client, reviewer, mira, judge
     client.force_login(reviewer)
     html = client.get(reverse("admin:auth_user_change", args=[mira.pk])).content.decode()
     assert "1 call, 1,200 tokens in and 300 out, cost $0.0100" in html
+
+
+# ---- reviews and integrity ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def approved(judgement, models):
+    asyncio.run(perform(judgement.pk, models))
+    return judgement
+
+
+def review(client, judgement, **said):
+    return client.post(reverse("admin:judgements_judgement_review", args=[judgement.pk]), said, follow=True)
+
+
+def test_a_note_and_an_override_stand_beside_the_verdict(admin, approved):
+    review(admin, approved, what="note", text="Casper misread the plan.")
+    html = review(admin, approved, what="rejected", text="Not this week.").content.decode()
+    for text in (
+        "Note, by reviewer",
+        "Casper misread the plan.",
+        "Overridden by reviewer",
+        "Not this week.",
+        "Approved",
+    ):
+        assert text in html
+    assert Judgement.objects.get().verdict == "approved"
+    assert SearchText.objects.flags_of([approved.pk])[approved.pk] == [Flag.NOTED, Flag.OVERRIDDEN]
+
+
+@pytest.mark.parametrize(("said", "problem"), [({"what": "note"}, "Write the note"), ({"text": "x"}, "Choose what")])
+def test_a_review_that_says_nothing_is_not_kept(admin, approved, said, problem):
+    answer = review(admin, approved, **said)
+    assert answer.status_code == 422
+    assert problem in answer.content.decode()
+    assert not Review.objects.exists()
+
+
+def test_a_judgement_that_goes_on_is_not_reviewed(admin, judgement):
+    assert "not over cannot be reviewed" in review(admin, judgement, what="note", text="Early.").content.decode()
+
+
+def test_only_who_may_see_judgements_reviews_them(client, judgement, mira):
+    mira.is_staff = True
+    mira.save()
+    client.force_login(mira)
+    assert review(client, judgement, what="note", text="Hm.").status_code == 403
+
+
+def test_the_page_says_that_a_record_is_intact_and_when_it_is_not(admin, approved):
+    assert "Intact" in admin.get(page_of(approved)).content.decode()
+    with tampering():
+        Judgement.objects.update(content="Something else.")
+    html = admin.get(page_of(approved)).content.decode()
+    assert "Not intact" in html
+    assert "its content was changed" in html
+
+
+async def test_the_evidence_of_a_selection_is_exported(reviewer, judgement, models):
+    await perform(judgement.pk, models)
+    [line] = (await selected(reviewer, "export_evidence", judgement)).splitlines()
+    assert json.loads(line)["checkpoint"]

@@ -1,0 +1,30 @@
+from typing import Any
+
+from django import forms
+
+from ..models import REVIEW_LENGTH
+from ..rules import Verdict
+
+NOTE = "note"
+
+
+class ReviewForm(forms.Form):
+    """A note, or a person's own verdict with its reason."""
+
+    what = forms.ChoiceField(
+        choices=[(NOTE, "Note"), (Verdict.APPROVED, "Override: approved"), (Verdict.REJECTED, "Override: rejected")],
+        widget=forms.RadioSelect,
+        initial=NOTE,
+        error_messages={"required": "Choose what it is.", "invalid_choice": "Choose what it is."},
+    )
+    text = forms.CharField(
+        max_length=REVIEW_LENGTH,
+        widget=forms.Textarea,
+        error_messages={"required": "Write the note, or the reason for deciding otherwise."},
+    )
+
+    @property
+    def review(self) -> dict[str, Any]:
+        """As `Review.objects.add` takes it."""
+        what = self.cleaned_data["what"]
+        return {"text": self.cleaned_data["text"], "verdict": None if what == NOTE else Verdict(what)}
