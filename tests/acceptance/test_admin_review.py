@@ -2,17 +2,39 @@
 
 import csv
 import json
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
+from urllib.request import urlopen
 
 import pytest
 from django.urls import reverse
 from playwright.sync_api import expect, sync_playwright
 
 from tests.acceptance.cases import REFUND, RELEASE
-from tests.acceptance.states import Scene, launch, rows
+from tests.acceptance.site import ROOT, environment, manage
+from tests.acceptance.states import Scene, launch
 
 LIST = reverse("admin:judgements_judgement_changelist")
 LAST_MONTH = datetime.now(UTC).replace(day=1) - timedelta(days=3)
+
+# all of it as if it had been then, and sealed anew
+AGED = """
+from datetime import timedelta
+from django.db.models import F
+from engine.checkpoints import Checkpoint
+from engine.evidence import Entry, Leaf, Salt
+from engine.models import ModelCall, Run
+from tests.conftest import tampering
+back = timedelta(days={days})
+with tampering():
+    for model in (Salt, Leaf, Entry, Checkpoint):
+        model.objects.all().delete()
+    during = {{"started": F("started") - back, "ended": F("ended") - back}}
+    Run.objects.filter(pk="{pk}").update(created=F("created") - back, **during)
+    ModelCall.objects.filter(run="{pk}").update(**during)
+Entry.objects.adopt()
+"""
 
 
 @pytest.fixture(scope="module")
@@ -22,9 +44,9 @@ def scene(chromium, tmp_path_factory):
     with sync_playwright() as playwright, Scene(launch(playwright, chromium), folder) as scene:
         for moment in ("rejected", "approved", "error"):
             scene.judgement(moment)
-        with rows(scene.site) as database:
-            moved = (f"{LAST_MONTH:%Y-%m-%d %H:%M:%S}", scene.judgement("rejected").replace("-", ""))
-            assert database.execute("UPDATE engine_run SET created = ? WHERE id = ?", moved).rowcount == 1
+        aged = AGED.format(pk=scene.judgement("rejected"), days=(datetime.now(UTC) - LAST_MONTH).days)
+        done = manage("shell", "-c", aged, env=environment(scene.site.log.parent))
+        assert done.returncode == 0, done.stderr
         scene.sign_in(scene.site)
         yield scene
 
@@ -42,7 +64,7 @@ def page(scene):
 
 
 def titles(page):
-    return page.locator("#result_list .field-title")
+    return page.locator("#result_list .field-shown_title")
 
 
 def search(page, words):
@@ -107,6 +129,39 @@ def test_the_selection_is_exported_and_the_list_stays(page):
     lines = [json.loads(line) for line in lines_of(page, "export_lines").splitlines()]
     assert [line["title"] for line in lines] == [REFUND.title]
     expect(titles(page)).to_have_count(3)
+
+
+def test_what_is_exported_as_evidence_is_verified_by_somebody_else(scene, page, tmp_path):
+    page.get_by_role("row", name=REFUND.title).get_by_role("checkbox").check()
+    evidence = tmp_path / "evidence.jsonl"
+    evidence.write_text(lines_of(page, "export_evidence"))
+    key = json.load(urlopen(f"{scene.site.url}/api/v1/key"))["key"]
+    verified = subprocess.run(
+        [sys.executable, "-I", "-S", "tools/verify.py", evidence, "--key", key],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert (verified.returncode, verified.stderr) == (0, "")
+    assert "1 records intact" in verified.stdout
+    evidence.write_text(evidence.read_text().replace("undisputed", "disputed"))
+    assert subprocess.run([sys.executable, "tools/verify.py", evidence, "--key", key], cwd=ROOT).returncode == 1
+
+
+def test_a_note_and_an_override_stay_beside_the_verdict(scene, page):
+    page.get_by_role("link", name=REFUND.title).click()
+    beside = page.get_by_role("complementary", name="Review")
+    expect(beside).to_contain_text("Intact")
+    for what, text in (("Note", "Asked the customer: the payment was hers."), ("Override: approved", "Refund it.")):
+        beside.get_by_label(what, exact=True).check()
+        beside.get_by_label("Note or reason").fill(text)
+        beside.get_by_role("button", name="Add to the record").click()
+        expect(page.get_by_text("It is in the record.")).to_be_visible()
+        expect(page.get_by_role("region", name="Reviews")).to_contain_text(text)
+    expect(page.locator(".plate").first).to_contain_text("Rejected")
+    expect(beside).to_contain_text("Intact")
+    page.get_by_role("link", name="Live page").click()
+    expect(page.get_by_text("Overridden by")).to_contain_text("approved")
 
 
 def test_the_selection_is_printed_as_one_page(page):
