@@ -39,9 +39,10 @@ def tell(told: dict[UUID, Said]) -> None:
             _tell_outcome(ended, values, agents[pk], decisions[pk])
     for review in Review.objects.filter(judgement__in=told).order_by("pk"):
         told[review.judgement_id][review.kind].append(review.draft())
-    for receipt in Receipt.objects.filter(judgement__in=told).order_by("issue_entry"):
+    receipts = list(Receipt.objects.filter(judgement__in=of).order_by("issue_entry"))
+    for receipt in receipts:
         told[receipt.judgement_id]["receipt"].append(receipt.issue_draft())
-    for receipt in Receipt.objects.filter(judgement__in=told, consumed__isnull=False).order_by("use_entry"):
+    for receipt in sorted(filter(lambda one: one.consumed, receipts), key=lambda one: one.use_entry or 0):
         told[receipt.judgement_id]["consumed"].append(receipt.use_draft())
 
 
