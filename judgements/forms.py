@@ -87,7 +87,7 @@ class CouncilForm(forms.Form):
             "max_value": f"Write at most {retention.LONGEST:,} days, or nothing to keep them for ever.",
         },
     )
-    short = forms.BooleanField(label="Shorter than six months", required=False)
+    short = forms.BooleanField(label="Keep them for less than six months", required=False)
 
     def __init__(self, council: Council | None, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
