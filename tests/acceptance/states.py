@@ -46,6 +46,7 @@ class Moment:
     case: Case = RELEASE
     changes: dict[tuple[int, int], dict[str, Any]] | None = None
     cancelled: bool = False
+    overridden: bool = False
     redacted: bool = False
 
 
@@ -60,11 +61,17 @@ MOMENTS = {
     "rejected": Moment(">Rejected<", REFUND),
     "error": Moment(">Error<", changes={(3, 2): {"behaviour": "prose"}}),
     "cancelled": Moment("4 of 9 decisions", changes=ROUND_2, cancelled=True),
-    "redacted": Moment(">Approved<", redacted=True),
+    "overridden": Moment(">Approved<", overridden=True),
+    "redacted": Moment(">Approved<", overridden=True, redacted=True),
     "round1": Moment(">Judging<", changes={(1, 1): stalls(9), (2, 1): stalls(7), (3, 1): stalls(6)}),
     "round2": Moment("4 of 9 decisions", changes=ROUND_2),
     "retry": Moment("Retry 1 of 3", changes={(3, 2): BUSY}),
 }
+
+REVIEWS = (
+    ("note", "Seen with the release manager.\nThe window was agreed by phone; the ticket is CHG-2211."),
+    ("rejected", "The rollback was rehearsed on other data than ours. Wait for Monday."),
+)
 
 
 class Scene:
@@ -135,6 +142,10 @@ class Scene:
             self.wait_for(pk, wanted.sign)
             if wanted.cancelled:
                 self.post(self.site, reverse("cancel", args=[pk]))
+            for what, text in REVIEWS if wanted.overridden else ():
+                self.post(
+                    self.site, reverse("admin:judgements_judgement_review", args=[pk]), {"what": what, "text": text}
+                )
             if wanted.redacted:
                 self.post(self.site, reverse("redact", args=[pk]), {"reason": "Demand of the tenant, ticket 812."})
         return self._judgements[moment]
@@ -297,6 +308,13 @@ def redact_without_reason(scene: Scene) -> Page:
     return page
 
 
+def review_without_text(scene: Scene) -> Page:
+    page = scene.open(reverse("admin:judgements_judgement_change", args=[scene.judgement("approved")]))
+    page.get_by_role("button", name="Add to the record").click()
+    expect(page.get_by_label("Note or reason")).to_have_attribute("aria-invalid", "true")
+    return page
+
+
 def short_council(scene: Scene, url_name: str = "council") -> Page:
     with rows(scene.site) as database:
         database.execute("UPDATE judgements_council SET retention_days = 90 WHERE id = 3")
@@ -407,6 +425,8 @@ EVERY = [
     State("redact", at("redact", of("approved"))),
     State("redact-error", redact_without_reason),
     State("redact-not-over", at("redact", of("round2"))),
+    State("overridden-live", live("overridden")),
+    State("overridden-record", at("record", of("overridden"))),
     State("redacted-live", live("redacted")),
     State("redacted-record", at("record", of("redacted"))),
     State("history", full_history),
@@ -435,6 +455,9 @@ EVERY = [
     State("admin-list-none", at("admin:judgements_judgement_changelist", q="zeppelin", who="zed"), ours="#changelist"),
     State("admin-judgement", at("admin:judgements_judgement_change", of("error")), ours=".review"),
     State("admin-judgement-approved", at("admin:judgements_judgement_change", of("approved")), ours=".review"),
+    State("admin-judgement-overridden", at("admin:judgements_judgement_change", of("overridden")), ours=".review"),
+    State("admin-judgement-redacted", at("admin:judgements_judgement_change", of("redacted")), ours=".review"),
+    State("admin-review-error", review_without_text, ours=".review"),
     State("admin-printout", printout),
     State("doctor", at("doctor"), ours="#content"),
 ]
