@@ -2,6 +2,7 @@ from typing import Any
 
 from django import forms
 
+from ..forms import Text
 from ..models import REVIEW_LENGTH
 from ..rules import Verdict
 
@@ -17,11 +18,7 @@ class ReviewForm(forms.Form):
         initial=NOTE,
         error_messages={"required": "Choose what it is.", "invalid_choice": "Choose what it is."},
     )
-    text = forms.CharField(
-        max_length=REVIEW_LENGTH,
-        widget=forms.Textarea,
-        error_messages={"required": "Write the note, or the reason for deciding otherwise."},
-    )
+    text = Text(max_length=REVIEW_LENGTH, needed="Write the note, or the reason for deciding otherwise.", lines=True)
 
     @property
     def review(self) -> dict[str, Any]:

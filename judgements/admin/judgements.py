@@ -59,7 +59,7 @@ class JudgementAdmin(ReadOnly):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
-        """The judgement to be read. There is no form: nothing of it can be changed."""
+        """The judgement to be read. Nothing of it can be changed; a review is sent to `review_view`."""
         if request.method not in ("GET", "HEAD"):
             raise PermissionDenied
         return self._page(request, self._judgement(request, object_id), ReviewForm())
@@ -147,7 +147,7 @@ class JudgementAdmin(ReadOnly):
     # ---- actions ------------------------------------------------------------------------------------------
 
     def has_steer_permission(self, request: HttpRequest) -> bool:
-        """Cancelling and retrying change no record; who may see all may do it, as on the pages."""
+        """Cancelling and retrying take nothing from a record; who may see all may do it, as on the pages."""
         return request.user.is_active and request.user.is_staff
 
     @admin.action(description="Cancel selected judgements", permissions=["steer"])

@@ -393,7 +393,15 @@ def test_a_note_and_an_override_stand_beside_the_verdict(admin, approved):
     assert SearchText.objects.flags_of([approved.pk])[approved.pk] == [Flag.NOTED, Flag.OVERRIDDEN]
 
 
-@pytest.mark.parametrize(("said", "problem"), [({"what": "note"}, "Write the note"), ({"text": "x"}, "Choose what")])
+@pytest.mark.parametrize(
+    ("said", "problem"),
+    [
+        ({"what": "note"}, "Write the note"),
+        ({"what": "note", "text": " \u200b\r\n"}, "Write the note"),
+        ({"what": "note", "text": "A bell: \a"}, "Character U+0007 at position 9 cannot be kept."),
+        ({"text": "x"}, "Choose what"),
+    ],
+)
 def test_a_review_that_says_nothing_is_not_kept(admin, approved, said, problem):
     answer = review(admin, approved, **said)
     assert answer.status_code == 422
