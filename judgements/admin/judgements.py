@@ -12,10 +12,9 @@ from django.shortcuts import redirect
 from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
 from django.urls import path
-from django.views.decorators.http import require_POST
 
-from engine import checkpoints
 from engine.budgets import BudgetUsedUp
+from engine.checkpoints import Checkpoint
 
 from .. import procedure
 from ..again import again_of
@@ -28,6 +27,7 @@ from .read_only import ReadOnly
 from .review import ReviewList
 
 MOST_PRINTED = 200
+REVIEWING = "judgements.add_review"
 TOO_MANY = "At most {} judgements fit at once, and more are selected. Select fewer, or export them as JSON Lines."
 
 
@@ -67,6 +67,10 @@ class JudgementAdmin(ReadOnly):
     def review_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """A reviewer adds a note or an override to it."""
         judgement = self._judgement(request, object_id)
+        if request.method != "POST":  # the address of a form that was sent back
+            return redirect("admin:judgements_judgement_change", object_id)
+        if not request.user.has_perm(REVIEWING):
+            raise PermissionDenied
         form = ReviewForm(request.POST)
         if not form.is_valid():
             return self._page(request, judgement, form)
@@ -79,7 +83,7 @@ class JudgementAdmin(ReadOnly):
         return redirect("admin:judgements_judgement_change", object_id)
 
     def get_urls(self) -> list[Any]:
-        review = require_POST(self.admin_site.admin_view(self.review_view))
+        review = self.admin_site.admin_view(self.review_view)
         return [path("<path:object_id>/review/", review, name="judgements_judgement_review"), *super().get_urls()]
 
     def _judgement(self, request: HttpRequest, object_id: str) -> Judgement:
@@ -104,7 +108,7 @@ class JudgementAdmin(ReadOnly):
             "council": judgement.council_version,
             "flags": SearchText.objects.flags_of([judgement.pk]).get(judgement.pk),
             "integrity": integrity_of(judgement),
-            "form": form,
+            "form": form if request.user.has_perm(REVIEWING) else None,
         }
         status = 422 if form.errors else 200
         return TemplateResponse(request, "admin/judgements/judgement/change_form.html", context, status=status)
@@ -174,7 +178,7 @@ class JudgementAdmin(ReadOnly):
 
     @admin.action(description="Export selected judgements as evidence, to be verified", permissions=["view"])
     def export_evidence(self, request: HttpRequest, queryset: QuerySet) -> HttpResponseBase | None:
-        checkpoints.make_and_send()  # so that all of it is covered
+        Checkpoint.objects.make()  # so that all of it is covered
         return self._file(request, queryset, "evidence.jsonl")
 
     @admin.action(description="Print records of selected judgements", permissions=["view"])

@@ -413,11 +413,18 @@ def test_a_judgement_that_goes_on_is_not_reviewed(admin, judgement):
     assert "not over cannot be reviewed" in review(admin, judgement, what="note", text="Early.").content.decode()
 
 
-def test_only_who_may_see_judgements_reviews_them(client, judgement, mira):
+@pytest.mark.parametrize("may", [[], ["view_judgement"], ["add_review"]])
+def test_only_who_may_see_and_review_reviews(client, approved, mira, may):
     mira.is_staff = True
+    mira.user_permissions.set(Permission.objects.filter(codename__in=may))
     mira.save()
     client.force_login(mira)
-    assert review(client, judgement, what="note", text="Hm.").status_code == 403
+    assert review(client, approved, what="note", text="Hm.").status_code == 403
+
+
+def test_an_address_of_a_review_leads_to_its_judgement(admin, approved):
+    answer = admin.get(reverse("admin:judgements_judgement_review", args=[approved.pk]))
+    assert answer["Location"] == page_of(approved)
 
 
 def test_the_page_says_that_a_record_is_intact_and_when_it_is_not(admin, approved):
