@@ -27,6 +27,7 @@ from .evidence import (
     Leaf,
     Said,
     Salt,
+    Witness,
     key,
     plain,
     said_of,
@@ -169,8 +170,19 @@ def _examine(pk: UUID, run: Run, said: Said, kept: Kept) -> Iterator[tuple[int |
         prev = hash_
     yield from _examine_leaves(kept)
     yield from ((kept.redacted_up_to, text) for text in _examine_names(said, kept))
-    witness = witness_of(run.procedure)
-    if witness and (doubt := witness.doubt(told)):
+    yield from _examine_ends(told)
+    if witness := witness_of(run.procedure):
+        yield from _examine_by(witness, told, said, kept)
+
+
+def _examine_by(
+    witness: Witness, told: Sequence[dict[str, Any]], said: Said, kept: Kept
+) -> Iterator[tuple[int | None, str]]:
+    if said.get(REDACTED) and not kept.redacted_up_to:
+        yield None, "it is marked as redacted, and no entry says so"
+    if kept.redacted_up_to and not said.get(REDACTED):
+        yield kept.redacted_up_to, "its mark as redacted is gone"
+    if doubt := witness.doubt(told):
         yield None, doubt
 
 
@@ -186,8 +198,8 @@ def paired(kept: Kept, said: Said) -> Iterator[tuple[Line | None, Draft | None]]
         has_row = kind not in WITHOUT_ROWS and (kind != ENDED or seq == last_end)
         yield entry, (drafts[kind].pop(0) if has_row and drafts.get(kind) else None)
     if said.get(ENDED):  # what a run that goes on has done since is sealed at its end
-        for kind in drafts:
-            yield from ((None, draft) for draft in drafts[kind])
+        for kind, left in drafts.items():
+            yield from ((None, draft) for draft in left if kind not in WITHOUT_ROWS)
 
 
 def _named(draft: Draft | None) -> str:
@@ -299,6 +311,18 @@ def _examine_names(said: Said, kept: Kept) -> Iterator[str]:
         text = there.get(name, "")
         if keyed.get(name) != (chain.digest(salt or b"", seq, name, text) if text else None):
             yield f"{name}: the name was changed since"
+
+
+def _examine_ends(told: Sequence[dict[str, Any]]) -> Iterator[tuple[int, str]]:
+    """Only what failed is tried again: otherwise a retry would take a verdict back."""
+    over: str | None = None  # unknown at first: a run may have been tried again before there was a log
+    for seq, entry in enumerate(told, 1):
+        if entry["kind"] == RETRIED:
+            if over not in (None, Run.Status.FAILED):
+                yield seq, f"it was tried again and had not failed, but was {over or 'under way'}"
+            over = ""
+        elif entry["kind"] == ENDED:
+            over = entry["facts"].get("status")
 
 
 def _examine_leaves(kept: Kept) -> Iterator[tuple[int | None, str]]:

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from engine.chain import Draft
-from engine.evidence import ATTEMPT, ENDED, SUBMITTED, Said, key, plain
+from engine.evidence import ATTEMPT, ENDED, REDACTED, SUBMITTED, Said, key, plain, stamp
 from engine.models import Run
 from engine.providers import is_rehearsal
 
@@ -18,7 +18,7 @@ from .rules import Decision
 
 JUDGEMENT = (
     *("pk", "title", "content", "council_version__name", "council_version__number", "earlier", "prompt_version"),
-    "verdict",
+    *("verdict", "redacted"),
 )
 AGENT = ("judgement", "seat", "name", "model", "fallback", "criteria")
 DECISION = ("call", "agent__judgement", "agent__seat", "round", "decision", "reason")
@@ -34,7 +34,9 @@ def tell(told: dict[UUID, Said]) -> None:
         pk = key(values["pk"])
         said = told[pk]
         _tell_submission(said[SUBMITTED][0], values, agents[pk])
-        _tell_decisions(said[ATTEMPT], decisions[pk])
+        _tell_decisions(said, decisions[pk])
+        if values["redacted"]:
+            said[REDACTED].append(Draft(REDACTED, stamp(values["redacted"]) or ""))
         for ended in said[ENDED]:
             _tell_outcome(ended, values, agents[pk], decisions[pk])
     for review in Review.objects.filter(judgement__in=told).order_by("pk"):
@@ -64,9 +66,9 @@ def _tell_submission(draft: Draft, values: dict[str, Any], agents: Sequence[dict
     draft.texts |= {"title": values["title"], "content": values["content"]}
 
 
-def _tell_decisions(attempts: Sequence[Draft], decisions: Sequence[dict[str, Any]]) -> None:
+def _tell_decisions(said: Said, decisions: Sequence[dict[str, Any]]) -> None:
     by_call = {decision["call"]: decision for decision in decisions}
-    for draft in attempts:
+    for draft in said[ATTEMPT]:
         made = by_call.pop(draft.row, None)
         draft.facts["decision"] = made and {
             "seat": made["agent__seat"],
@@ -74,6 +76,8 @@ def _tell_decisions(attempts: Sequence[Draft], decisions: Sequence[dict[str, Any
             "decision": made["decision"],
         }
         draft.texts["reason"] = made["reason"] if made else ""
+    for made in by_call.values():  # no attempt of this run gave it, so that no entry will tell of it
+        said["decision"].append(Draft("decision", "", {"step": f"{made['agent__seat']}{made['round']}"}))
 
 
 def _tell_outcome(

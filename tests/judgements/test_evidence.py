@@ -1,0 +1,70 @@
+"""What the rows of a judgement say beside its attempts is held against its entries, too."""
+
+import asyncio
+from uuid import UUID
+
+import pytest
+from django.utils import timezone
+
+from engine.evidence import Entry, Leaf, retried_by, said_of
+from engine.failures import Unauthorized
+from engine.models import ModelCall, Run
+from engine.verification import verify_all
+from judgements import procedure
+from judgements.models import Agent, Judgement, RoundDecision, redact
+from tests.conftest import JAPAN, agents, perform, tampering
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def approved(judgement, models):
+    asyncio.run(perform(judgement.pk, models))
+    return judgement
+
+
+def problems() -> list[str]:
+    return [problem.text for problem in verify_all().problems]
+
+
+def test_a_rejection_that_leans_on_the_call_of_another_run_is_found(judgement, mira, models):
+    models.will("openai/a", Unauthorized("The key was refused."))
+    asyncio.run(perform(judgement.pk, models))
+    cancelled = Judgement.objects.submit(owner=mira, content=JAPAN, agents=agents())
+    procedure.cancel(cancelled, mira)
+    call, agent = ModelCall.objects.get(status="failed"), Agent.objects.get(judgement=cancelled, seat="A")
+    RoundDecision.objects.create(agent=agent, round=1, decision="reject", reason="Never said.", call=call)
+    assert problems() == ["decision A1 is in no entry"]
+
+
+def test_texts_that_are_there_and_called_redacted_are_found(approved):
+    with tampering():
+        Judgement.objects.update(redacted=timezone.now())
+    assert problems() == ["it is marked as redacted, and no entry says so"]
+
+
+def test_a_redaction_whose_mark_is_taken_away_is_found(approved):
+    redact(approved.pk, "mira", "The guest asks for it.")
+    assert problems() == []
+    with tampering():
+        Judgement.objects.update(redacted=None)
+    assert problems() == ["its mark as redacted is gone"]
+
+
+def retried_without_failing(run: UUID, **changed: object) -> None:
+    """Hashes, leaves and rows fit each other."""
+    Entry.objects.record(run, retried_by("mira"))
+    with tampering():
+        Run.objects.filter(pk=run).update(**changed)
+        Judgement.objects.filter(pk=run).update(verdict=None)
+
+
+def test_a_verdict_that_a_retry_takes_back_is_found(approved):
+    retried_without_failing(approved.pk, status="running", ended=None)
+    assert problems() == ["it was tried again and had not failed, but was finished"]
+
+
+def test_a_verdict_that_became_a_cancellation_by_a_retry_is_found(approved):
+    retried_without_failing(approved.pk, status="cancelled", ended=timezone.now(), retries=1)
+    Leaf.objects.add(Entry.objects.append(approved.pk, said_of([approved.pk])[approved.pk]["ended"]))
+    assert problems() == ["it was tried again and had not failed, but was finished"]
