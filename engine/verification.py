@@ -1,5 +1,6 @@
 """Is the record what it was? Every hash worked out again, every row held against its entry, every rule applied."""
 
+import itertools
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -101,13 +102,23 @@ Verified = tuple[UUID, Kept, list[Problem]]
 
 
 def verify(runs: Iterable[UUID]) -> list[Verified]:
-    """Each of these runs with what is kept of it and what is wrong with it; a few queries for all of them."""
+    """Each of these runs with what is kept of it and what is wrong with it.
+
+    What seems wrong is read once more: its rows may have changed while they were read, for work goes on meanwhile.
+    """
+    found = _read(runs)
+    again = {one[0]: one for one in _read(pk for pk, _, problems in found if problems)}
+    return [again.get(one[0], one) for one in found]
+
+
+def _read(runs: Iterable[UUID]) -> list[Verified]:
+    """A few queries for all of them."""
     runs = list(runs)
     try:
         return list(_verify(runs))
     except UNREADABLE:
         if len(runs) > 1:
-            return [found for run in runs for found in verify([run])]
+            return [found for run in runs for found in _read([run])]
         return [(runs[0], NOTHING_KEPT, [Problem("its rows cannot be read", runs[0])])]
 
 
@@ -348,13 +359,11 @@ def verify_all(anchor: str = "", processes: int = 1) -> Report:
     seen = _verify_log(report, anchors)
     runs = list(dict.fromkeys([*seen, *Run.objects.order_by("created", "pk").values_list("pk", flat=True)]))
     found: list[Problem] = []
-    for tally in _tallies(runs, processes):
+    for tally in itertools.chain(_tallies(runs, processes), _tallies_of_others(runs)):
         report.runs += tally.runs
         report.entries += tally.entries
         report.redacted += tally.redacted
         found += tally.problems
-    if report.entries != (there := Entry.objects.count()):
-        found.append(Problem(f"{there - report.entries} entries belong to no run"))
     report.problems = found + report.problems
     report.notices = unguarded()
     return report
@@ -369,6 +378,16 @@ def _tallies(runs: Sequence[UUID], processes: int) -> Iterator[Report]:
     # not forked: a child must not share the connections of its parent
     with ProcessPoolExecutor(processes, get_context("spawn"), initializer=django.setup) as pool:
         yield from pool.map(_tally, chunks)
+
+
+def _tallies_of_others(runs: Iterable[UUID]) -> Iterator[Report]:
+    """The same for further runs that have entries: they came and ended meanwhile, or are gone."""
+    try:
+        of_entries = {key(row["run"]) for row in plain(Entry.objects.order_by().distinct(), "run")}
+    except UNREADABLE:
+        yield Report(problems=[Problem("some entries belong to no run")])
+        return
+    yield from _tallies(sorted(of_entries.difference(runs)), 1)
 
 
 def _tally(runs: Sequence[UUID]) -> Report:

@@ -1,17 +1,20 @@
 """What the rows of a judgement say beside its attempts is held against its entries, too."""
 
 import asyncio
+import contextlib
+from collections.abc import Callable, Iterator
 from uuid import UUID
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
-from engine.evidence import Entry, Leaf, retried_by, said_of
+from engine.evidence import Entry, Leaf, Salt, retried_by, said_of
 from engine.failures import Unauthorized
 from engine.models import ModelCall, Run
 from engine.verification import verify_all
 from judgements import procedure
-from judgements.models import Agent, Judgement, RoundDecision, redact
+from judgements.models import Agent, Judgement, Review, RoundDecision, redact
 from tests.conftest import JAPAN, agents, perform, tampering
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -68,3 +71,54 @@ def test_a_verdict_that_became_a_cancellation_by_a_retry_is_found(approved):
     retried_without_failing(approved.pk, status="cancelled", ended=timezone.now(), retries=1)
     Leaf.objects.add(Entry.objects.append(approved.pk, said_of([approved.pk])[approved.pk]["ended"]))
     assert problems() == ["it was tried again and had not failed, but was finished"]
+
+
+# ---- while work goes on -----------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def as_soon_as_read(table: str, happens: Callable[[], object]) -> Iterator[None]:
+    """Once, between two queries of whoever reads."""
+    left = [happens]
+
+    def look(execute, sql, params, many, context):
+        result = execute(sql, params, many, context)
+        if left and f'FROM "{table}"' in sql:
+            left.pop()()
+        return result
+
+    with connection.execute_wrapper(look):
+        yield
+
+
+def test_an_end_while_its_rows_are_read_is_no_alarm(judgement, mira):
+    with as_soon_as_read("judgements_rounddecision", lambda: procedure.cancel(judgement, mira)):
+        assert problems() == []
+    assert Entry.objects.filter(kind="ended").exists()
+
+
+@pytest.mark.parametrize("what", ["note", "redacted"])
+def test_what_is_added_while_rows_are_read_is_no_alarm(approved, mira, what):
+    add = {"note": lambda: Review.objects.add(approved, mira, "Seen."), "redacted": lambda: redact(approved.pk, "", "")}
+    with as_soon_as_read("judgements_receipt", add[what]):
+        assert problems() == []
+    assert Entry.objects.filter(kind=what).exists()
+
+
+def test_a_judgement_that_came_and_ended_meanwhile_is_verified_too(approved, mira):
+    def come_and_end():
+        procedure.cancel(Judgement.objects.submit(owner=mira, content=JAPAN, agents=agents()), mira)
+
+    with as_soon_as_read("judgements_rounddecision", come_and_end):
+        report = verify_all()
+    assert (report.problems, report.runs) == ([], 2)
+
+
+def test_entries_whose_run_is_gone_are_found(approved):
+    with tampering():
+        Salt.objects.all().delete()
+        Leaf.objects.all().delete()
+        Entry.objects.update(run=UUID(int=7))
+    assert "its entries are here, and its run is gone" in problems()
+    with tampering():
+        Entry.objects.update(run=approved.pk)
