@@ -163,7 +163,7 @@ def _moment(moment: datetime | None) -> str:
 def _provenance(judgement: Judgement, board: Board, calls: list[ModelCall]) -> Iterable[tuple[str, str]]:
     run, error = judgement.run, judgement.run.error
     yield "Judgement", str(judgement.pk)
-    yield "Asked by", board.asked_by or "the command line"
+    yield "Asked by", run.asked_by or "the command line"  # as it is sealed: an account may be renamed
     yield "Council", str(judgement.council_version or "none, the agents were written for this judgement")
     weights = ", ".join(rules.tenths(weight) for weight in rules.WEIGHTS.values())
     yield "Procedure", f"Three rounds, weights {weights}"
@@ -176,7 +176,7 @@ def _provenance(judgement: Judgement, board: Board, calls: list[ModelCall]) -> I
     yield "Started", _moment(run.started)
     yield "Ended", _moment(run.ended)
     yield "Tried again", "" if not run.retries else "once" if run.retries == 1 else f"{run.retries} times"
-    yield "Cancelled by", _person(run.cancelled_by) or run.cancelled_by_name
+    yield "Cancelled by", run.cancelled_by_name
     yield "Error", f"{error['message']} ({error['code']})".strip() if error else ""
     yield "Content", ERASED if judgement.redacted else f"sha256 {_digest(judgement.content)}"
     yield "Record", f"sha256 {judgement.record_hash}" if judgement.record_hash else ""
@@ -220,10 +220,6 @@ def _place_in_log(judgement: Judgement) -> str:
     return f"leaf {leaf} of {signing.name()}, " + (
         f"covered by checkpoint {size}" if size else "not yet in a checkpoint"
     )
-
-
-def _person(user: Any) -> str:
-    return (user.get_full_name() or user.get_username()) if user else ""
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -10,6 +10,7 @@ from engine.budgets import Budget
 from engine.models import Run
 from engine.prices import DOLLAR
 from engine.verification import verify_all
+from judgements import procedure
 from judgements.export import KINDS
 from judgements.models import Council, Judgement, Review
 from tests.conftest import JAPAN
@@ -77,3 +78,12 @@ def test_several_accounts_are_deleted_at_once(client, gone, noor):
 def test_a_judgement_under_way_goes_on_without_its_account(judgement, mira):
     mira.delete()
     assert Run.objects.get(status="queued").asked_by == "mira"
+
+
+def test_a_record_names_people_as_they_are_sealed_in_it(page, judgement, mira):
+    procedure.cancel(judgement, mira)
+    User.objects.filter(pk=mira.pk).update(username="somebody", first_name="Else")
+    record = page.get(reverse("record", args=[judgement.pk])).content.decode()
+    provenance = record[record.index("Provenance</h2>") :]
+    assert provenance.count("mira") == 2
+    assert "Else" not in provenance
