@@ -127,7 +127,10 @@ class Sought(Schema):
 
 class NewReceipt(Strict):
     audience: Annotated[str, _text(AUDIENCE_LENGTH)] | None = Field(
-        None, max_length=AUDIENCE_LENGTH, description="Who alone may use it, as a name of your choice."
+        None,
+        max_length=AUDIENCE_LENGTH,
+        pattern=r"^\P{Cc}*$",  # no database keeps all of these signs
+        description="Who alone may use it, as a name of your choice.",
     )
     lifetime: int = Field(USUAL_LIFETIME, ge=1, le=LONGEST_LIFETIME, description="Seconds for which it is good.")
 

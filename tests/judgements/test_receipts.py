@@ -119,6 +119,10 @@ def test_others_get_no_receipt(approved, noor):
     problem(Caller(noor).post(f"/judgements/{approved.pk}/receipt"), 404)
 
 
+def test_an_audience_that_no_database_keeps_is_refused(approved, mira_calls):
+    assert "audience" in fields(mira_calls.post(f"/judgements/{approved.pk}/receipt", {"audience": "a\0b"}))
+
+
 @pytest.mark.parametrize(("asked", "field"), [({"lifetime": 0}, "lifetime"), ({"lifetime": 10**9}, "lifetime")])
 def test_a_lifetime_has_its_limits(approved, mira_calls, asked, field):
     assert field in fields(mira_calls.post(f"/judgements/{approved.pk}/receipt", asked))
