@@ -19,6 +19,7 @@ from engine.checkpoints import Checkpoint
 from .. import procedure
 from ..again import again_of
 from ..export import Chosen, download
+from ..forms import as_typed
 from ..models import Judgement, Review, SearchText
 from ..record import integrity_of, record_of
 from .filters import CouncilFilter, DateFilter, FlagFilter, PersonFilter, RehearsalFilter, StatusFilter
@@ -71,7 +72,7 @@ class JudgementAdmin(ReadOnly):
             return redirect("admin:judgements_judgement_change", object_id)
         if not request.user.has_perm(REVIEWING):
             raise PermissionDenied
-        form = ReviewForm(request.POST)
+        form = ReviewForm(as_typed(request.POST))
         if not form.is_valid():
             return self._page(request, judgement, form)
         try:

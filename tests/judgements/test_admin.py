@@ -440,3 +440,14 @@ async def test_the_evidence_of_a_selection_is_exported(reviewer, judgement, mode
     await perform(judgement.pk, models)
     [line] = (await selected(reviewer, "export_evidence", judgement)).splitlines()
     assert json.loads(line)["checkpoint"]
+
+
+def test_a_note_has_as_many_characters_as_the_page_lets_one_write(admin, approved):
+    review(admin, approved, what="note", text="\r\n".join(["a"] * 2_000))  # as a browser sends line breaks
+    assert len(Review.objects.get().text) == 3_999
+
+
+@pytest.mark.parametrize("text", ["\u200b\u200b", "...", "Seen.\x1b[2J"])
+def test_a_reason_that_shows_nothing_or_cannot_be_kept_overrides_nothing(admin, approved, text):
+    assert review(admin, approved, what="rejected", text=text).status_code == 422
+    assert not Review.objects.exists()
