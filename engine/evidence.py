@@ -71,7 +71,11 @@ class Head:
 class EntryQuerySet(models.QuerySet["Entry"]):
     def append(self, run: UUID, drafts: Sequence[Draft]) -> Head:
         """Let these follow what the run's chain has. Whoever calls logs the head in the same transaction."""
-        last = self.filter(run=run).order_by("-seq").values_list("seq", "hash").first()
+        newest = self.filter(run=run).order_by("-seq").values_list("seq", "hash")
+        last = newest.first()
+        if last is None and drafts[0].kind != SUBMITTED:  # it ended before there was a log, and was not sealed since
+            self._adopt([run])
+            last = newest.first()
         entries, head = _chained(run, drafts, *(last or (0, NOTHING_BEFORE)))
         Entry.objects.bulk_create(entries)
         return head

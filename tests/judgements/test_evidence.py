@@ -14,7 +14,7 @@ from engine.failures import Unauthorized
 from engine.models import ModelCall, Run
 from engine.verification import verify_all
 from judgements import procedure
-from judgements.models import Agent, Judgement, Review, RoundDecision, redact
+from judgements.models import Agent, Judgement, Receipt, Review, RoundDecision, redact
 from tests.conftest import JAPAN, agents, perform, tampering
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -122,3 +122,38 @@ def test_entries_whose_run_is_gone_are_found(approved):
     assert "its entries are here, and its run is gone" in problems()
     with tampering():
         Entry.objects.update(run=approved.pk)
+
+
+# ---- what ended before there was a log ------------------------------------------------------------------------
+
+
+def without_evidence():
+    with tampering():
+        for model in (Salt, Leaf, Entry):
+            model.objects.all().delete()
+
+
+@pytest.mark.parametrize(
+    "add",
+    [
+        lambda judgement, mira: Review.objects.add(judgement, mira, "Seen."),
+        lambda judgement, mira: Receipt.objects.issue(judgement, mira),
+        lambda judgement, mira: redact(judgement.pk, "mira", "The guest asks for it."),
+    ],
+    ids=["note", "receipt", "redaction"],
+)
+def test_what_is_added_before_it_was_adopted_finds_a_sealed_record(approved, mira, add):
+    without_evidence()
+    approved.refresh_from_db()
+    add(approved, mira)
+    assert (problems(), Leaf.objects.count(), Entry.objects.adopt()) == ([], 2, 0)
+
+
+def test_a_retry_before_it_was_adopted_is_no_alarm(judgement, mira, models):
+    models.will("openai/a", Unauthorized("The key was refused."))
+    asyncio.run(perform(judgement.pk, models))
+    without_evidence()
+    procedure.retry(judgement, mira)
+    assert problems() == []
+    asyncio.run(perform(judgement.pk, models))
+    assert problems() == []
