@@ -1,16 +1,18 @@
 """What is kept of runs, so that others can verify it without us: entries with their rows, leaves with their proofs."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from . import chain, signing
-from .chain import NOTHING_BEFORE, Draft
+from .chain import NOTHING_BEFORE
 from .checkpoints import NOTE, Checkpoint, signed_notes
-from .evidence import ENDED, RETRIED, WITHOUT_ROWS, Leaf, said_of, stamp
-from .verification import Kept, Line, kept_of, paired
+from .evidence import ENDED, NAMES, RETRIED, WITHOUT_ROWS, Leaf, Said, said_of, stamp
+from .models import Run
+from .verification import UNREADABLE, Kept, Line, kept_of, names_in, paired
 
 HASH = 32
 MOST_AT_ONCE = 10_000
@@ -46,10 +48,17 @@ def tree(anchor: str = "") -> Tree | None:
     if newest is None:
         return None
     found = _kept.get(newest.note) or Tree(newest.size, newest.note, _levels(newest.size))
-    if [signed.root for signed in signed_notes(newest.note)] == found.levels[-1]:  # else leaves were changed
+    if _leads_to(found, newest.note):  # else leaves were changed, or the checkpoint
         _kept.clear()
         _kept[newest.note] = found
     return found
+
+
+def _leads_to(tree: Tree, note: str) -> bool:
+    try:
+        return [signed.root for signed in signed_notes(note)] == tree.levels[-1]
+    except ValueError:
+        return False
 
 
 def _tree_of_anchor(anchor: str) -> Tree:
@@ -84,15 +93,35 @@ def _node(text: str) -> bytes:
     return node if len(node) == HASH else bytes(HASH)
 
 
+def runs_since(moment: datetime | None) -> list[UUID]:
+    """What is over, of what was submitted since then, oldest first. Of all times: also what the log alone knows of."""
+    ended = Run.objects.filter(ended__isnull=False).order_by("created", "pk").values_list("pk", flat=True)
+    if moment:
+        return list(ended.filter(created__gte=moment))
+    return list(dict.fromkeys([*ended, *Leaf.objects.order_by("index").values_list("run", flat=True)]))
+
+
 def evidence_of(runs: Sequence[UUID], tree: Tree | None) -> dict[UUID, dict[str, Any]]:
-    """Of each of these runs `entries`, `leaves` and `checkpoint`, in a few queries for all of them."""
+    """Of each of these runs `entries`, `leaves` and `checkpoint`, in a few queries for all of them.
+
+    Nothing of a run whose rows are nonsense: that will not verify either.
+    """
+    try:
+        return _evidence_of(runs, tree)
+    except UNREADABLE:
+        if len(runs) > 1:
+            return {run: evidence_of([run], tree)[run] for run in runs}
+        return {runs[0]: {"entries": [], "leaves": [], "checkpoint": None}}
+
+
+def _evidence_of(runs: Sequence[UUID], tree: Tree | None) -> dict[UUID, dict[str, Any]]:
     kept, said = kept_of(runs), said_of(runs)
     leaves = {leaf.index: leaf for leaf in Leaf.objects.filter(run__in=runs)}
     before = [index - 1 for index in leaves]
     hashes = dict(Leaf.objects.filter(index__in=before).values_list("index", "hash")) | {-1: NOTHING_BEFORE}
     return {
         run: {
-            "entries": [_entry(entry, draft, kept[run]) for entry, draft in paired(kept[run], said.get(run, {}))],
+            "entries": list(_entries(said.get(run, {}), kept[run])),
             "leaves": [
                 _leaf(leaves[index], hashes.get(index - 1), kept[run].salts.get(index), tree)
                 for index, _, _ in kept[run].leaves
@@ -103,12 +132,20 @@ def evidence_of(runs: Sequence[UUID], tree: Tree | None) -> dict[UUID, dict[str,
     }
 
 
-def _entry(entry: Line | None, draft: Draft | None, kept: Kept) -> dict[str, Any]:
-    """What is stored, and what the row says now; what has no row is told by its line."""
-    seq, kind, line, hash_ = entry or (None, draft.kind if draft else "", None, None)
-    at, facts = (draft.at, draft.facts) if draft else _of_line(line) if _without_row(entry, kept) else (None, None)
-    texts = {name: text for name, text in draft.texts.items() if text} if draft else {}
-    return {"seq": seq, "kind": kind, "line": line, "hash": hash_, "at": at, "facts": facts, "texts": texts}
+def _entries(said: Said, kept: Kept) -> Iterator[dict[str, Any]]:
+    """What is stored, and what the row says now; what has no row is told by its line.
+
+    Names that a redaction has left are texts of its own entry, which keyed them anew.
+    """
+    for entry, draft in paired(kept, said):
+        seq, kind, line, hash_ = entry or (None, draft.kind if draft else "", None, None)
+        at, facts = (draft.at, draft.facts) if draft else _of_line(line) if _without_row(entry, kept) else (None, None)
+        texts = {name: text for name, text in draft.texts.items() if text} if draft else {}
+        if seq and seq < kept.redacted_up_to:
+            texts = {name: text for name, text in texts.items() if name not in NAMES}
+        elif seq and seq == kept.redacted_up_to:
+            texts = names_in(said)
+        yield {"seq": seq, "kind": kind, "line": line, "hash": hash_, "at": at, "facts": facts, "texts": texts}
 
 
 def _without_row(entry: Line | None, kept: Kept) -> bool:

@@ -303,6 +303,12 @@ def _differing_texts(texts: dict[str, str], draft: Draft, seq: int, kept: Kept) 
             yield f"its {name} was {'erased, and no redaction says why' if not text else 'changed'}"
 
 
+def names_in(said: Said) -> dict[str, str]:
+    """Who asked and who cancelled, as far as rows still tell."""
+    texts = (draft.texts.items() for kind in (SUBMITTED, ENDED) for draft in said.get(kind, []))
+    return {name: text for told in texts for name, text in told if name in NAMES and text}
+
+
 def _examine_names(said: Said, kept: Kept) -> Iterator[str]:
     """A redaction may leave names. Its own entry keys them, for the keys of those before it are gone."""
     seq, salt = kept.redacted_up_to, kept.salt_of(kept.redacted_up_to)
@@ -315,9 +321,7 @@ def _examine_names(said: Said, kept: Kept) -> Iterator[str]:
     if keyed and not salt:
         yield "the key of its names is gone"
         return
-    there = {
-        name: text for kind in (SUBMITTED, ENDED) for draft in said.get(kind, []) for name, text in draft.texts.items()
-    }
+    there = names_in(said)
     for name in NAMES:
         text = there.get(name, "")
         if keyed.get(name) != (chain.digest(salt or b"", seq, name, text) if text else None):

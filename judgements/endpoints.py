@@ -154,9 +154,8 @@ def retry(request: HttpRequest, id: UUID) -> HttpResponse:
     summary="The full record",
 )
 def record(request: HttpRequest, id: UUID) -> HttpResponse:
-    """The judgement with every prompt, raw answer and attempt, its hashes and its place in the log, for verify.py."""
-    found = _visible(request, id)
-    return HttpResponse(record_line(found, _address(request)), content_type="application/json")
+    """All that happened, as entries with every prompt and raw answer, and its place in the log, for verify.py."""
+    return HttpResponse(record_line(_visible(request, id).pk), content_type="application/json")
 
 
 # ---- lists ------------------------------------------------------------------------------------------------

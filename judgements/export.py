@@ -4,7 +4,7 @@ import csv
 import io
 import json
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -56,7 +56,7 @@ class Source(Protocol):
 
 
 class Chosen:
-    def __init__(self, judgements: Sequence[UUID]) -> None:
+    def __init__(self, judgements: Iterable[UUID]) -> None:
         self._judgements = list(judgements)
 
     def batches(self, size: int) -> Iterator[list[UUID]]:
@@ -189,30 +189,21 @@ KINDS = {
 }
 
 
-# ---- all that are over, for the command line ---------------------------------------------------------------
+# ---- for the command line ---------------------------------------------------------------------------------
 
 
-def ended_since(moment: datetime | None) -> list[UUID]:
-    """Which judgements are over, of those submitted since then, oldest first."""
-    found = Judgement.objects.filter(run__ended__isnull=False)
+def table(moment: datetime | None, address: str) -> Iterator[str]:
+    """Of the judgements that are over, of those submitted since then, oldest first."""
+    kind, found = KINDS["csv"], Judgement.objects.filter(run__ended__isnull=False)
     if moment:
         found = found.filter(run__created__gte=moment)
-    return list(found.order_by("run__created", "pk").values_list("pk", flat=True))
-
-
-def table(pks: Sequence[UUID], address: str) -> Iterator[str]:
-    kind = KINDS["csv"]
     yield kind.frame()[0]
-    yield from (kind.render(batch, address) for batch in _batches(pks, kind.read))
+    for pks in Chosen(found.order_by("run__created", "pk").values_list("pk", flat=True)).batches(BATCH):
+        judgements = kind.read().in_bulk(pks)
+        yield kind.render([judgements[pk] for pk in pks], address)
 
 
-def bundle(pks: Sequence[UUID], address: str, tree: Tree | None) -> Iterator[str]:
-    """Their records, a line for each; `tree` is the log that the proofs lead to."""
-    for batch in _batches(pks, Judgement.objects.whole):
-        yield from record_lines(batch, address, tree)
-
-
-def _batches(pks: Sequence[UUID], read: Callable[[], JudgementQuerySet]) -> Iterator[list[Judgement]]:
-    for place in range(0, len(pks), BATCH):
-        found = read().in_bulk(pks[place : place + BATCH])
-        yield [found[pk] for pk in pks[place : place + BATCH]]
+def bundle(pks: Sequence[UUID], tree: Tree | None) -> Iterator[str]:
+    """The records of these, a line for each; `tree` is the log that the proofs lead to."""
+    for batch in Chosen(pks).batches(BATCH):
+        yield from record_lines(batch, tree)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
 from typing import Any
+from uuid import UUID
 
 from django.utils.dateformat import format as date_format
 
@@ -14,14 +15,13 @@ from engine.bundles import Tree
 from engine.chain import canonical
 from engine.checkpoints import Checkpoint
 from engine.evidence import Leaf
-from engine.models import ModelCall, Usage
+from engine.models import ModelCall
 from engine.prices import dollars
 from engine.providers import is_rehearsal
 from engine.verification import verify_one
 from engine.version import VERSION
 
 from . import rules
-from .api import judgement_object
 from .board import ERASED, Board, Entry, Seat, board_of
 from .models import Judgement, Redaction, Review, redactions_of
 
@@ -94,36 +94,27 @@ def record_of(judgement: Judgement, calls: list[ModelCall]) -> Record:
     )
 
 
-def record_line(judgement: Judgement, address: str) -> str:
-    """The same for software: the judgement object with all the evidence, as docs/audit.md describes it."""
-    return next(record_lines([judgement], address, bundles.tree()))
+def record_line(pk: UUID) -> str:
+    """The same for software, as docs/audit.md describes it."""
+    return next(record_lines([pk], bundles.tree()))
 
 
-def record_lines(judgements: Sequence[Judgement], address: str, tree: Tree | None) -> Iterator[str]:
-    """A line for each of these judgements, read with `whole()`; `tree` is the log that the proofs lead to."""
-    pks = [judgement.pk for judgement in judgements]
-    usage, evidence = ModelCall.objects.usage_of(pks), bundles.evidence_of(pks, tree)
-    for judgement in judgements:
-        found = record_object(judgement, address, usage[judgement.pk]) | evidence[judgement.pk]
-        yield f"{canonical(found)}\n"
+def record_lines(pks: Sequence[UUID], tree: Tree | None) -> Iterator[str]:
+    """A line for each of these judgements; `tree` is the log that the proofs lead to."""
+    evidence = bundles.evidence_of(pks, tree)
+    yield from (f"{canonical(record_object(pk, evidence[pk]))}\n" for pk in pks)
 
 
-def record_object(judgement: Judgement, address: str, usage: Usage) -> dict[str, Any]:
-    """The part of it that is read rather than verified."""
-    run, found = judgement.run, judgement_object(judgement, address, usage)
-    for agent in found["agents"]:
-        for decision in agent["decisions"]:
-            del decision["seconds"]  # a fraction, and canonical JSON has none
-    return found | {
-        "error": {"message": "", **run.error} if run.error else None,  # a redaction may have taken the message
+def record_object(pk: UUID, evidence: dict[str, Any]) -> dict[str, Any]:
+    """Each fact once: all that can be read of the judgement stands in the entries, which are verified."""
+    sealed = [entry["hash"] for entry in evidence["entries"] if entry["hash"]]
+    return {
         "form": FORM,
+        "id": str(pk),
         "log": signing.name(),
         "key": signing.verifier_key(),
-        "prompt_version": judgement.prompt_version,
-        "asked_by": run.asked_by or None,
-        "cancelled_by": run.cancelled_by_name or None,
-        "retries": run.retries,
-        "earlier": str(judgement.earlier_id) if judgement.earlier_id else None,
+        "record_hash": sealed[-1] if sealed else None,
+        **evidence,
     }
 
 

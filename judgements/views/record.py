@@ -25,10 +25,9 @@ def record(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 @require_GET
 def record_file(request: HttpRequest, pk: UUID) -> HttpResponse:
-    judgement = get_object_or_404(Judgement.objects.visible_to(request.user).whole(), pk=pk)
-    address = f"{request.scheme}://{request.get_host()}"
+    judgement = get_object_or_404(Judgement.objects.visible_to(request.user), pk=pk)
     return HttpResponse(
-        record_line(judgement, address),
+        record_line(judgement.pk),
         content_type="application/json",
         headers={
             "Content-Disposition": f'attachment; filename="magi-{pk}.json"',

@@ -88,7 +88,7 @@ def test_a_judgement_is_submitted_waited_for_and_kept(caller):
     assert (status, found["status"] in ("approved", "rejected"), found["title"]) == (200, True, "Japan")
     assert sum(len(agent["decisions"]) for agent in found["agents"]) == 9
     _, record = caller.call("GET", f"{path}/record")
-    assert len(record["attempts"]) == 9
+    assert [entry["kind"] for entry in record["entries"]].count("attempt") == 9
     _, listed = caller.call("GET", "/judgements?q=japan")
     assert found["id"] in [one["id"] for one in listed["results"]]
 

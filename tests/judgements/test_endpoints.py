@@ -245,9 +245,11 @@ def test_a_wait_that_cannot_be_is_refused(mira_calls, judgement, wait):
     assert "wait" in fields(mira_calls.get(f"/judgements/{judgement.pk}", wait=wait))
 
 
-def test_the_record_has_every_attempt(mira_calls, judgement):
+def test_the_record_has_every_entry(mira_calls, mira, judgement):
+    procedure.cancel(judgement, mira)
     found = mira_calls.get(f"/judgements/{judgement.pk}/record").json()
-    assert (found["id"], found["attempts"], found["asked_by"]) == (str(judgement.pk), [], "mira")
+    kinds = [entry["kind"] for entry in found["entries"]]
+    assert (found["id"], kinds) == (str(judgement.pk), ["submitted", "ended"])
 
 
 @pytest.mark.parametrize("path", ["/nothing", "/judgements/5", f"/judgements/{uuid4()}/nothing", "/", "/judgements/"])

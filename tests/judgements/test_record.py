@@ -106,14 +106,16 @@ def test_nobody_else_may_read_a_record(client, noor, judgement, name):
     assert client.get(reverse(name, args=[judgement.pk])).status_code == 404
 
 
-def test_the_file_is_the_judgement_with_its_entries(page, judgement, models):
+def test_the_file_has_each_fact_once_in_its_entries(page, judgement, models):
     models.will("openai/c", ServerError("It answered 500."))
     judged(judgement, models)
     answer = page.get(reverse("record-file", args=[judgement.pk]))
     kept = json.loads(answer.content)
     assert answer["Content-Disposition"] == f'attachment; filename="magi-{judgement.pk}.json"'
     assert answer.content.decode() == canonical(kept) + "\n"
-    assert (kept["content"], kept["verdict"], kept["prompt_version"]) == (JAPAN, "approved", "1")
+    assert set(kept) == {"form", "id", "log", "key", "record_hash", "entries", "leaves", "checkpoint"}
+    assert kept["entries"][0]["texts"]["content"] == JAPAN
+    assert (kept["entries"][0]["facts"]["prompt_version"], kept["entries"][-1]["facts"]["verdict"]) == ("1", "approved")
     assert kept["record_hash"] == kept["entries"][-1]["hash"] == kept["leaves"][-1]["head"]
     failed = [entry for entry in kept["entries"] if entry["facts"].get("status") == "failed"]
     assert len(kept["entries"]) == 12

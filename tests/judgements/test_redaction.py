@@ -19,7 +19,7 @@ from engine.verification import verify_all
 from judgements import procedure
 from judgements.history import History
 from judgements.models import Judgement, Review, SearchText, redact, redactions_of, wipe
-from judgements.record import record_object
+from judgements.record import record_line
 from judgements.replay import replay
 from judgements.rules import Verdict
 from tests.conftest import ScriptedModels, agents, perform, says, tampering
@@ -85,14 +85,12 @@ def test_no_row_has_a_word_of_it_any_more(which: str, request: pytest.FixtureReq
 
 
 def test_decisions_votes_verdict_models_and_tokens_stay(approved: Judgement) -> None:
-    before = record_object(approved, list(approved.run.calls.order_by("pk")), "")
+    before = json.loads(record_line(approved.pk))["entries"]
     redact(approved.pk, "reviewer", REASON)
-    after = Judgement.objects.get()
-    found = record_object(after, list(after.run.calls.order_by("pk")), "")
-    kept = ("status", "verdict", "round", "usage", "created", "started", "ended", "council", "rehearsal")
-    assert [found[name] for name in kept] == [before[name] for name in kept]
-    assert [agent["score"] for agent in found["agents"]] == [agent["score"] for agent in before["agents"]]
-    assert [one["model"] for one in found["attempts"]] == [one["model"] for one in before["attempts"]]
+    *found, redacted = json.loads(record_line(approved.pk))["entries"]
+    assert [entry["facts"] for entry in found] == [entry["facts"] for entry in before]
+    assert not any(entry["texts"] for entry in found)
+    assert redacted["texts"] == {"asked by": "mira"}
 
 
 def test_the_record_says_who_redacted_when_and_why(approved: Judgement) -> None:
@@ -244,12 +242,11 @@ def test_the_admin_calls_it_by_what_it_is_now(approved: Judgement, client: Clien
         assert f"Redacted judgement {str(approved.pk)[:8]}" in html
 
 
-def test_the_object_says_when_and_has_no_digest_of_what_is_gone(approved: Judgement, page: Client) -> None:
+def test_the_file_says_who_and_why_and_has_no_text_of_what_is_gone(approved: Judgement, page: Client) -> None:
     redact(approved.pk, "reviewer", REASON)
-    found = json.loads(shown(page, reverse("record-file", args=[approved.pk])))
-    assert (found["title"], found["content"], found["content_sha256"]) == ("", "", None)
-    assert found["redacted"]
-    assert [(one["by"], one["reason"]) for one in found["redactions"]] == [("reviewer", REASON)]
+    found = json.loads(shown(page, reverse("record-file", args=[approved.pk])))["entries"]
+    assert found[0]["texts"] == {}
+    assert (found[-1]["kind"], found[-1]["facts"]) == ("redacted", {"by": "reviewer", "reason": REASON})
 
 
 def test_a_redacted_failure_is_final(failed: Judgement, page: Client, mira: User) -> None:

@@ -1,6 +1,7 @@
 import io
 import sys
 from argparse import ArgumentTypeError
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from engine import bundles, checkpoints
-from judgements.export import bundle, ended_since, table
+from judgements.export import bundle, table
 
 from .judge import address
 
@@ -26,10 +27,13 @@ class Command(BaseCommand):
     def handle(self, *, since: datetime | None, format: str, anchor: Path | None, **options: Any) -> None:
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(encoding="utf-8")
-        pks = ended_since(since)  # before the checkpoint, which so covers them all
-        texts = table(pks, address()) if format == "csv" else bundle(pks, address(), _tree(anchor))
-        for text in texts:
+        for text in table(since, address()) if format == "csv" else _bundle(since, anchor):
             self.stdout.write(text, ending="")
+
+
+def _bundle(since: datetime | None, anchor: Path | None) -> Iterator[str]:
+    pks = bundles.runs_since(since)  # before the checkpoint, which so covers them all
+    return bundle(pks, _tree(anchor))
 
 
 def _tree(anchor: Path | None) -> bundles.Tree | None:

@@ -1,0 +1,104 @@
+"""Verifies a receipt of MAGI offline, where the action is taken; docs/audit.md tells what it proves.
+
+Standard library and verify.py beside it, Python 3.9 or newer. Exit status 0: accepted, 1: refused, 2: bad usage or no
+readable file.
+"""
+
+import argparse
+import base64
+import json
+import os
+import re
+from datetime import datetime, timedelta, timezone
+from hashlib import sha256
+from pathlib import Path
+
+from verify import FORGED, canonical, is_signed
+
+UUID, HASH = '"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"', '"[0-9a-f]{64}"'
+TIME, TEXT = r'"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{6})?Z"', '".+"'
+RECEIPT = {  # each field as canonical JSON
+    **{"form": '"magi-receipt/1"', "id": UUID, "log": TEXT, "judgement": UUID, "verdict": TEXT, "record_hash": HASH},
+    **{"council": f"null|{TEXT}", "audience": f"null|{TEXT}", "content_sha256": HASH, "rehearsal": "true|false"},
+    **{"issued": TIME, "expires": TIME, "signature": '"[A-Za-z0-9+/]{85}[AQgw]=="'},
+}
+
+
+def read(text):
+    """One JSON object, no key of it there twice. ValueError for anything else."""
+    value = json.loads(text, object_pairs_hook=lambda pairs: dict(pairs) if len(dict(pairs)) == len(pairs) else None)
+    if not isinstance(value, dict):
+        raise ValueError("this is not one JSON object with each key once")
+    return value
+
+
+def refusal(text, content, options):
+    """Why a receipt is not accepted, in a sentence; empty where it is."""
+    try:
+        receipt = read(text)
+        known = all(re.fullmatch(form, canonical(receipt.get(name, []))) for name, form in RECEIPT.items())
+        if not known or receipt.keys() != RECEIPT.keys():
+            return "This is not a receipt of the form that is known here."
+        issued, expires = (moment(receipt[name]) for name in ("issued", "expires"))
+        bare = canonical({name: value for name, value in receipt.items() if name != "signature"}).encode()
+        signed = is_signed(options.key, bare, base64.b64decode(receipt["signature"]))
+    except FORGED as error:
+        return f"This is no receipt ({error})."
+    now, ours = moment(options.now) if options.now else datetime.now(timezone.utc), options.key.split("+")[0]
+    wrong = {
+        "It is not signed with this key: it was changed, or another log made it.": not signed or receipt["log"] != ours,
+        "It is for another content.": receipt["content_sha256"] != sha256(content).hexdigest(),
+        "What it is for was not approved.": receipt["verdict"] != "approved",
+        "It was approved by a rehearsal: no model was asked.": receipt["rehearsal"] and not options.allow_rehearsal,
+        "It is for another audience.": receipt["audience"] != options.audience,
+        "It is of another council.": options.council is not None and receipt["council"] != options.council,
+        "It expires before it is issued.": expires <= issued,
+        "It was issued in the future.": issued > now + timedelta(seconds=60),
+        "It has expired.": expires <= now,
+    }
+    found = next((sentence for sentence, true in wrong.items() if true), "")
+    return found or ("It was used already." if options.seen and is_used(receipt["id"], options.seen) else "")
+
+
+def moment(text):
+    return datetime.fromisoformat(text.replace("Z", "+00:00"))
+
+
+def is_used(name, path):
+    """Whether the file has it. Then it has."""
+    import fcntl  # not everywhere, and only needed here
+
+    with open(path, "a+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.seek(0)
+        if name in file.read():
+            return True
+        file.write(f"{name}\n")
+        file.flush()
+        os.fsync(file.fileno())
+    return False
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("receipt")
+    for name in ("content", "key"):
+        parser.add_argument(f"--{name}", required=True)
+    for name in ("audience", "council", "seen", "now"):
+        parser.add_argument(f"--{name}")
+    parser.add_argument("--allow-rehearsal", action="store_true")
+    options = parser.parse_args()
+    try:
+        is_signed(options.key, b"", bytes(64))  # a key that is none is bad usage
+        said = refusal(Path(options.receipt).read_text("utf-8"), Path(options.content).read_bytes(), options)
+    except (OSError, *FORGED) as error:
+        said, status = f"It cannot be read: {error}", 2
+    else:
+        status = 1 if said else 0
+        said = f"Refused. {said}" if said else "Accepted: exactly this content was approved."
+    print(said.encode("unicode_escape").decode())
+    return status
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
