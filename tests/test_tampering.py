@@ -6,8 +6,12 @@ are made and may even have the signing key; what was sent away before is out of 
 
 import asyncio
 import json
+import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from uuid import UUID, uuid4
@@ -17,7 +21,7 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.utils import timezone
 
-from engine import chain, signing
+from engine import bundles, chain, signing
 from engine.chain import NOTHING_BEFORE
 from engine.checkpoints import Checkpoint
 from engine.evidence import Entry, Leaf, Salt, retried_by, said_of
@@ -25,11 +29,13 @@ from engine.failures import Unauthorized
 from engine.models import ModelCall, Run
 from engine.verification import Report, verify_all
 from judgements import procedure
+from judgements.export import bundle
 from judgements.models import Agent, Council, Judgement, Receipt, Review, RoundDecision
 from judgements.rules import Verdict
 from tests.audit_load import fill
-from tests.conftest import ScriptedModels, agents, perform
+from tests.conftest import ScriptedModels, agents, perform, tampering
 
+VERIFIER = Path(__file__).parents[1] / "tools" / "verify.py"
 pytestmark = pytest.mark.django_db
 
 History = SimpleNamespace
@@ -91,9 +97,10 @@ def _performed(owner: User, content: str, council: Any = None, **script: list[An
 
 
 def _forget() -> None:
-    for model in (Salt, Leaf, Entry, Checkpoint, Receipt, Review, RoundDecision, Agent, Judgement, ModelCall, Run):
-        model.objects.all().delete()
-    User.objects.filter(username="mira-of-the-corpus").delete()
+    with tampering():
+        for model in (Salt, Leaf, Entry, Checkpoint, Receipt, Review, RoundDecision, Agent, Judgement, ModelCall, Run):
+            model.objects.all().delete()
+        User.objects.filter(username="mira-of-the-corpus").delete()
 
 
 # ---- the attacker's tools -------------------------------------------------------------------------------------
@@ -552,8 +559,21 @@ def first_bad(report: Report, history: History) -> str:
     return names.get(report.problems[0].run, "log") if report.problems else "none"
 
 
-def test_the_history_itself_is_intact(history: History) -> None:
+def offline(history: History, folder: Path) -> tuple[int, str]:
+    """What the verifier says of all records as they are now, without a new checkpoint: exit status and words."""
+    bundles._kept.clear()  # each export is a process of its own
+    (folder / "bundle").write_text("".join(bundle(bundles.runs_since(None), bundles.tree())), newline="\n")
+    (folder / "anchor").write_text(history.anchor)
+    named = [folder / "bundle", "--key", signing.verifier_key(), "--anchor", folder / "anchor"]
+    done = subprocess.run([sys.executable, "-I", "-S", VERIFIER, *named], capture_output=True, text=True)
+    assert done.stderr == ""
+    return done.returncode, done.stdout
+
+
+def test_the_history_itself_is_intact(history: History, tmp_path: Path) -> None:
     assert verify_all(history.anchor).problems == []
+    status, said = offline(history, tmp_path)
+    assert status == 0, said
 
 
 def test_a_thousand_honest_records_raise_no_alarm(history: History) -> None:
@@ -563,11 +583,15 @@ def test_a_thousand_honest_records_raise_no_alarm(history: History) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_it_is_found(name: str, history: History) -> None:
+def test_it_is_found_inside_and_offline(name: str, history: History, tmp_path: Path) -> None:
     whose, tamper = CASES[name]
-    tamper(history)
+    with tampering():
+        tamper(history)
     report = verify_all(history.anchor)
     assert first_bad(report, history) == whose, report.problems
+    status, said = offline(history, tmp_path)
+    assert status == 1
+    assert whose == "log" or re.search(f"record {getattr(history, whose)}", said, re.IGNORECASE), said
 
 
 def test_a_key_of_another_installation_vouches_for_nothing(history: History, settings: Any) -> None:
