@@ -17,8 +17,8 @@ from .models import Agent, Judgement, Receipt, Review, RoundDecision
 from .rules import Decision
 
 JUDGEMENT = (
-    *("pk", "title", "content", "council_version__name", "council_version__number", "earlier", "prompt_version"),
-    *("verdict", "redacted"),
+    *("pk", "title", "content", "council_version__council", "council_version__name", "council_version__number"),
+    *("earlier", "prompt_version", "verdict", "redacted"),
 )
 AGENT = ("judgement", "seat", "name", "model", "fallback", "criteria")
 DECISION = ("call", "agent__judgement", "agent__seat", "round", "decision", "reason")
@@ -56,7 +56,11 @@ def _by_judgement(rows: Iterable[dict[str, Any]], column: str) -> dict[UUID, lis
 
 
 def _tell_submission(draft: Draft, values: dict[str, Any], agents: Sequence[dict[str, Any]]) -> None:
-    council = {"name": values["council_version__name"], "version": values["council_version__number"]}
+    council = {
+        "id": values["council_version__council"],
+        "name": values["council_version__name"],
+        "version": values["council_version__number"],
+    }
     draft.facts |= {
         "council": council if values["council_version__number"] else None,
         "earlier": str(key(values["earlier"])) if values["earlier"] else None,

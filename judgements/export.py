@@ -155,7 +155,7 @@ def _json_lines(judgements: Sequence[Judgement], address: str) -> str:
 
 
 def _evidence(judgements: Sequence[Judgement], address: str) -> str:
-    return "".join(record_lines(judgements, address, bundles.tree()))
+    return "".join(record_lines([judgement.pk for judgement in judgements], bundles.tree()))
 
 
 # ---- records to print -------------------------------------------------------------------------------------

@@ -78,6 +78,7 @@ def _made() -> dict[str, Any]:
         "cancelled": cancelled.pk,
         "noted": noted.pk,
         "receipted": receipted.pk,
+        "council": council.pk,
         "anchor": anchor.note,
         "mira": mira,
     }
@@ -415,6 +416,27 @@ def tail_of_a_chain_cut(h: History) -> None:
 def tail_of_a_chain_cut_with_its_row(h: History) -> None:
     cut(h.noted, 13)
     sql("DELETE FROM judgements_review WHERE kind = 'override'")
+
+
+@case("approved")
+def council_changed_for_its_twin(h: History) -> None:
+    """Another council's version of the same name and number: other people's rules of retention."""
+    twin = Council.objects.create(name="Twin")
+    sql("UPDATE judgements_councilversion SET number = 7 WHERE council_id = %s", h.council)
+    sql("UPDATE judgements_councilversion SET council_id = %s, number = 1 WHERE council_id = %s", twin.pk, h.council)
+
+
+@case("approved")
+def verdict_taken_back_by_a_retry(h: History) -> None:
+    Entry.objects.record(h.approved, retried_by("nobody"))
+    sql("UPDATE engine_run SET status = 'running', ended = NULL WHERE id = %s", h.approved)
+
+
+@case("cancelled")
+def decision_forged_with_a_call_of_another(h: History) -> None:
+    agent = Agent.objects.get(judgement=h.cancelled, seat="A")
+    call = ModelCall.objects.get(run=h.failed, status="failed")
+    RoundDecision.objects.create(agent=agent, round=1, decision="reject", reason="It is forged.", call=call)
 
 
 # ---- what can be done to the log ------------------------------------------------------------------------------

@@ -51,8 +51,7 @@ def is_signed(word, message, signature):
 
 
 @cache
-def checkpoint(note, word):
-    """The size and the root of the log by this note."""
+def checkpoint(note, word):  # the size and the root of the log by it
     found = NOTE.fullmatch(note)
     text, log, size, root, by, signature = found.groups() if found else [""] * 6
     signed, (name, number, _) = base64.b64decode(signature), word.split("+", 2)
@@ -92,6 +91,9 @@ def examine(record, word, logged, roots):
         hashed = {"hash": sha256(entry["line"].encode()).hexdigest(), "line": canonical(line), "place": line["seq"]}
         yield from differences(row, {**line, **hashed}, where)
         yield from examine_rule(entry, entry["facts"] or {}, texts, votes, f"{where}by the rule ")
+        ends = [one["facts"]["status"] for one in entries[: seq - 1] if one["kind"] == "ended"]
+        if entry["kind"] == "retried" and ends[-1:] not in ([], ["failed"]):
+            yield f"{where}only what failed is tried again"
         prev = entry["hash"]
     size, root = checkpoint(record["checkpoint"], word) if record["checkpoint"] is not None else (0, b"")
     roots.add((size, root))
@@ -141,8 +143,7 @@ def by_proof(node, index, size, path):  # the root that it leads to, as in RFC 6
     return sha256(b"\1" + other + by_proof(node, index - left, size - left, path[:-1])).digest()
 
 
-def examine_log(leaves, roots, anchors):
-    """What all records say of the log together. `roots` and `anchors`: each a size of the log and its root then."""
+def examine_log(leaves, roots, anchors):  # the last two: sizes of the log, each with its root
     told, peaks = {}, []
     for index, (prev, node, at, run) in sorted(leaves.items()):
         before = leaves.get(index - 1)
@@ -160,8 +161,7 @@ def examine_log(leaves, roots, anchors):
     yield from (f"its first {size} leaves are told in two ways" for size in twice)
 
 
-def verify(lines, word, anchor, counts):
-    """Every problem in a sentence. ValueError for a wrong anchor. `counts` learns how many records are what."""
+def verify(lines, word, anchor, counts):  # every problem in a sentence; counts learns how many records are what
     leaves, roots = {}, {(0, b"")}
     for number, line in enumerate(lines, 1):
         name, counts["records"] = f"Line {number}", number

@@ -64,7 +64,8 @@ def test_the_live_page_names_who_cancelled(client, gone):
 
 def test_files_name_who_asked_and_who_cancelled(client, gone):
     record = json.loads(client.get(reverse("record-file", args=[gone.pk])).content)
-    assert (record["asked_by"], record["cancelled_by"]) == ("mira", "mira")
+    said = {name: text for entry in record["entries"] for name, text in entry["texts"].items()}
+    assert (said["asked by"], said["cancelled by"]) == ("mira", "mira")
     kind = KINDS["csv"]
     assert ",mira," in kind.render(list(kind.read()), "https://magi.example")
 
