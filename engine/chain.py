@@ -105,31 +105,3 @@ def root(peaks: Sequence[bytes]) -> bytes:
     for peak in rest:
         found = node_hash(peak, found)
     return found
-
-
-def proof(leaves: Sequence[bytes], index: int) -> list[bytes]:
-    """What somebody needs beside the leaf `index` to work out the root over all of these."""
-    found, level = [], list(leaves)
-    while len(level) > 1:
-        sibling = index ^ 1
-        if sibling < len(level):
-            found.append(level[sibling])
-        pairs = [node_hash(level[i], level[i + 1]) for i in range(0, len(level) - 1, 2)]
-        level = pairs + level[len(pairs) * 2 :]
-        index //= 2
-    return found
-
-
-def root_by_proof(leaf: bytes, index: int, size: int, path: Sequence[bytes]) -> bytes:
-    """The root that a leaf's proof leads to. ValueError where the path has not the length of that place."""
-    found, last, rest = leaf, size - 1, list(path)
-    while last:
-        if index & 1 or index < last:
-            if not rest:
-                raise ValueError("the proof is too short")
-            other = rest.pop(0)
-            found = node_hash(other, found) if index & 1 else node_hash(found, other)
-        index, last = index // 2, last // 2
-    if rest:
-        raise ValueError("the proof is too long")
-    return found
