@@ -27,7 +27,7 @@ class Tree:
     levels: Sequence[Sequence[bytes]]
 
     def proof(self, index: int) -> list[str] | None:
-        """What somebody needs beside a leaf to work out the root, as in RFC 6962; None for one that is newer than it."""
+        """What leads from a leaf to the root, as in RFC 6962; None for a leaf that is newer than the checkpoint."""
         if index >= self.size:
             return None
         places = ((level, (index >> height) ^ 1) for height, level in enumerate(self.levels))
