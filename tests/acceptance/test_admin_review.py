@@ -143,7 +143,7 @@ def test_what_is_exported_as_evidence_is_verified_by_somebody_else(scene, page, 
         text=True,
     )
     assert (verified.returncode, verified.stderr) == (0, "")
-    assert "1 records intact" in verified.stdout
+    assert verified.stdout.startswith("Intact: 1 records")
     evidence.write_text(evidence.read_text().replace("undisputed", "disputed"))
     assert subprocess.run([sys.executable, "tools/verify.py", evidence, "--key", key], cwd=ROOT).returncode == 1
 

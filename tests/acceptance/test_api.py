@@ -183,4 +183,4 @@ def test_the_documented_calls_work_as_they_are_shown(tmp_path):
         )
     assert done.returncode == 0, done.stderr
     assert "event: judgement" in done.stdout
-    assert '"attempts": [{' in done.stdout
+    assert '"entries":[{' in done.stdout
