@@ -171,7 +171,9 @@ def test_the_doctor_shows_what_an_endpoint_says(scene, guard):
 def test_names_of_models_and_councils_are_suggested_as_they_are(scene, guard, injected):
     with rows(scene.site) as database:
         councils = [(text, "2026-11-21 12:00:00") for text in INJECTIONS]
-        database.executemany("INSERT INTO judgements_council (name, created) VALUES (?, ?)", councils)
+        database.executemany(
+            "INSERT INTO judgements_council (name, created, retention_days) VALUES (?, ?, 365)", councils
+        )
     scene.endpoint.script(models=INJECTIONS)
     page = scene.open(reverse("new"))
     expect(page.locator("#models option")).to_have_count(3 * len(INJECTIONS) + 2)
