@@ -1,11 +1,11 @@
 import argparse
+import ast
 import base64
 import csv
 import io
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -30,7 +30,7 @@ from engine.models import Run
 from judgements import procedure
 from judgements.models import Judgement, Receipt, Review, redact
 from judgements.rules import Verdict
-from tests.conftest import JAPAN, ScriptedModels, agents, need, perform, tampering
+from tests.conftest import JAPAN, ScriptedModels, agents, perform, tampering
 
 TOOLS = Path(__file__).parents[1] / "tools"
 VERIFIER, RECEIPTS = TOOLS / "verify.py", TOOLS / "receipt.py"
@@ -594,10 +594,6 @@ def test_it_needs_nothing_but_the_standard_library_and_is_short():
     assert len(VERIFIER.read_text().splitlines()) < LINES
 
 
-def test_an_old_python_will_do(bundle):
-    need("python3.9", _runs("python3.9"), "Python 3.9 is not installed")
-    assert verify(bundle, "--key", signing.verifier_key(), program=["python3.9"])[0] == 0
-
-
-def _runs(program):
-    return bool(shutil.which(program)) and subprocess.run([program, "-V"], capture_output=True).returncode == 0
+def test_an_old_python_can_read_it():
+    for tool in (VERIFIER, VERIFIER.with_name("receipt.py")):
+        ast.parse(tool.read_text(), feature_version=(3, 9))

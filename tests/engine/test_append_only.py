@@ -40,6 +40,11 @@ GUARDED = (
 )
 
 
+def only_on(vendor):
+    """Of a test that says nothing on the other database: there it does not exist."""
+    return lambda test: test if connection.vendor == vendor else None
+
+
 @pytest.fixture
 def judged(judgement, council, reviewer):
     """One that is over and reviewed, and a checkpoint."""
@@ -224,7 +229,7 @@ UNIQUE = {Entry: "run_id, seq", ModelCall: "run_id, step, series, attempt", Roun
 UNIQUE |= {Agent: "judgement_id, seat", CouncilVersion: "council_id, number", Member: "version_id, seat"}
 
 
-@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL knows no REPLACE")
+@only_on("sqlite")  # PostgreSQL knows no REPLACE
 @pytest.mark.parametrize("model", GUARDED, ids=lambda model: model.__name__)
 def test_no_row_takes_the_place_of_another(judged, model):
     table, pk = model._meta.db_table, model._meta.pk.column
@@ -237,7 +242,7 @@ def test_no_row_takes_the_place_of_another(judged, model):
     assert refused(lambda: run(f"INSERT INTO {table} ({all_of_them}) {same}"))
 
 
-@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL has no second key")
+@only_on("sqlite")  # PostgreSQL has no second key
 @pytest.mark.parametrize("model", GUARDED, ids=lambda model: model.__name__)
 def test_no_row_takes_the_hidden_number_of_another(judged, model):
     assert refused(lambda: run(f"UPDATE OR REPLACE {model._meta.db_table} SET oid = 77"))
@@ -248,7 +253,7 @@ def test_no_row_takes_the_hidden_number_of_another(judged, model):
         assert refused(lambda: run(change))
 
 
-@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no temporary schema that comes first")
+@only_on("postgresql")  # SQLite has no temporary schema that comes first
 def test_a_temporary_table_shows_no_redaction_that_never_was(judged):
     with transaction.atomic():
         run("CREATE TEMPORARY TABLE engine_entry (run_id uuid, kind text) ON COMMIT DROP")
@@ -293,15 +298,15 @@ def test_a_trigger_that_is_gone_is_noticed_and_the_record_is_no_worse(judged):
     assert "the database does not refuse changes: trigger engine_entry_deleted is missing" in report.notices
 
 
-@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL keeps no text of it")
+@only_on("sqlite")  # PostgreSQL keeps no text of it
 def test_a_trigger_that_says_something_else_is_noticed(judged):
     run("DROP TRIGGER engine_leaf_kept")
     run("CREATE TRIGGER engine_leaf_kept BEFORE UPDATE ON engine_leaf BEGIN SELECT 1; END")
     assert append_only.missing(connection) == ["engine_leaf_kept"]
 
 
+@only_on("postgresql")  # a trigger of SQLite cannot be switched off
 @committed
-@pytest.mark.skipif(connection.vendor != "postgresql", reason="a trigger of SQLite cannot be switched off")
 def test_a_trigger_that_is_switched_off_is_noticed(judged):
     run("ALTER TABLE engine_leaf DISABLE TRIGGER engine_leaf_kept")
     try:
@@ -332,7 +337,7 @@ def test_a_migration_that_makes_a_table_anew_lifts_and_installs(judged, model):
 
 
 @committed
-@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL changes tables in place")
+@only_on("sqlite")  # PostgreSQL changes tables in place
 def test_one_that_forgets_is_stopped_or_noticed(judged):
     old = Member._meta.get_field("fallback")
     new = old.clone()
