@@ -232,7 +232,8 @@ document.addEventListener("click", (event) => {
   if (button.ariaDisabled !== "true") question.showModal();
 });
 question?.addEventListener("close", () => {
-  if (document.activeElement === document.body) focusLeaf("actions", "Cancel judgement"); // it was replaced meanwhile
+  const focused = document.activeElement; // its own button still, where the page has not been drawn since
+  if (focused === document.body || question.contains(focused)) focusLeaf("actions", "Cancel judgement");
 });
 
 function mayCancel(may) {
