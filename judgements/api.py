@@ -43,7 +43,7 @@ def judgement_object(judgement: Judgement, address: str, usage: Usage | None = N
 
 def _override(judgement: Judgement) -> dict[str, Any] | None:
     """What a person decided instead, last; it stands beside the verdict."""
-    last = next((review for review in reversed(judgement.reviews.all()) if review.verdict), None)
+    last = judgement.override
     if last is None:
         return None
     return {"verdict": last.verdict, "by": last.by, "reason": last.text, "at": time_of(last.made)}

@@ -207,7 +207,7 @@ def board_of(judgement: Judgement, calls: list[ModelCall], texts: Mapping[str, s
 
 def _overridden(judgement: Judgement) -> str:
     """What a person decided instead, last; empty where nobody did."""
-    last = next((review for review in reversed(judgement.reviews.all()) if review.verdict), None)
+    last = judgement.override
     return f"Overridden by {last.by} on {date_format(last.made, 'j F Y')}: {last.verdict}." if last else ""
 
 

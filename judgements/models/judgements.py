@@ -1,6 +1,6 @@
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.db import models, transaction
@@ -17,6 +17,9 @@ from ..rules import Decision, Verdict
 from ..words import Term, label, words_of
 from .councils import AgentValues, CouncilVersion, Seated
 from .search import Flag, SearchText, arrived, found_by, in_order_of_arrival
+
+if TYPE_CHECKING:
+    from .reviews import Review
 
 TITLE_LENGTH = 120
 CONTENT_LENGTH = 20_000
@@ -150,6 +153,11 @@ class Judgement(models.Model):
     def is_redactable_by(self, user: AbstractBaseUser | AnonymousUser) -> bool:
         """Staff alone: it cannot be undone, and takes the texts from everybody."""
         return user.is_active and getattr(user, "is_staff", False)
+
+    @property
+    def override(self) -> "Review | None":
+        """What a person decided instead of the agents, last."""
+        return next((review for review in reversed(self.reviews.all()) if review.verdict), None)
 
     def is_visible_to(self, user: AbstractBaseUser) -> bool:
         """The rule of `visible_to` for one row that is here already, so that many users can be asked for at once."""

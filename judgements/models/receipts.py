@@ -24,7 +24,6 @@ from engine.models import name_of
 
 from ..rules import Verdict
 from .judgements import Judgement
-from .reviews import Review
 
 FORM = "magi-receipt/1"
 AUDIENCE_LENGTH = 200
@@ -150,7 +149,7 @@ def _refuse_without_approval(judgement: Judgement) -> None:
         raise ReceiptRefused("redacted", "The judgement was redacted; what it approved is no longer known.")
     if judgement.status != Verdict.APPROVED:
         raise ReceiptRefused("not_approved", f"The judgement is not approved; it is: {judgement.status}.")
-    last = Review.objects.filter(judgement=judgement, kind=Review.Kind.OVERRIDE).last()
+    last = judgement.override
     if last and last.verdict != Verdict.APPROVED:
         raise ReceiptRefused("overridden", f"{last.by} has decided against the agents' approval.")
 
