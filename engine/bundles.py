@@ -10,9 +10,9 @@ from uuid import UUID
 from . import chain, signing
 from .chain import NOTHING_BEFORE
 from .checkpoints import NOTE, Checkpoint, signed_notes
-from .evidence import ENDED, NAMES, RETRIED, WITHOUT_ROWS, Leaf, Said, said_of, stamp
+from .evidence import NAMES, Leaf, Said, said_of, stamp
 from .models import Run
-from .verification import UNREADABLE, Kept, Line, kept_of, names_in, paired
+from .verification import UNREADABLE, Kept, kept_of, names_in, paired, tells_of_no_row
 
 HASH = 32
 MOST_AT_ONCE = 10_000
@@ -139,21 +139,15 @@ def _entries(said: Said, kept: Kept) -> Iterator[dict[str, Any]]:
     """
     for entry, draft in paired(kept, said):
         seq, kind, line, hash_ = entry or (None, draft.kind if draft else "", None, None)
-        at, facts = (draft.at, draft.facts) if draft else _of_line(line) if _without_row(entry, kept) else (None, None)
+        at, facts = (draft.at, draft.facts) if draft else (None, None)
+        if draft is None and entry and tells_of_no_row(entry, kept):
+            at, facts = _of_line(line)
         texts = {name: text for name, text in draft.texts.items() if text} if draft else {}
         if seq and seq < kept.redacted_up_to:
             texts = {name: text for name, text in texts.items() if name not in NAMES}
         elif seq and seq == kept.redacted_up_to:
             texts = names_in(said)
         yield {"seq": seq, "kind": kind, "line": line, "hash": hash_, "at": at, "facts": facts, "texts": texts}
-
-
-def _without_row(entry: Line | None, kept: Kept) -> bool:
-    """Entries of some kinds tell of no row, nor does an end that a later retry undid."""
-    if entry is None:
-        return False
-    retried = any(kind == RETRIED and seq > entry[0] for seq, kind, _, _ in kept.entries)
-    return entry[1] in WITHOUT_ROWS or (entry[1] == ENDED and retried)
 
 
 def _of_line(line: str | None) -> tuple[Any, Any]:
