@@ -154,10 +154,8 @@ def _moment(moment: datetime | None) -> str:
 def _provenance(judgement: Judgement, board: Board, calls: list[ModelCall]) -> Iterable[tuple[str, str]]:
     run, error = judgement.run, judgement.run.error
     yield "Judgement", str(judgement.pk)
-    yield (
-        "Asked by",
-        run.asked_by or ("" if judgement.redacted else "the command line"),
-    )  # as it is sealed: an account may be renamed
+    # as it is sealed: an account may be renamed
+    yield "Asked by", run.asked_by or ("" if judgement.redacted else "the command line")
     yield "Council", str(judgement.council_version or "none, the agents were written for this judgement")
     weights = ", ".join(rules.tenths(weight) for weight in rules.WEIGHTS.values())
     yield "Procedure", f"Three rounds, weights {weights}"

@@ -302,7 +302,7 @@ def agent_inserted(h: History) -> None:
 
 
 @case("rejected")
-def reasons_swapped(h: History) -> None:
+def decisions_swapped(h: History) -> None:
     one, other = decision_of(h.rejected, "B1"), decision_of(h.rejected, "B2")
     for decision, to in ((one, other), (other, one)):
         sql("UPDATE judgements_rounddecision SET decision = %s WHERE id = %s", to.decision, decision.pk)
