@@ -270,6 +270,10 @@ def entry(run: UUID, seq: int) -> Entry:
     return Entry.objects.get(run=run, seq=seq)
 
 
+def write(entry: Entry, line: str, hash_: str) -> None:
+    sql("UPDATE engine_entry SET line = %s, hash = %s WHERE id = %s", line, hash_, entry.pk)
+
+
 @case("rejected")
 def decision_deleted(h: History) -> None:
     sql("DELETE FROM judgements_rounddecision WHERE id = %s", decision_of(h.rejected, "C2").pk)
@@ -350,32 +354,20 @@ def receipt_deleted(h: History) -> None:
 
 @case("rejected")
 def line_edited(h: History) -> None:
-    line = (
-        entry(h.rejected, 4).line.replace('"approve"', '"reject"').replace('"status":"answered"', '"status":"failed"')
-    )
-    sql("UPDATE engine_entry SET line = %s WHERE id = %s", line, entry(h.rejected, 4).pk)
+    changed = entry(h.rejected, 4)
+    write(changed, changed.line.replace('"status":"answered"', '"status":"failed"'), changed.hash)
 
 
 @case("rejected")
 def line_edited_with_its_hash(h: History) -> None:
     line = entry(h.rejected, 4).line.replace('"status":"answered"', '"status":"failed"')
-    sql(
-        "UPDATE engine_entry SET line = %s, hash = %s WHERE id = %s",
-        line,
-        chain.entry_hash(line),
-        entry(h.rejected, 4).pk,
-    )
+    write(entry(h.rejected, 4), line, chain.entry_hash(line))
 
 
 @case("rejected")
 def line_written_otherwise(h: History) -> None:
     line = entry(h.rejected, 4).line.replace('":"', '": "')
-    sql(
-        "UPDATE engine_entry SET line = %s, hash = %s WHERE id = %s",
-        line,
-        chain.entry_hash(line),
-        entry(h.rejected, 4).pk,
-    )
+    write(entry(h.rejected, 4), line, chain.entry_hash(line))
 
 
 @case("rejected")
@@ -399,7 +391,7 @@ def entries_swapped(h: History) -> None:
 @case("rejected")
 def entry_of_another_judgement_copied_in(h: History) -> None:
     other = entry(h.approved, 4)
-    sql("UPDATE engine_entry SET line = %s, hash = %s WHERE id = %s", other.line, other.hash, entry(h.rejected, 4).pk)
+    write(entry(h.rejected, 4), other.line, other.hash)
 
 
 @case("approved")
