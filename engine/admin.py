@@ -5,15 +5,16 @@ from asgiref.sync import async_to_sync
 from django import forms
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
+from django.contrib.auth.decorators import permission_required
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_http_methods
 
-from .budgets import Budget
 from .doctor import examine
+from .llm.prices import DOLLAR, dollars
 from .models import ModelCall, Usage
-from .prices import DOLLAR, dollars
+from .models.budgets import Budget
 
 
 class BudgetForm(forms.ModelForm):
@@ -97,6 +98,7 @@ def in_words(usage: Usage) -> str:
 
 
 @admin.site.admin_view
+@permission_required("engine.use_doctor", raise_exception=True)
 @require_http_methods(["GET", "POST"])
 def doctor(request: HttpRequest) -> HttpResponse:
     """The check of `manage.py doctor`. It asks models, so only a press of the button starts it."""

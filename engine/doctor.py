@@ -1,8 +1,8 @@
-"""Whether everything that judgements need is there and works, each problem with the sentence that helps."""
+"""Whether everything that an engine needs is there and works, each problem with the sentence that helps."""
 
 import asyncio
 import time
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 
 from django.conf import settings
@@ -10,12 +10,15 @@ from django.db import Error as DBError
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
-from . import failures, live, reader
-from .llm import FORMATS, Form, Models
+from . import live, reader, trouble
+from .hidden import in_one_line
+from .llm import failures
+from .llm.client import ModelClient
+from .llm.forms import FORMATS, AnswerForm
+from .llm.providers import Provider, UnknownProvider, configured, resolve
 from .models import Run
-from .providers import Provider, UnknownProvider, configured, resolve
 
-LONGEST = 20.0  # seconds for one question to one provider
+LONGEST_QUESTION = 20.0  # seconds for one question to one provider
 SHOWN = 5
 
 HINTS: dict[type[failures.CallFailed], str] = {
@@ -29,7 +32,7 @@ HINTS: dict[type[failures.CallFailed], str] = {
     failures.Refused: "Check that the address is that of a chat completions endpoint.",
 }
 
-WELL = Form(
+WELL = AnswerForm(
     name="health",
     schema={
         "type": "object",
@@ -51,12 +54,12 @@ class Finding:
     sentence: str
 
     def __str__(self) -> str:
-        return f"{'ok     ' if self.well else 'PROBLEM'}  {self.subject}: {self.sentence}"
+        return in_one_line(f"{'ok     ' if self.well else 'PROBLEM'}  {self.subject}: {self.sentence}")
 
 
 async def examine(models_to_try: Iterable[str] = ()) -> list[Finding]:
     """Everything, the providers at once. `models_to_try` beside the default one, as provider/model."""
-    models = Models(LONGEST)
+    models = ModelClient(LONGEST_QUESTION)
     try:
         by_provider = _models_by_provider([*models_to_try, settings.DEFAULT_MODEL])
         questions: list[Awaitable[Finding]] = [_database(), _channel_layer()]
@@ -85,9 +88,25 @@ def _models_by_provider(names: Iterable[str]) -> dict[str, str]:
 
 async def _database() -> Finding:
     try:
+        # on a thread of its own: to look at a large file takes long, and pages are read meanwhile
+        if problem := await asyncio.to_thread(_look_for_trouble):
+            return problem
         return await reader.read(_look_into_database)
     except DBError as error:
-        return Finding("database", False, f"It does not answer: {error}. Check DATABASE_URL.")
+        found = trouble.of(error)
+        sentence = f"{found} {found.advice}" if found else f"It does not answer: {error}. Check DATABASE_URL."
+        return Finding("database", False, sentence)
+
+
+def _look_for_trouble() -> Finding | None:
+    try:
+        if found := trouble.probe():
+            return Finding("database", False, f"{found} {found.advice}")
+        if damage := trouble.damage(thoroughly=True):
+            return Finding("database", False, f"{trouble.DAMAGED} {trouble.DAMAGED.advice} SQLite says: {damage}")
+    finally:
+        connection.close()
+    return None
 
 
 def _look_into_database() -> Finding:
@@ -108,7 +127,7 @@ async def _channel_layer() -> Finding:
     return Finding("live updates", True, "Redis carries them.")
 
 
-async def _provider(models: Models, provider: Provider, model: str | None) -> Finding:
+async def _provider(models: ModelClient, provider: Provider, model: str | None) -> Finding:
     subject = f"{provider.name} ({provider.host})"
     try:
         model = model or next((f"{provider.name}/{name}" for name in provider.models), None)
@@ -121,7 +140,7 @@ async def _provider(models: Models, provider: Provider, model: str | None) -> Fi
         return Finding(subject, False, f"{failure} {hint}".strip())
 
 
-async def _listed(models: Models, provider: Provider, *, needed: bool) -> str:
+async def _listed(models: ModelClient, provider: Provider, *, needed: bool) -> str:
     """What the provider says of its models; where a question follows, it may as well say nothing."""
     try:
         names = await models.names(provider)
@@ -133,8 +152,8 @@ async def _listed(models: Models, provider: Provider, *, needed: bool) -> str:
     return f"{len(names)} models ({shown})" if names else "no models listed"
 
 
-async def _answer(models: Models, model: str) -> str:
-    """Asks as a judgement would, stepping down where a format is refused."""
+async def _answer(models: ModelClient, model: str) -> str:
+    """Asks as an engine would, stepping down where a format is refused."""
     way = models.way(model)
     for _ in range(len(FORMATS) + 1):
         began = time.monotonic()
@@ -151,5 +170,5 @@ async def _answer(models: Models, model: str) -> str:
     raise refused
 
 
-def _ignore(text: str) -> None:
+def _ignore(text: Callable[[], str]) -> None:
     pass

@@ -1,47 +1,47 @@
-"""The engine of one process: claims runs from the database and performs many at once."""
+"""The engine of one process: claims runs from the database and performs many at once.
+
+Why so: docs/decisions.md, Runs, the queue and the writer.
+"""
 
 import asyncio
 import contextlib
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Coroutine
+import time
+from collections.abc import Awaitable, Coroutine
 from functools import partial
 from typing import Any
 from uuid import UUID
 
 from django.conf import settings
 from django.db import Error as DBError
-from django.utils.module_loading import import_string
 
-from . import checkpoints, chores, live, reader
-from .failures import RunFailed
-from .llm import Models
-from .models import LEASE, Run
-from .performance import LeaseLost, Performance
+from . import chores, live, reader
+from .context import LeaseLost, RunContext
+from .evidence import checkpoints, sealing
+from .llm.client import ModelClient
+from .llm.failures import RunFailed
+from .models import LEASE, Claimed, Run
+from .procedure import Change, procedures
 from .writer import AWAY, Writer
 
 log = logging.getLogger(__name__)
 
 SWEEP = 1.5  # seconds between looks at the rows without a bell: what a lost message left behind waits this long
 RENEW = LEASE.total_seconds() / 3
+TURN = LEASE.total_seconds() * 2  # seconds that all others come first, before suspects may stop them for a while
 SHARE = 5  # one in so many places is kept free of the lane that fills the others
-
-Change = Callable[[], None]
-Procedure = Callable[[Performance], Awaitable[Change]]
-"""Performs a run; returns the change that is committed together with the run's end."""
-
-
-def procedure_named(name: str) -> Procedure:
-    return import_string(settings.PROCEDURES[name])
 
 
 class Engine:
-    def __init__(self, concurrency: int | None = None, only: UUID | None = None, models: Models | None = None) -> None:
+    def __init__(
+        self, concurrency: int | None = None, only: UUID | None = None, models: ModelClient | None = None
+    ) -> None:
         """`only`: an engine for this one run, that leaves all others alone."""
         # random at every start: a restarted worker must not be taken for the one that died
         self.worker = secrets.token_hex(8)
         self.concurrency = concurrency or settings.ENGINE_CONCURRENCY
-        self.models = models or Models(settings.CALL_TIMEOUT)
+        self.models = models or ModelClient(settings.CALL_TIMEOUT)
         self.writer = Writer(self.worker)
         self._only = only
         self._queue = Run.objects.filter(pk=only) if only else Run.objects.all()
@@ -52,6 +52,7 @@ class Engine:
         self._stopping = False
         self._idle = asyncio.Event()  # set while nothing is being claimed
         self._idle.set()
+        self._suspects_wait_until = time.monotonic() + TURN
 
     # ---- what others may do -------------------------------------------------------------------------------
 
@@ -72,6 +73,7 @@ class Engine:
         beside = [asyncio.create_task(task) for task in self._beside()]
         self._idle.clear()
         try:
+            await self.models.load()
             while not self._stopping:
                 self._bell.clear()
                 await self._claim_some()
@@ -116,15 +118,20 @@ class Engine:
         if places <= 0:
             return
         performed, reserve = list(self._performing.values()), self.concurrency // SHARE
+        suspects_first = time.monotonic() >= self._suspects_wait_until
         try:
             if not await reader.read(partial(self._queue.all().waits, self.worker)):
                 return
-            claim = partial(self._queue.all().claim, self.worker, places, performed, reserve)
-            claimed = await self.writer.write(claim, "claim")
+            claim = partial(
+                self._queue.all().claim, self.worker, places, performed, reserve, suspects_first=suspects_first
+            )
+            claimed = await self.writer.write(claim, "claim", last=_seal_the_failed)
         except DBError as error:
             log.error("The queue could not be read, trying again: %s", error)
             return
-        for run in claimed:
+        if any(run.suspect for run in claimed.runs):
+            self._suspects_wait_until = time.monotonic() + TURN
+        for run in claimed.runs:
             live.announce(run.pk)
             task = asyncio.create_task(self._perform(run), name=f"perform {run.pk}")
             self._performing[task] = run
@@ -137,14 +144,14 @@ class Engine:
     # ---- one run ------------------------------------------------------------------------------------------
 
     async def _perform(self, run: Run) -> None:
-        performance = Performance(run, self.models, self.writer)
+        context = RunContext(run, self.models, self.writer)
         try:
             try:
-                change = await _within_deadline(procedure_named(run.procedure)(performance))
-                await performance.end(Run.Status.FINISHED, change)
+                change = await _within_deadline(procedures()[run.procedure].perform(context))
+                await context.end(Run.Status.FINISHED, change)
             except RunFailed as failure:
                 error = {"code": failure.code, "message": str(failure), **failure.detail}
-                await performance.end(Run.Status.FAILED, _nothing, error)
+                await context.end(Run.Status.FAILED, _nothing, error)
         except LeaseLost:
             log.warning("Run %s is no longer this worker's; nothing was written.", run.pk)
         except AWAY:
@@ -154,14 +161,14 @@ class Engine:
             # The boundary between the engine and a procedure: a bug in one run must not end the others, and what
             # the database refuses once it refuses again.
             log.exception("Run %s broke.", run.pk)
-            await self._give_up(performance)
+            await self._give_up(context)
 
-    async def _give_up(self, performance: Performance) -> None:
+    async def _give_up(self, context: RunContext) -> None:
         error = {"code": "internal", "message": "Something broke inside MAGI; the server's log says what."}
         try:
-            await performance.end(Run.Status.FAILED, _nothing, error)
+            await context.give_up(error)
         except (LeaseLost, DBError):
-            log.exception("Run %s could not be marked as failed.", performance.run.pk)
+            log.exception("Run %s could not be marked as failed.", context.pk)
 
     # ---- leases -------------------------------------------------------------------------------------------
 
@@ -220,6 +227,10 @@ async def _within_deadline(performing: Awaitable[Change]) -> Change:
         if not deadline.expired():
             raise
         raise RunFailed("timeout", f"It was not done within {settings.RUN_TIMEOUT:g} s.") from error
+
+
+def _seal_the_failed(claimed: Claimed) -> None:
+    sealing.seal_ended(claimed.failed)
 
 
 def _nothing() -> None:

@@ -2,6 +2,8 @@
 
 Alone that is one commit for one piece of work; under load it becomes one for many by itself. A dropped connection
 heals here. Whether a commit happened whose answer was lost is read from a row that every transaction moves.
+
+Why so: docs/decisions.md, Runs, the queue and the writer.
 """
 
 import asyncio
@@ -13,11 +15,12 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, Generic, TypeVar
 
-from django.db import InterfaceError, InternalError, OperationalError, connection, connections, transaction
+from django.db import OperationalError, connection, connections, transaction
 from django.utils import timezone
 
 from . import faults
 from .models import WriterMarker
+from .trouble import AWAY
 
 log = logging.getLogger(__name__)
 
@@ -26,9 +29,6 @@ T = TypeVar("T")
 MOST_AT_ONCE = 200
 PATIENCE = 30.0  # seconds that work waits for a database that is away before it fails
 FORGOTTEN = timedelta(days=1)
-
-# InternalError: what PostgreSQL says of a connection that it ended itself, or of a server that became read-only
-AWAY = (OperationalError, InterfaceError, InternalError)
 
 
 class Closed(OperationalError):

@@ -33,6 +33,11 @@ def says(name: str, ends: str, requests: int, **rule: Any) -> Case:
     return Case(name, ends, requests, {"behaviour": name.replace(" ", "_")} | rule)
 
 
+def torrent(kind: str, ends: str, requests: int) -> Case:
+    rule = {"behaviour": "torrent", "torrent": [kind.replace(" ", "_")]}
+    return Case(f"{kind} without end", ends, requests, rule)
+
+
 def status(number: int, ends: str, requests: int, name: str = "", **rule: Any) -> Case:
     return Case(name or str(number), ends, requests, {"behaviour": "status", "status": number} | rule)
 
@@ -52,6 +57,8 @@ CASES = (
     says("binary type", DECIDES, GOES_ON),
     says("gzipped", DECIDES, GOES_ON),
     says("other model", DECIDES, GOES_ON),
+    says("no index", DECIDES, GOES_ON),
+    says("answers twice", DECIDES, GOES_ON),
     says("odd usage", DECIDES, GOES_ON, usage={"prompt_tokens": "many", "completion_tokens": -5}),
     says("reason with nul", DECIDES, GOES_ON),
     says("prose", "unusable_answer", 4),
@@ -72,6 +79,11 @@ CASES = (
     says("spaces", "unusable_answer", 4),
     says("colon", "unusable_answer", 4),
     says("huge", "unusable_answer", 4, megabytes=60),
+    says("two choices", "unusable_answer", 4),
+    says("two choices unstreamed", "unusable_answer", 4),
+    says("mixed choices", "unusable_answer", 4),
+    says("odd index", "unusable_answer", 4),
+    Case("odd index, a text", "unusable_answer", 4, {"behaviour": "odd_index", "index": "0"}),
     says("finish length", "unusable_answer", 4),
     says("finish tool", "unusable_answer", 4),
     says("refusal", "unusable_answer", 4),
@@ -92,6 +104,10 @@ CASES = (
     says("html", "unusable_answer", 4),
     says("empty", "unusable_answer", 4),
     says("gzip bomb", "unusable_answer", 4),
+    says("gzip line breaks", "unusable_answer", 4, megabytes=1024),
+    torrent("empty lines", "unusable_answer", 4),
+    torrent("comments", "unusable_answer", 4),
+    torrent("empty data", "unusable_answer", 4),
     says("error in 200", "server_error", 4),
     says("error in stream", "server_error", 4),
     # what some servers do not take
@@ -131,6 +147,7 @@ CASES = (
     says("drip headers", "timeout", 4),
     says("drip body", "timeout", 4),
     says("endless", "timeout", 4),
+    says("informational", "timeout", 4),
     # broken off
     says("close at once", "unreachable", 4),
     says("reset", "unreachable", 4),
@@ -180,14 +197,14 @@ async def play(endpoint: Endpoint, cases: tuple[Case, ...] = CASES) -> list[Outc
     """All cases at once; then one judgement more, which shows that the engine is as well as before."""
     from asgiref.sync import sync_to_async
 
-    from engine.llm import Models
+    from engine.llm.client import ModelClient
     from engine.models import Run
     from engine.worker import Engine
 
     # a request for a case is told by its criteria; what a sibling is asked holds no marker
     endpoint.script(by_text=[[marker(case), case.rule] for case in cases if case.rule])
     runs = await sync_to_async(lambda: {case.name: _submit(case) for case in cases})()
-    engine = Engine(models=Models(DEADLINE))
+    engine = Engine(models=ModelClient(DEADLINE))
     performing = asyncio.create_task(engine.run())
     try:
         async with asyncio.timeout(150):

@@ -15,7 +15,7 @@ def race(owner: Any, agents: list[dict[str, str]]) -> int:
     """How many of fifty submissions are admitted, where the owner's budget has money for one."""
     from django.db import connection
 
-    from engine.budgets import Budget, BudgetUsedUp
+    from engine.models.budgets import Budget, BudgetUsedUp
     from judgements.estimate import estimate
     from judgements.models import Judgement
 

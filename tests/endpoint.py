@@ -61,18 +61,21 @@ class Rule:
     chunks: int = 12  # a streamed content comes in so many pieces
     chunk_delay: float = 0.0
     cut_after: int = 3  # cut_stream, cut_connection, stall: so many pieces come first
-    megabytes: int = 60  # huge
+    megabytes: int = 60  # huge, gzip_line_breaks
     error: str = ""  # a name out of ERRORS; for status it brings the number too
     status: int | None = None  # status, redirect
     body: Any = None  # status: a string as it is, all else as JSON
     headers: dict[str, str] = field(default_factory=dict)  # status, redirect
     accepts: tuple[str, ...] = ()  # picky: the response formats that are not refused; "" is none at all
     usage: Any = None  # odd_usage: in place of the count
+    later: float = 0.02  # answers_twice: seconds until the second answer
+    index: Any = 1  # odd_index
+    torrent: tuple[str, ...] = ()  # torrent: of which kinds, out of TORRENTS; all of them where none is named
     times: int = -1  # by_text: used up after so many; counting down from -1 never gets to 0
 
     def __post_init__(self) -> None:
-        if self.behaviour not in BEHAVIOURS or self.error not in ("", *ERRORS):
-            raise ValueError(f"no such behaviour or error: {self.behaviour} {self.error}")
+        if self.behaviour not in BEHAVIOURS or self.error not in ("", *ERRORS) or {*self.torrent} - {*TORRENTS}:
+            raise ValueError(f"no such behaviour, error or torrent: {self.behaviour} {self.error} {self.torrent}")
 
 
 TROUBLE = (
@@ -325,6 +328,50 @@ async def gzipped(to: Exchange) -> None:
     await to.whole(200, gzip.compress(dump(to.completion({"content": to.good()}))), {"Content-Encoding": "gzip"})
 
 
+async def answers_twice(to: Exchange) -> None:
+    """The second answer comes when the first is over, or while the next request on this connection is answered."""
+    await to.says(to.good())
+    approval = {"decision": "approve", "reason": to.rule.reason}
+    late = to.completion({"content": dump(approval).decode()})
+    asyncio.create_task(send_late(to, late))  # noqa: RUF006 - ends by itself, soon
+
+
+async def send_late(to: Exchange, late: dict[str, Any]) -> None:
+    await asyncio.sleep(to.rule.later)
+    with contextlib.suppress(ConnectionError):
+        await to.whole(200, late)
+
+
+def choice(to: Exchange, text: str, **other: Any) -> dict[str, Any]:
+    kind = "delta" if to.streamed else "message"
+    return {"index": 0, kind: {"content": text}, "finish_reason": "stop"} | other
+
+
+async def two_choices(to: Exchange) -> None:
+    await to.payload(to.right() | {"choices": [choice(to, to.good(), index=index) for index in (0, 1)]})
+
+
+async def two_choices_unstreamed(to: Exchange) -> None:
+    whole = to.completion({"content": to.good()})
+    await to.whole(200, whole | {"choices": [{**whole["choices"][0], "index": index} for index in (0, 1)]})
+
+
+async def mixed_choices(to: Exchange) -> None:
+    """Two answers, their pieces by turns. The beginning of one and the end of the other make a third."""
+    await to.head(200, EVENTS)
+    good = to.good()
+    end = len(to.good(reason="")) - 2
+    for index, text in ((0, good[:end]), (1, good[end:])):
+        await to.send(framed(to.document("chat.completion.chunk", [choice(to, text, index=index)])))
+    await to.send(framed(b"[DONE]") + END)
+
+
+async def no_index(to: Exchange) -> None:
+    named = choice(to, to.good())
+    del named["index"]
+    await to.payload(to.right() | {"choices": [named]})
+
+
 async def not_utf8(to: Exchange) -> None:
     to.rule = replace(to.rule, reason="Trop risqué.")
     await to.payload(dump(to.right()).decode().encode("latin-1"))  # wrong in one byte, right in all else
@@ -351,6 +398,47 @@ async def drip_body(to: Exchange) -> None:
 async def endless(to: Exchange) -> None:
     await to.head(200, EVENTS)
     await to.send_for_ever(framed(to.chunk({"content": "and "})))
+
+
+TORRENTS: dict[str, Callable[[Exchange], bytes]] = {  # what comes again and again, as fast as it is read
+    "characters": lambda to: framed(to.chunk({"content": "a"})),
+    "characters_alike": lambda to: framed(b'{"choices":[{"delta":{"content":"\\n"}}]}'),
+    "empty_pieces": lambda to: framed(b'{"choices":[{"delta":{"content":""}}]}'),
+    "no_pieces": lambda to: framed(b'{"choices":[]}'),
+    "thoughts": lambda to: framed(to.chunk({"reasoning": "and "})),
+    "refusals": lambda to: framed(to.chunk({"refusal": "a"})),
+    "empty_lines": lambda to: b"8000\r\n%b\r\n" % (b"\n" * 0x8000),
+    "comments": lambda to: b"8000\r\n%b\r\n" % (b": \n\n" * 0x2000),
+    "empty_data": lambda to: b"8000\r\n%b\r\n" % (b"data:\n\n\n" * 0x1000),
+    "small_chunks": lambda to: b"1\r\n\n\r\n",
+}
+
+
+async def torrent(to: Exchange) -> None:
+    """Without end and without a pause. Several kinds take turns."""
+    await to.head(200, EVENTS)
+    kinds = to.rule.torrent or tuple(TORRENTS)
+    await pour(to, TORRENTS[kinds[to.record["number"] % len(kinds)]](to))
+
+
+async def pour(to: Wire, piece: bytes) -> None:
+    much = piece * (1 + 0x10000 // len(piece))
+    while True:
+        await to.send(much)
+        await asyncio.sleep(0)
+
+
+async def informational(to: Exchange) -> None:
+    """Heads that announce an answer, without end."""
+    await pour(to, b"HTTP/1.1 103 Early Hints\r\n\r\n")
+
+
+@functools.cache
+def packed_line_breaks(megabytes: int) -> bytes:
+    """A thousand times as much as it looks."""
+    packer = zlib.compressobj(wbits=zlib.MAX_WBITS | 16)
+    first, again = (packer.compress(b"\n" * (1 << 20)) + packer.flush(zlib.Z_FULL_FLUSH) for _ in range(2))
+    return first + again * (megabytes - 1)
 
 
 async def stall(to: Exchange) -> None:
@@ -450,6 +538,11 @@ BEHAVIOURS: dict[str, Callable[[Exchange], Awaitable[Any]]] = {
     "list_body": lambda to: to.payload(b"[]"),
     "number_body": lambda to: to.payload(b"42"),
     "string_body": lambda to: to.payload(b'"approve"'),
+    "two_choices": two_choices,
+    "two_choices_unstreamed": two_choices_unstreamed,
+    "mixed_choices": mixed_choices,
+    "odd_index": lambda to: to.payload(to.right() | {"choices": [choice(to, to.good(), index=to.rule.index)]}),
+    "no_index": no_index,
     "finish_tool": lambda to: to.says(to.good(), "tool_calls"),
     # what some servers do not take
     "picky": picky,
@@ -458,11 +551,13 @@ BEHAVIOURS: dict[str, Callable[[Exchange], Awaitable[Any]]] = {
     "no_stream_options": no_stream_options,
     # never a stream
     "gzip_bomb": gzip_bomb,
+    "gzip_line_breaks": lambda to: to.whole(200, packed_line_breaks(to.rule.megabytes), {"Content-Encoding": "gzip"}),
     "gzipped": gzipped,
     "wrong_type": lambda to: to.whole(200, to.completion({"content": to.good()}), {"Content-Type": "text/plain"}),
     "binary_type": lambda to: to.whole(
         200, to.completion({"content": to.good()}), {"Content-Type": "application/octet-stream"}
     ),
+    "answers_twice": answers_twice,
     "good_unstreamed": lambda to: to.whole(200, to.completion({"content": to.good()})),
     "html": lambda to: to.whole(200, HTML.format("Welcome to the guest network")),
     "empty": lambda to: to.whole(200, b""),
@@ -475,6 +570,8 @@ BEHAVIOURS: dict[str, Callable[[Exchange], Awaitable[Any]]] = {
     "drip_body": drip_body,
     "endless": endless,
     "stall": stall,
+    "torrent": torrent,
+    "informational": informational,
     # broken off
     "close_at_once": close_at_once,
     "reset": reset,
@@ -556,7 +653,8 @@ class Server:
         return 200, None
 
     async def complete(self, request: Received, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        exchange = Exchange(writer, *self.remember(request))
+        connection = writer.get_extra_info("peername")[1]
+        exchange = Exchange(writer, *self.remember(request, connection))
         answer = asyncio.create_task(self.answer(exchange))
         leaving = asyncio.create_task(client_left(reader))
         await asyncio.wait({answer, leaving}, return_when=asyncio.FIRST_COMPLETED)
@@ -569,7 +667,7 @@ class Server:
         if not answer.cancel():
             answer.result()
 
-    def remember(self, request: Received) -> tuple[Rule, dict[str, Any]]:
+    def remember(self, request: Received, connection: int) -> tuple[Rule, dict[str, Any]]:
         messages = request.body.get("messages", [])
         self.counts["received"] += 1
         number = self.counts["received"]
@@ -582,6 +680,8 @@ class Server:
             "finished": None,
             "left": None,
             "authorization": request.headers.get("authorization"),
+            "cookie": request.headers.get("cookie"),
+            "connection": connection,
             "model": request.body.get("model"),
             "messages": messages,
             "body": request.body,

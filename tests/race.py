@@ -2,7 +2,8 @@
 
     python -m tests.race --database postgres
 
-Every race is run twice, for a run that waits in the queue and for one that a dead worker left behind.
+Every race is run for a run that waits in the queue, for one that a dead worker left behind, and for a crowd that it
+left behind: there no run goes to two of them, and none is blamed for a death that all of them met.
 """
 
 import argparse
@@ -22,6 +23,8 @@ from tests.stage import DATABASES, stage
 RACERS = 8
 LONGEST = 60.0  # seconds for one race; only a racer that hangs takes so long
 KINDS = ("queued", "abandoned")
+CROWD = 5
+FAIR = "a crowd, fairly"
 
 
 def races(rounds: int) -> list[str]:
@@ -36,12 +39,12 @@ def races(rounds: int) -> list[str]:
         ours, theirs = forks.Pipe()
         forks.Process(target=racer, args=(f"racer {number}", barrier, theirs), daemon=True).start()
         pipes.append(ours)
-    return [race(kind, pipes) for _ in range(rounds) for kind in KINDS]
+    return [outcome for _ in range(rounds) for outcome in (*(race(kind, pipes) for kind in KINDS), crowd(pipes))]
 
 
 def racer(name: str, barrier: Barrier, pipe: Connection) -> None:
     """Waits for the others, then claims as an engine does."""
-    from engine.models import Run
+    from tests.conftest import claim
 
     die_with_parent()
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -49,7 +52,7 @@ def racer(name: str, barrier: Barrier, pipe: Connection) -> None:
         pipe.recv()
         barrier.wait()
         try:
-            pipe.send(name if Run.objects.claim(name, 1) else "")
+            pipe.send(name if claim(name, 1) else "")
         except Exception as error:  # noqa: BLE001 - a race in which a claim fails is no good race
             pipe.send(f"{name} failed: {error}")
 
@@ -67,6 +70,23 @@ def race(kind: str, pipes: list[Connection]) -> str:
         return f"{kind}: {' and '.join(winners) or 'nobody'}; the row: {run.status} {run.worker} {run.claims}"
     Run.objects.filter(pk=run.pk).update(status="finished")  # so that the next race has one run to win
     return run.worker
+
+
+def crowd(pipes: list[Connection]) -> str:
+    """All leases of one worker have ended, and all racers look."""
+    from engine.models import Run
+
+    runs = [run_to_win("abandoned").pk for _ in range(CROWD)]
+    for pipe in pipes:
+        pipe.send("ready")
+    winners = [said for said in map(answer, pipes) if said]
+    rows = list(Run.objects.filter(pk__in=runs).order_by().values_list("worker", "claims", "deaths", "crashes"))
+    Run.objects.filter(pk__in=runs).update(status="finished")
+    # who comes while another one takes them back may find none yet, and looks again later
+    left = [("", 0, 0, 1)] * (CROWD - len(winners))
+    if not winners or sorted(rows) != [*left, *((name, 1, 0, 1) for name in sorted(winners))]:
+        return f"crowd: {', '.join(winners) or 'nobody'} won; the rows: {sorted(rows)}"
+    return FAIR
 
 
 def run_to_win(kind: str) -> Any:
@@ -93,7 +113,7 @@ def main(database: str, rounds: int) -> int:
     for outcome, number in sorted(outcomes.items()):
         print(f"{number:>5}  {outcome}")
     print(f"{outcomes.total()} races of {RACERS} on {database} in {time.monotonic() - begun:.1f} s")
-    return 0 if outcomes.keys() <= {f"racer {number}" for number in range(RACERS)} else 1
+    return 0 if outcomes.keys() <= {FAIR, *(f"racer {number}" for number in range(RACERS))} else 1
 
 
 if __name__ == "__main__":

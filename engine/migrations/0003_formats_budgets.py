@@ -2,7 +2,7 @@
 
 import django.db.models.deletion
 import django.db.models.functions.comparison
-import engine.budgets
+import engine.models.budgets
 from django.conf import settings
 from django.db import migrations, models
 
@@ -20,7 +20,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('limit', models.BigIntegerField()),
-                ('month', models.DateField(default=engine.budgets.this_month, editable=False)),
+                ('month', models.DateField(default=engine.models.budgets.this_month, editable=False)),
                 ('spent', models.BigIntegerField(default=0, editable=False)),
                 ('reserved', models.BigIntegerField(default=0, editable=False)),
             ],

@@ -2,18 +2,18 @@
 
 from django.db import migrations
 
-from engine import append_only
+from engine.evidence import guards
 
 TABLES = ("engine_entry", "engine_leaf", "engine_checkpoint", "engine_salt", "engine_run", "engine_modelcall")
 
 
 def guard(apps, schema_editor):
-    append_only.install_function(schema_editor.connection)
-    append_only.install(schema_editor.connection, [append_only.GUARDS[table] for table in TABLES])
+    guards.install_function(schema_editor.connection)
+    guards.install(schema_editor.connection, [guards.GUARDS[table] for table in TABLES])
 
 
 def unguard(apps, schema_editor):
-    append_only.lift(schema_editor.connection, [append_only.GUARDS[table] for table in TABLES])
+    guards.lift(schema_editor.connection, [guards.GUARDS[table] for table in TABLES])
 
 
 class Migration(migrations.Migration):

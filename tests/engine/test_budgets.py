@@ -6,15 +6,16 @@ from datetime import date
 import pytest
 from channels.db import database_sync_to_async
 
-from engine import prices
-from engine.budgets import Budget, BudgetUsedUp
-from engine.failures import Unauthorized
+from engine import steering
+from engine.llm import prices
+from engine.llm.failures import Unauthorized
+from engine.llm.prices import DOLLAR
 from engine.models import ModelCall, Run
-from engine.prices import DOLLAR
+from engine.models.budgets import Budget, BudgetUsedUp
 from judgements.estimate import estimate
 from judgements.models import Judgement
 from tests.budget_race import race
-from tests.conftest import JAPAN, agents, perform
+from tests.conftest import JAPAN, agents, claim, perform
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -124,7 +125,7 @@ def test_a_new_month_begins_with_nothing_spent(mira):
 
 def test_a_cancelled_judgement_gives_back_what_was_set_aside(mira):
     mine = budget(5, mira)
-    Run.objects.cancel(submit(mira).pk, mira)
+    steering.cancel(submit(mira).pk, mira)
     mine.refresh_from_db()
     assert mine.reserved == 0
 
@@ -143,7 +144,7 @@ async def test_what_nobody_counted_is_estimated_and_charged(mira, models):
 
 def asking(run):
     """The run with one call that is under way."""
-    Run.objects.claim("one", 1)
+    claim("one", 1)
     prompt = json.dumps([{"role": "user", "content": "May I? " * 100}])
     ModelCall.objects.create(run=run, step="A1", attempt=1, model="dear/one", prompt=prompt, deadline=run.created)
 
@@ -152,7 +153,7 @@ def test_a_call_that_is_cut_short_is_charged_for_what_was_asked(mira):
     mine = budget(5, mira)
     run = submit(mira).run
     asking(run)
-    Run.objects.cancel(run.pk, mira)
+    steering.cancel(run.pk, mira)
     mine.refresh_from_db()
     assert mine.spent == ModelCall.objects.get().cost > 0
     assert mine.reserved == 0
@@ -163,7 +164,7 @@ def test_a_budget_of_later_is_not_given_what_was_never_reserved_in_it(mira):
     first = submit(mira)
     mine = budget(100, mira)
     second = submit(mira)
-    Run.objects.cancel(first.pk, mira)
+    steering.cancel(first.pk, mira)
     mine.refresh_from_db()
     assert mine.reserved == second.run.reserved
 

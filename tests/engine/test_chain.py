@@ -3,7 +3,7 @@ from hashlib import sha256
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine import chain
+from engine.evidence import chain
 
 LEAVES = st.lists(st.binary(min_size=32, max_size=32), min_size=1, max_size=40)
 

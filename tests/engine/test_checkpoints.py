@@ -5,15 +5,25 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 from asgiref.sync import async_to_sync
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from engine import signing
-from engine.checkpoints import MOST_LEAVES, Checkpoint, send, signed_notes
-from engine.evidence import Head, Leaf
+from engine.evidence import signing
+from engine.evidence.checkpoints import MOST_LEAVES, BrokenLog, Checkpoint, send, signed_notes
+from engine.evidence.entries import Entry, Head
+from engine.evidence.log import Leaf, Salt
 from engine.models import Run
 from tests.conftest import tampering
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def empty_log(db):
+    """What an installation is before its councils were sealed."""
+    with tampering():
+        for model in (Salt, Leaf, Entry):
+            model.objects.all().delete()
 
 
 @pytest.fixture
@@ -97,3 +107,14 @@ def test_a_webhook_that_fails_and_a_file_that_cannot_be_written_are_logged(run, 
     async_to_sync(send)(Checkpoint.objects.make())
     assert "could not be written" in caplog.text
     assert "could not be sent to the webhook (HTTPStatusError)" in caplog.text
+
+
+@pytest.mark.parametrize("hash_", ["zz", "", "ab", "g" * 64, "A" * 64])
+def test_a_log_with_a_leaf_that_is_no_hash_is_not_signed(run, hash_):
+    grow(run, 3)
+    with tampering():
+        Leaf.objects.filter(index=1).update(hash=hash_)
+    with pytest.raises(BrokenLog, match=r"leaf 1 of the log was damaged\. manage\.py verify_record says more\."):
+        Checkpoint.objects.make()
+    with pytest.raises(CommandError, match="leaf 1"):
+        call_command("checkpoint")

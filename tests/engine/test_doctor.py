@@ -1,7 +1,12 @@
+import io
+
 import pytest
+from django.core.management import call_command
 
 from engine import doctor
+from engine.hidden import in_one_line
 from tests.endpoint import Endpoint
+from tests.injections import INJECTIONS, STEERING
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -67,3 +72,26 @@ async def test_without_a_provider_it_says_so(settings):
 
 async def test_the_database_is_looked_at():
     assert (await about("database")).well
+
+
+def said_by_the_command():
+    said = io.StringIO()
+    with pytest.raises(SystemExit):
+        call_command("doctor", stdout=said)
+    return said.getvalue()
+
+
+@pytest.mark.parametrize("texts", [STEERING[:8], STEERING[8:], INJECTIONS[48:56], INJECTIONS[56:64]])
+def test_what_an_endpoint_says_does_nothing_to_a_terminal(provider, texts):
+    message = " ".join(texts)
+    provider.script(default={"behaviour": "status", "status": 418, "body": {"error": {"message": message}}})
+    *_, told = said_by_the_command().splitlines()
+    assert told.startswith("PROBLEM  openai")
+    assert f"It said: {in_one_line(message.replace(chr(0), chr(92) + 'x00')[:300])}" in told
+
+
+def test_models_are_listed_by_names_that_hide_nothing(provider, settings):
+    settings.DEFAULT_MODEL = "rehearsal/magi"
+    provider.script(models=[f"{text}{number}" for number, text in enumerate(STEERING[:5])])
+    told = said_by_the_command().splitlines()[2]
+    assert "A‹U+001B›[2K‹U+001B›[1Aapproved0, A‹U+001B›[8mhidden‹U+001B›[0m1" in told

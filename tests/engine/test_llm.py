@@ -2,11 +2,13 @@
 
 import asyncio
 import time
+from contextlib import suppress
 
 import pytest
 
-from engine import failures
-from engine.llm import Models, Way
+from engine.llm import failures
+from engine.llm.client import ModelClient
+from engine.llm.forms import Way
 from judgements.procedure import DECISION
 from tests.endpoint import Endpoint
 
@@ -25,13 +27,13 @@ def endpoint():
 async def models(endpoint, settings):
     endpoint.reset()
     settings.PROVIDERS = {"openai": {"base_url": endpoint.base_url, "api_key": KEY}}
-    models = Models(timeout=20)  # a machine may be busy
+    models = ModelClient(timeout=20)  # a machine may be busy
     yield models
     await models.close()
 
 
-def ask(models, model="openai/gpt-5-mini", on_text=lambda text: None):
-    return models.ask(model, ASKED, DECISION, on_text, models.way(model))
+def ask(models, model="openai/gpt-5-mini", see=lambda text: None):
+    return models.ask(model, ASKED, DECISION, lambda text: see(text()), models.way(model))
 
 
 @pytest.mark.parametrize("behaviour", ["good", "good_unstreamed"])
@@ -47,9 +49,10 @@ async def test_an_answer_is_read_streamed_or_whole(models, endpoint, behaviour):
 async def test_the_text_is_shown_while_it_grows(models, endpoint):
     seen = []
     endpoint.script(default={"chunks": 10})
-    reply = await ask(models, on_text=seen.append)
+    reason = DECISION.read((await ask(models, see=seen.append)).text).reason
     assert len(seen) >= 10
-    assert all(reply.text.startswith(text) for text in seen)
+    assert all(reason.startswith(text) for text in seen)
+    assert 0 < len(seen[3]) < len(seen[6]) < len(reason)
 
 
 async def test_the_request_asks_for_the_form_and_a_stream(models, endpoint):
@@ -136,7 +139,7 @@ async def test_a_rate_limit_says_how_long_to_wait(models, endpoint, header, wait
 
 async def test_an_endpoint_that_is_down_is_named_with_its_host(settings):
     settings.PROVIDERS = {"openai": {"base_url": "http://127.0.0.1:9/v1", "api_key": KEY}}
-    models = Models(timeout=DEADLINE)
+    models = ModelClient(timeout=DEADLINE)
     with pytest.raises(failures.Unreachable, match=r"openai \(127\.0\.0\.1:9\) could not be reached"):
         await ask(models)
     await models.close()
@@ -190,6 +193,29 @@ async def test_two_hundred_answers_stream_at_once(models, endpoint):
     assert max(r["received"] for r in requests) - min(r["received"] for r in requests) < 5
 
 
+async def test_a_second_answer_is_taken_for_nobodys(models, endpoint):
+    queue = [{"behaviour": "answers_twice"}, {"decision": "reject", "delay": 0.2}]
+    endpoint.script(queue=queue)
+    assert DECISION.read((await ask(models)).text).decision == "approve"
+    await asyncio.sleep(0.1)
+    assert DECISION.read((await ask(models)).text).decision == "reject"
+
+
+async def test_each_request_has_a_connection_of_its_own(models, endpoint):
+    for _ in range(5):
+        await ask(models)
+    assert len({request["connection"] for request in endpoint.requests()}) == 5
+
+
+async def test_a_cookie_of_an_endpoint_is_not_sent_back(models, endpoint, settings):
+    settings.PROVIDERS["openai"]["base_url"] = endpoint.base_url.replace("127.0.0.1", "localhost")
+    endpoint.script(queue=[{"behaviour": "status", "status": 500, "headers": {"Set-Cookie": "session=mine"}}])
+    with pytest.raises(failures.ServerError):
+        await ask(models)
+    await ask(models)
+    assert endpoint.requests()[1]["cookie"] is None
+
+
 async def test_the_rehearsal_answers_through_the_same_client(models, endpoint, settings):
     settings.PROVIDERS = {}
     from judgements import prompts
@@ -212,8 +238,76 @@ async def test_a_key_is_hidden_before_anything_is_cut(models, endpoint):
 async def test_a_key_in_a_growing_answer_is_not_shown(models, endpoint):
     seen = []
     endpoint.script(default={"reason": f"Your key is {KEY}.", "chunks": 3})
-    await ask(models, on_text=seen.append)
+    await ask(models, see=seen.append)
     assert not any(KEY in text for text in seen)
+
+
+async def test_half_a_key_in_a_growing_answer_is_not_shown(models, endpoint):
+    seen = []
+    spelled = KEY.replace("c", "\\u0063")
+    content = f'{{"reason": "Your key is {spelled}, is it not?", "decision": "approve"}}'
+    endpoint.script(default={"behaviour": "raw", "content": content, "chunks": 60})
+    await ask(models, see=seen.append)
+    assert seen[-1] == "Your key is [key], is it not?"
+    assert not any(KEY[:8] in text for text in seen)
+
+
+async def lags():
+    """How late each of many short waits ended, for as long as the caller likes."""
+    late = []
+    with suppress(asyncio.CancelledError):
+        while True:
+            began = time.monotonic()
+            await asyncio.sleep(0.01)
+            late.append(time.monotonic() - began - 0.01)
+    return late
+
+
+async def torrent(models, number):
+    """So many at once, to their deadline: how late the loop was at most, and which share of its time they took."""
+    looking, began = asyncio.create_task(lags()), time.monotonic()
+    worked = time.thread_time()
+    ends = await asyncio.gather(*(ask(models) for _ in range(number)), return_exceptions=True)
+    share = (time.thread_time() - worked) / (time.monotonic() - began)
+    looking.cancel()
+    assert all(isinstance(end, failures.TimedOut | failures.UnusableAnswer) for end in ends)
+    assert time.monotonic() - began < models.timeout + 1
+    return max(await looking), share
+
+
+KINDS = ["characters", "small_chunks", "thoughts", "no_pieces"]
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize(
+    "rule", [*({"behaviour": "torrent", "torrent": [k]} for k in KINDS), {"behaviour": "informational"}], ids=str
+)
+async def test_seven_torrents_hold_up_nobody(models, endpoint, rule):
+    models.timeout = 2
+    endpoint.script(default=rule)
+    late, share = await torrent(models, 7)
+    assert late < 1
+    assert share < 0.8
+
+
+@pytest.mark.alone
+async def test_beside_torrents_an_answer_comes_at_once(models, endpoint):
+    models.timeout = 4
+    endpoint.script(default={"behaviour": "torrent"}, queue=[{"behaviour": "torrent"}] * 7 + [{}])
+    torrents = [asyncio.create_task(ask(models)) for _ in range(7)]
+    await asyncio.sleep(1)
+    began = time.monotonic()
+    assert DECISION.read((await ask(models)).text).decision == "approve"
+    assert time.monotonic() - began < 1
+    await asyncio.gather(*torrents, return_exceptions=True)
+
+
+async def test_a_packed_gigabyte_costs_no_more_than_the_beginning_of_it(models, endpoint):
+    endpoint.script(default={"behaviour": "gzip_line_breaks", "megabytes": 1024})
+    began = time.thread_time()
+    with pytest.raises(failures.UnusableAnswer, match="The answer has no end"):
+        await ask(models)
+    assert time.thread_time() - began < 0.5
 
 
 async def test_long_thinking_is_no_long_answer(models, endpoint):

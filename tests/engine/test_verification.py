@@ -4,12 +4,14 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
-from engine import chain
-from engine.checkpoints import Checkpoint, signed_notes
-from engine.evidence import Entry, Leaf, Salt
-from engine.failures import Unauthorized
+from engine.evidence import chain, sealing
+from engine.evidence.audit import verify_all
+from engine.evidence.checkpoints import Checkpoint, signed_notes
+from engine.evidence.entries import Entry
+from engine.evidence.findings import Report
+from engine.evidence.log import Leaf, Salt
+from engine.llm.failures import Unauthorized
 from engine.models import Run
-from engine.verification import Report, verify_all
 from judgements import procedure
 from judgements.models import Judgement, Review
 from judgements.rules import Verdict
@@ -18,7 +20,7 @@ from tests.conftest import ScriptedModels, perform, tampering
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-async def found(anchor: str = "") -> Report:
+async def found(anchor: str | None = None) -> Report:
     return await sync_to_async(verify_all)(anchor)
 
 
@@ -32,16 +34,22 @@ async def kinds_of(judgement: Judgement) -> list[str]:
     return [entry.kind async for entry in Entry.objects.filter(run=judgement.pk)]
 
 
+async def test_what_is_asked_is_sealed_when_it_is_submitted(judgement: Judgement) -> None:
+    assert await kinds_of(judgement) == ["submitted"]
+    assert (await found()).faults == []
+    assert await Leaf.objects.filter(run=judgement.pk).acount() == 1
+
+
 async def test_a_judgement_that_ends_is_sealed_with_all_it_did(judgement: Judgement) -> None:
     await perform(judgement.pk, ScriptedModels())
     assert await kinds_of(judgement) == ["submitted", *["attempt"] * 9, "ended"]
-    assert await Leaf.objects.acount() == 1
+    assert [leaf.seq async for leaf in Leaf.objects.filter(run=judgement.pk)] == [1, 11]
 
 
 async def test_an_honest_record_raises_no_alarm(judgement: Judgement) -> None:
     await perform(judgement.pk, ScriptedModels())
     report = await found()
-    assert (report.problems, report.runs, report.entries) == ([], 1, 11)
+    assert (report.faults, report.runs, report.entries) == ([], 1, 11)
 
 
 async def test_a_failed_run_and_its_retry_are_one_chain(
@@ -50,10 +58,10 @@ async def test_a_failed_run_and_its_retry_are_one_chain(
     models.will("openai/b", Unauthorized("The key was refused."))
     await perform(judgement.pk, models)
     await sync_to_async(procedure.retry)(judgement, mira)
-    assert (await found()).problems == []
+    assert (await found()).faults == []
     await perform(judgement.pk, models)
     assert await kinds_of(judgement) == ["submitted", *["attempt"] * 3, "ended", "retried", *["attempt"] * 7, "ended"]
-    assert (await found()).problems == []
+    assert (await found()).faults == []
 
 
 async def test_who_cancelled_is_in_the_record_and_stays_when_the_account_goes(judgement: Judgement, mira: User) -> None:
@@ -61,7 +69,7 @@ async def test_who_cancelled_is_in_the_record_and_stays_when_the_account_goes(ju
     await mira.adelete()
     run = await Run.objects.aget(pk=judgement.pk)
     assert (run.owner_id, run.asked_by, run.cancelled_by_name) == (None, "mira", "mira")
-    assert (await found()).problems == []
+    assert (await found()).faults == []
 
 
 async def test_notes_and_overrides_follow_in_the_chain(judgement: Judgement, reviewer: User) -> None:
@@ -70,14 +78,14 @@ async def test_notes_and_overrides_follow_in_the_chain(judgement: Judgement, rev
     await add(judgement, reviewer, "Balthasar misread the criteria.")
     await add(judgement, reviewer, "Not this week.", Verdict.REJECTED)
     assert (await kinds_of(judgement))[-2:] == ["note", "override"]
-    assert (await found()).problems == []
+    assert (await found()).faults == []
     assert (await Judgement.objects.aget()).verdict == "approved"
 
 
 async def test_a_judgement_under_way_is_no_problem_and_cannot_be_reviewed(judgement: Judgement, reviewer: User) -> None:
     with pytest.raises(ValueError, match="not over"):
         await sync_to_async(Review.objects.add)(judgement, reviewer, "Too early.")
-    assert (await found()).problems == []
+    assert (await found()).faults == []
 
 
 async def test_checkpoints_go_on_from_one_another(judgement: Judgement, mira: User) -> None:
@@ -87,16 +95,16 @@ async def test_checkpoints_go_on_from_one_another(judgement: Judgement, mira: Us
     await sync_to_async(Review.objects.add)(judgement, mira, "Seen.")
     second = await sync_to_async(Checkpoint.objects.make)()
     assert first == again
-    assert (first.size, second.size) == (1, 2)
+    assert (first.size, second.size) == (2, 3)
     leaves = [bytes.fromhex(leaf.hash) async for leaf in Leaf.objects.all()]
     peaks, _ = chain.grown([], 0, leaves)
     assert signed_notes(second.note)[0].root == chain.root(peaks)
-    assert (await found(first.note + "\n" + second.note)).problems == []
+    assert (await found(first.note + "\n" + second.note)).faults == []
 
 
 async def test_what_ended_before_there_was_a_log_is_sealed_once(judgement: Judgement) -> None:
     await perform(judgement.pk, ScriptedModels())
     await sync_to_async(without_evidence)()
-    adopt = sync_to_async(Entry.objects.adopt)
+    adopt = sync_to_async(sealing.adopt)
     assert (await adopt(), await adopt()) == (1, 0)
-    assert (await found()).problems == []
+    assert (await found()).faults == []

@@ -8,63 +8,69 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from engine import worker
-from engine.failures import CallFailed, RunFailed
-from engine.llm import Form
+from engine.context import LeaseLost, RunContext
+from engine.llm.failures import CallFailed, RunFailed
+from engine.llm.forms import AnswerForm
 from engine.models import ModelCall, Run
-from engine.performance import LeaseLost, Performance
-from engine.worker import Change, Engine
-from tests.conftest import perform
+from engine.procedure import Change, Procedure
+from engine.worker import Engine
+from tests.conftest import claim, perform
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-COIN = Form("coin", {"type": "string"}, str.strip, str, str)
+COIN = AnswerForm("coin", {"type": "string"}, str.strip, str, str)
 TOSSED: list[str] = []
 
 
-async def toss(performance: Performance) -> Change:
+class Coin(Procedure):
     """A whole procedure: it asks one model for one word and keeps it."""
 
-    def keep(call: ModelCall, side: str) -> None:
-        TOSSED.append(f"{call.model} says {side}")
+    async def perform(self, run: RunContext) -> Change:
+        def keep(call: ModelCall, side: str) -> None:
+            TOSSED.append(f"{call.model} says {side}")
 
-    messages = [{"role": "user", "content": "Heads or tails?"}]
-    try:
-        await performance.ask("toss", "openai/coin", messages, COIN, keep)
-    except CallFailed as failure:
-        raise RunFailed(failure.code, str(failure)) from failure
-    return lambda: TOSSED.append("done")
-
-
-async def break_down(performance: Performance):
-    raise ZeroDivisionError
+        messages = [{"role": "user", "content": "Heads or tails?"}]
+        try:
+            await run.ask("toss", "openai/coin", messages, COIN, keep)
+        except CallFailed as failure:
+            raise RunFailed(failure.code, str(failure)) from failure
+        return lambda: TOSSED.append("done")
 
 
-async def write_twice(performance: Performance):
-    """What the database refuses, and would refuse again."""
-    await performance.write(lambda: Run.objects.create(pk=performance.run.pk, procedure="coin"))
+class Broken(Procedure):
+    async def perform(self, run: RunContext):
+        raise ZeroDivisionError
+
+
+class Stubborn(Procedure):
+    async def perform(self, run: RunContext):
+        """What the database refuses, and would refuse again."""
+        await run.write(lambda: Run.objects.create(pk=run.pk, procedure="coin"))
 
 
 SEEN = []
 
 
-async def take_a_second(performance: Performance):
-    """And look at its own lease in the end."""
-    await asyncio.sleep(1)
-    SEEN.append((await Run.objects.aget(pk=performance.run.pk)).lease_expires_at)
-    return lambda: None
+class Slow(Procedure):
+    async def perform(self, run: RunContext):
+        """For a second; it looks at its own lease in the end."""
+        await asyncio.sleep(1)
+        SEEN.append((await Run.objects.aget(pk=run.pk)).lease_expires_at)
+        return lambda: None
 
 
-async def never_end(performance: Performance):
-    await asyncio.Event().wait()
+class Endless(Procedure):
+    async def perform(self, run: RunContext):
+        await asyncio.Event().wait()
 
 
 @pytest.fixture(autouse=True)
 def procedures(settings):
     settings.PROCEDURES = {
         **settings.PROCEDURES,
-        "coin": "tests.engine.test_worker.toss",
-        "bug": "tests.engine.test_worker.break_down",
+        "coin": "tests.engine.test_worker.Coin",
+        "bug": "tests.engine.test_worker.Broken",
     }
 
 
@@ -96,38 +102,38 @@ async def test_one_engine_performs_many_runs_at_once(models):
 
 def test_a_run_is_claimed_once():
     Run.objects.create(procedure="coin")
-    assert [len(Run.objects.claim(worker, 5)) for worker in ("one", "two")] == [1, 0]
+    assert [len(claim(worker, 5)) for worker in ("one", "two")] == [1, 0]
 
 
 def test_the_oldest_run_is_claimed_first():
     first, second = Run.objects.create(procedure="coin"), Run.objects.create(procedure="coin")
-    assert [run.pk for run in Run.objects.claim("one", 1)] == [first.pk]
-    assert [run.pk for run in Run.objects.claim("one", 1)] == [second.pk]
+    assert [run.pk for run in claim("one", 1)] == [first.pk]
+    assert [run.pk for run in claim("one", 1)] == [second.pk]
 
 
 def test_a_run_whose_lease_has_ended_is_claimed_again_and_its_open_calls_are_interrupted():
     run = Run.objects.create(procedure="coin")
-    Run.objects.claim("one", 1)
+    claim("one", 1)
     ModelCall.objects.create(run=run, step="x", attempt=1, model="m", prompt="[]", deadline=run.created)
     Run.objects.update(lease_expires_at=Now() - timedelta(seconds=1))
-    (again,) = Run.objects.claim("two", 1)
+    (again,) = claim("two", 1)
     assert (again.fence > 1, again.deaths) == (True, 1)
     assert ModelCall.objects.get().status == ModelCall.Status.INTERRUPTED
 
 
 async def test_a_worker_that_lost_its_lease_can_write_nothing(models, writer):
     run = await Run.objects.acreate(procedure="coin")
-    performance = Performance(await asyncio.to_thread(lambda: Run.objects.claim("one", 1)[0]), models, writer)
+    context = RunContext(await asyncio.to_thread(lambda: claim("one", 1)[0]), models, writer)
     await Run.objects.aupdate(worker="two", fence=2)
     with pytest.raises(LeaseLost):
-        await performance.write(lambda: Run.objects.filter(pk=run.pk).update(error={"written": True}))
+        await context.write(lambda: Run.objects.filter(pk=run.pk).update(error={"written": True}))
     assert (await Run.objects.aget()).error is None
 
 
 async def test_a_stopped_engine_gives_back_what_it_holds():
     run = await Run.objects.acreate(procedure="coin")
     engine = Engine()
-    await asyncio.to_thread(lambda: Run.objects.claim(engine.worker, 1))
+    await asyncio.to_thread(lambda: claim(engine.worker, 1))
     await engine.stop(grace=0)
     run = await Run.objects.aget(pk=run.pk)
     assert (run.status, run.worker) == (Run.Status.QUEUED, "")
@@ -154,9 +160,9 @@ def let_leases_end():
 def test_a_run_that_kills_its_worker_five_times_fails_and_says_so():
     Run.objects.create(procedure="coin")
     for death in range(5):
-        assert len(Run.objects.claim(f"worker {death}", 1)) == 1
+        assert len(claim(f"worker {death}", 1)) == 1
         let_leases_end()
-    assert Run.objects.claim("the sixth", 1) == []
+    assert claim("the sixth", 1) == []
     run = Run.objects.get()
     assert (run.status, run.deaths, run.error["code"]) == ("failed", 5, "internal")
     assert "five times" in run.error["message"]
@@ -164,9 +170,9 @@ def test_a_run_that_kills_its_worker_five_times_fails_and_says_so():
 
 def test_a_worker_that_only_slept_keeps_its_runs():
     Run.objects.create(procedure="coin")
-    (run,) = Run.objects.claim("one", 1)
+    (run,) = claim("one", 1)
     let_leases_end()
-    assert Run.objects.claim("one", 1) == []
+    assert claim("one", 1) == []
     assert Run.objects.renew_leases("one", [run.pk]) == 1
 
 
@@ -204,7 +210,7 @@ async def test_a_resumed_run_with_nothing_left_to_try_asks_no_more(models):
 
 async def test_a_run_has_a_deadline(models, settings):
     settings.RUN_TIMEOUT = 0.2
-    settings.PROCEDURES = {"slow": "tests.engine.test_worker.never_end"}
+    settings.PROCEDURES = {"slow": "tests.engine.test_worker.Endless"}
     run = await perform((await Run.objects.acreate(procedure="slow")).pk, models)
     assert (run.status, run.error["code"], run.error["message"]) == (
         "failed",
@@ -216,7 +222,7 @@ async def test_a_run_has_a_deadline(models, settings):
 async def test_what_a_worker_holds_without_performing_it_goes_back(models):
     run = await Run.objects.acreate(procedure="coin")
     engine = Engine(models=models)
-    await asyncio.to_thread(lambda: (Run.objects.claim(engine.worker, 1), connection.close()))
+    await asyncio.to_thread(lambda: (claim(engine.worker, 1), connection.close()))
     performing = asyncio.create_task(engine.run())
     async with asyncio.timeout(10):
         while not (await Run.objects.aget(pk=run.pk)).over:
@@ -235,36 +241,36 @@ def queue(owner=None, lane="", number=1):
 def test_owners_take_turns(mira, noor):
     queue(mira, number=1000)
     queue(noor, number=2)
-    claimed = Run.objects.claim("one", 10)
+    claimed = claim("one", 10)
     assert sum(run.owner == noor for run in claimed) == 2
 
 
 def test_who_has_least_in_progress_comes_first(mira, noor):
     queue(mira, number=20)
-    performed = Run.objects.claim("one", 10)
+    performed = claim("one", 10)
     queue(noor, number=20)
-    claimed = Run.objects.claim("one", 10, performed)
+    claimed = claim("one", 10, performed)
     assert sum(run.owner == noor for run in claimed) == 10
 
 
 def test_a_lane_leaves_some_places_to_the_others():
     queue(lane="slow", number=100)
-    slow = Run.objects.claim("one", 10, reserve=2)
+    slow = claim("one", 10, reserve=2)
     queue(lane="quick", number=100)
-    quick = Run.objects.claim("one", 2, slow, reserve=2)
+    quick = claim("one", 2, slow, reserve=2)
     assert ({run.lane for run in slow}, len(slow)) == ({"slow"}, 8)
     assert {run.lane for run in quick} == {"quick"}
 
 
 async def test_what_the_database_refuses_for_good_fails_the_run_at_once(models, settings):
-    settings.PROCEDURES = {"stubborn": "tests.engine.test_worker.write_twice"}
+    settings.PROCEDURES = {"stubborn": "tests.engine.test_worker.Stubborn"}
     run = await perform((await Run.objects.acreate(procedure="stubborn")).pk, models)
     assert (run.status, run.claims, run.error["code"]) == ("failed", 1, "internal")
 
 
 async def test_a_lease_is_renewed_until_the_grace_is_over(models, settings, monkeypatch):
     monkeypatch.setattr(worker, "RENEW", 0.1)
-    settings.PROCEDURES = {"slow": "tests.engine.test_worker.take_a_second"}
+    settings.PROCEDURES = {"slow": "tests.engine.test_worker.Slow"}
     run = await Run.objects.acreate(procedure="slow")
     engine = Engine(models=models)
     performing = asyncio.create_task(engine.run())
@@ -274,3 +280,19 @@ async def test_a_lease_is_renewed_until_the_grace_is_over(models, settings, monk
     await engine.stop(grace=10)
     await performing
     assert SEEN[-1] > run.created + timedelta(seconds=10)
+
+
+async def test_a_pause_that_a_wrong_clock_wrote_is_not_waited_for(models, monkeypatch):
+    pauses = []
+    run = await Run.objects.acreate(procedure="coin", claims=1)
+    await failed_call(run, 1, retry_at=timezone.now() + timedelta(hours=2)).asave()
+    sleep = asyncio.sleep
+
+    async def noted(seconds, *result):
+        pauses.append(seconds)
+        await sleep(min(seconds, 0.01), *result)
+
+    monkeypatch.setattr(asyncio, "sleep", noted)
+    await perform(run.pk, models)
+    assert 60 in pauses
+    assert max(pauses) <= 3600  # which is the hour of the chores

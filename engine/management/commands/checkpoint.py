@@ -1,15 +1,19 @@
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
-from engine import checkpoints, signing
+from engine import terminal
+from engine.evidence import checkpoints, signing
 
 
-class Command(BaseCommand):
+class Command(terminal.Command):
     help = "Sign what the log is now, keep it as the engine does, and print it: to be kept elsewhere, by cron or mail."
 
     def handle(self, **options: Any) -> None:
-        made = checkpoints.make_and_send()
+        try:
+            made = checkpoints.make_and_send()
+        except checkpoints.BrokenLog as error:
+            raise CommandError(str(error)) from error
         if made is None:
             raise CommandError("The log is empty: there is nothing to sign yet.")
         self.stdout.write(made.note, ending="")

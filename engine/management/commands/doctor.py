@@ -3,13 +3,12 @@ import sys
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand
-
+from engine import terminal
 from engine.doctor import examine
 
 
-class Command(BaseCommand):
-    help = "Is everything there that judgements need? One line each; exit status 1 if anything is unusable."
+class Command(terminal.Command):
+    help = "Is everything there that an engine needs? One line each; exit status 1 if anything is unusable."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--model", action="append", default=[], help="a model to try, as provider/model")

@@ -3,13 +3,12 @@ import signal
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand
-
+from engine import terminal
 from engine.consumers import EngineConsumer
 from engine.worker import Engine
 
 
-class Command(BaseCommand):
+class Command(terminal.Command):
     help = "One more engine process."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

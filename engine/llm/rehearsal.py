@@ -1,6 +1,6 @@
 """The stand-in that needs no provider: an endpoint inside this process, behind the same client code.
 
-It asks no model. A procedure registers how its form of answer is rehearsed; the answer then comes back as a
+It asks no model. A procedure says how its forms of answers are rehearsed; the answer then comes back as a
 chat completion that streams word by word. Its model names: `rehearsal/magi` takes about as long as reading
 aloud, `rehearsal/instant` no time at all.
 """
@@ -9,19 +9,13 @@ import asyncio
 import json
 import re
 import zlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 
 import httpx2
 
-Answerer = Callable[[list[dict[str, str]]], str]
+from engine.procedure import procedures
+
 PACE = {"magi": 0.03, "instant": 0.0}
-
-_answerers: dict[str, Answerer] = {}
-
-
-def register(form_name: str, answer: Answerer) -> None:
-    """`answer` makes the text of an answer of that form from the messages of a request."""
-    _answerers[form_name] = answer
 
 
 class Transport(httpx2.AsyncBaseTransport):
@@ -32,10 +26,11 @@ class Transport(httpx2.AsyncBaseTransport):
         if model not in PACE:
             message = f"The rehearsal knows {' and '.join(PACE)}, not {model}."
             return httpx2.Response(404, json={"error": {"message": message, "code": "model_not_found"}})
-        if form_name not in _answerers:
+        rehearsals = {name: each for one in procedures().values() for name, each in one.rehearsals.items()}
+        if form_name not in rehearsals:
             message = f"Nothing is registered to rehearse {form_name}."
             return httpx2.Response(400, json={"error": {"message": message}})
-        text = _answerers[form_name](body["messages"])
+        text = rehearsals[form_name](body["messages"])
         headers = {"content-type": "text/event-stream"}
         # the first word comes later, as it does from a model; how much later differs from request to request
         delay = PACE[model] * (10 + zlib.crc32(sent) % 50)

@@ -16,11 +16,14 @@ CallFailed
     └── Refused          the endpoint will not take such a request
 """
 
+from ..hidden import in_one_line
+
 LONGEST_WAIT = 60  # seconds that an endpoint may ask to wait
 
 
 class CallFailed(Exception):
-    """One attempt failed. The text is a sentence for people; `raw` is what came back, as far as anything did."""
+    """One attempt failed. The text is a sentence for people, on one line and with marks for what nobody would see in
+    what it repeats; `raw` is what came back, as it came, as far as anything did."""
 
     code = "internal"
     permanent = False
@@ -31,7 +34,7 @@ class CallFailed(Exception):
     output_tokens: int | None = None
 
     def __init__(self, sentence: str, *, raw: str = "") -> None:
-        super().__init__(sentence)
+        super().__init__(in_one_line(sentence))
         self.raw = raw
 
 

@@ -1,13 +1,16 @@
 """Which provider a model name means. A model is named provider/model, as in openai/gpt-5-mini."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from django.conf import settings
 
 REHEARSAL = "rehearsal"
 REHEARSALS = ("magi", "instant")
+SHORTEST_KEY = 8  # a shorter one would be found in any text, and so many characters of a longer one give nothing away
 CONCURRENCY = 300  # requests at once to one provider
 
 
@@ -28,11 +31,27 @@ class Provider:
 
     def clean(self, text: str) -> str:
         """A text as it may be kept and shown: without the key, whatever an endpoint repeats, and fit for a database."""
-        return storable(text.replace(self.api_key, "[key]") if len(self.api_key) > 7 else text)
+        if len(self.api_key) < SHORTEST_KEY:
+            return storable(text)
+        text = text.replace(self.api_key, "[key]")
+        return storable(_escaped(self.api_key).sub("[key]", text) if "\\" in text else text)
+
+    def clean_cut(self, text: str) -> str:
+        """As `clean`, for a text that was cut off or still grows: its end may be the beginning of a key."""
+        begun = next(
+            (n for n in range(len(self.api_key) - 1, SHORTEST_KEY - 1, -1) if text.endswith(self.api_key[:n])), 0
+        )
+        return self.clean(text[: len(text) - begun]) + ("[key]" if begun else "")
 
     @property
     def host(self) -> str:
         return urlsplit(self.base_url).netloc.rpartition("@")[2]
+
+
+@lru_cache(maxsize=64)
+def _escaped(key: str) -> re.Pattern[str]:
+    """The key as JSON may spell it, any of its characters escaped."""
+    return re.compile("".join(rf"(?:{re.escape(char)}|\\u00(?i:{ord(char):02x})|\\{re.escape(char)})" for char in key))
 
 
 class UnknownProvider(ValueError):

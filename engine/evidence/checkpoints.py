@@ -1,5 +1,7 @@
 """Checkpoints: what the log over all runs was at a moment, signed and sent away. Against one that somebody else keeps,
 nobody can cut the log's end off or write it anew unseen, not even with all keys and the whole database.
+
+Why so: docs/decisions.md, The record.
 """
 
 import asyncio
@@ -9,6 +11,7 @@ import logging
 import re
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -16,16 +19,23 @@ from django.conf import settings
 from django.db import IntegrityError, connection, models, transaction
 from django.utils import timezone
 
-from . import chain, reader, signing
-from .evidence import Leaf
+from engine import reader
+
+from . import chain, signing
+from .log import Leaf
 
 log = logging.getLogger(__name__)
 
 MOST_LEAVES = 100
-LONGEST = timedelta(hours=1)
+LONGEST_GAP = timedelta(hours=1)
 LOOK = 20.0  # seconds between looks whether one is due
 WEBHOOK_TIMEOUT = 10.0
 CHUNK = 10_000
+HASH = re.compile("[0-9a-f]{64}")
+
+
+class BrokenLog(Exception):
+    """The log cannot be signed: a place in it is no hash. A sentence for people."""
 
 
 class CheckpointQuerySet(models.QuerySet["Checkpoint"]):
@@ -36,10 +46,15 @@ class CheckpointQuerySet(models.QuerySet["Checkpoint"]):
         first = new.first()
         if first is None:
             return False
-        return first.at < timezone.now() - LONGEST or new[MOST_LEAVES - 1 : MOST_LEAVES].exists()
+        age = timezone.now() - first.at
+        # an hour ahead: whose clock said so was wrong
+        return abs(age) > LONGEST_GAP or new[MOST_LEAVES - 1 : MOST_LEAVES].exists()
 
     def make(self) -> "Checkpoint | None":
-        """One over the whole log as it is now; the newest there is where nothing was added, None for an empty log."""
+        """One over the whole log as it is now; the newest there is where nothing was added, None for an empty log.
+
+        BrokenLog where a leaf has no hash: what is signed would lead to nothing.
+        """
         last = self.order_by("-size").first()
         peaks, size = last.grown() if last else chain.grown([], 0, _leaves(0))
         if (last and last.size == size) or not size:
@@ -72,7 +87,7 @@ class Checkpoint(models.Model):
 
     def grown(self) -> tuple[list[bytes], int]:
         """Peaks and size after all leaves that have come since."""
-        peaks = [bytes.fromhex(peak) for peak in self.peaks.split()]
+        peaks = [_hash(peak, f"checkpoint {self.size}") for peak in self.peaks.split()]
         return chain.grown(peaks, self.size, _leaves(self.size))
 
 
@@ -91,15 +106,34 @@ NOTE = re.compile(
 )
 
 
+# what is left of one that is cut or damaged: its name, its root, the beginning of its last line, or of its first
+PART = re.compile(r"^[> ]*(magi/[0-9a-f]*|[A-Za-z0-9+/]{43}=)\s*$|\n\n— |^ma?g?i?\s*\Z", re.M)
+
+
+def read_anchor(path: Path) -> str:
+    """The text of a file with checkpoints. OSError, or ValueError, where it cannot be read as one."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError("It is no text in UTF-8.") from error
+
+
 def signed_notes(text: str) -> list[Signed]:
-    """All checkpoints in a text, one after the other. ValueError where there is none."""
-    found = [
+    """All checkpoints in a text, one after the other. ValueError where there is none, or one of them is cut or damaged:
+    half an anchor must not pass for a whole one."""
+    found = readable_notes(text)
+    if not found:
+        raise ValueError("There is no checkpoint in it.")
+    if PART.search(NOTE.sub("", text)):
+        raise ValueError("A checkpoint in it is cut or damaged.")
+    return found
+
+
+def readable_notes(text: str) -> list[Signed]:
+    return [
         Signed(one["text"], int(one["size"]), _unbase64(one["root"]), _unbase64(one["signature"])[4:])
         for one in NOTE.finditer(text)
     ]
-    if not found:
-        raise ValueError("There is no checkpoint in it.")
-    return found
 
 
 def _unbase64(text: str) -> bytes:
@@ -110,8 +144,14 @@ def _unbase64(text: str) -> bytes:
 
 
 def _leaves(start: int) -> Any:
-    hashes = Leaf.objects.filter(index__gte=start).order_by("index").values_list("hash", flat=True)
-    return (bytes.fromhex(leaf) for leaf in hashes.iterator(CHUNK))
+    leaves = Leaf.objects.filter(index__gte=start).order_by("index").values_list("index", "hash")
+    return (_hash(text, f"leaf {index}") for index, text in leaves.iterator(CHUNK))
+
+
+def _hash(text: str, of: str) -> bytes:
+    if not HASH.fullmatch(text):
+        raise BrokenLog(f"No checkpoint can be made: {of} of the log was damaged. manage.py verify_record says more.")
+    return bytes.fromhex(text)
 
 
 # ---- sent away --------------------------------------------------------------------------------------------
@@ -124,6 +164,8 @@ async def keep() -> None:
         try:
             if await reader.read(Checkpoint.objects.is_due):
                 await send(await asyncio.to_thread(_made))
+        except BrokenLog as error:
+            log.error("%s", error)
         except Exception:
             # The boundary of a task that nobody waits for: whatever it is, no run may end of it, and it looks again.
             log.exception("No checkpoint could be made; trying again.")

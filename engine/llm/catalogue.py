@@ -7,10 +7,10 @@ from django.conf import settings
 from django.core.cache import cache
 
 from . import failures
-from .llm import Models
+from .client import ModelClient
 from .providers import REHEARSAL, Provider, configured
 
-LONGEST = 2.0  # seconds that a page waits for suggestions
+LONGEST_LISTING = 2.0  # seconds that a page waits for suggestions
 FRESH = 600  # seconds that a list is kept
 FAILED = 60  # seconds after which one that could not be had is asked for again
 
@@ -28,7 +28,7 @@ def offered(listed: list[str]) -> list[str]:
 async def suggestions() -> list[str]:
     """Every model that the providers list, as provider/model; of those that answer in time."""
     providers = list(configured().values())
-    models = Models(LONGEST)
+    models = ModelClient(LONGEST_LISTING)
     try:
         lists = await asyncio.gather(*(_names(models, provider) for provider in providers))
     finally:
@@ -40,7 +40,7 @@ def _full(providers: Iterable[Provider], names: dict[str, list[str]]) -> list[st
     return [f"{each.name}/{name}" for each in providers for name in dict.fromkeys([*each.models, *names[each.name]])]
 
 
-async def _names(models: Models, provider: Provider) -> list[str]:
+async def _names(models: ModelClient, provider: Provider) -> list[str]:
     key = f"models.{provider.name}.{provider.host}"
     known = await cache.aget(key)
     if known is None:

@@ -1,4 +1,4 @@
-"""What the database itself refuses, whoever asks; the rules of what may happen stand in `append_only.py`."""
+"""What the database itself refuses, whoever asks; the rules of what may happen stand in `guards.py`."""
 
 import json
 import re
@@ -10,19 +10,21 @@ from django.db.models import F
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from engine import append_only
-from engine.chain import Draft
-from engine.checkpoints import Checkpoint
-from engine.evidence import REDACTED, Entry, Leaf, Salt
+from engine.evidence import guards, sealing, triggers
+from engine.evidence.audit import verify_all
+from engine.evidence.chain import Draft
+from engine.evidence.checkpoints import Checkpoint
+from engine.evidence.entries import REDACTED, Entry
+from engine.evidence.log import Leaf, Salt
 from engine.models import ModelCall, Run
-from engine.verification import verify_all
 from judgements import prompts, rules
-from judgements.models import Agent, CouncilVersion, Judgement, Member, Receipt, Review, RoundDecision
-from tests.conftest import says, tampering
+from judgements.models import Agent, CouncilChange, CouncilVersion, Judgement, Member, Receipt, Review, RoundDecision
+from tests.conftest import only_on, says, tampering
 
 pytestmark = pytest.mark.django_db
 committed = pytest.mark.django_db(transaction=True)  # tables are changed outside of transactions
 
+REASON = "Because the criteria say so."
 GUARDED = (
     Entry,
     Leaf,
@@ -37,12 +39,8 @@ GUARDED = (
     Receipt,
     CouncilVersion,
     Member,
+    CouncilChange,
 )
-
-
-def only_on(vendor):
-    """Of a test that says nothing on the other database: there it does not exist."""
-    return lambda test: test if connection.vendor == vendor else None
 
 
 @pytest.fixture
@@ -51,12 +49,12 @@ def judged(judgement, council, reviewer):
     judgement = Judgement.objects.submit(
         owner=reviewer, content="Shall we?", agents=council.agents(), council=council.current
     )
-    for agent in judgement.agents.all():
-        for number in rules.ROUNDS:
+    for number in rules.ROUNDS:
+        for agent in judgement.agents.all():
             decide(agent, number)
     judgement.conclude()
     Run.objects.filter(pk=judgement.pk).update(status="finished", started=Now(), ended=Now())
-    Leaf.objects.add(Entry.objects.seal(judgement.pk))
+    Leaf.objects.add(sealing.seal(judgement.pk))
     Review.objects.add(judgement, reviewer, "Seen.")
     Receipt.objects.issue(judgement, reviewer)
     Checkpoint.objects.make()
@@ -65,15 +63,20 @@ def judged(judgement, council, reviewer):
 
 def decide(agent, number):
     now = timezone.now()
-    call = {"step": agent.step(number), "attempt": 1, "model": agent.model, "prompt": "[]", "deadline": now}
+    before = [
+        prompts.Earlier(n, seat, rules.Decision.APPROVE, REASON) for n in range(1, number) for seat in rules.SEATS
+    ]
+    case = prompts.Case(agent.seat, agent.criteria, agent.judgement.content, number, tuple(before))
+    asked = {"prompt": json.dumps(prompts.messages(case)), "model": agent.model}
+    call = {"step": agent.step(number), "attempt": 1, "deadline": now} | asked
     call = ModelCall.objects.create(
-        run_id=agent.judgement_id, status="answered", answer=says("approve"), ended=now, **call
+        run_id=agent.judgement_id, status="answered", answer=says("approve", REASON), ended=now, **call
     )
     agent.decide(number, prompts.read_answer(call.answer), call)
 
 
 def redact(judgement):
-    Entry.objects.record(judgement.pk, Draft(REDACTED, "2026-01-01T00:00:00Z"))
+    sealing.record(judgement.pk, Draft(REDACTED, "2026-01-01T00:00:00Z"))
 
 
 def refused(change):
@@ -91,8 +94,8 @@ def run(sql, *values):
 
 
 def test_all_triggers_are_there_after_all_migrations(db):
-    assert append_only.missing(connection) == []
-    assert {guard.table for guard in append_only.all_guards()} == {model._meta.db_table for model in GUARDED}
+    assert weaknesses() == []
+    assert {guard.table for guard in guards.all_guards()} == {model._meta.db_table for model in GUARDED}
 
 
 @pytest.mark.parametrize("model", GUARDED, ids=lambda model: model.__name__)
@@ -118,6 +121,7 @@ NEVER = {
     Review: ("id", "judgement_id", "by", "made", "kind"),
     CouncilVersion: ("id", "council_id", "number", "name", "created"),
     Member: tuple(field.attname for field in Member._meta.fields),
+    CouncilChange: tuple(field.attname for field in CouncilChange._meta.fields),
 }
 OTHER = {
     models.BooleanField: True,
@@ -128,7 +132,9 @@ OTHER = {
 }
 
 
-@pytest.mark.parametrize(("model", "column"), [(m, column) for m, columns in NEVER.items() for column in columns])
+@pytest.mark.parametrize(
+    ("model", "column"), [(m, column) for m, columns in NEVER.items() for column in sorted(columns)]
+)
 def test_what_never_changes_is_refused_even_when_redacted(judged, model, column):
     redact(judged)
     field = next(field for field in model._meta.fields if field.attname == column)
@@ -264,8 +270,8 @@ def test_a_temporary_table_shows_no_redaction_that_never_was(judged):
 def test_the_application_role_may_change_what_the_triggers_let_through_and_no_more():
     text = (Path(__file__).parents[2] / "deploy" / "application_role.sql").read_text()
     granted = json.loads(re.search(r"'({.*?})'", text, re.S)[1])
-    assert granted.keys() == {guard.table for guard in append_only.all_guards()}
-    for guard in append_only.all_guards():
+    assert granted.keys() == {guard.table for guard in guards.all_guards()}
+    for guard in guards.all_guards():
         always = {column for rule in guard.rules if not rule.when for column in rule.kept}
         later = {column for rule in guard.rules for column in (*rule.once, *rule.unlinked, *rule.erasures)}
         assert not set(granted[guard.table]) & (always | {"*"})
@@ -276,43 +282,161 @@ def test_tampering_lifts_the_triggers_for_a_while(judged):
     with tampering():
         Entry.objects.update(line="{}")
     assert refused(lambda: Entry.objects.update(line=""))
-    assert verify_all().problems
+    assert verify_all().faults
 
 
 @committed
 def test_tampering_looks_at_no_foreign_key(judged):
     with tampering():
         run("DELETE FROM engine_run")
-    assert "its run is gone" in str(verify_all().problems)
+    assert "what they tell of is gone" in str(verify_all().faults)
 
 
 def test_a_trigger_that_is_gone_is_noticed_and_the_record_is_no_worse(judged):
-    guard = append_only.GUARDS["engine_entry"]
+    guard = guards.GUARDS["engine_entry"]
     assert verify_all().notices == []
-    append_only.lift(connection, [guard])
+    guards.lift(connection, [guard])
     try:
         report = verify_all()
     finally:
-        append_only.install(connection, [guard])
-    assert report.problems == []
+        guards.install(connection, [guard])
+    assert report.faults == []
     assert "the database does not refuse changes: trigger engine_entry_deleted is missing" in report.notices
 
 
-@only_on("sqlite")  # PostgreSQL keeps no text of it
-def test_a_trigger_that_says_something_else_is_noticed(judged):
-    run("DROP TRIGGER engine_leaf_kept")
-    run("CREATE TRIGGER engine_leaf_kept BEFORE UPDATE ON engine_leaf BEGIN SELECT 1; END")
-    assert append_only.missing(connection) == ["engine_leaf_kept"]
+def weaknesses():
+    return [weakness.text for weakness in triggers.weaknesses(connection)]
+
+
+EMPTY = """CREATE OR REPLACE FUNCTION {}() RETURNS trigger LANGUAGE plpgsql SET search_path = public, pg_temp
+    AS 'BEGIN RETURN coalesce(NEW, OLD); END'"""
+ACTING = {
+    "sqlite": {
+        "another text": (
+            "DROP TRIGGER engine_leaf_kept",
+            "CREATE TRIGGER engine_leaf_kept BEFORE UPDATE ON engine_leaf BEGIN SELECT 1; END",
+            "trigger engine_leaf_kept on engine_leaf does something else than it should",
+        ),
+        "one beside": (
+            "CREATE TRIGGER y AFTER INSERT ON Engine_Entry BEGIN DELETE FROM auth_group; END",
+            "trigger y on engine_entry is not ours",
+        ),
+        "a temporary one": (
+            "CREATE TEMPORARY TRIGGER y AFTER INSERT ON engine_entry BEGIN SELECT 1; END",
+            "trigger y on engine_entry is not ours",
+        ),
+    },
+    "postgresql": {
+        "another event": (
+            "DROP TRIGGER engine_leaf_kept ON engine_leaf",
+            "CREATE TRIGGER engine_leaf_kept BEFORE INSERT ON engine_leaf"
+            " FOR EACH ROW EXECUTE FUNCTION evidence_is_only_added()",
+            "trigger engine_leaf_kept on engine_leaf does something else than it should",
+        ),
+        "a condition": (
+            "DROP TRIGGER engine_leaf_kept ON engine_leaf",
+            "CREATE TRIGGER engine_leaf_kept BEFORE UPDATE ON engine_leaf FOR EACH ROW WHEN (OLD.index < 0)"
+            " EXECUTE FUNCTION evidence_is_only_added()",
+            "trigger engine_leaf_kept on engine_leaf does something else than it should",
+        ),
+        "another function": (
+            "DROP TRIGGER engine_leaf_kept ON engine_leaf",
+            "CREATE TRIGGER engine_leaf_kept BEFORE UPDATE ON engine_leaf"
+            " FOR EACH ROW EXECUTE FUNCTION engine_salt_deleted()",
+            "trigger engine_leaf_kept on engine_leaf does something else than it should",
+        ),
+        "another body": (
+            EMPTY.format("evidence_is_only_added"),
+            "function evidence_is_only_added does something else than it should",
+        ),
+        "another body of an erasure": (
+            EMPTY.format("engine_salt_deleted"),
+            "function engine_salt_deleted does something else than it should",
+        ),
+        "another place to look in": (
+            "ALTER FUNCTION engine_salt_deleted() SET search_path = pg_temp, public",
+            "function engine_salt_deleted does something else than it should",
+        ),
+        "one beside": (
+            "CREATE TRIGGER y AFTER INSERT ON engine_entry FOR EACH ROW EXECUTE FUNCTION evidence_is_only_added()",
+            "trigger y on engine_entry is not ours",
+        ),
+        "a rule": (
+            "CREATE RULE y AS ON UPDATE TO engine_leaf DO INSTEAD NOTHING",
+            "rule y on engine_leaf is not ours",
+        ),
+        "row security": (
+            "ALTER TABLE engine_leaf ENABLE ROW LEVEL SECURITY",
+            "row security hides rows of engine_leaf",
+        ),
+        "an heir": ("CREATE TABLE y () INHERITS (engine_leaf)", "table y adds its rows to engine_leaf"),
+    },
+}
+
+
+@pytest.mark.parametrize("what", ACTING[connection.vendor])
+def test_what_could_change_or_hide_evidence_by_itself_is_a_problem(judged, what):
+    *statements, said = ACTING[connection.vendor][what]
+    for statement in statements:
+        run(statement)
+    sentence = f"Something in the database may change or hide evidence before it is sealed. (the database: {said})"
+    assert [str(problem) for problem in verify_all().faults] == [sentence]
+
+
+OFF = {
+    "a trigger": (
+        "ALTER TABLE engine_leaf DISABLE TRIGGER engine_leaf_kept",
+        "trigger engine_leaf_kept is switched off",
+    ),
+    "all in this session": (
+        "SET LOCAL session_replication_role = replica",
+        "session_replication_role switches all triggers off for this session",
+    ),
+    "all of a role": (
+        "ALTER ROLE postgres SET session_replication_role = replica",
+        "session_replication_role switches all triggers off for role postgres",
+    ),
+    "all in this database": (
+        "DO $$BEGIN EXECUTE format("
+        "'ALTER DATABASE %I SET session_replication_role = replica', current_database()); END$$",
+        "session_replication_role switches all triggers off for every role in database {}",
+    ),
+}
 
 
 @only_on("postgresql")  # a trigger of SQLite cannot be switched off
-@committed
-def test_a_trigger_that_is_switched_off_is_noticed(judged):
-    run("ALTER TABLE engine_leaf DISABLE TRIGGER engine_leaf_kept")
-    try:
-        assert append_only.missing(connection) == ["engine_leaf_kept"]
-    finally:
-        run("ALTER TABLE engine_leaf ENABLE TRIGGER engine_leaf_kept")
+@pytest.mark.parametrize("what", OFF)
+def test_what_is_switched_off_is_noticed_and_the_record_is_no_worse(judged, what):
+    statement, said = OFF[what]
+    connection.check_constraints()  # what waits for that would keep a table from being altered
+    run(statement.replace("%I", "%%I"))
+    report = verify_all()
+    said = said.format(connection.settings_dict["NAME"])
+    assert (report.faults, report.notices) == ([], [f"the database does not refuse changes: {said}"])
+
+
+@only_on("postgresql")  # SQLite keeps the text as it was written
+def test_triggers_as_a_restored_dump_makes_them_are_ours(judged):
+    """PostgreSQL says some conditions otherwise once they were made from what it said."""
+    connection.check_constraints()  # what waits for that would keep a table from being altered
+    with connection.cursor() as cursor:
+        ours = [name for guard in guards.all_guards() for name in guard.triggers("postgresql")]
+        asked = "SELECT tgname, tgrelid::regclass, pg_get_triggerdef(oid) FROM pg_trigger WHERE tgname = ANY(%s)"
+        for _ in range(2):
+            cursor.execute(asked, [ours])
+            for name, table, made in cursor.fetchall():
+                run(f"DROP TRIGGER {name} ON {table}")
+                run(made)
+    assert weaknesses() == []
+
+
+@only_on("postgresql")  # nor need anything be made on SQLite to be compared
+def test_where_nothing_may_be_made_the_names_are_compared_at_least(judged):
+    connection.check_constraints()  # what waits for that could not be looked up any more
+    run("SET LOCAL transaction_read_only = on")
+    text, *rest = weaknesses()
+    assert text.startswith("what the triggers do cannot be compared here: ")
+    assert rest == []
 
 
 def altered(model):
@@ -323,21 +447,21 @@ def altered(model):
     new.model, new.max_length = model, old.max_length + 1
     for before, after in ((old, new), (new, old)):
         with connection.schema_editor() as editor:
-            append_only.lift(connection, append_only.all_guards())
+            guards.lift(connection, guards.all_guards())
             editor.alter_field(model, before, after, strict=True)
-            append_only.install(connection, append_only.all_guards())
+            guards.install(connection, guards.all_guards())
 
 
 @committed
 @pytest.mark.parametrize("model", [Entry, Agent, Run])
 def test_a_migration_that_makes_a_table_anew_lifts_and_installs(judged, model):
     altered(model)
-    assert append_only.missing(connection) == []
-    assert verify_all().problems == []
+    assert weaknesses() == []
+    assert verify_all().faults == []
 
 
-@committed
 @only_on("sqlite")  # PostgreSQL changes tables in place
+@committed
 def test_one_that_forgets_is_stopped_or_noticed(judged):
     old = Member._meta.get_field("fallback")
     new = old.clone()
@@ -346,10 +470,9 @@ def test_one_that_forgets_is_stopped_or_noticed(judged):
     try:
         with connection.schema_editor() as editor:
             editor.alter_field(Member, old, new, strict=True)
-        assert set(append_only.missing(connection)) == {
-            f"judgements_member_{n}" for n in ("replaced", "kept", "deleted")
-        }
+        gone = ("replaced", "kept", "deleted")
+        assert set(weaknesses()) == {f"trigger judgements_member_{name} is missing" for name in gone}
     finally:
         with connection.schema_editor() as editor:
             editor.alter_field(Member, new, old, strict=True)
-        append_only.install(connection, append_only.all_guards())
+        guards.install(connection, guards.all_guards())

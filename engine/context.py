@@ -1,4 +1,7 @@
-"""What a procedure gets to work with: reading, fenced writing, asking models."""
+"""What a procedure gets to work with: reading, fenced writing, asking models.
+
+Why so: docs/decisions.md, Runs, the queue and the writer.
+"""
 
 import asyncio
 import json
@@ -7,6 +10,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Generic, TypeVar
+from uuid import UUID
 
 from django.db.models import F
 from django.db.models.functions import Now
@@ -14,13 +18,17 @@ from django.utils import timezone
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 from tenacity.wait import wait_random_exponential
 
-from . import failures, faults, live, prices, reader
-from .answer import Reply
-from .budgets import Budget
-from .evidence import Entry, Head, Leaf
-from .llm import Form, Message, Models, Way
+from . import faults, live, reader
+from .evidence import sealing
+from .evidence.log import Leaf
+from .hidden import in_one_line
+from .llm import failures, prices
+from .llm.answer import Reply
+from .llm.client import ModelClient
+from .llm.forms import AnswerForm, Growth, Message, Way
+from .llm.providers import storable
 from .models import LEASE, ModelCall, Run
-from .providers import storable
+from .models.budgets import Budget
 from .writer import Writer
 
 ATTEMPTS = 4  # the first and three retries
@@ -28,6 +36,7 @@ BEFORE_FALLBACK = 2  # of them, where a fallback is declared, before it takes ov
 TEXT_INTERVAL = 0.25
 
 T = TypeVar("T")
+S = TypeVar("S")
 Keep = Callable[[ModelCall, T], None]
 
 _backoff = wait_random_exponential(multiplier=1, max=20)
@@ -37,43 +46,71 @@ class LeaseLost(Exception):
     """Somebody else may hold this run now, or it was cancelled: nothing was written."""
 
 
-class Performance:
+class RunContext:
     """One claimed run being performed. Every write is one transaction that first proves the claim still holds."""
 
-    def __init__(self, run: Run, models: Models, writer: Writer) -> None:
-        self.run = run
+    def __init__(self, run: Run, models: ModelClient, writer: Writer) -> None:
+        self.claimed = run  # as it was then
         self._models = models
         self._writer = writer
+
+    @property
+    def pk(self) -> UUID:
+        return self.claimed.pk
 
     async def read(self, query: Callable[[], T]) -> T:
         return await reader.read(query)
 
-    async def write(self, change: Callable[[], T], name: str = "", last: Callable[[T], None] | None = None) -> T:
+    async def write(
+        self,
+        change: Callable[[], T],
+        name: str = "",
+        last: Callable[[T], None] | None = None,
+        *,
+        gets_on: bool = False,
+    ) -> T:
         """Commit what `change` does, then tell the watchers. LeaseLost if the run is no longer ours.
 
         `change` may be called again after a rollback, so it must only write. `name` is for fault points; `last` as
-        in `Writer.write`.
+        in `Writer.write`. With `gets_on` the run is past what its workers may have died of.
         """
-        result = await self._writer.write(partial(self._if_ours, change), name, last)
-        live.announce(self.run.pk)
+        result = await self._writer.write(partial(self._if_ours, change, gets_on), name, last)
+        live.announce(self.pk)
         return result
 
-    async def end(self, status: Run.Status, change: Callable[[], None], error: dict | None = None) -> None:
-        """The run ends in the same transaction as `change`: no verdict without its end, no end without it."""
+    async def end(self, status: str, change: Callable[[], None], error: dict | None = None) -> None:
+        """The run ends in the same transaction as `change`: no verdict without its end, no end without it.
 
-        def finish() -> Head:
+        Raises what its seal raises; then nothing was written.
+        """
+        await self._end(status, change, error, sealing.seal, Leaf.objects.add)
+
+    async def give_up(self, error: dict) -> None:
+        """The run ends as failed, even where it cannot be sealed."""
+        pk = self.pk
+        await self._end(Run.Status.FAILED, _nothing, error, lambda _: None, lambda _: sealing.seal_ended([pk]))
+
+    async def _end(
+        self,
+        status: str,
+        change: Callable[[], None],
+        error: dict | None,
+        sealing: Callable[[UUID], S],
+        logging: Callable[[S], None],
+    ) -> None:
+        def finish() -> S:
             change()
-            ModelCall.objects.filter(run=self.run).interrupt()
-            Run.objects.release([self.run.pk])
-            Run.objects.filter(pk=self.run.pk).update(
+            ModelCall.objects.filter(run=self.claimed).interrupt()
+            Run.objects.release([self.pk])
+            Run.objects.filter(pk=self.pk).update(
                 status=status, error=error, ended=Now(), worker="", lease_expires_at=None
             )
-            return Entry.objects.seal(self.run.pk)
+            return sealing(self.pk)
 
-        await self.write(finish, "outcome", last=Leaf.objects.add)
+        await self.write(finish, "outcome", last=logging)
 
     async def ask(
-        self, step: str, model: str, messages: list[Message], form: Form[T], keep: Keep[T], fallback: str = ""
+        self, step: str, model: str, messages: list[Message], form: AnswerForm[T], keep: Keep[T], fallback: str = ""
     ) -> T:
         """Get one usable answer for `step`, in at most four attempts, each a row of its own.
 
@@ -105,18 +142,19 @@ class Performance:
 
     async def _failed_before(self, step: str) -> list[ModelCall]:
         """The failed attempts of this series that an earlier worker made, oldest first."""
-        if self.run.claims < 2:
+        if self.claimed.claims < 2:
             return []
         calls = ModelCall.objects.filter(
-            run=self.run, step=step, series=self.run.retries, status=ModelCall.Status.FAILED
+            run=self.claimed, step=step, series=self.claimed.retries, status=ModelCall.Status.FAILED
         )
         counted = calls.exclude(error_code=failures.FormatRefused.code)
         return await self.read(lambda: list(counted.order_by("attempt")))
 
-    def _if_ours(self, change: Callable[[], T]) -> T:
-        ours = Run.objects.held(self.run.worker).filter(pk=self.run.pk, fence=self.run.fence)
-        if not ours.update(revision=F("revision") + 1, lease_expires_at=Now() + LEASE):
-            raise LeaseLost(str(self.run))
+    def _if_ours(self, change: Callable[[], T], gets_on: bool) -> T:
+        ours = Run.objects.held(self.claimed.worker).filter(pk=self.pk, fence=self.claimed.fence)
+        innocent = {"deaths": 0, "crashes": 0} if gets_on else {}
+        if not ours.update(revision=F("revision") + 1, lease_expires_at=Now() + LEASE, **innocent):
+            raise LeaseLost(str(self.claimed))
         return change()
 
 
@@ -125,15 +163,15 @@ class _Asking(Generic[T]):
 
     def __init__(
         self,
-        performance: Performance,
+        context: RunContext,
         step: str,
         model: str,
         messages: list[Message],
-        form: Form[T],
+        form: AnswerForm[T],
         keep: Keep[T],
         fallback: str,
     ) -> None:
-        self._performance, self._models = performance, performance._models
+        self._context, self._models = context, context._models
         self._step, self._model, self._form, self._keep = step, model, form, keep
         self._fallback = fallback
         self._messages = self._conversation = messages
@@ -154,12 +192,13 @@ class _Asking(Generic[T]):
         self._turn_to_fallback(failure)
         self._number += 1
         self._hear(failure, last.model)
-        await asyncio.sleep((last.retry_at - timezone.now()).total_seconds())
+        pause = (last.retry_at - timezone.now()).total_seconds()
+        await asyncio.sleep(min(pause, failures.LONGEST_WAIT))  # whose clock said so may have been wrong
 
     async def attempt(self) -> T:
         async with self._models.place(self._model):
             way = self._way = self._way or self._models.way(self._model)
-            self._call, overdrawn = await self._performance.write(self._open, "open")
+            self._call, overdrawn = await self._context.write(self._open, "open")
             if overdrawn:
                 raise failures.QuotaUsedUp(f"The model was not asked. {overdrawn.over}")
             reply = await self._models.ask(self._model, self._conversation, self._form, self._shower(), way)
@@ -171,7 +210,7 @@ class _Asking(Generic[T]):
             _close_answered(call, reply)
             self._keep(call, value)
 
-        await self._performance.write(complete, "decision")
+        await self._context.write(complete, "decision", gets_on=True)
         return value
 
     def is_last(self, state: RetryCallState) -> bool:
@@ -220,7 +259,7 @@ class _Asking(Generic[T]):
         await self._fail(failure, None)
 
     async def _fail(self, failure: failures.CallFailed, retry_at: datetime | None) -> None:
-        await self._performance.write(partial(_close_failed, self._call, failure, retry_at), "failure")
+        await self._context.write(partial(_close_failed, self._call, failure, retry_at), "failure", gets_on=True)
 
     def _hear(self, failure: failures.CallFailed, model: str) -> None:
         """A model whose own answer could not be used is told why; all other failures are none of its business."""
@@ -230,7 +269,7 @@ class _Asking(Generic[T]):
             self._conversation = [*self._messages, complaint]
 
     def _open(self) -> tuple[ModelCall, Budget | None]:
-        run = self._performance.run
+        run = self._context.claimed
         call = ModelCall.objects.create(
             run=run,
             step=self._step,
@@ -244,21 +283,21 @@ class _Asking(Generic[T]):
         return call, self._overdrawn()
 
     def _overdrawn(self) -> Budget | None:
-        run = self._performance.run
+        run = self._context.claimed
         if Run.objects.filter(pk=run.pk, reserved__gt=0).exists():
             return None  # what was set aside for this run is its own, whatever others have spent
         free = prices.cost(self._model, 1, 1) == 0
         return None if free else Budget.objects.overdrawn(run.owner_id)
 
-    def _shower(self) -> Callable[[str], None]:
+    def _shower(self) -> Growth:
         """Shows a growing text to the watchers, at most four times a second."""
-        run, shown = self._performance.run, 0.0
+        run, shown = self._context.claimed, 0.0
 
-        def show(text: str) -> None:
+        def show(text: Callable[[], str]) -> None:
             nonlocal shown
             if time.monotonic() - shown >= TEXT_INTERVAL:
                 shown = time.monotonic()
-                live.show_text(run.pk, self._step, self._form.preview(text))
+                live.show_text(run.pk, self._step, text())
 
         return show
 
@@ -269,7 +308,7 @@ def _failure_of(state: RetryCallState) -> failures.CallFailed:
     return failure
 
 
-def _read(form: Form[T], reply: Reply) -> T:
+def _read(form: AnswerForm[T], reply: Reply) -> T:
     try:
         return form.read(reply.text)
     except ValueError as error:
@@ -282,13 +321,17 @@ def _read(form: Form[T], reply: Reply) -> T:
 # ---- in a transaction -------------------------------------------------------------------------------------
 
 
+def _nothing() -> None:
+    pass
+
+
 def _close_answered(call: ModelCall, reply: Reply) -> None:
     call.close(
         ModelCall.Status.ANSWERED,
         counted=(reply.input_tokens, reply.output_tokens),
         said=reply.text,
         answer=reply.text,
-        answered_by=reply.model,
+        answered_by=in_one_line(reply.model)[:200],
     )
 
 

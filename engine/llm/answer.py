@@ -5,13 +5,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, StrictInt, ValidationError
 
 from . import failures
-from .providers import storable
+from .providers import Provider, storable
 
 LARGEST_ANSWER = 256 * 1024
 LONGEST_LINE = 4 * LARGEST_ANSWER
+MOST_LINES = 1_000_000  # two for each piece, more where a gateway says in between that it is still there
 
 
 @dataclass
@@ -19,7 +20,6 @@ class Reply:
     """What came back: the model's text as far as it arrived, and what the endpoint said about it."""
 
     text: str = ""
-    refusal: str = ""
     finish: str | None = None
     model: str = ""
     input_tokens: int | None = None
@@ -32,6 +32,7 @@ class _Piece(BaseModel):
 
 
 class _Choice(BaseModel):
+    index: StrictInt | None = None  # many servers leave it out
     delta: _Piece | None = None
     message: _Piece | None = None
     finish_reason: str | None = None
@@ -46,33 +47,69 @@ class _Chunk(BaseModel):
     error: Any = None
 
 
-class Reader:
-    """Bytes in, a `Reply` out. `clean` takes out of a text what must not be kept; it comes before every cut.
+class Growing:
+    """A text that grows by pieces, at the cost of each piece; it is put together when somebody wants to see it."""
 
-    What a model thinks aloud may be any length: only the text of its answer, and every line, have a limit.
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._length = 0
+
+    def __len__(self) -> int:
+        return self._length
+
+    def add(self, piece: str) -> None:
+        if piece:
+            self._parts.append(piece)
+            self._length += len(piece)
+
+    def whole(self) -> str:
+        self._parts = ["".join(self._parts)]
+        return self._parts[0]
+
+
+class Reader:
+    """Bytes in, a `Reply` out. The key is taken out of a text before every cut.
+
+    What a piece costs does not grow with what came before it. `on_growth` is called for every piece of text; who wants
+    to show the text asks for its `beginning`, now and then.
     """
 
-    def __init__(self, on_text: Callable[[str], None], clean: Callable[[str], str]) -> None:
+    def __init__(self, on_growth: Callable[[], None], provider: Provider) -> None:
         self.reply = Reply()
         self.done = False
-        self._on_text, self._clean = on_text, clean
+        self._on_growth, self._provider = on_growth, provider
+        self._text, self._refusal = Growing(), Growing()
+        self._lines = 0
         self._head = bytearray()  # the beginning of everything, for the record
         self._rest = bytearray()  # of a line that has no end yet
         self._streamed = False
 
     @property
+    def text(self) -> str:
+        """As it came."""
+        return self._text.whole()
+
+    @property
     def raw(self) -> str:
-        return self._clean(self.reply.text or self.reply.refusal or readable(bytes(self._head[:LARGEST_ANSWER])))
+        text = self._text.whole() or self._refusal.whole() or readable(bytes(self._head))
+        return self._provider.clean_cut(text)[:LARGEST_ANSWER]
+
+    def beginning(self, most: int) -> str:
+        return self._text.whole()[:most]
 
     def feed(self, data: bytes) -> None:
-        self._head += data[: max(0, LONGEST_LINE - len(self._head))]
+        kept = LARGEST_ANSWER if self._streamed else LONGEST_LINE
+        self._head += data[: max(0, kept - len(self._head))]
         self._rest += data
         if b"\n" in data:
             *lines, self._rest = self._rest.split(b"\n")
-            for line in lines:
+            self._lines += len(lines)
+            for line in filter(None, lines):
                 self._line(bytes(line).strip())
         if len(self._rest) >= LONGEST_LINE or (len(self._head) >= LONGEST_LINE and not self._streamed):
             raise failures.UnusableAnswer("The answer has no end: more than 1 MB came over the wire.")
+        if self._lines > MOST_LINES:
+            raise failures.UnusableAnswer("The answer has no end: more than a million lines came.")
 
     def close(self) -> None:
         """The body has ended. Raises what is wrong with the answer as a whole."""
@@ -80,10 +117,10 @@ class Reader:
             self._line(bytes(self._rest).strip())  # a last line may have come without its end
         else:
             self._event(bytes(self._head))
-        reply = self.reply
-        reply.text = self._clean(reply.text)
-        if reply.refusal:
-            raise failures.UnusableAnswer(f"The model declined to answer: {self._clean(reply.refusal)[:300]}")
+        reply, clean = self.reply, self._provider.clean
+        reply.text, refusal = clean(self._text.whole()), clean(self._refusal.whole())
+        if refusal:
+            raise failures.UnusableAnswer(f"The model declined to answer: {refusal[:300]}")
         if reply.finish == "content_filter":
             raise failures.ContentFiltered("The endpoint's content filter stopped the answer.")
         if reply.finish == "length":
@@ -91,7 +128,7 @@ class Reader:
         if reply.finish is None:
             raise failures.Unreachable("The answer broke off before its end.")
         if reply.finish != "stop":
-            end = self._clean(reply.finish)[:40]
+            end = clean(reply.finish)[:40]
             raise failures.UnusableAnswer(f"The answer ended with “{end}” instead of “stop”.")
 
     def _line(self, line: bytes) -> None:
@@ -108,7 +145,7 @@ class Reader:
         except ValidationError as error:
             raise failures.UnusableAnswer(self._not_a_completion(data)) from error
         if chunk.error is not None:
-            said = self._clean(json.dumps(chunk.error, ensure_ascii=False))[:300]
+            said = self._provider.clean(json.dumps(chunk.error, ensure_ascii=False))[:300]
             raise failures.ServerError(f"The endpoint sent an error in place of an answer: {said}")
         if chunk.choices is None:
             raise failures.UnusableAnswer(self._not_a_completion(data))
@@ -116,29 +153,33 @@ class Reader:
 
     def _take(self, chunk: _Chunk) -> None:
         reply = self.reply
-        reply.model = reply.model or self._clean(chunk.model or "")[:200]
+        reply.model = reply.model or self._provider.clean(chunk.model or "")[:200]
         if isinstance(chunk.usage, dict):
             reply.input_tokens = _count(chunk.usage.get("prompt_tokens"))
             reply.output_tokens = _count(chunk.usage.get("completion_tokens"))
-        for choice in (chunk.choices or [])[:1]:
+        for choice in self._one_of(chunk.choices or []):
             piece = choice.delta or choice.message or _Piece()
             reply.finish = choice.finish_reason or reply.finish
-            reply.refusal += piece.refusal or ""
+            self._refusal.add(piece.refusal or "")
             if piece.content:
-                self._grow(piece.content)
-
-    def _grow(self, text: str) -> None:
-        self.reply.text += text
-        if len(self.reply.text) > LARGEST_ANSWER:
+                self._text.add(piece.content)
+                self._on_growth()
+        if len(self._text) + len(self._refusal) > LARGEST_ANSWER:
             raise failures.UnusableAnswer("The answer is longer than 256 kB.")
-        self._on_text(self.reply.text)
+
+    @staticmethod
+    def _one_of(choices: list[_Choice]) -> list[_Choice]:
+        """One choice is asked for. Which of several an endpoint means nobody can know, and their pieces may mix."""
+        if len(choices) > 1 or any(choice.index for choice in choices):
+            raise failures.UnusableAnswer("The endpoint sent several answers in place of one.")
+        return choices
 
     def _not_a_completion(self, data: bytes) -> str:
         if not data.strip():
             return "The endpoint sent an empty answer."
         if data.lstrip()[:1] == b"<":
             return "The endpoint sent a web page. Is this the address of a model endpoint?"
-        return f"The endpoint did not send a chat completion: {self._clean(readable(data[:2000]))[:120]}"
+        return f"The endpoint did not send a chat completion: {self._provider.clean(readable(data[:2000]))[:120]}"
 
 
 def _count(value: object) -> int | None:

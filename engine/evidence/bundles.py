@@ -4,15 +4,19 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from time import monotonic
 from typing import Any
 from uuid import UUID
 
+from engine.models import Run
+
 from . import chain, signing
-from .chain import NOTHING_BEFORE
+from .chain import NOTHING_BEFORE, stamp
 from .checkpoints import NOTE, Checkpoint, signed_notes
-from .evidence import NAMES, Leaf, Said, said_of, stamp
-from .models import Run
-from .verification import UNREADABLE, Kept, kept_of, names_in, paired, tells_of_no_row
+from .findings import Kept
+from .log import Leaf
+from .told import NAMES, Said, chain_witnesses, said_of
+from .verification import UNREADABLE, kept_of, names_in, paired, tells_of_no_row
 
 HASH = 32
 MOST_AT_ONCE = 10_000
@@ -34,23 +38,27 @@ class Tree:
         return [level[place].hex() for level, place in places if place < len(level)]
 
 
-_kept: dict[str, Tree] = {}  # the newest one: a long log takes half a second
+KEPT_FOR = 60.0  # seconds: a process that runs for months may not export a log of long ago
+_kept: dict[str, tuple[float, Tree]] = {}  # the newest one, and since when: a long log takes half a second
 
 
-def tree(anchor: str = "") -> Tree | None:
+def tree(anchor: str | None = None) -> Tree | None:
     """That of the newest checkpoint, or of the newest in `anchor`; None for a log without one.
 
     ValueError where the anchor holds none that this installation signed, or knows more leaves than there are.
     """
-    if anchor:
+    if anchor is not None:
         return _tree_of_anchor(anchor)
     newest = Checkpoint.objects.order_by("-size").first()
     if newest is None:
         return None
-    found = _kept.get(newest.note) or Tree(newest.size, newest.note, _levels(newest.size))
+    since, kept = _kept.get(newest.note, (0.0, None))
+    if kept and monotonic() - since < KEPT_FOR:
+        return kept
+    _kept.clear()
+    found = Tree(newest.size, newest.note, _levels(newest.size))
     if _leads_to(found, newest.note):  # else leaves were changed, or the checkpoint
-        _kept.clear()
-        _kept[newest.note] = found
+        _kept[newest.note] = (monotonic(), found)
     return found
 
 
@@ -94,11 +102,14 @@ def _node(text: str) -> bytes:
 
 
 def runs_since(moment: datetime | None) -> list[UUID]:
-    """What is over, of what was submitted since then, oldest first. Of all times: also what the log alone knows of."""
+    """What is over, of what was submitted since then, oldest first. Of all times: also what the log alone knows of, and
+    the chains that belong to no run."""
     ended = Run.objects.filter(ended__isnull=False).order_by("created", "pk").values_list("pk", flat=True)
     if moment:
         return list(ended.filter(created__gte=moment))
-    return list(dict.fromkeys([*ended, *Leaf.objects.order_by("index").values_list("run", flat=True)]))
+    logged = Leaf.objects.order_by("index").values_list("run", flat=True)
+    others = (pk for witness in chain_witnesses() for pk in witness.chains())
+    return list(dict.fromkeys([*ended, *logged, *others]))
 
 
 def evidence_of(runs: Sequence[UUID], tree: Tree | None) -> dict[UUID, dict[str, Any]]:
@@ -121,12 +132,12 @@ def _evidence_of(runs: Sequence[UUID], tree: Tree | None) -> dict[UUID, dict[str
     hashes = dict(Leaf.objects.filter(index__in=before).values_list("index", "hash")) | {-1: NOTHING_BEFORE}
     return {
         run: {
-            "entries": list(_entries(said.get(run, {}), kept[run])),
+            "entries": list(_entries(said.get(run) or Said(None, {}), kept[run])),
             "leaves": [
-                _leaf(leaves[index], hashes.get(index - 1), kept[run].salts.get(index), tree)
-                for index, _, _ in kept[run].leaves
+                _leaf(leaves[place.index], hashes.get(place.index - 1), kept[run].salts.get(place.index), tree)
+                for place in kept[run].leaves
             ],
-            "checkpoint": tree.note if tree and any(index < tree.size for index, _, _ in kept[run].leaves) else None,
+            "checkpoint": tree.note if tree and any(place.index < tree.size for place in kept[run].leaves) else None,
         }
         for run in runs
     }

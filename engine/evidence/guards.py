@@ -3,15 +3,17 @@
 A `Guard` says of one table what may still happen to its rows; migrations put it up. A migration that changes a column
 of such a table, or a `Guard` here, has to `lift` all guards before and to `install` them after: SQLite makes the table
 anew without its triggers, and PostgreSQL changes no column that a trigger names.
+
+Why so: docs/decisions.md, The record.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
-from django.conf import settings
 from django.db import transaction
+
+from engine.procedure import procedures
 
 Guards = Mapping[str, "Guard"]
 """By the name of their table."""
@@ -64,21 +66,34 @@ class Guard:
     run: str = ""
     erasable_rows: bool = False
 
+    @property
+    def columns(self) -> set[str]:
+        """Those that an UPDATE is looked at for, and its key."""
+        named = {column for rule in self.rules for column in rule.columns} - set(ANYTHING)
+        return named | {self.key.strip('"')}
+
     def triggers(self, vendor: str) -> dict[str, list[str]]:
         """By name, the statements that make each."""
         return dict(_Sqlite(self).triggers() if vendor == "sqlite" else _Postgresql(self).triggers())
 
 
 def install(connection: Any, guards: Iterable[Guard]) -> None:
-    """Put these up, or up anew, as far as their tables are there already."""
-    tables = connection.introspection.table_names()
-    guards = [guard for guard in guards if guard.table in tables]
+    """Put these up, or up anew, as far as their tables are there already, with all columns that they name: a later
+    migration that adds one puts its guard up again."""
     with transaction.atomic(connection.alias), connection.cursor() as cursor:
+        guards = [guard for guard in guards if guard.columns <= _columns(connection, cursor, guard.table)]
         lift(connection, guards)
         for guard in guards:
             for statements in guard.triggers(connection.vendor).values():
                 for statement in statements:
                     cursor.execute(statement)
+
+
+def _columns(connection: Any, cursor: Any, table: str) -> set[str]:
+    if table not in connection.introspection.table_names(cursor):
+        return set()
+    cursor.execute(f"SELECT * FROM {table} LIMIT 0")  # noqa: S608 - a name of ours
+    return {column[0] for column in cursor.description}
 
 
 def lift(connection: Any, guards: Iterable[Guard]) -> None:
@@ -89,31 +104,34 @@ def lift(connection: Any, guards: Iterable[Guard]) -> None:
                 cursor.execute(f"DROP TRIGGER IF EXISTS {name}{on_table.format(guard.table)}")
 
 
+def put_aside(connection: Any, *tables: str) -> list[str]:
+    """On SQLite take away all triggers that stand on these tables or look into them; what makes them again.
+
+    For a migration of this app: it knows neither the guards of the others nor how far their tables are by then.
+    """
+    if connection.vendor != "sqlite":
+        return []
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")
+        found = [(name, made) for name, made in cursor.fetchall() if any(table in made for table in tables)]
+        for name, _ in found:
+            cursor.execute(f"DROP TRIGGER {name}")
+    return [made for _, made in found]
+
+
 def all_guards() -> list[Guard]:
     """Of the engine and of every procedure: the one list of what there has to be."""
-    modules = [import_module(name) for name in settings.EVIDENCE.values()]
-    return [guard for guards in (GUARDS, *(module.GUARDS for module in modules)) for guard in guards.values()]
+    return [guard for guards in (GUARDS, *(one.guards for one in procedures().values())) for guard in guards.values()]
 
 
-def missing(connection: Any) -> list[str]:
-    """The triggers that should be there and are not, or are switched off, or, on SQLite, say something else."""
-    with connection.cursor() as cursor:
-        cursor.execute(THERE[connection.vendor])
-        there = {(table, name): made for table, name, made in cursor.fetchall()}
-    return [
-        name
-        for guard in all_guards()
-        for name, (*_, expected) in guard.triggers(connection.vendor).items()
-        if there.get((guard.table, name)) not in (expected, UNKNOWN)
-    ]
-
-
-UNKNOWN = ""
-THERE = {
-    "sqlite": "SELECT tbl_name, name, sql FROM sqlite_master WHERE type = 'trigger'",
-    "postgresql": """SELECT relname, tgname, '' FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid
-        WHERE tgenabled IN ('O', 'A') AND relnamespace = current_schema()::regnamespace""",
-}
+def functions(guards: Iterable[Guard]) -> dict[str, str]:
+    """By name, the body of each function that the triggers of PostgreSQL call."""
+    found = {REFUSE: _body()}
+    for guard in guards:
+        for name, statements in guard.triggers("postgresql").items():
+            if len(statements) > 1:
+                found[name] = _body(_Postgresql(guard).redacted)
+    return found
 
 
 # ---- in SQL -----------------------------------------------------------------------------------------------
@@ -146,6 +164,7 @@ class _Sql:
 
     @property
     def redacted(self) -> str:
+        # no text of others is in it: tables and columns are named by our guards
         return f"EXISTS (SELECT 1 FROM engine_entry WHERE kind = 'redacted' AND run_id = {self.guard.run})"  # noqa: S608
 
 
@@ -180,6 +199,7 @@ class _Sqlite(_Sql):
             keys.append((("rowid",), ""))
         for columns, counts in keys:
             same = " AND ".join(f"{column} = NEW.{column}" for column in columns)
+            # as in `redacted`, all names are ours
             yield f"EXISTS (SELECT 1 FROM {guard.table} WHERE {same}{f' AND {counts}' if counts else ''})"  # noqa: S608
 
     def _one(self, name: str, event: str, when: str) -> tuple[str, list[str]]:
@@ -223,13 +243,16 @@ class _Postgresql(_Sql):
 
 def _function(name: str, allowed: str = "") -> str:
     # pg_temp last: otherwise whoever may make temporary tables could show it an entry of his own
-    body = f"""BEGIN
+    return f"""DO $make$ BEGIN EXECUTE format(
+        'CREATE OR REPLACE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql SET search_path = %I, pg_temp AS %L',
+        current_schema(), {_quoted(_body(allowed))}); END $make$"""
+
+
+def _body(allowed: str = "") -> str:
+    return f"""BEGIN
         {f"IF {allowed} THEN RETURN coalesce(NEW, OLD); END IF;" if allowed else ""}
         RAISE EXCEPTION 'evidence is only added: %', TG_TABLE_NAME USING ERRCODE = 'restrict_violation';
     END"""
-    return f"""DO $make$ BEGIN EXECUTE format(
-        'CREATE OR REPLACE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql SET search_path = %I, pg_temp AS %L',
-        current_schema(), {_quoted(body)}); END $make$"""
 
 
 def _quoted(text: str) -> str:
@@ -264,7 +287,7 @@ _tables = (
         key_is_number=False,
         run="OLD.id",
         rules=(
-            Rule("kept", kept=("id", "procedure", "created"), erased=("asked_by",)),
+            Rule("kept", kept=("id", "procedure", "created"), erased=("asked_by", "account")),
             Rule(
                 "over",
                 when="OLD.status IN ('finished', 'cancelled')",

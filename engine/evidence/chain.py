@@ -12,6 +12,7 @@ import hmac
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from hashlib import sha256
 from typing import Any
 
@@ -105,3 +106,8 @@ def root(peaks: Sequence[bytes]) -> bytes:
     for peak in rest:
         found = node_hash(peak, found)
     return found
+
+
+def stamp(moment: datetime | None) -> str | None:
+    """A moment as the record writes it: UTC, to the microsecond where there are any."""
+    return moment.isoformat().removesuffix("+00:00") + "Z" if moment else None

@@ -15,7 +15,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Coalesce, Greatest
 from django.utils import timezone
 
-from .prices import dollars
+from ..llm.prices import dollars
 
 
 class BudgetUsedUp(Exception):

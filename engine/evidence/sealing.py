@@ -1,0 +1,160 @@
+"""Rows become evidence: in the transaction of what they tell, and in the log besides.
+
+Why so: docs/decisions.md, The record.
+"""
+
+import json
+import logging
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from uuid import UUID
+
+from django.db import transaction
+from django.utils import timezone
+
+from engine.llm.failures import RunFailed
+from engine.models import Run
+from engine.trouble import AWAY
+
+from .chain import NOTHING_BEFORE, Draft, stamp
+from .entries import ADOPTED, ATTEMPT, ENDED, LOG, REDACTED, SUBMITTED, Entry, Head, chained
+from .log import Leaf, Salt
+from .told import Said, said_of, said_of_runs
+
+log = logging.getLogger(__name__)
+
+ADOPTED_AT_ONCE = 200
+NO_OUTCOME = "So there is no outcome: submit it again, and let an administrator verify the record."
+
+
+def append(run: UUID, drafts: Sequence[Draft]) -> Head:
+    """Let these follow what the run's chain has. Whoever calls logs the head in the same transaction."""
+    newest = Entry.objects.filter(run=run).order_by("-seq").values_list("seq", "hash")
+    last = newest.first()
+    if last is None and drafts[0].kind != SUBMITTED and Run.objects.filter(pk=run).exists():
+        adopt()  # does nothing in a log that has begun: the record is broken then, and stays so
+        last = newest.first()
+    return _add(run, drafts, *(last or (0, NOTHING_BEFORE)))
+
+
+def _add(run: UUID, drafts: Sequence[Draft], seq: int, prev: str) -> Head:
+    entries, head = chained(run, drafts, seq, prev)
+    Entry.objects.bulk_create(entries)
+    return head
+
+
+@transaction.atomic
+def record(run: UUID, *drafts: Draft) -> None:
+    """Append these and log it: for what happens to a run that is over."""
+    Leaf.objects.lock()
+    Leaf.objects.add(append(run, drafts))
+
+
+@transaction.atomic
+def redact(run: UUID, by: str, reason: str, *, names: dict[str, str]) -> None:
+    """Say that all texts of a run so far are erased, and erase their keys. Whoever calls then erases the texts.
+
+    `names` are those that stay: this entry keys them anew, for their old keys are gone.
+    """
+    Leaf.objects.lock()
+    moment = stamp(timezone.now()) or ""
+    head = append(run, [Draft(REDACTED, moment, {"by": by, "reason": reason}, names)])
+    Leaf.objects.add(head)
+    Salt.objects.filter(leaf__run=run, leaf__seq__lt=head.seq).delete()
+
+
+def submit(run: UUID) -> None:
+    """Seal what is asked, in the transaction that submits it. The last thing there: the log's end is locked."""
+    asked = said_of_runs([run], new=True)[run][SUBMITTED]
+    Leaf.objects.add(_add(run, asked, 0, NOTHING_BEFORE))  # a chain that is there already stands in the way
+
+
+def seal(run: UUID) -> Head:
+    """Append what the rows of a run that has just ended tell beyond what is in its chain already.
+
+    RunFailed where it has an outcome about something else than what was submitted.
+    """
+    said, there = said_of([run])[run], Counter(Entry.objects.filter(run=run).values_list("kind", flat=True))
+    if said[ENDED][0].facts["status"] == Run.Status.FINISHED:
+        _refuse_doubtful(run, said)
+    new = [draft for kind in (SUBMITTED, ATTEMPT) for draft in said[kind][there[kind] :]]
+    return append(run, [*new, *said[ENDED]])
+
+
+def _refuse_doubtful(run: UUID, said: Said) -> None:
+    line = Entry.objects.filter(run=run, seq=1, kind=SUBMITTED).values_list("line", flat=True).first()
+    if not (_is_sealed(run, said[SUBMITTED][0], line) if line else not _begun()):
+        raise RunFailed("internal", f"What was submitted is not what is there now. {NO_OUTCOME}")
+    told = [*said[SUBMITTED], *said[ATTEMPT], *said[ENDED]]
+    entries = [{"kind": draft.kind, "facts": draft.facts, "texts": draft.texts} for draft in told]
+    if said.witness and (doubt := said.witness.doubt(entries)):
+        raise RunFailed("internal", f"{doubt} {NO_OUTCOME}")
+
+
+def _is_sealed(run: UUID, draft: Draft, line: str) -> bool:
+    """Whether the first entry says of what is asked what its rows say now."""
+    entry, salt = json.loads(line), Salt.objects.filter(leaf__run=run).order_by("leaf").first()
+    digests = draft.digests(bytes.fromhex(salt.value), 1) if salt else {}
+    return (entry["at"], entry["facts"], entry["texts"]) == (draft.at, draft.facts, digests)
+
+
+@transaction.atomic
+def adopt() -> int:
+    """Begin the log, once: seal what was there before it; how many that were. Later ones are sealed as they come.
+
+    In a log that an older version began what had ended is sealed already. Of what goes on, what is asked is sealed.
+    """
+    if _begun():
+        return 0
+    Leaf.objects.lock()
+    if _begun():  # another process has done so meanwhile
+        return 0
+    left = Run.objects.filter(entries=None)
+    if Run.objects.filter(entries__isnull=False).exists():
+        left = left.filter(ended=None)
+    runs = list(left.order_by("created", "pk").values_list("pk", flat=True))
+    for start in range(0, len(runs), ADOPTED_AT_ONCE):
+        _adopt(runs[start : start + ADOPTED_AT_ONCE])
+    Leaf.objects.add(append(LOG, [Draft(ADOPTED, stamp(timezone.now()) or "", {"records": len(runs)})]))
+    return len(runs)
+
+
+def _begun() -> bool:
+    return Entry.objects.filter(run=LOG).exists()
+
+
+def _adopt(runs: Sequence[UUID]) -> None:
+    said, adopted = said_of(runs), Draft(ADOPTED, stamp(timezone.now()) or "")
+    chains = []
+    for run in runs:
+        over = [*said[run][ATTEMPT], *said[run][ENDED]] if said[run].whole else []
+        chains.append(chained(run, [*said[run][SUBMITTED], *over, adopted], 0, NOTHING_BEFORE))
+    Entry.objects.bulk_create([entry for entries, _ in chains for entry in entries])
+    Leaf.objects.add(*(head for _, head in chains))
+
+
+def seal_ended(pks: Iterable[UUID]) -> None:
+    """Seal runs that have just ended. Last in a transaction: it takes the lock that everybody wants.
+
+    What cannot be sealed has ended all the same: the log of the server says so, and the verification names it.
+    """
+    for pk in pks:
+        with ended_all_the_same(pk):
+            Leaf.objects.add(seal(pk))
+
+
+@contextmanager
+def ended_all_the_same(pk: UUID) -> Iterator[None]:
+    """A savepoint: what raises in it is undone and logged, so that one run's nonsense holds up no other.
+
+    A database that is away is no fault of the run and comes out.
+    """
+    try:
+        with transaction.atomic():
+            yield
+    except AWAY:
+        raise
+    except Exception:
+        # The boundary between a run's rows, which may be anything, and the queue.
+        log.exception("Run %s has ended and could not be sealed.", pk)

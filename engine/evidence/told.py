@@ -1,0 +1,183 @@
+"""What the rows of a run tell, as they stand now: the drafts of its entries. A change to either shows."""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from importlib import import_module
+from typing import Any, Protocol, cast
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.core.exceptions import EmptyResultSet
+from django.db import connection, models
+
+from engine.models import NOBODY, ModelCall, Run
+from engine.procedure import procedures
+
+from .chain import Draft, stamp
+from .entries import ATTEMPT, ENDED, LOG, SUBMITTED
+
+NAMES = ("asked by", "cancelled by", "account")
+FETCHED_AT_ONCE = 1_000
+
+Drafts = Mapping[str, list[Draft]]
+"""By kind of entry, each kind in its order."""
+
+
+class Witness(Protocol):
+    def doubt(self, entries: Sequence[dict[str, Any]]) -> str:
+        """What the entries of one chain say that cannot be by its own rules; empty where nothing does.
+
+        An entry as a mapping: `kind`, `facts`, and `texts` where they are not erased.
+        """
+
+
+class ChainWitness(Witness, Protocol):
+    """A module that knows what its own rows tell in chains that belong to no run. `settings.CHAINS` names it.
+
+    Everything it tells has to be in an entry at any time, for there is no end at which the rest is sealed.
+    """
+
+    def chains(self) -> Iterable[UUID]:
+        """All that there have to be."""
+
+    def tell(self, chains: Sequence[UUID]) -> dict[UUID, Drafts]:
+        """What the rows tell of those of these chains that are its own; the others are left out."""
+
+
+class Said(defaultdict[str, list[Draft]]):
+    """What the rows of one chain tell, by kind of entry, each kind in its order.
+
+    `witness` knows the rules that it has to follow. `whole`: all of it has to be in entries by now; of a run that goes
+    on, what it has done since is sealed at its end.
+    """
+
+    def __init__(self, witness: Witness | None, drafts: Drafts, *, whole: bool = True) -> None:
+        super().__init__(list, drafts)
+        self.witness, self.whole = witness, whole
+
+
+def chain_witnesses() -> list[ChainWitness]:
+    return [cast(ChainWitness, import_module(name)) for name in settings.CHAINS]
+
+
+def names_of(run: Run) -> dict[str, str]:
+    """Who asked and who cancelled, by the names of these texts in entries."""
+    return dict(zip(NAMES, (run.asked_by, run.cancelled_by_name, run.account), strict=True))
+
+
+def said_of(chains: Iterable[UUID]) -> dict[UUID, Said]:
+    """What the rows of each of these chains tell, in a few queries for all of them; nothing of what has no rows."""
+    chains = list(chains)
+    said = said_of_runs(chains)
+    if LOG in chains:
+        said[LOG] = Said(None, {})
+    for witness in chain_witnesses():
+        if rest := [pk for pk in chains if pk not in said]:
+            said |= {pk: Said(witness, drafts) for pk, drafts in witness.tell(rest).items()}
+    return said
+
+
+def said_of_runs(runs: Sequence[UUID], *, new: bool = False) -> dict[UUID, Said]:
+    said: dict[UUID, Said] = {}
+    of_procedure: dict[str, dict[UUID, Said]] = defaultdict(dict)
+    for row in plain(Run.objects.filter(pk__in=runs), *RUN):
+        pk = key(row["pk"])
+        said[pk] = of_procedure[row["procedure"]][pk] = _of_run(row)
+    calls = ModelCall.objects.none() if new else ModelCall.objects.filter(run__in=list(said)).order_by("pk")
+    for row in plain(calls, *CALL):
+        said[key(row["run"])][ATTEMPT].append(_of_call(row))
+    for procedure, told in of_procedure.items():
+        if witness := procedures().get(procedure):
+            witness.tell(told, new=new)
+    return said
+
+
+def misowned(runs: Iterable[UUID]) -> Iterator[tuple[UUID, str]]:
+    """Which of these runs do not belong to the account that asked. It may be deleted: then they belong to nobody."""
+    rows = list(plain(Run.objects.filter(pk__in=list(runs)), "pk", "owner", "account", "asked_by"))
+    left = [row["account"] for row in rows if row["owner"] is None and row["account"] not in ("", NOBODY)]
+    there = {str(pk) for pk in get_user_model().objects.filter(pk__in=left).values_list("pk", flat=True)}
+    for row in rows:
+        owner, account = row["owner"], row["account"]
+        if owner is None and account in there:
+            yield key(row["pk"]), "It was taken away from the account that asked for it."
+        # one of before accounts were kept has none; if it has no name either, the command line asked
+        elif owner is not None and str(owner) != account and (account or not row["asked_by"]):
+            yield key(row["pk"]), "It belongs to another account than the one that asked for it."
+
+
+def plain(rows: models.QuerySet[Any], *columns: str) -> Iterator[dict[str, Any]]:
+    """Rows as the database's driver gives them: Django's conversions would be most of the work of a verification.
+
+    `key`, `stamp` and `told_json` read what the two drivers give differently or Django would have read.
+    """
+    try:
+        sql, params = rows.values_list(*columns).query.sql_with_params()
+    except EmptyResultSet:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(sql, params)
+        while found := cursor.fetchmany(FETCHED_AT_ONCE):
+            for row in found:
+                yield dict(zip(columns, row, strict=True))
+
+
+@lru_cache(maxsize=10_000)
+def key(value: "str | UUID") -> UUID:
+    return value if isinstance(value, UUID) else UUID(value)
+
+
+def told_json(value: str | None) -> dict[str, Any]:
+    """An object that the database keeps as text. What is none stays as a text under `message`."""
+    try:
+        found = json.loads(value) if value else {}
+    except ValueError:
+        found = None
+    return found if isinstance(found, dict) else {"message": value}
+
+
+RUN = (
+    *("pk", "procedure", "status", "asked_by", "account", "cancelled_by_name"),
+    *("created", "started", "ended", "error", "retries"),
+)
+CALL_FACTS = (
+    *("step", "series", "attempt", "status", "model", "answered_by", "answer_format"),
+    *("input_tokens", "output_tokens", "estimated", "cost", "error_code"),
+)
+CALL_TEXTS = ("prompt", "answer", "error")
+CALL = ("pk", "run", "started", "ended", *CALL_FACTS, *CALL_TEXTS)
+
+
+def _of_run(values: dict[str, Any]) -> Said:
+    error = told_json(values["error"])
+    message = error.pop("message", "")
+    submitted = Draft(
+        SUBMITTED,
+        stamp(values["created"]) or "",
+        {"procedure": values["procedure"]},
+        {"asked by": values["asked_by"], "account": values["account"]},
+    )
+    ended = Draft(
+        ENDED,
+        stamp(values["ended"]) or "",
+        {
+            "status": values["status"],
+            "started": stamp(values["started"]),
+            "retries": values["retries"],
+            "error": error or None,
+        },
+        {"error": message, "cancelled by": values["cancelled_by_name"]},
+    )
+    over = bool(values["ended"])
+    drafts = {SUBMITTED: [submitted], ENDED: [ended] if over else []}
+    return Said(procedures().get(values["procedure"]), drafts, whole=over)
+
+
+def _of_call(values: dict[str, Any]) -> Draft:
+    facts = {name: values[name] for name in CALL_FACTS}
+    facts |= {"estimated": bool(values["estimated"]), "started": stamp(values["started"])}
+    texts = {name: values[name] for name in CALL_TEXTS}
+    return Draft(ATTEMPT, stamp(values["ended"]) or "", facts, texts, row=values["pk"])

@@ -1,0 +1,385 @@
+"""Is a record what it was? Every hash worked out again, every row held against its entry, every rule applied."""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime, timedelta
+from operator import attrgetter
+from typing import Any
+from uuid import UUID
+
+from django.db import DatabaseError, connection
+from django.utils.dateformat import format as date_format
+
+from engine.models import Run
+from engine.procedure import procedures
+
+from . import chain
+from .chain import NOTHING_BEFORE, Draft, stamp
+from .entries import ADOPTED, ATTEMPT, ENDED, LOG, REDACTED, RETRIED, SUBMITTED, WITHOUT_ROWS, Entry
+from .findings import NOTHING_KEPT, Fault, Finding, Kept, Line, Place
+from .log import Leaf, Salt
+from .told import NAMES, Said, Witness, key, misowned, plain, said_of
+
+UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, DatabaseError)  # what rows full of nonsense bring about
+MOST_APART = timedelta(days=1)  # an entry and its leaf are of one transaction; clocks of two machines may differ
+LEAF_CHANGED = "Its place in the log was changed."
+
+Verified = tuple[UUID, Kept, list[Fault]]
+
+
+def verify(runs: Iterable[UUID]) -> list[Verified]:
+    """Each of these runs with what is kept of it and what is wrong with it.
+
+    What seems wrong is read once more: its rows may have changed while they were read, for work goes on meanwhile.
+    """
+    found = _read(runs)
+    again = {one[0]: one for one in _read(pk for pk, _, faults in found if faults)}
+    return [again.get(one[0], one) for one in found]
+
+
+def _read(runs: Iterable[UUID]) -> list[Verified]:
+    """A few queries for all of them."""
+    runs = list(runs)
+    try:
+        return list(_verify(runs))
+    except UNREADABLE:
+        if not connection.is_usable():
+            raise
+        if len(runs) > 1:
+            return [found for run in runs for found in _read([run])]
+        return [(runs[0], NOTHING_KEPT, [Fault("Its rows cannot be read.", runs[0])])]
+
+
+def verify_one(run: UUID) -> Verified:
+    """One run, and besides that its places in the log have their hashes."""
+    pk, kept, faults = verify([run])[0]
+    for leaf in Leaf.objects.filter(run=run):
+        before = Leaf.objects.filter(index=leaf.index - 1).values_list("hash", flat=True).first()
+        if leaf.worked_out(before or NOTHING_BEFORE) != leaf.hash:
+            faults.append(Fault(LEAF_CHANGED, run, leaf.seq, f"leaf {leaf.index} does not have its hash"))
+    return pk, kept, faults
+
+
+def _verify(runs: Sequence[UUID]) -> Iterator[Verified]:
+    said, kept = said_of(runs), kept_of(runs)
+    contradictions = _contradictions(said)
+    for pk in runs:
+        if pk not in said:
+            known = kept[pk].entries or kept[pk].leaves
+            text = "Its entries are here, and what they tell of is gone." if known else "There is no such record."
+            yield pk, kept[pk], [Fault(text, pk)]
+            continue
+        faults = [Fault(text, pk, seq, detail) for seq, text, detail in _examine(pk, said[pk], kept[pk])]
+        # what is told wrongly contradicts other rows as well: once is enough
+        yield pk, kept[pk], faults or [Fault(text, pk) for text in contradictions[pk]]
+
+
+def _contradictions(said: dict[UUID, Said]) -> dict[UUID, list[str]]:
+    """What rows that are no evidence say otherwise than what is told of these runs."""
+    found: dict[UUID, list[str]] = defaultdict(list)
+    for pk, text in misowned(said):
+        found[pk].append(text)
+    for procedure in procedures().values():
+        for pk, text in procedure.contradictions({pk: one for pk, one in said.items() if one.witness is procedure}):
+            found[pk].append(text)
+    return found
+
+
+def kept_of(runs: Sequence[UUID]) -> dict[UUID, Kept]:
+    entries: dict[UUID, list[Line]] = defaultdict(list)
+    leaves: dict[UUID, list[Place]] = defaultdict(list)
+    salts: dict[UUID, dict[int, str]] = defaultdict(dict)
+    for row in plain(Entry.objects.filter(run__in=runs).order_by(), "run", "seq", "kind", "line", "hash"):
+        entries[key(row["run"])].append((row["seq"], row["kind"], row["line"], row["hash"]))
+    for row in plain(Leaf.objects.filter(run__in=runs).order_by(), "run", "index", "seq", "head", "at"):
+        leaves[key(row["run"])].append(Place(row["index"], row["seq"], row["head"], row["at"]))
+    for row in plain(Salt.objects.filter(leaf__run__in=runs), "leaf__run", "leaf", "value"):
+        salts[key(row["leaf__run"])][row["leaf"]] = row["value"]
+    begun = Leaf.objects.filter(run=LOG).values_list("index", flat=True).first()
+    in_order = {run: sorted(leaves[run], key=attrgetter("index")) for run in runs}
+    return {run: Kept(sorted(entries[run]), in_order[run], salts[run], begun) for run in runs}
+
+
+def _examine(pk: UUID, said: Said, kept: Kept) -> Iterator[Finding]:
+    if not kept.entries:
+        if said.whole or kept.begun is not None:
+            yield Finding(None, f"{_standing(said)} no entries.")
+        return
+    told: list[dict[str, Any]] = []
+    prev = NOTHING_BEFORE
+    for place, (entry, draft) in enumerate(paired(kept, said), 1):
+        if entry is None:
+            yield Finding(place, f"It has what no entry tells of: {_named(draft)}.")
+            continue
+        seq, _, line, hash_ = entry
+        if seq != place:
+            yield Finding(place, f"Entry {place} is missing: it was deleted, or the entries were put in another order.")
+            return
+        if draft and _is_as_told(pk, entry, draft, prev, kept):
+            told.append({"kind": draft.kind, "facts": draft.facts, "texts": draft.texts})
+        else:
+            yield from _differences(pk, entry, draft, prev, kept)
+            told.append(_told(line, draft))
+        prev = hash_
+    yield from _examine_leaves(kept)
+    yield from _examine_seals(pk, kept)
+    yield from _examine_times(kept)
+    yield from (Finding(kept.redacted_up_to, text) for text in _examine_names(said, kept))
+    yield from _examine_ends(told)
+    if said.witness:
+        yield from _examine_by(said.witness, told, said, kept)
+
+
+def _standing(said: Said) -> str:
+    if said.get(ENDED):
+        return "It has ended and has"
+    return "It was submitted and has" if said.get(SUBMITTED) else "It has"
+
+
+def _examine_by(witness: Witness, told: Sequence[dict[str, Any]], said: Said, kept: Kept) -> Iterator[Finding]:
+    if said.get(REDACTED) and not kept.redacted_up_to:
+        yield Finding(None, "It is marked as redacted, and no entry says so.")
+    if kept.redacted_up_to and not said.get(REDACTED):
+        yield Finding(kept.redacted_up_to, "Its mark as redacted is gone.")
+    if doubt := witness.doubt(told):
+        yield Finding(None, doubt)
+
+
+def paired(kept: Kept, said: Said) -> Iterator[tuple[Line | None, Draft | None]]:
+    """Each entry with the draft of the row that it tells of, in order; then the rows that are in no entry.
+
+    Entries of some kinds have no row, nor has an earlier end of a run that was tried again.
+    """
+    drafts = {kind: list(found) for kind, found in said.items()}
+    last_end = max((seq for seq, kind, _, _ in kept.entries if kind == ENDED), default=0)
+    for entry in kept.entries:
+        seq, kind = entry[:2]
+        has_row = kind not in WITHOUT_ROWS and (kind != ENDED or seq == last_end)
+        yield entry, (drafts[kind].pop(0) if has_row and drafts.get(kind) else None)
+    if said.whole:
+        for kind, left in drafts.items():
+            yield from ((None, draft) for draft in left if kind not in WITHOUT_ROWS)
+
+
+def _named(draft: Draft | None) -> str:
+    """“attempt B2”, “council 3 (Corpus)”, “note”."""
+    if not draft:
+        return "a row"
+    which, name = draft.facts.get("step", draft.facts.get("id", "")), draft.facts.get("name")
+    return f"{draft.kind} {which}".strip() + (f" ({name})" if isinstance(name, str) else "")
+
+
+def _told(line: str, draft: Draft | None) -> dict[str, Any]:
+    try:
+        entry = json.loads(line)
+        return {"kind": entry["kind"], "facts": entry["facts"], "texts": draft.texts if draft else {}}
+    except (ValueError, KeyError, TypeError):
+        return {"kind": "", "facts": {}, "texts": {}}
+
+
+def _is_as_told(pk: UUID, entry: Line, draft: Draft, prev: str, kept: Kept) -> bool:
+    """Whether the entry is just what its row tells: one comparison for all of it."""
+    seq, _, line, hash_ = entry
+    salt = kept.salt_of(seq)
+    if salt is None or seq <= kept.redacted_up_to:
+        return False
+    told = chain.entry_line(draft, draft.digests(salt, seq), run=str(pk), seq=seq, prev=prev, maker=_maker(line))
+    return told == line and chain.entry_hash(line) == hash_
+
+
+def _maker(line: str) -> str:
+    """The program that wrote the line; found without reading it, for that is most of the work."""
+    start = line.find('"maker":"') + 9
+    return line[start : line.find('"', start)]
+
+
+def _differences(pk: UUID, entry: Line, draft: Draft | None, prev: str, kept: Kept) -> Iterator[Finding]:
+    """Field by field: what an entry says otherwise than its place and its row do."""
+    seq, kind, line, hash_ = entry
+    if (right := chain.entry_hash(line)) != hash_:
+        detail = f"its hash is {_short(hash_)}, its line has {right}"
+        yield Finding(seq, f"What is sealed was itself changed {kept.since(seq)}.", detail)
+        return
+    try:
+        found = json.loads(line)
+        place = {"form": chain.ENTRY_FORM, "run": str(pk), "seq": seq, "kind": kind, "prev": prev}
+        if chain.canonical(found) != line:
+            yield Finding(seq, "What is sealed is not written as it was hashed: its line is not canonical.")
+        for name, value in place.items():
+            if found[name] != value:
+                detail = f"{name} is {_short(found[name])}, expected {_short(value)}"
+                yield Finding(seq, "This entry is not in its place, or another one before it was changed.", detail)
+        texts = dict(found["texts"])
+        if draft is None:
+            if not tells_of_no_row(entry, kept):
+                what = _named(Draft(kind, "", found["facts"]))
+                yield Finding(seq, f"What this entry tells of was deleted {kept.since(seq)}: {what}.")
+            return
+        yield from _differing_facts(found, draft, seq, kept)
+        yield from _differing_texts(texts, draft, seq, kept)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        yield Finding(seq, "This entry cannot be read.")
+
+
+def tells_of_no_row(entry: Line, kept: Kept) -> bool:
+    """Entries of some kinds never did; an end that a later retry undid has no row any more."""
+    retried = any(kind == RETRIED and later > entry[0] for later, kind, _, _ in kept.entries)
+    return entry[1] in WITHOUT_ROWS or (entry[1] == ENDED and retried)
+
+
+def _differing_facts(found: dict[str, Any], draft: Draft, seq: int, kept: Kept) -> Iterator[Finding]:
+    if found["at"] != draft.at:
+        detail = f"it is {draft.at}, the record says {_short(found['at'])}"
+        yield Finding(seq, f"{_subject('time', draft)} was changed {kept.since(seq)}.", detail)
+    for name in sorted({*found["facts"], *draft.facts}):
+        now, then = draft.facts.get(name), found["facts"].get(name)
+        if now != then:
+            detail = f"{name} is {_short(now)}, the record says {_short(then)}"
+            yield Finding(seq, f"{_subject(name, draft)} {_was(name)} changed {kept.since(seq)}.", detail)
+
+
+LABELS = {
+    "account": "account of who asked",
+    "request": "request with its idempotency key",
+    "asked by": "name of who asked",
+    "cancelled by": "name of who cancelled",
+    "answered_by": "answering model",
+    "by": "author",
+    "started": "start",
+}
+
+
+def _subject(name: str, draft: Draft) -> str:
+    """What a sentence is about: “The content”, “The answer of attempt B2”."""
+    of = "" if draft.kind in (SUBMITTED, ENDED) else f" of {_named(draft)}"
+    return f"The {LABELS.get(name, name.replace('_', ' '))}{of}"
+
+
+def _was(name: str) -> str:
+    return "were" if name.endswith(("agents", "tokens", "scores", "retries")) else "was"
+
+
+def _short(value: Any) -> str:
+    text = chain.canonical(value)
+    return text if len(text) <= 120 else f"{text[:119]}…"
+
+
+def _differing_texts(texts: dict[str, str], draft: Draft, seq: int, kept: Kept) -> Iterator[Finding]:
+    redacted = seq < kept.redacted_up_to
+    salt = kept.salt_of(seq)
+    if redacted and salt:
+        yield Finding(seq, "It was redacted, and the key of its texts is still there.")
+    if not redacted and not salt and texts:
+        yield Finding(seq, "The key of its texts is gone, and no redaction says why.")
+        return
+    for name in sorted({*texts, *(name for name, text in draft.texts.items() if text)}):
+        text = draft.texts.get(name, "")
+        if redacted:
+            if text and name not in NAMES:
+                yield Finding(seq, f"It was redacted, and its {name} is still there.")
+            continue
+        now = chain.digest(salt, seq, name, text) if salt and text else None
+        if salt and texts.get(name) != now:
+            how = f"changed {kept.since(seq)}" if text else f"erased {kept.since(seq)}, and no redaction says why"
+            detail = f"its digest is {_short(now)}, the record says {_short(texts.get(name))}"
+            yield Finding(seq, f"{_subject(name, draft)} was {how}.", detail)
+
+
+def names_in(said: Said) -> dict[str, str]:
+    """Who asked and who cancelled, as far as rows still tell."""
+    texts = (draft.texts.items() for kind in (SUBMITTED, ENDED) for draft in said.get(kind, []))
+    return {name: text for told in texts for name, text in told if name in NAMES and text}
+
+
+def _examine_names(said: Said, kept: Kept) -> Iterator[str]:
+    """A redaction may leave names. Its own entry keys them, for the keys of those before it are gone."""
+    seq, salt = kept.redacted_up_to, kept.salt_of(kept.redacted_up_to)
+    if not seq:
+        return
+    try:
+        keyed = dict(json.loads(next(line for place, _, line, _ in kept.entries if place == seq))["texts"])
+    except (ValueError, KeyError, TypeError):
+        return  # what is wrong with its line is said already
+    if keyed and not salt:
+        yield "The key of its names is gone."
+        return
+    there = names_in(said)
+    for name in NAMES:
+        text = there.get(name, "")
+        if keyed.get(name) != (chain.digest(salt or b"", seq, name, text) if text else None):
+            yield f"The {LABELS[name]} was changed {kept.since(seq)}."
+
+
+def _examine_ends(told: Sequence[dict[str, Any]]) -> Iterator[Finding]:
+    """What has ended ends again only if it failed and was tried again: otherwise a verdict could be taken back."""
+    over: str | None = None  # unknown at first: a run may have been tried again before there was a log
+    for seq, entry in enumerate(told, 1):
+        if entry["kind"] == RETRIED:
+            if over not in (None, Run.Status.FAILED):
+                yield Finding(seq, f"It was tried again and had not failed, but was {over or 'under way'}.")
+            over = ""
+        elif entry["kind"] == ENDED:
+            if over:
+                yield Finding(seq, f"It ended once more, and was {over} already.")
+            over = entry["facts"].get("status")
+
+
+def _examine_leaves(kept: Kept) -> Iterator[Finding]:
+    hashes = {seq: hash_ for seq, _, _, hash_ in kept.entries}
+    before = 0
+    for leaf in kept.leaves:
+        if hashes.get(leaf.seq) != leaf.head:
+            detail = f"leaf {leaf.index} has the hash {_short(leaf.head)}, its entry {_short(hashes.get(leaf.seq))}"
+            yield Finding(leaf.seq, LEAF_CHANGED, detail)
+        if leaf.seq <= before:
+            yield Finding(leaf.seq, "The log goes backwards.", f"leaf {leaf.index}")
+        before = leaf.seq
+    if before != kept.entries[-1][0]:
+        yield Finding(kept.entries[-1][0], "Entries were cut off or added: the log ends elsewhere than they do.")
+
+
+def _examine_seals(pk: UUID, kept: Kept) -> Iterator[Finding]:
+    """What is asked is sealed first and alone, in a log that has begun; what was there before, no later than then."""
+    kinds = [kind for _, kind, _, _ in kept.entries]
+    if pk == LOG:
+        if kinds != [ADOPTED]:
+            yield Finding(2, "The log begins more than once.")
+        return
+    if SUBMITTED in kinds and kinds.index(SUBMITTED):
+        yield Finding(1, "It does not begin with what was asked.")
+    late = kept.begun is not None and bool(kept.leaves) and kept.leaves[0].index > kept.begun
+    if late and SUBMITTED in kinds and kept.leaves[0].seq != 1:
+        yield Finding(1, "What was asked was not sealed when it was submitted.")
+    if ADOPTED in kinds and (late or kept.begun is None):
+        yield Finding(kinds.index(ADOPTED) + 1, "It says that it is older than the log, and came later.")
+
+
+def _examine_times(kept: Kept) -> Iterator[Finding]:
+    """An entry is as old as its leaf, and an attempt no older than what was asked: only then is its time a fact.
+
+    Runs alone may be older than the log: what belongs to none is sealed as it comes.
+    """
+    begun = kept.begun if kept.entries[0][1] == SUBMITTED else 0
+    if begun is None:
+        return
+    first, leaves = _time_of(kept.entries[0][2]), iter(kept.leaves)
+    leaf = next(leaves, None)
+    for seq, kind, line, _ in kept.entries:
+        if leaf and seq > leaf.seq:
+            leaf = next(leaves, None)
+        if leaf is None or leaf.index < begun:
+            continue
+        at, logged = _time_of(line), datetime.fromisoformat(stamp(leaf.at) or "")
+        since = first if kind == ATTEMPT else logged
+        if not (since - MOST_APART <= at <= logged + MOST_APART):
+            yield Finding(
+                seq,
+                f"It says that it is of {date_format(at, 'j F Y')}, and was sealed on {date_format(logged, 'j F Y')}.",
+            )
+
+
+def _time_of(line: str) -> datetime:
+    """When an entry says that it happened; found without reading it. ValueError where there is none."""
+    start = line.index('"at":"') + 6
+    return datetime.fromisoformat(line[start : line.index('"', start)])

@@ -1,0 +1,53 @@
+"""How a model is asked, and what its answer must look like."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+Message = dict[str, str]
+Growth = Callable[[Callable[[], str]], None]
+
+
+@dataclass(frozen=True)
+class AnswerForm(Generic[T]):
+    """What an answer must look like.
+
+    `read` makes the value of an answer's text, or raises ValueError with what is wrong; `preview` gives the
+    part worth showing of a text that is still growing; `complaint` tells the model what was wrong, for a retry.
+    """
+
+    name: str
+    schema: dict[str, Any]
+    read: Callable[[str], T]
+    preview: Callable[[str], str]
+    complaint: Callable[[str], str]
+
+    @cached_property
+    def response_formats(self) -> dict[str, dict[str, Any]]:
+        """What a request says of the form, by the name of the format. Plain text says nothing: the prompt does."""
+        return {
+            "json_schema": {
+                "type": "json_schema",
+                "json_schema": {"name": self.name, "strict": True, "schema": self.schema},
+            },
+            "json_object": {"type": "json_object", "schema": self.schema},
+        }
+
+
+FORMATS = ("json_schema", "json_object", "text")  # the ladder, from the strictest down
+
+
+@dataclass(frozen=True)
+class Way:
+    """How a model is asked, as far as endpoints differ."""
+
+    answer_format: str = FORMATS[0]
+    counts_tokens: bool = True  # whether to ask for the usage of a stream, which some servers refuse
+
+    def without(self, refused: str) -> "Way":
+        """The next way to try when one thing of this was refused."""
+        if refused == "stream_options":
+            return replace(self, counts_tokens=False)
+        return replace(self, answer_format=FORMATS[FORMATS.index(self.answer_format) + 1])

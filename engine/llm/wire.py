@@ -1,0 +1,207 @@
+"""The wire to endpoints. Nothing of one request reaches another, and none takes more than its share of the process.
+
+An endpoint may send faster than anybody can read, in pieces so small, or packed so well, that little on the wire is
+much to do here. Site and engine wait for each other on one event loop, so what comes is taken in small pieces, counted,
+and left to wait in the kernel (and so at the endpoint) while others have their turn.
+
+Why so: docs/decisions.md, What models are told and asked.
+"""
+
+import asyncio
+import http.cookiejar
+import socket
+import ssl
+import time
+import zlib
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterator
+from contextlib import aclosing
+from functools import partial
+from types import coroutine
+from typing import Any, TypeVar, cast
+
+import aiohttp
+import httpx2
+from aiohttp.client_proto import ResponseHandler
+from aiohttp.connector import AddrInfoType
+
+from . import failures, rehearsal
+from .providers import REHEARSAL, Provider
+
+PIECE = 16 * 1024  # bytes taken at once
+WINDOW = 16 * 1024  # bytes that may wait in the kernel: so many come at once at most, and a hundred pieces a round trip
+MOST_BYTES = 64 * 1024 * 1024  # of one answer: 100,000 pieces of thought with all that gateways send around them
+BURST = 0.05  # seconds of work that any answer may take at once: thousands of the usual small pieces
+STEADY = 0.003  # of the time that it lasts: 300 pieces a second, and 300 answers at once leave the process alive
+BULK = 0.25  # of the time of this process: what all answers that take more share, by turns
+SLICE = 0.005  # seconds of work that are worth a wait
+MOST_UNRESTED = 4  # pieces between two looks at the others
+
+T = TypeVar("T")
+Hook = Callable[[httpx2.Response], object]
+NO_COOKIES = http.cookiejar.DefaultCookiePolicy(allowed_domains=())
+
+
+def client_of(provider: Provider, on_response: Hook, turns: asyncio.Lock) -> httpx2.AsyncClient:
+    """A client for all requests to this provider, each with a connection of its own that ends with the answer.
+
+    What comes on a connection cannot be told from the answer to the request that is written to it next, however
+    late it was sent and whenever one looks: only a connection that carries one request has no next one.
+    """
+    rehearsed = provider.name == REHEARSAL
+    return httpx2.AsyncClient(
+        transport=rehearsal.Transport() if rehearsed else _transport(provider, turns),
+        timeout=httpx2.Timeout(None, connect=5),  # a whole attempt has a deadline of its own
+        follow_redirects=False,
+        trust_env=False,
+        headers={"Connection": "close"},
+        cookies=http.cookiejar.CookieJar(NO_COOKIES),
+        event_hooks={} if rehearsed else {"response": [on_response]},
+    )
+
+
+def _transport(provider: Provider, turns: asyncio.Lock) -> httpx2.AsyncBaseTransport:
+    from openai._vendor.httpx_aiohttp import AiohttpTransport
+
+    transport = AiohttpTransport(trust_env=False)
+    transport.client = partial(_session, provider.concurrency, transport.ssl_context, turns)
+    return transport
+
+
+def _session(at_once: int, encryption: ssl.SSLContext, turns: asyncio.Lock) -> aiohttp.ClientSession:
+    """Made by the transport at its first request, when the event loop runs."""
+    connector = aiohttp.TCPConnector(limit=at_once, force_close=True, ssl=encryption, socket_factory=_socket)
+    connector._factory = cast(Any, partial(_Handler, asyncio.get_running_loop(), turns))
+    return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar(), read_bufsize=PIECE)
+
+
+def _socket(address: AddrInfoType) -> socket.socket:
+    family, kind, protocol, *_ = address
+    made = socket.socket(family, kind, protocol)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, WINDOW)
+    return made
+
+
+# ---- what comes -------------------------------------------------------------------------------------------
+
+
+class Share:
+    """How fast one answer is read. What it takes beyond its own share it takes by turns with all others that do.
+
+    Measured by the clock, not by the processor: on a machine that has much else to do a share is of what is left.
+    """
+
+    def __init__(self, turns: asyncio.Lock) -> None:
+        self._turns = turns
+        self._worked = self._paid = 0.0
+        self._began = self._since = time.monotonic()
+        self._unrested = 0
+
+    def begin(self) -> None:
+        """Work begins, after a wait."""
+        self._since = time.monotonic()
+
+    def stop(self) -> float:
+        """Work is done. How many seconds of it are more than the share."""
+        now = time.monotonic()
+        self._worked, self._since = self._worked + now - self._since, now
+        own = BURST + STEADY * (now - self._began)
+        due = self._worked - self._paid - own
+        return due if due > SLICE else 0.0
+
+    async def rest(self) -> None:
+        """Some work is done: let others have their turn, if it was much."""
+        self._unrested += 1
+        if due := self.stop():
+            await self.pay(due)
+        elif self._unrested >= MOST_UNRESTED:
+            await asyncio.sleep(0)
+        else:
+            return
+        self._unrested = 0
+        self.begin()
+
+    async def pay(self, due: float) -> None:
+        async with self._turns:
+            await asyncio.sleep(due * (1 / BULK - 1))
+        self._paid += due
+
+
+class _Handler(ResponseHandler):
+    """aiohttp's own, on the same terms: heads without end and the frames of tiny chunks never get as far as we do."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, turns: asyncio.Lock) -> None:
+        super().__init__(loop)
+        self._share = Share(turns)
+        self._paying: asyncio.Task[None] | None = None
+
+    def data_received(self, data: bytes) -> None:
+        self._share.begin()
+        super().data_received(data)
+        due = self._share.stop()
+        if due and not self._paying:
+            self._paying = self._loop.create_task(self._pay(due))
+
+    async def _pay(self, due: float) -> None:
+        self._pause_reading_for_buffer()
+        await self._share.pay(due)
+        self._paying = None
+        self._resume_reading_for_buffer()
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        if self._paying:
+            self._paying.cancel()
+        super().connection_lost(exc)
+
+
+@coroutine
+def _measured(waiting: Awaitable[T], share: Share) -> Generator[Any, Any, T]:
+    """The same wait, with the libraries' work in it counted: out of a thousand tiny chunks they make one piece."""
+    steps = waiting.__await__()
+    go_on = partial(steps.send, None)
+    while True:
+        share.begin()
+        try:
+            awaited = go_on()
+        except StopIteration as end:
+            return cast(T, end.value)
+        share.stop()
+        try:
+            yield awaited
+        except BaseException as error:  # noqa: BLE001 - handed on: it is what the wait ends with, a deadline above all
+            go_on = partial(steps.throw, error)
+        else:
+            go_on = partial(steps.send, None)
+
+
+async def pieces(response: httpx2.Response, share: Share) -> AsyncGenerator[bytes, None]:
+    """A body, unpacked, in pieces of `PIECE` bytes at most. UnusableAnswer where it is too large, or packed oddly."""
+    unpack, received, unpacked = _unpacker(response), 0, 0
+    async with aclosing(response.aiter_raw()) as chunks:
+        while (chunk := await _measured(anext(chunks, None), share)) is not None:
+            received += len(chunk)
+            for piece in unpack(chunk):
+                unpacked += len(piece)
+                if max(received, unpacked) > MOST_BYTES:
+                    raise failures.UnusableAnswer("The answer has no end: more than 64 MB came.")
+                yield piece
+                await share.rest()
+
+
+def _unpacker(response: httpx2.Response) -> Callable[[bytes], Iterator[bytes]]:
+    """Undoes the compression of a body, which may be a thousand times larger than it looks, bit by bit."""
+    encoding = response.headers.get("content-encoding", "identity").lower()
+    if encoding in ("identity", ""):
+        return lambda chunk: iter([chunk])
+    if encoding not in ("gzip", "deflate"):
+        raise failures.UnusableAnswer(f"The answer is compressed in a way that was not asked for ({encoding[:20]}).")
+    return partial(_unpacked, zlib.decompressobj(zlib.MAX_WBITS | 32))
+
+
+def _unpacked(unpacking: "zlib._Decompress", packed: bytes) -> Iterator[bytes]:
+    while not unpacking.eof:
+        piece = unpacking.decompress(packed, PIECE)
+        packed = unpacking.unconsumed_tail
+        yield piece
+        if not packed and len(piece) < PIECE:
+            return
+    yield b""  # whatever comes after the end

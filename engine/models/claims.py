@@ -1,0 +1,232 @@
+"""Who performs which run, and what becomes of one whose engine died.
+
+Why so: docs/decisions.md, Runs, the queue and the writer.
+"""
+
+import uuid
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from django.conf import settings
+from django.db import connection, models
+from django.db.models import Case, Count, F, Min, Q, When
+from django.db.models.functions import Coalesce, Least, Now
+
+from .budgets import Budget
+from .calls import ModelCall
+
+if TYPE_CHECKING:
+    from .runs import Run
+
+LEASE = timedelta(seconds=settings.ENGINE_LEASE)
+LONGEST_LEASE = LEASE + timedelta(seconds=60)  # one that ends later was written by a clock that was wrong
+NEGLECTED = timedelta(seconds=60)
+MOST_DEATHS = 5
+# How many runs may be performed together that met so many crashes: any number, then ever fewer, in the end one.
+SUSPECT, ALONE = 2, 4
+TOGETHER = {2: 16, 3: 4, ALONE: 1}
+
+KILLED_ITS_WORKER = {
+    "code": "internal",
+    "message": "The engine died five times while it worked on this and nothing else. The server's log may say why.",
+}
+
+
+class RunStatus(models.TextChoices):
+    QUEUED = "queued"
+    RUNNING = "running"
+    WAITING = "waiting"
+    FINISHED = "finished"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+def _lease_ended() -> Q:
+    return Q(lease_expires_at__lt=Now()) | Q(lease_expires_at__gt=Now() + LONGEST_LEASE)
+
+
+class Claimed(NamedTuple):
+    """What a claim came to: the runs to perform, and those that failed by it and are to be sealed."""
+
+    runs: "list[Run]"
+    failed: list[uuid.UUID]
+
+
+class ClaimQuerySet(models.QuerySet["Run"]):
+    # ---- which --------------------------------------------------------------------------------------------
+
+    def queued(self) -> Self:
+        return self.filter(status=RunStatus.QUEUED)
+
+    def in_progress(self) -> Self:
+        """What somebody holds a lease of."""
+        return self.filter(~_lease_ended(), status=RunStatus.RUNNING)
+
+    def held(self, worker: str) -> Self:
+        return self.filter(status=RunStatus.RUNNING, worker=worker)
+
+    def abandoned(self, worker: str) -> Self:
+        """What other workers let go of without a word. One's own is never abandoned: one may only have slept."""
+        return self.filter(_lease_ended(), status=RunStatus.RUNNING).exclude(worker=worker)
+
+    def suspects(self) -> Self:
+        """What met more than one crash and has not got on since: perhaps it kills its engine."""
+        return self.filter(crashes__gte=SUSPECT)
+
+    def neglected(self) -> Self:
+        """What has waited long although no engine is at work: nobody holds a lease."""
+        if self.in_progress().exists():
+            return self.none()
+        late = Q(lease_expires_at__lt=Now() - NEGLECTED) | Q(lease_expires_at__gt=Now() + LONGEST_LEASE)
+        overdue = late & Q(status=RunStatus.RUNNING)
+        return self.filter(overdue | Q(status=RunStatus.QUEUED, created__lt=Now() - NEGLECTED))
+
+    # ---- claim --------------------------------------------------------------------------------------------
+
+    def waits(self, worker: str) -> bool:
+        """Whether there may be anything to claim: a plain look, for on SQLite a transaction takes the write lock."""
+        return self.queued().exists() or self.abandoned(worker).exists()
+
+    def claim(
+        self,
+        worker: str,
+        places: int,
+        performed: Sequence["Run"] = (),
+        reserve: int = 0,
+        *,
+        suspects_first: bool = False,
+    ) -> "Claimed":
+        """Take back what others abandoned, then take up to `places` runs for this worker, in a transaction of whoever
+        calls, who then has sealed what failed. Each claim moves the fence.
+
+        Owners take turns, and so do lanes: who has least among what the worker has `performed` comes first, then
+        the oldest. No single lane gets the last `reserve` places: a slow provider must not fill them all.
+
+        Suspects are taken by a worker that performs nothing else, and until they get on it takes nothing besides.
+        They wait for all others, unless they come first: then the others wait until the worker has nothing left.
+        """
+        failed = self._take_back(worker)
+        wanted = self._wanted(worker, places, performed, reserve, suspects_first)
+        taken = [pk for pk, fence in wanted if self._take(pk, fence, worker)]
+        return Claimed(list(self.filter(pk__in=taken).order_by("created")), failed)
+
+    def _wanted(
+        self, worker: str, places: int, performed: Sequence["Run"], reserve: int, suspects_first: bool
+    ) -> list[tuple[uuid.UUID, int]]:
+        """Which to take, each with its fence."""
+        if self.held(worker).suspects().exists():
+            return []
+        others = self.queued().filter(crashes__lt=SUSPECT)
+        if self.queued().suspects().exists() and (suspects_first or not others.exists()):
+            return [] if performed else self._suspected(places)
+        turns = others._turns(places, performed, reserve)
+        return [row for (lane, owner), number in turns.items() for row in others._oldest(lane, owner, number)]
+
+    def _take_back(self, worker: str) -> list[uuid.UUID]:
+        """Queue again what other workers died of, or with; what failed of it.
+
+        A run is to blame for a death that it met alone, and fails of the fifth. What died together is queued as it
+        was the first time, for any engine may be killed; after that in ever smaller company.
+        """
+        if not self.abandoned(worker).exists():
+            return []
+        alone, together = self._abandoned_by_the_dead(worker)
+        changed: dict[str, Any] = {
+            "fence": F("fence") + 1,
+            "revision": F("revision") + 1,
+            "worker": "",
+            "lease_expires_at": None,
+        }
+        again_alone = Case(When(crashes=0, then=1), default=ALONE)
+        blamed: dict[str, Any] = changed | {"deaths": F("deaths") + 1, "crashes": again_alone}
+        abandoned, queued = self.abandoned(worker), RunStatus.QUEUED
+        abandoned.filter(pk__in=alone, deaths__gte=MOST_DEATHS - 1).update(
+            status=RunStatus.FAILED, error=KILLED_ITS_WORKER, ended=Now(), **blamed
+        )
+        failed = list(self.filter(pk__in=alone, status=RunStatus.FAILED).values_list("pk", flat=True))
+        self.release(failed)
+        abandoned.filter(pk__in=alone).update(status=queued, **blamed)
+        abandoned.filter(pk__in=together).update(status=queued, crashes=Least(F("crashes") + 1, ALONE), **changed)
+        # a call of a run that was renewed between the look and the updates is still under way
+        taken_back = self.filter(pk__in=[*alone, *together]).exclude(status=RunStatus.RUNNING)
+        ModelCall.objects.filter(run__in=taken_back).interrupt()
+        return failed
+
+    def _abandoned_by_the_dead(self, worker: str) -> tuple[list[uuid.UUID], list[uuid.UUID]]:
+        """What can be taken back: the runs that were alone with their worker, and those that were not.
+
+        Of each worker all at once and only when all its leases have ended, for they end one after the other, and the
+        last one would seem to have been alone. What has waited for that as long as a lease is taken all the same.
+        """
+        held = self.model.objects.filter(status=RunStatus.RUNNING).exclude(worker=worker).order_by().values("worker")
+        counted = held.annotate(all=Count("pk"), ended=Count("pk", filter=_lease_ended()))
+        dead = {row["worker"]: row["all"] for row in counted if row["all"] == row["ended"]}
+        late = self.abandoned(worker).exclude(lease_expires_at__range=(Now() - LEASE, Now() + LONGEST_LEASE))
+        look = self.filter(Q(pk__in=late.values("pk")) | Q(worker__in=dead), status=RunStatus.RUNNING)
+        if connection.features.has_select_for_update_skip_locked:
+            look = look.select_for_update(skip_locked=True)  # who died in mid-transaction must not stop the others
+        late_ones = set(late.values_list("pk", flat=True))
+        rows = list(look.values_list("pk", "worker"))
+        there = Counter(by for _, by in rows)
+        whole = [(pk, by) for pk, by in rows if pk in late_ones or there[by] == dead.get(by)]
+        alone = [pk for pk, by in whole if dead.get(by) == 1]
+        return alone, [pk for pk, by in whole if dead.get(by) != 1]
+
+    def _suspected(self, places: int) -> list[tuple[uuid.UUID, int]]:
+        """A group of suspects that met the same number of crashes; who has killed already comes last."""
+        waiting = self.queued().suspects().order_by("deaths", "created")
+        crashes = waiting.values_list("crashes", flat=True)[0]
+        return waiting.filter(crashes=crashes)._locked(min(places, TOGETHER[crashes]))
+
+    def _turns(self, places: int, performed: Sequence["Run"], reserve: int) -> "Counter[tuple[str, int | None]]":
+        """How many runs each lane and owner may have now."""
+        waiting = {
+            (row["lane"], row["owner"]): [row["number"], row["oldest"]]
+            for row in self.values("lane", "owner").annotate(number=Count("pk"), oldest=Min("created"))
+        }
+        lanes = Counter(run.lane for run in performed)
+        owners = Counter(run.owner_id for run in performed)
+        most = len(performed) + places - reserve
+        turns: Counter[tuple[str, int | None]] = Counter()
+        for _ in range(places):
+            free = [key for key, (number, _) in waiting.items() if turns[key] < number and lanes[key[0]] < most]
+            if not free:
+                break
+            lane, owner = min(free, key=lambda key: (owners[key[1]], lanes[key[0]], waiting[key][1]))
+            turns[lane, owner] += 1
+            lanes[lane] += 1
+            owners[owner] += 1
+        return turns
+
+    def _oldest(self, lane: str, owner: int | None, number: int) -> list[tuple[uuid.UUID, int]]:
+        return self.filter(lane=lane, owner=owner).order_by("created")._locked(number)
+
+    def _locked(self, number: int) -> list[tuple[uuid.UUID, int]]:
+        """Key and fence of the first ones, as far as nobody else is about to take them."""
+        rows = self.values_list("pk", "fence")
+        if connection.features.has_select_for_update_skip_locked:
+            rows = rows.select_for_update(skip_locked=True)
+        return list(rows[:number])
+
+    def _take(self, pk: uuid.UUID, fence: int, worker: str) -> bool:
+        return bool(
+            self.queued()
+            .filter(pk=pk, fence=fence)
+            .update(
+                status=RunStatus.RUNNING,
+                worker=worker,
+                fence=F("fence") + 1,
+                claims=F("claims") + 1,
+                revision=F("revision") + 1,
+                lease_expires_at=Now() + LEASE,
+                started=Coalesce("started", Now()),
+            )
+        )
+
+    def release(self, pks: Iterable[uuid.UUID]) -> None:
+        """Give the budgets back what these runs will not spend any more."""
+        for run in self.filter(pk__in=list(pks), reserved__gt=0):
+            self.filter(pk=run.pk).update(reserved=0)
+            Budget.objects.settle(run.owner_id, spent=0, freed=run.reserved, reserved_in=run.reserved_in)

@@ -1,0 +1,188 @@
+"""A run: one piece of work of some procedure, from its submission to its end."""
+
+import uuid
+from collections.abc import Iterable
+from typing import Any
+
+import tenacity
+from django.conf import settings
+from django.db import OperationalError, connection, models
+from django.db.models import F, Q
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from .budgets import Budget
+from .calls import ModelCall
+from .claims import LEASE, SUSPECT, ClaimQuerySet, RunStatus
+from .pace import LimitReached, Pace, per_minute
+
+NOBODY = "nobody"  # the account of what the command line asked
+QUEUE_AGAIN = 30.0  # seconds after which somebody whose queue is full may try again
+
+# Two transactions that touch runs and budgets in another order may meet; PostgreSQL ends one, which is made again.
+after_deadlock = tenacity.retry(
+    retry=tenacity.retry_if_exception(lambda error: isinstance(error, OperationalError) and not in_transaction()),
+    stop=tenacity.stop_after_attempt(4),
+    wait=tenacity.wait_random(0.05, 0.3),
+    reraise=True,
+)
+
+
+def in_transaction() -> bool:
+    return connection.in_atomic_block
+
+
+class RunQuerySet(ClaimQuerySet):
+    # ---- hold and let go ----------------------------------------------------------------------------------
+
+    def renew_leases(self, worker: str, performed: Iterable[uuid.UUID]) -> int:
+        """Only of what is really performed: a run that was dropped is claimed again when its lease ends."""
+        return self.held(worker).filter(pk__in=list(performed)).update(lease_expires_at=Now() + LEASE)
+
+    def give_back(self, worker: str, pks: Iterable[uuid.UUID] | None = None) -> int:
+        """What this worker holds, or only these of it, goes back to the queue, for the next one to claim at once."""
+        given = self.held(worker) if pks is None else self.held(worker).filter(pk__in=list(pks))
+        ModelCall.objects.filter(run__in=given).interrupt()
+        return given.update(status=RunStatus.QUEUED, worker="", lease_expires_at=None, revision=F("revision") + 1)
+
+    # ---- admit --------------------------------------------------------------------------------------------
+
+    def admit(self, owner: Any) -> None:
+        """Count one run that this owner is about to queue, in the transaction that does. LimitReached where that would
+        be too many: the first statement holds all others of the same owner until the transaction ends.
+        """
+        sentence = f"You have started {settings.USER_SUBMISSIONS} in a minute, as many as one person may."
+        Pace.objects.take({f"runs of {owner.pk}": per_minute(settings.USER_SUBMISSIONS)}, sentence)
+        if self.queued().filter(owner=owner).count() >= settings.USER_QUEUED:
+            raise LimitReached(
+                f"You have {settings.USER_QUEUED:,} waiting in the queue, as many as one person may. Try again when "
+                f"some of them have begun, or cancel some.",
+                QUEUE_AGAIN,
+            )
+
+    # ---- erase --------------------------------------------------------------------------------------------
+
+    def erase(self, pk: uuid.UUID, *, names: bool) -> None:
+        """Empty the texts of a run and of its calls, and with `names` who asked for it and who cancelled it.
+
+        `sealing.redact` must have said so before.
+        """
+        error = self.values_list("error", flat=True).get(pk=pk)
+        nobody: dict[str, Any] = {
+            "owner": None,
+            "asked_by": "",
+            "account": "",
+            "cancelled_by": None,
+            "cancelled_by_name": "",
+        }
+        ModelCall.objects.filter(run=pk).update(prompt="", answer="", error="")
+        self.filter(pk=pk).update(
+            error=error and {**error, "message": ""}, revision=F("revision") + 1, **(nobody if names else {})
+        )
+
+
+def account_of(user: Any) -> str:
+    """What the record keeps of who asked, so that nobody else can be put in that place."""
+    return str(user.pk) if user else NOBODY
+
+
+def record_name(user: Any) -> str:
+    """What the record calls a user; nobody is the command line."""
+    return user.get_username() if user else ""
+
+
+RunManager = models.Manager.from_queryset(RunQuerySet)
+
+
+class Run(models.Model):
+    """One execution of a procedure: its life cycle, and who may write for it right now.
+
+    The row is the queue. Whoever claims it becomes its worker until the lease ends; `fence` moves with every
+    claim, so that a worker that lost its lease can write nothing. `revision` moves with every change that
+    watchers may want to see. Runs of one `lane` wait for the same providers. `retries` counts how often a failed run
+    was queued again. `reserved` is what is set aside for it in each of the budgets `reserved_in`, in billionths of a
+    dollar.
+
+    `crashes` says how often in a row, up to `ALONE`, its worker died; from the second time on the run is a suspect,
+    and performed with the fewer others the more it has met (`TOGETHER`). `deaths` counts those that it met alone: the
+    fifth fails it. Both begin anew when the run gets on, that is when an attempt ends.
+
+    `asked_by` and `cancelled_by_name` are the names of those users then, and `account` is the key of who asked, or
+    `NOBODY`: an account may be deleted, what it asked stays. Runs of before accounts were kept have none.
+    """
+
+    Status = RunStatus
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    procedure = models.CharField(max_length=40)
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="runs")
+    asked_by = models.CharField(max_length=150, blank=True)
+    account = models.CharField(max_length=40, blank=True)
+    status = models.CharField(max_length=10, choices=Status, default=Status.QUEUED)
+    lane = models.CharField(max_length=200, blank=True)
+    revision = models.BigIntegerField(default=0)
+    worker = models.CharField(max_length=40, blank=True)
+    fence = models.BigIntegerField(default=0)
+    claims = models.PositiveIntegerField(default=0)
+    deaths = models.PositiveSmallIntegerField(default=0)
+    crashes = models.SmallIntegerField(db_default=0)
+    retries = models.PositiveSmallIntegerField(default=0)
+    lease_expires_at = models.DateTimeField(null=True)
+    created = models.DateTimeField(default=timezone.now)
+    started = models.DateTimeField(null=True)
+    ended = models.DateTimeField(null=True)
+    error = models.JSONField(null=True)
+    reserved = models.BigIntegerField(default=0)
+    reserved_in = models.JSONField(default=list)
+    cancelled_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="cancelled_runs"
+    )
+    cancelled_by_name = models.CharField(max_length=150, blank=True)
+
+    objects = RunManager()
+
+    class Meta:
+        # beside `view_run`, which lets somebody see everybody's; nobody needs any of these for one's own runs
+        permissions = [
+            ("steer_run", "Can cancel and retry everybody's runs"),
+            ("redact_run", "Can redact runs"),
+            ("export_run", "Can export everybody's records"),
+            ("use_doctor", "Can let the doctor ask every provider"),
+        ]
+        indexes = [
+            models.Index(fields=["lane", "owner", "created"], condition=Q(status="queued"), name="run_queue"),
+            models.Index(fields=["lease_expires_at"], condition=Q(status="running"), name="run_leases"),
+            models.Index(fields=["owner", "-created"], name="run_by_owner"),
+            models.Index(fields=["-created"], name="run_newest_first"),
+            models.Index(fields=["status", "-created"], name="run_by_status"),
+        ]
+        constraints = [
+            models.CheckConstraint(
+                name="run_status_known",
+                condition=Q(
+                    status__in=("queued", "running", "waiting", "finished", "failed", "cancelled"),
+                ),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.procedure} {self.pk}"
+
+    @property
+    def suspect(self) -> bool:
+        return self.crashes >= SUSPECT
+
+    @property
+    def over(self) -> bool:
+        return self.status in (self.Status.FINISHED, self.Status.FAILED, self.Status.CANCELLED)
+
+    @property
+    def seconds(self) -> float | None:
+        return (self.ended - self.started).total_seconds() if self.started and self.ended else None
+
+    def spend(self, cost: int) -> None:
+        """Take it from what was set aside for the run, and from the budgets. `cost` in billionths of a dollar."""
+        reserved, budgets = Run.objects.values_list("reserved", "reserved_in").get(pk=self.pk)
+        freed = min(reserved, cost)
+        Run.objects.filter(pk=self.pk).update(reserved=reserved - freed)
+        Budget.objects.settle(self.owner_id, spent=cost, freed=freed, reserved_in=budgets)

@@ -1,0 +1,57 @@
+"""What a procedure gives the engine: one class, named in `settings.PROCEDURES` by what stands in `Run.procedure`."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar
+from uuid import UUID
+
+from django.conf import settings
+from django.utils.module_loading import import_string
+
+if TYPE_CHECKING:
+    from .context import RunContext
+    from .evidence.guards import Guards
+    from .evidence.told import Said
+
+Change = Callable[[], None]
+Answerer = Callable[[list[dict[str, str]]], str]
+"""Makes the text of an answer from the messages of a request."""
+Chore = Callable[[], bool]
+"""Does a little of what is due, in short transactions; returns whether there is more."""
+
+
+class Procedure:
+    """One way of deciding. It has no state: what it knows of a run stands in rows."""
+
+    guards: "ClassVar[Guards]" = {}  # what may still happen to its tables
+    rehearsals: ClassVar[Mapping[str, Answerer]] = {}  # by the name of the form of an answer
+    chores: ClassVar[Sequence[Chore]] = ()
+
+    async def perform(self, run: "RunContext") -> Change:
+        """Do what is left of a run. What it returns is committed together with the run's end."""
+        raise NotImplementedError
+
+    def tell(self, told: "dict[UUID, Said]", *, new: bool = False) -> None:
+        """Add facts and texts to the drafts of these runs. `new`: they are being submitted, so that nothing has
+        happened to them and nothing of that needs to be asked for."""
+
+    def doubt(self, entries: Sequence[dict[str, Any]]) -> str:
+        """What the entries of one run say that cannot be by its own rules, in a sentence; empty where nothing does.
+
+        An entry as a mapping: `kind`, `facts`, and `texts` where they are not erased.
+        """
+        return ""
+
+    def contradictions(self, told: "Mapping[UUID, Said]") -> Iterator[tuple[UUID, str]]:
+        """Whose rows that are no evidence say otherwise than what is told of it, and in which way: those that decide
+        who finds a run or gets it as an answer."""
+        return iter(())
+
+
+def procedures() -> dict[str, Procedure]:
+    return {name: _made(path) for name, path in settings.PROCEDURES.items()}
+
+
+@cache
+def _made(path: str) -> Procedure:
+    return import_string(path)()

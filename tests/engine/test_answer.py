@@ -1,0 +1,98 @@
+"""An answer, read piece by piece, without a wire."""
+
+import json
+import time
+
+import pytest
+
+from engine.llm import answer
+from engine.llm.answer import Reader
+from engine.llm.failures import UnusableAnswer
+from engine.llm.providers import Provider
+
+KEY = "sk-canary-1234567890"
+PROVIDER = Provider("openai", "http://127.0.0.1:9/v1", KEY)
+GOOD = '{"reason": "It is safe.", "decision": "approve"}'
+
+
+def read(*bodies, streamed=True):
+    """The text of an answer whose events, or whose one body, are these."""
+    reader = Reader(lambda: None, PROVIDER)
+    for body in bodies:
+        data = json.dumps({"choices": body}).encode()
+        reader.feed(b"data: %b\n\n" % data if streamed else data)
+    reader.close()
+    return reader.reply.text
+
+
+def choice(text=GOOD, finish="stop", kind="delta", **other):
+    return {"index": 0, kind: {"content": text}, "finish_reason": finish} | other
+
+
+@pytest.mark.parametrize("index", [0, None])
+def test_the_first_choice_counts_also_without_a_number(index):
+    assert read([choice(index=index)]) == GOOD
+    assert read([choice(index=index, kind="message")], streamed=False) == GOOD
+
+
+@pytest.mark.parametrize("index", [1, -1, 2**70, "0", "1", True, 0.5, [], {}])
+def test_a_choice_of_another_number_is_no_answer(index):
+    with pytest.raises(UnusableAnswer):
+        read([choice(index=index)])
+    with pytest.raises(UnusableAnswer):
+        read([choice(index=index, kind="message")], streamed=False)
+
+
+def test_pieces_of_two_choices_are_not_joined():
+    with pytest.raises(UnusableAnswer, match="several answers in place of one"):
+        read([choice('{"reason": "It is safe.", "decision": ', None)], [choice('"approve"}', index=1)])
+
+
+@pytest.mark.parametrize("second", [choice(), choice(index=1), choice("", None), choice(index=None), {}])
+@pytest.mark.parametrize("streamed", [True, False])
+def test_two_choices_at_once_are_no_answer(second, streamed):
+    with pytest.raises(UnusableAnswer, match="several answers in place of one"):
+        read([choice(kind="delta" if streamed else "message"), second], streamed=streamed)
+
+
+def piece(text, **other):
+    return b"data: %b\n\n" % json.dumps({"choices": [{"delta": {"content": text}} | other]}).encode()
+
+
+def test_a_piece_costs_the_same_however_much_came_before():
+    reader, took = Reader(lambda: None, PROVIDER), []
+    for _ in range(10):
+        began = time.thread_time()
+        reader.feed(piece("a") * 20_000)
+        took.append(time.thread_time() - began)
+    assert min(took[5:]) < 2 * min(took[:5])
+
+
+@pytest.mark.parametrize("line", [b"\n", b": still here\n", b'data: {"choices": []}\n', piece("")])
+def test_lines_that_say_nothing_come_to_an_end(line, monkeypatch):
+    monkeypatch.setattr(answer, "MOST_LINES", 10_000)
+    reader = Reader(lambda: None, PROVIDER)
+    reader.feed(piece("a") + line * 4_990)
+    with pytest.raises(UnusableAnswer, match="The answer has no end: more than a million lines came"):
+        reader.feed(line * 5_020)
+
+
+@pytest.mark.parametrize("name", ["content", "refusal"])
+def test_neither_an_answer_nor_a_refusal_grows_without_end(name):
+    reader = Reader(lambda: None, PROVIDER)
+    kilobyte = b"data: %b\n" % json.dumps({"choices": [{"delta": {name: "a" * 1024}}]}).encode()
+    reader.feed(kilobyte * 256)
+    with pytest.raises(UnusableAnswer, match="longer than 256 kB"):
+        reader.feed(kilobyte)
+
+
+@pytest.mark.parametrize("spelled", [KEY, KEY.replace("-", "\\u002D"), "\\u0073k-canary\\u002d1234567890"])
+def test_a_key_is_taken_out_of_an_answer_however_it_is_spelled(spelled):
+    said = read([choice(GOOD.replace("safe", spelled))])
+    assert json.loads(said)["reason"] == "It is [key]."
+
+
+def test_what_is_kept_of_an_answer_that_broke_off_does_not_end_in_half_a_key():
+    reader = Reader(lambda: None, PROVIDER)
+    reader.feed(piece(f"Your key is {KEY[:-1]}"))
+    assert reader.raw == "Your key is [key]"

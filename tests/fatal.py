@@ -1,0 +1,19 @@
+"""A judgement under which its engine falls dead, for `tests.blame`."""
+
+import asyncio
+import os
+
+from engine.context import RunContext
+from engine.procedure import Change
+from judgements.face import Judging
+from judgements.models import Judgement
+from tests.blame import FATAL
+
+
+class JudgeOrDie(Judging):
+    async def perform(self, run: RunContext) -> Change:
+        content = await run.read(lambda: Judgement.objects.get(pk=run.pk).content)
+        if content == FATAL:
+            await asyncio.sleep(0.2)
+            os._exit(137)
+        return await Judging.perform(run)
