@@ -1,0 +1,31 @@
+"""How templates write texts that others wrote: nothing in them hides, and nothing turns what stands beside them."""
+
+from django import template
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from .. import hidden
+
+register = template.Library()
+
+
+@register.filter
+def visible(text: object) -> SafeString:
+    """Between elements: what nobody would see becomes a mark that can be seen, read out and copied."""
+    parts = hidden.stretches(_string(text))
+    return format_html_join("", "{}", ((_mark(part) if is_hidden else part,) for is_hidden, part in parts))
+
+
+def _mark(part: str) -> str:
+    return format_html('<mark class="unseen" title="{}">{}</mark>', hidden.character_name(part), hidden.mark(part))
+
+
+@register.filter
+def visible_text(text: object) -> str:
+    """Where no element can stand: in attributes, in titles, in the options of a list."""
+    return hidden.visible_text(_string(text))
+
+
+def _string(text: object) -> str:
+    """Nothing for what is not there, so that `firstof` goes on to the next."""
+    return "" if text is None else str(text)
