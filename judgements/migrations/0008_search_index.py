@@ -8,7 +8,7 @@ everything beyond ASCII alone is right.
 
 from django.db import migrations
 
-from judgements.words import label, words_of
+from engine.search import label, words_of
 
 BATCH = 500
 

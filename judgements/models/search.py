@@ -1,14 +1,16 @@
 """Finding judgements by words: the one place that knows which database is underneath."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
 from django.db import connection, models
 
-from ..words import Term, label, labels_of
+from engine.search import Term, label, labels_of
 
 ADD = "UPDATE judgements_searchtext SET words = words || %s WHERE judgement_id = %s"
+
+FIND = "SELECT rowid FROM judgements_words WHERE judgements_words MATCH %s AND rowid BETWEEN %s AND %s"
 
 
 class Flag(models.TextChoices):
@@ -38,11 +40,28 @@ class SearchTextQuerySet(models.QuerySet["SearchText"]):
         found = self.filter(judgement__in=judgements).values_list("judgement", "words")
         return {pk: _flags(set(words.split(" "))) for pk, words in found}
 
+    def astray(self, labels: Mapping[int, Collection[str]], known: Collection[str]) -> tuple[list[int], list[int]]:
+        """Which of these numbers the index of SQLite does not find by all of their labels, and which by another one of
+        theirs or of the `known`. PostgreSQL makes the words that it looks among from ours itself."""
+        if connection.vendor != "sqlite" or not labels:
+            return [], []
+        words = set().union(known, *labels.values())
+        found = {word: _found_by_label(word, min(labels), max(labels)) for word in words}
+        lost = [number for number, own in labels.items() if any(number not in found[word] for word in own)]
+        strayed = {number for word in words for number in found[word] if word not in labels.get(number, words)}
+        return lost, sorted(strayed)
+
     def forget(self, judgement: UUID, more: Sequence[Term], *, names: bool) -> None:
         """Keep the labels alone, and add these; with `names` that of its owner goes too."""
         for found in self.filter(judgement=judgement):
             kept = [word for word in labels_of(found.words) if not (names and word.startswith(label("by", "")))]
             self.filter(pk=found.pk).update(words=" ".join(dict.fromkeys([*kept, *more])))
+
+
+def _found_by_label(word: Term, first: int, last: int) -> set[int]:
+    with connection.cursor() as cursor:
+        cursor.execute(FIND, [f'"{word}"', first, last])
+        return {number for (number,) in cursor.fetchall()}
 
 
 def _flags(words: set[str]) -> list[Flag]:

@@ -1,5 +1,5 @@
 // The live page: what its socket and, without one, its polls bring, and the truth about the connection.
-import { $, $$, markOverflow, tick } from "./board.js";
+import { $, $$, markOverflow, tick } from "./page.js";
 
 const OVER = ["approve", "reject", "failed", "stopped"];
 const BANNER_AFTER = 2000;
@@ -159,7 +159,7 @@ addEventListener("online", () => {
   reconnect();
 });
 
-// ---- without a socket: the same leaves, asked for every few seconds ----
+// ---- without a socket: the same fragments, asked for every few seconds ----
 
 const poller = $("#poll");
 let pollTimer = poller && setTimeout(poll, POLL_AFTER);
@@ -201,15 +201,15 @@ poller?.addEventListener("htmx:afterRequest", ({ detail }) => {
   pollTimer = isFinal() ? undefined : setTimeout(poll, POLL_EVERY);
 });
 
-// ---- focus stays when its leaf is replaced: on the same link, or on the leaf where that has gone ----
+// ---- focus stays when its fragment is replaced: on the same link, or on the fragment where that has gone ----
 
-let left; // the leaf that is about to go with the focus, and the words of what has it
+let left; // the fragment that is about to go with the focus, and the words of what has it
 
 function focusLeaf(id, words = "") {
-  const leaf = document.getElementById(id);
-  const same = $$("a, button", leaf).find((link) => link.textContent === words);
-  if (!same) leaf.tabIndex = -1;
-  (same ?? leaf).focus({ preventScroll: true });
+  const fragment = document.getElementById(id);
+  const same = $$("a, button", fragment).find((link) => link.textContent === words);
+  if (!same) fragment.tabIndex = -1;
+  (same ?? fragment).focus({ preventScroll: true });
 }
 
 document.addEventListener("htmx:oobBeforeSwap", ({ target }) => {

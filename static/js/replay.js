@@ -1,5 +1,5 @@
 // The replay: plays what the page showed, moment by moment, with its real timing or faster.
-import { $, $$, clockText, markOverflow, setClock, tick } from "./board.js";
+import { $, $$, clockText, markOverflow, setClock, tick } from "./page.js";
 
 const CALM = 400; // ms between two pictures while it plays: however fast, nothing flashes more than three times a second
 const BREATH = 1000; // ms between two sentences for people who hear the page
@@ -12,7 +12,7 @@ const note = $("[data-note]", player);
 const announcer = $("#announcer");
 
 let frames = [];
-let leaves = []; // each a list of { frame, html }, oldest first
+let fragments = []; // each a list of { frame, html }, oldest first
 let position = 0; // seconds on the line
 let current = 0; // the frame that is shown
 let playing = false;
@@ -22,7 +22,7 @@ let held = false; // by the hand that has its knob
 
 function load(told) {
   frames = told.frames;
-  leaves = Object.values(told.leaves).map(versionsOf);
+  fragments = Object.values(told.fragments).map(versionsOf);
   slider.max = told.length;
   $("[data-length]", player).textContent = clockText(told.length);
   $(".player__marks", player).append(...frames.filter((frame) => frame.mark || frame.pause).map(markOf));
@@ -62,7 +62,7 @@ function moment() {
 const newest = (versions, number) => versions.findLast((version) => version.frame <= number);
 
 function show(number) {
-  for (const versions of leaves) {
+  for (const versions of fragments) {
     const { html } = newest(versions, number);
     if (html !== newest(versions, current).html) replaceLeaf(html);
   }
@@ -75,8 +75,8 @@ function show(number) {
 function replaceLeaf(html) {
   const template = document.createElement("template");
   template.innerHTML = html;
-  const leaf = template.content.firstElementChild;
-  document.getElementById(leaf.id).replaceWith(leaf);
+  const fragment = template.content.firstElementChild;
+  document.getElementById(fragment.id).replaceWith(fragment);
 }
 
 function frameAt(seconds) {

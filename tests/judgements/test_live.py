@@ -11,14 +11,15 @@ from django.contrib.auth.models import AnonymousUser
 from django.contrib.sessions.backends.db import SessionStore
 from django.urls import reverse
 
-from engine import live
+from engine import live, steering
 from engine.models import ModelCall, Run
-from judgements.board import board_of
-from judgements.consumers import LiveConsumer
-from judgements.leaves import Sheet, leaves
+from judgements.display import display_of
+from judgements.fragments import fragments
 from judgements.models import CRITERIA_LENGTH, Judgement
 from judgements.prompts import LONGEST_REASON
-from tests.conftest import JAPAN, agents, perform, says
+from runs.consumers import LiveConsumer
+from runs.fragments import LivePage
+from tests.conftest import JAPAN, agents, claim, perform, says
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -42,14 +43,14 @@ IDS = {
 }
 
 
-def board(judgement, **texts):
+def display(judgement, **texts):
     judgement = Judgement.objects.whole().get(pk=judgement.pk)
-    return board_of(judgement, list(judgement.run.calls.order_by("pk")), texts)
+    return display_of(judgement, list(judgement.run.calls.order_by("pk")), texts)
 
 
 def under_way(judgement, *steps):
     """The judgement is claimed, and models have been asked for these steps."""
-    Run.objects.claim("one", 1)
+    claim("one", 1)
     for step in steps:
         ModelCall.objects.create(
             run=judgement.run, step=step, attempt=1, model="x", prompt="[]", deadline=judgement.run.created
@@ -61,9 +62,9 @@ def ids(html):
 
 
 def snapshot(judgement):
-    sheet = Sheet()
-    sheet.update(leaves(board(judgement)))
-    return sheet.newer_than(0)
+    page = LivePage()
+    page.update(fragments(display(judgement)))
+    return page.newer_than(0)
 
 
 @pytest.fixture
@@ -114,37 +115,37 @@ def test_the_page_has_each_id_once(client, mira, judgement):
     assert set(found) >= IDS | {"ws"}
 
 
-def test_the_snapshot_holds_every_leaf_once(judgement):
+def test_the_snapshot_holds_every_fragment_once(judgement):
     html = snapshot(judgement)
     assert sorted(re.findall(r'<\w+[^>]*\sid="([^"]+)"[^>]*hx-swap-oob', html)) == sorted(IDS)
 
 
 def poll(client, judgement, tag=""):
     headers = {"If-None-Match": tag} if tag else {}
-    return client.get(reverse("leaves", args=[judgement.pk]), headers=headers)
+    return client.get(reverse("fragments", args=[judgement.pk]), headers=headers)
 
 
-def test_a_poll_brings_every_leaf_and_nothing_while_nothing_has_changed(client, mira, judgement):
+def test_a_poll_brings_every_fragment_and_nothing_while_nothing_has_changed(client, mira, judgement):
     client.force_login(mira)
     first = poll(client, judgement)
     assert set(ids(first.content.decode())) == IDS | {"conn", "decided-h"}
     assert (poll(client, judgement, first["ETag"]).status_code, first["Cache-Control"]) == (304, "no-store")
-    Run.objects.claim("one", 1)
+    claim("one", 1)
     again = poll(client, judgement, first["ETag"])
     assert "Judging" in again.content.decode()
     assert again["ETag"] != first["ETag"]
 
 
-def test_a_poll_without_a_change_is_one_query(client, mira, judgement, django_assert_num_queries):
+def test_a_poll_without_a_change_reads_no_judgement(client, mira, judgement, django_assert_num_queries):
     client.force_login(mira)
     tag = poll(client, judgement)["ETag"]
-    with django_assert_num_queries(3):  # session, user, revision
+    with django_assert_num_queries(4):  # session, user, its permissions, revision
         poll(client, judgement, tag)
 
 
 def test_the_last_poll_takes_the_socket_away(client, mira, judgement):
     client.force_login(mira)
-    Run.objects.cancel(judgement.pk, mira)
+    steering.cancel(judgement.pk, mira)
     assert re.search(r'<div id="ws"[^>]*></div>', poll(client, judgement).content.decode())
 
 
@@ -161,14 +162,14 @@ def test_the_announcer_keeps_its_element(judgement):
     assert re.search(r'id="announcer"[^>]*hx-swap-oob="innerHTML"', snapshot(judgement))
 
 
-def test_only_leaves_that_changed_are_new(judgement):
-    sheet = Sheet()
-    sheet.update(leaves(board(judgement)))
-    sheet.update(leaves(board(judgement)))
-    assert sheet.version == 1
-    Run.objects.claim("one", 1)
-    sheet.update(leaves(board(judgement)))
-    news = sheet.newer_than(1)
+def test_only_fragments_that_changed_are_new(judgement):
+    page = LivePage()
+    page.update(fragments(display(judgement)))
+    page.update(fragments(display(judgement)))
+    assert page.version == 1
+    claim("one", 1)
+    page.update(fragments(display(judgement)))
+    news = page.newer_than(1)
     assert news.startswith("<!--2-->")
     assert 'id="agent-2-state"' in news
     assert 'id="agent-2-sum"' not in news
@@ -192,7 +193,7 @@ def test_the_socket_goes_only_when_nothing_can_change_any_more(judgement, status
     assert "ws-connect" not in html
 
 
-async def test_text_of_a_model_is_escaped_in_every_leaf(mira, models):
+async def test_text_of_a_model_is_escaped_in_every_fragment(mira, models):
     said = {"title": EVIL, "content": EVIL, "agents": agents("openai/a", "openai/b", "openai/c")}
     judgement = await database_sync_to_async(Judgement.objects.submit)(owner=mira, **said)
     models.will("openai/a", says("approve", EVIL), f"{EVIL} is no JSON")
@@ -202,18 +203,18 @@ async def test_text_of_a_model_is_escaped_in_every_leaf(mira, models):
     assert "&lt;img src=x" in html
 
 
-async def test_a_watcher_gets_the_whole_board_and_then_what_changes(judgement, mira, open_socket):
+async def test_a_watcher_gets_the_whole_display_and_then_what_changes(judgement, mira, open_socket):
     socket = await open_socket(judgement, mira)
     whole = await next_message(socket)
     assert set(ids(whole)) >= IDS
-    await database_sync_to_async(Run.objects.claim)("one", 1)
+    await database_sync_to_async(claim)("one", 1)
     live.announce(judgement.pk)
     change = await next_message(socket)
     assert "Judging" in change
     assert "agent-1-sum" not in ids(change)
 
 
-async def test_a_growing_reason_reaches_the_watcher_and_only_its_leaves(judgement, mira, open_socket):
+async def test_a_growing_reason_reaches_the_watcher_and_only_its_fragments(judgement, mira, open_socket):
     await database_sync_to_async(under_way)(judgement, "B1")
     socket = await open_socket(judgement, mira)
     await next_message(socket)
@@ -271,7 +272,7 @@ async def test_what_no_page_says_is_not_heard(judgement, mira, open_socket):
     await next_message(socket)
     for nonsense in ("-1", "1e3", "null", '{"ack": 1}', "²", "9" * 1024):
         await socket.send_to(nonsense)
-    await database_sync_to_async(Run.objects.claim)("one", 1)
+    await database_sync_to_async(claim)("one", 1)
     assert "Judging" in await next_message(socket)
 
 

@@ -7,10 +7,10 @@ from django.apps import apps
 from django.db import connection
 from django.utils import timezone
 
+from engine.search import label, terms_of
 from judgements.models import Agent, Flag, Judgement, SearchText
 from judgements.prompts import Answer
 from judgements.rules import Decision
-from judgements.words import label, terms_of
 from tests.conftest import agents
 
 pytestmark = pytest.mark.django_db

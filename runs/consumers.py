@@ -24,7 +24,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
         session = self.scope.get("session")
         self.watcher = feed.Watcher(self.scope["user"], session and session.session_key, self.send, self.close)
         if not await feed.may_watch(pk, self.watcher):
-            await self.close(code=feed.NOT_FOUND)
+            await self.close(code=feed.CLOSED_NOT_FOUND)
             return
         await self.accept()
         self.joined = feed.join(pk, self.watcher)

@@ -1,9 +1,12 @@
-"""Texts as the words they can be found by. True on paper: no database, the same for what is kept and what is sought."""
+"""Texts as the words they can be found by. True on paper: no database, the same for what is kept and what is sought.
+
+Why so: docs/decisions.md, Finding.
+"""
 
 import re
 import unicodedata
 
-LONGEST = 64
+LONGEST_WORD = 64
 
 # scripts that are written without spaces: Thai, Lao, Myanmar, Khmer, kana, bopomofo and Han
 _ALONE = (
@@ -25,7 +28,7 @@ def words_of(text: str) -> list[str]:
 
 def _split(text: str) -> list[str]:
     plain = text.lower() if text.isascii() else _plain(text)
-    return [word[:LONGEST] for word in _WORD.findall(plain)]
+    return [word[:LONGEST_WORD] for word in _WORD.findall(plain)]
 
 
 def _plain(text: str) -> str:
@@ -34,7 +37,7 @@ def _plain(text: str) -> str:
 
 
 def label(name: str, value: object) -> Term:
-    """A word that no text contains and no word begins: what a judgement can be found by besides its texts."""
+    """A word that no text contains and no word begins: what a run can be found by besides its texts."""
     return f"={name}={value}"
 
 

@@ -3,26 +3,27 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from channels.db import database_sync_to_async
 
-from engine.failures import ServerError, Unauthorized
+from engine import steering
+from engine.llm.failures import ServerError, Unauthorized
 from engine.models import ModelCall, Run
-from judgements.board import board_of, minutes
+from judgements.display import display_of, minutes
 from judgements.models import Judgement
-from tests.conftest import JAPAN, agents, perform
+from tests.conftest import JAPAN, agents, claim, perform
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def board(judgement, **texts):
+def display(judgement, **texts):
     judgement = Judgement.objects.whole().get(pk=judgement.pk)
-    return board_of(judgement, list(judgement.run.calls.order_by("pk")), texts)
+    return display_of(judgement, list(judgement.run.calls.order_by("pk")), texts)
 
 
 async def board_later(judgement):
-    return await database_sync_to_async(board)(judgement)
+    return await database_sync_to_async(display)(judgement)
 
 
 def start(judgement):
-    (run,) = Run.objects.claim("one", 1)
+    (run,) = claim("one", 1)
     assert run.pk == judgement.pk
 
 
@@ -44,7 +45,7 @@ def fail(judgement, step, attempt, **values):
 
 
 def test_a_queued_judgement_is_idle(judgement):
-    shown = board(judgement)
+    shown = display(judgement)
     assert (shown.word, shown.rest) == ("Idle", "Queued. It starts when a worker is free.")
     assert [seat.state for seat in shown.seats] == ["idle"] * 3
 
@@ -53,13 +54,13 @@ def test_a_judgement_that_was_given_back_half_done_is_idle_in_every_part(judgeme
     start(judgement)
     decide(judgement, "reject", "approve")
     Run.objects.give_back("one")
-    shown = board(judgement)
+    shown = display(judgement)
     assert (shown.word, {seat.state for seat in shown.seats}) == ("Idle", {"idle"})
 
 
 def test_all_three_judge_when_it_begins(judgement):
     start(judgement)
-    shown = board(judgement)
+    shown = display(judgement)
     assert (shown.word, shown.lead, shown.rest) == ("Judging", "Round 1 of 3.", "0 of 9 decisions are in.")
     assert [(seat.state, seat.small) for seat in shown.seats] == [("judging", "round 1")] * 3
     assert shown.announcement == "Round 1 started. Three agents are judging."
@@ -68,7 +69,7 @@ def test_all_three_judge_when_it_begins(judgement):
 def test_who_has_decided_waits_for_the_next_round(judgement):
     start(judgement)
     decide(judgement, "reject", "approve", "reject", "approve")
-    shown = board(judgement)
+    shown = display(judgement)
     assert [(s.state, s.small) for s in shown.seats] == [("pending", "for round 3"), *[("judging", "round 2")] * 2]
     assert shown.seats[0].tally.formula == "0 × 0.1 + 1 × 0.4 = 0.4, 0.5 still open, 0.5 approves"
     assert shown.seats[0].tally.text == "Score 0.40 so far. 0.10 against, 0.50 open. 0.50 approves."
@@ -78,13 +79,13 @@ def test_who_has_decided_waits_for_the_next_round(judgement):
 def test_who_has_decided_three_times_shows_its_own_verdict(judgement):
     start(judgement)
     decide(judgement, *["reject"] * 3, *["approve"] * 3, "reject")
-    assert [seat.state for seat in board(judgement).seats] == ["reject", "judging", "judging"]
+    assert [seat.state for seat in display(judgement).seats] == ["reject", "judging", "judging"]
 
 
 def test_the_growing_reason_is_shown_where_it_grows(judgement):
     start(judgement)
-    shown = board(judgement, B1="Nothing in it")
-    assert [seat.entries[0].reason for seat in shown.seats] == ["", "Nothing in it", ""]
+    shown = display(judgement, B1="Nothing in it")
+    assert [seat.cells[0].reason for seat in shown.seats] == ["", "Nothing in it", ""]
 
 
 async def test_the_end_shows_verdict_and_rule(judgement, models):
@@ -103,7 +104,7 @@ async def test_a_failed_agent_says_why_and_the_others_have_stopped(judgement, mo
     assert shown.word == "Error"
     assert "Casper gave no decision in round 2 after 1 attempt: The key was refused." in shown.rest
     assert [(s.state, s.small) for s in shown.seats] == [*[("stopped", "after round 2")] * 2, ("failed", "in round 2")]
-    assert shown.seats[2].entries[1].reason == "The key was refused."
+    assert shown.seats[2].cells[1].reason == "The key was refused."
     assert [cell.state for cell in shown.rounds[2].cells] == ["none"] * 3
 
 
@@ -119,17 +120,17 @@ def test_a_retry_is_counted_and_says_what_happened(judgement):
     later = judgement.run.created + timedelta(minutes=1)
     for attempt in (1, 2):
         fail(judgement, "A1", attempt, error="It answered 500.", retry_at=later)
-    shown = board(judgement)
+    shown = display(judgement)
     seat = shown.seats[0]
     assert shown.rest.endswith("One agent is asked again.")
     assert (seat.state, seat.word, seat.until is not None) == ("retrying", "Retry 2 of 3", True)
-    assert seat.entries[0].reason == "It answered 500. It is asked again; after the third retry the judgement fails."
+    assert seat.cells[0].reason == "It answered 500. It is asked again; after the third retry the judgement fails."
 
 
 async def test_a_failure_before_a_retry_is_no_longer_shown(judgement, models):
     models.will("openai/a", Unauthorized("The key was refused."))
     await perform(judgement.pk, models)
-    await database_sync_to_async(Run.objects.retry)(judgement.pk)
+    await database_sync_to_async(steering.retry)(judgement.pk)
     shown = await board_later(judgement)
     assert (shown.word, shown.kept) == ("Idle", "The 2 decisions so far are kept. There will be no verdict.")
     assert [cell.state for cell in shown.rounds[0].cells] == ["wait", "approve", "approve"]
@@ -140,7 +141,7 @@ def test_retries_are_counted_anew_after_the_run_was_retried(judgement):
     for series, attempt in ((0, 1), (0, 2), (0, 3), (0, 4), (1, 1)):
         fail(judgement, "A1", attempt, series=series, error="No.", retry_at=judgement.run.created)
     Run.objects.update(retries=1)
-    assert board(judgement).seats[0].word == "Retry 1 of 3"
+    assert display(judgement).seats[0].word == "Retry 1 of 3"
 
 
 def test_who_cancelled_and_when_is_said(judgement, reviewer):
@@ -148,24 +149,24 @@ def test_who_cancelled_and_when_is_said(judgement, reviewer):
     decide(judgement, "reject", "approve", "approve")
     reviewer.first_name, reviewer.last_name = "M.", "Okafor"
     reviewer.save()
-    Run.objects.cancel(judgement.pk, reviewer)
-    shown = board(judgement)
+    steering.cancel(judgement.pk, reviewer)
+    shown = display(judgement)
     assert (shown.word, shown.lead) == ("Cancelled", "Cancelled in round 2")
     assert shown.rest == "by M. Okafor. There is no verdict; all answers so far are kept."
     assert [(seat.state, seat.small) for seat in shown.seats] == [("stopped", "after round 1")] * 3
 
 
 def test_an_agent_that_was_stopped_at_once_says_so(judgement, mira):
-    Run.objects.cancel(judgement.pk, mira)
-    assert {seat.small for seat in board(judgement).seats} == {"before round 1"}
+    steering.cancel(judgement.pk, mira)
+    assert {seat.small for seat in display(judgement).seats} == {"before round 1"}
 
 
 def test_an_agent_that_was_stopped_says_where(judgement, mira):
     start(judgement)
     decide(judgement, "reject")
     ModelCall.objects.create(run=judgement.run, step="B1", attempt=1, prompt="[]", deadline=judgement.run.created)
-    Run.objects.cancel(judgement.pk, mira)
-    assert [seat.small for seat in board(judgement).seats] == ["after round 1", "in round 1", "in round 1"]
+    steering.cancel(judgement.pk, mira)
+    assert [seat.small for seat in display(judgement).seats] == ["after round 1", "in round 1", "in round 1"]
 
 
 @pytest.mark.parametrize(
@@ -174,13 +175,13 @@ def test_an_agent_that_was_stopped_says_where(judgement, mira):
 def test_how_long_it_took_reads_as_one_says_it(judgement, seconds, took):
     start = judgement.run.created
     Run.objects.update(status="failed", started=start, ended=start + timedelta(seconds=seconds))
-    assert board(judgement).took == took
+    assert display(judgement).took == took
 
 
 def test_a_rehearsal_says_so(mira):
     trio = agents("openai/a", "rehearsal/magi", "openai/c")
     judgement = Judgement.objects.submit(owner=mira, content=JAPAN, agents=trio)
-    shown = board(judgement)
+    shown = display(judgement)
     assert shown.rehearsal == "Rehearsal: no model was asked for Balthasar."
     assert [seat.rehearsal for seat in shown.seats] == [False, True, False]
 
@@ -196,7 +197,7 @@ APPROVE, REJECT = "approve", "reject"
 
 def test_the_arithmetic_of_each_agent_is_written_down(judgement):
     finish(judgement, *[REJECT] * 3, APPROVE, APPROVE, REJECT, APPROVE, REJECT, REJECT)
-    assert [seat.tally.formula for seat in board(judgement).seats] == [
+    assert [seat.tally.formula for seat in display(judgement).seats] == [
         "0 × 0.1 + 1 × 0.4 + 1 × 0.5 = 0.9, 0.5 approves",
         "0 × 0.1 + 1 × 0.4 + 0 × 0.5 = 0.4, 0.5 approves",
         "0 × 0.1 + 0 × 0.4 + 0 × 0.5 = 0.0, 0.5 approves",
@@ -205,17 +206,17 @@ def test_the_arithmetic_of_each_agent_is_written_down(judgement):
 
 def test_who_changed_its_mind_and_when_is_said(judgement):
     finish(judgement, *[APPROVE] * 3, REJECT, APPROVE, APPROVE, APPROVE, APPROVE, REJECT)
-    shown = board(judgement)
+    shown = display(judgement)
     changed = "Changed its mind in round"
     carried = "Carried by earlier rounds"
     assert [seat.marks for seat in shown.seats] == [(f"{changed}s 2 and 3",), (), (f"{changed} 3", carried)]
-    assert [e.mark for e in shown.seats[0].entries] == ["", f"{changed} 2", f"{changed} 3"]
-    assert shown.seats[2].entries[2].mark == f"{changed} 3. {carried}"
+    assert [e.mark for e in shown.seats[0].cells] == ["", f"{changed} 2", f"{changed} 3"]
+    assert shown.seats[2].cells[2].mark == f"{changed} 3. {carried}"
 
 
 def test_a_verdict_that_the_first_round_alone_would_not_have_given_is_called_swayed(judgement):
     finish(judgement, *[REJECT] * 3, *[APPROVE] * 6)
-    assert board(judgement).decided == (
+    assert display(judgement).decided == (
         "3 of 3 agents approve (Melchior, Balthasar, Casper). Two are needed, so the judgement is approved.",
         "Swayed: the first round alone would have rejected it.",
     )
@@ -223,22 +224,22 @@ def test_a_verdict_that_the_first_round_alone_would_not_have_given_is_called_swa
 
 def test_it_is_said_where_the_last_round_alone_would_have_ended_otherwise(judgement):
     finish(judgement, *[APPROVE] * 6, *[REJECT] * 3)
-    assert board(judgement).decided[1:] == ("The last round alone would have rejected it.",)
+    assert display(judgement).decided[1:] == ("The last round alone would have rejected it.",)
 
 
 def test_nothing_is_said_of_other_rounds_where_they_say_the_same(judgement):
     finish(judgement, *[REJECT] * 9)
-    assert board(judgement).decided == ("0 of 3 agents approve. Two are needed, so the judgement is rejected.",)
+    assert display(judgement).decided == ("0 of 3 agents approve. Two are needed, so the judgement is rejected.",)
 
 
 def test_an_agent_and_the_judgement_may_be_certain_already(judgement):
     start(judgement)
     decide(judgement, *[APPROVE] * 4)
-    shown = board(judgement)
+    shown = display(judgement)
     assert shown.seats[0].tally.text.endswith("0.50 open. 0.50 approves: certain already.")
     assert shown.rest == "4 of 9 decisions are in."
     decide_more(judgement, 2, "B")
-    assert board(judgement).rest == "Approval is certain: two agents have 0.5 already."
+    assert display(judgement).rest == "Approval is certain: two agents have 0.5 already."
 
 
 def decide_more(judgement, number, seat):
@@ -251,8 +252,8 @@ def decide_more(judgement, number, seat):
 def test_what_was_certain_is_not_said_of_a_judgement_without_a_verdict(judgement):
     start(judgement)
     decide(judgement, *[APPROVE] * 6)
-    Run.objects.cancel(judgement.pk)
-    shown = board(judgement)
+    steering.cancel(judgement.pk)
+    shown = display(judgement)
     assert (shown.decided, [seat.tally.certain for seat in shown.seats]) == ((), [False] * 3)
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgements.words import LONGEST, label, terms_of, words_of
+from engine.search import LONGEST_WORD, label, terms_of, words_of
 
 
 @pytest.mark.parametrize(
@@ -16,7 +16,7 @@ from judgements.words import LONGEST, label, terms_of, words_of
         ("東京へ行く", ["東", "京", "へ", "行", "く"]),
         ("snake_case is one", ["snake_case", "is", "one"]),
         ("\x00 🎉 ** \" OR '", ["or"]),
-        ("x" * 200, ["x" * LONGEST]),
+        ("x" * 200, ["x" * LONGEST_WORD]),
     ],
 )
 def test_words_have_no_case_no_accents_and_no_signs(text, words):

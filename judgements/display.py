@@ -8,9 +8,9 @@ from typing import Literal
 
 from django.utils.dateformat import format as date_format
 
+from engine.llm.prices import dollars
+from engine.llm.providers import is_rehearsal, sameness
 from engine.models import ModelCall, Run
-from engine.prices import dollars
-from engine.providers import is_rehearsal, sameness
 
 from . import rules
 from .models import Agent, Judgement
@@ -20,7 +20,7 @@ State = Literal["idle", "judging", "retrying", "pending", "approve", "reject", "
 
 
 @dataclass(frozen=True)
-class Entry:
+class Cell:
     """One agent in one round: a lamp, a row of the panel, a cell of the transcript."""
 
     agent: str
@@ -74,14 +74,14 @@ class Seat:
     state: State
     word: str
     small: str
-    entries: tuple[Entry, ...]
+    cells: tuple[Cell, ...]
     tally: Tally
     marks: tuple[str, ...]
     until: datetime | None = None
 
     @property
-    def newest_first(self) -> list[Entry]:
-        return [entry for entry in reversed(self.entries) if entry.shown]
+    def newest_first(self) -> list[Cell]:
+        return [cell for cell in reversed(self.cells) if cell.shown]
 
 
 @dataclass(frozen=True)
@@ -89,11 +89,11 @@ class Round:
     number: int
     weight: str
     current: bool
-    cells: tuple[Entry, ...]
+    cells: tuple[Cell, ...]
 
 
 @dataclass(frozen=True)
-class Board:
+class Display:
     id: str
     title: str
     content: str
@@ -146,7 +146,7 @@ class Board:
 
 ERASED = "Erased."
 CARRIED = "Carried by earlier rounds"
-PLACES = ("top", "left", "right")
+CORNERS = ("top", "left", "right")
 PLATE: dict[str, tuple[State, str]] = {
     "idle": ("idle", "Idle"),
     "judging": ("judging", "Judging"),
@@ -165,8 +165,8 @@ WORDS: dict[State, str] = {
 }
 
 
-def board_of(judgement: Judgement, calls: list[ModelCall], texts: Mapping[str, str]) -> Board:
-    """The board of a judgement read with `whole()`.
+def display_of(judgement: Judgement, calls: list[ModelCall], texts: Mapping[str, str]) -> Display:
+    """The display of a judgement read with `whole()`.
 
     `calls` are its model calls, oldest first; `texts` the growing answers by step, as far as they are known. What
     failed before the run was tried again says nothing about how it stands now.
@@ -177,7 +177,7 @@ def board_of(judgement: Judgement, calls: list[ModelCall], texts: Mapping[str, s
     lead, rest = _sentence(judgement, seats)
     rule_lead, rule_rest = _rule(judgement, seats)
     run = judgement.run
-    return Board(
+    return Display(
         id=str(run.pk),
         title=judgement.shown_title,
         content=judgement.content,
@@ -230,13 +230,13 @@ def _numbered(judgement: Judgement) -> list[tuple[int, Agent]]:
     return list(enumerate(judgement.agents.all(), start=1))
 
 
-def name_of(user: object) -> str:
+def shown_name(user: object) -> str:
     return str(getattr(user, "get_full_name", str)() or user) if user else ""
 
 
 def asked_by(run: Run) -> str:
     """The name of who asked, also when the account is gone; empty for the command line."""
-    return name_of(run.owner) or run.asked_by
+    return shown_name(run.owner) or run.asked_by
 
 
 # ---- one agent --------------------------------------------------------------------------------------------
@@ -249,12 +249,12 @@ def _seat(
     latest: Mapping[str, ModelCall],
     texts: Mapping[str, str],
 ) -> Seat:
-    entries = tuple(_entry(judgement, number, agent, n, latest, texts) for n in rules.ROUNDS)
+    cells = tuple(_cell(judgement, number, agent, n, latest, texts) for n in rules.ROUNDS)
     asked = agent.step(judgement.current_round) in latest
-    state, word, small = _seat_state(judgement, agent, entries, asked)
+    state, word, small = _seat_state(judgement, agent, cells, asked)
     return Seat(
         number=number,
-        place=PLACES[number - 1],
+        place=CORNERS[number - 1],
         name=agent.name,
         model=agent.model,
         fallback=agent.fallback,
@@ -263,19 +263,19 @@ def _seat(
         state=state,
         word=word,
         small=small,
-        entries=entries,
+        cells=cells,
         tally=_tally(judgement, agent),
         marks=_marks(agent),
-        until=entries[judgement.current_round - 1].until if state == "retrying" else None,
+        until=cells[judgement.current_round - 1].until if state == "retrying" else None,
     )
 
 
-def _seat_state(judgement: Judgement, agent: Agent, entries: tuple[Entry, ...], asked: bool) -> tuple[State, str, str]:
+def _seat_state(judgement: Judgement, agent: Agent, cells: tuple[Cell, ...], asked: bool) -> tuple[State, str, str]:
     """Yellow while it waits for the next round, green or red by its score once it has decided three times."""
     if verdict := agent.verdict:
         approves = verdict == rules.Verdict.APPROVED
         return ("approve", "Approves", "") if approves else ("reject", "Rejects", "")
-    current = entries[judgement.current_round - 1]
+    current = cells[judgement.current_round - 1]
     if current.state == "failed":
         return "failed", "Failed", f"in round {current.round}"
     if judgement.run.over:
@@ -289,7 +289,7 @@ def _seat_state(judgement: Judgement, agent: Agent, entries: tuple[Entry, ...], 
     return "judging", "Judging", f"round {current.round}"
 
 
-def _stopped(judgement: Judgement, agent: Agent, current: Entry, asked: bool) -> str:
+def _stopped(judgement: Judgement, agent: Agent, current: Cell, asked: bool) -> str:
     done = len(agent.history)
     if asked and not current.decided:
         return f"in round {current.round}"
@@ -298,22 +298,22 @@ def _stopped(judgement: Judgement, agent: Agent, current: Entry, asked: bool) ->
     return "in round 1" if judgement.run.started else "before round 1"
 
 
-def _entry(
+def _cell(
     judgement: Judgement,
     seat_number: int,
     agent: Agent,
     number: int,
     latest: Mapping[str, ModelCall],
     texts: Mapping[str, str],
-) -> Entry:
+) -> Cell:
     step = agent.step(number)
     call = latest.get(step)
     decision = next((d for d in agent.decided if d.round == number), None)
-    entry = partial(Entry, agent.name, seat_number, number, rules.tenths(rules.WEIGHTS[number]))
+    cell = partial(Cell, agent.name, seat_number, number, rules.tenths(rules.WEIGHTS[number]))
     if decision:
         state: State = "approve" if decision.decision == Decision.APPROVE else "reject"
         fallback = decision.call.model if decision.call.model != agent.model else ""
-        return entry(
+        return cell(
             state,
             WORDS[state],
             reason=ERASED if judgement.redacted else decision.reason,
@@ -323,13 +323,13 @@ def _entry(
             mark=_mark(agent, number),
         )
     if call and call.status == ModelCall.Status.FAILED:
-        return _entry_of_failure(judgement, call, entry)
+        return _cell_of_failure(judgement, call, cell)
     if judgement.run.over:
-        return entry("none", WORDS["none"])
+        return cell("none", WORDS["none"])
     if number == judgement.current_round and judgement.run.status == Run.Status.RUNNING:
         since = call.started if call and call.status == ModelCall.Status.OPEN else None
-        return entry("judging", WORDS["judging"], texts.get(step, ""), since=since)
-    return entry("wait", WORDS["wait"])
+        return cell("judging", WORDS["judging"], texts.get(step, ""), since=since)
+    return cell("wait", WORDS["wait"])
 
 
 def _seconds(call: ModelCall) -> str:
@@ -365,12 +365,12 @@ def _used(calls: list[ModelCall]) -> str:
     return f"{_tokens(tokens, any(call.estimated for call in counted))}, {_cost(cost)}"
 
 
-def _entry_of_failure(judgement: Judgement, call: ModelCall, entry: Callable[..., Entry]) -> Entry:
+def _cell_of_failure(judgement: Judgement, call: ModelCall, cell: Callable[..., Cell]) -> Cell:
     if judgement.run.over or call.retry_at is None:
         again = call.attempt - 1
         after = f" {again} {'retry' if again == 1 else 'retries'} did not help." if again else ""
-        return entry("failed", WORDS["failed"], f"{ERASED if judgement.redacted else call.error}{after}")
-    return entry(
+        return cell("failed", WORDS["failed"], f"{ERASED if judgement.redacted else call.error}{after}")
+    return cell(
         "retrying",
         f"Retry {call.attempt} of 3",
         f"{call.error} It is asked again; after the third retry the judgement fails.",
@@ -436,12 +436,12 @@ def _round(judgement: Judgement, number: int, seats: tuple[Seat, ...]) -> Round:
         number=number,
         weight=rules.tenths(rules.WEIGHTS[number]),
         current=judgement.status == "judging" and number == judgement.current_round,
-        cells=tuple(seat.entries[number - 1] for seat in seats),
+        cells=tuple(seat.cells[number - 1] for seat in seats),
     )
 
 
 def _decisions(seats: tuple[Seat, ...]) -> int:
-    return sum(entry.decided for seat in seats for entry in seat.entries)
+    return sum(cell.decided for seat in seats for cell in seat.cells)
 
 
 def _approving(seats: tuple[Seat, ...]) -> int:
@@ -478,7 +478,7 @@ def _sentence_of_cancelled(judgement: Judgement) -> tuple[str, str]:
     run = judgement.run
     when = f"in round {judgement.current_round}" if run.started else "before round 1"
     kept = f"There is no verdict{_answers_kept(judgement)}"
-    if by := name_of(run.cancelled_by) or run.cancelled_by_name:
+    if by := shown_name(run.cancelled_by) or run.cancelled_by_name:
         return f"Cancelled {when}", f"by {by}. {kept}"
     return f"Cancelled {when}.", kept
 
@@ -545,13 +545,13 @@ def _announcement(judgement: Judgement, seats: tuple[Seat, ...], lead: str, rest
         if seat.state == "retrying":
             return f"{seat.name} did not answer. {seat.word}."
     number = judgement.current_round
-    decided = [seat.entries[number - 1] for seat in seats if seat.entries[number - 1].decided]
+    decided = [seat.cells[number - 1] for seat in seats if seat.cells[number - 1].decided]
     if decided:
-        said = ". ".join(f"{entry.agent}: {entry.word.lower()}" for entry in decided)
+        said = ". ".join(f"{cell.agent}: {cell.word.lower()}" for cell in decided)
         return f"Round {number}. {said}."
     if number == 1:
         return "Round 1 started. Three agents are judging."
-    before = [seat.entries[number - 2] for seat in seats]
-    approve = sum(entry.state == "approve" for entry in before)
+    before = [seat.cells[number - 2] for seat in seats]
+    approve = sum(cell.state == "approve" for cell in before)
     certain = " Approval is certain already." if rules.approval_certain(_histories(judgement)) else ""
     return f"Round {number - 1} complete: {approve} approve, {3 - approve} reject. Round {number} started.{certain}"

@@ -1,16 +1,18 @@
-"""What the open pages of a judgement are sent. One feed per process and judgement reads and renders once for all.
+"""What the open pages of a run are sent. One feed per process and run reads and renders once for all.
 
 The channel layer only says that something has changed. The truth is in the rows, which are looked at after every
 nudge and every one and a half seconds besides: a message that is lost, late, doubled or out of order changes nothing.
+
+Why so: docs/decisions.md, The live page.
 """
 
 import asyncio
 import logging
 import math
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -20,16 +22,16 @@ from django.contrib.sessions.models import Session
 from django.utils import timezone
 
 from engine import live
-from engine.models import ModelCall
+from engine.models import ModelCall, Run
 from engine.reader import read
 
-from .board import Board, board_of
-from .leaves import Sheet, growing_leaves, leaves
-from .models import Judgement
+from .face import Snapshot, face_of
+from .fragments import Fragment, LivePage
+from .rights import SEE
 
 log = logging.getLogger(__name__)
 
-FALLBACK = 1.5  # seconds after which rows and rights are looked at without a nudge
+LOOK_AFTER = 1.5  # seconds after which rows and rights are looked at without a nudge
 CONFIRMED_FOR = 2.0  # seconds: nothing is sent on an older look at the right to see it
 CALM = 0.05  # seconds between two looks at the rows
 TEXT_INTERVAL = 0.25  # seconds between two renderings of growing text
@@ -37,8 +39,8 @@ WINDOW = 8  # messages on their way to one watcher
 WINDOW_SIZE = 1_000_000  # and so many characters
 LOST_AFTER = 3.0  # seconds without an acknowledgement: the message is taken for lost
 SILENT_FOR = 30.0
-SOCKETS_PER_USER = 20  # and judgement
-NOT_FOUND = 4404
+SOCKETS_PER_USER = 20  # and run
+CLOSED_NOT_FOUND = 4404
 TOO_MANY = 4429
 TRY_AGAIN = 1013  # the page connects again by itself
 
@@ -145,39 +147,45 @@ class Seen:
 
     allowed: frozenset[Watcher]
     revision: int | None = None
-    rows: tuple[Judgement, list[ModelCall]] | None = None
+    rows: Snapshot[Any] | None = None
 
 
 def _look(pk: UUID, watchers: list[Watcher], revision: int | None) -> Seen:
-    found = Judgement.objects.select_related("run").only("run__revision", "run__owner").filter(pk=pk).first()
+    found = Run.objects.only("revision", "owner", "procedure").filter(pk=pk).first()
     if found is None:
         return Seen(frozenset())
     allowed = _allowed(found, watchers)
-    if not allowed or found.run.revision == revision:
+    if not allowed or found.revision == revision:
         return Seen(allowed, revision)
-    judgement = Judgement.objects.whole().get(pk=pk)
     # the revision of the first query: what changed since is found by the next look
-    return Seen(allowed, found.run.revision, (judgement, judgement.calls))
+    return Seen(allowed, found.revision, snapshot_of(found))
+
+
+def snapshot_of(run: Run) -> Snapshot[Any]:
+    """All rows of a run as they are now."""
+    face = face_of(run)
+    row = face.rows().get(pk=run.pk)
+    return Snapshot(row.run, row, face.calls(row), {})
 
 
 def _look_at_right(pk: UUID, watcher: Watcher) -> bool:
-    found = Judgement.objects.select_related("run").only("run__owner").filter(pk=pk).first()
+    found = Run.objects.only("owner").filter(pk=pk).first()
     return found is not None and bool(_allowed(found, [watcher]))
 
 
-def _allowed(judgement: Judgement, watchers: list[Watcher]) -> frozenset[Watcher]:
-    """Who may (still) see it: an active user with a right, by a session that is still there. Two queries for all."""
+def _allowed(run: Run, watchers: list[Watcher]) -> frozenset[Watcher]:
+    """Who may (still) see it: an active user with a right, by a session that is still there. Few queries for all."""
     users = get_user_model().objects.in_bulk([watcher.user_pk for watcher in watchers if watcher.user_pk])
     keys = [watcher.session_key for watcher in watchers if watcher.session_key]
     there = Session.objects.filter(session_key__in=keys, expire_date__gt=timezone.now())
     sessions = {None, *there.values_list("session_key", flat=True)}
+    may = SEE.covering(users.values(), run)
     return frozenset(
         watcher
         for watcher in watchers
         if watcher.session_key in sessions
-        and (user := users.get(watcher.user_pk))
-        and user.password == watcher.password
-        and judgement.is_visible_to(user)
+        and watcher.user_pk in may
+        and users[watcher.user_pk].password == watcher.password
     )
 
 
@@ -185,13 +193,13 @@ def _allowed(judgement: Judgement, watchers: list[Watcher]) -> frozenset[Watcher
 
 
 class Feed:
-    """Follows one judgement for all its watchers in this process, from the first to the last of them."""
+    """Follows one run for all its watchers in this process, from the first to the last of them."""
 
     def __init__(self, pk: UUID) -> None:
         self._pk = pk
         self._watchers: set[Watcher] = set()
-        self._sheet = Sheet()
-        self._rows: tuple[Judgement, list[ModelCall]] | None = None
+        self._page = LivePage()
+        self._rows: Snapshot[Any] | None = None
         self._revision: int | None = None
         self._texts: dict[str, str] = {}
         self._open: dict[str, int] = {}  # step -> the model call that is under way
@@ -260,7 +268,7 @@ class Feed:
             await self._follow()
         except Exception:
             # The boundary of one feed: its pages connect again by themselves and get everything anew.
-            log.exception("The live pages of a judgement could not be brought up to date.")
+            log.exception("The live pages of a run could not be brought up to date.")
             for watcher in list(self._watchers):
                 self._shut_out(watcher, TRY_AGAIN)
         finally:
@@ -287,36 +295,37 @@ class Feed:
     def _serve(self, watcher: Watcher, now: float) -> None:
         if watcher.is_silent(now):
             self._shut_out(watcher, TRY_AGAIN)
-        elif watcher.wants(self._sheet.version, now):
-            watcher.send(self._sheet.version, self._sheet.newer_than(watcher.acknowledged), now)
+        elif watcher.wants(self._page.version, now):
+            watcher.send(self._page.version, self._page.newer_than(watcher.acknowledged), now)
 
     async def _look(self) -> None:
         self._looked_at = time.monotonic()
-        self._look_at = self._looked_at + FALLBACK
+        self._look_at = self._looked_at + LOOK_AFTER
         watchers, began = list(self._watchers), self._looked_at
         seen = await read(partial(_look, self._pk, watchers, self._revision))
         for watcher in watchers:
             if watcher in seen.allowed:
                 watcher.confirmed = began
             else:
-                self._shut_out(watcher, NOT_FOUND)
+                self._shut_out(watcher, CLOSED_NOT_FOUND)
         if seen.rows:
             self._take_over(seen.rows, seen.revision)
 
-    def _take_over(self, rows: tuple[Judgement, list[ModelCall]], revision: int | None) -> None:
+    def _take_over(self, rows: Snapshot[Any], revision: int | None) -> None:
         self._rows, self._revision = rows, revision
-        latest = {call.step: call for call in rows[1]}
+        latest = {call.step: call for call in rows.calls}
         under_way = {step: call.pk for step, call in latest.items() if call.status == ModelCall.Status.OPEN}
         # the text of an attempt ends with it
         self._texts = {s: text for s, text in self._texts.items() if self._open.get(s) == under_way.get(s)}
         self._open = under_way
-        self._sheet.update(leaves(self._board()))
+        self._page.update(self._fragments())
 
     def _render_growing(self) -> None:
         self._grown_at, self._grow_at = time.monotonic(), math.inf
-        self._sheet.update(growing_leaves(self._board()))
+        self._page.update(fragment for fragment in self._fragments() if fragment.steps)
 
-    def _board(self) -> Board:
+    def _fragments(self) -> Iterator[Fragment]:
         if self._rows is None:
-            raise RuntimeError("There is no board before the first look at the rows.")
-        return board_of(*self._rows, self._texts)
+            raise RuntimeError("There is nothing to show before the first look at the rows.")
+        face = face_of(self._rows.run)
+        return face.fragments(face.display(replace(self._rows, texts=self._texts)))

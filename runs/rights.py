@@ -1,0 +1,86 @@
+"""Who may do what with whose runs. Every door asks here: pages, API, sockets, streams, exports and admin.
+
+Why so: docs/decisions.md, Rights.
+"""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+from django.contrib.auth import get_backends
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+
+from engine.models import Run
+
+User = AbstractBaseUser | AnonymousUser
+
+
+class Reach(IntEnum):
+    """How far a right goes."""
+
+    NOTHING = 0
+    OWN = 1
+    ALL = 2
+
+
+@dataclass(frozen=True)
+class Right:
+    """To do one thing: with the permission to everybody's runs, without it to one's own, if `own`, or to none.
+
+    Whatever it is, it reaches no further than what one may see. To be staff gives nothing: it opens the admin's door.
+    """
+
+    permission: str
+    deed: str
+    own: bool = True
+
+    def refusal(self, noun: str) -> str:
+        return f"You may see this {noun}, but not {self.deed}. An administrator can give you the right to."
+
+    def reach(self, user: User) -> Reach:
+        return self._reach(user, getattr(user, "has_perm", _has_nothing))
+
+    def covers(self, user: User, run: Run) -> bool:
+        return _takes_in(self.reach(user), user, run)
+
+    def covering(self, users: Collection[Any], run: Run) -> set[Any]:
+        """Those of these users, by `pk`, for whom it covers this run. However many, they are asked for at once.
+
+        What a user object remembers of its permissions does not count.
+        """
+        # what an owner has anyway, none is asked for
+        asked = {user.pk for user in users if not (self.own and user.pk == run.owner_id)}
+        having = {name: _having(name, asked) for name in {self.permission, SEE.permission}} if asked else {}
+
+        def may(user: Any) -> bool:
+            return _takes_in(self._reach(user, lambda name: user.pk in having.get(name, ())), user, run)
+
+        return {user.pk for user in users if may(user)}
+
+    def _reach(self, user: User, has: Callable[[str], bool]) -> Reach:
+        if not user.is_active:  # nor is whoever has not signed in
+            return Reach.NOTHING
+        here = Reach.ALL if has(self.permission) else Reach.OWN if self.own else Reach.NOTHING
+        return here if self == SEE else min(here, SEE._reach(user, has))
+
+
+SEE = Right("engine.view_run", "see it")
+STEER = Right("engine.steer_run", "cancel or retry it")
+EXPORT = Right("engine.export_run", "take its record as a file")
+# an owner alone may not: it cannot be undone, and takes the texts from everybody
+REDACT = Right("engine.redact_run", "redact it", own=False)
+
+
+def _takes_in(reach: Reach, user: User, run: Run) -> bool:
+    return reach == Reach.ALL or (reach == Reach.OWN and user.pk is not None and run.owner_id == user.pk)
+
+
+def _has_nothing(permission: str) -> bool:
+    return False
+
+
+def _having(permission: str, users: set[Any]) -> set[Any]:
+    """Those of these who have it and are active, in a query for each backend that gives permissions."""
+    asked = [backend.with_perm(permission) for backend in get_backends() if hasattr(backend, "with_perm")]
+    return {pk for found in asked for pk in found.filter(pk__in=users).values_list("pk", flat=True)}
