@@ -3,13 +3,15 @@
 import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import filterfalse
 from typing import Any, cast
 
 from django import forms
 from django.conf import settings
 from django.core.exceptions import ValidationError
 
-from engine.providers import UnknownProvider, is_rehearsal, resolve
+from engine.hidden import hides
+from engine.llm.providers import UnknownProvider, is_rehearsal, resolve
 
 from . import retention
 from .models import CONTENT_LENGTH, CRITERIA_LENGTH, NAME_LENGTH, TITLE_LENGTH, AgentValues, Council
@@ -20,21 +22,9 @@ def as_typed(posted: Mapping[str, Any]) -> dict[str, str]:
     return {key: str(value).replace("\r\n", "\n") for key, value in posted.items()}
 
 
-# letters, marks and a symbol that show nothing, beside all of the category Cf
-BLANKS = {
-    *"\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0",
-    *map(chr, range(0xFE00, 0xFE10)),
-    *map(chr, range(0xE0100, 0xE01F0)),
-}
-
-
-def _shows(char: str) -> bool:
-    return unicodedata.category(char) != "Cf" and char not in BLANKS
-
-
 def as_read(name: str) -> str:
     """A name as people tell it from another: without case, width, doubled spaces and what nobody sees."""
-    seen = "".join(filter(_shows, name))
+    seen = "".join(filterfalse(hides, name))
     return " ".join(unicodedata.normalize("NFKC", seen).casefold().split())
 
 
@@ -55,7 +45,7 @@ class Text(forms.CharField):
         if len(value) > self.longest:
             raise ValidationError(f"This is {len(value) - self.longest:,} characters too long.")
         # letters, numbers and symbols say something; spaces, marks and punctuation alone do not
-        if self.needed and not any(unicodedata.category(char)[0] in "LNS" for char in filter(_shows, value)):
+        if self.needed and not any(unicodedata.category(char)[0] in "LNS" for char in filterfalse(hides, value)):
             raise ValidationError(self.needed)
 
     def _refuse_unkeepable(self, value: str) -> None:
@@ -80,11 +70,11 @@ class CouncilForm(forms.Form):
         label="Days that texts are kept",
         required=False,
         min_value=0,
-        max_value=retention.LONGEST,
+        max_value=retention.LONGEST_DAYS,
         error_messages={
             "invalid": "Write a whole number of days, or nothing to keep them for ever.",
             "min_value": "Write a whole number of days, or nothing to keep them for ever.",
-            "max_value": f"Write at most {retention.LONGEST:,} days, or nothing to keep them for ever.",
+            "max_value": f"Write at most {retention.LONGEST_DAYS:,} days, or nothing to keep them for ever.",
         },
     )
     short = forms.BooleanField(label="Keep them for less than six months", required=False)
@@ -104,7 +94,10 @@ class CouncilForm(forms.Form):
         """0 is for ever, and so is an empty field; a page that does not ask changes nothing."""
         if "retention_days" not in self.data:
             return self.initial["retention_days"]
-        return self.cleaned_data["retention_days"] or 0
+        days, floor = self.cleaned_data["retention_days"] or 0, settings.RETENTION_FLOOR_DAYS
+        if retention.at_least(days, floor) != days:
+            raise ValidationError(f"Write at least {floor:,} days, which this installation asks for, or nothing.")
+        return days
 
     def clean(self) -> None:
         days = self.cleaned_data.get("retention_days", 0)
@@ -112,12 +105,17 @@ class CouncilForm(forms.Form):
             self.add_error("short", f"Tick it, or keep the texts for at least {retention.HALF_YEAR} days.")
 
 
-def council_named(name: str) -> Council:
-    """The council of that name that is offered, as people read names. ValidationError where there is none."""
-    offered = dict(Council.objects.offered().values_list("name", "pk"))
-    pk = next((offered[known] for known in offered if as_read(known) == as_read(name)), None)
+def _is_read_as(name: str, which: str | int) -> bool:
+    return isinstance(which, str) and as_read(name) == as_read(which)
+
+
+def council_named(which: str | int) -> Council:
+    """The council that is offered under that name, as people read names, or that id. ValidationError without one."""
+    offered = dict(Council.objects.offered().values_list("pk", "name"))
+    pk = next((pk for pk, name in offered.items() if which == pk or _is_read_as(name, which)), None)
     if pk is None:
-        raise ValidationError(f"There is no council “{name[:NAME_LENGTH]}”. Known: {', '.join(offered) or 'none'}.")
+        known = ", ".join(offered.values()) or "none"
+        raise ValidationError(f"There is no council “{str(which)[:NAME_LENGTH]}”. Known: {known}.")
     return Council.objects.whole().get(pk=pk)
 
 
@@ -169,7 +167,7 @@ def _known(model: str) -> str:
 
 
 @dataclass(frozen=True)
-class Problem:
+class FieldProblem:
     """One thing to correct: `path` for software ("agents.1.name"); `field_id` ("a2-name") and `label` for the page."""
 
     path: str
@@ -204,16 +202,16 @@ class ThreeAgents:
         return {**self.own.cleaned_data, "agents": [form.cleaned_data for form in self.agents]}
 
     @property
-    def problems(self) -> list[Problem]:
+    def problems(self) -> list[FieldProblem]:
         """What is to be corrected; nothing of a form that was not posted."""
         found = [
-            Problem(name, name, str(self.own.fields[name].label or name.capitalize()), message)
+            FieldProblem(name, name, str(self.own.fields[name].label or name.capitalize()), message)
             for name, message in _first_errors(self.own)
         ]
         for form in self.agents:
             for name, message in _first_errors(form):
                 path, label = f"agents.{form.number - 1}.{name}", f"Agent {form.number}, {name}"
-                found.append(Problem(path, f"{form.prefix}-{name}", label, message))
+                found.append(FieldProblem(path, f"{form.prefix}-{name}", label, message))
         return found
 
     def _refuse_equal_names(self) -> None:
@@ -277,7 +275,7 @@ class CouncilSubmission(ThreeAgents):
         `retention_days`: where not given those of the council, or of a new one.
         """
         if retention_days is None:
-            retention_days = (council or Council()).retention_days
+            retention_days = (council or Council()).kept_days
         start = {"name": name, "retention_days": retention_days, "short": retention.is_short(retention_days)}
         super().__init__(CouncilForm(council, data, initial=start, auto_id="%s"), data, agents)
         for form in self.agents:

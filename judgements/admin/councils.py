@@ -5,6 +5,7 @@ from django.urls import reverse
 
 from engine.admin import in_words
 from engine.models import ModelCall
+from engine.templatetags.hidden import visible
 
 from ..models import Council
 from .read_only import ReadOnly
@@ -14,14 +15,25 @@ from .read_only import ReadOnly
 class CouncilAdmin(ReadOnly):
     """To look at. Councils are changed on their own pages, by new versions."""
 
-    list_display = ["name", "version", "agent_names", "owner", "archived"]
-    fields = readonly_fields = ("name", "version", "agent_names", "owner", "created", "archived", "used")
+    list_display = ["shown_name", "version", "agent_names", "owner", "locked", "archived"]
+    fields = readonly_fields = (
+        *("shown_name", "version", "agent_names", "owner"),
+        *("created", "locked", "archived", "used"),
+    )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet:
         return Council.objects.whole()
 
     def view_on_site(self, council: Council) -> str:
         return reverse("council", args=[council.pk])
+
+    @admin.display(description="name", ordering="name")
+    def shown_name(self, council: Council) -> str:
+        return visible(council.name)
+
+    @admin.display(description="agent names")
+    def agent_names(self, council: Council) -> str:
+        return visible(council.agent_names)
 
     @admin.display(description="version")
     def version(self, council: Council) -> int | None:

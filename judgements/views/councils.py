@@ -1,26 +1,27 @@
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import BadRequest, PermissionDenied
 from django.db import IntegrityError, transaction
 from django.db.models.functions import Lower
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from engine import catalogue
+from engine.llm import catalogue
 
 from .. import retention
-from ..board import PLATE
 from ..changes import changes
+from ..display import PLATE
 from ..forms import CouncilSubmission, agents_in, as_typed
 from ..models import NAME_LENGTH, AgentValues, Council, CouncilVersion, Judgement, JudgementQuerySet, RevisedMeanwhile
-from .new import as_number, written_so_far
+from .new import Refused, as_number, written_so_far
 
 NEWEST = 10
-WRITTEN = ("title", "content", "council", "again")
+WRITTEN = ("title", "content", "council", "version", "again")
 
 
 # ---- to look at -------------------------------------------------------------------------------------------
@@ -50,7 +51,8 @@ def council(request: HttpRequest, pk: int) -> HttpResponse:
         "judgements": _newest(judgements),
         "number": judgements.count(),
         "editable": council.is_editable_by(request.user),
-        "obligation": retention.OBLIGATION if retention.is_short(council.retention_days) else "",
+        "obligation": retention.OBLIGATION if retention.is_short(council.kept_days) else "",
+        "kept_before": _kept_before(council),
         "default_model": settings.DEFAULT_MODEL,
         "page": "councils",
     }
@@ -93,6 +95,15 @@ def _changes(before: CouncilVersion | None, after: CouncilVersion) -> list[str]:
     return changes(before.as_saved(), after.as_saved()) if before else []
 
 
+def _kept_before(council: Council) -> list[dict[str, Any]]:
+    """Each change of how long texts are kept, newest first: who changed it when, from what to what."""
+    return [
+        {"change": now, "days": now.kept, "before": was.kept}
+        for was, now in pairwise(council.changes.all())
+        if now.retention_days != was.retention_days
+    ][::-1]
+
+
 def _newest(judgements: JudgementQuerySet) -> list[dict[str, Any]]:
     newest = judgements.select_related("run__owner", "council_version").order_by("-run__created")[:NEWEST]
     rows = []
@@ -108,11 +119,13 @@ def _newest(judgements: JudgementQuerySet) -> list[dict[str, Any]]:
 @require_http_methods(["GET", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
     """An empty council, the copy of one, or the three agents of an input page, whose content is carried along."""
-    if request.method == "GET":
-        return _form_page(request, CouncilSubmission(**_copied(request.GET.get("from", ""))))
     posted = as_typed(request.POST)
     if "back" in posted:
         return written_so_far(request, posted)
+    if not request.user.has_perm("judgements.add_council"):
+        return _refuse_maker(request, posted)
+    if request.method == "GET":
+        return _form_page(request, CouncilSubmission(**_copied(request.GET.get("from", ""))))
     if "name" not in posted:
         return _form_page(request, CouncilSubmission(agents=_to_save(posted)), written=_written(posted))
     submission = CouncilSubmission(posted)
@@ -123,6 +136,14 @@ def new(request: HttpRequest) -> HttpResponse:
         return written_so_far(request, posted, saved=council)
     messages.success(request, "The council is saved.")
     return redirect("council", council.pk)
+
+
+def _refuse_maker(request: HttpRequest, posted: Mapping[str, str]) -> HttpResponse:
+    """Whoever may make no council; what an input page had written comes back to it."""
+    sentence = "You may not make councils. Ask who administers this site for the right to."
+    if _written(posted):
+        return written_so_far(request, posted, refused=Refused(403, sentence))
+    raise PermissionDenied(sentence)
 
 
 def _copied(pk: str) -> dict[str, Any]:
@@ -162,8 +183,7 @@ def _found(submission: CouncilSubmission, owner: Any) -> Council | None:
 @require_http_methods(["GET", "POST"])
 def edit(request: HttpRequest, pk: int) -> HttpResponse:
     council = get_object_or_404(Council.objects.whole(), pk=pk)
-    if not council.is_editable_by(request.user):
-        raise PermissionDenied
+    _refuse_changer(council, request.user)
     if request.method == "GET":
         name, agents = council.current.as_saved() if council.current else ("", [])
         return _form_page(
@@ -190,7 +210,7 @@ def _saved(council: Council, submission: CouncilSubmission, author: Any, opened:
     """Save all or nothing; the sentence that says what was saved."""
     version = council.revise(author=author, opened=opened, **submission.values())
     said = [f"Version {version.number} is saved."] if version.number > opened else []
-    if council.keep_for(submission.retention_days):
+    if council.keep_for(submission.retention_days, author):
         said.append(f"Texts are kept {council.kept}.")
     return " ".join(said) or "Nothing was changed."
 
@@ -232,14 +252,29 @@ def _form_page(
     return render(request, "judgements/councils/form.html", context, status=409 if overtaken else 200)
 
 
+def _refuse_changer(council: Council, user: Any) -> None:
+    if not council.is_editable_by(user):
+        raise PermissionDenied(
+            f"You may not change the council “{council.name}”. Ask its owner, or who administers this site."
+        )
+
+
+SWITCHES = {  # with what is said of it; where nothing is, the page itself says so from now on
+    "lock": (Council.lock, ""),
+    "unlock": (Council.unlock, "The council is unlocked. Whoever may change all councils can change it again."),
+    "archive": (Council.archive, ""),
+    "bring back": (Council.bring_back, "The council is back. It is offered for new judgements again."),
+}
+
+
 @require_POST
-def archive(request: HttpRequest, pk: int) -> HttpResponse:
+def switch(request: HttpRequest, pk: int) -> HttpResponse:
     council = get_object_or_404(Council, pk=pk)
-    if not council.is_editable_by(request.user):
-        raise PermissionDenied
-    if request.POST.get("do") == "bring back":
-        council.bring_back()
-        messages.success(request, "The council is back. It is offered for new judgements again.")
-    else:
-        council.archive()  # the page itself says so from now on
+    _refuse_changer(council, request.user)
+    turn, said = SWITCHES.get(request.POST.get("do", ""), (None, ""))
+    if turn is None:
+        raise BadRequest
+    turn(council, request.user)
+    if said:
+        messages.success(request, said)
     return redirect("council", pk)

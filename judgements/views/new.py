@@ -1,74 +1,181 @@
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
 
 from asgiref.sync import async_to_sync
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django_htmx.http import trigger_client_event
 
-from engine import catalogue, providers
-from engine.budgets import Budget, BudgetUsedUp
+from engine.llm import catalogue, providers
+from engine.models.budgets import Budget, BudgetUsedUp
+from engine.models.pace import LimitReached
 
 from .. import procedure, retention
 from ..again import earlier_of
+from ..changes import changes
 from ..estimate import estimate
 from ..forms import Submission, agents_in, as_typed
-from ..models import AgentValues, Council, CouncilVersion, Judgement, title_of
+from ..models import AgentValues, Council, CouncilChanged, CouncilVersion, Judgement, OnlyCouncils, title_of
 
 
 @require_http_methods(["GET", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
-    if request.method == "GET" and (earlier := earlier_of(request.GET.get("again", ""), request.user)):
-        return _input_page(request, _once_more(earlier), _still(earlier), earlier=earlier)
     if request.method == "GET":
-        council = _preselected(request)
-        return _input_page(request, Submission(agents=council.agents() if council else None), council)
+        return _first_page(request)
     posted = as_typed(request.POST)
-    council = _council(posted.get("council", ""))
     earlier = earlier_of(posted.get("again", ""), request.user)
     submission = Submission(posted)
     if not submission.is_valid():
-        return _input_page(request, submission, council, earlier=earlier)
+        return _input_page(request, submission, _chosen(posted), _archived(request, posted), earlier=earlier)
     values = submission.values()
-    version = _version_of(posted.get("council", ""), values["agents"])
+    opened = _opened(posted, values["agents"])
     try:
-        judgement = procedure.submit(owner=request.user, council=version, earlier=earlier, **values)
+        judgement = procedure.submit(owner=request.user, council=opened, earlier=earlier, limited=True, **values)
+    except CouncilChanged as changed:
+        return _overtaken(request, posted, changed, earlier)
+    except OnlyCouncils as error:
+        # with none chosen, whichever is chosen then brings its own agents
+        return _input_page(request, submission, NONE, Refused(403, str(error)), earlier=earlier)
     except BudgetUsedUp as error:
-        return _input_page(request, submission, council, str(error), earlier=earlier)
+        return _input_page(request, submission, _chosen(posted), Refused(402, str(error)), earlier=earlier)
+    except LimitReached as reached:
+        page = _input_page(request, submission, _chosen(posted), Refused(429, str(reached)), earlier=earlier)
+        page.headers["Retry-After"] = str(reached.seconds)
+        return page
     return redirect("live", judgement.pk)
 
 
-def written_so_far(request: HttpRequest, posted: Mapping[str, str], saved: Council | None = None) -> HttpResponse:
+def written_so_far(
+    request: HttpRequest, posted: Mapping[str, str], saved: Council | None = None, refused: "Refused | None" = None
+) -> HttpResponse:
     """The input page again with what was written on it, after a detour to save its agents as a council."""
     submission = Submission(
         title=posted.get("title", ""),
         content=posted.get("content", ""),
         agents=saved.agents() if saved else agents_in(posted),
     )
-    council = saved or _council(posted.get("council", ""))
+    chosen = _as_it_is(saved) if saved else _chosen(posted)
     earlier = earlier_of(posted.get("again", ""), request.user)
-    return _input_page(request, submission, council, saved=saved, earlier=earlier)
+    refused = refused or (None if saved else _archived(request, posted))
+    return _input_page(request, submission, chosen, refused, saved=saved, earlier=earlier)
 
 
-def _once_more(earlier: Judgement) -> Submission:
+# ---- where its agents come from ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The council that is chosen on the page, and the number of the version that the agents below it came from."""
+
+    council: Council | None = None
+    version: int = 0
+
+
+NONE = Chosen()
+
+
+@dataclass(frozen=True)
+class Refused:
+    """Why a judgement was not started, and what changed in its council since the page was opened."""
+
+    status: int
+    sentence: str
+    changes: Sequence[str] = ()
+
+
+def _first_page(request: HttpRequest) -> HttpResponse:
+    council = _preselected(request)
+    earlier = earlier_of(request.GET.get("again", ""), request.user)
+    if earlier is None:
+        return _input_page(request, Submission(agents=council.agents() if council else None), _as_it_is(council))
+    still = _still(earlier)
+    if still or _may_choose_agents(request):
+        return _input_page(request, _once_more(earlier, earlier.agents_as_put()), _as_it_is(still), earlier=earlier)
+    council = _council_of(earlier) or council
+    submission = _once_more(earlier, council.agents() if council else [])
+    return _input_page(request, submission, _as_it_is(council), earlier=earlier)
+
+
+def _may_choose_agents(request: HttpRequest) -> bool:
+    """Whether any agents will do: otherwise only a council's as they are, and the page lets nobody change them."""
+    return cast(User, request.user).has_perm("judgements.own_agents")
+
+
+def _as_it_is(council: Council | None) -> Chosen:
+    return Chosen(council, council.current.number if council and council.current else 0)
+
+
+def _chosen(posted: Mapping[str, str]) -> Chosen:
+    return Chosen(_council(posted.get("council", "")), as_number(posted.get("version", "")))
+
+
+def _opened(posted: Mapping[str, str], agents: Sequence[AgentValues]) -> CouncilVersion | None:
+    """The version that the page's agents came from; of a page that does not say so, the newest that has them."""
+    council = Council.objects.filter(pk=as_number(posted.get("council", ""))).first()
+    if council is None:
+        return None
+    number = as_number(posted.get("version", ""))
+    return council.versions.filter(number=number).first() or council.version_of(agents)
+
+
+def _overtaken(
+    request: HttpRequest, posted: Mapping[str, str], changed: CouncilChanged, earlier: Judgement | None
+) -> HttpResponse:
+    """What was typed comes back, with the agents that the council has now: to start by them is then a decision. Those
+    of an archived one stay, as agents of one's own."""
+    council = _council(str(changed.council.pk))
+    submission = Submission(
+        title=posted.get("title", ""),
+        content=posted.get("content", ""),
+        agents=council.agents() if council else agents_in(posted),
+    )
+    then = "Its agents as they are now stand below. Start again to judge by them." if council else _instead(request)
+    differs = changes(changed.opened.as_saved(), council.current.as_saved()) if council and council.current else []
+    refused = Refused(409, f"{changed} {then}", differs)
+    return _input_page(request, submission, _as_it_is(council), refused, earlier=earlier)
+
+
+def _archived(request: HttpRequest, posted: Mapping[str, str]) -> Refused | None:
+    """That the chosen council is not offered any more, where something else is said of the page first."""
+    council = Council.objects.filter(pk=as_number(posted.get("council", ""))).exclude(archived=None).first()
+    return (
+        Refused(200, f"The council “{council.name}” was archived meanwhile. {_instead(request)}") if council else None
+    )
+
+
+def _instead(request: HttpRequest) -> str:
+    """What to do where a council was archived."""
+    without = ", or start again without its name: its agents still stand below"
+    return f"It judges nothing new. Choose another one{without if _may_choose_agents(request) else ''}."
+
+
+def _once_more(earlier: Judgement, agents: Sequence[AgentValues]) -> Submission:
     # a title that was taken from the content is taken again from what the content becomes
     title = "" if earlier.title == title_of(earlier.content) else earlier.title
-    return Submission(title=title, content=earlier.content, agents=earlier.agents_as_put())
+    return Submission(title=title, content=earlier.content, agents=agents)
 
 
 def _still(earlier: Judgement) -> Council | None:
     """The council of that judgement, if it is still offered and still has these agents."""
+    council = _council_of(earlier)
+    return council if council and council.agents() == earlier.agents_as_put() else None
+
+
+def _council_of(earlier: Judgement) -> Council | None:
+    """The council of that judgement, as it is now, if it is still offered."""
     council = earlier.council_version.council if earlier.council_version else None
-    same = council and not council.archived and council.agents() == earlier.agents_as_put()
-    return council if same else None
+    return council if council and not council.archived else None
 
 
 def _input_page(
     request: HttpRequest,
     submission: Submission,
-    council: Council | None,
-    refused: str = "",
+    chosen: Chosen,
+    refused: Refused | None = None,
     saved: Council | None = None,
     earlier: Judgement | None = None,
 ) -> HttpResponse:
@@ -80,14 +187,16 @@ def _input_page(
         "saved": saved,
         "earlier": earlier,
         # the chosen one first: it is always in sight, however many there are
-        "councils": sorted(Council.objects.offered().whole(), key=lambda offered: offered != council),
-        "council": council.pk if council else None,
+        "councils": sorted(Council.objects.offered().whole(), key=lambda offered: offered != chosen.council),
+        "council": chosen.council.pk if chosen.council else None,
+        "came_from": chosen.version,
+        "fixed": not _may_choose_agents(request),
         "models": catalogue.offered(catalogue.declared()),
-        "kept_for": _kept_for(council),
+        "kept_for": _kept_for(chosen.council),
         "rehearsal": not settings.PROVIDERS,
         "page": "new",
     }
-    return render(request, "judgements/new.html", context, status=402 if refused else 200)
+    return render(request, "judgements/new.html", context, status=refused.status if refused else 200)
 
 
 def _preselected(request: HttpRequest) -> Council | None:
@@ -105,15 +214,12 @@ def _council(pk: str) -> Council | None:
     return Council.objects.offered().whole().filter(pk=as_number(pk)).first()
 
 
-def _version_of(pk: str, agents: Sequence[AgentValues]) -> CouncilVersion | None:
-    """Whose agents these are, if they are a council's: it may have been archived since the page was loaded."""
-    council = Council.objects.filter(pk=as_number(pk)).first()
-    return council.version_of(agents) if council else None
-
-
 def as_number(text: str) -> int:
     """0 for what is none; nothing that we count has it."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+
+
+# ---- parts of the page ------------------------------------------------------------------------------------
 
 
 @require_GET
@@ -121,7 +227,9 @@ def council_agents(request: HttpRequest) -> HttpResponse:
     """The three agent cards of a council, or three empty ones, and how long its texts are kept."""
     council = _council(request.GET.get("council", ""))
     submission = Submission(agents=council.agents() if council else None)
-    context = {"agents": submission.agents, "kept_for": _kept_for(council)}
+    came_from = _as_it_is(council).version
+    fixed = not _may_choose_agents(request)
+    context = {"agents": submission.agents, "came_from": came_from, "fixed": fixed, "kept_for": _kept_for(council)}
     response = render(request, "judgements/_council_agents.html", context)
     return trigger_client_event(response, "agents-changed", after="settle")
 

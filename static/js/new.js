@@ -6,6 +6,7 @@ const trouble = document.getElementById("trouble");
 
 const fields = () => [...form.elements].filter((field) => field.name && field.matches(":not([type=hidden], button)"));
 const isChoice = (field) => field.type === "radio";
+const choices = () => fields().filter(isChoice);
 
 // also after an answer to a form: coming back asks for the page, and sends nothing again
 const again = form.elements.again?.value;
@@ -13,12 +14,24 @@ const address = again ? `${form.action}?again=${again}` : form.action;
 
 function keep() {
   const texts = fields().filter((field) => !isChoice(field)).map((field) => [field.name, field.value]);
-  const council = form.elements.council.value;
-  history.replaceState({ ...history.state, written: { texts, council } }, "", address);
+  const council = choices().find((choice) => choice.checked)?.value ?? "";
+  const version = form.elements.version?.value;
+  history.replaceState({ ...history.state, written: { texts, council, version } }, "", address);
 }
 
-function bringBack({ texts, council }) {
-  form.elements.council.value = council;
+// the version that the agents came from; their page may have been made from another one since
+function bringBackVersion(version) {
+  form.elements.version?.remove();
+  if (!version) return;
+  const field = Object.assign(document.createElement("input"), { type: "hidden", name: "version", value: version });
+  document.getElementById("agents").prepend(field);
+}
+
+function bringBack({ texts, council, version }) {
+  // one that is not offered any more is nobody's choice: its agents are then one's own
+  const offered = choices().some((choice) => choice.value === council);
+  for (const choice of choices()) choice.checked = choice.value === (offered ? council : "");
+  bringBackVersion(version);
   for (const [name, value] of texts) {
     const field = form.elements[name];
     if (field) field.value = value;

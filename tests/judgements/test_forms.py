@@ -59,7 +59,16 @@ def test_each_missing_part_of_an_agent_is_named_at_its_field():
 
 @pytest.mark.parametrize(
     "name",
-    ["Melchior", "melchior", "ＭＥＬＣＨＩＯＲ", " Melchior ", "Mel\u200bchior", "Melchi\u00ador", "Melchior\ufe0f"],
+    [
+        "Melchior",
+        "melchior",
+        "ＭＥＬＣＨＩＯＲ",
+        " Melchior ",
+        "Mel\u200bchior",
+        "Melchi\u00ador",
+        "Melchior\ufe0f",
+        "Melchior\ue000",
+    ],
 )
 def test_two_agents_of_one_name_are_refused(name):
     assert problems(a2_name=name) == {"a2-name": "Give agent 2 another name. Agent 1 already has this one."}
