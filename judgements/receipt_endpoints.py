@@ -4,16 +4,20 @@ from http import HTTPStatus
 from typing import Annotated, Any
 from uuid import UUID
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from ninja import Body, Router
 
-from engine import signing
+from engine.evidence import signing
+from engine.models.pace import Pace, per_minute
+from judgements.rights import RECEIVE
 
 from . import schemas
-from .events import NOT_FOUND
-from .models import USUAL_LIFETIME, Judgement, Receipt, ReceiptRefused
-from .refusals import Refusal
+from .events import NO_SUCH_JUDGEMENT
+from .models import USUAL_LIFETIME, Expected, Judgement, Receipt, ReceiptRefused
+from .refusals import Refusal, wrong_fields
 from .schemas import problems
+from .scopes import Scope, needs
 
 router = Router()
 
@@ -24,16 +28,21 @@ STATUS = {"invalid": 422, "unknown": 404, "audience": 403, "expired": 410}
 @router.post(
     "/judgements/{uuid:id}/receipt",
     response={201: schemas.Receipt},
-    openapi_extra=problems(400, 404, 409, 413, 415, 422),
+    openapi_extra=problems(400, 403, 404, 409, 413, 415, 422, 429),
     summary="Get a receipt for an approval",
 )
+@needs(Scope.SUBMIT)
 def issue(request: HttpRequest, id: UUID, asked: Annotated[schemas.NewReceipt | None, Body()] = None) -> HttpResponse:
     """A signed statement that this content was approved, to be used once. 409 where it is not approved."""
     owner = request.auth.owner  # type: ignore[attr-defined]
-    judgement = Judgement.objects.visible_to(owner).filter(pk=id).first()
+    judgement = Judgement.objects.visible_to(owner).select_related("run").filter(pk=id).first()
     if judgement is None:
-        raise Refusal(404, NOT_FOUND)
+        raise Refusal(404, NO_SUCH_JUDGEMENT)
+    if not RECEIVE.covers(owner, judgement.run):
+        raise Refusal(403, RECEIVE.refusal("judgement"))
     audience, lifetime = (asked.audience or "", asked.lifetime) if asked else ("", USUAL_LIFETIME)
+    many = f"You have asked for {settings.USER_RECEIPTS} receipts in a minute, as many as one person may."
+    Pace.objects.take({f"receipts of {owner.pk}": per_minute(settings.USER_RECEIPTS)}, many)
     try:
         statement = Receipt.objects.issue(judgement, owner, audience, lifetime)
     except ReceiptRefused as refused:
@@ -47,14 +56,19 @@ def issue(request: HttpRequest, id: UUID, asked: Annotated[schemas.NewReceipt | 
     openapi_extra=problems(400, 403, 404, 409, 410, 413, 415, 422),
     summary="Use a receipt up",
 )
+@needs(Scope.SUBMIT)
 def consume(request: HttpRequest, asked: schemas.Use) -> HttpResponse:
     """200 for one use of each receipt, and never again: whoever gets it may carry out what was approved.
 
-    409 where it was used already or its judgement overridden, 410 where it expired, 403 where it is for somebody else.
+    409 where it was used already, its judgement overridden, or another council, another version or a rehearsal judged
+    than was expected; 410 where it expired, 403 where it is for somebody else.
     """
     owner = request.auth.owner  # type: ignore[attr-defined]
+    if asked.council is None and asked.version is not None:
+        raise wrong_fields([("version", "It is a council's. Name the council, too.")])
+    expected = Expected(asked.council, asked.version, asked.rehearsal)
     try:
-        used = Receipt.objects.consume(asked.receipt, owner, asked.audience or "")
+        used = Receipt.objects.consume(asked.receipt, owner, expected, asked.audience or "")
     except ReceiptRefused as refused:
         raise _refusal(refused) from refused
     return _json(
@@ -63,6 +77,7 @@ def consume(request: HttpRequest, asked: schemas.Use) -> HttpResponse:
             "judgement": str(used.judgement_id),
             "content_sha256": asked.receipt["content_sha256"],
             "consumed": f"{used.consumed:%Y-%m-%dT%H:%M:%S.%fZ}",
+            **used.judged_by,
         }
     )
 

@@ -16,12 +16,14 @@ from pathlib import Path
 from verify import FORGED, canonical, is_signed
 
 UUID, HASH = '"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"', '"[0-9a-f]{64}"'
-TIME, TEXT = r'"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{6})?Z"', '".+"'
-RECEIPT = {  # each field as canonical JSON
+TIME, TEXT, NUMBER = r'"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{6})?Z"', r'"([^"\\]|\\.)+"', "[1-9][0-9]*"
+OLDER = {  # each field as canonical JSON
     **{"form": '"magi-receipt/1"', "id": UUID, "log": TEXT, "judgement": UUID, "verdict": TEXT, "record_hash": HASH},
     **{"council": f"null|{TEXT}", "audience": f"null|{TEXT}", "content_sha256": HASH, "rehearsal": "true|false"},
     **{"issued": TIME, "expires": TIME, "signature": '"[A-Za-z0-9+/]{85}[AQgw]=="'},
 }
+COUNCIL = f'null|{{"id":{NUMBER},"name":{TEXT},"version":{NUMBER}}}'
+RECEIPT = {**OLDER, "form": '"magi-receipt/2"', "council": COUNCIL, "agents_sha256": HASH}
 
 
 def read(text):
@@ -36,8 +38,7 @@ def refusal(text, content, options):
     """Why a receipt is not accepted, in a sentence; empty where it is."""
     try:
         receipt = read(text)
-        known = all(re.fullmatch(form, canonical(receipt.get(name, []))) for name, form in RECEIPT.items())
-        if not known or receipt.keys() != RECEIPT.keys():
+        if not any(is_of(receipt, form) for form in (RECEIPT, OLDER)):
             return "This is not a receipt of the form that is known here."
         issued, expires = (moment(receipt[name]) for name in ("issued", "expires"))
         bare = canonical({name: value for name, value in receipt.items() if name != "signature"}).encode()
@@ -51,13 +52,50 @@ def refusal(text, content, options):
         "What it is for was not approved.": receipt["verdict"] != "approved",
         "It was approved by a rehearsal: no model was asked.": receipt["rehearsal"] and not options.allow_rehearsal,
         "It is for another audience.": receipt["audience"] != options.audience,
-        "It is of another council.": options.council is not None and receipt["council"] != options.council,
+        f"It was judged by {judges(receipt)}.": not is_by(receipt, options.council, options.version),
         "It expires before it is issued.": expires <= issued,
         "It was issued in the future.": issued > now + timedelta(seconds=60),
         "It has expired.": expires <= now,
     }
     found = next((sentence for sentence, true in wrong.items() if true), "")
-    return found or ("It was used already." if options.seen and is_used(receipt["id"], options.seen) else "")
+    return found or (
+        "It was used already." if options.seen is not None and is_used(receipt["id"], options.seen) else ""
+    )
+
+
+def is_of(receipt, form):
+    known = all(re.fullmatch(value, canonical(receipt.get(name, []))) for name, value in form.items())
+    return known and receipt.keys() == form.keys()
+
+
+def is_by(receipt, council, version):
+    """Whether this council judged, in this version if one is given. The older form says a council's name alone."""
+    found = receipt["council"]
+    if council is None:  # whoever judged is accepted
+        return True
+    if not isinstance(found, dict):
+        return found == council and version is None
+    known = found["id"] if isinstance(council, int) else found["name"]
+    return known == council and version in (None, found["version"])
+
+
+def judges(receipt):
+    found = receipt["council"]
+    if isinstance(found, dict):
+        return 'version {version} of the council "{name}" (id {id})'.format(**found)
+    return "agents of the asker's own" if found is None else f'the council "{found}"'
+
+
+def expected_council(word):
+    if not word:
+        raise ValueError
+    return None if word == "none" else int(word) if re.fullmatch("[0-9]+", word) else word
+
+
+def number(word):
+    if not re.fullmatch(NUMBER, word):
+        raise ValueError
+    return int(word)
 
 
 def moment(text):
@@ -84,10 +122,17 @@ def main():
     parser.add_argument("receipt")
     for name in ("content", "key"):
         parser.add_argument(f"--{name}", required=True)
-    for name in ("audience", "council", "seen", "now"):
+    expected = (
+        "whose approval counts: a council's id (a number) or name; none: whoever judged, also the asker's own agents"
+    )
+    parser.add_argument("--council", required=True, type=expected_council, metavar="COUNCIL", help=expected)
+    parser.add_argument("--version", type=number, help="that version of the council alone")
+    for name in ("audience", "seen", "now"):
         parser.add_argument(f"--{name}")
     parser.add_argument("--allow-rehearsal", action="store_true")
     options = parser.parse_args()
+    if options.version and options.council is None:
+        parser.error("--version is a council's: say which by --council")
     try:
         is_signed(options.key, b"", bytes(64))  # a key that is none is bad usage
         said = refusal(Path(options.receipt).read_text("utf-8"), Path(options.content).read_bytes(), options)
@@ -95,7 +140,7 @@ def main():
         said, status = f"It cannot be read: {error}", 2
     else:
         status = 1 if said else 0
-        said = f"Refused. {said}" if said else "Accepted: exactly this content was approved."
+        said = f"Refused. {said}" if said else "Accepted: exactly this content was approved, by whom you expect."
     print(said.encode("unicode_escape").decode())
     return status
 

@@ -3,11 +3,14 @@
 A receipt is one object of canonical JSON, signed with the key of this installation. Whoever has the key's public half
 can check it without us: that it is ours, what content it is for, that it has not expired. That it is used only once
 either the consumer keeps account of, or we do, by `consume`.
+
+Why so: docs/decisions.md, The record.
 """
 
 import base64
 import binascii
 from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Any
@@ -17,25 +20,40 @@ from django.core.exceptions import ValidationError
 from django.db import models, transaction
 from django.utils import timezone
 
-from engine import signing
-from engine.chain import Draft, canonical
-from engine.evidence import Entry, Leaf, stamp
-from engine.models import name_of
+from engine.evidence import sealing, signing
+from engine.evidence.chain import Draft, canonical, stamp
+from engine.evidence.log import Leaf
+from engine.llm.providers import is_rehearsal
+from engine.models import record_name
 
 from ..rules import Verdict
-from .judgements import Judgement
+from .councils import NAME_LENGTH, CouncilVersion
+from .judgements import Judgement, RoundDecision
 
-FORM = "magi-receipt/1"
+RECEIPT_FORM = "magi-receipt/2"
 AUDIENCE_LENGTH = 200
 USUAL_LIFETIME = 3600
 LONGEST_LIFETIME = 30 * 86_400
-SIGNED = (
+_OLDER = (
     *("form", "id", "log", "judgement", "verdict", "council", "audience", "content_sha256", "rehearsal"),
     *("record_hash", "issued", "expires"),
 )
+SIGNED = {"magi-receipt/1": _OLDER, RECEIPT_FORM: (*_OLDER, "agents_sha256")}
+"""What is signed, by form. Of the older one none is made any more; those that are out count until they expire."""
+AGENT = ("seat", "name", "model", "fallback", "criteria")
 
 Statement = dict[str, Any]
 """A receipt as it is handed out: the fields of SIGNED, and their signature."""
+
+
+@dataclass(frozen=True)
+class Expected:
+    """By whom whoever acts expects that it was judged: a council, by its id or name; None accepts whoever judged, also
+    agents of the asker's own. `version`: none but this one; `rehearsal`: it may be a rehearsal."""
+
+    council: int | str | None
+    version: int | None = None
+    rehearsal: bool = False
 
 
 class ReceiptRefused(Exception):
@@ -57,32 +75,40 @@ class ReceiptQuerySet(models.QuerySet["Receipt"]):
         judgement = Judgement.objects.select_related("run", "council_version").get(pk=judgement.pk)
         _refuse_without_approval(judgement)
         now = timezone.now()
-        receipt = Receipt(judgement=judgement, audience=audience, by=name_of(by), issued=now)
+        receipt = Receipt(judgement=judgement, audience=audience, by=record_name(by), issued=now)
         receipt.expires = now + timedelta(seconds=lifetime)
-        head = Entry.objects.append(judgement.pk, [receipt.issue_draft()])
+        receipt.agents_sha256, receipt.rehearsal = agents_sha256(judgement), _rehearsed(judgement)
+        head = sealing.append(judgement.pk, [receipt.issue_draft()])
         Leaf.objects.add(head)
         receipt.issue_entry = head.seq
         receipt.save(force_insert=True)
         return _signed(receipt, head.hash)
 
     @transaction.atomic
-    def consume(self, statement: Mapping[str, Any], by: Any, audience: str = "") -> "Receipt":
+    def consume(self, statement: Mapping[str, Any], by: Any, expected: Expected, audience: str = "") -> "Receipt":
         """Use a receipt up: this once, and never again. ReceiptRefused where it does not count."""
         _refuse_unsigned(statement)
         Leaf.objects.lock()
         receipt = self._kept(statement)
         _refuse_used_up(receipt, audience)
         _refuse_without_approval(receipt.judgement)
-        receipt.consumed, receipt.consumed_by = timezone.now(), name_of(by)
-        head = Entry.objects.append(receipt.judgement_id, [receipt.use_draft()])
+        _refuse_unexpected(receipt.judgement, expected)
+        receipt.consumed, receipt.consumed_by, receipt.expected = timezone.now(), record_name(by), asdict(expected)
+        head = sealing.append(receipt.judgement_id, [receipt.use_draft()])
         Leaf.objects.add(head)
         receipt.use_entry = head.seq
-        receipt.save(update_fields=["consumed", "consumed_by", "use_entry"])
+        receipt.save(update_fields=["consumed", "consumed_by", "expected", "use_entry"])
         return receipt
+
+    def with_council(self) -> "ReceiptQuerySet":
+        """With what their entries tell, and no text."""
+        texts = ("judgement__title", "judgement__content")
+        return self.select_related("judgement__council_version").defer(*texts)
 
     def _kept(self, statement: Mapping[str, Any]) -> "Receipt":
         try:
-            return self.select_related("judgement__run").get(pk=UUID(str(statement["id"])))
+            found = self.select_related("judgement__run", "judgement__council_version__council")
+            return found.get(pk=UUID(str(statement["id"])))
         except (ValueError, ValidationError, Receipt.DoesNotExist) as error:
             raise ReceiptRefused("unknown", "This receipt is not in our books.") from error
 
@@ -91,16 +117,20 @@ class Receipt(models.Model):
     """That a receipt was handed out, to whom, and whether it was used.
 
     `by`, `consumed_by`: names of users then; `issue_entry`, `use_entry`: the places of the entries that tell of it.
+    `expected`: what whoever used it expected. One of the older form says neither this nor who judged.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
     judgement = models.ForeignKey(Judgement, on_delete=models.PROTECT, related_name="receipts")
     audience = models.CharField(max_length=AUDIENCE_LENGTH, blank=True)
+    agents_sha256 = models.CharField(max_length=64, blank=True)
+    rehearsal = models.BooleanField(null=True)
     by = models.CharField(max_length=150)
     issued = models.DateTimeField()
     expires = models.DateTimeField()
     consumed = models.DateTimeField(null=True)
     consumed_by = models.CharField(max_length=150, blank=True)
+    expected = models.JSONField(null=True)
     issue_entry = models.PositiveIntegerField()
     use_entry = models.PositiveIntegerField(null=True)
 
@@ -108,34 +138,56 @@ class Receipt(models.Model):
 
     class Meta:
         ordering = ["issued", "pk"]
+        permissions = [("issue_receipt", "Can get receipts for everybody's judgements")]
 
     def __str__(self) -> str:
         return f"receipt {self.pk}"
 
     def issue_draft(self) -> Draft:
         facts = {"id": str(self.pk), "audience": self.audience or None, "by": self.by, "expires": stamp(self.expires)}
-        return Draft("receipt", stamp(self.issued) or "", facts)
+        return Draft("receipt", stamp(self.issued) or "", facts | (self.judged_by if self.agents_sha256 else {}))
 
     def use_draft(self) -> Draft:
-        return Draft("consumed", stamp(self.consumed) or "", {"id": str(self.pk), "by": self.consumed_by})
+        facts = {"id": str(self.pk), "by": self.consumed_by}
+        expected = {"expected": self.expected} if self.expected is not None else {}
+        return Draft("consumed", stamp(self.consumed) or "", facts | expected)
+
+    @property
+    def judged_by(self) -> dict[str, Any]:
+        """Which council judged, by which agents, and whether it was a rehearsal."""
+        judgement, version = self.judgement, self.judgement.council_version
+        council = {"id": version.council_id, "name": version.name, "version": version.number} if version else None
+        return {
+            "council": council,
+            "agents_sha256": self.agents_sha256 or agents_sha256(judgement),
+            "rehearsal": _rehearsed(judgement) if self.rehearsal is None else self.rehearsal,
+        }
+
+
+def agents_sha256(judgement: Judgement) -> str:
+    """Of the canonical JSON of the three agents as they judged, in hex: as the record says them."""
+    return sha256(canonical(list(judgement.agents.values(*AGENT))).encode()).hexdigest()
+
+
+def _rehearsed(judgement: Judgement) -> bool:
+    """Whether any of its decisions was made without a model, whatever its agents were to ask."""
+    answered = RoundDecision.objects.filter(agent__judgement=judgement)
+    return any(map(is_rehearsal, answered.values_list("call__model", flat=True)))
 
 
 def _signed(receipt: Receipt, record_hash: str) -> Statement:
-    judgement = receipt.judgement
-    version = judgement.council_version
     statement = {
-        "form": FORM,
+        "form": RECEIPT_FORM,
         "id": str(receipt.pk),
         "log": signing.name(),
-        "judgement": str(judgement.pk),
-        "verdict": judgement.verdict,
-        "council": version.name if version else None,
+        "judgement": str(receipt.judgement_id),
+        "verdict": receipt.judgement.verdict,
         "audience": receipt.audience or None,
-        "content_sha256": sha256(judgement.content.encode()).hexdigest(),
-        "rehearsal": judgement.rehearsal,
+        "content_sha256": sha256(receipt.judgement.content.encode()).hexdigest(),
         "record_hash": record_hash,
         "issued": stamp(receipt.issued),
         "expires": stamp(receipt.expires),
+        **receipt.judged_by,
     }
     signature = signing.sign(canonical(statement).encode())
     return statement | {"signature": base64.b64encode(signature).decode()}
@@ -155,11 +207,12 @@ def _refuse_without_approval(judgement: Judgement) -> None:
 
 
 def _refuse_unsigned(statement: Mapping[str, Any]) -> None:
-    if set(statement) != {*SIGNED, "signature"} or statement["form"] != FORM:
-        raise ReceiptRefused("invalid", "This is not a receipt of the form magi-receipt/1.")
+    fields = SIGNED.get(str(statement.get("form")), ())
+    if not fields or set(statement) != {*fields, "signature"}:
+        raise ReceiptRefused("invalid", f"This is not a receipt of the form {RECEIPT_FORM}.")
     try:
         signature = base64.b64decode(str(statement["signature"]), validate=True)
-        signed = canonical({name: statement[name] for name in SIGNED}).encode()
+        signed = canonical({name: statement[name] for name in fields}).encode()
     except (binascii.Error, ValueError, TypeError) as error:
         raise ReceiptRefused("invalid", "The receipt's signature cannot be read.") from error
     if not signing.signed_by_us(signed, signature):
@@ -173,6 +226,36 @@ def _refuse_used_up(receipt: Receipt, audience: str) -> None:
         raise ReceiptRefused("used", f"The receipt was used already, on {_minute(receipt.consumed)}.")
     if receipt.expires <= timezone.now():
         raise ReceiptRefused("expired", f"The receipt expired on {_minute(receipt.expires)}.")
+
+
+def _refuse_unexpected(judgement: Judgement, expected: Expected) -> None:
+    version = judgement.council_version
+    if expected.council is not None and version is None:
+        raise ReceiptRefused("council", "Agents of the asker's own judged this, and no council.")
+    if expected.council is not None and version and (sentence := _unexpected(version, expected)):
+        raise ReceiptRefused("council", sentence)
+    if not expected.rehearsal and _rehearsed(judgement):
+        raise ReceiptRefused("rehearsal", "It was approved by a rehearsal: no model was asked.")
+
+
+def _unexpected(version: CouncilVersion, expected: Expected) -> str:
+    """What is not as expected about the council that judged, in a sentence; empty where all is.
+
+    A name counts only if nobody can mean two councils by it: a freed one may be another council's by now.
+    """
+    who = f"“{version.name}” (id {version.council_id})"
+    if isinstance(expected.council, str):
+        if version.name != expected.council:
+            return f"The council {who} judged this, and not “{expected.council[:NAME_LENGTH]}”."
+        if version.council.name != version.name:
+            return f"The council {who} has another name now, “{version.council.name}”. Expect it by its id."
+        if CouncilVersion.objects.filter(name=version.name).exclude(council=version.council_id).exists():
+            return f"Another council has been called “{version.name}”, too. {who} judged this: expect it by its id."
+    elif version.council_id != expected.council:
+        return f"The council {who} judged this, and not the one with the id {expected.council}."
+    if expected.version not in (None, version.number):
+        return f"Version {version.number} of {who} judged this, and not version {expected.version}."
+    return ""
 
 
 def _minute(moment: datetime) -> str:

@@ -1,0 +1,25 @@
+from django.db import migrations, models
+
+from engine.evidence import guards
+from judgements.guards import GUARDS
+
+GUARD = [GUARDS["judgements_receipt"]]
+
+
+def lift(apps, schema_editor):
+    guards.lift(schema_editor.connection, GUARD)
+
+
+def install(apps, schema_editor):
+    guards.install(schema_editor.connection, GUARD)
+
+
+class Migration(migrations.Migration):
+    dependencies = [("judgements", "0016_council_locked")]
+    operations = [
+        migrations.RunPython(lift, install),
+        migrations.AddField("receipt", "agents_sha256", models.CharField(max_length=64, blank=True)),
+        migrations.AddField("receipt", "rehearsal", models.BooleanField(null=True)),
+        migrations.AddField("receipt", "expected", models.JSONField(null=True)),
+        migrations.RunPython(install, lift),
+    ]
