@@ -12,7 +12,9 @@ from django.core.exceptions import ValidationError
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
-from ..board import name_of
+from engine.hidden import visible_text
+
+from ..display import shown_name
 from ..filters import OUTCOMES, Day, councils
 from ..models import Flag
 
@@ -70,10 +72,10 @@ class CouncilFilter(Asked):
     title = parameter_name = "council"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(str(pk), name) for pk, name in councils()]
+        return [(str(pk), visible_text(name)) for pk, name in councils()]
 
 
-class Form(Asked):
+class FormFilter(Asked):
     """A filter with fields of its own. It reads all its parameters itself."""
 
     parameters: tuple[str, ...] = ()
@@ -102,7 +104,7 @@ class Form(Asked):
         }
 
 
-class PersonFilter(Form):
+class PersonFilter(FormFilter):
     """Who asked: `person` is a user's number, or nobody for the command line; `who` is looked up among all users."""
 
     title = parameter_name = "person"
@@ -140,7 +142,7 @@ class PersonFilter(Form):
 
     def choices(self, changelist: Any) -> Iterator[Any]:
         yield from super().choices(changelist)
-        people = [] if self.too_many else [(str(user.pk), name_of(user)) for user in self.people]
+        people = [] if self.too_many else [(str(user.pk), shown_name(user)) for user in self.people]
         for value, name in [*people, (self.NOBODY, "Command line")]:
             yield {
                 "selected": value == self.person,
@@ -149,7 +151,7 @@ class PersonFilter(Form):
             }
 
 
-class DateFilter(Form):
+class DateFilter(FormFilter):
     """From one day to another, and the year, month or day that was gone into."""
 
     title, parameter_name = "date", "since"

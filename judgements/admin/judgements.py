@@ -13,12 +13,17 @@ from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
 from django.urls import path
 
-from engine.budgets import BudgetUsedUp
-from engine.checkpoints import Checkpoint
+from engine.evidence.checkpoints import BrokenLog, Checkpoint
+from engine.hidden import visible_text
+from engine.models.budgets import BudgetUsedUp
+from engine.models.pace import LimitReached
+from engine.templatetags.hidden import visible
+from judgements.rights import REVIEW
+from runs.rights import EXPORT, REDACT, SEE, STEER, Reach
 
 from .. import procedure
 from ..again import again_of
-from ..export import Chosen, download
+from ..export import Chosen, Source, download
 from ..forms import as_typed
 from ..models import Judgement, Review, SearchText
 from ..record import integrity_of, record_of
@@ -28,7 +33,6 @@ from .read_only import ReadOnly
 from .review import ReviewList
 
 MOST_PRINTED = 200
-REVIEWING = "judgements.add_review"
 TOO_MANY = "At most {} judgements fit at once, and more are selected. Select fewer, or export them as JSON Lines."
 
 
@@ -52,7 +56,14 @@ class JudgementAdmin(ReadOnly):
         css = {"all": ["css/review.css"]}
 
     def get_queryset(self, request: HttpRequest) -> QuerySet:
-        return Judgement.objects.whole()
+        return Judgement.objects.visible_to(request.user).whole()
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """The list is of everybody's; one's own judgements stand in the history."""
+        return SEE.reach(request.user) == Reach.ALL
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return self.has_view_permission(request)
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return ReviewList
@@ -65,13 +76,17 @@ class JudgementAdmin(ReadOnly):
             raise PermissionDenied
         return self._page(request, self._judgement(request, object_id), ReviewForm())
 
+    def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+        self._judgement(request, object_id)
+        return super().history_view(request, object_id, extra_context)
+
     def review_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """A reviewer adds a note or an override to it."""
         judgement = self._judgement(request, object_id)
         if request.method != "POST":  # the address of a form that was sent back
             return redirect("admin:judgements_judgement_change", object_id)
-        if not request.user.has_perm(REVIEWING):
-            raise PermissionDenied
+        if not REVIEW.covers(request.user, judgement.run):
+            raise PermissionDenied(REVIEW.refusal("judgement"))
         form = ReviewForm(as_typed(request.POST))
         if not form.is_valid():
             return self._page(request, judgement, form)
@@ -99,17 +114,19 @@ class JudgementAdmin(ReadOnly):
         found = record_of(judgement, list(judgement.run.calls.order_by("pk")))
         context = {
             **self.admin_site.each_context(request),
-            "title": judgement.shown_title,
+            "title": visible_text(judgement.shown_title),
             "opts": self.opts,
             "media": self.media,
             "preserved_filters": self.get_preserved_filters(request),
             "record": found,
-            "board": found.board,
+            "display": found.display,
             "again": again_of(judgement, request.user),
             "council": judgement.council_version,
             "flags": SearchText.objects.flags_of([judgement.pk]).get(judgement.pk),
             "integrity": integrity_of(judgement),
-            "form": form if request.user.has_perm(REVIEWING) else None,
+            "form": form if REVIEW.covers(request.user, judgement.run) else None,
+            "exportable": EXPORT.covers(request.user, judgement.run),
+            "redactable": judgement.run.over and REDACT.covers(request.user, judgement.run),
         }
         status = 422 if form.errors else 200
         return TemplateResponse(request, "admin/judgements/judgement/change_form.html", context, status=status)
@@ -118,7 +135,7 @@ class JudgementAdmin(ReadOnly):
 
     @admin.display(description="title")
     def shown_title(self, judgement: Judgement) -> str:
-        return judgement.shown_title
+        return visible(judgement.shown_title)
 
     @admin.display(description="status")
     def status_word(self, judgement: Any) -> str:
@@ -130,11 +147,11 @@ class JudgementAdmin(ReadOnly):
 
     @admin.display(description="council")
     def council(self, judgement: Any) -> str:
-        return judgement.row.council
+        return visible(judgement.row.council)
 
     @admin.display(description="asked by")
     def asked_by(self, judgement: Any) -> str:
-        return judgement.row.asked_by
+        return visible(judgement.row.asked_by)
 
     @admin.display(description="created")
     def created(self, judgement: Any) -> str:
@@ -152,8 +169,10 @@ class JudgementAdmin(ReadOnly):
     # ---- actions ------------------------------------------------------------------------------------------
 
     def has_steer_permission(self, request: HttpRequest) -> bool:
-        """Cancelling and retrying take nothing from a record; who may see all may do it, as on the pages."""
-        return request.user.is_active and request.user.is_staff
+        return STEER.reach(request.user) == Reach.ALL
+
+    def has_export_permission(self, request: HttpRequest) -> bool:
+        return EXPORT.reach(request.user) == Reach.ALL
 
     @admin.action(description="Cancel selected judgements", permissions=["steer"])
     def cancel(self, request: HttpRequest, queryset: QuerySet) -> None:
@@ -169,20 +188,24 @@ class JudgementAdmin(ReadOnly):
             return
         self.message_user(request, _how_many(retried, "queued again", "left alone: only what failed is tried again"))
 
-    @admin.action(description="Export selected judgements as CSV", permissions=["view"])
+    @admin.action(description="Export selected judgements as CSV", permissions=["export"])
     def export_table(self, request: HttpRequest, queryset: QuerySet) -> HttpResponseBase | None:
         return self._file(request, queryset, "csv")
 
-    @admin.action(description="Export selected judgements as JSON Lines", permissions=["view"])
+    @admin.action(description="Export selected judgements as JSON Lines", permissions=["export"])
     def export_lines(self, request: HttpRequest, queryset: QuerySet) -> HttpResponseBase | None:
         return self._file(request, queryset, "jsonl")
 
-    @admin.action(description="Export selected judgements as evidence, to be verified", permissions=["view"])
+    @admin.action(description="Export selected judgements as evidence, to be verified", permissions=["export"])
     def export_evidence(self, request: HttpRequest, queryset: QuerySet) -> HttpResponseBase | None:
-        Checkpoint.objects.make()  # so that all of it is covered
+        try:
+            Checkpoint.objects.make()  # so that all of it is covered
+        except BrokenLog as error:
+            self.message_user(request, str(error), messages.ERROR)
+            return None
         return self._file(request, queryset, "evidence.jsonl")
 
-    @admin.action(description="Print records of selected judgements", permissions=["view"])
+    @admin.action(description="Print records of selected judgements", permissions=["export"])
     def print_records(self, request: HttpRequest, queryset: QuerySet) -> HttpResponseBase | None:
         return self._file(request, queryset, "html", most=MOST_PRINTED)
 
@@ -193,12 +216,19 @@ class JudgementAdmin(ReadOnly):
         address = request.build_absolute_uri("/").rstrip("/")
         if most is None and request.POST.get("select_across") == "1":
             found = cast(ReviewList, self.get_changelist_instance(request))
-            return download(found.history, kind, address)
+            return self._download(request, found.history, kind, address)
         chosen = list(queryset.values_list("pk", flat=True)[: most + 1 if most else None])
         if most and len(chosen) > most:
             self.message_user(request, TOO_MANY.format(most), messages.ERROR)
             return None
-        return download(Chosen(chosen), kind, address)
+        return self._download(request, Chosen(chosen), kind, address)
+
+    def _download(self, request: HttpRequest, source: Source, kind: str, address: str) -> HttpResponseBase | None:
+        try:
+            return download(source, kind, address, request.user)
+        except LimitReached as reached:
+            self.message_user(request, str(reached), messages.ERROR)
+            return None
 
 
 def _how_many(changed: list[bool], done: str, else_: str) -> str:

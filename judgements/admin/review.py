@@ -1,4 +1,7 @@
-"""The reviewers' list: the history behind the admin's own list, so that it stays quick however long it is."""
+"""The reviewers' list: the history behind the admin's own list, so that it stays quick however long it is.
+
+Why so: docs/decisions.md, Review and the admin.
+"""
 
 from calendar import month_name
 from dataclasses import dataclass
@@ -12,18 +15,18 @@ from django.contrib.admin.views.main import ChangeList
 from django.http import HttpRequest
 
 from ..filters import QUERY_LENGTH
-from ..history import PLACES, History
+from ..history import CURSORS, History
 from ..models import Judgement, JudgementQuerySet, SearchText
 from .filters import CREATED, Asked, DateFilter, Parts, span
 
-MOST = 5_000  # what is counted
+MOST_COUNTED = 5_000  # what is counted
 
 
 class ReviewList(ChangeList):
     """Which rows stand in the list is the history's matter: it has the index, and a page begins at a judgement."""
 
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> JudgementQuerySet:
-        for name in PLACES:  # a page of other judgements begins elsewhere
+        for name in CURSORS:  # a page of other judgements begins elsewhere
             self.params.pop(name, None)
             self.filter_params.pop(name, None)
         self.filter_specs, self.has_filters, unknown, _, self.has_active_filters = self.get_filters(request)
@@ -50,7 +53,7 @@ class ReviewList(ChangeList):
         self.result_list = page.judgements
         for judgement, row in zip(page.judgements, page.rows, strict=True):
             vars(judgement).update(row=row, flags=flags.get(judgement.pk, []))
-        self.result_count = self.history.count(MOST)
+        self.result_count = self.history.count(MOST_COUNTED)
         self.full_result_count = None
         self.show_full_result_count = self.can_show_all = False
         self.show_admin_actions = True
@@ -60,8 +63,8 @@ class ReviewList(ChangeList):
 
     @property
     def counted(self) -> str:
-        if self.result_count > MOST:
-            return f"More than {MOST:,} judgements"
+        if self.result_count > MOST_COUNTED:
+            return f"More than {MOST_COUNTED:,} judgements"
         return "1 judgement" if self.result_count == 1 else f"{self.result_count:,} judgements"
 
     @property

@@ -22,8 +22,10 @@ LAST_MONTH = datetime.now(UTC).replace(day=1) - timedelta(days=3)
 AGED = """
 from datetime import timedelta
 from django.db.models import F
-from engine.checkpoints import Checkpoint
-from engine.evidence import Entry, Leaf, Salt
+from engine.evidence import sealing
+from engine.evidence.checkpoints import Checkpoint
+from engine.evidence.entries import Entry
+from engine.evidence.log import Leaf, Salt
 from engine.models import ModelCall, Run
 from tests.conftest import tampering
 back = timedelta(days={days})
@@ -33,7 +35,7 @@ with tampering():
     during = {{"started": F("started") - back, "ended": F("ended") - back}}
     Run.objects.filter(pk="{pk}").update(created=F("created") - back, **during)
     ModelCall.objects.filter(run="{pk}").update(**during)
-Entry.objects.adopt()
+sealing.adopt()
 """
 
 

@@ -8,20 +8,22 @@ import uuid
 from datetime import datetime
 
 import pytest
-from django.contrib.auth.models import Permission, User
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
 from django.db import connection
 from django.test import AsyncClient
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from engine.budgets import Budget
-from engine.failures import Unauthorized
+from engine.evidence.log import Leaf
+from engine.llm.failures import Unauthorized
+from engine.llm.prices import DOLLAR
 from engine.models import ModelCall, Run
-from engine.prices import DOLLAR
+from engine.models.budgets import Budget
 from judgements.admin.filters import MOST_PEOPLE
 from judgements.admin.judgements import JudgementAdmin
 from judgements.models import Flag, Judgement, Review, SearchText
-from tests.conftest import perform, says, tampering
+from tests.conftest import allow, perform, says, tampering
 from tests.judgements.test_history import judged
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -193,7 +195,7 @@ def test_pages_begin_at_a_judgement(admin, mira, monkeypatch):
 
 
 def test_many_are_counted_no_further_than_anybody_reads(admin, several, monkeypatch):
-    monkeypatch.setattr("judgements.admin.review.MOST", 2)
+    monkeypatch.setattr("judgements.admin.review.MOST_COUNTED", 2)
     assert "More than 2 judgements" in titles(admin)[1]
     assert "1 judgement" in titles(admin, flag="swayed")[1]
 
@@ -329,11 +331,27 @@ def test_selected_judgements_that_failed_are_retried(admin, failed):
     assert "0 judgements queued again. 1 was left alone" in steer(admin, "retry", failed)
 
 
-def test_staff_who_may_look_may_steer(client, judgement):
-    staff = User.objects.create_user("staff", is_staff=True)
-    staff.user_permissions.add(Permission.objects.get(codename="view_judgement"))
-    client.force_login(staff)
-    assert "1 judgement cancelled." in steer(client, "cancel", judgement)
+ACTIONS = ("cancel", "retry", "export_table", "export_lines", "export_evidence", "print_records")
+
+
+@pytest.mark.parametrize(
+    ("rights", "offered"),
+    [
+        (("engine.view_run",), ()),
+        (("engine.view_run", "engine.steer_run"), ACTIONS[:2]),
+        (("engine.view_run", "engine.export_run"), ACTIONS[2:]),
+    ],
+)
+def test_each_action_asks_for_its_own_right(client, judgement, rights, offered):
+    client.force_login(allow(User.objects.create_user("staff", is_staff=True), *rights))
+    html = client.get(reverse("admin:judgements_judgement_changelist")).content.decode()
+    assert tuple(action for action in ACTIONS if f'<option value="{action}">' in html) == offered
+    assert ("1 judgement cancelled." in steer(client, "cancel", judgement)) == ("cancel" in offered)
+    answer = client.post(
+        reverse("admin:judgements_judgement_changelist"),
+        {"action": "export_table", "_selected_action": [judgement.pk]},
+    )
+    assert answer.streaming == ("export_table" in offered)
 
 
 def test_model_text_is_shown_and_never_run(admin, judgement, models):
@@ -413,12 +431,11 @@ def test_a_judgement_that_goes_on_is_not_reviewed(admin, judgement):
     assert "not over cannot be reviewed" in review(admin, judgement, what="note", text="Early.").content.decode()
 
 
-@pytest.mark.parametrize("may", [[], ["view_judgement"], ["add_review"]])
+@pytest.mark.parametrize("may", [[], ["engine.view_run"], ["judgements.add_review"]])
 def test_only_who_may_see_and_review_reviews(client, approved, mira, may):
     mira.is_staff = True
-    mira.user_permissions.set(Permission.objects.filter(codename__in=may))
     mira.save()
-    client.force_login(mira)
+    client.force_login(allow(mira, *may))
     assert review(client, approved, what="note", text="Hm.").status_code == 403
 
 
@@ -433,13 +450,25 @@ def test_the_page_says_that_a_record_is_intact_and_when_it_is_not(admin, approve
         Judgement.objects.update(content="Something else.")
     html = admin.get(page_of(approved)).content.decode()
     assert "Not intact" in html
-    assert "its content was changed" in html
+    assert "The content was changed after " in html
 
 
 async def test_the_evidence_of_a_selection_is_exported(reviewer, judgement, models):
     await perform(judgement.pk, models)
     [line] = (await selected(reviewer, "export_evidence", judgement)).splitlines()
     assert json.loads(line)["checkpoint"]
+
+
+async def test_the_evidence_of_a_damaged_log_is_refused_in_a_sentence(reviewer, judgement, models):
+    await perform(judgement.pk, models)
+    await sync_to_async(damage)()
+    said = await selected(reviewer, "export_evidence", judgement)
+    assert "No checkpoint can be made: leaf 0 of the log was damaged." in said
+
+
+def damage():
+    with tampering():
+        Leaf.objects.update(hash="zz")
 
 
 def test_a_note_has_as_many_characters_as_the_page_lets_one_write(admin, approved):

@@ -1,0 +1,91 @@
+"""The two groups that an installation begins with, and what everybody may do without being in any.
+
+Why so: docs/decisions.md, Rights.
+"""
+
+from typing import Any
+
+from asgiref.sync import sync_to_async
+from django.contrib.auth.backends import BaseBackend, ModelBackend
+from django.contrib.auth.models import Group, Permission, User
+from django.core.exceptions import PermissionDenied
+from django.db.models import Exists, Q
+
+EVERYBODY = "Everybody"
+REVIEWERS = "Reviewers"
+FIRST_RIGHTS = {
+    EVERYBODY: ("judgements.add_council", "judgements.own_agents"),
+    REVIEWERS: ("engine.view_run", "engine.export_run", "judgements.add_review"),
+}
+
+
+class Everybody(BaseBackend):
+    """Every active user has the permissions of the group "Everybody", member or not: an administrator takes a right
+    away from all, or gives it to all, by changing that group. Without the group nobody has anything by it.
+
+    It reads a user's own permissions and those of its groups with them, in one query where Django's own backend takes
+    two, and so has the last word: no backend after it is asked for a permission that it has not found.
+    """
+
+    def get_user(self, user_id: int) -> Any:
+        return ModelBackend().get_user(user_id)
+
+    def get_all_permissions(self, user_obj: Any, obj: Any = None) -> set[str]:
+        if not user_obj.is_active or user_obj.is_anonymous or obj is not None:
+            return set()
+        if not hasattr(user_obj, "_may"):  # for as long as the user object lives, as Django does it
+            user_obj._may = names_of(given_to(user_obj))
+        return user_obj._may
+
+    async def aget_all_permissions(self, user_obj: Any, obj: Any = None) -> set[str]:
+        return await sync_to_async(self.get_all_permissions)(user_obj, obj)
+
+    def has_perm(self, user_obj: Any, perm: str, obj: Any = None) -> bool:
+        return last_word(super().has_perm(user_obj, perm, obj))
+
+    async def ahas_perm(self, user_obj: Any, perm: str, obj: Any = None) -> bool:
+        return last_word(await super().ahas_perm(user_obj, perm, obj))
+
+    def has_module_perms(self, user_obj: Any, app_label: str) -> bool:
+        return last_word(any(name.startswith(f"{app_label}.") for name in self.get_all_permissions(user_obj)))
+
+    async def ahas_module_perms(self, user_obj: Any, app_label: str) -> bool:
+        return await sync_to_async(self.has_module_perms)(user_obj, app_label)
+
+    def with_perm(self, perm: str, *_: Any, **__: Any) -> Any:
+        """The active users who have it as everybody has, as Django's own backend tells it of its users."""
+        app, codename = perm.split(".")
+        given = Permission.objects.filter(group__name=EVERYBODY, content_type__app_label=app, codename=codename)
+        return User.objects.filter(Exists(given), is_active=True)
+
+
+def last_word(found: bool) -> bool:
+    if not found:
+        raise PermissionDenied  # by which a backend says that none after it is to be asked
+    return True
+
+
+def given_to(user: Any) -> Any:
+    """The permissions of a user as a member of its groups and of Everybody, and its own, be it active or not."""
+    groups = Group.objects.filter(Q(name=EVERYBODY) | Q(pk__in=user.groups.values("pk")))
+    own, of_groups = User.user_permissions.through.objects, Group.permissions.through.objects
+    return Permission.objects.filter(
+        Q(pk__in=own.filter(user=user).values("permission"))
+        | Q(pk__in=of_groups.filter(group__in=groups).values("permission"))
+    )
+
+
+def names_of(permissions: Any) -> set[str]:
+    return {f"{app}.{codename}" for app, codename in permissions.values_list("content_type__app_label", "codename")}
+
+
+def make_groups(groups: Any = Group.objects, permissions: Any = Permission.objects) -> None:
+    """Make those of the two that are not there, with their first rights. One that is there is left as it is."""
+    for name, rights in FIRST_RIGHTS.items():
+        group, new = groups.get_or_create(name=name)
+        if new:
+            sought = Q()
+            for right in rights:
+                app, codename = right.split(".")
+                sought |= Q(content_type__app_label=app, codename=codename)
+            group.permissions.set(permissions.filter(sought))
