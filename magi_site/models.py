@@ -1,32 +1,72 @@
+import logging
 import secrets
+import time
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.db import models
+from django.db import Error as DBError
+from django.db import models, transaction
 from django.db.models import Q
 from django.utils import timezone
+
+from engine import trouble
+from engine.hidden import visible_text
+from engine.models.pace import Limit, LimitReached, Pace
+from judgements.scopes import USUAL, Scope
+
+log = logging.getLogger(__name__)
 
 PREFIX = "magi_"
 NAME_LENGTH = 60
 LONGEST_SECRET = 200  # of what is looked up; ours are shorter
+USUAL_DAYS = 90
+LONGEST_LIFE = 3650  # days
 MINUTE = timedelta(minutes=1)
+MADE = Limit(20, 60)  # of one owner on the page
 
 
 def digest_of(secret: str) -> str:
     return sha256(secret[:LONGEST_SECRET].encode(errors="replace")).hexdigest()
 
 
+def read_scopes(text: str) -> tuple[str, ...]:
+    """From a list with commas. ValueError, a sentence, for what is none."""
+    found = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+    for scope in found:
+        word, kind, name = scope.partition(":")
+        if word not in Scope.values or (kind and name not in settings.PROCEDURES):
+            kinds = ", ".join(settings.PROCEDURES)
+            raise ValueError(
+                f"“{scope}” is no scope: {', '.join(Scope.values)}, each alone or for one kind of work ({kinds})."
+            )
+    return found
+
+
 class TokenQuerySet(models.QuerySet["Token"]):
-    def make(self, owner: Any, name: str = "", days: int | None = None) -> "Token":
-        """A new token with its `secret`, which no other object of it will have."""
+    def make(self, owner: Any, name: str = "", days: int = USUAL_DAYS, scopes: Iterable[str] = USUAL) -> "Token":
+        """A new token with its `secret`, which no other object of it will have. `days`: 0 until it is revoked."""
         secret = f"{PREFIX}{secrets.token_urlsafe(32)}"
         expires = timezone.now() + timedelta(days=days) if days else None
-        token = self.create(owner=owner, name=name, expires=expires, digest=digest_of(secret))
+        token = self.create(owner=owner, name=name, expires=expires, digest=digest_of(secret), scopes=",".join(scopes))
         token.secret = secret
         return token
+
+    @transaction.atomic
+    def make_one_of_few(self, owner: Any, **token: Any) -> "Token":
+        """As `make`, unless the owner has as many as one person may: LimitReached."""
+        User.objects.select_for_update(no_key=True).get(pk=owner.pk)  # of two at once one counts the other's
+        if self.live().filter(owner=owner).count() >= settings.USER_TOKENS:
+            most = f"You have {settings.USER_TOKENS} tokens that hold, as many as one person may. Revoke one first."
+            raise LimitReached(most, MINUTE.total_seconds())
+        Pace.objects.take({f"tokens of {owner.pk}": MADE}, "You made many tokens in a short time.")
+        return self.make(owner, **token)
+
+    def live(self) -> "TokenQuerySet":
+        return self.filter(Q(expires=None) | Q(expires__gt=timezone.now()), revoked=None)
 
     def of(self, secret: str) -> "Token | None":
         """The token that a caller has, if it holds. Whatever is wrong with it takes the same way and time."""
@@ -38,13 +78,17 @@ class TokenQuerySet(models.QuerySet["Token"]):
 
 
 class Token(models.Model):
-    """Lets a program call the API as its owner. The secret itself is not kept, only its SHA-256 (hex)."""
+    """Lets a program call the API as its owner, as far as its scopes go. Of the secret only its SHA-256 (hex) is kept.
+
+    The database revokes it when its owner is disabled, see `ended_tokens`.
+    """
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="tokens")
     name = models.CharField(max_length=NAME_LENGTH, blank=True)
     digest = models.CharField(max_length=64, unique=True, editable=False)
     created = models.DateTimeField(default=timezone.now, editable=False)
     expires = models.DateTimeField(null=True, blank=True)
+    scopes = models.CharField(max_length=200, blank=True, editable=False)
     revoked = models.DateTimeField(null=True, editable=False)
     last_used = models.DateTimeField(null=True, editable=False)
 
@@ -53,7 +97,7 @@ class Token(models.Model):
     secret = ""  # only of the object that was just made
 
     def __str__(self) -> str:
-        return self.name or f"token {self.pk}"
+        return visible_text(self.name) or f"token {self.pk}"
 
     @property
     def state(self) -> str:
@@ -64,8 +108,15 @@ class Token(models.Model):
         return "holds" if self.owner.is_active else "owner disabled"
 
     @property
+    def shown_scopes(self) -> str:
+        return self.scopes.replace(",", ", ")
+
+    @property
     def holds(self) -> bool:
         return self.state == "holds"
+
+    def may(self, scope: str, kind: str) -> bool:
+        return bool({scope, f"{scope}:{kind}"} & set(self.scopes.split(",")))
 
     def holder(self) -> User | None:
         """Whose it is, read again; None where it holds no longer."""
@@ -73,7 +124,37 @@ class Token(models.Model):
         return token.owner if token and token.holds else None
 
     def mark_used(self, now: datetime) -> None:
-        """At most once a minute, so that calls do not queue up for a write."""
+        """At most once a minute, so that calls do not queue up for a write, and not where nothing can be written."""
         if self.last_used is None or self.last_used < now - MINUTE:
             unmarked = Q(last_used=None) | Q(last_used__lt=now - MINUTE)
-            Token.objects.filter(unmarked, pk=self.pk).update(last_used=now)
+            marks.try_to(Token.objects.filter(unmarked, pk=self.pk).update, last_used=now)
+
+
+class Marks:
+    """What may be missing: where it cannot be written nobody is refused for it, and the log says so once."""
+
+    REST = 60.0  # seconds without another try, which may take long
+
+    def __init__(self) -> None:
+        self._rest_until = 0.0
+        self._said = False
+
+    def try_to(self, write: Callable[..., object], **values: object) -> None:
+        if time.monotonic() < self._rest_until:
+            return
+        try:
+            with transaction.atomic():
+                write(**values)
+        except DBError as error:
+            found = trouble.of(error)
+            if found is None:
+                raise
+            self._rest_until = time.monotonic() + self.REST
+            if not self._said:
+                log.warning("When tokens were last used is not written: %s", found)
+            self._said = True
+        else:
+            self._said = False
+
+
+marks = Marks()

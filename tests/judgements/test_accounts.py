@@ -6,10 +6,11 @@ import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
 
-from engine.budgets import Budget
+from engine import steering
+from engine.evidence.audit import verify_all
+from engine.llm.prices import DOLLAR
 from engine.models import Run
-from engine.prices import DOLLAR
-from engine.verification import verify_all
+from engine.models.budgets import Budget
 from judgements import procedure
 from judgements.export import KINDS
 from judgements.models import Council, Judgement, Review
@@ -23,9 +24,9 @@ def gone(client, mira, reviewer, council):
     """A judgement that Mira asked of her own council, cancelled and reviewed, before her account was deleted."""
     Council.objects.filter(pk=council.pk).update(owner=mira)
     values = {"content": JAPAN, "agents": council.agents(), "council": council.current}
-    council.revise(name="Magi", agents=[a | {"criteria": "Others."} for a in council.agents()], author=mira)
     judgement = Judgement.objects.submit(owner=mira, **values)
-    Run.objects.cancel(judgement.pk, mira)
+    council.revise(name="Magi", agents=[a | {"criteria": "Others."} for a in council.agents()], author=mira)
+    steering.cancel(judgement.pk, mira)
     Review.objects.add(judgement, mira, "A journey too many.")
     Budget.objects.create(owner=mira, limit=DOLLAR)
     client.force_login(reviewer)
@@ -38,7 +39,7 @@ def test_what_it_did_stays_and_is_intact(gone):
     run = Run.objects.get()
     assert (run.owner, run.asked_by, run.cancelled_by_name) == (None, "mira", "mira")
     assert Review.objects.get().by == "mira"
-    assert verify_all().problems == []
+    assert verify_all().faults == []
 
 
 PAGES = {
@@ -67,7 +68,7 @@ def test_files_name_who_asked_and_who_cancelled(client, gone):
     said = {name: text for entry in record["entries"] for name, text in entry["texts"].items()}
     assert (said["asked by"], said["cancelled by"]) == ("mira", "mira")
     kind = KINDS["csv"]
-    assert ",mira," in kind.render(list(kind.read()), "https://magi.example")
+    assert ",mira," in kind.begun()(list(kind.read()), "https://magi.example")
 
 
 def test_several_accounts_are_deleted_at_once(client, gone, noor):

@@ -1,17 +1,30 @@
 """Tokens: who is let into the API by what, and that nobody else is."""
 
+import re
 from datetime import timedelta
 from hashlib import sha256
+from pathlib import Path
 
 import pytest
+from django.apps import apps
+from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
+from django.db import connection
+from django.db.models.signals import post_migrate
 from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
+from judgements.models import Judgement
+from judgements.scopes import Scope
+from magi_site import ended_tokens
+from magi_site.api import api
 from magi_site.models import Token
+from tests.conftest import JAPAN, agents
 
 pytestmark = pytest.mark.django_db
 COUNCILS = "/api/v1/councils"
+API_PAGE = Path(__file__).resolve().parents[2] / "docs" / "api.md"
 
 
 def get(secret, client=None, scheme="Bearer"):
@@ -121,6 +134,124 @@ def test_letting_in_takes_one_query_whoever_comes(token, django_assert_num_queri
         assert Token.objects.of(token.secret).owner.username == "mira"
 
 
+# ---- how long, and for what ---------------------------------------------------------------------------------
+
+
+def post(secret, path, content=None):
+    client = Client(headers={"Authorization": f"Bearer {secret}"})
+    return client.post(f"/api/v1{path}", content or {}, content_type="application/json")
+
+
+ASKED = {"content": JAPAN, "agents": agents()}
+
+
+def test_a_token_expires_unless_somebody_says_otherwise(mira):
+    assert timedelta(days=89) < Token.objects.make(mira).expires - timezone.now() <= timedelta(days=90)
+    assert Token.objects.make(mira, days=0).expires is None
+
+
+@pytest.mark.parametrize("scopes", [(), ("steer",), ("submit:debate",)])
+def test_without_its_scope_a_token_submits_nothing_and_is_told_what_it_lacks(mira, scopes):
+    answer = post(Token.objects.make(mira, scopes=scopes).secret, "/judgements", ASKED)
+    assert (answer.status_code, answer.headers["Content-Type"]) == (403, "application/problem+json")
+    assert "“submit”" in answer.json()["detail"]
+    assert 'error="insufficient_scope", scope="submit"' in answer.headers["WWW-Authenticate"]
+    assert not Judgement.objects.exists()
+
+
+@pytest.mark.parametrize("scopes", [("submit",), ("submit:judgement",), ("steer", "submit")])
+def test_a_scope_lets_submit_alone_or_for_one_kind(mira, scopes):
+    assert post(Token.objects.make(mira, scopes=scopes).secret, "/judgements", ASKED).status_code == 202
+
+
+@pytest.mark.parametrize(("path", "scope"), [("cancel", "steer"), ("retry", "steer"), ("receipt", "submit")])
+def test_what_changes_a_judgement_needs_its_scope(mira, judgement, path, scope):
+    other = {"steer": "submit", "submit": "steer"}[scope]
+    address = f"/judgements/{judgement.pk}/{path}"
+    assert post(Token.objects.make(mira, scopes=[other]).secret, address).status_code == 403
+    assert post(Token.objects.make(mira, scopes=[scope]).secret, address).status_code in (202, 409)
+
+
+def test_to_use_a_receipt_up_needs_the_scope_submit(mira):
+    sent = {"receipt": {}}
+    answer = post(Token.objects.make(mira, scopes=["steer"]).secret, "/receipts/consume", sent | {"council": None})
+    answers = [answer, post(Token.objects.make(mira, scopes=["steer"]).secret, "/receipts/consume", sent)]
+    assert 403 in [answer.status_code for answer in answers]
+
+
+def test_reading_needs_no_scope(mira, judgement):
+    client = Client(headers={"Authorization": f"Bearer {Token.objects.make(mira, scopes=()).secret}"})
+    for path in ("/councils", "/judgements", f"/judgements/{judgement.pk}", f"/judgements/{judgement.pk}/record"):
+        assert client.get(f"/api/v1{path}").status_code == 200
+
+
+def test_whatever_changes_something_says_which_scope_it_needs():
+    for path, operations in api.get_openapi_schema()["paths"].items():
+        for method, operation in operations.items():
+            assert ("x-scope" in operation) == (method != "get"), path
+            if scope := operation.get("x-scope"):
+                assert operation["security"] == [{"Bearer": [scope]}]
+                assert 403 in operation["responses"]
+
+
+def test_the_command_makes_tokens_for_what_it_is_told(mira, capsys):
+    call_command("create_token", "mira", scopes="steer:judgement, submit,steer:judgement", expires=0)
+    token = Token.objects.get()
+    assert (token.scopes, token.expires) == ("steer:judgement,submit", None)
+
+
+def test_only_scopes_that_a_call_needs_are_offered_and_all_are_documented(page):
+    paths = api.get_openapi_schema()["paths"].values()
+    needed = {operation.get("x-scope") for operations in paths for operation in operations.values()} - {None}
+    offered = re.findall(r'name="scopes" value="(\w+)"', page.get(reverse("tokens")).content.decode())
+    documented = re.findall(r"^\| `(\w+)` \|", API_PAGE.read_text(), re.MULTILINE)
+    assert set(offered) == needed == set(Scope.values)
+    assert documented == Scope.values
+
+
+def test_a_token_that_nobody_gave_a_scope_only_reads(mira):
+    assert not Token(owner=mira).may("submit", "judgement")
+
+
+# ---- a disabled account ---------------------------------------------------------------------------------------
+
+
+def in_sql(pk, active):
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE auth_user SET is_active = %s WHERE id = %s", [active, pk])
+
+
+def by_saving(pk, active):
+    user = User.objects.get(pk=pk)
+    user.is_active = active
+    user.save()
+
+
+def test_the_trigger_that_ends_them_is_put_up_again_after_migrations(token, mira):
+    ended_tokens.lift(connection)
+    app = apps.get_app_config("magi_site")
+    post_migrate.send(sender=app, app_config=app, verbosity=0, interactive=False, using="default")
+    type(mira).objects.filter(pk=mira.pk).update(is_active=False)
+    assert Token.objects.get(pk=token.pk).revoked
+
+
+@pytest.mark.parametrize("switch", [in_sql, by_saving], ids=["in-sql", "by-saving"])
+def test_no_token_comes_back_with_its_account_although_no_call_saw_it_disabled(token, mira, noor, switch):
+    others = Token.objects.make(noor)
+    switch(mira.pk, False)
+    switch(mira.pk, True)
+    assert get(token.secret).status_code == 401
+    assert Token.objects.get(pk=token.pk).state == "revoked"
+    assert get(others.secret).status_code == 200
+    assert get(Token.objects.make(User.objects.get(pk=mira.pk)).secret).status_code == 200
+
+
+def test_what_changes_else_in_an_account_ends_no_token(token, mira):
+    mira.first_name = "Mira"
+    mira.save()
+    assert get(token.secret).status_code == 200
+
+
 # ---- made by an operator ------------------------------------------------------------------------------------
 
 
@@ -133,7 +264,16 @@ def test_the_command_prints_a_token_that_holds(mira, capsys):
 
 @pytest.mark.parametrize(
     ("user", "options"),
-    [("nobody", {}), ("mira", {"expires": 0}), ("mira", {"expires": 99999}), ("mira", {"name": "x" * 61})],
+    [
+        ("nobody", {}),
+        ("mira", {"expires": -1}),
+        ("mira", {"expires": 99999}),
+        ("mira", {"name": "x" * 61}),
+        ("mira", {"scopes": "all"}),
+        ("mira", {"scopes": "decide"}),
+        ("mira", {"scopes": "submit:journey"}),
+        ("mira", {"scopes": "Submit"}),
+    ],
 )
 def test_the_command_refuses_what_cannot_be(mira, user, options):
     with pytest.raises(CommandError):
@@ -156,20 +296,8 @@ def admin(client, reviewer):
     return client
 
 
-def test_the_admin_shows_a_new_token_once(admin, reviewer):
-    answer = admin.post("/admin/magi_site/token/add/", {"name": "mine", "days": "7"})
-    secret = answer.context["secret"]
-    assert answer.content.decode().count(secret) == 1
-    assert get(secret).status_code == 200
-    assert Token.objects.get().owner == reviewer
-    assert "no-store" in answer.headers["Cache-Control"]
-    for path in ("", f"{Token.objects.get().pk}/change/", f"{Token.objects.get().pk}/history/"):
-        assert secret[5:] not in admin.get(f"/admin/magi_site/token/{path}").content.decode()
-
-
-def test_the_admin_makes_tokens_for_nobody_else(admin, mira, reviewer):
-    admin.post("/admin/magi_site/token/add/", {"name": "x", "owner": mira.pk})
-    assert [token.owner for token in Token.objects.all()] == [reviewer]
+def test_nobody_makes_tokens_in_the_admin(admin):
+    assert admin.get("/admin/magi_site/token/add/").status_code == 403
 
 
 def test_the_admin_revokes_tokens(admin, token):
@@ -183,3 +311,110 @@ def test_the_admin_lists_tokens_without_a_query_for_each(admin, mira, django_ass
         Token.objects.make(mira, f"token {number}")
     with django_assert_max_num_queries(12):
         assert "token 19" in admin.get("/admin/magi_site/token/").content.decode()
+
+
+# ---- on one's own page ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def page(client, mira):
+    client.force_login(mira)
+    return client
+
+
+def make(page, **more):
+    return page.post(reverse("tokens"), {"name": "ci", "days": "30", "scopes": ["submit"]} | more)
+
+
+def shown(answer):
+    return re.findall(r'id="token">(magi_[\w-]+)<', answer.content.decode())
+
+
+def test_a_new_token_is_shown_once_and_stored_by_no_browser(page, mira):
+    answer = make(page)
+    (secret,) = shown(answer)
+    assert answer.content.decode().count(secret) == 1
+    assert "no-store" in answer.headers["Cache-Control"]
+    assert secret not in page.get(reverse("tokens")).content.decode()
+    token = Token.objects.get()
+    assert (token.owner, token.name, token.scopes) == (mira, "ci", "submit")
+    assert get(secret, Client()).status_code == 200
+
+
+def test_without_a_tick_a_token_only_reads(page):
+    make(page, scopes=[])
+    assert Token.objects.get().scopes == ""
+    assert "read only" in page.get(reverse("tokens")).content.decode()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ({"name": ""}, "Say what it is for."),
+        ({"days": ""}, "0 for one that holds until you revoke it"),
+        ({"days": "-1"}, "greater than or equal to 0"),
+        ({"days": "99999"}, "less than or equal to 3650"),
+        ({"scopes": ["everything"]}, "everything is not one of the available choices"),
+    ],
+)
+def test_a_form_that_is_wrong_makes_none_and_keeps_what_was_typed(page, wrong, sentence):
+    text = make(page, **wrong).content.decode()
+    assert sentence in text
+    assert ('value="ci"' in text) == ("name" not in wrong)
+    assert not Token.objects.exists()
+
+
+def test_people_see_and_revoke_their_own_tokens_alone(page, token, noor):
+    other = Token.objects.make(noor, "hers")
+    text = page.get(reverse("tokens")).content.decode()
+    assert ("ci" in text, "hers" in text) == (True, False)
+    assert page.post(reverse("revoke-token", args=[other.pk])).status_code == 404
+    assert page.post(reverse("revoke-token", args=[token.pk]), follow=True).status_code == 200
+    assert (get(token.secret, Client()).status_code, get(other.secret, Client()).status_code) == (401, 200)
+
+
+def test_one_person_has_only_so_many_tokens_that_hold(page, mira, settings):
+    settings.USER_TOKENS = 2
+    first = Token.objects.make(mira)
+    Token.objects.make(mira)
+    answer = make(page)
+    assert (answer.status_code, answer.headers["Retry-After"]) == (429, "60")
+    assert "You have 2 tokens that hold" in answer.content.decode()
+    assert 'value="ci"' in answer.content.decode()
+    Token.objects.filter(pk=first.pk).revoke()
+    assert shown(make(page))
+
+
+def test_no_number_of_ended_tokens_hides_one_that_holds(page, mira):
+    Token.objects.make(mira, "the one that holds")
+    ended = [Token(owner=mira, name=f"old {n}", digest=f"{n}", revoked=timezone.now()) for n in range(250)]
+    Token.objects.bulk_create(ended)
+    answer = page.get(reverse("tokens"))
+    assert "the one that holds" in answer.content.decode()
+    assert len(answer.context["ended"]) == 50
+
+
+def test_one_person_makes_only_so_many_tokens_in_a_short_time(page, mira, noor, settings):
+    settings.USER_TOKENS = 100
+    assert all(shown(make(page)) for _ in range(20))
+    answer = make(page)
+    assert (answer.status_code, shown(answer)) == (429, [])
+    assert "You made many tokens in a short time. Try again in" in answer.content.decode()
+    page.force_login(noor)
+    assert shown(make(page))
+
+
+@pytest.mark.parametrize("tick", [True, False])
+def test_a_new_password_ends_the_tokens_if_the_owner_wants(page, token, noor, tick):
+    hers = Token.objects.make(noor)
+    new = {"new_password1": "another long one", "new_password2": "another long one"}
+    sent = {"old_password": "a long enough secret", **new} | ({"end_tokens": "on"} if tick else {})
+    answer = page.post(reverse("password"), sent)
+    assert ("1 token was ended." in answer.content.decode()) == tick
+    assert get(token.secret, Client()).status_code == (401 if tick else 200)
+    assert get(hers.secret, Client()).status_code == 200
+
+
+def test_a_password_that_was_not_changed_ends_no_token(page, token):
+    page.post(reverse("password"), {"old_password": "wrong", "end_tokens": "on"})
+    assert get(token.secret, Client()).status_code == 200

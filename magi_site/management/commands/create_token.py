@@ -2,26 +2,46 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.contrib.auth import get_user_model
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
-from magi_site.admin import LONGEST_LIFE
-from magi_site.models import NAME_LENGTH, Token
+from engine import terminal
+from judgements.scopes import USUAL, Scope
+from magi_site.models import LONGEST_LIFE, NAME_LENGTH, USUAL_DAYS, Token, read_scopes
 
 
-class Command(BaseCommand):
+class Command(terminal.Command):
     help = "Make a token for the API. It is printed once and kept nowhere."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("user", help="whose it is: whoever has it may do what this user may")
         parser.add_argument("--name", default="", help="what it is for, so that it can be told from others")
-        parser.add_argument("--expires", metavar="DAYS", type=int, help="how long it holds (default: until revoked)")
+        parser.add_argument(
+            "--expires",
+            metavar="DAYS",
+            type=int,
+            default=USUAL_DAYS,
+            help=f"how long it holds (default: {USUAL_DAYS}); 0: until it is revoked",
+        )
+        parser.add_argument(
+            "--scopes",
+            metavar="LIST",
+            default=",".join(USUAL),
+            help=f"what it may do beside reading: {', '.join(Scope.values)}, with commas, each alone or for one kind "
+            f"of work as in submit:judgement (default: {','.join(USUAL)})",
+        )
 
-    def handle(self, *, user: str, name: str, expires: int | None, **options: Any) -> None:
+    def handle(self, *, user: str, name: str, expires: int, scopes: str, **options: Any) -> None:
         owner = get_user_model().objects.filter(username=user).first()
         if owner is None or not owner.is_active:
             raise CommandError(f"There is no active user “{user}”.")
-        if expires is not None and not 1 <= expires <= LONGEST_LIFE:
-            raise CommandError(f"--expires takes 1 to {LONGEST_LIFE:,} days.")
+        if not 0 <= expires <= LONGEST_LIFE:
+            raise CommandError(
+                f"--expires takes 1 to {LONGEST_LIFE:,} days, or 0 for a token that holds until revoked."
+            )
         if len(name) > NAME_LENGTH:
             raise CommandError(f"A name has at most {NAME_LENGTH} characters.")
-        self.stdout.write(Token.objects.make(owner, name, expires).secret)
+        try:
+            allowed = read_scopes(scopes)
+        except ValueError as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(Token.objects.make(owner, name, expires, allowed).secret)

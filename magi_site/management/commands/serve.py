@@ -9,12 +9,13 @@ from daphne.server import Server  # isort: skip
 from daphne.endpoints import build_endpoint_description_strings
 from django.conf import settings
 from django.core.management import call_command
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.db import ProgrammingError
 from twisted.internet import defer, reactor
 
+from engine import terminal
 from engine.consumers import EngineConsumer
-from engine.evidence import Entry
+from engine.evidence import sealing
 from engine.worker import Engine
 from magi_site.access import first_sign_in_path
 from magi_site.asgi import application
@@ -24,7 +25,7 @@ NOT_ALLOWED = "42501"  # PostgreSQL's word for a missing privilege
 log = logging.getLogger("engine.serve")
 
 
-class Command(BaseCommand):
+class Command(terminal.Command):
     help = "Site and engine in one process."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -40,8 +41,8 @@ class Command(BaseCommand):
             )
         _refuse_taken_port(host, port)
         _migrate()
-        if adopted := Entry.objects.adopt():
-            self.stdout.write(f"Sealed {adopted:,} judgements that ended before there was a log.")
+        if adopted := sealing.adopt():
+            self.stdout.write(f"Sealed {adopted:,} judgements that were there before the log began.")
         self._welcome(host, port)
         server = Server(
             application,

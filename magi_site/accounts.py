@@ -1,0 +1,104 @@
+"""Users and groups in the admin: who changes them gives nobody, oneself included, more than one has."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import admin, messages
+from django.contrib.auth.admin import GroupAdmin
+from django.contrib.auth.forms import AdminPasswordChangeForm, AdminUserCreationForm
+from django.contrib.auth.models import Group, Permission, User
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+
+from engine.admin import Owner
+from engine.models.pace import LimitReached
+
+from .groups import given_to, names_of
+from .sign_in import KNOWN_ONES, shorten_passwords
+
+
+def may_give(request: HttpRequest, permissions: Any) -> bool:
+    return request.user.is_superuser or names_of(permissions) <= request.user.get_all_permissions()
+
+
+def beyond(request: HttpRequest) -> Any:
+    """The permissions that somebody has not, and so cannot give."""
+    mine = request.user.get_all_permissions()
+    known = Permission.objects.select_related("content_type")
+    return [one.pk for one in known if f"{one.content_type.app_label}.{one.codename}" not in mine]
+
+
+class Guarded(admin.ModelAdmin):
+    """What is out of somebody's reach can be looked at, and neither changed nor deleted."""
+
+    def within_reach(self, request: HttpRequest, obj: Any) -> bool:
+        raise NotImplementedError
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return super().has_change_permission(request, obj) and (obj is None or self.within_reach(request, obj))
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return super().has_delete_permission(request, obj) and (obj is None or self.within_reach(request, obj))
+
+    def formfield_for_manytomany(self, db_field: Any, request: Any = None, **kwargs: Any) -> Any:
+        """Only what one has is offered. Nothing is lost by that: whoever has more is out of reach."""
+        field: Any = super().formfield_for_manytomany(db_field, request, **kwargs)
+        if not request.user.is_superuser:
+            which = "permissions__in" if field.queryset.model is Group else "pk__in"
+            field.queryset = field.queryset.exclude(**{which: beyond(request)})
+        return field
+
+
+class NewUser(AdminUserCreationForm):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        shorten_passwords(self)
+
+
+class NewPassword(AdminPasswordChangeForm):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        shorten_passwords(self)
+
+
+def in_line(view: Callable[..., HttpResponse], request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    """What a view answers that hashes a password, in the line of those who are signed in; or its page, which says why
+    not."""
+    if request.method != "POST":
+        return view(request, *args, **kwargs)
+    try:
+        with KNOWN_ONES.place(request.user.get_username()):
+            return view(request, *args, **kwargs)
+    except LimitReached as reached:
+        messages.error(request, str(reached))
+        return redirect(request.get_full_path())
+
+
+admin.site.unregister(User)
+admin.site.unregister(Group)
+
+
+@admin.register(User)
+class Users(Guarded, Owner):
+    add_form = NewUser
+    change_password_form = NewPassword
+
+    def add_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        return in_line(super().add_view, request, *args, **kwargs)
+
+    def user_change_password(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        return in_line(super().user_change_password, request, *args, **kwargs)
+
+    def within_reach(self, request: HttpRequest, obj: User) -> bool:
+        """Whoever sets the password of somebody can act as that person, disabled or not."""
+        return request.user.is_superuser or (not obj.is_superuser and may_give(request, given_to(obj)))
+
+    def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> Any:
+        fixed = super().get_readonly_fields(request, obj)
+        return fixed if request.user.is_superuser else [*fixed, "is_superuser"]
+
+
+@admin.register(Group)
+class Groups(Guarded, GroupAdmin):
+    def within_reach(self, request: HttpRequest, obj: Group) -> bool:
+        return may_give(request, obj.permissions.all())
