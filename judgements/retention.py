@@ -1,11 +1,42 @@
-"""How long texts are kept: the numbers and the words. True on paper."""
+"""How long texts are kept: the numbers and the words. True on paper.
+
+Why so: docs/decisions.md, Rehearsal, redaction, retention.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
 
 HALF_YEAR = 183
-LONGEST = 36_500
+LONGEST_DAYS = 36_500
 OBLIGATION = (
     "Laws may ask you to keep logs longer: the EU AI Act, for one, asks those who use high-risk systems to keep theirs "
     "for at least six months."
 )
+
+
+Span = tuple[datetime | None, datetime | None, int]
+"""What was submitted from one moment (None: ever) to another (None: now), and for how many days its texts are kept."""
+
+
+def at_least(days: int, floor: int) -> int:
+    """0 is for ever, and as a floor none."""
+    return max(days, floor) if days else 0
+
+
+def spans(changes: Sequence[tuple[datetime, int]]) -> list[Span]:
+    """What a council has said, oldest first, as what holds for which judgements: the longest time said since each was
+    submitted. So a longer time holds for all, a shorter one for later judgements alone."""
+    found: list[Span] = []
+    longest, until = changes[-1][1], None
+    for said, days in reversed(changes):
+        longest = max(longest, days) if longest and days else 0
+        if found and found[-1][2] == longest:
+            found[-1] = (said, found[-1][1], longest)
+        else:
+            found.append((said, until, longest))
+        until = said
+    found[-1] = (None, *found[-1][1:])
+    return found[::-1]
 
 
 def is_short(days: int) -> bool:

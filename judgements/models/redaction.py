@@ -1,4 +1,7 @@
-"""Erasing the texts of judgements, on somebody's demand or because their time is over. What was decided stays."""
+"""Erasing the texts of judgements, on somebody's demand or because their time is over. What was decided stays.
+
+Why so: docs/decisions.md, Rehearsal, redaction, retention.
+"""
 
 import json
 import logging
@@ -14,12 +17,14 @@ from django.db.models import Q
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from engine.evidence import REDACTED, Entry, names_of
+from engine.evidence import sealing
+from engine.evidence.entries import REDACTED, Entry
+from engine.evidence.told import names_of
 from engine.models import Run, after_deadlock
+from engine.search import label
 
 from .. import retention
-from ..words import label
-from .councils import Council
+from .councils import CouncilChange
 from .judgements import Judgement, RoundDecision
 from .reviews import Review
 from .search import Flag, SearchText, forget_erased
@@ -50,9 +55,11 @@ def redact(pk: UUID, by: str, reason: str, *, names: bool = False, once: bool = 
         raise ValueError(NOT_OVER)
     if once and not Judgement.objects.filter(pk=pk, redacted=None).exists():
         return False
-    Entry.objects.redact(pk, by, reason, names={} if names else names_of(run))
+    sealing.redact(pk, by, reason, names={} if names else names_of(run))
     Run.objects.erase(pk, names=names)
-    Judgement.objects.filter(pk=pk).update(title="", content="", redacted=Coalesce("redacted", timezone.now()))
+    Judgement.objects.filter(pk=pk).update(
+        title="", content="", request="", redacted=Coalesce("redacted", timezone.now())
+    )
     RoundDecision.objects.filter(agent__judgement=pk).update(reason="")
     Review.objects.filter(judgement=pk).update(text="")
     SearchText.objects.forget(pk, [label("flag", Flag.REDACTED)], names=names)
@@ -95,12 +102,31 @@ def due(number: int) -> list[tuple[UUID, str]]:
 
 def _kept_for() -> dict[tuple[int, str], Q]:
     """For how many days, and by whose word, the texts of which judgements are kept; not those kept for ever."""
-    councils: dict[int, list[int]] = defaultdict(list)
-    for pk, days in Council.objects.filter(retention_days__gt=0).values_list("pk", "retention_days"):
-        councils[days].append(pk)
-    found = {(days, "its council"): Q(council_version__council__in=pks) for days, pks in sorted(councils.items())}
+    found: dict[tuple[int, str], Q] = defaultdict(Q)
+    for days, councils in _by_days().items():
+        for (since, until), pks in councils.items():
+            submitted = Q(council_version__council__in=pks)
+            if since:
+                submitted &= Q(run__created__gte=since)
+            if until:
+                submitted &= Q(run__created__lt=until)
+            kept = retention.at_least(days, settings.RETENTION_FLOOR_DAYS)
+            found[kept, "its council" if kept == days else "this installation"] |= submitted
     if settings.RETENTION_DAYS:
-        found[settings.RETENTION_DAYS, "this installation"] = Q(council_version=None)
+        found[settings.RETENTION_DAYS, "this installation"] |= Q(council_version=None)
+    return dict(sorted(found.items()))
+
+
+def _by_days() -> dict[int, dict[tuple[datetime | None, datetime | None], list[int]]]:
+    """Days -> submitted from when to when -> judged by which councils."""
+    said: dict[int, list[tuple[datetime, int]]] = defaultdict(list)
+    for council, made, days in CouncilChange.objects.values_list("council", "made", "retention_days"):
+        said[council].append((made, days))
+    found: dict[int, dict[tuple[datetime | None, datetime | None], list[int]]] = defaultdict(lambda: defaultdict(list))
+    for council, changes in said.items():
+        for since, until, days in retention.spans(changes):
+            if days:
+                found[days][since, until].append(council)
     return found
 
 

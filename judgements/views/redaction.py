@@ -1,15 +1,17 @@
 from uuid import UUID
 
 from django import forms
-from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
+
+from runs.rights import REDACT, SEE
 
 from .. import procedure
 from ..again import with_texts_beside
 from ..forms import Text
-from ..models import NOT_OVER, Judgement
+from ..models import NOT_OVER
+from .finding import judgement_for
 
 REASON_LENGTH = 500
 
@@ -22,9 +24,7 @@ class RedactionForm(forms.Form):
 @require_http_methods(["GET", "POST"])
 def redact(request: HttpRequest, pk: UUID) -> HttpResponse:
     """What will be erased, to be confirmed with a reason."""
-    judgement = get_object_or_404(Judgement.objects.visible_to(request.user).select_related("run"), pk=pk)
-    if not judgement.is_redactable_by(request.user):
-        raise PermissionDenied
+    judgement = judgement_for(request, pk, REDACT)
     form = RedactionForm(request.POST if request.method == "POST" else None, auto_id="%s")
     refused = "" if judgement.run.over else NOT_OVER
     if not refused and form.is_valid():
@@ -33,11 +33,14 @@ def redact(request: HttpRequest, pk: UUID) -> HttpResponse:
             return redirect("record", pk)
         except ValueError as error:  # somebody had it tried again just now
             refused = str(error)
+    others = with_texts_beside(judgement)
+    seen = [other for other in others if SEE.covers(request.user, other.run)]
     context = {
         "judgement": judgement,
         "form": form,
         "most": REASON_LENGTH,
         "refused": refused,
-        "others": with_texts_beside(judgement),
+        "others": seen,
+        "unseen": len(others) - len(seen),
     }
     return render(request, "judgements/redact.html", context, status=409 if refused else 200)

@@ -3,21 +3,23 @@
 import asyncio
 import time
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 import pytest
-from django.conf import settings as site_settings
 from django.contrib.auth.models import User
 from django.core.management import call_command
+from django.db import DatabaseError
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
 from engine import chores
-from engine.models import Run
-from engine.verification import verify_all
+from engine.evidence.audit import verify_all
+from engine.models import Run, pace
 from judgements import procedure, retention
-from judgements.models import Council, Judgement, due, redact, redactions_of
+from judgements.face import Judging
+from judgements.models import Council, CouncilChange, Judgement, due, redact, redactions_of
 from judgements.views.councils import CouncilSubmission
 from tests.conftest import JAPAN, agents, tampering
 
@@ -26,8 +28,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 def ended(owner: User, days: float, council: Council | None = None) -> Judgement:
     """A judgement that was cancelled, as if that had been so many days ago."""
-    version = council.current if council else None
-    made = Judgement.objects.submit(owner=owner, content=JAPAN, agents=agents(), council=version)
+    values = {"agents": council.agents(), "council": council.current} if council else {"agents": agents()}
+    made = Judgement.objects.submit(owner=owner, content=JAPAN, **values)
     then = timezone.now() - timedelta(days=days)
     procedure.cancel(made, owner)
     with tampering():
@@ -45,7 +47,7 @@ def pks(found: list[tuple[UUID, str]]) -> set[UUID]:
 def test_what_was_kept_for_long_enough_is_due_and_nothing_else(mira: User, council: Council) -> None:
     old = ended(mira, 366, council)
     ended(mira, 364, council)
-    Judgement.objects.submit(owner=mira, content=JAPAN, agents=agents(), council=council.current)
+    Judgement.objects.submit(owner=mira, content=JAPAN, agents=council.agents(), council=council.current)
     assert due(10) == [(old.pk, "Kept for 365 days, as its council says.")]
 
 
@@ -66,17 +68,70 @@ def test_without_a_council_the_installation_says_how_long(mira: User, settings: 
 
 def test_nothing_is_due_where_texts_are_kept_for_ever(mira: User, council: Council, settings: object) -> None:
     settings.RETENTION_DAYS = 0  # type: ignore[attr-defined]
-    council.keep_for(0)
+    council.keep_for(0, by=None)
     ended(mira, 10_000)
     ended(mira, 10_000, council)
     assert due(10) == []
 
 
-def test_a_new_time_holds_for_what_was_judged_before(mira: User, council: Council) -> None:
-    made = ended(mira, 200, council)
+def said(council: Council, *changes: tuple[float, int]) -> None:
+    """What the council has said, each so many days ago, instead of what it says."""
+    with tampering():
+        now = council.changes.last()
+        CouncilChange.objects.filter(council=council).delete()
+        for days_ago, days in changes:
+            now.pk, now.made, now.retention_days = None, timezone.now() - timedelta(days=days_ago), days
+            now.save()
+
+
+def test_a_shorter_time_does_not_touch_what_was_judged_before(mira: User, council: Council) -> None:
+    before = ended(mira, 200, council)
+    council.keep_for(1, by=mira)
     assert due(10) == []
-    council.keep_for(190)
-    assert pks(due(10)) == {made.pk}
+    said(council, (400, 365), (100, 1))
+    after = ended(mira, 99, council)
+    assert pks(due(10)) == {after.pk}
+    said(council, (400, 199), (100, 1))
+    assert pks(due(10)) == {before.pk, after.pk}
+
+
+def test_a_longer_time_holds_for_what_was_judged_before(mira: User, council: Council) -> None:
+    ended(mira, 400, council)
+    council.keep_for(730, by=mira)
+    assert due(10) == []
+    council.keep_for(30, by=mira)  # what was promised in between holds, too
+    assert due(10) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "spans"),
+    [
+        ([(1, 30)], [(None, None, 30)]),
+        ([(1, 30), (2, 60)], [(None, None, 60)]),
+        ([(1, 60), (2, 30)], [(None, 2, 60), (2, None, 30)]),
+        ([(1, 60), (2, 30), (3, 40)], [(None, 2, 60), (2, None, 40)]),
+        ([(1, 60), (2, 0), (3, 40)], [(None, 3, 0), (3, None, 40)]),
+        ([(1, 90), (2, 60), (3, 30)], [(None, 2, 90), (2, 3, 60), (3, None, 30)]),
+    ],
+)
+def test_what_a_council_said_holds_from_when_to_when(changes: list[Any], spans: list[Any]) -> None:
+    assert retention.spans(changes) == spans
+
+
+def test_nothing_is_kept_shorter_than_the_floor(mira: User, council: Council, settings: object) -> None:
+    settings.RETENTION_FLOOR_DAYS = 400  # type: ignore[attr-defined]
+    old = ended(mira, 401, council)
+    ended(mira, 399, council)
+    assert due(10) == [(old.pk, "Kept for 400 days, as this installation says.")]
+
+
+def test_each_change_is_on_record_and_stays(mira: User, council: Council) -> None:
+    council.keep_for(30, by=mira)
+    council.keep_for(30, by=mira)
+    assert list(council.changes.values_list("retention_days", "by")) == [(365, ""), (30, "mira")]
+    for forbidden in (council.changes.all().delete, lambda: council.changes.update(retention_days=1)):
+        with pytest.raises(DatabaseError, match="evidence is only added"):
+            forbidden()
 
 
 def test_the_chore_redacts_what_is_due_and_says_so(mira: User, council: Council) -> None:
@@ -89,7 +144,7 @@ def test_the_chore_redacts_what_is_due_and_says_so(mira: User, council: Council)
 
 
 def test_a_batch_is_small_and_says_that_there_is_more(mira: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(procedure, "AT_ONCE", 2)
+    monkeypatch.setattr(procedure, "REDACTED_AT_ONCE", 2)
     for _ in range(5):
         ended(mira, 366)
     assert [procedure.redact_due() for _ in range(3)] == [True, True, False]
@@ -130,7 +185,7 @@ def works() -> bool:
 async def test_chores_are_done_to_their_end_and_a_failure_is_logged(
     settings: object, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    settings.CHORES = [f"{__name__}.fails", f"{__name__}.works"]  # type: ignore[attr-defined]
+    monkeypatch.setattr(Judging, "chores", (fails, works))
     monkeypatch.setattr(chores, "FIRST", 0)
     monkeypatch.setattr(chores, "PAUSE", 0)
     done.clear()
@@ -143,7 +198,7 @@ async def test_chores_are_done_to_their_end_and_a_failure_is_logged(
 
 
 def test_the_chores_of_this_site_can_be_found() -> None:
-    assert [chores.import_string(name) for name in site_settings.CHORES] == [procedure.redact_due]
+    assert chores.due() == [pace.forget, procedure.redact_due]
 
 
 # ---- words ------------------------------------------------------------------------------------------------
@@ -222,8 +277,24 @@ def test_who_may_not_edit_changes_nothing(page: Client, council: Council) -> Non
     assert answer.status_code == 403
 
 
+def test_the_page_says_who_changed_how_long_and_from_what(page: Client, own: Council) -> None:
+    page.post(reverse("council-edit", args=[own.pk]), posted(own, retention_days="200"))
+    html = page.get(reverse("council", args=[own.pk])).content.decode()
+    for text in ("Texts are kept for 200 days", "by mira", "Before: for 365 days.", "A shorter one holds for those"):
+        assert text in html
+
+
+def test_an_owner_goes_no_lower_than_the_floor(page: Client, own: Council, settings: object) -> None:
+    settings.RETENTION_FLOOR_DAYS = 400  # type: ignore[attr-defined]
+    assert "are kept for 400 days" in page.get(reverse("council", args=[own.pk])).content.decode()
+    html = page.post(reverse("council-edit", args=[own.pk]), posted(own, retention_days="399")).content.decode()
+    assert "Write at least 400 days, which this installation asks for, or nothing." in html
+    page.post(reverse("council-edit", args=[own.pk]), posted(own, retention_days=""))
+    assert Council.objects.get(pk=own.pk).retention_days == 0
+
+
 def test_a_copy_keeps_as_long_as_its_original(page: Client, council: Council) -> None:
-    council.keep_for(400)
+    council.keep_for(400, by=None)
     assert 'value="400"' in page.get(f"{reverse('council-new')}?from={council.pk}").content.decode()
 
 
@@ -232,7 +303,7 @@ def test_a_new_council_keeps_texts_for_a_year() -> None:
 
 
 def test_the_input_page_says_how_long_for_the_chosen_council(page: Client, council: Council) -> None:
-    council.keep_for(90)
+    council.keep_for(90, by=None)
     said = "Every prompt and answer is kept for 90 days, shorter than six months."
     assert said in page.get(f"{reverse('new')}?council={council.pk}").content.decode()
     agents_of = page.get(reverse("council-agents"), {"council": council.pk}).content.decode()
@@ -244,7 +315,7 @@ def test_the_record_verifies_after_its_time(mira: User) -> None:
     made = Judgement.objects.submit(owner=mira, content=JAPAN, agents=agents())
     procedure.cancel(made, mira)
     redact(made.pk, "retention", retention.reason(365, "this installation"))
-    assert verify_all().problems == []
+    assert verify_all().faults == []
 
 
 def test_looking_for_what_is_due_asks_once_for_each_number_of_days(

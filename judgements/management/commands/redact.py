@@ -1,8 +1,9 @@
 from typing import Any
 from uuid import UUID
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
+from engine import terminal
 from judgements import procedure
 from judgements.models import Judgement, due, redact, wipe
 
@@ -11,7 +12,7 @@ LEFT = "The free room of the database's files may still hold some of it. `redact
 MOST_LISTED = 1_000
 
 
-class Command(BaseCommand):
+class Command(terminal.Command):
     help = "Erase the texts of judgements for good: on somebody's demand, or of all whose time is over (--due)."
 
     def add_arguments(self, parser: CommandParser) -> None:
