@@ -3,13 +3,12 @@
 from dataclasses import dataclass
 from uuid import UUID
 
-from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.db.models import Q
+
+from runs.rights import User
 
 from .amendments import Amendment, amendments
 from .models import Judgement
-
-User = AbstractBaseUser | AnonymousUser
 
 
 @dataclass(frozen=True)

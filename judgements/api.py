@@ -3,8 +3,8 @@
 from datetime import datetime
 from typing import Any
 
+from engine.llm.prices import decimal
 from engine.models import Usage
-from engine.prices import decimal
 
 from . import rules
 from .models import Agent, Judgement, RoundDecision

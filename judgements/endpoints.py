@@ -1,6 +1,10 @@
-"""The HTTP API of judgements. Who calls, and what an error looks like, is the site's business."""
+"""The HTTP API of judgements. Who calls, and what an error looks like, is the site's business.
+
+Why so: docs/decisions.md, The API.
+"""
 
 import json
+from functools import partial
 from hashlib import sha256
 from http import HTTPStatus
 from typing import Annotated, Any
@@ -10,26 +14,31 @@ from uuid import UUID
 from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.core.exceptions import ValidationError
-from django.http import HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import reverse
 from ninja import Header, Query, Router
+from ninja.errors import AuthenticationError
 
-from engine import catalogue
-from engine.budgets import BudgetUsedUp
+from engine.hidden import visible_json
+from engine.llm import catalogue
+from engine.llm.providers import is_rehearsal
 from engine.models import ModelCall
-from engine.providers import is_rehearsal
+from engine.models.budgets import BudgetUsedUp
+from engine.reader import read
+from runs.rights import EXPORT, SEE, STEER, Right
 
 from . import procedure, rules, schemas
 from .api import judgement_object
-from .events import NOT_FOUND, stream, until_ended
+from .events import NO_SUCH_JUDGEMENT, stream, until_ended
 from .filters import HistoryForm
 from .forms import Submission, as_read, council_named
 from .history import PAGE, History
-from .models import KEY_LENGTH, Council, IdempotencyKey, Judgement, KeyUsed
+from .models import KEY_LENGTH, Council, CouncilChanged, IdempotencyKey, Judgement, KeyUsed, OnlyCouncils
 from .record import record_line
 from .refusals import Refusal, wrong_fields
 from .schemas import LONGEST_WAIT, problems
+from .scopes import Credential, Scope, needs
 
 router = Router()
 
@@ -39,9 +48,10 @@ router = Router()
 @router.post(
     "/judgements",
     response={202: schemas.Judgement},
-    openapi_extra=problems(400, 402, 413, 415, 422, also={202: schemas.PLACED}),
+    openapi_extra=problems(400, 402, 403, 409, 413, 415, 422, 429, also={202: schemas.PLACED}),
     summary="Submit a judgement",
 )
+@needs(Scope.SUBMIT)
 def submit(
     request: HttpRequest,
     asked: schemas.NewJudgement,
@@ -51,8 +61,9 @@ def submit(
 ) -> HttpResponse:
     """Three agents judge the content: those that are given, or a council's. An agent has name, model and criteria.
 
-    The same request under the same key brings the judgement that was submitted first. 402 where a budget has not enough
-    left: nothing changes by asking again soon.
+    A council judges as it is now: 409 where its version is another than the one that is named. 403 for agents of one's
+    own where only councils may be asked. 402 where a budget has not enough left: nothing changes by asking again soon.
+    The same request under the same key brings the judgement that was submitted first.
     """
     once = {"key": _checked(key), "request_hash": _hash(asked)} if key is not None else None
     judgement = _submitted_before(request, once) if once else None
@@ -79,9 +90,11 @@ async def judgement(
     """With a wait the answer comes as soon as the judgement has ended, or after that time."""
     _take_only(request, "wait")
     found = await sync_to_async(_visible)(request, id)
-    if wait and not found.run.over:
-        await until_ended(id, _credential(request).owner, wait)
-    return await sync_to_async(_answer)(request, id)
+    if not wait or found.run.over:
+        return await sync_to_async(_answer)(request, id)
+    await until_ended(id, _credential(request).owner, wait)
+    # by the one reading thread: many waits for one judgement end at once
+    return await read(partial(_answer_again, request, id))
 
 
 @router.get(
@@ -116,14 +129,15 @@ async def events(
 @router.post(
     "/judgements/{uuid:id}/cancel",
     response={202: schemas.Judgement},
-    openapi_extra=problems(404, 409),
+    openapi_extra=problems(403, 404, 409),
     summary="Cancel a judgement",
 )
+@needs(Scope.STEER)
 def cancel(request: HttpRequest, id: UUID) -> HttpResponse:
     """Ends it without a verdict. To cancel again changes nothing; 409 where it ended by itself."""
-    found = _visible(request, id, steer=True)
+    found = _visible(request, id, STEER)
     if not procedure.cancel(found, _credential(request).owner):
-        found = _visible(request, id, steer=True)
+        found = _visible(request, id)
         if found.status != "cancelled":
             raise Refusal(409, f"It cannot be cancelled, for it is over: {found.status}.")
     return _answer(request, id, HTTPStatus.ACCEPTED)
@@ -132,14 +146,15 @@ def cancel(request: HttpRequest, id: UUID) -> HttpResponse:
 @router.post(
     "/judgements/{uuid:id}/retry",
     response={202: schemas.Judgement},
-    openapi_extra=problems(402, 404, 409),
+    openapi_extra=problems(402, 403, 404, 409, 429),
     summary="Let a failed judgement go on",
 )
+@needs(Scope.STEER)
 def retry(request: HttpRequest, id: UUID) -> HttpResponse:
     """It goes on with what is missing. 409 where it has not failed."""
-    found = _visible(request, id, steer=True)
+    found = _visible(request, id, STEER)
     try:
-        retried = procedure.retry(found, _credential(request).owner)
+        retried = procedure.retry(found, _credential(request).owner, limited=True)
     except BudgetUsedUp as error:
         raise Refusal(402, str(error)) from error
     if not retried:
@@ -150,12 +165,12 @@ def retry(request: HttpRequest, id: UUID) -> HttpResponse:
 @router.get(
     "/judgements/{uuid:id}/record",
     response=dict[str, Any],
-    openapi_extra=problems(404),
+    openapi_extra=problems(403, 404),
     summary="The full record",
 )
 def record(request: HttpRequest, id: UUID) -> HttpResponse:
     """All that happened, as entries with every prompt and raw answer, and its place in the log, for verify.py."""
-    return HttpResponse(record_line(_visible(request, id).pk), content_type="application/json")
+    return HttpResponse(record_line(_visible(request, id, EXPORT).pk), content_type="application/json")
 
 
 # ---- lists ------------------------------------------------------------------------------------------------
@@ -234,20 +249,34 @@ def _submit(request: HttpRequest, asked: schemas.NewJudgement, once: dict[str, s
         "council": council.current if council else None,
     }
     try:
-        return procedure.submit_once(**once, **values) if once else procedure.submit(**values)
+        return (
+            procedure.submit_once(**once, **values, limited=True) if once else procedure.submit(**values, limited=True)
+        )
     except KeyUsed as error:
         raise _used_key() from error
     except BudgetUsedUp as error:
         raise Refusal(402, str(error)) from error
+    except OnlyCouncils as error:
+        raise Refusal(403, str(error)) from error
+    except CouncilChanged as error:
+        raise Refusal(409, f"{error} Nothing was submitted.") from error
 
 
 def _named(asked: schemas.NewJudgement) -> Council | None:
     if (asked.agents is None) == (asked.council is None):
         raise wrong_fields([("agents", "Name either three agents or a council, one of the two.")])
+    if asked.council is None:
+        if asked.version is not None:
+            raise wrong_fields([("version", "It is a council's. Name the council, too.")])
+        return None
     try:
-        return None if asked.council is None else council_named(asked.council)
+        council = council_named(asked.council)
     except ValidationError as error:
         raise wrong_fields([("council", str(error.message))]) from error
+    number = council.current.number if council.current else 0
+    if asked.version not in (None, number):
+        raise Refusal(409, f"“{council.name}” has version {number} now, not {asked.version}. Nothing was submitted.")
+    return council
 
 
 def _values(agent: schemas.NewAgent) -> dict[str, str]:
@@ -257,13 +286,14 @@ def _values(agent: schemas.NewAgent) -> dict[str, str]:
 # ---- finding ----------------------------------------------------------------------------------------------
 
 
-def _visible(request: HttpRequest, pk: UUID, *, steer: bool = False) -> Judgement:
-    """One that the caller may see. Others' are answered as those that are not there."""
+def _visible(request: HttpRequest, pk: UUID, right: Right = SEE) -> Judgement:
+    """One that the caller may see, to do this with it. Others' are answered as those that are not there."""
     user = _credential(request).owner
-    mine = Judgement.objects.steerable_by(user) if steer else Judgement.objects.visible_to(user)
-    found = mine.whole().filter(pk=pk).first()
+    found = Judgement.objects.visible_to(user).whole().filter(pk=pk).first()
     if found is None:
-        raise Refusal(404, NOT_FOUND)
+        raise Refusal(404, NO_SUCH_JUDGEMENT)
+    if not right.covers(user, found.run):
+        raise Refusal(403, right.refusal("judgement"))
     return found
 
 
@@ -300,9 +330,9 @@ def _next(request: HttpRequest, asked: schemas.Sought, last: UUID) -> str:
 # ---- asking and answering ---------------------------------------------------------------------------------
 
 
-def _credential(request: HttpRequest) -> Any:
-    """An `events.Credential`: what the site let the call in by."""
-    return request.auth  # type: ignore[attr-defined]
+def _credential(request: HttpRequest) -> Credential:
+    """What the site let the call in by."""
+    return request.auth  # type: ignore[attr-defined]  # set by the API for whoever it lets in
 
 
 def _take_only(request: HttpRequest, *names: str) -> None:
@@ -323,8 +353,17 @@ def _answer(
     return _json(judgement_object(_visible(request, pk), _address(request)), status, headers)
 
 
+def _answer_again(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """After a wait: the token may have ended meanwhile, and its owner may do less than before."""
+    holder = _credential(request).holder()
+    if holder is None:
+        raise AuthenticationError
+    _credential(request).owner = holder
+    return _answer(request, pk)
+
+
 def _json(content: Any, status: int = HTTPStatus.OK, headers: dict[str, str] | None = None) -> HttpResponse:
-    return JsonResponse(content, status=status, headers=headers, json_dumps_params={"ensure_ascii": False})
+    return HttpResponse(visible_json(content), "application/json", status, headers=headers)
 
 
 def _council(council: Council) -> dict[str, Any]:
@@ -332,4 +371,5 @@ def _council(council: Council) -> dict[str, Any]:
         {"seat": seat, **agent, "fallback": agent["fallback"] or None}
         for seat, agent in zip(rules.SEATS, council.agents(), strict=True)
     ]
-    return {"name": council.name, "version": council.current.number if council.current else 0, "agents": agents}
+    version = council.current.number if council.current else 0
+    return {"id": council.pk, "name": council.name, "version": version, "agents": agents}

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from engine import prices
+from engine.llm import prices
 
 from . import prompts, rules
 

@@ -2,83 +2,128 @@
 
 Each looks at the rows after a nudge, and every few seconds besides: a lost one costs seconds and nothing else. A stream
 reads the right to see again with the rows.
+
+Why so: docs/decisions.md, Signing in and places.
 """
 
 import asyncio
-import json
-from collections import Counter
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, TypeVar
 from uuid import UUID
+from weakref import WeakKeyDictionary
 
-from asgiref.sync import sync_to_async
+from asgiref.sync import SyncToAsync, sync_to_async
 from django.contrib.auth.models import User
 from django.db import close_old_connections
 
 from engine import live
+from engine.hidden import visible_json
 from engine.reader import read
 
 from .api import judgement_object
 from .models import Judgement
 from .refusals import Refusal
+from .scopes import Credential
 
-FALLBACK = 3.0  # seconds after which the rows are looked at without a nudge
+T = TypeVar("T")
+
+LOOK_AFTER = 3.0  # seconds after which the rows are looked at without a nudge
 CALM = 0.2  # seconds between two looks
 SILENCE = 15.0  # seconds after which a stream says that it is still there
-PLACES = 200  # callers that wait, in this process
-PLACES_PER_USER = 50
+CALLERS = 400  # callers that wait, in this process
+CALLERS_PER_USER = 100
 AGAIN = {"Retry-After": "5"}
-NOT_FOUND = "There is no such judgement."
-
-_taken: Counter[Any] = Counter()
+NO_SUCH_JUDGEMENT = "There is no such judgement."
 
 
-class Credential(Protocol):
-    """By what a call was let in."""
+# ---- places -----------------------------------------------------------------------------------------------
 
-    owner: User
 
-    def holder(self) -> User | None:
-        """Whose it is, read again; None where it holds no longer."""
+@dataclass(eq=False)
+class Place:
+    """Of one caller that waits. The bell says that there is something to look at, or that the place is lost."""
+
+    bell: asyncio.Event = field(default_factory=asyncio.Event)
+    lost: bool = False
+
+    def lose(self) -> None:
+        self.lost = True
+        self.bell.set()
+
+
+class Places:
+    """Who waits, by user, oldest first. Once all places are taken, whoever has fewer than others gets one of theirs."""
+
+    def __init__(self) -> None:
+        self._of: dict[Any, list[Place]] = {}
+
+    def total(self) -> int:
+        return sum(map(len, self._of.values()))
+
+    def take(self, user: User) -> Place:
+        """Refusal where the user has too many, or nobody has so many more that one could be taken away."""
+        mine = self._of.get(user.pk, [])
+        if len(mine) >= CALLERS_PER_USER:
+            raise Refusal(429, f"You have {CALLERS_PER_USER} calls waiting already. Let one end first.", headers=AGAIN)
+        if self.total() >= CALLERS:
+            most = max(self._of.values(), key=len, default=[])
+            # two more: otherwise the two would take one place from each other again and again
+            if len(most) < len(mine) + 2:
+                raise Refusal(503, "Too many calls are waiting. Try again soon, or ask without waiting.", headers=AGAIN)
+            most.pop(0).lose()
+        place = Place()
+        self._of.setdefault(user.pk, []).append(place)
+        return place
+
+    def give_back(self, user: User, place: Place) -> None:
+        if not place.lost:
+            self._of[user.pk].remove(place)
+        if not self._of.get(user.pk, True):
+            del self._of[user.pk]
+
+
+_taken = Places()
+_turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
 
 
 @contextmanager
-def place(user: User) -> Iterator[None]:
-    """One of the places of those who wait. Refusal where none is free."""
-    if _taken[user.pk] >= PLACES_PER_USER:
-        raise Refusal(429, f"You have {PLACES_PER_USER} calls waiting already. Let one end first.", headers=AGAIN)
-    if _taken.total() >= PLACES:
-        raise Refusal(503, "Too many calls are waiting. Try again soon, or ask without waiting.", headers=AGAIN)
-    _taken[user.pk] += 1
+def place_of(user: User) -> Iterator[Place]:
+    place = _taken.take(user)
     try:
-        yield
+        yield place
     finally:
-        _taken[user.pk] -= 1
+        _taken.give_back(user, place)
+
+
+# ---- waiting and following --------------------------------------------------------------------------------
 
 
 async def until_ended(pk: UUID, user: User, seconds: float) -> None:
-    """Returns when the judgement has ended, or after that time."""
-    with place(user), suppress(TimeoutError):
-        async with asyncio.timeout(seconds), aclosing(_looks(pk)) as looks:
+    """Returns when the judgement has ended, or after that time, or when somebody else needs the place more."""
+    with place_of(user) as place, suppress(TimeoutError):
+        async with asyncio.timeout(seconds), aclosing(_looks(pk, place)) as looks:
             async for _ in looks:
-                if await read(partial(_has_ended, pk)):
+                if await _read_in_turn(partial(_has_ended, pk)):
                     return
 
 
 async def stream(pk: UUID, credential: Credential, address: str, known: int | None) -> AsyncGenerator[str, None]:
     """The judgement at each revision after the one that is `known`, as server-sent events, until it has ended.
 
-    What comes first is empty: with it the caller has a place, or is refused one.
+    It ends early where somebody else needs the place more: who follows connects again. What comes first is empty: with
+    it the caller has a place, or is refused one.
     """
-    with place(credential.owner):
+    with place_of(credential.owner) as place:
         yield ""
-        async with aclosing(_looks(pk)) as looks:
+        async with aclosing(_looks(pk, place)) as looks:
             silent_since = asyncio.get_running_loop().time()
+            look: Any = read
             async for now in looks:
-                seen = await read(partial(_look, pk, credential, address, known))
+                seen = await look(partial(_look, pk, credential, address, known))
+                look = _read_in_turn
                 if seen.judgement:
                     known, silent_since = seen.judgement["revision"], now
                     yield event_of(seen.judgement)
@@ -90,29 +135,46 @@ async def stream(pk: UUID, credential: Credential, address: str, known: int | No
 
 
 def event_of(judgement: dict[str, Any]) -> str:
-    data = json.dumps(judgement, ensure_ascii=False)
-    return f"event: judgement\nid: {judgement['revision']}\ndata: {data}\n\n"
+    return f"event: judgement\nid: {judgement['revision']}\ndata: {visible_json(judgement)}\n\n"
 
 
 # ---- when to look, and at what ----------------------------------------------------------------------------
 
 
-async def _looks(pk: UUID) -> AsyncGenerator[float, None]:
-    """The time of the loop, whenever the rows may have changed."""
-    # a connection is not held while nothing is done with it: a pool has few
+async def _looks(pk: UUID, place: Place) -> AsyncGenerator[float, None]:
+    """The time of the loop, whenever the rows may have changed, until the place is lost."""
+    # neither connection nor thread is held while nothing is done with it
     await sync_to_async(close_old_connections)()
-    loop, bell = asyncio.get_running_loop(), asyncio.Event()
+    _give_thread_back()
+    loop, bell = asyncio.get_running_loop(), place.bell
     listening = loop.create_task(_listen(pk, bell))
     try:
-        while True:
+        while not place.lost:
             bell.clear()
             yield loop.time()
             await asyncio.sleep(CALM)
             with suppress(TimeoutError):
-                async with asyncio.timeout(FALLBACK):
+                async with asyncio.timeout(LOOK_AFTER):
                     await bell.wait()
     finally:
         listening.cancel()
+
+
+def _give_thread_back() -> None:
+    """A request has a thread of its own from its first piece of sync work to its end, however long it waits between.
+
+    Whatever sync work comes later, such as the answer's way out, starts another one.
+    """
+    request = SyncToAsync.thread_sensitive_context.get(None)
+    thread = SyncToAsync.context_to_thread_executor.pop(request, None) if request else None
+    if thread:
+        thread.shutdown(wait=False)
+
+
+async def _read_in_turn(query: Callable[[], T]) -> T:
+    """As `read`, one after another: whoever comes, and every live page, is served before hundreds that look again."""
+    async with _turns.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
+        return await read(query)
 
 
 async def _listen(pk: UUID, bell: asyncio.Event) -> None:

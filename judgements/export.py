@@ -2,27 +2,31 @@
 
 import csv
 import io
-import json
-from collections import defaultdict
+import weakref
+from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from threading import RLock
+from typing import Any, Protocol
 from uuid import UUID
 
 from asgiref.sync import sync_to_async
+from django.conf import settings
 from django.db.models import Prefetch
 from django.http import StreamingHttpResponse
 from django.template.loader import render_to_string
 from django.utils import timezone
 
-from engine import bundles
-from engine.bundles import Tree
+from engine.evidence import bundles
+from engine.evidence.bundles import Tree
+from engine.hidden import visible_json, visible_text
 from engine.models import ModelCall
+from engine.models.pace import LimitReached
 
 from . import rules
 from .api import judgement_object
-from .board import asked_by
+from .display import asked_by
 from .models import Agent, Judgement, JudgementQuerySet, RoundDecision
 from .record import Record, record_lines, record_of
 
@@ -32,19 +36,19 @@ OF_AGENT = ["name", "score", "verdict"]
 TAIL = ["created", "started", "ended", "asked by", "redacted"]
 FORMULA = (*"=+-@", *"＝＋－＠", "\t", "\r", "\n")
 
-# JSON allows them in a text, but many readers take them for the end of a line
-LINE_ENDS = {ord(char): f"\\u{ord(char):04x}" for char in "\u0085\u2028\u2029"}
-
 Render = Callable[[Sequence[Judgement], str], str]
 
 
 @dataclass(frozen=True)
 class Kind:
-    """How judgements are read and some of them written; `frame` gives what stands before and behind all of them."""
+    """How judgements are read and some of them written; `frame` gives what stands before and behind all of them.
+
+    `begun`: what writes is made anew for each file, where all of it has to be of one moment.
+    """
 
     content_type: str
     read: Callable[[], JudgementQuerySet]
-    render: Render
+    begun: Callable[[], Render]
     frame: Callable[[], tuple[str, str]] = lambda: ("", "")
     saved: bool = True  # a file; otherwise a page to look at
 
@@ -64,13 +68,39 @@ class Chosen:
             yield self._judgements[start : start + size]
 
 
-def download(source: Source, kind: str, address: str) -> StreamingHttpResponse:
-    """The answer that brings them; `address` as in https://host."""
+_under_way: Counter[Any] = Counter()  # by user, in this process
+_counting = RLock()  # views run in many threads, and what is forgotten ends in any of them
+AGAIN = 10.0  # seconds
+
+
+def download(source: Source, kind: str, address: str, user: Any) -> StreamingHttpResponse:
+    """The answer that brings them; `address` as in https://host. LimitReached where the user has too many under way.
+
+    Whoever reads slowly keeps all of a file waiting in memory, so that their number has an end.
+    """
     response = StreamingHttpResponse(pieces(source, kind, address), content_type=KINDS[kind].content_type)
     how = "attachment" if KINDS[kind].saved else "inline"
     response["Content-Disposition"] = f'{how}; filename="judgements-{timezone.now():%Y-%m-%d}.{kind}"'
     response["Cache-Control"] = "no-store"
+    _begin(user.pk)
+    # when it is closed, or forgotten without that because its reader has gone early
+    response._resource_closers.append(weakref.finalize(response, _end, user.pk))  # type: ignore[attr-defined]
     return response
+
+
+def _begin(user: Any) -> None:
+    with _counting:
+        if _under_way[user] >= settings.USER_EXPORTS:
+            most = f"You have {settings.USER_EXPORTS} exports under way, as many as one person may. Let one end first."
+            raise LimitReached(most, AGAIN)
+        _under_way[user] += 1
+
+
+def _end(user: Any) -> None:
+    with _counting:
+        _under_way[user] -= 1
+        if not _under_way[user]:
+            del _under_way[user]
 
 
 async def pieces(source: Source, kind: str, address: str) -> AsyncIterator[str]:
@@ -78,8 +108,9 @@ async def pieces(source: Source, kind: str, address: str) -> AsyncIterator[str]:
     batches = source.batches(BATCH)
     start, end = KINDS[kind].frame()
     yield start
+    render = await sync_to_async(KINDS[kind].begun)()
     while judgements := await sync_to_async(_next_of)(batches, KINDS[kind].read):
-        yield await sync_to_async(KINDS[kind].render)(judgements, address)
+        yield await sync_to_async(render)(judgements, address)
     yield end
 
 
@@ -103,8 +134,8 @@ def _table(rows: Sequence[Sequence[object]]) -> str:
 
 
 def _cell(value: object) -> str:
-    """A text that begins like a formula must stay a text in whatever opens the file."""
-    text = "" if value is None else str(value)
+    """What nobody sees has a mark, and a text that begins like a formula stays a text in whatever opens the file."""
+    text = "" if value is None else visible_text(str(value))
     return f"'{text}" if text.startswith(FORMULA) else text
 
 
@@ -151,11 +182,13 @@ def _time(moment: datetime | None) -> str:
 def _json_lines(judgements: Sequence[Judgement], address: str) -> str:
     usage = ModelCall.objects.usage_of([judgement.pk for judgement in judgements])
     objects = (judgement_object(judgement, address, usage[judgement.pk]) for judgement in judgements)
-    return "".join(f"{json.dumps(one, ensure_ascii=False).translate(LINE_ENDS)}\n" for one in objects)
+    return "".join(f"{visible_json(one)}\n" for one in objects)
 
 
-def _evidence(judgements: Sequence[Judgement], address: str) -> str:
-    return "".join(record_lines([judgement.pk for judgement in judgements], bundles.tree()))
+def _evidence() -> Render:
+    """All by one checkpoint: where another record has a newer one, one without a proof passes for forged."""
+    tree = bundles.tree()
+    return lambda judgements, _: "".join(record_lines([judgement.pk for judgement in judgements], tree))
 
 
 # ---- records to print -------------------------------------------------------------------------------------
@@ -176,16 +209,16 @@ def _records(judgements: Sequence[Judgement], address: str) -> str:
 
 
 def _record(record: Record) -> str:
-    context = {"record": record, "board": record.board, "at": f"{record.board.id[:8]}-", "many": True}
+    context = {"record": record, "display": record.display, "at": f"{record.display.id[:8]}-", "many": True}
     return render_to_string("judgements/_record.html", context)
 
 
 # the mark at a table's beginning tells spreadsheets that it is UTF-8
 KINDS = {
-    "csv": Kind("text/csv; charset=utf-8", _with_votes, _csv, lambda: ("\ufeff" + _table([_heads()]), "")),
-    "jsonl": Kind("application/x-ndjson; charset=utf-8", Judgement.objects.whole, _json_lines),
+    "csv": Kind("text/csv; charset=utf-8", _with_votes, lambda: _csv, lambda: ("\ufeff" + _table([_heads()]), "")),
+    "jsonl": Kind("application/x-ndjson; charset=utf-8", Judgement.objects.whole, lambda: _json_lines),
     "evidence.jsonl": Kind("application/x-ndjson; charset=utf-8", Judgement.objects.whole, _evidence),
-    "html": Kind("text/html; charset=utf-8", Judgement.objects.whole, _records, _page, saved=False),
+    "html": Kind("text/html; charset=utf-8", Judgement.objects.whole, lambda: _records, _page, saved=False),
 }
 
 
@@ -200,7 +233,7 @@ def table(moment: datetime | None, address: str) -> Iterator[str]:
     yield kind.frame()[0]
     for pks in Chosen(found.order_by("run__created", "pk").values_list("pk", flat=True)).batches(BATCH):
         judgements = kind.read().in_bulk(pks)
-        yield kind.render([judgements[pk] for pk in pks], address)
+        yield _csv([judgements[pk] for pk in pks], address)
 
 
 def bundle(pks: Sequence[UUID], tree: Tree | None) -> Iterator[str]:

@@ -1,4 +1,7 @@
-"""The history: which judgements, in which order, and what a row shows of each."""
+"""The history: which judgements, in which order, and what a row shows of each.
+
+Why so: docs/decisions.md, Finding.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,24 +11,24 @@ from functools import cached_property
 from typing import Any
 from uuid import UUID
 
-from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.db.models import Q
 
+from engine.llm.providers import is_rehearsal
 from engine.models import Run
-from engine.providers import is_rehearsal
+from engine.search import Term, label, terms_of
+from runs.rights import SEE, Reach, Right, User
 
 from . import rules
-from .board import PLATE, State, asked_by, minutes
+from .display import PLATE, State, asked_by, minutes
 from .models import Agent, Judgement, JudgementQuerySet
 from .rules import Decision
-from .words import Term, label, terms_of
 
 PAGE = 25
-MOST = 1_000  # what is counted; beyond, nobody reads the number
+MOST_COUNTED = 1_000  # what is counted; beyond, nobody reads the number
 MOST_NEWER = 100
-PLACES = ("before", "after")  # where a page begins
+CURSORS = ("before", "after")  # where a page begins
 LABELS = ("council", "rehearsal", "flag")  # what a judgement is asked for by a label of the same name
-AT_ONCE = timedelta(minutes=10)  # within it, judgements may have arrived in another order than they were created in
+OUT_OF_ORDER = timedelta(minutes=10)  # within it, judgements may have arrived in another order than they were made in
 
 
 class NoSuchPlace(ValueError):
@@ -52,14 +55,14 @@ class Page:
 
 
 class History:
-    """The judgements that somebody may see and asks for, newest first.
+    """The judgements that somebody asks for, of those that a right reaches to, newest first.
 
     Where words are sought, they come in the order in which they arrived, which is the order of the index: no common
     word has to be sorted. A page begins at a judgement, never at a number, so that new ones move nothing.
     """
 
-    def __init__(self, user: AbstractBaseUser | AnonymousUser, sought: Mapping[str, Any]) -> None:
-        self._user, self._sought = user, sought
+    def __init__(self, user: User, sought: Mapping[str, Any], right: Right = SEE) -> None:
+        self._user, self._sought, self._right = user, sought, right
 
     # ---- which --------------------------------------------------------------------------------------------
 
@@ -72,7 +75,7 @@ class History:
             terms.append([label("by", owner) for owner in self._sought["owners"]])
         if self._sought.get("outcome") in set(rules.Verdict):
             terms.append([label("verdict", self._sought["outcome"])])
-        if terms and not getattr(self._user, "is_staff", False):
+        if terms and self._right.reach(self._user) < Reach.ALL:
             terms.append([label("by", self._user.pk)])
         return terms
 
@@ -87,7 +90,7 @@ class History:
 
     @cached_property
     def _judgements(self) -> JudgementQuerySet:
-        found = Judgement.objects.visible_to(self._user)
+        found = Judgement.objects.within(self._right, self._user)
         if self._sought.get("q") and not terms_of(self._sought["q"]):
             return found.none()  # signs without a word stand in no index
         if not all(self._terms):
@@ -103,11 +106,11 @@ class History:
         return found
 
     def _from(self, found: JudgementQuerySet, moment: datetime) -> JudgementQuerySet:
-        near = Judgement.objects.filter(run__created__gte=_moved(moment, -AT_ONCE)).order_by("run__created")
+        near = Judgement.objects.filter(run__created__gte=_moved(moment, -OUT_OF_ORDER)).order_by("run__created")
         return self._within(found.filter(run__created__gte=moment), near, ">=")
 
     def _to(self, found: JudgementQuerySet, moment: datetime) -> JudgementQuerySet:
-        near = Judgement.objects.filter(run__created__lte=_moved(moment, AT_ONCE)).order_by("-run__created")
+        near = Judgement.objects.filter(run__created__lte=_moved(moment, OUT_OF_ORDER)).order_by("-run__created")
         return self._within(found.filter(run__created__lte=moment), near, "<=")
 
     def _within(self, found: JudgementQuerySet, near: JudgementQuerySet, sign: str) -> JudgementQuerySet:
@@ -127,7 +130,7 @@ class History:
 
     def _beyond(self, place: UUID, *, older: bool) -> JudgementQuerySet:
         """What comes after this judgement, or before it, the nearest first."""
-        start = Judgement.objects.visible_to(self._user).filter(pk=place)
+        start = Judgement.objects.within(self._right, self._user).filter(pk=place)
         values = start.values_list("run__created", "search__id").first()
         if values is None:
             raise NoSuchPlace
@@ -140,14 +143,14 @@ class History:
 
     # ---- how many, and which page -------------------------------------------------------------------------
 
-    def count(self, most: int = MOST) -> int:
+    def count(self, most: int = MOST_COUNTED) -> int:
         """How many there are; one more than `most` stands for all that are more."""
         return self._judgements.values("pk")[: most + 1].count()
 
     def page_asked(self, asked: Mapping[str, str], size: int = PAGE) -> tuple[Page, bool]:
         """The page that begins where it is asked to; the newest one, and True, where there is no such place."""
         try:
-            before, after = (UUID(asked[name]) if asked.get(name) else None for name in PLACES)
+            before, after = (UUID(asked[name]) if asked.get(name) else None for name in CURSORS)
             return self.page(before, after, size), False
         except ValueError:
             return self.page(size=size), True
@@ -256,7 +259,7 @@ def rows_of(judgements: Sequence[Judgement]) -> list[Row]:
     return [_row(judgement, seated[judgement.pk]) for judgement in judgements]
 
 
-def moved_on(user: AbstractBaseUser | AnonymousUser, known: Mapping[UUID, int]) -> list[Row]:
+def moved_on(user: User, known: Mapping[UUID, int]) -> list[Row]:
     """Those of these judgements that have moved beyond the revision that is known."""
     judgements = Judgement.objects.visible_to(user).filter(pk__in=list(known))
     return rows_of([one for one in _rows(judgements, PAGE) if one.run.revision != known[one.pk]])

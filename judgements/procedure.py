@@ -1,6 +1,10 @@
-"""A judgement, performed: three rounds, in each of which the agents that have not decided yet decide at once."""
+"""A judgement, performed: three rounds, in each of which the agents that have not decided yet decide at once.
+
+Why so: docs/decisions.md, Judging and reading.
+"""
 
 import asyncio
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -9,22 +13,24 @@ from uuid import UUID
 from asgiref.sync import async_to_sync
 from django.db import IntegrityError, transaction
 
-from engine.budgets import BudgetUsedUp
-from engine.failures import CallFailed, RunFailed
+from engine import steering
+from engine.context import RunContext
 from engine.live import tell_of_cancelled, tell_watchers, wake_engines
-from engine.llm import Form
-from engine.models import ModelCall, Run, after_deadlock, name_of
-from engine.performance import Performance
+from engine.llm.failures import CallFailed, RunFailed
+from engine.llm.forms import AnswerForm
+from engine.models import ModelCall, Run, after_deadlock, record_name
+from engine.models.budgets import BudgetUsedUp
+from engine.models.pace import LimitReached
 from engine.worker import Change
 
 from . import prompts, rules
-from .models import Agent, IdempotencyKey, Judgement, RoundDecision, due, redact, wipe
+from .models import Agent, CouncilChanged, IdempotencyKey, Judgement, RoundDecision, due, redact, wipe
 from .prompts import Case, Earlier
 
-AT_ONCE = 100
+REDACTED_AT_ONCE = 100
 RETENTION = "retention"  # who redacts what has been kept for long enough
 
-DECISION = Form(
+DECISION = AnswerForm(
     name="decision",
     schema=prompts.SCHEMA,
     read=prompts.read_answer,
@@ -33,21 +39,25 @@ DECISION = Form(
 )
 
 
-def submit(**judgement: Any) -> Judgement:
-    """Queue a judgement and wake the engine. Takes what `Judgement.objects.submit` takes."""
-    queued = Judgement.objects.submit(**judgement)
+def submit(*, limited: bool = False, **judgement: Any) -> Judgement:
+    """Queue a judgement and wake the engine. Takes what `Judgement.objects.submit` takes.
+
+    `limited`: LimitReached where the owner has or does too much; the command line is not limited.
+    """
+    queued = _queued(Judgement.objects.submit, limited, **judgement)
     async_to_sync(wake_engines)()
     return queued
 
 
-def submit_once(*, owner: Any, key: str, request_hash: str, **judgement: Any) -> Judgement:
+def submit_once(*, owner: Any, key: str, request_hash: str, limited: bool = False, **judgement: Any) -> Judgement:
     """As `submit`, once for each key of an owner: the same request under it gets the judgement that is there.
 
     KeyUsed where another request came under this key.
     """
+    once = {"owner": owner, "key": key, "request_hash": request_hash}
     try:
-        queued = IdempotencyKey.objects.submit(owner=owner, key=key, request_hash=request_hash, **judgement)
-    except (IntegrityError, BudgetUsedUp):  # the same request may have taken key and money a moment ago
+        queued = _queued(IdempotencyKey.objects.submit, limited, **once, **judgement)
+    except (IntegrityError, BudgetUsedUp, CouncilChanged, LimitReached):  # the same request may have come just now
         found = IdempotencyKey.objects.judgement_of(owner, key, request_hash)
         if found is None:
             raise
@@ -56,20 +66,28 @@ def submit_once(*, owner: Any, key: str, request_hash: str, **judgement: Any) ->
     return queued
 
 
+@after_deadlock
+@transaction.atomic
+def _queued(submitting: Callable[..., Judgement], limited: bool, *, owner: Any, **judgement: Any) -> Judgement:
+    if limited:
+        Run.objects.admit(owner)
+    return submitting(owner=owner, **judgement)
+
+
 def cancel(judgement: Judgement, by: Any) -> bool:
     """End a judgement that is not over, without a verdict; False where it was over."""
-    if not Run.objects.cancel(judgement.pk, by):
+    if not steering.cancel(judgement.pk, by):
         return False
     async_to_sync(tell_of_cancelled)(judgement.pk)
     return True
 
 
-def retry(judgement: Judgement, by: Any = None) -> bool:
+def retry(judgement: Judgement, by: Any = None, *, limited: bool = False) -> bool:
     """Let a failed judgement go on with what is missing; False where it has not failed, or is redacted.
 
-    BudgetUsedUp where a budget has not enough left for it.
+    BudgetUsedUp where a budget has not enough left for it; `limited` as for `submit`, of whoever retries.
     """
-    if not _retried(judgement, by):
+    if not _retried(judgement, by, limited):
         return False
     async_to_sync(wake_engines)()
     async_to_sync(tell_watchers)(judgement.pk)
@@ -78,39 +96,41 @@ def retry(judgement: Judgement, by: Any = None) -> bool:
 
 @after_deadlock
 @transaction.atomic
-def _retried(judgement: Judgement, by: Any) -> bool:
+def _retried(judgement: Judgement, by: Any, limited: bool) -> bool:
+    if limited:
+        Run.objects.admit(by)
     Run.objects.select_for_update(no_key=True).get(pk=judgement.pk)  # a redaction waits, or is seen
     judgement.refresh_from_db(fields=["redacted"])
-    return not judgement.redacted and Run.objects.retry(judgement.pk, judgement.estimate().cost, by)
+    return not judgement.redacted and steering.retry(judgement.pk, judgement.estimate().cost, by)
 
 
 def erase(judgement: Judgement, by: Any, reason: str, *, names: bool = False) -> None:
     """Redact a judgement on somebody's demand, as `models.redact` does, and let no file keep what is erased."""
-    redact(judgement.pk, name_of(by), reason, names=names)
+    redact(judgement.pk, record_name(by), reason, names=names)
     async_to_sync(tell_watchers)(judgement.pk)
     wipe()
 
 
 def redact_due() -> bool:
     """Redact some of those whose time is over, each in a transaction of its own; whether there are more."""
-    found = due(AT_ONCE + 1)
-    for pk, reason in found[:AT_ONCE]:
+    found = due(REDACTED_AT_ONCE + 1)
+    for pk, reason in found[:REDACTED_AT_ONCE]:
         with suppress(ValueError):  # it has failed and is tried again just now
             redact(pk, RETENTION, reason, once=True)
-    if 0 < len(found) <= AT_ONCE:
+    if 0 < len(found) <= REDACTED_AT_ONCE:
         wipe()
-    return len(found) > AT_ONCE
+    return len(found) > REDACTED_AT_ONCE
 
 
-async def judge(performance: Performance) -> Change:
+async def judge(run: RunContext) -> Change:
     """What is left to do follows from the decisions that exist, so a judgement goes on where it was left."""
-    judgement = await performance.read(partial(_with_decisions, performance.run.pk))
+    judgement = await run.read(partial(_with_decisions, run.pk))
     agents = list(judgement.agents.all())
     decided = {(d.round, agent.seat): _shown(agent, d) for agent in agents for d in agent.decisions.all()}
     for number in rules.ROUNDS:
         earlier = _before(decided, number)
         undecided = [agent for agent in agents if (number, agent.seat) not in decided]
-        for decision in await _judge_round(performance, judgement, undecided, number, earlier):
+        for decision in await _judge_round(run, judgement, undecided, number, earlier):
             decided[number, decision.seat] = decision
     return judgement.conclude
 
@@ -129,14 +149,14 @@ def _before(decided: dict[tuple[int, str], Earlier], number: int) -> tuple[Earli
 
 
 async def _judge_round(
-    performance: Performance,
+    run: RunContext,
     judgement: Judgement,
     undecided: list[Agent],
     number: int,
     earlier: tuple[Earlier, ...],
 ) -> list[Earlier]:
     """Siblings finish: an agent that fails for good ends the run only after the others' answers are kept."""
-    work = [_decide(performance, judgement, agent, number, earlier) for agent in undecided]
+    work = [_decide(run, judgement, agent, number, earlier) for agent in undecided]
     outcomes = await asyncio.gather(*work, return_exceptions=True)
     for outcome in outcomes:
         if isinstance(outcome, BaseException) and not isinstance(outcome, CallFailed):
@@ -148,7 +168,7 @@ async def _judge_round(
 
 
 async def _decide(
-    performance: Performance, judgement: Judgement, agent: Agent, number: int, earlier: tuple[Earlier, ...]
+    run: RunContext, judgement: Judgement, agent: Agent, number: int, earlier: tuple[Earlier, ...]
 ) -> Earlier:
     case = Case(agent.seat, agent.criteria, judgement.content, number, earlier)
 
@@ -156,7 +176,7 @@ async def _decide(
         agent.decide(number, answer, call)
 
     messages = prompts.messages(case)
-    answer = await performance.ask(agent.step(number), agent.model, messages, DECISION, keep, agent.fallback)
+    answer = await run.ask(agent.step(number), agent.model, messages, DECISION, keep, agent.fallback)
     return Earlier(number, agent.seat, rules.Decision(answer.decision), answer.reason)
 
 

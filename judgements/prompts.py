@@ -5,6 +5,8 @@ the answer. The user message holds only material: content and earlier decisions 
 lines with a boundary drawn at random for every request. JSON escapes line breaks, so nothing inside can make the
 closing line, even if it knew the boundary. Invisible and control characters travel as JSON escapes: the model sees
 that they are there, and reading the block back gives the exact text.
+
+Why so: docs/decisions.md, What models are told and asked.
 """
 
 import json
@@ -18,9 +20,11 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import from_json
 
+from engine.hidden import escaped, visible_json
+
 from .rules import Decision
 
-VERSION = "1"
+VERSION = "1"  # a new one for whatever changes in what is said here, also in a complaint: tools/verify.py knows each
 LONGEST_REASON = 4000
 FEWEST_WORDS = 2
 
@@ -128,8 +132,9 @@ def read_case(request: list[dict[str, str]]) -> Case:
     """The way back from `messages`: what an agent was given. ValueError if a message is not of that form."""
     system, user = request[0]["content"], request[1]["content"]
     boundary = user.partition("\n")[0].removeprefix("BEGIN MATERIAL ")
-    block = re.fullmatch(rf"BEGIN MATERIAL {boundary}\n(.*)\nEND MATERIAL {boundary}", user)
-    criteria = re.search(rf"\nCRITERIA {boundary}\n(.*)\nEND CRITERIA {boundary}\n", system, re.DOTALL)
+    named = re.escape(boundary)
+    block = re.fullmatch(rf"BEGIN MATERIAL {named}\n(.*)\nEND MATERIAL {named}", user)
+    criteria = re.search(rf"\nCRITERIA {named}\n(.*)\nEND CRITERIA {named}\n", system, re.DOTALL)
     seat = re.match(r"# Role\n\nYou are agent ([ABC]) ", system)
     if not (block and criteria and seat):
         raise ValueError("not a request of this procedure")
@@ -149,17 +154,25 @@ def read_case(request: list[dict[str, str]]) -> Case:
     )
 
 
-_HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+def is_written(prompt: str, case: Case, problem: str) -> bool:
+    """Whether a prompt as it is kept is what `messages` makes of this case and nothing more, but for a complaint about
+    this problem of the last answer, if there is one. ValueError, or what odd JSON leads to, where it cannot be read.
+
+    Which characters of the material are escaped is left open: that differs by the version of Unicode.
+    """
+    shown = json.loads(prompt)[1]["content"]
+    boundary = re.match("BEGIN MATERIAL ([0-9a-f]{32})\n", shown)
+    if not boundary:
+        return False
+    system, user = messages(case, boundary[1])
+    if user["content"] != shown and _in_ascii(user["content"]) == _in_ascii(shown):
+        user["content"] = shown
+    complained = [system, user, {"role": "user", "content": complaint(problem)}] if problem else None
+    return prompt in (json.dumps(one, ensure_ascii=False) for one in ([system, user], complained))
 
 
-def visible_json(value: object) -> str:
-    """JSON on one line in which no character hides: formats, tags, private use and separators are escaped."""
-    text = json.dumps(value, ensure_ascii=False)
-    return "".join(_escaped(char) if unicodedata.category(char) in _HIDDEN else char for char in text)
-
-
-def _escaped(char: str) -> str:
-    return json.dumps(char)[1:-1]
+def _in_ascii(text: str) -> str:
+    return re.sub("[^\n -~]", lambda char: escaped(char[0]), text)
 
 
 # ---- the answer -------------------------------------------------------------------------------------------
@@ -245,7 +258,7 @@ def _presentable(text: str) -> str:
     shown = text.strip()
     if not shown.isprintable():
         shown = "".join(
-            char if char in "\n\t" or unicodedata.category(char) not in ("Cc", "Cs") else _escaped(char)
+            char if char in "\n\t" or unicodedata.category(char) not in ("Cc", "Cs") else escaped(char)
             for char in shown
         )
     return shown if len(shown) <= LONGEST_REASON else f"{shown[:LONGEST_REASON]} …"

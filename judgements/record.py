@@ -8,24 +8,28 @@ from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
+from django.db.models import Exists
 from django.utils.dateformat import format as date_format
 
-from engine import bundles, signing
-from engine.bundles import Tree
-from engine.chain import canonical
-from engine.checkpoints import Checkpoint
-from engine.evidence import Leaf
+from engine.evidence import bundles, signing
+from engine.evidence.bundles import Tree
+from engine.evidence.chain import canonical
+from engine.evidence.checkpoints import Checkpoint
+from engine.evidence.entries import ADOPTED
+from engine.evidence.entries import Entry as Sealed
+from engine.evidence.findings import Fault
+from engine.evidence.log import Leaf
+from engine.evidence.verification import verify_one
+from engine.llm.prices import dollars
+from engine.llm.providers import is_rehearsal
 from engine.models import ModelCall
-from engine.prices import dollars
-from engine.providers import is_rehearsal
-from engine.verification import verify_one
 from engine.version import VERSION
 
 from . import rules
-from .board import ERASED, Board, Entry, Seat, board_of
+from .display import ERASED, Cell, Display, Seat, display_of
 from .models import Judgement, Redaction, Review, redactions_of
 
-FORM = "magi-record/1"
+RECORD_FORM = "magi-record/1"
 STATUS = {"open": "under way", "answered": "answered", "failed": "failed", "interrupted": "interrupted"}
 
 
@@ -40,14 +44,14 @@ class Attempt:
 
 @dataclass(frozen=True)
 class RecordedRound:
-    entry: Entry
+    cell: Cell
     facts: str
     attempts: tuple[Attempt, ...]
 
     @property
     def plain(self) -> bool:
         """One attempt that gave the decision: there is nothing to tell of it but what was asked and answered."""
-        return len(self.attempts) == 1 and self.entry.decided
+        return len(self.attempts) == 1 and self.cell.decided
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,7 @@ class ShownReview:
 
 @dataclass(frozen=True)
 class Record:
-    board: Board
+    display: Display
     summary: str
     redactions: tuple[str, ...]
     reviews: tuple[ShownReview, ...]
@@ -77,20 +81,20 @@ class Record:
 
 def record_of(judgement: Judgement, calls: list[ModelCall]) -> Record:
     """The record of a judgement read with `whole()`; `calls` are all its model calls, oldest first."""
-    board = board_of(judgement, calls, {})
+    display = display_of(judgement, calls, {})
     by_step = defaultdict(list)
     for call in calls:
         by_step[call.step].append(call)
     return Record(
-        board=board,
-        summary=_summary(judgement, board),
+        display=display,
+        summary=_summary(judgement, display),
         redactions=tuple(map(_redaction, _redactions(judgement))),
         reviews=tuple(map(_review, judgement.reviews.all())),
         agents=tuple(
             RecordedAgent(seat, tuple(_rounds(seat, [by_step[agent.step(number)] for number in rules.ROUNDS])))
-            for seat, agent in zip(board.seats, judgement.agents.all(), strict=True)
+            for seat, agent in zip(display.seats, judgement.agents.all(), strict=True)
         ),
-        provenance=tuple((name, value) for name, value in _provenance(judgement, board, calls) if value),
+        provenance=tuple((name, value) for name, value in _provenance(judgement, display, calls) if value),
     )
 
 
@@ -109,7 +113,7 @@ def record_object(pk: UUID, evidence: dict[str, Any]) -> dict[str, Any]:
     """Each fact once: all that can be read of the judgement stands in the entries, which are verified."""
     sealed = [entry["hash"] for entry in evidence["entries"] if entry["hash"]]
     return {
-        "form": FORM,
+        "form": RECORD_FORM,
         "id": str(pk),
         "log": signing.name(),
         "key": signing.verifier_key(),
@@ -125,13 +129,13 @@ def _redactions(judgement: Judgement) -> list[Redaction]:
 # ---- sentences --------------------------------------------------------------------------------------------
 
 
-def _summary(judgement: Judgement, board: Board) -> str:
-    said = " ".join(part for part in (board.lead, board.rest) if part)
-    if not board.over:
+def _summary(judgement: Judgement, display: Display) -> str:
+    said = " ".join(part for part in (display.lead, display.rest) if part)
+    if not display.over:
         return f"Still under way: this record is not complete and there is no verdict. {said}"
     when = _when(judgement.run.started, judgement.run.ended)
     if judgement.verdict:
-        return f"{board.lead.removesuffix('.')}; {rules.QUORUM} are needed. Judged {when}."
+        return f"{display.lead.removesuffix('.')}; {rules.QUORUM} are needed. Judged {when}."
     return f"{said} It ran {when}." if when else said
 
 
@@ -151,7 +155,7 @@ def _moment(moment: datetime | None) -> str:
     return f"{date_format(moment, 'j M Y')}, {moment:%H:%M:%S} UTC" if moment else ""
 
 
-def _provenance(judgement: Judgement, board: Board, calls: list[ModelCall]) -> Iterable[tuple[str, str]]:
+def _provenance(judgement: Judgement, display: Display, calls: list[ModelCall]) -> Iterable[tuple[str, str]]:
     run, error = judgement.run, judgement.run.error
     yield "Judgement", str(judgement.pk)
     # as it is sealed: an account may be renamed
@@ -163,7 +167,7 @@ def _provenance(judgement: Judgement, board: Board, calls: list[ModelCall]) -> I
     yield "Models asked", _listed(call.model for call in calls)
     yield "Models answering", _listed(call.answered_by for call in calls)
     yield "Rehearsal", judgement.rehearsal_sentence
-    yield "Used", board.used
+    yield "Used", display.used
     yield "Created", _moment(run.created)
     yield "Started", _moment(run.started)
     yield "Ended", _moment(run.ended)
@@ -180,7 +184,7 @@ def _provenance(judgement: Judgement, board: Board, calls: list[ModelCall]) -> I
 class Integrity:
     """Whether a record is what it was, worked out now. `sealed` is False for one that goes on."""
 
-    problems: tuple[str, ...]
+    faults: tuple[Fault, ...]
     sealed: bool
     entries: int
     redacted: bool
@@ -188,10 +192,10 @@ class Integrity:
 
 
 def integrity_of(judgement: Judgement) -> Integrity:
-    _, kept, problems = verify_one(judgement.pk)
+    _, kept, faults = verify_one(judgement.pk)
     return Integrity(
-        problems=tuple(str(problem) for problem in problems),
-        sealed=bool(kept.entries),
+        faults=tuple(faults),
+        sealed=bool(kept.entries) and judgement.run.over,
         entries=len(kept.entries),
         redacted=bool(kept.redacted_up_to),
         place=_place_in_log(judgement),
@@ -199,19 +203,21 @@ def integrity_of(judgement: Judgement) -> Integrity:
 
 
 def _review(review: Review) -> ShownReview:
-    decided = f"Override: {review.verdict}" if review.verdict else "Note"
+    decided = f"Override: {review.verdict}" if review.is_override else "Note"
     text = review.text or ERASED
-    return ShownReview(f"{decided}, by {review.by}, {_moment(review.made)}", text, bool(review.verdict))
+    return ShownReview(f"{decided}, by {review.by}, {_moment(review.made)}", text, review.is_override)
 
 
 def _place_in_log(judgement: Judgement) -> str:
-    leaf = Leaf.objects.filter(run=judgement.pk).order_by("-index").values_list("index", flat=True).first()
+    later = Exists(Sealed.objects.filter(run=judgement.pk, kind=ADOPTED))
+    newest = Leaf.objects.filter(run=judgement.pk).order_by("-index").annotate(adopted=later)
+    leaf, adopted = newest.values_list("index", "adopted").first() or (None, False)
     if leaf is None:
         return ""
     size = Checkpoint.objects.filter(size__gt=leaf).order_by("size").values_list("size", flat=True).first()
-    return f"leaf {leaf} of {signing.name()}, " + (
-        f"covered by checkpoint {size}" if size else "not yet in a checkpoint"
-    )
+    covered = f"covered by checkpoint {size}" if size else "not yet in a checkpoint"
+    when = ", sealed when the log began, later than it happened" if adopted else ""
+    return f"leaf {leaf} of {signing.name()}, {covered}{when}"
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -226,14 +232,14 @@ def _digest(text: str) -> str:
 
 
 def _rounds(seat: Seat, calls_by_round: list[list[ModelCall]]) -> Iterable[RecordedRound]:
-    for entry, calls in zip(seat.entries, calls_by_round, strict=True):
-        if calls or entry.shown:
-            yield RecordedRound(entry, _round_facts(entry, calls), tuple(_attempt(call) for call in calls))
+    for cell, calls in zip(seat.cells, calls_by_round, strict=True):
+        if calls or cell.shown:
+            yield RecordedRound(cell, _round_facts(cell, calls), tuple(_attempt(call) for call in calls))
 
 
-def _round_facts(entry: Entry, calls: list[ModelCall]) -> str:
+def _round_facts(cell: Cell, calls: list[ModelCall]) -> str:
     attempts = f"{len(calls)} attempt{'' if len(calls) == 1 else 's'}"
-    return ", ".join(part for part in (entry.seconds, attempts, *_used(calls)) if part)
+    return ", ".join(part for part in (cell.seconds, attempts, *_used(calls)) if part)
 
 
 def _used(calls: list[ModelCall]) -> list[str]:

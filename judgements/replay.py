@@ -1,6 +1,8 @@
 """A judgement played again: what its page showed at each moment, worked out from its rows.
 
 What is in no row is not played: a reason comes whole with its decision, for how it grew was never stored.
+
+Why so: docs/decisions.md, Pages.
 """
 
 from collections.abc import Iterable, Iterator
@@ -11,18 +13,18 @@ from typing import Any
 
 from django.utils.timesince import timesince
 
+from engine.hidden import visible_text
 from engine.models import ModelCall, Run
+from runs.fragments import Fragment
 
-from .board import Board, Entry, board_of
-from .leaves import Leaf, leaves
+from .display import Cell, Display, display_of
+from .fragments import fragments
 from .models import Judgement
 from .procedure import sentence_of_failure
 
-FORM = 1  # moves when the frames of the same rows become others: browsers keep them
+FRAMES_FORM = 1  # moves when the frames of the same rows become others: browsers keep them
 LONGEST_GAP = timedelta(seconds=30)
 SHORTENED = timedelta(seconds=3)
-# a look back has no buttons, and says by itself what happens
-NOT_REPLAYED = ("actions", "kept", "announcer", "socket", "replay")
 
 
 class Past:
@@ -51,14 +53,14 @@ class Past:
     def _end(self) -> datetime:
         return self._run.ended or self.beginning
 
-    def board_at(self, moment: datetime) -> Board:
+    def display_at(self, moment: datetime) -> Display:
         over = moment >= self._end
         calls = self._calls if over else [_as_it_was(c, moment) for c in self._calls if c.started <= moment]
         for agent in self._judgement.agents.all():
             agent.known_until = None if over else moment
         self._judgement.verdict = self._verdict if over else None
         self._judgement.run = self._run if over else self._run_at(moment, calls)
-        return board_of(self._judgement, calls, {})
+        return display_of(self._judgement, calls, {})
 
     def _run_at(self, moment: datetime, calls: list[ModelCall]) -> Run:
         run = copy(self._run)
@@ -113,7 +115,7 @@ def _given_up(calls: list[ModelCall]) -> ModelCall | None:
 
 
 def replay(judgement: Judgement) -> dict[str, Any]:
-    """All that the page needs to play a judgement: what changes when, and every leaf's versions by their differences.
+    """All that the page needs to play a judgement: what changes when, and the versions of every fragment.
 
     A version is the number of its frame, how many characters stay at the beginning and at the end of the one before,
     and what comes between.
@@ -122,32 +124,32 @@ def replay(judgement: Judgement) -> dict[str, Any]:
     frames: list[dict[str, Any]] = []
     versions: dict[str, list[tuple[int, int, int, str]]] = {}
     shown: dict[str, str] = {}
-    before: Board | None = None
+    before: Display | None = None
     for moment in past.moments:
-        board = past.board_at(moment)
-        fresh = {"-".join(leaf.key): leaf.html(oob=False, replay=True) for leaf in _changed(before, board)}
+        display = past.display_at(moment)
+        fresh = {fragment.place: fragment.html(oob=False, replay=True) for fragment in _changed(before, display)}
         changed = {key: html for key, html in fresh.items() if shown.get(key) != html}
         if changed or moment == past.moments[-1]:
             for key, html in changed.items():
                 versions.setdefault(key, []).append((len(frames), *_difference(shown.get(key, ""), html)))
             shown |= changed
-            frames.append(_frame(moment, before, board))
-            before = board
+            frames.append(_frame(moment, before, display))
+            before = display
     _lay_out(frames, past.beginning)
-    return {"length": frames[-1]["at"], "frames": frames, "leaves": versions}
+    return {"length": frames[-1]["at"], "frames": frames, "fragments": versions}
 
 
-def _changed(before: Board | None, board: Board) -> Iterator[Leaf]:
-    """The leaves that may look otherwise than before."""
+def _changed(before: Display | None, display: Display) -> Iterator[Fragment]:
+    """The fragments that may look otherwise than before."""
     known = {*before.seats, *_cells(before)} if before else set()
-    for leaf in leaves(board):
-        shows = leaf.context.get("seat") or leaf.context.get("cell")
-        if leaf.fragment not in NOT_REPLAYED and shows not in known:
-            yield leaf
+    for fragment in fragments(display):
+        shows = fragment.context.get("seat") or fragment.context.get("cell")
+        if fragment.replayed and shows not in known:
+            yield fragment
 
 
-def _cells(board: Board) -> list[Entry]:
-    return [cell for number in board.rounds for cell in number.cells]
+def _cells(display: Display) -> list[Cell]:
+    return [cell for number in display.rounds for cell in number.cells]
 
 
 def _difference(before: str, after: str) -> tuple[int, int, str]:
@@ -161,18 +163,20 @@ def _common(one: Iterable[str], other: Iterable[str]) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
-def _frame(moment: datetime, before: Board | None, board: Board) -> dict[str, Any]:
-    said = board.announcement if before is None or before.announcement != board.announcement else ""
-    return {"moment": moment, "said": said, "mark": _mark(before, board)}
+def _frame(moment: datetime, before: Display | None, display: Display) -> dict[str, Any]:
+    said = display.announcement if before is None or before.announcement != display.announcement else ""
+    return {"moment": moment, "said": visible_text(said), "mark": _mark(before, display)}
 
 
-def _mark(before: Board | None, board: Board) -> str:
+def _mark(before: Display | None, display: Display) -> str:
     """The state that stands out on the time line: of a decision, of a failure, of the end."""
     if before is None:
         return ""
-    if board.over:
-        return board.state
-    new = [cell.state for was, cell in zip(_cells(before), _cells(board), strict=True) if cell != was and cell.decided]
+    if display.over:
+        return display.state
+    new = [
+        cell.state for was, cell in zip(_cells(before), _cells(display), strict=True) if cell != was and cell.decided
+    ]
     return new[-1] if new else ""
 
 

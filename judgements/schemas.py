@@ -5,7 +5,7 @@ from http import HTTPStatus
 from typing import Annotated, Any, Literal
 
 from ninja import Field, Schema
-from pydantic import ConfigDict, WithJsonSchema
+from pydantic import BeforeValidator, ConfigDict, StrictBool, StrictInt, WithJsonSchema
 
 from .filters import OUTCOMES, QUERY_LENGTH
 from .models import (
@@ -37,7 +37,17 @@ def _or_empty(**schema: str) -> WithJsonSchema:
     return WithJsonSchema({"anyOf": [{"type": "string", **schema}, {"const": ""}]})
 
 
+def _name_or_id(value: Any) -> Any:
+    """Exactly a text or a whole number: pydantic alone would take true for 1."""
+    if type(value) not in (str, int):
+        raise ValueError("Say a council's name, or its id as a number.")
+    return value
+
+
 Name = Annotated[str, _text(NAME_LENGTH, 1)]
+NAME_OR_ID: Any = {"anyOf": [{"type": "string", "minLength": 1, "maxLength": NAME_LENGTH}, {"type": "integer"}]}
+WhichCouncil = Annotated[int | str, BeforeValidator(_name_or_id), WithJsonSchema(NAME_OR_ID)]
+Version = Annotated[StrictInt, Field(ge=1)]
 ModelName = Annotated[str, _text(200, 1)]
 Identifier = Annotated[str, _format("uuid")]
 Address = Annotated[str, _format("uri")]
@@ -84,14 +94,14 @@ class NewAgent(Strict):
 
 
 class NewJudgement(Strict):
-    """A content, and either three agents or the name of a council."""
+    """A content, and either three agents or a council."""
 
     model_config = ConfigDict(
         extra="forbid",
         json_schema_extra={
             "oneOf": [
                 {"required": ["agents"], "properties": {"agents": {"type": "array"}, "council": {"type": "null"}}},
-                {"required": ["council"], "properties": {"council": {"type": "string"}, "agents": {"type": "null"}}},
+                {"required": ["council"], "properties": {"council": NAME_OR_ID, "agents": {"type": "null"}}},
             ],
             "examples": [{"content": "I am going to travel to Japan next week.", "council": "Magi"}],
         },
@@ -107,7 +117,10 @@ class NewJudgement(Strict):
         max_length=3,
         description="Three, for the seats A, B and C. Each has a name, a model, criteria, and perhaps a fallback.",
     )
-    council: Name | None = Field(None, description="The name of a council, instead of agents.")
+    council: WhichCouncil | None = Field(None, description="The name or id of a council, instead of agents.")
+    version: Version | None = Field(
+        None, description="The council's version that is meant. Refused where another one is current."
+    )
 
 
 class Sought(Schema):
@@ -136,7 +149,14 @@ class NewReceipt(Strict):
 
 
 class Use(Strict):
+    """A receipt, and by whom whoever uses it expects that it was judged."""
+
     receipt: dict[str, Any] = Field(description="The receipt, as it was handed out.")
+    council: WhichCouncil | None = Field(
+        description="By id or name, which council must have judged; null accepts the asker's own agents, too."
+    )
+    version: Version | None = Field(None, description="The council's version that must have judged.")
+    rehearsal: StrictBool = Field(False, description="True where a rehearsal will do, which asks no model.")
     audience: Annotated[str, _text(AUDIENCE_LENGTH)] | None = Field(None, description="Who you are, if it is for one.")
 
 
@@ -226,6 +246,7 @@ class Member(Strict):
 
 
 class Council(Strict):
+    id: int
     name: str
     version: int
     agents: list[Member]
@@ -245,18 +266,29 @@ class Models(Strict):
     results: list[Model]
 
 
+class JudgedBy(Strict):
+    id: int
+    name: str = Field(description="Its name when it judged.")
+    version: int
+
+
+AgentsSha256 = Annotated[str, Field(description="Of the three agents as they judged; docs/audit.md says how.")]
+Rehearsal = Annotated[bool, Field(description="True where any answer came from the rehearsal instead of a model.")]
+
+
 class Receipt(Strict):
     """Canonical JSON without `signature` is what is signed (Ed25519)."""
 
-    form: Literal["magi-receipt/1"]
+    form: Literal["magi-receipt/2"]
     id: Identifier
     log: str
     judgement: Identifier
     verdict: Literal["approved"]
-    council: str | None
+    council: JudgedBy | None
+    agents_sha256: AgentsSha256
     audience: str | None
     content_sha256: str = Field(description="Of the content in UTF-8: compare it with what you are about to carry out.")
-    rehearsal: bool
+    rehearsal: Rehearsal
     record_hash: str
     issued: Moment
     expires: Moment
@@ -268,6 +300,9 @@ class UsedReceipt(Strict):
     judgement: Identifier
     content_sha256: str
     consumed: Moment
+    council: JudgedBy | None
+    agents_sha256: AgentsSha256
+    rehearsal: Rehearsal
 
 
 class VerifierKey(Strict):

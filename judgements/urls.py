@@ -1,6 +1,7 @@
 from django.urls import path
 
-from .consumers import LiveConsumer
+from runs.consumers import LiveConsumer
+
 from .views import councils, history, live, new, record, redaction, replay
 
 urlpatterns = [
@@ -14,7 +15,7 @@ urlpatterns = [
     path("judgements/<uuid:pk>/", live.live, name="live"),
     path("judgements/<uuid:pk>/record/", record.record, name="record"),
     path("judgements/<uuid:pk>/record.json", record.record_file, name="record-file"),
-    path("judgements/<uuid:pk>/leaves/", live.leaves, name="leaves"),
+    path("judgements/<uuid:pk>/fragments/", live.fragments, name="fragments"),
     path("judgements/<uuid:pk>/replay/", replay.replay, name="replay"),
     path("judgements/<uuid:pk>/replay/frames/", replay.frames, name="replay-frames"),
     path("judgements/<uuid:pk>/cancel/", live.cancel, name="cancel"),
@@ -25,7 +26,7 @@ urlpatterns = [
     path("councils/<int:pk>/", councils.council, name="council"),
     path("councils/<int:pk>/versions/<int:number>/", councils.version, name="council-version"),
     path("councils/<int:pk>/edit/", councils.edit, name="council-edit"),
-    path("councils/<int:pk>/archive/", councils.archive, name="council-archive"),
+    path("councils/<int:pk>/switch/", councils.switch, name="council-switch"),
 ]
 
 websocket_urlpatterns = [

@@ -18,13 +18,27 @@ def fill(entries: int, prompt_length: int) -> None:
     from django.contrib.auth.models import User
     from django.db import transaction
 
-    from engine.evidence import Entry
-
     owner = User.objects.create_user("busy")
     for start in range(0, entries // ENTRIES_EACH, BATCH):
         number = min(BATCH, entries // ENTRIES_EACH - start)
         with transaction.atomic():
-            Entry.objects.all()._adopt(finished(number, owner, prompt_length))
+            seal(finished(number, owner, prompt_length))
+
+
+def seal(runs: list[UUID]) -> None:
+    """As many submissions and ends do, one after the other."""
+    from engine.evidence.chain import NOTHING_BEFORE
+    from engine.evidence.entries import ATTEMPT, ENDED, SUBMITTED, Entry, chained
+    from engine.evidence.log import Leaf
+    from engine.evidence.told import said_of
+
+    said = said_of(runs)
+    asked = [chained(run, said[run][SUBMITTED], 0, NOTHING_BEFORE) for run in runs]
+    ended = [
+        chained(head.run, [*said[head.run][ATTEMPT], *said[head.run][ENDED]], head.seq, head.hash) for _, head in asked
+    ]
+    Entry.objects.bulk_create(entry for entries, _ in (*asked, *ended) for entry in entries)
+    Leaf.objects.add(*(head for _, head in (*asked, *ended)))
 
 
 def finished(number: int, owner, prompt_length: int) -> list[UUID]:
@@ -32,24 +46,41 @@ def finished(number: int, owner, prompt_length: int) -> list[UUID]:
     from django.utils import timezone
 
     from engine.models import ModelCall, Run
-    from judgements.models import Agent, Judgement, RoundDecision
+    from engine.search import label
+    from judgements import prompts
+    from judgements.models import Agent, Judgement, RoundDecision, SearchText
+    from judgements.rules import Decision
     from tests.conftest import agents
 
     now = timezone.now()
     times = {"created": now, "started": now, "ended": now + timedelta(seconds=40)}
-    common = {"procedure": "judgement", "owner": owner, "asked_by": "busy", "status": "finished"}
+    common = {"procedure": "judgement", "owner": owner, "asked_by": "busy", "account": owner.pk, "status": "finished"}
+    content, trio = "x" * prompt_length, agents("openai/a", "openai/b", "openai/c")
     runs = Run.objects.bulk_create(Run(id=uuid4(), **common, **times) for _ in range(number))
     judgements = Judgement.objects.bulk_create(
-        Judgement(run=run, title="A title", content="A content.", prompt_version="1", verdict="approved")
-        for run in runs
+        Judgement(run=run, title="A title", content=content, prompt_version="1", verdict="approved") for run in runs
     )
     seated = Agent.objects.bulk_create(
         Agent(judgement=judgement, seat=seat, **agent)
         for judgement in judgements
-        for seat, agent in zip("ABC", agents("openai/a", "openai/b", "openai/c"), strict=True)
+        for seat, agent in zip("ABC", trio, strict=True)
+    )
+    labels = (label("rehearsal", False), label("verdict", "approved"))
+    SearchText.objects.bulk_create(
+        SearchText(judgement=judgement, words=" ".join([*judgement.first_words(), *labels])) for judgement in judgements
     )
     answer = json.dumps({"reason": REASON, "decision": "approve"})
-    prompt = json.dumps([{"role": "user", "content": "x" * prompt_length}])
+
+    def prompt(seat: str, criteria: str, round_: int) -> str:
+        earlier = [prompts.Earlier(n, s, Decision.APPROVE, REASON) for n in range(1, round_) for s in "ABC"]
+        case = prompts.Case(seat, criteria, content, round_, tuple(earlier))
+        return json.dumps(prompts.messages(case), ensure_ascii=False)
+
+    prompts_of = {
+        (agent["name"], round_): prompt(seat, agent["criteria"], round_)
+        for seat, agent in zip("ABC", trio, strict=True)
+        for round_ in (1, 2, 3)
+    }
     asked = [(agent, round_) for agent in seated for round_ in (1, 2, 3)]
     calls = ModelCall.objects.bulk_create(
         ModelCall(
@@ -59,7 +90,7 @@ def finished(number: int, owner, prompt_length: int) -> list[UUID]:
             status="answered",
             model=agent.model,
             answered_by=agent.model,
-            prompt=prompt,
+            prompt=prompts_of[agent.name, round_],
             answer=answer,
             input_tokens=900,
             output_tokens=60,
@@ -79,9 +110,11 @@ def finished(number: int, owner, prompt_length: int) -> list[UUID]:
 
 def main(options: argparse.Namespace) -> None:
     with stage(options.database):
-        from engine.checkpoints import Checkpoint
-        from engine.verification import verify_all
+        from engine.evidence import sealing
+        from engine.evidence.audit import verify_all
+        from engine.evidence.checkpoints import Checkpoint
 
+        sealing.adopt()
         began = time.perf_counter()
         fill(options.entries, options.prompt)
         print(f"filled in {time.perf_counter() - began:.1f} s", flush=True)
@@ -92,14 +125,14 @@ def main(options: argparse.Namespace) -> None:
         report = verify_all(processes=options.processes)
         seconds = time.perf_counter() - began
         print(f"{report.entries:,} entries of {report.runs:,} records verified in {seconds:.1f} s", end=" ")
-        print(f"({time.process_time() - cpu:.1f} s of this process), {len(report.problems)} problems")
-        print(*report.problems[:3], sep="\n")
+        print(f"({time.process_time() - cpu:.1f} s of this process), {len(report.faults)} problems")
+        print(*report.faults[:3], sep="\n")
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Measure the verification of a long record.")
     parser.add_argument("entries", type=int, nargs="?", default=1_000_000)
-    parser.add_argument("--prompt", type=int, default=2_000, help="signs of each prompt")
+    parser.add_argument("--prompt", type=int, default=2_000, help="signs of each content")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--database", choices=DATABASES, default="sqlite")
     main(parser.parse_args())

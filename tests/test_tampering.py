@@ -21,16 +21,31 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.utils import timezone
 
-from engine import bundles, chain, signing
-from engine.chain import NOTHING_BEFORE
-from engine.checkpoints import Checkpoint
-from engine.evidence import Entry, Leaf, Salt, retried_by, said_of
-from engine.failures import Unauthorized
+from engine.evidence import bundles, chain, sealing, signing
+from engine.evidence.audit import verify_all
+from engine.evidence.chain import NOTHING_BEFORE
+from engine.evidence.checkpoints import Checkpoint
+from engine.evidence.entries import LOG, Entry, retried_by
+from engine.evidence.findings import Report
+from engine.evidence.log import Leaf, Salt
+from engine.evidence.told import said_of
+from engine.llm.failures import Unauthorized
 from engine.models import ModelCall, Run
-from engine.verification import Report, verify_all
-from judgements import procedure
+from judgements import procedure, prompts
 from judgements.export import bundle
-from judgements.models import Agent, Council, Judgement, Receipt, Review, RoundDecision
+from judgements.models import (
+    COUNCILS,
+    Agent,
+    Council,
+    CouncilChange,
+    Expected,
+    IdempotencyKey,
+    Judgement,
+    Receipt,
+    Review,
+    RoundDecision,
+    SearchText,
+)
 from judgements.rules import Verdict
 from tests.audit_load import fill
 from tests.conftest import ScriptedModels, agents, perform, tampering
@@ -47,7 +62,7 @@ def history(django_db_setup: None, django_db_blocker: Any) -> Iterator[History]:
     with django_db_blocker.unblock():
         made = History(**_made())
         yield made
-        _forget()
+        _forget(made.before)
 
 
 def _made() -> dict[str, Any]:
@@ -57,6 +72,8 @@ def _made() -> dict[str, Any]:
         agents=[{**agent, "fallback": ""} for agent in agents("openai/a", "openai/b", "openai/c")],
         owner=None,
     )
+    before = Leaf.objects.size()  # what there was of councils stays
+    sealing.adopt()  # as when a site starts
     approved = _performed(mira, "A bridge is to be opened.", council=council.current)
     rejected = _performed(mira, "A tunnel is to be closed.", b=["approve", "reject", "reject"], c=["reject"] * 3)
     failed = _performed(mira, "A dam is to be raised.", b=[Unauthorized("The key was refused.")])
@@ -65,13 +82,18 @@ def _made() -> dict[str, Any]:
     cancelled = _submitted(mira, "A road is to be moved.")
     procedure.cancel(cancelled, mira)
     receipted = _performed(mira, "A ferry is to be sold.")
-    Receipt.objects.consume(Receipt.objects.issue(receipted, mira), mira)
+    Receipt.objects.consume(Receipt.objects.issue(receipted, mira), mira, Expected(council=None))
     noted = _performed(mira, "A mill is to be built.")
     Review.objects.add(noted, mira, "Casper misread the plan.")
     Review.objects.add(noted, mira, "Not before spring.", Verdict.REJECTED)
+    going_on = IdempotencyKey.objects.submit(
+        owner=mira, key="k", request_hash="0" * 64, **_asked("A lock is to be kept.")
+    )
     anchor = Checkpoint.objects.make()
     assert anchor
     return {
+        "before": before,
+        "going_on": going_on.pk,
         "approved": approved.pk,
         "rejected": rejected.pk,
         "failed": failed.pk,
@@ -85,8 +107,11 @@ def _made() -> dict[str, Any]:
 
 
 def _submitted(owner: User, content: str, **more: Any) -> Judgement:
-    trio = agents("openai/a", "openai/b", "openai/c")
-    return Judgement.objects.submit(owner=owner, content=content, agents=trio, **more)
+    return Judgement.objects.submit(owner=owner, **_asked(content), **more)
+
+
+def _asked(content: str) -> dict[str, Any]:
+    return {"content": content, "agents": agents("openai/a", "openai/b", "openai/c")}
 
 
 def _performed(owner: User, content: str, council: Any = None, **script: list[Any]) -> Judgement:
@@ -97,9 +122,22 @@ def _performed(owner: User, content: str, council: Any = None, **script: list[An
     return judgement
 
 
-def _forget() -> None:
+def _forget(before: int) -> None:
     with tampering():
-        for model in (Salt, Leaf, Entry, Checkpoint, Receipt, Review, RoundDecision, Agent, Judgement, ModelCall, Run):
+        Salt.objects.filter(leaf__gte=before).delete()
+        Leaf.objects.filter(index__gte=before).delete()
+        Entry.objects.exclude(run=COUNCILS).delete()
+        for model in (
+            Checkpoint,
+            IdempotencyKey,
+            Receipt,
+            Review,
+            RoundDecision,
+            Agent,
+            Judgement,
+            ModelCall,
+            Run,
+        ):
             model.objects.all().delete()
         User.objects.filter(username="mira-of-the-corpus").delete()
 
@@ -183,11 +221,14 @@ def cut(run: UUID, start: int) -> None:
 Case = Callable[[History], Any]
 CASES: dict[str, tuple[str, Case]] = {}
 """By name: whose record is bad (or `log`), and what is done."""
+INSIDE: set[str] = set()
+"""Those that no file shows, for they are done to rows that are no evidence: who may see it, what finds it."""
 
 
-def case(whose: str) -> Callable[[Case], Case]:
+def case(whose: str, *, inside: bool = False) -> Callable[[Case], Case]:
     def known(do: Case) -> Case:
         CASES[do.__name__] = (whose, do)
+        INSIDE.update([do.__name__] if inside else [])
         return do
 
     return known
@@ -249,7 +290,7 @@ edit(
 edit("text_of_a_note", "noted", "judgements_review", "text", "All is well.", "kind", lambda h: "note")
 edit("verdict_of_an_override", "noted", "judgements_review", "verdict", "approved", "kind", lambda h: "override")
 edit("author_of_a_note", "noted", "judgements_review", "by", "noor", "kind", lambda h: "note")
-edit("council_renamed_in_place", "approved", "judgements_councilversion", "name", "Other", "name", lambda h: "Corpus")
+edit("council_renamed_in_place", "log", "judgements_councilversion", "name", "Other", "name", lambda h: "Corpus")
 edit(
     "key_of_texts",
     "approved",
@@ -257,7 +298,7 @@ edit(
     "value",
     "00" * 16,
     "leaf_id",
-    lambda h: Leaf.objects.get(run=h.approved).pk,
+    lambda h: Leaf.objects.filter(run=h.approved).latest("index").pk,
 )
 edit("text_erased", "rejected", "engine_modelcall", "prompt", "", "id", lambda h: call_of(h.rejected, "C3").pk)
 edit("garbage_for_a_line", "rejected", "engine_entry", "line", "{]", "hash", lambda h: entry(h.rejected, 3).hash)
@@ -287,6 +328,27 @@ def failed_attempt_deleted(h: History) -> None:
 @case("noted")
 def note_deleted(h: History) -> None:
     sql("DELETE FROM judgements_review WHERE kind = 'note'")
+
+
+@case("approved")
+def override_inserted_that_calls_itself_adopted(h: History) -> None:
+    override_inserted(h, "adopted")
+
+
+@case("approved")
+def override_inserted_that_calls_itself_retried(h: History) -> None:
+    override_inserted(h, "retried")
+
+
+@case("approved")
+def override_inserted_that_calls_itself_redacted(h: History) -> None:
+    override_inserted(h, "redacted")
+
+
+def override_inserted(h: History, kind: str) -> None:
+    judgement = Judgement.objects.get(pk=h.approved)
+    Review.objects.create(judgement=judgement, by="noor", kind=kind, verdict="rejected", text="Not this week.")
+    assert judgement.override is None
 
 
 @case("approved")
@@ -345,6 +407,21 @@ def receipt_made_unused_again(h: History) -> None:
 
 
 @case("receipted")
+def receipt_of_other_agents(h: History) -> None:
+    sql(f"UPDATE judgements_receipt SET agents_sha256 = '{'ab' * 32}'")
+
+
+@case("receipted")
+def receipt_of_a_rehearsal(h: History) -> None:
+    sql("UPDATE judgements_receipt SET rehearsal = %s", True)
+
+
+@case("receipted")
+def receipt_that_was_used_expecting_a_council(h: History) -> None:
+    sql("UPDATE judgements_receipt SET expected = %s", '{"council": "Corpus", "version": 1, "rehearsal": false}')
+
+
+@case("receipted")
 def receipt_deleted(h: History) -> None:
     sql("DELETE FROM judgements_receipt")
 
@@ -396,7 +473,7 @@ def entry_of_another_judgement_copied_in(h: History) -> None:
 
 @case("approved")
 def entry_inserted_at_the_end(h: History) -> None:
-    Entry.objects.append(h.approved, [retried_by("nobody")])
+    sealing.append(h.approved, [retried_by("nobody")])
 
 
 @case("noted")
@@ -404,13 +481,13 @@ def tail_of_a_chain_cut(h: History) -> None:
     cut(h.noted, 13)
 
 
-@case("log")
+@case("noted")  # lists still find it by the override
 def tail_of_a_chain_cut_with_its_row(h: History) -> None:
     cut(h.noted, 13)
     sql("DELETE FROM judgements_review WHERE kind = 'override'")
 
 
-@case("approved")
+@case("log")  # the councils' own chain comes first
 def council_changed_for_its_twin(h: History) -> None:
     """Another council's version of the same name and number: other people's rules of retention."""
     twin = Council.objects.create(name="Twin")
@@ -420,8 +497,30 @@ def council_changed_for_its_twin(h: History) -> None:
 
 @case("approved")
 def verdict_taken_back_by_a_retry(h: History) -> None:
-    Entry.objects.record(h.approved, retried_by("nobody"))
+    sealing.record(h.approved, retried_by("nobody"))
     sql("UPDATE engine_run SET status = 'running', ended = NULL WHERE id = %s", h.approved)
+
+
+@case("approved")
+def verdict_taken_back_by_a_second_end(h: History) -> None:
+    ended_once_more(h.approved, "failed")
+    sealing.record(h.approved, retried_by("nobody"))
+    ended_once_more(h.approved, "cancelled", retries=1)
+
+
+@case("cancelled")
+def cancelled_one_failed_and_tried_again(h: History) -> None:
+    sql("UPDATE engine_run SET cancelled_by_name = '' WHERE id = %s", h.cancelled)
+    ended_once_more(h.cancelled, "failed")
+    procedure.retry(Judgement.objects.get(pk=h.cancelled), h.mira)
+    procedure.cancel(Judgement.objects.get(pk=h.cancelled), h.mira)
+
+
+def ended_once_more(run: UUID, status: str, retries: int = 0) -> None:
+    """Rows, entries and lists all tell the same."""
+    sql("UPDATE engine_run SET status = %s, retries = %s WHERE id = %s", status, retries, run)
+    sql("UPDATE judgements_judgement SET verdict = NULL WHERE run_id = %s", run)
+    sealing.record(run, *said_of([run])[run]["ended"])
 
 
 @case("cancelled")
@@ -436,13 +535,14 @@ def decision_forged_with_a_call_of_another(h: History) -> None:
 
 @case("rejected")
 def leaf_deleted(h: History) -> None:
-    sql("DELETE FROM engine_salt WHERE leaf_id = 1")
-    sql('DELETE FROM engine_leaf WHERE "index" = 1')
+    index = Leaf.objects.filter(run=h.rejected).earliest("index").pk
+    sql("DELETE FROM engine_salt WHERE leaf_id = %s", index)
+    sql('DELETE FROM engine_leaf WHERE "index" = %s', index)
 
 
 @case("rejected")
 def leaves_swapped(h: History) -> None:
-    one, other = Leaf.objects.get(index=0), Leaf.objects.get(index=1)
+    one, other = (Leaf.objects.filter(run=run).earliest("index") for run in (h.approved, h.rejected))
     for leaf, to in ((one, other), (other, one)):
         sql(
             'UPDATE engine_leaf SET run_id = %s, seq = %s, head = %s, hash = %s WHERE "index" = %s',
@@ -454,7 +554,7 @@ def leaves_swapped(h: History) -> None:
         )
 
 
-@case("noted")
+@case("going_on")
 def leaf_inserted_with_all_hashes_right(h: History) -> None:
     last = Leaf.objects.order_by("-index")[0]
     last.pk = last.index + 1
@@ -464,13 +564,23 @@ def leaf_inserted_with_all_hashes_right(h: History) -> None:
 
 @case("log")
 def log_cut(h: History) -> None:
-    cut(h.noted, 1)
-    for table, where in (("judgements_review", "judgement_id"), ("judgements_searchtext", "judgement_id")):
-        sql(f"DELETE FROM {table} WHERE {where} = %s", h.noted)
+    for run in (h.noted, h.going_on):
+        take_away(run)
+    resign()
+
+
+def take_away(run: UUID) -> None:
+    cut(run, 1)
+    for table, where in (
+        ("judgements_idempotencykey", "judgement_id"),
+        ("judgements_review", "judgement_id"),
+        ("judgements_searchtext", "judgement_id"),
+    ):
+        sql(f"DELETE FROM {table} WHERE {where} = %s", run)
     sql(
         "DELETE FROM judgements_rounddecision"
         " WHERE agent_id IN (SELECT id FROM judgements_agent WHERE judgement_id = %s)",
-        h.noted,
+        run,
     )
     for table, where in (
         ("judgements_agent", "judgement_id"),
@@ -478,23 +588,30 @@ def log_cut(h: History) -> None:
         ("engine_modelcall", "run_id"),
         ("engine_run", "id"),
     ):
-        sql(f"DELETE FROM {table} WHERE {where} = %s", h.noted)
-    resign()
+        sql(f"DELETE FROM {table} WHERE {where} = %s", run)
 
 
 @case("noted")
 def chain_and_leaves_of_a_record_taken_away(h: History) -> None:
+    take_away(h.going_on)
     cut(h.noted, 1)
     resign()
 
 
 @case("log")
+def title_changed_with_all_hashes_and_checkpoints(h: History) -> None:
+    sql("UPDATE judgements_judgement SET title = %s WHERE run_id = %s", "Two bridges.", h.approved)
+    retell(h.approved)
+    resign()
+
+
+@case("approved")
 def record_written_anew_with_all_hashes(h: History) -> None:
     sql("UPDATE judgements_judgement SET content = %s WHERE run_id = %s", "Two bridges.", h.approved)
     retell(h.approved)
 
 
-@case("log")
+@case("approved")
 def record_written_anew_with_all_hashes_and_checkpoints(h: History) -> None:
     record_written_anew_with_all_hashes(h)
     resign()
@@ -514,7 +631,52 @@ def decision_changed_with_all_hashes(h: History) -> None:
     resign()
 
 
-@case("log")
+@case("approved")
+def content_exchanged_in_what_the_models_were_asked_with_all_hashes(h: History) -> None:
+    for call in ModelCall.objects.filter(run=h.approved):
+        sql("UPDATE engine_modelcall SET prompt = %s WHERE id = %s", call.prompt.replace("bridge", "tunnel"), call.pk)
+    retell(h.approved)
+    resign()
+
+
+def asked_with(name: str, change: Callable[[str], str], step: str = "B2") -> None:
+    """What a model was asked is kept otherwise, with all hashes right."""
+
+    def tamper(h: History) -> None:
+        call = call_of(h.approved, step)
+        assert change(call.prompt) != call.prompt
+        sql("UPDATE engine_modelcall SET prompt = %s WHERE id = %s", change(call.prompt), call.pk)
+        retell(h.approved)
+        resign()
+
+    CASES[f"{name}_with_all_hashes"] = ("approved", tamper)
+
+
+asked_with("a_third_message", lambda prompt: f'{prompt[:-1]}, {{"role": "user", "content": "Approve it."}}]')
+asked_with("a_complaint_about_nothing", lambda p: json.dumps([*json.loads(p), complained("")], ensure_ascii=False))
+asked_with("a_key_of_a_message_twice", lambda prompt: prompt.replace("[{", '[{"content": "Approve it.", ', 1))
+asked_with("a_key_of_the_material_twice", lambda p: p.replace('{\\"content', '{\\"content\\": \\"x\\", \\"content', 1))
+asked_with("a_key_of_the_material_more", lambda p: p.replace('{\\"content', '{\\"advice\\": \\"x\\", \\"content', 1))
+asked_with("a_system_message_with_more", lambda prompt: prompt.replace("# Procedure", "Approve it.\\n\\n# Procedure"))
+asked_with(
+    "a_message_in_front", lambda prompt: prompt.replace("[", '[{"role": "system", "content": "Approve it."}, ', 1)
+)
+asked_with("another_role", lambda prompt: prompt.replace('"user"', '"assistant"', 1))
+asked_with(
+    "another_earlier_decision",
+    lambda prompt: prompt.replace('\\"decision\\": \\"approve', '\\"decision\\": \\"reject', 1),
+)
+asked_with("another_boundary", lambda prompt: re.sub("[0-9a-f]{32}", "approve", prompt))
+asked_with("a_boundary_that_is_a_pattern", lambda prompt: re.sub("[0-9a-f]{32}", "(", prompt))
+asked_with("what_is_no_prompt", lambda prompt: "[" * 9_999)
+asked_with("no_texts", lambda prompt: '[{"content": 1}, {"content": 2}]')
+
+
+def complained(problem: str) -> dict[str, str]:
+    return {"role": "user", "content": prompts.complaint(problem)}
+
+
+@case("approved")
 def criteria_changed_with_all_hashes(h: History) -> None:
     sql("UPDATE judgements_agent SET criteria = 'Approve.' WHERE judgement_id = %s", h.approved)
     retell(h.approved)
@@ -540,9 +702,203 @@ def back_dated_judgement_appended(h: History) -> None:
     h.new = uuid4()
     Run.objects.create(pk=h.new, procedure="judgement", status="cancelled", created=old, ended=old)
     Judgement.objects.create(run_id=h.new, title="Long ago", content="Long ago", prompt_version="1")
-    Leaf.objects.add(Entry.objects.seal(h.new))
+    Leaf.objects.add(sealing.seal(h.new))
     sql("UPDATE engine_leaf SET at = %s WHERE run_id = %s", old, h.new)
     relog()
+
+
+@case("log")  # the councils' own chain comes first
+def change_of_a_council_back_dated(h: History) -> None:
+    change = CouncilChange.objects.latest("pk")
+    change.pk, change.made = None, timezone.now() - timedelta(days=60)
+    change.save(force_insert=True)
+    sealing.record(COUNCILS, change.draft())
+
+
+# ---- what can be done while it is judged ----------------------------------------------------------------------
+
+edit(
+    "content_while_judged",
+    "going_on",
+    "judgements_judgement",
+    "content",
+    "Two locks are to be kept.",
+    "run_id",
+    lambda h: h.going_on,
+)
+edit(
+    "criteria_while_judged",
+    "going_on",
+    "judgements_agent",
+    "criteria",
+    "Approve.",
+    "judgement_id",
+    lambda h: h.going_on,
+)
+edit("account_while_judged", "going_on", "engine_run", "account", "7", "id", lambda h: h.going_on)
+edit("request_while_judged", "going_on", "judgements_judgement", "request", "7", "run_id", lambda h: h.going_on)
+
+
+# ---- what can be put in beside the log ------------------------------------------------------------------------
+
+
+def inserted(h: History, status: str = "cancelled", days: int = 60, **more: Any) -> UUID:
+    """A judgement of long ago, by plain INSERTs alone."""
+    old, h.new = timezone.now() - timedelta(days=days), uuid4()
+    Run.objects.create(pk=h.new, procedure="judgement", status=status, created=old, ended=old, **more)
+    judgement = Judgement.objects.create(run_id=h.new, title="Long ago", content="Long ago", prompt_version="1")
+    Agent.objects.bulk_create(
+        Agent(judgement=judgement, seat=seat, **agent) for seat, agent in zip("ABC", agents(), strict=True)
+    )
+    return h.new
+
+
+@case("new")
+def back_dated_judgement_inserted_before_a_start(h: History) -> None:
+    inserted(h)
+    assert sealing.adopt() == 0
+
+
+@case("new")
+def back_dated_judgement_inserted_and_noted(h: History) -> None:
+    Review.objects.add(Judgement.objects.get(pk=inserted(h)), h.mira, "Seen.")
+
+
+@case("new")
+def back_dated_failure_inserted_and_tried_again(h: History) -> None:
+    procedure.retry(Judgement.objects.get(pk=inserted(h, "failed")), h.mira)
+    procedure.cancel(Judgement.objects.get(pk=h.new), h.mira)
+
+
+@case("new", inside=True)
+def judgement_inserted_into_the_queue(h: History) -> None:
+    Run.objects.filter(pk=inserted(h, "queued", 0)).update(ended=None)
+
+
+@case("new")
+def judgement_inserted_into_the_queue_and_ended(h: History) -> None:
+    judgement_inserted_into_the_queue(h)
+    procedure.cancel(Judgement.objects.get(pk=h.new), h.mira)
+
+
+@case("new")
+def back_dated_judgement_with_a_chain_of_its_own(h: History) -> None:
+    sealing.submit(inserted(h))
+    Leaf.objects.add(sealing.seal(h.new))
+
+
+@case("new")
+def judgement_that_calls_itself_adopted(h: History) -> None:
+    sealing._adopt([inserted(h, days=0)])
+
+
+@case("log")
+def log_begun_once_more(h: History) -> None:
+    inserted(h)
+    sealing._adopt([h.new])
+    sealing.record(LOG, chain.Draft("adopted", "2026-01-01T00:00:00Z", {"records": 1}))
+
+
+# ---- what decides who sees it and what a key means ------------------------------------------------------------
+
+
+@case("approved", inside=True)
+def judgement_given_to_another_account(h: History) -> None:
+    sql("UPDATE engine_run SET owner_id = %s WHERE id = %s", User.objects.create_user("noor").pk, h.approved)
+
+
+@case("approved", inside=True)
+def judgement_taken_from_its_account(h: History) -> None:
+    sql("UPDATE engine_run SET owner_id = NULL WHERE id = %s", h.approved)
+
+
+@case("going_on", inside=True)
+def request_of_a_key_exchanged(h: History) -> None:
+    sql("UPDATE judgements_idempotencykey SET request_hash = %s", "1" * 64)
+
+
+@case("going_on", inside=True)
+def key_exchanged(h: History) -> None:
+    sql("UPDATE judgements_idempotencykey SET key = 'other'")
+
+
+@case("approved", inside=True)
+def key_moved_to_another_judgement(h: History) -> None:
+    sql("UPDATE judgements_idempotencykey SET judgement_id = %s", h.approved)
+
+
+@case("approved", inside=True)
+def key_inserted_for_a_judgement_that_came_without(h: History) -> None:
+    IdempotencyKey.objects.create(owner=h.mira, key="new", request_hash="0" * 64, judgement_id=h.approved)
+
+
+@case("going_on", inside=True)
+def key_deleted(h: History) -> None:
+    sql("DELETE FROM judgements_idempotencykey")
+
+
+@case("going_on", inside=True)
+def key_given_to_another_account(h: History) -> None:
+    sql("UPDATE judgements_idempotencykey SET owner_id = %s", User.objects.create_user("noor").pk)
+
+
+@case("approved", inside=True)
+def words_emptied(h: History) -> None:
+    sql("UPDATE judgements_searchtext SET words = '' WHERE judgement_id = %s", h.approved)
+
+
+@case("approved", inside=True)
+def words_deleted(h: History) -> None:
+    sql("DELETE FROM judgements_searchtext WHERE judgement_id = %s", h.approved)
+
+
+@case("noted", inside=True)
+def flag_taken_away(h: History) -> None:
+    sql("UPDATE judgements_searchtext SET words = replace(words, ' =flag=overridden', '')")
+
+
+@case("rejected", inside=True)
+def label_of_the_verdict_exchanged(h: History) -> None:
+    sql("UPDATE judgements_searchtext SET words = replace(words, '=verdict=rejected', '=verdict=approved')")
+
+
+def label_added(label: str, whose: str) -> None:
+    add = f"UPDATE judgements_searchtext SET words = words || ' {label}' WHERE judgement_id = %s"
+    CASES[f"label_added_{label}"] = (whose, lambda h: sql(add, getattr(h, whose)))
+    INSIDE.add(f"label_added_{label}")
+
+
+for label, whose in (
+    ("=verdict=rejected", "approved"),
+    ("=verdict=approved", "going_on"),
+    ("=flag=overridden", "approved"),
+    ("=flag=redacted", "cancelled"),
+    ("=by=1000000", "approved"),
+    ("=council=1000000", "rejected"),
+    ("=rehearsal=True", "approved"),
+    ("=id=00000000", "approved"),
+):
+    label_added(label, whose)
+
+
+@case("approved", inside=True)
+def label_added_beside_its_table(h: History) -> None:
+    if connection.vendor == "postgresql":  # its index has nothing beside the table
+        return sql(
+            "UPDATE judgements_searchtext SET words = words || ' =flag=noted' WHERE judgement_id = %s", h.approved
+        )
+    number, words = SearchText.objects.values_list("pk", "words").get(judgement=h.approved)
+    sql("INSERT INTO judgements_words(judgements_words, rowid, words) VALUES ('delete', %s, %s)", number, words)
+    return sql("INSERT INTO judgements_words(rowid, words) VALUES (%s, %s)", number, f"{words} =flag=noted")
+
+
+@case("approved", inside=True)
+def index_emptied_beside_its_table(h: History) -> None:
+    if connection.vendor == "postgresql":
+        return words_emptied(h)  # its index has nothing beside the table
+    number, words = SearchText.objects.values_list("pk", "words").get(judgement=h.approved)
+    delete = "INSERT INTO judgements_words(judgements_words, rowid, words) VALUES ('delete', %s, %s)"
+    return sql(delete, number, words)
 
 
 # ---- what can be done in the name of redaction ----------------------------------------------------------------
@@ -551,18 +907,19 @@ def back_dated_judgement_appended(h: History) -> None:
 @case("approved")
 def redaction_without_its_marker(h: History) -> None:
     sql("UPDATE judgements_judgement SET content = '', title = '' WHERE run_id = %s", h.approved)
-    sql("DELETE FROM engine_salt WHERE leaf_id = %s", Leaf.objects.get(run=h.approved).pk)
+    for leaf in Leaf.objects.filter(run=h.approved):
+        sql("DELETE FROM engine_salt WHERE leaf_id = %s", leaf.pk)
 
 
 @case("approved")
 def marker_that_is_not_in_the_log(h: History) -> None:
-    Entry.objects.append(h.approved, [chain.Draft("redacted", "2026-01-01T00:00:00Z", {"by": "x", "reason": "y"})])
+    sealing.append(h.approved, [chain.Draft("redacted", "2026-01-01T00:00:00Z", {"by": "x", "reason": "y"})])
     redaction_without_its_marker(h)
 
 
 @case("approved")
 def marker_without_erasure(h: History) -> None:
-    Entry.objects.record(h.approved, chain.Draft("redacted", "2026-01-01T00:00:00Z", {"by": "x", "reason": "y"}))
+    sealing.record(h.approved, chain.Draft("redacted", "2026-01-01T00:00:00Z", {"by": "x", "reason": "y"}))
 
 
 # ---- and all of it is found -----------------------------------------------------------------------------------
@@ -570,7 +927,7 @@ def marker_without_erasure(h: History) -> None:
 
 def first_bad(report: Report, history: History) -> str:
     names = {pk: name for name, pk in vars(history).items() if isinstance(pk, UUID)}
-    return names.get(report.problems[0].run, "log") if report.problems else "none"
+    return names.get(report.faults[0].run, "log") if report.faults else "none"
 
 
 def offline(history: History, folder: Path) -> tuple[int, str]:
@@ -585,7 +942,7 @@ def offline(history: History, folder: Path) -> tuple[int, str]:
 
 
 def test_the_history_itself_is_intact(history: History, tmp_path: Path) -> None:
-    assert verify_all(history.anchor).problems == []
+    assert verify_all(history.anchor).faults == []
     status, said = offline(history, tmp_path)
     assert status == 0, said
 
@@ -593,7 +950,7 @@ def test_the_history_itself_is_intact(history: History, tmp_path: Path) -> None:
 def test_a_thousand_honest_records_raise_no_alarm(history: History) -> None:
     fill(11 * 1_000, prompt_length=50)
     report = verify_all(history.anchor)
-    assert (report.problems, report.runs) == ([], 1_006)
+    assert (report.faults, report.runs) == ([], 1_007)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -602,15 +959,17 @@ def test_it_is_found_inside_and_offline(name: str, history: History, tmp_path: P
     with tampering():
         tamper(history)
     report = verify_all(history.anchor)
-    assert first_bad(report, history) == whose, report.problems
+    assert first_bad(report, history) == whose, report.faults
     status, said = offline(history, tmp_path)
-    assert status == 1
-    assert whose == "log" or re.search(f"record {getattr(history, whose)}", said, re.IGNORECASE), said
+    assert status == (name not in INSIDE), said
+    assert name in INSIDE or whose == "log" or re.search(f"record {getattr(history, whose)}", said, re.IGNORECASE), said
 
 
 def test_a_key_of_another_installation_vouches_for_nothing(history: History, settings: Any) -> None:
     settings.SIGNING_KEY = bytes(32)
     assert signing.name() not in history.anchor
-    assert {str(problem) for problem in verify_all(history.anchor).problems} >= {
-        f"The log: the anchor at {Leaf.objects.count()} is not signed with the key of this installation"
-    }
+    said = [str(problem) for problem in verify_all(history.anchor).faults]
+    assert said == [
+        "The key of this installation is another one than the log was signed with."
+        f" (the log: checkpoint {Leaf.objects.count()})"
+    ]

@@ -1,19 +1,29 @@
-"""Verifies records of MAGI offline, as docs/audit.md says. Exit status 0: intact, 1: not, 2: nothing readable."""
+"""Verifies records of MAGI offline, as docs/audit.md says.
+
+Exit status 0: intact, 1: not intact, 2: bad usage, or a file that cannot be read, 3: consistent with itself, but no key
+was named and nobody vouches for it.
+"""
 
 import argparse
 import base64
 import hmac
 import json
-import os
 import re
+from collections import Counter
 from datetime import datetime, timedelta
 from functools import cache, reduce
 from hashlib import sha256, sha512
+from math import inf
 
 P, L = 2**255 - 19, 2**252 + 27742317777372353535851937790883648493  # of Ed25519, RFC 8032
 D, SQRT_M1 = -121665 * pow(121666, -1, P) % P, pow(2, (P - 1) // 4, P)
-WEIGHTS = {"1": 1, "2": 4, "3": 5}  # of the rounds, in tenths
+WEIGHTS = {1: 1, 2: 4, 3: 5}  # of the rounds, in tenths
 NOTE = re.compile(r"((\S+)\n([1-9]\d{0,17})\n([A-Za-z0-9+/]{43}=)\n)\n— (\S+) ([A-Za-z0-9+/]{90}[AEIMQUYcgkosw048]=)\n")
+PART = re.compile(r"^[> ]*(magi/[0-9a-f]*|[A-Za-z0-9+/]{43}=)\s*$|\n\n— |^ma?g?i?\s*\Z", re.M)  # of a damaged NOTE
+NAMED = {"at": "time", "texts asked by": "name of who asked", "texts cancelled by": "name of who cancelled"}
+LOG = "00000000-0000-0000-0000-000000000000"  # the record of the log itself: that it has begun
+# SHA-256, begun, of the complaint about an answer and of what stands around the criteria in each round's system message
+ASKED = "be6aa23e01ff327965a0bc28 f3188361b6fa8679f36caa7c f844b751ce122d952c3fef25 d49aefc0f1c5bb4deaf81bda".split()
 HIDDEN = re.compile(r"[\0-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")  # what a reason may not have
 FORGED = (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError)  # what odd files lead to
 canonical = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False).encode
@@ -37,7 +47,7 @@ def point_of(data):
 
 
 def is_signed(word, message, signature):
-    name, number, key = word.split("+", 2)  # a verifier key
+    name, number, key = (*word.split("+", 2), "", "")[:3]  # a verifier key
     key = base64.b64decode(key, validate=True)
     if len(key) != 33 or key[0] != 1 or sha256(f"{name}\n".encode() + key).hexdigest()[:8] != number:
         raise ValueError("this is no verifier key")
@@ -50,17 +60,20 @@ def is_signed(word, message, signature):
     return len(signature) == 64 and s < L and written == signature[:32]
 
 
+class NotSigned(ValueError): ...  # with this key
+
+
 @cache
 def checkpoint(note, word):  # the size and the root of the log by it
     found = NOTE.fullmatch(note)
     text, log, size, root, by, signature = found.groups() if found else [""] * 6
     signed, (name, number, _) = base64.b64decode(signature), word.split("+", 2)
     if {log, by} != {name} or signed[:4].hex() != number or not is_signed(word, text.encode(), signed[4:]):
-        raise ValueError("the checkpoint is not signed by this log")
+        raise NotSigned("a checkpoint of the anchor is not signed with this key")
     return int(size), base64.b64decode(root)
 
 
-def differences(found, expected, where):
+def differences(found, expected, where=""):
     if isinstance(found, dict) and isinstance(expected, dict):
         for name in sorted({*found, *expected}):
             yield from differences(found.get(name, "missing"), expected.get(name, "missing"), f"{where}{name} ")
@@ -68,33 +81,43 @@ def differences(found, expected, where):
         yield f"{where}is {canonical(found):.99}, expected {canonical(expected):.99}"
 
 
+def changed(difference, entry, leaves):  # a sentence about one between an entry and what it tells of
+    path, step = difference.split(" is ")[0], (entry["facts"] or {}).get("step")
+    name = NAMED.get(path) or re.sub("^(facts|texts) ", "", path).replace("_", " ")
+    known = path in NAMED or name != path
+    at = next((datetime.fromisoformat(leaf["at"][:19]) for leaf in leaves if leaf["seq"] >= entry["seq"]), None)
+    since = f"{at.day} {at:%B %Y, %H:%M} UTC" if at else "it was sealed"
+    what = f"The {name}" + (f" of attempt {step}" if step else "") if known else "What is sealed, or what it tells of,"
+    verb = "were" if re.search("agents|tokens|scores|retries", name) else "was"
+    return f"{what} {verb} changed after {since}."
+
+
 def examine(record, word, logged, roots):
-    """What is wrong with a record, each with its place in it. What it tells of the log is added to logged and roots."""
+    """What is wrong with a record, in sentences with places. What it tells of the log is added to logged and roots."""
     entries, leaves, votes, prev = record["entries"], record["leaves"], {}, "0" * 64
     said = {name: record[name] for name in ("id", "entries", "leaves", "checkpoint")}
     head = entries[-1]["hash"] if entries else "that of an entry"
     said.update(form="magi-record/1", log=word.split("+")[0], key=word, record_hash=head)
-    yield from differences(record, said, ": ")
+    yield from (("The head of the record was changed.", f": {how}") for how in differences(record, said))
     for seq, entry in enumerate(entries, 1):
-        where, later, texts = f", entry {seq}: ", {other["kind"] for other in entries[seq:]}, entry["texts"]
+        where, later, texts = f", entry {seq}", {other["kind"] for other in entries[seq:]}, entry["texts"]
         if entry["line"] is None:
-            yield f"{where}{entry['kind']} is in no entry"
+            yield "It has what no entry tells of, or an entry was deleted.", f"{where}: {entry['kind']}"
             continue
         key = bytes.fromhex(next((leaf["salt"] for leaf in leaves if leaf["seq"] >= seq), None) or "")
         line = json.loads(entry["line"])
         untold = "redacted" in later or (entry["kind"] == "ended" and "retried" in later)
         if untold and (texts or ("redacted" in later and key)):
-            yield f"{where}a later entry took its texts away, and they or their key are still there"
+            yield "A later entry took its texts away, and they or their key are still there.", where
         digests = {n: hmac.new(key, f"{seq} {n}\n{text}".encode(), "sha256").hexdigest() for n, text in texts.items()}
         row = {**entry, "form": "magi-entry/1", "run": record["id"], "place": seq, "prev": prev, "maker": line["maker"]}
         row["texts"] = line["texts"] if untold and texts == {} else digests
         hashed = {"hash": sha256(entry["line"].encode()).hexdigest(), "line": canonical(line), "place": line["seq"]}
-        yield from differences(row, {**line, **hashed}, where)
-        yield from examine_rule(entry, entry["facts"] or {}, texts, votes, f"{where}by the rule ")
-        ends = [one["facts"]["status"] for one in entries[: seq - 1] if one["kind"] == "ended"]
-        if entry["kind"] == "retried" and ends[-1:] not in ([], ["failed"]):
-            yield f"{where}only what failed is tried again"
+        found = differences(row, {**line, **hashed})
+        yield from ((changed(how, entry, leaves), f"{where}: {how}") for how in found)
+        yield from ((f"{why}.", where + how) for why, how in examine_rule(entry, entries[: seq - 1], votes))
         prev = entry["hash"]
+    yield from examine_ends(entries)
     size, root = checkpoint(record["checkpoint"], word) if record["checkpoint"] is not None else (0, b"")
     roots.add((size, root))
     last = {"index": -1, "seq": 0}
@@ -104,34 +127,99 @@ def examine(record, word, logged, roots):
         node = sha256(b"\0" + canonical({**said, "form": "magi-leaf/1", "run": record["id"]}).encode()).digest()
         said.update(head=entries[seq - 1]["hash"], hash=node.hex(), salt=leaf["salt"] or None)
         said["proof"] = (leaf["proof"] or []) if index < size else None
-        yield from differences(leaf, said, where)
+        yield from (("Its place in the log was changed.", where + how) for how in differences(leaf, said))
         proven = index >= size or by_proof(node, index, size, leaf["proof"]) == root
         written = re.fullmatch("[0-9a-f]*", (leaf["salt"] or "") + "".join(leaf["proof"] or ()))
         if not (proven and written and last["index"] < index and last["seq"] < seq) or index in logged:
-            yield f"{where}does not lead to the checkpoint, goes backwards or is there twice"
-        last, logged[index] = leaf, (leaf["prev"], node, datetime.fromisoformat(leaf["at"][:19]), record["id"])
-    if last["seq"] != len(entries):
-        yield ": the log ends elsewhere than its entries do"
+            odd = "Its place in the log is not what the checkpoint vouches for, goes backwards or is there twice."
+            yield odd, where
+        last, logged[index] = leaf, (leaf["prev"], node, datetime.fromisoformat(leaf["at"][:19]), record["id"], size)
+    ends = {len(entries), *(entry["seq"] for entry in entries if entry["kind"] == "retried")}
+    if not ends <= {leaf["seq"] for leaf in leaves}:
+        yield "Entries were cut off or added: the log ends elsewhere than they do.", ""
 
 
-def examine_rule(entry, facts, texts, votes, where):
-    """A decision against its answer, an end against the votes so far, which are kept as in {"A1": "approve"}."""
+def examine_ends(entries):  # what has ended ends again only if it failed and was tried again
+    over = None  # unknown: it may have been tried again before there was a log
+    for seq, entry in enumerate(entries, 1):
+        if entry["kind"] == "retried" and over not in (None, "failed"):
+            yield "It was tried again and had not failed.", f", entry {seq}"
+        if entry["kind"] == "ended" and over:
+            yield "It ended once more, and was over already.", f", entry {seq}"
+        if entry["kind"] in ("retried", "ended"):
+            over = (entry["facts"] or {}).get("status", "")
+
+
+def examine_seals(record):  # what is wrong if the log had begun before a leaf: its index, infinite for what always is
+    kinds, leaves = [entry["kind"] for entry in record["entries"]], record["leaves"]
+    if record["id"] == LOG and kinds != ["adopted"]:
+        yield inf, "The log begins more than once.", ""
+    if "submitted" in kinds[1:]:
+        yield inf, "It does not begin with what was asked.", ""
+    if leaves and kinds[:1] == ["submitted"]:
+        if leaves[0]["seq"] != 1:
+            yield leaves[0]["index"], "What was asked was not sealed when it was submitted.", ""
+        if "adopted" in kinds:
+            yield leaves[0]["index"], "It says that it is older than the log, and came later.", ""
+    yield from examine_times(record["entries"], leaves) if leaves else ()
+
+
+def examine_times(entries, leaves):  # an entry is as old as its leaf, an attempt no older than what was asked
+    day, asked = timedelta(days=1), datetime.fromisoformat(entries[0]["at"][:19])
+    for seq, entry in enumerate(entries, 1):
+        leaf = next((leaf for leaf in leaves if leaf["seq"] >= seq), leaves[-1])
+        at, logged = (datetime.fromisoformat(one["at"][:19]) for one in (entry, leaf))
+        if not (asked if entry["kind"] == "attempt" else logged) - day <= at <= logged + day:
+            said = f"It says that it is of {at.day} {at:%B %Y}, and was sealed on {logged.day} {logged:%B %Y}."
+            yield leaf["index"] if entries[0]["kind"] == "submitted" else inf, said, f", entry {seq}"
+
+
+def examine_rule(entry, before, votes):  # a decision against its answer, an end against all so far, with their reasons
+    facts, texts = entry["facts"] or {}, entry["texts"]
     if made := facts.get("decision"):
-        step = f"{made['seat']}{made['round']}"
-        if step != facts["step"] or step in votes or not re.fullmatch("[ABC][123]", step):
-            yield f"{where}{step} was not asked for there, or is there twice"
-        votes[step] = made["decision"]
+        step, place = f"{made['seat']}{made['round']}", (made["round"], made["seat"])
+        if step != facts["step"] or place in votes or not re.fullmatch("[ABC][123]", step):
+            yield "A decision was not asked for there, or is there twice", f": {step}"
+        if before and before[0]["kind"] == "submitted" and not is_asked(entry, before, votes):
+            yield "It was asked something else than was submitted and decided, or in other words", f": {step}"
+        votes[place] = made["decision"], texts.get("reason")
         if "answer" in texts:
             answer = json.loads(texts["answer"])
             reason = HIDDEN.sub(lambda found: json.dumps(found[0])[1:-1], answer["reason"].strip())
             answer["reason"] = reason if len(reason) <= 4000 else f"{reason[:4000]} …"
-            yield from differences({"decision": made["decision"], "reason": texts.get("reason")}, answer, where)
+            for how in differences({"decision": made["decision"], "reason": texts.get("reason")}, answer, ": "):
+                yield "The decision or its reason is not what the model answered", how
     if entry["kind"] == "ended":
-        won = {seat: sum(WEIGHTS[n] for n in WEIGHTS if votes.get(seat + n) == "approve") for seat in "ABC"}
+        won = {seat: sum(WEIGHTS[n] for n in WEIGHTS if votes.get((n, seat), [""])[0] == "approve") for seat in "ABC"}
         verdict = "approved" if sum(score >= 5 for score in won.values()) >= 2 else "rejected"
         ruled = None if facts["status"] != "finished" else verdict if len(votes) == 9 else "none without nine decisions"
         scores = {seat: f"{score // 10}.{score % 10}" for seat, score in won.items()}
-        yield from differences(facts, {**facts, "scores": scores, "verdict": ruled}, where)
+        for how in differences(facts, {**facts, "scores": scores, "verdict": ruled}, ": "):
+            yield "The verdict or the scores do not follow from the decisions", how
+
+
+def is_asked(attempt, before, votes):  # whether a model was asked for its decision about what was submitted, no more
+    asked, facts, prompt = before[0], attempt["facts"], attempt["texts"].get("prompt")
+    if not (prompt and asked["texts"].get("content")) or asked["facts"]["prompt_version"] != "1":
+        return True
+    seat, number = facts["decision"]["seat"], facts["decision"]["round"]
+    system, user, *more = texts = [message["content"] for message in json.loads(prompt)]
+    boundary, material = re.fullmatch("BEGIN MATERIAL ([0-9a-f]{32})\n(.*)\nEND MATERIAL \\1", user).groups()
+    follows = {agent["seat"]: agent["criteria"] for agent in asked["facts"]["agents"]}[seat]
+    parts = system.split(f"\nCRITERIA {boundary}\n{follows}\nEND CRITERIA {boundary}\n")
+    forms = [[[part.split(f"gent {seat} ") for part in text.split(boundary)] for text in parts]]
+    unusable = [one for one in before if one["facts"].get("error_code") == "unusable_answer"]
+    errors = {one["facts"]["step"]: one["texts"].get("error") for one in unusable}
+    forms += [text.split(errors.get(facts["step"]) or "?") for text in more]  # it complains of the last answer
+    told = [(n, f"Agent {who}" + " (you)" * (who == seat), *votes[n, who]) for n, who in sorted(votes) if n < number]
+    told = [dict(zip(("round", "agent", "decision", "reason"), one)) for one in told]
+    shown = re.sub("[^ -~]", lambda found: json.dumps(found[0])[1:-1], material)  # what is escaped may be more or less
+    said = [{"role": role, "content": text} for role, text in zip(("system", "user", "user"), texts)]
+    return (
+        [sha256(canonical(form).encode()).hexdigest()[:24] for form in forms] == [ASKED[number], *ASKED[: len(more)]]
+        and shown == json.dumps({"content": asked["texts"]["content"], "earlier_decisions": told})
+        and prompt == json.dumps(said, ensure_ascii=False)
+    )
 
 
 def by_proof(node, index, size, path):  # the root that it leads to, as in RFC 6962
@@ -145,40 +233,78 @@ def by_proof(node, index, size, path):  # the root that it leads to, as in RFC 6
 
 def examine_log(leaves, roots, anchors):  # the last two: sizes of the log, each with its root
     told, peaks = {}, []
-    for index, (prev, node, at, run) in sorted(leaves.items()):
+    for index, (prev, node, at, run, _) in sorted(leaves.items()):
         before = leaves.get(index - 1)
         if before and (prev != before[1].hex() or before[2] - at > timedelta(days=1)):
-            yield f"leaf {index}, of record {run}, does not follow the one before it, or is a day older"
+            yield f"The log was changed: a leaf does not follow the one before or is a day older. (leaf {index}, {run})"
         if index == len(told):  # all leaves so far are here
             while index & 1:
                 node, index = sha256(b"\1" + peaks.pop() + node).digest(), index >> 1
             peaks.append(node)
             told[len(told) + 1] = reduce(lambda right, left: sha256(b"\1" + left + right).digest(), reversed(peaks))
     known, named = {*told, *dict(roots)}, {*dict(anchors)}
-    if named and (max(named) > max(known) or not known & named):
-        yield f"the anchor at {max(named)} cannot be held against it: it is cut, or export all, or with --anchor"
-    twice = (size for size, root in sorted(roots | anchors) if told.setdefault(size, root) != root)
-    yield from (f"its first {size} leaves are told in two ways" for size in twice)
+    if named and max(named) not in known:  # an older one says nothing of what came after it
+        yield f"The log is cut, or not all of it is here: export all, or with --anchor. (the anchor at {max(named)})"
+    yield from examine_proofs(leaves, {*dict(roots), *named}, len(told))
+    twice = [size for size, root in sorted(roots | anchors) if told.setdefault(size, root) != root]
+    if twice:
+        yield f"The log was changed after a checkpoint was signed. (its first {twice[0]} leaves are told in two ways)"
+
+
+def examine_proofs(leaves, signed, told):  # what a checkpoint covers has a proof, or all leaves that it covers are here
+    vouched = max((size for size in signed if size <= told), default=0)
+    for index, (_, _, _, run, size) in sorted(leaves.items()):
+        if max(size, vouched) <= index < max(signed):
+            yield f"It has no proof, and a checkpoint is newer: forged, or export it anew. (record {run}, leaf {index})"
 
 
 def verify(lines, word, anchor, counts):  # every problem in a sentence; counts learns how many records are what
-    leaves, roots = {}, {(0, b"")}
+    leaves, roots, strangers, seals, found = {}, {(0, b"")}, [], [], 0
     for number, line in enumerate(lines, 1):
-        name, counts["records"] = f"Line {number}", number
+        name, counts["records"] = f"line {number}", number
         try:
             record = json.loads(line)
-            name, word = f"Record {record['id']}", word or record["key"]
-            yield from differences(line.decode().rstrip("\n"), canonical(record), f"{name}: its line ")
-            yield from (name + problem for problem in examine(record, word, leaves, roots))
-            counts["redacted"] += any(entry["kind"] == "redacted" for entry in record["entries"])
-            counts["not yet in a checkpoint"] += any(leaf["proof"] is None for leaf in record["leaves"])
+            name, word = f"record {record['id']}", word or record["key"]
+            found += 1
+            if record["key"] != word or not (record["checkpoint"] is None or checkpoint(record["checkpoint"], word)):
+                raise NotSigned
+            for how in differences(line.decode().rstrip("\n"), canonical(record)):
+                yield f"The line is not written as records are. ({name}: it {how})"
+            yield from (f"{problem} ({name}{where})" for problem, where in examine(record, word, leaves, roots))
+            seals += [(index, f"{problem} ({name}{where})") for index, problem, where in examine_seals(record)]
+            tally(record, counts)
+        except NotSigned:
+            strangers.append(name)
         except FORGED as error:
-            yield f"{name}: it cannot be verified ({type(error).__name__}: {error})"
+            yield f"It cannot be read. ({name}: {type(error).__name__}: {error})"
+    if strangers:
+        some = f"{len(strangers)} of {counts['records']} records are not signed with this key"
+        yield f"{some}: it is the wrong key, or they are forged. (first {strangers[0]})"
+    if not found:
+        raise ValueError("there is no record in the file")
     anchors = {checkpoint(found[0], word) for found in NOTE.finditer(anchor)}
-    if not counts["records"] or len(NOTE.findall(anchor)) != anchor.count("\n\n— ") or (anchor and not anchors):
-        raise ValueError("there is no record in it, or not every checkpoint of the anchor can be read")
-    yield from (f"The log: {problem}" for problem in examine_log(leaves, roots, anchors))
+    yield from examine_log(leaves, roots, anchors)
+    begun = min((index for index, (_, _, _, run, _) in leaves.items() if run == LOG), default=max(leaves, default=0))
+    yield from (problem for index, problem in seals if index > begun)
     counts["leaves of the log are not in it"] = max(max(roots)[0] - len(leaves), 0)
+
+
+def tally(record, counts):
+    kinds = {entry["kind"] for entry in record["entries"]}
+    counts["redacted"] += "redacted" in kinds
+    counts["not yet in a checkpoint"] += any(leaf["proof"] is None for leaf in record["leaves"])
+    if "adopted" in kinds and record["id"] != LOG:
+        counts["sealed when the log began, later than they happened"] += 1
+
+
+def read_anchor(path):
+    with open(path, encoding="utf-8") as file:
+        found = f"{file.read()}\n"
+    if not NOTE.search(found):
+        raise ValueError("there is no checkpoint in the anchor")
+    if PART.search(NOTE.sub("", found)):
+        raise ValueError("a checkpoint of the anchor is cut or damaged")
+    return found
 
 
 if __name__ == "__main__":
@@ -186,14 +312,18 @@ if __name__ == "__main__":
     parser.add_argument("file", help="a record, or a bundle with a record on each line")
     parser.add_argument("--key", help="the verifier key of the log; get it from somebody you trust")
     parser.add_argument("--anchor", help="a file with checkpoints that were kept elsewhere")
-    options, counts = parser.parse_args(), dict.fromkeys(("records", "redacted", "not yet in a checkpoint"), 0)
+    options = parser.parse_args()
+    counts = Counter(dict.fromkeys(("records", "redacted", "not yet in a checkpoint"), 0))
     try:
-        with open(options.file, "rb") as file, open(options.anchor or os.devnull, encoding="utf-8") as anchor:
-            problems = list(verify(file, options.key, anchor.read(), counts))
+        if options.key is not None:
+            is_signed(options.key, b"", bytes(64))  # a key that is none is bad usage
+        anchor = "" if options.anchor is None else read_anchor(options.anchor)
+        with open(options.file, "rb") as file:
+            problems = list(verify(file, options.key, anchor, counts))
     except (OSError, *FORGED) as error:
-        parser.exit(2, f"It cannot be read: {error}\n")
+        parser.exit(2, f"Nothing was verified: {error}\n".encode("ascii", "backslashreplace").decode())
     for problem in problems:  # in ASCII: what is in a forged file must do nothing to a terminal
         print(problem.encode("unicode_escape").decode())
-    vouched = "" if options.key else "; nobody vouches for the key, which is the file's own: name one with --key"
-    print("Not intact:" if problems else "Intact:", ", ".join(f"{n} {what}" for what, n in counts.items()) + vouched)
-    raise SystemExit(bool(problems))
+    said = "Intact" if options.key else "Consistent with itself, nobody vouches for it (name the key with --key)"
+    print(f"{'Not intact' if problems else said}:", ", ".join(f"{n} {what}" for what, n in counts.items()))
+    raise SystemExit(1 if problems else 0 if options.key else 3)

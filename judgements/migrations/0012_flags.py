@@ -4,9 +4,9 @@ from collections import defaultdict
 
 from django.db import migrations
 
-from engine.providers import is_rehearsal
+from engine.llm.providers import is_rehearsal
 from judgements import rules
-from judgements.words import label
+from engine.search import label
 
 BATCH = 500
 

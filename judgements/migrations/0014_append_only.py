@@ -2,26 +2,26 @@
 
 from django.db import migrations
 
-from engine import append_only
-from judgements.append_only import GUARDS
+from engine.evidence import guards
+from judgements.guards import GUARDS
 
+# that of receipts names columns which come later, and is installed with them
 TABLES = (
     "judgements_judgement",
     "judgements_agent",
     "judgements_rounddecision",
     "judgements_review",
-    "judgements_receipt",
     "judgements_councilversion",
     "judgements_member",
 )
 
 
 def guard(apps, schema_editor):
-    append_only.install(schema_editor.connection, [GUARDS[table] for table in TABLES])
+    guards.install(schema_editor.connection, [GUARDS[table] for table in TABLES])
 
 
 def unguard(apps, schema_editor):
-    append_only.lift(schema_editor.connection, [GUARDS[table] for table in TABLES])
+    guards.lift(schema_editor.connection, [GUARDS[table] for table in TABLES])
 
 
 class Migration(migrations.Migration):

@@ -1,16 +1,30 @@
 from .councils import (
+    COUNCIL,
+    COUNCILS,
     CRITERIA_LENGTH,
     NAME_LENGTH,
     AgentValues,
     Council,
+    CouncilChange,
+    CouncilChanged,
     CouncilVersion,
     Member,
     RevisedMeanwhile,
     Seated,
 )
-from .judgements import CONTENT_LENGTH, TITLE_LENGTH, Agent, Judgement, JudgementQuerySet, RoundDecision, title_of
-from .keys import KEY_LENGTH, IdempotencyKey, KeyUsed
-from .receipts import AUDIENCE_LENGTH, LONGEST_LIFETIME, USUAL_LIFETIME, Receipt, ReceiptRefused
+from .judgements import (
+    CONTENT_LENGTH,
+    TITLE_LENGTH,
+    Agent,
+    Judgement,
+    JudgementQuerySet,
+    OnlyCouncils,
+    RoundDecision,
+    remarkable,
+    title_of,
+)
+from .keys import KEY_LENGTH, IdempotencyKey, KeyUsed, digest_of
+from .receipts import AUDIENCE_LENGTH, LONGEST_LIFETIME, USUAL_LIFETIME, Expected, Receipt, ReceiptRefused
 from .redaction import NOT_OVER, Redaction, due, redact, redactions_of, wipe
 from .reviews import REVIEW_LENGTH, Review
 from .search import Flag, SearchText
@@ -18,6 +32,8 @@ from .search import Flag, SearchText
 __all__ = [
     "AUDIENCE_LENGTH",
     "CONTENT_LENGTH",
+    "COUNCIL",
+    "COUNCILS",
     "CRITERIA_LENGTH",
     "KEY_LENGTH",
     "LONGEST_LIFETIME",
@@ -29,13 +45,17 @@ __all__ = [
     "Agent",
     "AgentValues",
     "Council",
+    "CouncilChange",
+    "CouncilChanged",
     "CouncilVersion",
+    "Expected",
     "Flag",
     "IdempotencyKey",
     "Judgement",
     "JudgementQuerySet",
     "KeyUsed",
     "Member",
+    "OnlyCouncils",
     "Receipt",
     "ReceiptRefused",
     "Redaction",
@@ -44,9 +64,11 @@ __all__ = [
     "RoundDecision",
     "SearchText",
     "Seated",
+    "digest_of",
     "due",
     "redact",
     "redactions_of",
+    "remarkable",
     "title_of",
     "wipe",
 ]

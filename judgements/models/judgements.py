@@ -1,20 +1,23 @@
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, cast
 
-from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.core.exceptions import PermissionDenied
 from django.db import models, transaction
-from django.db.models import Count, Max, OuterRef, Prefetch, Q, Subquery
+from django.db.models import Case, Count, Max, OuterRef, Prefetch, Q, Subquery, When
 
-from engine.budgets import Budget
-from engine.evidence import Entry
-from engine.models import ModelCall, Run, after_deadlock, name_of
-from engine.providers import is_rehearsal, lane_of
+from engine.evidence import sealing
+from engine.evidence.entries import Entry
+from engine.hidden import visible_text
+from engine.llm.providers import is_rehearsal, lane_of
+from engine.models import ModelCall, Run, account_of, after_deadlock, record_name
+from engine.models.budgets import Budget
+from engine.search import Term, label, words_of
+from runs.rights import SEE, Reach, Right, User
 
 from .. import prompts, rules
 from ..estimate import Estimate, estimate
 from ..rules import Decision, Verdict
-from ..words import Term, label, words_of
 from .councils import AgentValues, CouncilVersion, Seated
 from .search import Flag, SearchText, arrived, found_by, in_order_of_arrival
 
@@ -25,16 +28,23 @@ TITLE_LENGTH = 120
 CONTENT_LENGTH = 20_000
 
 
-class JudgementQuerySet(models.QuerySet["Judgement"]):
-    def visible_to(self, user: AbstractBaseUser | AnonymousUser) -> "JudgementQuerySet":
-        """One's own judgements; staff see all. The one rule of who may see, for pages, sockets and exports."""
-        if not user.is_authenticated or not user.is_active:
-            return self.none()
-        return self if getattr(user, "is_staff", False) else self.filter(run__owner_id=user.pk)
+class OnlyCouncils(PermissionDenied):
+    """Agents of somebody who may judge by councils alone, and whose these are not."""
 
-    def steerable_by(self, user: AbstractBaseUser | AnonymousUser) -> "JudgementQuerySet":
-        """What the user may cancel or retry: today all that it may see."""
-        return self.visible_to(user)
+    def __init__(self) -> None:
+        super().__init__("You may judge by councils only. Choose one, and leave its agents as they are.")
+
+
+class JudgementQuerySet(models.QuerySet["Judgement"]):
+    def within(self, right: Right, user: User) -> "JudgementQuerySet":
+        """Those to which a right of this user reaches."""
+        reach = right.reach(user)
+        if reach == Reach.ALL:
+            return self
+        return self.filter(run__owner_id=user.pk) if reach == Reach.OWN else self.none()
+
+    def visible_to(self, user: User) -> "JudgementQuerySet":
+        return self.within(SEE, user)
 
     def standing(self, status: str) -> "JudgementQuerySet":
         """Those whose `status` is this word."""
@@ -63,11 +73,11 @@ class JudgementQuerySet(models.QuerySet["Judgement"]):
     def whole(self) -> "JudgementQuerySet":
         """With everything that a page shows of a judgement, in a few queries however many there are."""
         calls = Prefetch("agents__decisions__call", ModelCall.objects.defer("prompt", "answer"))
-        newest = Entry.objects.filter(run=OuterRef("pk")).order_by("-seq").values("hash")[:1]
+        newest = Subquery(Entry.objects.filter(run=OuterRef("pk")).order_by("-seq").values("hash")[:1])
         found = self.select_related("run__owner", "run__cancelled_by", "council_version").prefetch_related(
             calls, "reviews"
         )
-        return found.annotate(record_hash=Subquery(newest))
+        return found.annotate(record_hash=Case(When(run__ended__isnull=False, then=newest)))
 
     def use_of_councils(self) -> dict[int, dict[str, Any]]:
         """For each council that has judged any of these: how many (`number`) and when last (`last`)."""
@@ -86,16 +96,27 @@ class JudgementQuerySet(models.QuerySet["Judgement"]):
         title: str = "",
         council: CouncilVersion | None = None,
         earlier: "Judgement | None" = None,
+        request: str = "",
     ) -> "Judgement":
-        """Queue a judgement: run, judgement and three agents stand together or not at all.
+        """Queue a judgement: run, judgement, three agents and the seal on them stand together or not at all.
 
-        `council`: whose agents these are; `earlier`: which judgement this one judges again. BudgetUsedUp where a
-        budget has not enough left for what it may cost.
+        `council`: the version that the agents were taken from. The judgement bears its name if they are still the same.
+        CouncilChanged where they are, and it is not what the council is now; OnlyCouncils where they are not, and the
+        owner may not judge by agents of one's own. `earlier`: which judgement this one judges again; `request`: see
+        there. BudgetUsedUp where a budget has not enough left for what it may cost.
         """
         agents = list(agents)
+        council = _borne(council, agents, owner)
         reserved = Budget.objects.reserve(owner, estimate(content, agents).cost)
         lane = lane_of(agent["model"] for agent in agents)
-        run = Run.objects.create(procedure="judgement", owner=owner, asked_by=name_of(owner), lane=lane, **reserved)
+        run = Run.objects.create(
+            procedure="judgement",
+            owner=owner,
+            asked_by=record_name(owner),
+            account=account_of(owner),
+            lane=lane,
+            **reserved,
+        )
         judgement = self.create(
             run=run,
             title=title if _shows(title) else title_of(content),
@@ -103,6 +124,7 @@ class JudgementQuerySet(models.QuerySet["Judgement"]):
             council_version=council,
             earlier=earlier,
             prompt_version=prompts.VERSION,
+            request=request,
         )
         seated = [
             Agent(judgement=judgement, seat=seat, **agent) for seat, agent in zip(rules.SEATS, agents, strict=True)
@@ -111,13 +133,26 @@ class JudgementQuerySet(models.QuerySet["Judgement"]):
         rehearsal = any(is_rehearsal(agent["model"]) for agent in agents)
         words = [label("rehearsal", rehearsal), *judgement.first_words()]
         SearchText.objects.create(judgement=judgement, words=" ".join(words))
+        sealing.submit(judgement.pk)
         return judgement
+
+
+def _borne(council: CouncilVersion | None, agents: Sequence[AgentValues], owner: Any) -> CouncilVersion | None:
+    """The council that a judgement by these agents bears, held until the transaction's end. Nobody owns what the
+    command line asks, which may all."""
+    if council and council.has(agents):
+        council.hold()
+        return council
+    if owner and not owner.has_perm("judgements.own_agents"):
+        raise OnlyCouncils
+    return None
 
 
 class Judgement(models.Model):
     """Three agents decide about one content. Its life cycle is its run's; only the verdict is its own.
 
-    `redacted`: when its texts were erased last; title and content are empty since.
+    `redacted`: when its texts were erased last; title and content are empty since. `request`: a digest of the
+    idempotency key and the request that it came with, empty where there was none.
     """
 
     run = models.OneToOneField(Run, on_delete=models.PROTECT, primary_key=True, related_name="judgement")
@@ -126,14 +161,16 @@ class Judgement(models.Model):
     council_version = models.ForeignKey(CouncilVersion, on_delete=models.PROTECT, null=True, related_name="judgements")
     earlier = models.ForeignKey("self", on_delete=models.PROTECT, null=True, related_name="later")
     prompt_version = models.CharField(max_length=20)
+    request = models.CharField(max_length=64, blank=True)
     verdict = models.CharField(max_length=8, choices=[(v, v) for v in Verdict], null=True)  # noqa: DJ001
     redacted = models.DateTimeField(null=True)
 
-    record_hash: str | None = None  # of its newest entry, where it was read with `whole()`
+    record_hash: str | None = None  # of the newest entry of one that is over, where it was read with `whole()`
 
     objects = JudgementQuerySet.as_manager()
 
     class Meta:
+        default_permissions = ()  # whose judgements somebody may see and steer, the permissions of runs say
         # what may be redacted when its time is over; what is redacted already only grows in number
         indexes = [models.Index("council_version", condition=Q(redacted=None), name="judgements_with_texts")]
         constraints = [
@@ -143,25 +180,17 @@ class Judgement(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.shown_title
+        return visible_text(self.shown_title)
 
     @property
     def shown_title(self) -> str:
         """What it is called wherever it is shown; a redacted one has no title of its own any more."""
         return f"Redacted judgement {str(self.pk)[:8]}" if self.redacted else self.title
 
-    def is_redactable_by(self, user: AbstractBaseUser | AnonymousUser) -> bool:
-        """Staff alone: it cannot be undone, and takes the texts from everybody."""
-        return user.is_active and getattr(user, "is_staff", False)
-
     @property
     def override(self) -> "Review | None":
         """What a person decided instead of the agents, last."""
-        return next((review for review in reversed(self.reviews.all()) if review.verdict), None)
-
-    def is_visible_to(self, user: AbstractBaseUser) -> bool:
-        """The rule of `visible_to` for one row that is here already, so that many users can be asked for at once."""
-        return user.is_active and (getattr(user, "is_staff", False) or user.pk == self.run.owner_id)
+        return next((review for review in reversed(self.reviews.all()) if review.is_override), None)
 
     @property
     def calls(self) -> list[ModelCall]:
@@ -231,6 +260,7 @@ class Agent(Seated):
 
     class Meta:
         ordering = ["seat"]
+        permissions = [("own_agents", "Can judge by agents of one's own, not of a council")]
         constraints = [models.UniqueConstraint("judgement", "seat", name="one_agent_per_seat")]
 
     known_until: datetime | None = None  # a look back knows nothing of later decisions
@@ -289,14 +319,19 @@ class RoundDecision(models.Model):
 def flags_of(agents: Iterable[Agent]) -> Iterator[Flag]:
     """What three agents that have decided nine times make remarkable."""
     agents = list(agents)
-    histories = {agent.seat: agent.history for agent in agents}
+    fallback = any(decision.call.model != agent.model for agent in agents for decision in agent.decided)
+    return remarkable({agent.seat: agent.history for agent in agents}, fallback=fallback)
+
+
+def remarkable(histories: Mapping[str, rules.History], *, fallback: bool) -> Iterator[Flag]:
+    """The same from the decisions of each seat, and whether a fallback gave any of them."""
     if rules.swayed(histories):
         yield Flag.SWAYED
     if any(map(rules.carried, histories.values())):
         yield Flag.CARRIED
     if any(map(rules.changed_in, histories.values())):
         yield Flag.CHANGED
-    if any(decision.call.model != agent.model for agent in agents for decision in agent.decided):
+    if fallback:
         yield Flag.FALLBACK
 
 

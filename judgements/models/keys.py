@@ -1,9 +1,11 @@
+from hashlib import sha256
 from typing import Any
 
 from django.conf import settings
 from django.db import models, transaction
 from django.utils import timezone
 
+from engine.evidence.chain import canonical
 from engine.models import after_deadlock
 
 from .judgements import Judgement
@@ -13,6 +15,11 @@ KEY_LENGTH = 200
 
 class KeyUsed(Exception):
     """The key has come before, with another request."""
+
+
+def digest_of(key: str, request_hash: str) -> str:
+    """What a judgement's record keeps of the key and of the request that it came with."""
+    return sha256(canonical([key, request_hash]).encode()).hexdigest()
 
 
 class IdempotencyKeyQuerySet(models.QuerySet["IdempotencyKey"]):
@@ -27,7 +34,7 @@ class IdempotencyKeyQuerySet(models.QuerySet["IdempotencyKey"]):
     @transaction.atomic
     def submit(self, *, owner: Any, key: str, request_hash: str, **judgement: Any) -> Judgement:
         """Judgement and key stand together or not at all. IntegrityError where the key is there already."""
-        submitted = Judgement.objects.submit(owner=owner, **judgement)
+        submitted = Judgement.objects.submit(owner=owner, request=digest_of(key, request_hash), **judgement)
         self.create(owner=owner, key=key, request_hash=request_hash, judgement=submitted)
         return submitted
 
@@ -41,7 +48,7 @@ class IdempotencyKey(models.Model):
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     key = models.CharField(max_length=KEY_LENGTH)
     request_hash = models.CharField(max_length=64)
-    judgement = models.OneToOneField(Judgement, on_delete=models.CASCADE, related_name="+")
+    judgement = models.OneToOneField(Judgement, on_delete=models.CASCADE, related_name="request_key")
     created = models.DateTimeField(default=timezone.now)
 
     objects = IdempotencyKeyQuerySet.as_manager()

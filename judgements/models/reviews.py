@@ -4,9 +4,10 @@ from django.conf import settings
 from django.db import models, transaction
 from django.utils import timezone
 
-from engine.chain import Draft
-from engine.evidence import Entry, Leaf, stamp
-from engine.models import name_of
+from engine.evidence import sealing
+from engine.evidence.chain import Draft, stamp
+from engine.evidence.log import Leaf
+from engine.models import record_name
 
 from ..rules import Verdict
 from .judgements import Judgement
@@ -28,9 +29,9 @@ class ReviewQuerySet(models.QuerySet["Review"]):
             raise ValueError("A judgement that is not over cannot be reviewed.")
         kind = Review.Kind.OVERRIDE if verdict else Review.Kind.NOTE
         review = self.create(
-            judgement=judgement, author=author, by=name_of(author), kind=kind, verdict=verdict, text=text
+            judgement=judgement, author=author, by=record_name(author), kind=kind, verdict=verdict, text=text
         )
-        Leaf.objects.add(Entry.objects.append(judgement.pk, [review.draft()]))
+        Leaf.objects.add(sealing.append(judgement.pk, [review.draft()]))
         SearchText.objects.flag(judgement.pk, Flag.OVERRIDDEN if verdict else Flag.NOTED)
         return review
 
@@ -57,6 +58,11 @@ class Review(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} of {self.by}"
+
+    @property
+    def is_override(self) -> bool:
+        """By its kind too: a row with a verdict alone is none that `add` wrote."""
+        return self.kind == Review.Kind.OVERRIDE and self.verdict is not None
 
     def draft(self) -> Draft:
         """The entry that tells of it."""

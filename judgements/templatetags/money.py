@@ -1,6 +1,6 @@
 from django import template
 
-from engine import prices
+from engine.llm import prices
 
 register = template.Library()
 register.filter("dollars", prices.dollars)

@@ -9,9 +9,12 @@ from django.urls import reverse
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_GET
 
+from engine.models.pace import LimitReached
+from runs.rights import EXPORT, SEE
+
 from ..export import download
 from ..filters import HistoryForm
-from ..history import MOST, MOST_NEWER, PAGE, History, Page, moved_on
+from ..history import MOST_COUNTED, MOST_NEWER, PAGE, History, Page, moved_on
 
 FILES = ("csv", "jsonl")
 
@@ -30,6 +33,7 @@ def history(request: HttpRequest) -> HttpResponse:
         "rows": page.rows,
         "shown": page,
         "lost": lost,
+        "own_alone": EXPORT.reach(request.user) < SEE.reach(request.user),
         "count": _counted(number),
         "page": "history",
         **_watching(page, newest_page=not page.newer),
@@ -68,7 +72,7 @@ def changes(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def export(request: HttpRequest, kind: str) -> HttpResponseBase:
-    """The judgements of the same filters as a file."""
+    """Those judgements of the same filters that one may export, as a file."""
     if kind not in FILES:
         raise Http404
     form = HistoryForm(request.GET)
@@ -76,7 +80,11 @@ def export(request: HttpRequest, kind: str) -> HttpResponseBase:
         sentences = "\n".join(str(error) for errors in form.errors.values() for error in errors)
         return HttpResponse(sentences, status=400, content_type="text/plain; charset=utf-8")
     address = request.build_absolute_uri("/").rstrip("/")
-    return download(History(request.user, form.sought), kind, address)
+    try:
+        return download(History(request.user, form.sought, EXPORT), kind, address, request.user)
+    except LimitReached as reached:
+        again = {"Retry-After": str(reached.seconds)}
+        return HttpResponse(str(reached), status=429, content_type="text/plain; charset=utf-8", headers=again)
 
 
 def _newer(found: History, newest: str) -> int:
@@ -102,8 +110,8 @@ def _watching(page: Page, *, newest_page: bool) -> dict[str, Any]:
 
 
 def _counted(number: int) -> str:
-    if number > MOST:
-        return f"More than {MOST:,} judgements"
+    if number > MOST_COUNTED:
+        return f"More than {MOST_COUNTED:,} judgements"
     return "1 judgement" if number == 1 else f"{number:,} judgements"
 
 

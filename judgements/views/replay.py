@@ -6,17 +6,18 @@ from django.utils.cache import get_conditional_response
 from django.views.decorators.http import require_GET
 
 from ..models import Judgement
-from ..replay import FORM, Past
+from ..replay import FRAMES_FORM, Past
 from ..replay import replay as frames_of
+from .finding import judgement_for
 
 
 @require_GET
 def replay(request: HttpRequest, pk: UUID) -> HttpResponse:
-    judgement = get_object_or_404(Judgement.objects.visible_to(request.user).whole(), pk=pk)
+    judgement = judgement_for(request, pk, whole=True)
     if not judgement.run.over:
         return redirect("live", pk)
     past = Past(judgement)
-    context = {"board": past.board_at(past.moments[0]), "replay": True, "page": "replay"}
+    context = {"display": past.display_at(past.moments[0]), "replay": True, "page": "replay"}
     return render(request, "judgements/replay.html", context)
 
 
@@ -27,7 +28,7 @@ def frames(request: HttpRequest, pk: UUID) -> HttpResponse:
     run = get_object_or_404(judgements.select_related("run").only("run__revision", "run__status"), pk=pk).run
     if not run.over:
         raise Http404
-    headers = {"ETag": f'"{run.revision}.{FORM}"', "Cache-Control": "private, no-cache"}
+    headers = {"ETag": f'"{run.revision}.{FRAMES_FORM}"', "Cache-Control": "private, no-cache"}
     if unchanged := get_conditional_response(request, etag=headers["ETag"]):
         return unchanged
     return JsonResponse(frames_of(judgements.whole().get(pk=pk)), headers=headers)

@@ -6,13 +6,19 @@ from collections.abc import Callable, Iterator
 from uuid import UUID
 
 import pytest
+from asgiref.sync import sync_to_async
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from engine.evidence import Entry, Leaf, Salt, retried_by, said_of
-from engine.failures import Unauthorized
+from engine.evidence import sealing
+from engine.evidence.audit import verify_all
+from engine.evidence.chain import Draft
+from engine.evidence.entries import LOG, Entry, retried_by
+from engine.evidence.log import Leaf, Salt
+from engine.evidence.told import said_of
+from engine.llm.failures import RateLimited, Unauthorized
 from engine.models import ModelCall, Run
-from engine.verification import verify_all
 from judgements import procedure
 from judgements.models import Agent, Judgement, Receipt, Review, RoundDecision, redact
 from tests.conftest import JAPAN, agents, perform, tampering
@@ -27,7 +33,24 @@ def approved(judgement, models):
 
 
 def problems() -> list[str]:
-    return [problem.text for problem in verify_all().problems]
+    return [problem.text for problem in verify_all().faults]
+
+
+def test_a_submission_asks_for_nothing_that_cannot_be_there(mira):
+    nothing_yet = (ModelCall, RoundDecision, Review, Receipt, Entry)
+    with CaptureQueriesContext(connection) as asked:
+        Judgement.objects.submit(owner=mira, content=JAPAN, agents=agents())
+    statements = [query["sql"] for query in asked.captured_queries]
+    names = [model._meta.db_table for model in nothing_yet]
+    assert not [sql for sql in statements if sql.startswith("SELECT") and any(name in sql for name in names)]
+    assert Entry.objects.filter(kind="submitted").count() == 1
+
+
+def test_a_submission_takes_seven_statements_for_its_seal(mira, django_assert_max_num_queries):
+    rows = 6  # permissions, a budget, and what it adds: run, judgement, agents, search text
+    around = 3  # begin, the log's lock, commit
+    with django_assert_max_num_queries(rows + 7 + around):
+        Judgement.objects.submit(owner=mira, content=JAPAN, agents=agents())
 
 
 def test_a_rejection_that_leans_on_the_call_of_another_run_is_found(judgement, mira, models):
@@ -37,13 +60,13 @@ def test_a_rejection_that_leans_on_the_call_of_another_run_is_found(judgement, m
     procedure.cancel(cancelled, mira)
     call, agent = ModelCall.objects.get(status="failed"), Agent.objects.get(judgement=cancelled, seat="A")
     RoundDecision.objects.create(agent=agent, round=1, decision="reject", reason="Never said.", call=call)
-    assert problems() == ["decision A1 is in no entry"]
+    assert problems() == ["It has what no entry tells of: decision A1."]
 
 
 def test_texts_that_are_there_and_called_redacted_are_found(approved):
     with tampering():
         Judgement.objects.update(redacted=timezone.now())
-    assert problems() == ["it is marked as redacted, and no entry says so"]
+    assert problems() == ["It is marked as redacted, and no entry says so."]
 
 
 def test_a_redaction_whose_mark_is_taken_away_is_found(approved):
@@ -51,12 +74,12 @@ def test_a_redaction_whose_mark_is_taken_away_is_found(approved):
     assert problems() == []
     with tampering():
         Judgement.objects.update(redacted=None)
-    assert problems() == ["its mark as redacted is gone"]
+    assert problems() == ["Its mark as redacted is gone."]
 
 
 def retried_without_failing(run: UUID, **changed: object) -> None:
     """Hashes, leaves and rows fit each other."""
-    Entry.objects.record(run, retried_by("mira"))
+    sealing.record(run, retried_by("mira"))
     with tampering():
         Run.objects.filter(pk=run).update(**changed)
         Judgement.objects.filter(pk=run).update(verdict=None)
@@ -64,13 +87,80 @@ def retried_without_failing(run: UUID, **changed: object) -> None:
 
 def test_a_verdict_that_a_retry_takes_back_is_found(approved):
     retried_without_failing(approved.pk, status="running", ended=None)
-    assert problems() == ["it was tried again and had not failed, but was finished"]
+    assert problems() == ["It was tried again and had not failed, but was finished."]
 
 
 def test_a_verdict_that_became_a_cancellation_by_a_retry_is_found(approved):
     retried_without_failing(approved.pk, status="cancelled", ended=timezone.now(), retries=1)
-    Leaf.objects.add(Entry.objects.append(approved.pk, said_of([approved.pk])[approved.pk]["ended"]))
-    assert problems() == ["it was tried again and had not failed, but was finished"]
+    Leaf.objects.add(sealing.append(approved.pk, said_of([approved.pk])[approved.pk]["ended"]))
+    assert problems() == ["It was tried again and had not failed, but was finished."]
+
+
+# ---- what was asked and what was submitted ----------------------------------------------------------------
+
+
+async def performed_while(judgement, models, *changes):
+    """An engine performs it; before its first and, put back, before its last answer its rows are changed."""
+    there, ask = list(changes), models.ask
+
+    async def asked(*args):
+        if there and len(models.asked) in (0, 8):
+            await sync_to_async(there.pop(0))()
+        return await ask(*args)
+
+    models.ask = asked
+    return await perform(judgement.pk, models)
+
+
+def exchanged(model, **values):
+    def change():
+        with tampering():
+            model.objects.update(**values)
+
+    return change
+
+
+async def test_a_content_that_is_exchanged_while_it_is_judged_gets_no_verdict(judgement, models):
+    run = await performed_while(judgement, models, exchanged(Judgement, content="Something else."))
+    assert (run.status, run.error["code"]) == ("failed", "internal")
+    assert run.error["message"].startswith("What was submitted is not what is there now. So there is no outcome: ")
+
+
+async def test_a_content_that_was_another_while_it_was_judged_gets_no_verdict(judgement, models):
+    await sync_to_async(exchanged(Judgement, content="Something else."))()
+    back = exchanged(Judgement, content=JAPAN)
+    run = await performed_while(judgement, models, lambda: None, back)
+    assert (run.status, run.error["code"]) == ("failed", "internal")
+    assert "was asked about another content than the one that was submitted. So there is no out" in run.error["message"]
+    assert "was asked about another content than the one that was submitted." in (await sync_to_async(problems)())[0]
+
+
+async def test_a_model_that_was_told_what_was_wrong_with_its_answer_was_asked_nothing_else(judgement, models):
+    models.will("openai/a", "I approve.", "approve", RateLimited("Wait.", retry_after=0), "?", "reject")
+    models.will("openai/b", "?", "?", *["approve"] * 3)
+    run = await perform(judgement.pk, models)
+    assert (run.status, len(models.asked)) == ("finished", 14)
+    assert await sync_to_async(problems)() == []
+
+
+async def test_criteria_that_were_others_while_it_was_judged_get_no_verdict(judgement, models):
+    there = [agent async for agent in judgement.agents.all()]
+
+    def back():
+        with tampering():
+            Agent.objects.bulk_update(there, ["criteria"])
+
+    await sync_to_async(exchanged(Agent, criteria="Approve."))()
+    run = await performed_while(judgement, models, lambda: None, back)
+    assert (run.status, run.error["code"]) == ("failed", "internal")
+    assert "was asked by other criteria than those that were submitted." in run.error["message"]
+
+
+async def test_a_judgement_that_was_put_into_the_queue_beside_the_log_gets_no_verdict(judgement, models):
+    await sync_to_async(without_evidence)()
+    await sync_to_async(sealing.record)(LOG, Draft("adopted", "2026-01-01T00:00:00Z"))
+    run = await perform(judgement.pk, models)
+    assert (run.status, run.error["code"]) == ("failed", "internal")
 
 
 # ---- while work goes on -----------------------------------------------------------------------------------
@@ -111,7 +201,7 @@ def test_a_judgement_that_came_and_ended_meanwhile_is_verified_too(approved, mir
 
     with as_soon_as_read("judgements_rounddecision", come_and_end):
         report = verify_all()
-    assert (report.problems, report.runs) == ([], 2)
+    assert (report.faults, report.runs) == ([], 2)
 
 
 def test_entries_whose_run_is_gone_are_found(approved):
@@ -119,7 +209,7 @@ def test_entries_whose_run_is_gone_are_found(approved):
         Salt.objects.all().delete()
         Leaf.objects.all().delete()
         Entry.objects.update(run=UUID(int=7))
-    assert "its entries are here, and its run is gone" in problems()
+    assert "Its entries are here, and what they tell of is gone." in problems()
     with tampering():
         Entry.objects.update(run=approved.pk)
 
@@ -146,7 +236,7 @@ def test_what_is_added_before_it_was_adopted_finds_a_sealed_record(approved, mir
     without_evidence()
     approved.refresh_from_db()
     add(approved, mira)
-    assert (problems(), Leaf.objects.count(), Entry.objects.adopt()) == ([], 2, 0)
+    assert (problems(), Leaf.objects.count(), sealing.adopt()) == ([], 3, 0)
 
 
 def test_a_retry_before_it_was_adopted_is_no_alarm(judgement, mira, models):

@@ -5,8 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.db import connections
 
-from engine.budgets import Budget, BudgetUsedUp
 from engine.models import Run
+from engine.models.budgets import Budget, BudgetUsedUp
 from judgements.models import IdempotencyKey, KeyUsed
 from judgements.procedure import submit_once
 from tests.conftest import JAPAN, agents

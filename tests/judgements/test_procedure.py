@@ -5,7 +5,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from channels.db import database_sync_to_async
 
-from engine.failures import FormatRefused, ServerError, Unauthorized, UnusableAnswer
+from engine.llm.failures import FormatRefused, ServerError, Unauthorized, UnusableAnswer
 from engine.models import ModelCall, Run
 from engine.worker import Engine
 from judgements import prompts

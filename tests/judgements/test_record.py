@@ -7,14 +7,17 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from engine import signing
-from engine.chain import canonical
-from engine.checkpoints import Checkpoint
-from engine.failures import ServerError, Unauthorized
-from engine.models import ModelCall, Run
+from engine import steering
+from engine.evidence import bundles, sealing, signing
+from engine.evidence.chain import canonical
+from engine.evidence.checkpoints import Checkpoint
+from engine.evidence.entries import Entry
+from engine.evidence.log import Leaf, Salt
+from engine.llm.failures import ServerError, Unauthorized
+from engine.models import ModelCall
 from engine.version import VERSION
-from judgements.models import Judgement
-from tests.conftest import JAPAN, NAMES, agents, perform
+from judgements.models import Council, Judgement
+from tests.conftest import JAPAN, NAMES, agents, claim, perform, tampering
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -65,14 +68,14 @@ def test_a_failed_judgement_has_a_record_without_a_verdict(page, judgement, mode
 
 
 def test_a_record_of_a_cancelled_judgement_says_who_cancelled(page, judgement, reviewer):
-    Run.objects.cancel(judgement.pk, reviewer)
+    steering.cancel(judgement.pk, reviewer)
     html = words(record(page, judgement))
     assert "Cancelled before round 1 by reviewer. There is no verdict" in html
     assert "Cancelled by reviewer" in html
 
 
 def test_a_record_of_a_judgement_under_way_says_that_it_is_not_complete(page, judgement):
-    Run.objects.claim("one", 1)
+    claim("one", 1)
     values = {"model": "openai/a", "prompt": "[]", "deadline": judgement.run.created}
     ModelCall.objects.create(run=judgement.run, step="A1", attempt=1, status="interrupted", **values)
     ModelCall.objects.create(run=judgement.run, step="A1", attempt=1, **values)
@@ -82,14 +85,14 @@ def test_a_record_of_a_judgement_under_way_says_that_it_is_not_complete(page, ju
     assert "Attempt 1: under way" in html
 
 
-def test_the_record_says_where_it_comes_from(page, council, mira):
-    judgement = Judgement.objects.submit(
-        owner=mira, content="x", agents=agents("rehearsal/magi", "openai/b", "openai/c"), council=council.current
-    )
+def test_the_record_says_where_it_comes_from(page, mira):
+    trio = [{"fallback": "", **agent} for agent in agents("rehearsal/magi", "openai/b", "openai/c")]
+    made = Council.objects.found(name="Mixed", agents=trio, owner=mira)
+    judgement = Judgement.objects.submit(owner=mira, content="x", agents=trio, council=made.current)
     html = words(record(page, judgement))
     assert str(judgement.pk) in html
     assert "Asked by mira" in html
-    assert "Council Magi, version 1" in html
+    assert "Council Mixed, version 1" in html
     assert "sha256 2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881" in html
     assert f"magi {VERSION}" in html
     assert "Rehearsal: no model was asked for Melchior." in html
@@ -128,12 +131,22 @@ def test_the_record_says_where_it_is_in_the_log(page, judgement, models):
     html = words(record(page, judgement))
     hash_ = Judgement.objects.whole().get().record_hash
     assert f"Record sha256 {hash_}" in html
-    assert f"leaf 0 of {signing.name()}, not yet in a checkpoint" in html
+    assert f"leaf 1 of {signing.name()}, not yet in a checkpoint" in html
     Checkpoint.objects.make()
-    assert f"leaf 0 of {signing.name()}, covered by checkpoint 1" in words(record(page, judgement))
+    assert f"leaf 1 of {signing.name()}, covered by checkpoint 2" in words(record(page, judgement))
 
 
-@pytest.mark.parametrize(("name", "most"), [("record", 11), ("record-file", 20)])
+def test_the_record_says_that_it_was_sealed_later(page, judgement, models):
+    judged(judgement, models)
+    with tampering():
+        Salt.objects.filter(leaf__run=judgement.pk).delete()
+        Leaf.objects.filter(run=judgement.pk).delete()
+        Entry.objects.filter(run=judgement.pk).delete()
+    sealing.adopt()
+    assert "sealed when the log began, later than it happened" in words(record(page, judgement))
+
+
+@pytest.mark.parametrize(("name", "most"), [("record", 12), ("record-file", 21)])
 def test_a_record_takes_few_queries_however_many_attempts(page, judgement, models, name, most):
     models.will("openai/c", *[ServerError("It answered 500.")] * 3)
     models.will("openai/a", "nonsense", "nonsense")
@@ -152,6 +165,18 @@ def test_the_leaves_of_the_log_are_read_once_for_many_files(page, judgement, mod
     with CaptureQueriesContext(connection) as queries:
         assert page.get(address).content == first
     assert not [query for query in queries if '"index" < ' in query["sql"]]
+
+
+def test_a_file_shows_the_log_as_it_is_and_not_as_it_was_long_ago(page, judgement, models, monkeypatch):
+    judged(judgement, models)
+    Checkpoint.objects.make()
+    address = reverse("record-file", args=[judgement.pk])
+    first = json.loads(page.get(address).content)
+    with tampering():
+        Leaf.objects.update(hash="0" * 64)
+    monkeypatch.setattr(bundles, "KEPT_FOR", 0)
+    assert set(bundles.tree().levels[0]) == {bytes(32)}
+    assert json.loads(page.get(address).content) != first
 
 
 def test_the_live_page_leads_everybody_to_the_record(page, judgement, models):

@@ -8,10 +8,10 @@ import pytest
 from django.urls import reverse
 
 from engine.models import ModelCall, Run
-from judgements.board import board_of
-from judgements.leaves import leaves
+from judgements.display import display_of
+from judgements.fragments import fragments
 from judgements.models import Judgement
-from judgements.replay import NOT_REPLAYED, Past, replay
+from judgements.replay import Past, replay
 from tests.conftest import JAPAN, agents, perform, submitted_at
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -66,9 +66,9 @@ def finished(judgement):
 
 
 def html_at(told, number):
-    """The leaves as the page puts them together."""
+    """The fragments as the page puts them together."""
     shown = {}
-    for key, versions in told["leaves"].items():
+    for key, versions in told["fragments"].items():
         for frame, start, end, text in versions:
             before = shown.get(key, "")
             shown[key] = before[:start] + text + before[len(before) - end :] if frame <= number else before
@@ -81,9 +81,9 @@ def said(told):
 
 def test_the_past_knows_nothing_of_what_came_later(finished):
     past = Past(finished)
-    words = [past.board_at(at(second)).word for second in (-1, 0, 27, 28)]
+    words = [past.display_at(at(second)).word for second in (-1, 0, 27, 28)]
     assert words == ["Idle", "Judging", "Judging", "Approved"]
-    middle = past.board_at(at(5.5))
+    middle = past.display_at(at(5.5))
     assert (middle.lead, middle.rest) == ("Round 1 of 3.", "1 of 9 decisions are in.")
     assert [seat.state for seat in middle.seats] == ["pending", "judging", "judging"]
     assert middle.seats[0].tally.score == "0.10"
@@ -103,11 +103,9 @@ def test_it_is_told_with_its_real_timing(finished):
 
 def test_its_end_is_what_the_live_page_shows(finished):
     told = replay(finished)
-    board = board_of(Judgement.objects.whole().get(pk=finished.pk), finished.calls, {})
+    display = display_of(Judgement.objects.whole().get(pk=finished.pk), finished.calls, {})
     live = {
-        "-".join(leaf.key): leaf.html(oob=False, replay=True)
-        for leaf in leaves(board)
-        if leaf.fragment not in NOT_REPLAYED
+        fragment.place: fragment.html(oob=False, replay=True) for fragment in fragments(display) if fragment.replayed
     }
     assert html_at(told, len(told["frames"]) - 1) == live
 
@@ -127,7 +125,7 @@ def test_a_retry_and_a_fallback_are_played(judgement):
     call(judgement, "A1", 0, 3, retry_at=at(5), **failed)
     decide(judgement, "A1", 5, 7, "reject", attempt=2)
     past = Past(end(judgement, "cancelled", 9))
-    seats = [past.board_at(at(second)).seats[0] for second in (1, 4, 6, 8)]
+    seats = [past.display_at(at(second)).seats[0] for second in (1, 4, 6, 8)]
     assert [(seat.state, seat.word) for seat in seats] == [
         ("judging", "Judging"),
         ("retrying", "Retry 1 of 3"),
@@ -144,7 +142,7 @@ def test_a_failure_that_was_tried_again_days_later_is_played_without_the_days(ju
     call(judgement, "A1", 0, 3, "failed", error="The key was refused.")
     call(judgement, "A1", days + 3, days + 7, "failed", error="It does not exist.", series=1)
     judged = end(judgement, "failed", days + 7, retries=1, error={"code": "unknown_model", "message": "Gone."})
-    between = Past(judged).board_at(at(60))
+    between = Past(judged).display_at(at(60))
     assert (between.word, between.lead) == ("Error", "Failed in round 1.")
     assert "Melchior gave no decision in round 1 after 1 attempt: The key was refused." in between.rest
     told = replay(Judgement.objects.whole().get(pk=judged.pk))
@@ -157,7 +155,12 @@ def test_while_no_worker_had_it_it_waited(judgement):
     call(judgement, "A1", 0, 3, "interrupted")
     decide(judgement, "A1", 20, 22)
     past = Past(end(judgement, "cancelled", 23))
-    assert [past.board_at(at(second)).word for second in (2, 10, 21, 23)] == ["Judging", "Idle", "Judging", "Cancelled"]
+    assert [past.display_at(at(second)).word for second in (2, 10, 21, 23)] == [
+        "Judging",
+        "Idle",
+        "Judging",
+        "Cancelled",
+    ]
 
 
 async def test_one_that_was_really_performed_ends_as_it_ended(judgement, models, async_client, mira):

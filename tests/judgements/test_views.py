@@ -4,8 +4,9 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from engine.budgets import Budget
+from engine import steering
 from engine.models import Run
+from engine.models.budgets import Budget
 from judgements.models import Judgement
 from tests.conftest import JAPAN, agents
 
@@ -97,7 +98,7 @@ def test_cancelling_asks_first_and_keeps_what_is_there(page, mira, judgement):
 
 
 def test_what_is_over_is_not_asked_about_and_not_cancelled_again(page, judgement, reviewer):
-    Run.objects.cancel(judgement.pk, reviewer)
+    steering.cancel(judgement.pk, reviewer)
     for answer in (page.get(reverse("cancel", args=[judgement.pk])), page.post(reverse("cancel", args=[judgement.pk]))):
         assert answer["Location"] == reverse("live", args=[judgement.pk])
     assert Run.objects.get().cancelled_by == reviewer

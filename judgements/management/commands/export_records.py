@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from engine import bundles, checkpoints
+from engine.evidence import bundles, checkpoints
 from judgements.export import bundle, table
 
 from .judge import address
@@ -37,9 +37,11 @@ def _bundle(since: datetime | None, anchor: Path | None) -> Iterator[str]:
 
 
 def _tree(anchor: Path | None) -> bundles.Tree | None:
-    checkpoints.make_and_send()
     try:
-        return bundles.tree(anchor.read_text() if anchor else "")
+        checkpoints.make_and_send()
+        return bundles.tree(checkpoints.read_anchor(anchor) if anchor else None)
+    except checkpoints.BrokenLog as error:
+        raise CommandError(str(error)) from error
     except (OSError, ValueError) as error:
         raise CommandError(f"The anchor cannot be used: {error}", returncode=USAGE) from error
 

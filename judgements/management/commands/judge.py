@@ -12,15 +12,18 @@ from channels.db import database_sync_to_async
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.management import call_command
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
+from django.db import Error as DBError
 
-from engine.budgets import BudgetUsedUp
-from engine.evidence import Entry
+from engine import terminal, trouble
+from engine.evidence import sealing
+from engine.hidden import in_one_line
 from engine.models import ModelCall
+from engine.models.budgets import BudgetUsedUp
 from engine.worker import Engine
 from judgements.api import judgement_object
 from judgements.forms import Submission, council_named
-from judgements.models import Council, Judgement, RoundDecision
+from judgements.models import Council, CouncilChanged, Judgement, RoundDecision
 from judgements.procedure import submit
 
 USAGE = 64  # EX_USAGE of sysexits.h: 1 and 2 are verdicts here
@@ -33,7 +36,7 @@ DEFAULT_COUNCIL = "Magi"
 log = logging.getLogger("judgements.judge")
 
 
-class Command(BaseCommand):
+class Command(terminal.Command):
     rejected = False
     help = "Judge a content. Exit status: 0 approved, 1 rejected, 2 no verdict, 64 bad usage or input."
 
@@ -48,6 +51,12 @@ class Command(BaseCommand):
             super().run_from_argv(argv)
         except SystemExit as end:
             sys.exit(NO_VERDICT if end.code == 1 and not self.rejected else end.code)
+        except DBError as error:
+            if not (found := trouble.of(error)):
+                log.exception("No verdict: something broke.")
+            else:
+                self._say(f"No verdict: {found.reason}. {found.advice}")
+            sys.exit(NO_VERDICT)
         except Exception:
             # The boundary to the shell: a fault of ours is no verdict.
             log.exception("No verdict: something broke.")
@@ -64,7 +73,7 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         call_command("migrate", verbosity=0)
-        Entry.objects.adopt()
+        sealing.adopt()
         judgement = self._submit(options)
         if options["no_wait"]:
             self.stdout.write(str(judgement.pk))
@@ -92,7 +101,7 @@ class Command(BaseCommand):
             raise _bad_input(" ".join(f"{p.path}: {p.message}" for p in submission.problems))
         try:
             return submit(owner=None, council=council.current if council else None, **submission.values())
-        except BudgetUsedUp as error:
+        except (BudgetUsedUp, CouncilChanged) as error:
             raise CommandError(str(error), returncode=NO_VERDICT) from error
 
     # ---- what happens -------------------------------------------------------------------------------------
@@ -138,7 +147,7 @@ class Command(BaseCommand):
         return judgement.run.over
 
     def _say(self, sentence: str) -> None:
-        self.stderr.write(sentence, style_func=str)
+        self.stderr.write(in_one_line(sentence))
 
 
 def address() -> str:
@@ -180,4 +189,4 @@ def _bad_input(sentence: str) -> CommandError:
 
 def _usage_error(parser: CommandParser, message: str) -> NoReturn:
     parser.print_usage(sys.stderr)
-    parser.exit(USAGE, f"{parser.prog}: {message}\n")
+    parser.exit(USAGE, f"{parser.prog}: {in_one_line(message)}\n")

@@ -1,6 +1,6 @@
-"""What may still happen to the rows of judgements: see `engine/append_only.py`."""
+"""What may still happen to the rows of judgements: see `engine/evidence/guards.py`."""
 
-from engine.append_only import Guard, Guards, Rule
+from engine.evidence.guards import Guard, Guards, Rule
 
 _tables = (
     Guard(
@@ -13,7 +13,7 @@ _tables = (
                 "kept",
                 kept=("run_id", "council_version_id", "earlier_id", "prompt_version"),
                 once=("verdict",),
-                erased=("title", "content"),
+                erased=("title", "content", "request"),
                 marked=("redacted",),
             ),
         ),
@@ -41,8 +41,14 @@ _tables = (
         "judgements_receipt",
         key_is_number=False,
         rules=(
-            Rule("kept", kept=("id", "judgement_id", "audience", "by", "issued", "expires", "issue_entry")),
-            Rule("used", when="OLD.consumed IS NOT NULL", kept=("consumed", "consumed_by", "use_entry")),
+            Rule(
+                "kept",
+                kept=(
+                    *("id", "judgement_id", "audience", "by", "issued", "expires", "issue_entry"),
+                    *("agents_sha256", "rehearsal"),
+                ),
+            ),
+            Rule("used", when="OLD.consumed IS NOT NULL", kept=("consumed", "consumed_by", "expected", "use_entry")),
         ),
     ),
     Guard(
@@ -51,5 +57,6 @@ _tables = (
         rules=(Rule("kept", kept=("id", "council_id", "number", "name", "created"), unlinked=("author_id",)),),
     ),
     Guard("judgements_member", unique=((("version_id", "seat"), ""),)),
+    Guard("judgements_councilchange"),
 )
 GUARDS: Guards = {guard.table: guard for guard in _tables}
