@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from django.db import Error as DBError
 from django.db import connection
 
-from engine.models import LEASE, MOST_DEATHS, ModelCall, Run
-from engine.verification import verify_all
+from engine.evidence.audit import verify_all
+from engine.models import LEASE, ModelCall, Run
+from engine.models.claims import MOST_DEATHS
 from judgements.models import Judgement
 from tests.chaos_check import REASON, SAVED, Blow, Finding, Report, check
 from tests.chaos_worker import Worker, Workers
@@ -137,7 +138,7 @@ class Play:
             report.findings.append(Finding("wrong", f"a constraint had to refuse what workers wrote ({saved})"))
         audit = verify_all()
         report.counts |= {"entries": audit.entries, "leaves": audit.leaves}
-        report.findings += [Finding("wrong", str(problem)) for problem in audit.problems]
+        report.findings += [Finding("wrong", str(problem)) for problem in audit.faults]
         if any(stopped):
             report.findings.append(Finding("wrong", f"workers that were told to stop ended with {stopped}"))
         return report

@@ -6,26 +6,34 @@ import json
 import os
 import shutil
 import socket
+import sqlite3
+import threading
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar, cast
 
 import pytest
 from asgiref.sync import SyncToAsync
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Permission, User
+from django.core.management.color import no_style
+from django.core.management.sql import emit_post_migrate_signal
 from django.db import connection, connections, transaction
-from django.test import override_settings
+from django.test import TransactionTestCase, override_settings
 from hypothesis import HealthCheck, settings
 
-from engine import append_only, reader
-from engine.answer import Reply
-from engine.failures import CallFailed
-from engine.llm import Form, Message, Way
+from engine import reader
+from engine.evidence import guards, sealing
+from engine.llm.answer import Reply
+from engine.llm.failures import CallFailed
+from engine.llm.forms import AnswerForm, Growth, Message, Way
 from engine.models import Run
 from engine.worker import Engine
 from engine.writer import Writer
 from judgements.models import Council, Judgement
+from magi_site.groups import make_groups
 from tests import services
 
 # MAGI_TEST_EXAMPLES=100000 makes the property tests long; the suite is quick and the same every time
@@ -34,8 +42,10 @@ settings.register_profile("long", max_examples=examples or 100, deadline=None, s
 settings.register_profile("suite", deadline=None, derandomize=True)
 settings.load_profile("long" if examples else "suite")
 
+T = TypeVar("T")
 JAPAN = "I am going to travel to Japan next week."
 NAMES = ("Melchior", "Balthasar", "Casper")
+NOBODYS_ID = "00000000-0000-4000-8000-000000000000"  # the same in every process, for names of tests
 
 
 def agents(*models: str) -> list[dict[str, str]]:
@@ -63,6 +73,9 @@ class ScriptedModels:
     def will(self, model: str, *answers: str | CallFailed) -> None:
         self.script[model] += [says(a) if a in ("approve", "reject") else a for a in answers]
 
+    async def load(self) -> None:
+        pass
+
     def place(self, model: str) -> asyncio.Semaphore:
         return asyncio.Semaphore()
 
@@ -70,7 +83,7 @@ class ScriptedModels:
         return Way()
 
     async def ask(
-        self, model: str, messages: list[Message], form: Form[Any], on_text: Callable[[str], None], way: Way
+        self, model: str, messages: list[Message], form: AnswerForm[Any], on_growth: Growth, way: Way
     ) -> Reply:
         self.asked.append((model, messages))
         await asyncio.sleep(0)
@@ -97,6 +110,31 @@ async def perform(run_id: object, models: ScriptedModels | None = None) -> Run:
     return run
 
 
+def claim(worker: str, places: int = 1, *args: Any, **options: Any) -> list[Run]:
+    """What an engine does of a claim, in one transaction."""
+    with transaction.atomic():
+        claimed = Run.objects.claim(worker, places, *args, **options)
+        sealing.seal_ended(claimed.failed)
+    return claimed.runs
+
+
+def at_once(*work: Callable[[], T], refused: type[Exception]) -> list[T | Exception]:
+    """What each of these comes to, done or refused, in threads that begin together."""
+    together = threading.Barrier(len(work))
+
+    def do(one: Callable[[], T]) -> T | Exception:
+        together.wait()
+        try:
+            return one()
+        except refused as error:
+            return error
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(len(work)) as threads:
+        return list(threads.map(do, work))
+
+
 @contextlib.contextmanager
 def tampering() -> Iterator[None]:
     """For a while the database refuses nothing: what somebody could do who owns it, and what a test's end has to do.
@@ -106,11 +144,11 @@ def tampering() -> Iterator[None]:
     """
     if connection.vendor == "sqlite":
         connection.disable_constraint_checking()  # as in a shell of sqlite3
-        append_only.lift(connection, append_only.all_guards())
+        guards.lift(connection, guards.all_guards())
         try:
             yield
         finally:
-            append_only.install(connection, append_only.all_guards())
+            guards.install(connection, guards.all_guards())
             connection.enable_constraint_checking()
         return
     with connection.cursor() as cursor:
@@ -121,15 +159,67 @@ def tampering() -> Iterator[None]:
             cursor.execute("SET session_replication_role = DEFAULT")
 
 
-def _flush_past_the_guards() -> None:
-    """Tests that commit are followed by a flush of all tables."""
-    flush = connection.ops.execute_sql_flush
+def _emptied() -> Callable[[], None]:
+    """An empty gate with its groups, in which every test begins; what it returns goes back to just that.
 
-    def flush_tampering(statements: Sequence[str]) -> None:
-        with transaction.atomic(), tampering():
-            flush(statements)
+    Django's own way after a test that commits (delete from all tables, make permissions anew) takes 0.2 s.
+    """
+    flush = connection.ops.sql_flush(no_style(), connection.introspection.django_table_names(only_existing=True))
+    with transaction.atomic(), tampering(), connection.cursor() as cursor:
+        for statement in flush:
+            cursor.execute(statement)
+    emit_post_migrate_signal(verbosity=0, interactive=False, db=connection.alias)
+    make_groups()  # a migration brought them; by now there are permissions again
+    if connection.vendor == "sqlite":
+        copy = sqlite3.connect(":memory:", check_same_thread=False)
+        connection.connection.backup(copy)
+        return partial(_copy_back, copy)
+    return partial(_fill_again, *_kept())
 
-    connection.ops.execute_sql_flush = flush_tampering  # type: ignore[method-assign]
+
+def _copy_back(copy: sqlite3.Connection) -> None:
+    connection.ensure_connection()
+    copy.backup(connection.connection)
+
+
+_made: dict[Callable[..., Any], tuple[Any, sqlite3.Connection]] = {}
+
+
+def once(make: Callable[..., T], *args: Any) -> T:
+    """What `make` returns and leaves in the database, made by the first test that asks and copied for all others.
+
+    For tests that commit and begin alike. On PostgreSQL it is made each time: nothing there copies so quickly.
+    """
+    if connection.vendor != "sqlite":
+        return make(*args)
+    if make in _made:
+        made, copy = _made[make]
+        _copy_back(copy)
+        return cast(T, made)
+    made, copy = make(*args), sqlite3.connect(":memory:", check_same_thread=False)
+    connection.connection.backup(copy)
+    _made[make] = made, copy
+    return made
+
+
+def _kept() -> tuple[list[str], list[str]]:
+    """All tables of PostgreSQL, and those of them that have rows now, which are copied aside."""
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE SCHEMA kept")
+        tables = [table for table in connection.introspection.table_names(cursor) if table != "django_migrations"]
+        filled = []
+        for table in tables:
+            cursor.execute(f'CREATE TABLE kept."{table}" AS TABLE "{table}"')
+            if cursor.rowcount:
+                filled.append(table)
+    return tables, filled
+
+
+def _fill_again(tables: Sequence[str], filled: Sequence[str]) -> None:
+    again = [f'DELETE FROM "{table}"' for table in tables]
+    again += [f'INSERT INTO "{table}" OVERRIDING SYSTEM VALUE TABLE kept."{table}"' for table in filled]
+    with transaction.atomic(), tampering(), connection.cursor() as cursor:
+        cursor.execute(";".join(again))
 
 
 @contextlib.contextmanager
@@ -145,9 +235,11 @@ def submitted_at(moment: datetime) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None) -> Iterator[None]:
-    _flush_past_the_guards()
-    yield
+def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+    with django_db_blocker.unblock(), pytest.MonkeyPatch.context() as patched:
+        go_back = _emptied()
+        patched.setattr(TransactionTestCase, "_fixture_teardown", lambda case: go_back())
+        yield
     if hasattr(connection, "close_pool"):
         connection.close_pool()  # PostgreSQL drops no database that a pooled connection still uses
 
@@ -194,6 +286,13 @@ def reviewer(db: None) -> User:
     return User.objects.create_superuser("reviewer", password="a long enough secret")
 
 
+def allow(user: User, *names: str) -> User:
+    """The user with these permissions of its own, as in `engine.view_run`, read again."""
+    given = [Permission.objects.get(content_type__app_label=a, codename=c) for a, c in (n.split(".") for n in names)]
+    user.user_permissions.add(*given)
+    return User.objects.get(pk=user.pk)
+
+
 @pytest.fixture
 def judgement(mira: User) -> Judgement:
     """One that waits to be judged, by agents that ask three different models."""
@@ -202,16 +301,27 @@ def judgement(mira: User) -> Judgement:
 
 @pytest.fixture
 def council(db: None) -> Council:
-    if found := Council.objects.filter(name="Magi").first():
-        return found
     agents = [{"name": n, "model": "", "criteria": f"Criteria of {n}.", "fallback": ""} for n in NAMES]
-    council = Council.objects.found(name="Magi", agents=agents, owner=None)
-    return council
+    return Council.objects.found(name="Magi", agents=agents, owner=None)
 
 
 @pytest.fixture
 def provider(settings: Any) -> None:
     settings.PROVIDERS = {"openai": {"base_url": "http://127.0.0.1:9/v1", "api_key": "sk-canary-1234567890"}}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "db" in item.fixturenames or item.get_closest_marker("django_db"):
+            item.add_marker("database")
+    # workers share the files, in this order: the file that takes longest must not be the last
+    items.sort(key=lambda item: item.path.name != "test_postgresql.py")
+
+
+def only_on(vendor: str) -> Callable[[Any], Any]:
+    """Of a test that says nothing on the other database: there it does not exist. It stands above all marks."""
+    return lambda test: test if connection.vendor == vendor else None
 
 
 # ---- what the machine must have -------------------------------------------------------------------------------

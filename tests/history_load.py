@@ -4,7 +4,7 @@ import random
 import uuid
 from datetime import timedelta
 
-from judgements.words import label
+from engine.search import label
 
 VOCABULARY = 30_000
 BATCH = 500

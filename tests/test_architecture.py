@@ -6,12 +6,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 
-from engine import failures
+from engine.llm import failures
 from magi_site.environment import WRONG_CONFIGURATION, Environment
 
 ROOT = Path(__file__).resolve().parent.parent
 TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
+DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 STYLES = sorted((ROOT / "static" / "css").glob("*.css"))
 
 
@@ -43,10 +45,28 @@ def test_no_service_starts_again_with_a_wrong_configuration():
         assert f"RestartPreventExitStatus={WRONG_CONFIGURATION}\n" in unit.read_text()
 
 
+def test_every_decision_that_the_code_names_is_explained():
+    files = [path for app in ("engine", "judgements", "magi_site", "runs") for path in (ROOT / app).rglob("*.py")]
+    named = {name for path in files for name in re.findall(r"docs/decisions\.md, ([^.]+)\.", path.read_text())}
+    assert named == set(re.findall(r"^## (.+)$", text_of("docs/decisions.md"), re.MULTILINE))
+
+
 def test_every_error_code_is_documented():
     kinds = [kind for kind in vars(failures).values() if isinstance(kind, type) and hasattr(kind, "code")]
     missing = [kind.code for kind in kinds if f"`{kind.code}`" not in text_of("docs/architecture.md")]
     assert missing == []
+
+
+def test_every_attack_that_is_listed_is_played():
+    listed = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", text_of("docs/security.md"))
+    gone = [f"{path}::{name}" for path, name in listed if f"def {name}(" not in text_of(path)]
+    assert gone == []
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_no_line_of_a_document_is_too_long_but_rows_of_tables(path):
+    lines = path.read_text().splitlines()
+    assert [line for line in lines if len(line) > 120 and not line.startswith("|")] == []
 
 
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.name)
@@ -66,3 +86,10 @@ def test_the_flash_stays_below_three_a_second_for_three_blocks():
 def test_locked_requirements_hold_pins_and_hashes_only(path):
     lines = text_of(path).splitlines()
     assert [line for line in lines if not re.match(r"[a-z0-9-]+(\[[a-z,-]+\])?==\S+ |    --hash=sha256:", line)] == []
+
+
+@pytest.mark.parametrize("room", ["engine", "runs"])
+def test_what_all_procedures_share_has_the_name_of_none(room):
+    tracked = subprocess.run(["git", "ls-files", room], cwd=ROOT, capture_output=True, text=True).stdout.splitlines()
+    files = [path for path in tracked if path.endswith(".py") and "migrations" not in path]
+    assert [path for path in files for name in settings.PROCEDURES if name in text_of(path).lower()] == []

@@ -7,6 +7,8 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
+SCRIPTS_AND_SHEETS = [*(ROOT / "static/js").rglob("*.js"), *(ROOT / "static/css").rglob("*.css")]
+LONGEST_LINE = 160  # what a review shows beside its other side
 # the policy of contents would stop them, and nothing would say so
 FORBIDDEN = {
     "an inline style": r"\sstyle\s*=|<style",
@@ -20,3 +22,99 @@ FORBIDDEN = {
 @pytest.mark.parametrize("what", FORBIDDEN)
 def test_no_template_has(what):
     assert [t.name for t in TEMPLATES if re.search(FORBIDDEN[what], t.read_text())] == []
+
+
+def test_no_line_is_too_long_to_be_reviewed():
+    too_long = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for path in [*TEMPLATES, *SCRIPTS_AND_SHEETS]
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if len(line) > LONGEST_LINE
+    ]
+    assert too_long == []
+
+
+# ---- whatever others wrote goes through the filter that lets nothing hide -------------------------------------
+
+TOKEN = re.compile(r"({%.*?%}|{{.*?}}|{#.*?#})", re.DOTALL)
+MARKUP = re.compile(r'<(/?[a-zA-Z]+)|([\w-]+)="|"|>')
+# what no person, model or endpoint writes: numbers, moments, addresses and words of our own
+OURS = set(
+    """
+    .id .pk .number .round .weight .state .place .counter .first .last .yes .no .calls .longest .short_id .seconds
+    .query_string .id_for_label .html_name .field_id .word .small .took .score .formula .approving .label .entries .kept
+    at sign state mark number count query newer newest most_newer most opened address socket row after before heading
+    caption none obligation kept_for secret search_var selection_note status words other.status attempt.heading
+    block.super media.css radio.tag radio.choice_label tally.text integrity.place field.name days.name days.address
+    box.tag box.choice_label made.secret token.shown_scopes ended tokens usual call.scope
+    cl.counted cl.search_help_text api.info.description call.method call.path call.summary call.description one.name
+    one.in one.schema.description field.description cell.mark round.cell.mark
+""".split()
+)
+COUNTED = re.compile(r"(date|length|thousands|dollars|pluralize|add|slice)\b")
+QUOTED = re.compile(r'(?<= )"[^"]*"')
+EXPECTED = {"text": "visible", "words": "visible_text"}
+
+
+class Place:
+    """Where in a page a template has got to: in its text, in words alone, or in a field or an address."""
+
+    def __init__(self) -> None:
+        self.tag = self.attribute = self.element = self.block = ""
+
+    def read(self, html: str) -> None:
+        for found in MARKUP.finditer(html):
+            if self.attribute:
+                self.attribute = "" if found[0] == '"' else self.attribute
+            elif self.tag and found[0] == ">":
+                self.tag, self.element = "", self.tag
+            elif self.tag:
+                self.attribute = found[2] or ""
+            else:
+                self.tag = found[1] or ""
+
+    @property
+    def kind(self) -> str:
+        if self.attribute in ("value", "name", "href", "action") or self.element == "textarea":
+            return "field"
+        return "words" if self.attribute or self.element in ("title", "option") or self.block == "title" else "text"
+
+
+def written(html):
+    """Each expression that a template writes, and the kind of its place."""
+    place = Place()
+    for token in TOKEN.split(html):
+        name, *words = token[2:-2].split() if token.startswith("{") else [""]
+        if token.startswith("{{"):
+            yield place.kind, token[2:-2].strip()
+        elif name == "firstof":
+            yield from ((place.kind, word) for word in QUOTED.sub("", token[2:-2]).split()[1:])
+        elif name in ("block", "endblock"):
+            place.block = words[0] if name == "block" else ""
+        elif not token.startswith("{"):
+            place.read(token)
+
+
+def is_ours(expression):
+    name, *filters = expression.split("|")
+    return name in OURS or re.sub(r".+(?=\.)", "", name) in OURS or any(map(COUNTED.match, filters))
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.name)
+def test_nothing_hides_in_what_a_template_writes(path):
+    forgotten = [
+        (kind, expression)
+        for kind, expression in written(path.read_text())
+        if kind in EXPECTED and not is_ours(expression) and not expression.endswith(f"|{EXPECTED[kind]}")
+    ]
+    assert forgotten == []
+
+
+def test_a_field_holds_what_was_written():
+    marked = [
+        (path.name, expression)
+        for path in TEMPLATES
+        for kind, expression in written(path.read_text())
+        if kind == "field" and "|visible" in expression
+    ]
+    assert marked == []

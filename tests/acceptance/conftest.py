@@ -1,6 +1,7 @@
 import secrets
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
@@ -14,14 +15,20 @@ from tests.conftest import need
 expect.set_options(timeout=15_000)  # a busy machine is no failure
 
 
-@pytest.fixture
-def postgres_database(postgres_url: str) -> Iterator[str]:
-    """The address of a database that exists for one test."""
+@contextmanager
+def new_postgres_database(postgres_url: str) -> Iterator[str]:
+    """The address of a database that exists for so long."""
     name = f"magi_{secrets.token_hex(6)}"
     with psycopg.connect(postgres_url, autocommit=True) as server:
         server.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
         yield postgres_url.rsplit("/", 1)[0] + f"/{name}"
         server.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+@pytest.fixture
+def postgres_database(postgres_url: str) -> Iterator[str]:
+    with new_postgres_database(postgres_url) as address:
+        yield address
 
 
 @pytest.fixture

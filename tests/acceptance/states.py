@@ -69,7 +69,7 @@ MOMENTS = {
 }
 
 REVIEWS = (
-    ("note", "Seen with the release manager.\nThe window was agreed by phone; the ticket is CHG-2211."),
+    ("note", "Seen with the release manager.\nThe window was agreed by phone;\u00ad the ticket is CHG-2211."),
     ("rejected", "The rollback was rehearsed on other data than ours. Wait for Monday."),
 )
 
@@ -190,9 +190,13 @@ def cast(site: Site) -> None:
         database.execute(put_up_again)
 
 
+def file_of(site: Site) -> Path:
+    return site.log.parent / "magi.sqlite3"
+
+
 @contextlib.contextmanager
 def rows(site: Site) -> Iterator[sqlite3.Connection]:
-    database = sqlite3.connect(site.log.parent / "magi.sqlite3", timeout=20)
+    database = sqlite3.connect(file_of(site), timeout=20)
     with contextlib.closing(database), database:
         yield database
 
@@ -214,6 +218,42 @@ def wrong_password(scene: Scene) -> Page:
     return page
 
 
+def new_token(scene: Scene) -> Page:
+    """The page that shows a token, beside one that holds for ever and one that has ended."""
+    page = scene.open(reverse("tokens"))
+    for name, days in (("Old release gate", "30"), ("Watches the queue", "0"), ("Release gate", "90")):
+        page.get_by_label("What it is for").fill(name)
+        page.get_by_label("Days for which it holds").fill(days)
+        page.get_by_role("button", name="Make token").click()
+        expect(page.locator("#token")).to_be_visible()
+    page.get_by_role("button", name="Revoke Old release gate").first.click()
+    expect(page.locator("#token")).to_have_count(0)
+    page.get_by_label("What it is for").fill("Nightly report")
+    page.get_by_label("Cancel and retry judgements").uncheck()
+    page.get_by_role("button", name="Make token").click()
+    expect(page.locator("#token")).to_be_visible()
+    page.get_by_text("Ended").first.click()
+    return page
+
+
+def tokens_with_errors(scene: Scene) -> Page:
+    page = scene.open(reverse("tokens"))
+    page.get_by_label("Days for which it holds").fill("-1")
+    page.get_by_role("button", name="Make token").click()
+    expect(page).to_have_title(re.compile("2 things to correct"))
+    return page
+
+
+def too_many_attempts(scene: Scene) -> Page:
+    page = signed_out(scene)
+    for _ in range(6):
+        page.get_by_label("User name").fill("m.lindqvist")
+        page.get_by_label("Password").fill("not this one")
+        page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("alert")).to_contain_text("too many attempts")
+    return page
+
+
 def at(url_name: str, *args: Any, **query: str) -> Callable[[Scene], Page]:
     """The page of this URL; a callable argument is asked for its value when the scene is there."""
 
@@ -229,8 +269,8 @@ def of(moment: str) -> Callable[[Scene], str]:
     return lambda scene: scene.judgement(moment)
 
 
-def filled_input(scene: Scene) -> Page:
-    page = scene.open(reverse("new"))
+def filled_input(scene: Scene, site: Site | None = None) -> Page:
+    page = scene.open(reverse("new"), site)
     page.get_by_text("Release gate").click()
     expect(page.locator("#a1-name")).to_have_value(RELEASE.members[0].name)
     page.get_by_label("Title").fill(RELEASE.title)
@@ -256,6 +296,41 @@ def input_with_errors(scene: Scene) -> Page:
     page.get_by_role("button", name="Start judgement").click()
     expect(page).to_have_title(re.compile("4 things to correct"))
     return page
+
+
+def overtaken_input(scene: Scene) -> Page:
+    """As if its council had been changed while the page was open."""
+    page = scene.open(reverse("council-edit", args=[3]))
+    criteria = page.locator("#a1-criteria")
+    before = criteria.input_value()
+    criteria.fill(f"{before} Say who pays.")
+    page.get_by_role("button", name="Save changes").click()
+    page = scene.open(f"{reverse('new')}?council=3")
+    page.locator("[name=version]").evaluate("field => field.value -= 1")
+    criteria.fill(before)
+    page.get_by_label("Content").fill(RELEASE.content)
+    page.get_by_role("button", name="Start judgement").click()
+    expect(page.get_by_role("alert")).to_contain_text("was changed meanwhile")
+    return page
+
+
+def input_of_councils_only(scene: Scene) -> Page:
+    """Who looks is no superuser for a moment, and nobody may judge by agents of one's own."""
+    right = "SELECT id FROM auth_permission WHERE codename = 'own_agents'"
+    with rows(scene.idle_site) as database:
+        database.execute(f"DELETE FROM auth_group_permissions WHERE permission_id = ({right})")
+        database.execute("UPDATE auth_user SET is_superuser = 0")
+    scene.sign_in(scene.idle_site)
+    try:
+        return scene.open(reverse("new"), scene.idle_site)
+    finally:
+        with rows(scene.idle_site) as database:
+            database.execute("UPDATE auth_user SET is_superuser = 1")
+
+
+def locked_council(scene: Scene) -> Page:
+    scene.post(scene.site, reverse("council-switch", args=[1]), {"do": "lock"})
+    return scene.open(reverse("council", args=[1]))
 
 
 def live(moment: str) -> Callable[[Scene], Page]:
@@ -318,6 +393,10 @@ def review_without_text(scene: Scene) -> Page:
 def short_council(scene: Scene, url_name: str = "council") -> Page:
     with rows(scene.site) as database:
         database.execute("UPDATE judgements_council SET retention_days = 90 WHERE id = 3")
+        columns = "council_id, version_id, name, owner, owner_name, archived, locked"
+        last = f"SELECT 'kept', '2026-11-20 09:30:00', 'ines', 90, {columns} FROM judgements_councilchange"
+        insert = f"INSERT INTO judgements_councilchange (kind, made, by, retention_days, {columns})"
+        database.execute(f"{insert} {last} WHERE council_id = 3 LIMIT 1")
     return scene.open(reverse(url_name, args=[3]))
 
 
@@ -388,6 +467,22 @@ def broken(scene: Scene) -> Page:
             database.execute(swap.format("away", "judgements_council"))
 
 
+def no_database(scene: Scene) -> Page:
+    """Its file is out of reach while a form is sent."""
+    scene.sign_in(scene.idle_site)
+    page = filled_input(scene, scene.idle_site)
+    file = file_of(scene.idle_site)
+    away = file.rename(file.with_suffix(".away"))
+    file.mkdir()  # an empty file would be taken for a new database
+    try:
+        page.get_by_role("button", name="Start judgement").click()
+        expect(page.get_by_role("heading", name="Not now")).to_be_visible()
+    finally:
+        file.rmdir()
+        away.rename(file)
+    return page
+
+
 @dataclass(frozen=True)
 class State:
     """`settle` is done again at every size; `ours` is the part of the page that is ours, where not all of it is."""
@@ -402,10 +497,16 @@ class State:
 EVERY = [
     State("sign-in", signed_out),
     State("sign-in-error", wrong_password),
+    State("sign-in-limit", too_many_attempts),
     State("password", at("password")),
+    State("tokens", at("tokens")),
+    State("tokens-new", new_token),
+    State("tokens-errors", tokens_with_errors),
     State("input", filled_input),
     State("input-empty", empty_input),
     State("input-errors", input_with_errors),
+    State("input-overtaken", overtaken_input),
+    State("input-councils", input_of_councils_only),
     State("history-empty", empty_history),
     State("live-idle", idle),
     State("live-round1", live("round1")),
@@ -442,6 +543,7 @@ EVERY = [
     State("council", at("council", 2)),
     State("council-short", short_council),
     State("council-short-edit", partial(short_council, url_name="council-edit")),
+    State("council-locked", locked_council),
     State("council-version", at("council-version", 2, 1)),
     State("council-new", at("council-new")),
     State("council-edit", at("council-edit", 2)),
@@ -450,6 +552,7 @@ EVERY = [
     State("403", not_allowed),
     State("404", lambda scene: scene.open("/nowhere/")),
     State("500", broken),
+    State("503", no_database),
     State("admin", at("admin:index"), ours="#content-related"),
     State("admin-list", reviewers_list, ours="#changelist"),
     State("admin-list-none", at("admin:judgements_judgement_changelist", q="zeppelin", who="zed"), ours="#changelist"),

@@ -126,7 +126,7 @@ def test_streams_that_are_left_give_their_places_back(waiting):
 
 def test_calls_that_wait_have_an_end_in_number(waiting):
     path = waiting.submit()
-    open_ones = [waiting.open("GET", f"{path}/events") for _ in range(50)]
+    open_ones = [waiting.open("GET", f"{path}/events") for _ in range(100)]
     assert {answer.status for answer in open_ones} == {200}
     refused = waiting.open("GET", f"{path}?wait=5")
     assert (refused.status, refused.headers["Retry-After"]) == (429, "5")

@@ -32,6 +32,14 @@ def test_kills_pauses_and_crashes_lose_double_and_mistake_nothing(database, tmp_
 
 @on_both
 @pytest.mark.usefixtures("need_servers")
+def test_only_the_judgement_that_kills_its_engine_fails(database, tmp_path):
+    words = "--kills 4 --judgements 9 --lease 2 --pace 1".split()
+    done = play("tests.blame", "--database", database, *words, data=tmp_path)
+    assert done.returncode == 0, done.stdout
+
+
+@on_both
+@pytest.mark.usefixtures("need_servers")
 def test_of_eight_workers_one_gets_a_run(database, tmp_path):
     done = play("tests.race", "--database", database, "--rounds", "50", data=tmp_path)
     assert done.returncode == 0, done.stdout
@@ -39,6 +47,16 @@ def test_of_eight_workers_one_gets_a_run(database, tmp_path):
 
 def test_a_long_queue_survives_a_restart_in_flat_memory(tmp_path):
     done = play("tests.long_queue", "--judgements", "1000", "--seconds", "3", data=tmp_path)
+    assert done.returncode == 0, done.stdout
+
+
+def test_an_answer_that_comes_a_second_time_is_taken_for_nobodys(tmp_path):
+    done = play("tests.foreign_answers", "--judgements", "40", data=tmp_path)
+    assert done.returncode == 0, done.stdout
+
+
+def test_seven_agents_that_are_sent_torrents_hold_up_neither_the_site_nor_others(tmp_path):
+    done = play("tests.torrents", "--seconds", "8", "--limit", "5", data=tmp_path)
     assert done.returncode == 0, done.stdout
 
 
@@ -74,3 +92,15 @@ def processes_at(folder: str) -> list[str]:
         if folder in about:
             found.append(about.replace("\0", " ")[:200])
     return found
+
+
+def test_following_and_waiting_cost_no_thread_and_shut_nobody_out(tmp_path):
+    done = play("tests.many_streams", "--streams", "24", "--waits", "24", data=tmp_path)
+    assert done.returncode == 0, done.stdout
+
+
+def test_guesses_at_passwords_are_refused_and_hold_nobody_up(tmp_path):
+    # times are no matter here, where much else goes on: the command by itself measures them
+    words = "--guesses 80 --times 2 --alike 30 --longest 10".split()
+    done = play("tests.sign_in_flood", *words, data=tmp_path)
+    assert done.returncode == 0, done.stdout

@@ -21,7 +21,8 @@ def agents_file(tmp_path, *criteria):
     return str(file)
 
 
-def test_a_fresh_folder_judges_with_the_first_council_and_says_that_it_rehearses(env):
+def test_a_fresh_folder_judges_with_the_first_council_and_says_that_it_rehearses(tmp_path):
+    env = environment(tmp_path, empty=True, MAGI_DEFAULT_MODEL="rehearsal/instant")
     done = manage("judge", "-", env=env, text=JAPAN)
     assert done.stdout.strip() in ("approved", "rejected")
     assert done.returncode == {"approved": 0, "rejected": 1}[done.stdout.strip()]

@@ -8,8 +8,8 @@ from urllib.request import urlopen
 
 import pytest
 
-from engine import failures
-from engine.llm import Models
+from engine.llm import failures
+from engine.llm.client import ModelClient
 from judgements.procedure import DECISION
 from tests.acceptance.site import environment, free_port, judge
 from tests.conftest import JAPAN, agents, says
@@ -81,14 +81,14 @@ def wait_for(url, process):
 @pytest.fixture
 async def models(proxy, settings):
     settings.PROVIDERS = {"litellm": {"base_url": proxy, "api_key": KEY}}
-    models = Models(timeout=20)
+    models = ModelClient(timeout=20)
     yield models
     await models.close()
 
 
-def ask(models, name, on_text=lambda text: None):
+def ask(models, name, on_growth=lambda text: None):
     messages = [{"role": "user", "content": f"Answer as {name}."}]
-    return models.ask(f"litellm/{name}", messages, DECISION, on_text, models.way(f"litellm/{name}"))
+    return models.ask(f"litellm/{name}", messages, DECISION, on_growth, models.way(f"litellm/{name}"))
 
 
 def test_a_whole_judgement_goes_through_the_proxy(proxy, tmp_path):
@@ -117,6 +117,6 @@ async def test_an_error_behind_the_proxy_is_a_failure_of_its_kind(models, name):
 
 
 async def test_the_models_of_the_proxy_are_listed(models):
-    from engine.providers import configured
+    from engine.llm.providers import configured
 
     assert set(MOCKED) < set(await models.names(configured()["litellm"]))

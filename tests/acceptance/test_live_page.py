@@ -48,7 +48,7 @@ def poll_until(page, selector, word, least=0):
     raise AssertionError(f"the polls brought no {word}")
 
 
-def test_without_a_socket_the_page_asks_for_the_same_leaves(without_sockets, scripted_site, endpoint):  # noqa: F811
+def test_without_a_socket_the_page_asks_for_the_same_fragments(without_sockets, scripted_site, endpoint):  # noqa: F811
     page = without_sockets
     endpoint.script(by_text=[[ROUND_2, HELD]])
     start(page, scripted_site)

@@ -30,22 +30,22 @@ from tests.acceptance.test_browser import (  # noqa: F401 - its fixtures
 from tests.judgements.test_live import IDS
 
 # what was said last is said only to those who were there; nothing is asked about what is over
-LEAVES = sorted(IDS - {"announcer", "kept"})
+FRAGMENTS = sorted(IDS - {"announcer", "kept"})
 READ = """ids => ids.map(id => {
-    const leaf = document.getElementById(id).cloneNode(true);
-    leaf.removeAttribute("hx-swap-oob");
-    return leaf.outerHTML.replace(/ class=""/g, "").replace(/\\s+/g, " ");
+    const fragment = document.getElementById(id).cloneNode(true);
+    fragment.removeAttribute("hx-swap-oob");
+    return fragment.outerHTML.replace(/ class=""/g, "").replace(/\\s+/g, " ");
 })"""
 
 
-def leaves_of(page):
-    return dict(zip(LEAVES, page.evaluate(READ, LEAVES), strict=True))
+def fragments_of(page):
+    return dict(zip(FRAGMENTS, page.evaluate(READ, FRAGMENTS), strict=True))
 
 
-def leaves_that_differ(page, expected):
+def fragments_that_differ(page, expected):
     """None in the end: what was lost is sent again every three seconds, and may be lost again."""
     end = time.monotonic() + 60
-    while (shown := leaves_of(page)) != expected and time.monotonic() < end:
+    while (shown := fragments_of(page)) != expected and time.monotonic() < end:
         time.sleep(0.1)
     return {name: html for name, html in shown.items() if html != expected[name]}
 
@@ -69,8 +69,8 @@ def test_disturbances_end_in_the_page_of_a_fresh_visit(browser, scripted_site, e
                 page.goto(visitor.url.replace(scripted_site.url, network.url))
             expect(visitor.locator("#plate")).to_contain_text(word, timeout=END)
             visitor.reload()
-            expected = leaves_of(visitor)
-            assert [leaves_that_differ(page, expected) for page in pages] == [{}] * 4
+            expected = fragments_of(visitor)
+            assert [fragments_that_differ(page, expected) for page in pages] == [{}] * 4
             for page in [visitor, *pages]:
                 page.close()
         print(dict(network.done))

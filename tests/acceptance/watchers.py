@@ -92,7 +92,7 @@ def _cast(users: int) -> tuple[Any, list[str]]:
 
     sessions = []
     for number in range(users):
-        user = User.objects.create(username=f"watcher {number}", is_staff=True)
+        user = User.objects.create_superuser(f"watcher {number}")
         session = SessionStore()
         session[SESSION_KEY] = str(user.pk)
         session[BACKEND_SESSION_KEY] = "django.contrib.auth.backends.ModelBackend"

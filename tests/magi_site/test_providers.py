@@ -5,7 +5,7 @@ import json
 import pytest
 from pydantic import ValidationError
 
-from engine import providers
+from engine.llm import providers
 from magi_site.environment import Environment, _what_is_wrong
 
 

@@ -1,8 +1,9 @@
 import gzip
 
 import pytest
+from django.utils.module_loading import import_string
 
-from magi_site.settings import ROOT
+from magi_site.settings import MIDDLEWARE, ROOT
 
 CSS = (ROOT / "static" / "css" / "live.css").read_bytes()
 GZIP = {"Accept-Encoding": "gzip, br"}
@@ -38,3 +39,8 @@ def test_a_part_of_a_file_is_a_part_of_the_whole_one(client):
 @pytest.mark.parametrize("path", ["/accounts/login/", "/static/fonts/ibm-plex-sans-latin-400-normal.woff2"])
 def test_pages_and_what_is_packed_already_are_left_alone(client, path):
     assert "Content-Encoding" not in client.get(path, headers=GZIP)
+
+
+@pytest.mark.parametrize("name", MIDDLEWARE)
+def test_no_middleware_holds_a_thread_while_a_call_waits(name):
+    assert import_string(name).async_capable

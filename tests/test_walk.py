@@ -1,0 +1,438 @@
+"""All routes and sockets, walked by everybody: who may, who is refused and how, and that nothing leaks.
+
+WHOEVER ADDS A ROUTE declares here who may: a line in ROUTES (pages, API and admin, by the route's name; by its pattern
+where it has none) or in SOCKETS. A route that is not declared fails `test_every_route_is_declared`. A line is what GET
+and what POST answer, a sign for each of PEOPLE in their order:
+
+    o  they may (2xx, a redirect within the site, or a refusal that only who may gets: 400, 402, 409, 415, 422)
+    l  they are to sign in first (a redirect to the form; 401 from the API)
+    n  there is no such thing (404), the same as for one that does not exist
+    f  they may not (403)
+    -  there is no such method (405)
+
+Where the route needs something in its address that is not made yet, `address_of` gets a line, too.
+"""
+
+import asyncio
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from channels.testing import WebsocketCommunicator
+from django.conf import settings
+from django.contrib.auth.models import Group, User
+from django.contrib.contenttypes.models import ContentType
+from django.db import transaction
+from django.http.response import HttpResponseBase
+from django.test import Client
+from django.urls import URLResolver, get_resolver, path
+
+from engine.models.budgets import Budget
+from judgements.models import Council, Judgement, Review
+from judgements.replay import FRAMES_FORM
+from judgements.urls import websocket_urlpatterns
+from magi_site.asgi import application
+from magi_site.groups import REVIEWERS
+from magi_site.models import Token
+from runs.urls import websocket_urlpatterns as of_all_runs
+from tests.conftest import ScriptedModels, agents, perform, says
+
+PEOPLE = ("nobody", "disabled", "stranger", "owner", "staff", "reviewer", "root")
+"""Staff may enter the admin and have no permission; a reviewer is staff and in the group Reviewers."""
+
+BLIND = ("nobody", "disabled", "stranger", "staff")
+CANARY, SOUGHT = "Quetzalcoatlus", "pterosaur"
+"""Both stand in the private texts; the second is searched for, and may stand in answers for that."""
+OPEN = "ooooooo"
+NONE = "nnnnnnn"
+NO_METHOD = "-------"
+SIGNED_IN, SIGNED_IN_NO_METHOD = "llooooo", "ll-----"
+SEE = "llnonoo"
+STEER = "llnonfo"
+EXPORT = "llnonoo"
+REDACT = "llnfnfo"
+RECEIPT = "llnonfo"
+COUNCIL = "llffffo"
+DOOR, REVIEW, ALL, NEVER = "llllooo", "llllfoo", "llllffo", "llllfff"
+"""Of the admin: who is staff, reviewers, all permissions, nobody."""
+
+ROUTES = {
+    # pages
+    "new": (SIGNED_IN, SIGNED_IN),
+    "history": (SIGNED_IN, SIGNED_IN_NO_METHOD),
+    "export": (SIGNED_IN, SIGNED_IN_NO_METHOD),
+    "history-changes": (SIGNED_IN, SIGNED_IN_NO_METHOD),
+    "council-agents": (SIGNED_IN, SIGNED_IN_NO_METHOD),
+    "model-suggestions": (SIGNED_IN, SIGNED_IN_NO_METHOD),
+    "expected-cost": (SIGNED_IN_NO_METHOD, SIGNED_IN),
+    "live": (SEE, SIGNED_IN_NO_METHOD),
+    "record": (SEE, SIGNED_IN_NO_METHOD),
+    "record-file": (EXPORT, SIGNED_IN_NO_METHOD),
+    "fragments": (SEE, SIGNED_IN_NO_METHOD),
+    "replay": (SEE, SIGNED_IN_NO_METHOD),
+    "replay-frames": (SEE, SIGNED_IN_NO_METHOD),
+    "cancel": (STEER, STEER),
+    "retry": (SIGNED_IN_NO_METHOD, STEER),
+    "redact": (REDACT, REDACT),
+    "councils": (SIGNED_IN, SIGNED_IN_NO_METHOD),
+    "council-new": (SIGNED_IN, SIGNED_IN),
+    "council": (SIGNED_IN, SIGNED_IN_NO_METHOD),
+    "council-version": (SIGNED_IN, SIGNED_IN_NO_METHOD),
+    "council-edit": (COUNCIL, COUNCIL),
+    "council-switch": (SIGNED_IN_NO_METHOD, COUNCIL),
+    # the API
+    "api:openapi-json": (OPEN, OPEN),
+    "api:openapi-view": (OPEN, OPEN),
+    "api:api-root": (NONE, NONE),
+    "api:key": (OPEN, NO_METHOD),
+    "api:submit": (SIGNED_IN, SIGNED_IN),
+    "api:judgements": (SIGNED_IN, SIGNED_IN),
+    "api:judgement": (SEE, NO_METHOD),
+    "api:events": (SEE, NO_METHOD),
+    "api:record": (EXPORT, NO_METHOD),
+    "api:cancel": (NO_METHOD, STEER),
+    "api:retry": (NO_METHOD, STEER),
+    "api:issue": (NO_METHOD, RECEIPT),
+    "api:consume": (NO_METHOD, SIGNED_IN),
+    "api:councils": (SIGNED_IN, NO_METHOD),
+    "api:models": (SIGNED_IN, NO_METHOD),
+    # coming in, and what machines look at
+    "login": (OPEN, OPEN),
+    "logout": (SIGNED_IN_NO_METHOD, "lllllll"),  # who has signed out is led to the form
+    "password": (SIGNED_IN, SIGNED_IN),
+    "tokens": (SIGNED_IN, SIGNED_IN),
+    "revoke-token": (SIGNED_IN_NO_METHOD, "llnonnn"),
+    "enter": (NONE, NO_METHOD),
+    "favicon": (OPEN, NO_METHOD),
+    "alive": (OPEN, NO_METHOD),
+    "ready": (OPEN, NO_METHOD),
+    # the admin
+    "doctor": (ALL, ALL),
+    "admin:index": (DOOR, DOOR),
+    "admin:login": ("llfffff", "llfffff"),
+    "admin:logout": ("lloo---", "lloolll"),
+    "admin:password_change": (DOOR, DOOR),
+    "admin:password_change_done": (DOOR, "llll---"),
+    "admin:autocomplete": (NEVER, "llll---"),
+    "admin:jsi18n": (DOOR, "llll---"),
+    "admin:view_on_site": ("llllnnn", "llllnnn"),
+    "view-on-site": ("llllnnn", "llllnnn"),
+    "admin:app_list": ("llllnoo", "llllnoo"),
+    "admin/(?P<url>.*)$": ("llllnnn", "llllnnn"),
+    "admin:magi_site_token_changelist": (ALL, ALL),
+    "admin:magi_site_token_add": (NEVER, NEVER),
+    "admin:magi_site_token_history": (ALL, ALL),
+    "admin:magi_site_token_delete": (NEVER, NEVER),
+    "admin:magi_site_token_change": (ALL, NEVER),
+    "admin/magi_site/token/<path:object_id>/": (DOOR, DOOR),
+    "admin:auth_group_changelist": (ALL, ALL),
+    "admin:auth_group_add": (ALL, ALL),
+    "admin:auth_group_history": (ALL, ALL),
+    "admin:auth_group_delete": (ALL, ALL),
+    "admin:auth_group_change": (ALL, ALL),
+    "admin/auth/group/<path:object_id>/": (DOOR, DOOR),
+    "admin:engine_budget_changelist": (ALL, ALL),
+    "admin:engine_budget_add": (ALL, ALL),
+    "admin:engine_budget_history": (ALL, ALL),
+    "admin:engine_budget_delete": (ALL, ALL),
+    "admin:engine_budget_change": (ALL, ALL),
+    "admin/engine/budget/<path:object_id>/": (DOOR, DOOR),
+    "admin:auth_user_password_change": (ALL, ALL),
+    "admin:auth_user_changelist": (ALL, ALL),
+    "admin:auth_user_add": (ALL, ALL),
+    "admin:auth_user_history": (ALL, ALL),
+    "admin:auth_user_delete": (ALL, ALL),
+    "admin:auth_user_change": (ALL, ALL),
+    "admin/auth/user/<path:object_id>/": (DOOR, DOOR),
+    "admin:judgements_council_changelist": (ALL, ALL),
+    "admin:judgements_council_add": (NEVER, NEVER),
+    "admin:judgements_council_history": (ALL, ALL),
+    "admin:judgements_council_delete": (NEVER, NEVER),
+    "admin:judgements_council_change": (ALL, NEVER),
+    "admin/judgements/council/<path:object_id>/": (DOOR, DOOR),
+    "admin:judgements_judgement_review": (REVIEW, REVIEW),
+    "admin:judgements_judgement_changelist": (REVIEW, REVIEW),
+    "admin:judgements_judgement_add": (NEVER, NEVER),
+    "admin:judgements_judgement_history": (REVIEW, REVIEW),
+    "admin:judgements_judgement_delete": (NEVER, NEVER),
+    "admin:judgements_judgement_change": (REVIEW, NEVER),
+    "admin/judgements/judgement/<path:object_id>/": (DOOR, DOOR),
+}
+SOCKETS = {"ws/judgements/<uuid:pk>/": SEE, "ws/runs/<uuid:pk>/": SEE}
+
+
+# ---- the cast -----------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Cast:
+    """Everybody, and what belongs to the owner: a private judgement with the canary in all of its texts."""
+
+    users: dict[str, User | None]
+    judgement: Judgement
+    council: Council
+    budget: Budget
+    token: Token
+    client: Client = field(default_factory=partial(Client, raise_request_exception=False))
+    sessions: dict[str, str] = field(default_factory=dict)
+    tokens: dict[str, str] = field(default_factory=dict)
+
+
+@pytest.fixture
+def cast(council: Council, models: ScriptedModels, transactional_db: None) -> Cast:
+    users: dict[str, User | None] = {"nobody": None}
+    for name in ("disabled", "stranger", "owner"):
+        users[name] = User.objects.create_user(name)
+    for name in ("staff", "reviewer"):
+        users[name] = User.objects.create_user(name, is_staff=True)
+    users["reviewer"].groups.add(Group.objects.get(name=REVIEWERS))  # type: ignore[union-attr]
+    users["root"] = User.objects.create_superuser("root")
+    owner = users["owner"]
+    token = Token.objects.make(owner, "one")
+    made = Cast(users, _private(owner, models), council, Budget.objects.create(owner=owner, limit=10**12), token)
+    for name, user in users.items():
+        if user:
+            client = Client()
+            client.force_login(user)
+            made.sessions[name] = client.cookies[settings.SESSION_COOKIE_NAME].value
+            made.tokens[name] = Token.objects.make(user).secret
+    User.objects.filter(username="disabled").update(is_active=False)
+    return made
+
+
+def _private(owner: Any, models: ScriptedModels) -> Judgement:
+    """Approved, reviewed, and full of the canary."""
+    three = [
+        {**agent, "criteria": f"{CANARY} {agent['criteria']}"} for agent in agents("openai/a", "openai/b", "openai/c")
+    ]
+    made = Judgement.objects.submit(owner=owner, title=f"{CANARY} {SOUGHT}", content=f"{CANARY} {SOUGHT}", agents=three)
+    for model in ("openai/a", "openai/b", "openai/c"):
+        models.will(model, *[says("approve", f"{CANARY} is a {SOUGHT}.")] * 3)
+    asyncio.run(perform(made.pk, models))
+    Review.objects.add(Judgement.objects.get(pk=made.pk), None, f"{CANARY} note")
+    return Judgement.objects.select_related("run").get(pk=made.pk)
+
+
+# ---- the routes ---------------------------------------------------------------------------------------------
+
+
+def routes(patterns: Any, prefix: str = "", space: str = "") -> Iterator[tuple[str, str]]:
+    """The name of every route, or its pattern where it has none, and its namespace's name before it; its pattern."""
+    for one in patterns:
+        whole = f"{prefix}{one.pattern}"
+        if isinstance(one, URLResolver):
+            yield from routes(one.url_patterns, whole, f"{space}{one.namespace}:" if one.namespace else space)
+        else:
+            yield f"{space}{one.name}" if one.name else whole, whole
+
+
+def address_of(pattern: str, cast: Cast, pk: UUID | None = None) -> str:
+    """The route's address, with what is the owner's in it; `pk`: another judgement."""
+    judgement = pk or cast.judgement.pk
+    table = next((t for t in cast_rows(cast) if f"/{t}/" in f"/{pattern}"), "")
+    put = {
+        "object_id": judgement if table == "judgements/judgement" else cast_rows(cast).get(table, ""),
+        "id": judgement if pattern.startswith("api/") else cast_rows(cast)["auth/user"],
+        "pk": {"councils": cast.council.pk, "accounts": cast.token.pk}.get(pattern.partition("/")[0], judgement),
+        "number": 1,
+        "kind": "csv",
+        "token": "guessed",
+        "content_type_id": ContentType.objects.get_for_model(Judgement).pk,
+        "app_label": "judgements",
+        "url": "nothing",
+    }
+    if "content_type_id" in pattern:
+        put["object_id"] = judgement
+    plain = re.sub(r"\(\?P<(\w+)>.*?\)(?=/|\$)", r"<\1>", pattern).replace("^", "").replace("$", "")
+    return "/" + re.sub(r"<(?:\w+:)?(\w+)>", lambda found: str(put[found[1]]), plain)
+
+
+def cast_rows(cast: Cast) -> dict[str, Any]:
+    return {
+        "magi_site/token": cast.token.pk,
+        "auth/group": Group.objects.get(name=REVIEWERS).pk,
+        "auth/user": cast.judgement.run.owner_id,
+        "engine/budget": cast.budget.pk,
+        "judgements/council": cast.council.pk,
+        "judgements/judgement": cast.judgement.pk,
+    }
+
+
+def ask(cast: Cast, who: str, method: str, address: str, **more: Any) -> tuple[str, str]:
+    """The sign of the answer, and its whole text. What it changes is undone."""
+    client = cast.client
+    client.cookies.clear()
+    if address.startswith("/api/"):
+        more = {"content_type": "application/json"} | more if method == "POST" else more
+        more["headers"] = {"Authorization": f"Bearer {cast.tokens.get(who, '')}"} | more.get("headers", {})
+    elif who in cast.sessions:
+        client.cookies[settings.SESSION_COOKIE_NAME] = cast.sessions[who]
+    with transaction.atomic():
+        answer = getattr(client, method.lower())(address, **more)
+        # a stream begins only where somebody may
+        text = "" if answer.streaming else answer.content.decode(errors="replace")
+        answer.close()
+        answer.headers.pop("Expires", None)  # of pages that nobody keeps: the present second
+        transaction.set_rollback(True)
+    return sign_of(answer), f"{answer.headers}{text}"
+
+
+def sign_of(answer: HttpResponseBase) -> str:
+    signs = {401: "l", 403: "f", 404: "n", 405: "-"}
+    if answer.status_code in (301, 302):
+        return "l" if re.match(r"(/accounts|/admin)/login/", answer["Location"]) else "o"
+    if answer.status_code >= 500:
+        return "!"
+    return signs.get(answer.status_code, "o")
+
+
+def routes_of_all() -> dict[str, str]:
+    return dict(routes(get_resolver().url_patterns))
+
+
+def test_every_route_is_declared() -> None:
+    assert sorted(routes_of_all().keys() ^ ROUTES.keys()) == []
+
+
+def test_a_route_that_nobody_declared_is_found() -> None:
+    assert dict(routes([path("new/", lambda request: None, name="brand-new")])).keys() - ROUTES.keys() == {"brand-new"}
+
+
+def test_everybody_meets_what_is_declared_and_nothing_leaks(cast: Cast) -> None:
+    wrong, leaks = {}, []
+    for name, pattern in routes_of_all().items():
+        address = address_of(pattern, cast)
+        for method, declared in zip(("GET", "POST"), ROUTES.get(name, ("", "")), strict=True):
+            # where all meet the same, the least and the most of them stand for all
+            asked = (PEOPLE[0], PEOPLE[-1]) if len(set(declared)) == 1 else PEOPLE
+            answers = {who: ask(cast, who, method, address) for who in asked}
+            met = {who: sign for who, (sign, _) in answers.items()}
+            if met != {who: sign for who, sign in zip(PEOPLE, declared, strict=False) if who in met}:
+                wrong[f"{method} {name}"] = "".join(met.values())
+            leaks += [f"{method} {name} to {who}" for who, (_, text) in answers.items() if tells(who, text)]
+    assert not leaks
+    assert not wrong
+
+
+def tells(who: str, text: str) -> bool:
+    """Whether somebody who may not see the private judgement is told something of it."""
+    return who in BLIND and CANARY.lower() in text.lower()
+
+
+# ---- by other ways --------------------------------------------------------------------------------------------
+
+OF_A_JUDGEMENT = [name for name, signs in ROUTES.items() if {"n", "o"} <= set("".join(signs)) and "admin" not in name]
+
+
+def test_others_judgements_are_answered_as_those_that_are_not_there(cast: Cast) -> None:
+    there, nowhere = cast.judgement.pk, uuid4()
+    patterns, differ = routes_of_all(), []
+    for name in [*OF_A_JUDGEMENT, *(name for name in ROUTES if name.startswith("admin:judgements_judgement_"))]:
+        for who in ("stranger", "staff"):
+            for method in ("GET", "POST"):
+                one = ask(cast, who, method, address_of(patterns[name], cast))
+                other = ask(cast, who, method, address_of(patterns[name], cast, nowhere))
+                if one != (other[0], other[1].replace(str(nowhere), str(there))):
+                    differ.append(f"{method} {name} to {who}")
+    assert differ == []
+
+
+def test_no_other_method_and_no_other_form_tells_anything(cast: Cast) -> None:
+    pk, revision = cast.judgement.pk, cast.judgement.run.revision
+    patterns = routes_of_all()
+    asked = [(m, address_of(patterns[n], cast)) for n in OF_A_JUDGEMENT for m in ("HEAD", "OPTIONS", "PUT", "DELETE")]
+    asked += [("GET", address) for address in ways_around(pk, revision, cast.council.pk)]
+    leaks = [
+        f"{m} {address} to {who}" for m, address in asked for who in BLIND if tells(who, ask(cast, who, m, address)[1])
+    ]
+    assert leaks == []
+
+
+def ways_around(pk: UUID, revision: int, council: int) -> list[str]:
+    """Addresses that anybody may ask for, and that could say something of a judgement all the same."""
+    admin = "/admin/judgements/judgement/"
+    return [
+        *(f"/judgements/{more}" for more in (f"?q={SOUGHT}", f"?before={pk}", f"?after={pk}", f"?q={str(pk)[:8]}")),
+        *(f"/judgements/export.{kind}?q={SOUGHT}" for kind in ("csv", "jsonl", "evidence.jsonl", "html")),
+        *(f"/judgements/changes/?row={pk}.0{more}" for more in ("", f"&newest={pk}", "&newest=")),
+        *(f"/?again={pk}", f"/?council={council}", f"/councils/new/?from={council}"),
+        *(f"/councils/{council}/", f"/councils/{council}/versions/1/", "/councils/"),
+        *(f"/api/v1/judgements?{more}" for more in (f"q={SOUGHT}", f"cursor={pk}", "status=approved", "council=Magi")),
+        *(f"/api/v1/judgements/{pk}?wait=0.1", f"/api/v1/judgements/{pk}/events"),
+        *(
+            f"{admin}?q={SOUGHT}",
+            f"{admin}?person=1",
+            f"{admin}?before={pk}",
+            f"{admin}?_changelist_filters=q={SOUGHT}",
+        ),
+        f"/admin/autocomplete/?app_label=judgements&model_name=review&field_name=judgement&term={SOUGHT}",
+    ]
+
+
+def test_what_one_has_already_is_not_confirmed_to_a_stranger(cast: Cast) -> None:
+    pk, revision = cast.judgement.pk, cast.judgement.run.revision
+    known = {"If-None-Match": f'"{revision}", "{revision}.{FRAMES_FORM}", *', "Last-Event-ID": str(revision)}
+    for address in (
+        f"/judgements/{pk}/fragments/",
+        f"/judgements/{pk}/replay/frames/",
+        f"/api/v1/judgements/{pk}/events",
+    ):
+        assert [ask(cast, who, "GET", address, headers=known)[0] for who in ("stranger", "staff", "owner")] == list(
+            "nno"
+        )
+
+
+def test_a_post_that_names_a_private_judgement_tells_nothing(cast: Cast) -> None:
+    pk = str(cast.judgement.pk)
+    asked: list[tuple[str, dict[str, str]]] = [("/", {"again": pk}), ("/councils/new/", {"again": pk, "back": ""})]
+    chosen = {"_selected_action": pk, "index": "0"}
+    for action in ("cancel", "retry", "export_table", "export_lines", "export_evidence", "print_records"):
+        asked += [("/admin/judgements/judgement/", chosen | {"action": action, "select_across": n}) for n in "01"]
+    asked.append((f"/admin/judgements/judgement/{pk}/review/", {"what": "note", "text": "x"}))
+    for address, data in asked:
+        for who in BLIND:
+            sign, text = ask(cast, who, "POST", address, data=data)
+            assert not tells(who, text), (address, who)
+            assert sign in "lf" or "admin" not in address
+    assert Review.objects.count() == 1
+
+
+# ---- sockets ----------------------------------------------------------------------------------------------------
+
+
+def test_every_socket_is_declared() -> None:
+    assert {str(one.pattern) for one in (*websocket_urlpatterns, *of_all_runs)} == SOCKETS.keys()
+
+
+async def test_everybody_meets_what_is_declared_at_sockets(cast: Cast) -> None:
+    for pattern, declared in SOCKETS.items():
+        for pk in (cast.judgement.pk, uuid4()):
+            expected = declared if pk == cast.judgement.pk else declared.replace("o", "n")
+            address = "/" + pattern.replace("<uuid:pk>", str(pk))
+            for who, sign in zip(PEOPLE, expected, strict=True):
+                # nobody, too, is only told that there is no such judgement
+                assert await knock(cast, who, address) == ("o" if sign == "o" else "n"), (who, address)
+
+
+async def knock(cast: Cast, who: str, address: str, origin: bytes = b"http://localhost") -> str:
+    """The sign of what a socket does with somebody; whatever it says to those who may not see is looked through."""
+    cookie = f"{settings.SESSION_COOKIE_NAME}={cast.sessions.get(who, '')}".encode()
+    headers = [(b"host", b"localhost"), (b"origin", origin), (b"cookie", cookie)]
+    socket = WebsocketCommunicator(application, address, headers=headers)
+    connected, code = await socket.connect(timeout=10)
+    if connected:
+        assert CANARY in await socket.receive_from(timeout=10)
+        await socket.disconnect()
+    return "o" if connected else {4404: "n"}.get(code, "f")
+
+
+async def test_no_other_site_and_no_other_address_opens_a_socket(cast: Cast) -> None:
+    address = f"/ws/judgements/{cast.judgement.pk}/"
+    for origin in (b"", b"null", b"http://evil.example", b"http://localhost.evil.example", b"https://localhost"):
+        assert await knock(cast, "owner", address, origin) == "f"
+    for other in ("/ws/", f"/ws/judgements/{cast.judgement.pk}", "/ws/judgements/x/"):
+        assert await knock(cast, "owner", other) == "f"
