@@ -7,19 +7,29 @@ PORT ?= 8000
 KILLS ?= 200
 PAUSES ?= 20
 DATABASE ?= sqlite
+WORKERS ?= 2
+# files stay whole, for tests of one file share servers; those that take longest come first
+TOGETHER := --dist loadfile --no-loadscope-reorder --numprocesses
+QUICK := tests/engine tests/judgements tests/magi_site $(filter-out tests/test_simulation.py,$(wildcard tests/test_*.py))
+# whatever ARGS choose may all be on the other side: 5 says that there was no test
+NONE_IS_FINE := || [ $$? -eq 5 ]
 PIP := $(PY) -m pip -qq --disable-pip-version-check install --require-hashes --only-binary :all:
 
-.PHONY: help serve test check chaos screenshots format lock clean
+.PHONY: help serve test test-quick check chaos screenshots format lock clean
 .DEFAULT_GOAL := help
 
 help: ## list the commands
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
 
 serve: $(VENV)/installed ## site and engine on http://127.0.0.1:8000 (HOST=, PORT= change it)
 	@exec $(PY) manage.py serve --host $(HOST) --port $(PORT)
 
-test: $(VENV)/installed-dev ## all tests; what the machine lacks is skipped with the reason
-	@$(PY) -m pytest $(ARGS)
+test: $(VENV)/installed-dev ## all tests; what the machine lacks is skipped with the reason (WORKERS=, ARGS=)
+	@$(PY) -m pytest $(TOGETHER) $(WORKERS) -m "not alone" --durations 10 $(ARGS) $(NONE_IS_FINE)
+	@$(PY) -m pytest -m alone --durations 10 $(ARGS) $(NONE_IS_FINE)
+
+test-quick: $(VENV)/installed-dev ## pure and database tests, on SQLite
+	@$(PY) -m pytest $(TOGETHER) $(WORKERS) -q -m "not alone" $(QUICK) $(ARGS)
 
 check: $(VENV)/installed-dev ## format, lint, types, import contract, migrations, deployment settings
 	@$(PY) -m ruff format --check .

@@ -3,7 +3,16 @@ import os
 import sys
 
 from django.core.management import execute_from_command_line
+from django.db import Error as DBError
 
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "magi_site.settings")
-    execute_from_command_line(sys.argv)
+    try:
+        execute_from_command_line(sys.argv)
+    except DBError as error:
+        from engine import trouble  # which needs the settings
+
+        if not (found := trouble.of(error)):
+            raise
+        print(f"{found} {found.advice}", file=sys.stderr)
+        sys.exit(trouble.EXIT_STATUS)

@@ -13,18 +13,19 @@ DECLARE
         "engine_leaf": [],
         "engine_checkpoint": [],
         "engine_salt": [],
-        "engine_run": ["owner_id", "asked_by", "status", "revision", "worker", "fence", "claims", "deaths", "retries",
-            "lease_expires_at", "started", "ended", "error", "reserved", "reserved_in", "cancelled_by_id",
+        "engine_run": ["owner_id", "asked_by", "account", "status", "revision", "worker", "fence", "claims", "deaths",
+            "crashes", "retries", "lease_expires_at", "started", "ended", "error", "reserved", "reserved_in", "cancelled_by_id",
             "cancelled_by_name"],
         "engine_modelcall": ["status", "prompt", "answer", "answer_format", "answered_by", "input_tokens",
             "output_tokens", "estimated", "cost", "error_code", "error", "ended", "retry_at"],
-        "judgements_judgement": ["title", "content", "verdict", "redacted"],
+        "judgements_judgement": ["title", "content", "request", "verdict", "redacted"],
         "judgements_agent": [],
         "judgements_rounddecision": ["reason"],
         "judgements_review": ["text", "author_id"],
-        "judgements_receipt": ["consumed", "consumed_by", "use_entry"],
+        "judgements_receipt": ["consumed", "consumed_by", "expected", "use_entry"],
         "judgements_councilversion": ["author_id"],
-        "judgements_member": []
+        "judgements_member": [],
+        "judgements_councilchange": []
     }';
     here CONSTANT text := current_schema();
     tbl text;

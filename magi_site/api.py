@@ -1,11 +1,13 @@
 """The HTTP API: who may call, how requests are read and errors said. What it can do, the procedures' routers say."""
 
+import logging
 from collections.abc import Mapping
 from typing import Any, cast
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
+from django.db import Error as DBError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import URLPattern, URLResolver
@@ -17,6 +19,8 @@ from ninja.openapi.schema import OpenAPISchema
 from ninja.parser import Parser
 from ninja.security import HttpBearer
 
+from engine import trouble
+from engine.models.pace import LimitReached
 from engine.version import VERSION
 from judgements.refusals import Refusal, wrong_fields
 from judgements.schemas import Problem, problems
@@ -25,9 +29,11 @@ from .models import Token
 from .problems import problem
 from .strict_json import NotJson, loads
 
+log = logging.getLogger(__name__)
+
 DESCRIPTION = (
     "Three agents judge a content in three rounds; fixed rules turn their decisions into one verdict. "
-    "A token comes from the command create_token or from the admin."
+    "A token comes from the page Tokens or from the command create_token."
 )
 
 
@@ -72,8 +78,16 @@ class Api(NinjaAPI):
         schema["components"]["schemas"] |= {**model.pop("$defs"), "Problem": model}
         for operations in schema["paths"].values():
             for operation in operations.values():
-                operation["responses"] = dict(sorted((operation["responses"] | problems(401)["responses"]).items()))
+                _say_what_it_needs(operation)
         return schema
+
+
+def _say_what_it_needs(operation: dict[str, Any]) -> None:
+    refusals = problems(401)["responses"]
+    if scope := operation.get("x-scope"):
+        refusals |= problems(403)["responses"]
+        operation["security"] = [{name: [scope] for name in way} for way in operation["security"]]
+    operation["responses"] = dict(sorted((operation["responses"] | refusals).items()))
 
 
 api = Api(
@@ -95,6 +109,11 @@ api.add_router("", "judgements.receipt_endpoints.router")
 @api.exception_handler(Refusal)
 def refuse(request: HttpRequest, refusal: Any) -> HttpResponse:
     return problem(refusal.status, refusal.detail, refusal.errors, refusal.headers)
+
+
+@api.exception_handler(LimitReached)
+def refuse_more(request: HttpRequest, reached: Any) -> HttpResponse:
+    return problem(429, str(reached), headers={"Retry-After": str(reached.seconds)})
 
 
 @api.exception_handler(HttpError)
@@ -124,6 +143,17 @@ def refuse_request(request: HttpRequest, error: Any) -> HttpResponse:
     return problem(400)
 
 
+@api.exception_handler(DBError)
+def refuse_for_now(request: HttpRequest, error: Any) -> HttpResponse:
+    found = trouble.of(error)
+    if found is None:
+        raise error
+    trouble.watch.note(found)
+    log.error("%s %s: %s", request.method, request.path, found)
+    detail = f"{found} Nothing was done; send the request again later."
+    return problem(503, detail, headers={"Retry-After": str(found.wait)})
+
+
 def _path(place: tuple[str | int, ...]) -> str:
     """As a caller names it: ninja names the part of the request first, of a body its parameter, too."""
     return ".".join(map(str, place[2:] if place[0] == "body" else place[1:]))
@@ -148,6 +178,7 @@ def _calls(description: Mapping[str, Any]) -> Any:
             yield {
                 **operation,
                 "id": operation["operationId"],
+                "scope": operation.get("x-scope"),
                 "method": method.upper(),
                 "path": path,
                 "fields": _fields(description, body),

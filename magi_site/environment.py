@@ -5,6 +5,7 @@ import os
 import re
 import secrets
 import sys
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Annotated, Any, NoReturn, Self
 from urllib.parse import urlsplit
@@ -69,11 +70,28 @@ class Environment(BaseSettings):
     MAGI_ENGINE_LEASE: float = Field(default=15, ge=1, le=600)
     MAGI_ENGINE_CONCURRENCY: int = Field(default=100, ge=1, le=10_000)
     MAGI_RETENTION_DAYS: int = Field(default=365, ge=0, le=36_500)
+    MAGI_RETENTION_FLOOR_DAYS: int = Field(default=0, ge=0, le=36_500)
+    MAGI_PROXIES: Annotated[list[IPv4Network | IPv6Network] | None, NoDecode] = None
+    MAGI_USER_QUEUED: int = Field(default=100, ge=1, le=100_000)
+    MAGI_USER_SUBMISSIONS: int = Field(default=60, ge=1, le=100_000)
+    MAGI_USER_RECEIPTS: int = Field(default=60, ge=1, le=100_000)
+    MAGI_USER_TOKENS: int = Field(default=20, ge=1, le=10_000)
+    MAGI_USER_EXPORTS: int = Field(default=2, ge=1, le=100)
 
     @field_validator("ALLOWED_HOSTS", "CSRF_TRUSTED_ORIGINS", mode="before")
     @classmethod
     def _comma_separated(cls, value: object) -> object:
         return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+    @field_validator("MAGI_PROXIES", mode="before")
+    @classmethod
+    def _networks(cls, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        try:
+            return [ip_network(part.strip()) for part in value.split(",") if part.strip()]
+        except ValueError as error:
+            raise ValueError("must be addresses or networks such as 10.0.0.0/8, with commas between them") from error
 
     @field_validator("ALLOWED_HOSTS")
     @classmethod
@@ -122,6 +140,12 @@ class Environment(BaseSettings):
             raise PydanticCustomError("azure", "AZURE_OPENAI_API_KEY is missing beside AZURE_OPENAI_ENDPOINT")
         return self
 
+    @model_validator(mode="after")
+    def _kept_long_enough(self) -> Self:
+        if 0 < self.MAGI_RETENTION_DAYS < self.MAGI_RETENTION_FLOOR_DAYS:
+            raise PydanticCustomError("floor", "MAGI_RETENTION_DAYS is shorter than MAGI_RETENTION_FLOOR_DAYS")
+        return self
+
     @field_validator("DATABASE_URL", "REDIS_URL")
     @classmethod
     def _known_service(cls, url: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
@@ -140,8 +164,15 @@ class Environment(BaseSettings):
         return set(self.ALLOWED_HOSTS) <= set(LOOPBACK)
 
     @property
+    def proxies(self) -> list[IPv4Network | IPv6Network]:
+        """Whose word for a visitor's address is believed. A site for others stands behind a proxy on this machine."""
+        if self.MAGI_PROXIES is None:
+            return [] if self.local else [ip_network("127.0.0.0/8"), ip_network("::1")]
+        return self.MAGI_PROXIES
+
+    @property
     def providers(self) -> dict[str, dict[str, Any]]:
-        """The model providers by name, each as `engine.providers.Provider` takes it."""
+        """The model providers by name, each as `engine.llm.client.providers.Provider` takes it."""
         found: dict[str, dict[str, Any]] = {}
         if self.OPENAI_API_KEY or self.OPENAI_BASE_URL:
             found["openai"] = _provider(self.OPENAI_BASE_URL or OPENAI_ITSELF, self.OPENAI_API_KEY)

@@ -49,6 +49,7 @@ TEMPLATES = [
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "DIRS": [ROOT / "templates"],
         "OPTIONS": {
+            "builtins": ["engine.templatetags.hidden"],
             "loaders": [
                 (
                     "django.template.loaders.cached.Loader",
@@ -114,19 +115,25 @@ CHECKPOINT_WEBHOOK = ENVIRONMENT.MAGI_CHECKPOINT_WEBHOOK
 
 # ---- the engine -------------------------------------------------------------------------------------------
 
-# name of a procedure -> the async function that performs it
-PROCEDURES = {"judgement": "judgements.procedure.judge"}
-# name of a procedure -> the module that knows what its own rows add to the record of a run
-EVIDENCE = {"judgement": "judgements.evidence"}
-# functions that do a little of what is due, and say whether there is more; an engine calls them every hour
-CHORES = ["judgements.procedure.redact_due"]
+# what stands in `Run.procedure` for ever -> the class that the engine performs it by
+PROCEDURES = {"judgement": "judgements.face.Judging"}
+# modules that know what their rows tell in chains that belong to no run
+CHAINS = ["judgements.council_evidence"]
 RETENTION_DAYS = ENVIRONMENT.MAGI_RETENTION_DAYS
+RETENTION_FLOOR_DAYS = ENVIRONMENT.MAGI_RETENTION_FLOOR_DAYS
 PROVIDERS = ENVIRONMENT.providers
 DEFAULT_MODEL = ENVIRONMENT.default_model
 CALL_TIMEOUT = ENVIRONMENT.MAGI_CALL_TIMEOUT
 RUN_TIMEOUT = ENVIRONMENT.MAGI_RUN_TIMEOUT
 ENGINE_LEASE = ENVIRONMENT.MAGI_ENGINE_LEASE
 ENGINE_CONCURRENCY = ENVIRONMENT.MAGI_ENGINE_CONCURRENCY
+
+# of one person; the command line is not limited
+USER_QUEUED = ENVIRONMENT.MAGI_USER_QUEUED
+USER_SUBMISSIONS = ENVIRONMENT.MAGI_USER_SUBMISSIONS
+USER_RECEIPTS = ENVIRONMENT.MAGI_USER_RECEIPTS
+USER_TOKENS = ENVIRONMENT.MAGI_USER_TOKENS
+USER_EXPORTS = ENVIRONMENT.MAGI_USER_EXPORTS
 
 if ENVIRONMENT.REDIS_URL:
     CHANNEL_LAYERS = {
@@ -140,13 +147,18 @@ else:
 
 # ---- who may come in --------------------------------------------------------------------------------------
 
+# who has which permission the first says for both; the second lets people in
+AUTHENTICATION_BACKENDS = ["magi_site.groups.Everybody", "django.contrib.auth.backends.ModelBackend"]
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "new"
 LOGOUT_REDIRECT_URL = "login"
+# one alone: the time that a wrong guess takes would tell an account with another one from a name without account
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.PBKDF2PasswordHasher"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
 ]
+PROXIES = ENVIRONMENT.proxies
 SESSION_COOKIE_AGE = 12 * 60 * 60
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SAMESITE = "Lax"
@@ -183,10 +195,13 @@ WHITENOISE_USE_FINDERS = True
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "formatters": {
+        "line": {"()": "engine.terminal.Lines", "format": "%(asctime)s %(levelname)s %(name)s: %(message)s"},
+    },
+    "filters": {"in_words": {"()": "engine.trouble.InWords"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["in_words"]}},
     "root": {"handlers": ["stderr"], "level": "WARNING"},
-    "loggers": {"engine": {"level": "INFO"}, "django.request": {"level": "ERROR"}},
+    "loggers": {"engine": {"level": "INFO"}, "magi_site": {"level": "INFO"}, "django.request": {"level": "ERROR"}},
 }
 
 LOCAL_HOSTS = LOOPBACK

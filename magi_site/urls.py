@@ -1,22 +1,34 @@
 from django.contrib import admin
-from django.contrib.auth.views import LoginView, LogoutView
+from django.contrib.auth.views import LogoutView
 from django.urls import include, path
 
 from engine.admin import doctor
 
-from . import access, api, health, icon
+from . import access, api, health, icon, tokens
+from .sign_in import SignIn
 
 admin.site.site_header = admin.site.site_title = "MAGI"
 admin.site.index_title = "Review"
+admin.site.login = access.admin_sign_in  # type: ignore[method-assign,assignment]
+admin.site.password_change = access.admin_password  # type: ignore[method-assign,assignment]
+
+handler500 = "magi_site.broken.broken"
 
 urlpatterns = [
     path("", include("judgements.urls")),
     path("api/v1/", api.urls()),
-    path("accounts/login/", LoginView.as_view(redirect_authenticated_user=True), name="login"),
+    path("accounts/login/", SignIn.as_view(), name="login"),
     path("accounts/logout/", LogoutView.as_view(), name="logout"),
     path("accounts/password/", access.password, name="password"),
+    path("accounts/tokens/", tokens.tokens, name="tokens"),
+    path("accounts/tokens/<int:pk>/revoke/", tokens.revoke, name="revoke-token"),
     path("accounts/enter/<int:pk>/<str:token>/", access.enter, name="enter"),
     path("admin/doctor/", doctor, name="doctor"),
+    path(
+        "admin/r/<path:content_type_id>/<path:object_id>/",
+        admin.site.admin_view(access.view_on_site),
+        name="view-on-site",
+    ),
     path("admin/", admin.site.urls),
     path("favicon.ico", icon.favicon, name="favicon"),
     path("healthz", health.alive, name="alive"),
