@@ -38,7 +38,7 @@ def milliseconds(page: Page, data: Path) -> list[int]:
         SELECT 't-r' || round || '-a' || (instr('ABC', seat)), created FROM judgements_rounddecision
         JOIN judgements_agent ON judgements_agent.id = agent_id WHERE judgement_id = ?
     """
-    with contextlib.closing(sqlite3.connect(data / "magi.sqlite3", timeout=20)) as rows:
+    with contextlib.closing(sqlite3.connect(data / "magi.sqlite3", timeout=60)) as rows:
         made = dict(rows.execute(query, [judgement]))
     dated = {cell: datetime.fromisoformat(f"{created}+00:00").timestamp() * 1000 for cell, created in made.items()}
     return [round(shown[cell] - then) for cell, then in dated.items()]

@@ -149,7 +149,7 @@ class Site:
     def stop(self) -> int:
         if self.process.poll() is None:
             self.process.terminate()
-        return self.process.wait(20)
+        return self.process.wait(60)
 
     def wait_until_up(self) -> None:
         end = time.monotonic() + self.longest_start
@@ -169,7 +169,7 @@ class Site:
     def visitor_session(self) -> str:
         """The session cookie of somebody who came in through the link."""
         jar = CookieJar()
-        with build_opener(HTTPCookieProcessor(jar)).open(self.link, timeout=20):
+        with build_opener(HTTPCookieProcessor(jar)).open(self.link, timeout=60):
             return next(cookie.value or "" for cookie in jar if cookie.name == "sessionid")
 
 
@@ -191,4 +191,4 @@ class Newcomer(Site):
     def stop(self) -> int:
         # make passes a signal on only from a terminal
         subprocess.run(["pkill", "-TERM", "-P", str(self.process.pid)], check=False)
-        return self.process.wait(20)
+        return self.process.wait(60)

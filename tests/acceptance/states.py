@@ -196,7 +196,7 @@ def file_of(site: Site) -> Path:
 
 @contextlib.contextmanager
 def rows(site: Site) -> Iterator[sqlite3.Connection]:
-    database = sqlite3.connect(file_of(site), timeout=20)
+    database = sqlite3.connect(file_of(site), timeout=60)
     with contextlib.closing(database), database:
         yield database
 
@@ -372,7 +372,7 @@ def cut_off(scene: Scene, *, offline: bool = False) -> Page:
     scene.wait_for_reasons(page)
     scene.context.set_offline(offline)
     connected[0].close(code=1012)
-    expect(page.locator("#conn-banner")).to_be_visible(timeout=10_000)
+    expect(page.locator("#conn-banner")).to_be_visible()
     return page
 
 

@@ -291,7 +291,7 @@ def test_cancelling_asks_first_and_every_open_page_is_told(scripted, scripted_si
     expect(question).to_be_hidden()
     cancel(scripted)
     for page in (scripted, other):
-        expect(page.locator("#verdict-sub")).to_contain_text("Cancelled in round 1 by", timeout=5_000)
+        expect(page.locator("#verdict-sub")).to_contain_text("Cancelled in round 1 by")
         expect(page.locator("#ws")).not_to_have_attribute("ws-connect", re.compile(".*"))
     shoot(scripted, "live-cancelled-1440")
     other.close()
@@ -453,7 +453,7 @@ def test_a_queued_judgement_is_idle_until_an_engine_in_another_process_takes_it(
             expect(page.locator("#plate")).to_contain_text(VERDICT, timeout=END)
         finally:
             engine.terminate()
-        assert engine.wait(20) == 0
+        assert engine.wait(60) == 0
 
 
 def test_who_signs_out_is_told_on_every_page_that_it_is_no_longer_updated(browser, tmp_path):
@@ -465,7 +465,7 @@ def test_who_signs_out_is_told_on_every_page_that_it_is_no_longer_updated(browse
         other.goto(site.url)
         other.locator("details.menu summary").first.click()
         other.get_by_role("button", name="Sign out").click()
-        expect(page.locator("#conn-banner")).to_contain_text("This page is no longer updated.", timeout=5_000)
+        expect(page.locator("#conn-banner")).to_contain_text("This page is no longer updated.")
         shoot(page, "live-signed-out-1440")
 
 
@@ -484,7 +484,7 @@ def test_with_postgresql_and_redis_another_process_streams_into_the_page(
             expect(page.locator("#plate")).to_contain_text(VERDICT, timeout=END)
         finally:
             engine.terminate()
-        assert engine.wait(20) == 0
+        assert engine.wait(60) == 0
 
 
 def test_trouble_with_a_model_is_said_on_the_page_and_readable_in_the_admin(scripted, scripted_site, endpoint):
@@ -530,12 +530,12 @@ def test_a_page_heals_after_the_server_was_killed_and_started_again(browser, tmp
         before = page.evaluate(WHERE)
         site.process.kill()
         site.process.wait()
-        expect(page.locator("#conn-banner")).to_be_visible(timeout=10_000)
+        expect(page.locator("#conn-banner")).to_be_visible()
         shoot(page, "live-reconnecting-1440")
     endpoint.reset()
     with site:
         started = time.monotonic()
-        expect(page.locator("#conn")).to_have_text("Live", timeout=10_000)
+        expect(page.locator("#conn")).to_have_text("Live")
         print(f"live {time.monotonic() - started:.1f} s after the server listened again")
         expect(page.locator("#conn-banner")).to_be_hidden()
         assert page.evaluate(WHERE) == before

@@ -64,7 +64,7 @@ def proxy(litellm, tmp_path_factory):
             yield f"http://127.0.0.1:{port}/v1"
         finally:
             process.terminate()
-            process.wait(20)
+            process.wait(60)
 
 
 def wait_for(url, process):

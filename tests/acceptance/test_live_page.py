@@ -122,7 +122,7 @@ def test_the_mark_says_live_only_while_the_socket_is_open(browser, scripted_site
     expect(mark).to_have_text("Offline")
     expect(page.locator("[data-cancel]")).to_have_attribute("aria-disabled", "true")
     page.context.set_offline(False)
-    expect(mark).to_have_text("Live", timeout=10_000)
+    expect(mark).to_have_text("Live")
     expect(banner).to_be_hidden()
     expect(page.locator("#announcer")).to_contain_text("Connected again. The page is up to date.")
     cancel(page)
@@ -190,7 +190,7 @@ def test_the_focus_stays_when_its_button_is_replaced_or_goes(browser, scripted_s
     page.keyboard.press("Enter")
     expect(page.get_by_role("dialog")).to_be_hidden()  # it could not be sent
     page.context.set_offline(False)
-    expect(page.locator("#announcer")).to_contain_text("Connected again.", timeout=10_000)
+    expect(page.locator("#announcer")).to_contain_text("Connected again.")
     expect(button).to_be_focused()
     button.press("Enter")
     other = page.context.new_page()
@@ -255,6 +255,7 @@ def middle_of(page, selector):
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
+@pytest.mark.alone
 def test_decisions_are_pushed_into_the_page(scripted, scripted_site, endpoint):  # noqa: F811
     """Within 100 ms where the machine has nothing else to do: `python -m tests.acceptance.push` measures it."""
     endpoint.script(**push.APART)

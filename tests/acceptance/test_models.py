@@ -24,7 +24,7 @@ def endpoint():
 def env(endpoint, tmp_path):
     endpoint.reset()
     (tmp_path / "agents.json").write_text(json.dumps(agents(*MODELS)))
-    return environment(tmp_path, OPENAI_BASE_URL=endpoint.base_url, OPENAI_API_KEY=KEY, MAGI_CALL_TIMEOUT="2")
+    return environment(tmp_path, OPENAI_BASE_URL=endpoint.base_url, OPENAI_API_KEY=KEY, MAGI_CALL_TIMEOUT="30")
 
 
 def judge_japan(env):
@@ -32,7 +32,7 @@ def judge_japan(env):
 
 
 def test_a_judgement_is_nine_requests_in_three_waves_that_do_not_touch(endpoint, env):
-    endpoint.script(delay=0.3)
+    endpoint.script(delay=1)  # long enough for a busy machine to send three
     status, judgement = judge_japan(env)
     assert (status, judgement["status"], judgement["rehearsal"]) == (0, "approved", False)
     requests = endpoint.requests()

@@ -61,7 +61,7 @@ def judged(site, folder):
 
 def pages(site):
     visitor = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
-    visitor.open(site.link, timeout=20)
+    visitor.open(site.link, timeout=60)
     with sqlite3.connect(site.log.parent / "magi.sqlite3") as database:
         ids = [row[0] for row in database.execute("SELECT id FROM engine_run")]
     paths = [f"/judgements/{pk}/" for pk in ids] + [f"/admin/judgements/judgement/{pk}/change/" for pk in ids]
@@ -70,7 +70,7 @@ def pages(site):
 
 def fetched(visitor, url):
     try:
-        with visitor.open(url, timeout=20) as answer:
+        with visitor.open(url, timeout=60) as answer:
             return answer.read().decode()
     except urllib.error.HTTPError as error:
         return error.read().decode()

@@ -17,7 +17,7 @@ def site(tmp_path_factory):
 
 def upgrade(site, path, origin, session=""):
     """The status that the server answers a websocket handshake with."""
-    connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=60)
     headers = {
         "Connection": "Upgrade",
         "Upgrade": "websocket",

@@ -44,13 +44,13 @@ def fill(folder):
 
 def ready(site):
     try:
-        with urllib.request.urlopen(f"{site.url}/readyz", timeout=20) as answer:
+        with urllib.request.urlopen(f"{site.url}/readyz", timeout=60) as answer:
             return answer.status, answer.read().decode().strip()
     except urllib.error.HTTPError as refusal:
         return refusal.code, refusal.read().decode().strip()
 
 
-def wait_until(happened, longest=30.0):
+def wait_until(happened, longest=60.0):
     end = time.monotonic() + longest
     while not happened():
         assert time.monotonic() < end
@@ -95,7 +95,7 @@ def test_logging_on_a_full_disk_ends_no_engine(tmp_path):
     with engine:
         database = sqlite3.connect(tmp_path / "magi.sqlite3")
         query = "SELECT status FROM engine_run WHERE id = ?"
-        wait_until(lambda: database.execute(query, [pk.replace("-", "")]).fetchone() == ("finished",), longest=60)
+        wait_until(lambda: database.execute(query, [pk.replace("-", "")]).fetchone() == ("finished",))
         engine.terminate()
 
 
