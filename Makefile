@@ -7,7 +7,8 @@ PORT ?= 8000
 KILLS ?= 200
 PAUSES ?= 20
 DATABASE ?= sqlite
-WORKERS ?= 2
+# more than processors: most tests wait for processes
+WORKERS ?= 4
 # files stay whole, for tests of one file share servers; those that take longest come first
 TOGETHER := --dist loadfile --no-loadscope-reorder --numprocesses
 QUICK := tests/engine tests/judgements tests/magi_site $(filter-out tests/test_simulation.py,$(wildcard tests/test_*.py))
@@ -15,7 +16,7 @@ QUICK := tests/engine tests/judgements tests/magi_site $(filter-out tests/test_s
 NONE_IS_FINE := || [ $$? -eq 5 ]
 PIP := $(PY) -m pip -qq --disable-pip-version-check install --require-hashes --only-binary :all:
 
-.PHONY: help serve test test-quick check chaos screenshots format lock clean
+.PHONY: help serve test test-together test-on-postgresql test-quick check chaos screenshots format lock clean
 .DEFAULT_GOAL := help
 
 help: ## list the commands
@@ -25,11 +26,17 @@ serve: $(VENV)/installed ## site and engine on http://127.0.0.1:8000 (HOST=, POR
 	@exec $(PY) manage.py serve --host $(HOST) --port $(PORT)
 
 test: $(VENV)/installed-dev ## all tests; what the machine lacks is skipped with the reason (WORKERS=, ARGS=)
-	@$(PY) -m pytest $(TOGETHER) $(WORKERS) -m "not alone" --durations 10 $(ARGS) $(NONE_IS_FINE)
+	@$(MAKE) --no-print-directory --jobs 2 --keep-going test-together test-on-postgresql
 	@$(PY) -m pytest -m alone --durations 10 $(ARGS) $(NONE_IS_FINE)
 
+test-together:
+	@$(PY) -m pytest $(TOGETHER) $(WORKERS) -m "not alone" --durations 10 $(ARGS) $(NONE_IS_FINE)
+
+test-on-postgresql:
+	@$(PY) -m tests.on_postgresql $(ARGS)
+
 test-quick: $(VENV)/installed-dev ## pure and database tests, on SQLite
-	@$(PY) -m pytest $(TOGETHER) $(WORKERS) -q -m "not alone" $(QUICK) $(ARGS)
+	@$(PY) -m pytest $(TOGETHER) 2 -q -m "not alone" $(QUICK) $(ARGS)
 
 check: $(VENV)/installed-dev ## format, lint, types, import contract, migrations, deployment settings
 	@$(PY) -m ruff format --check .

@@ -35,6 +35,7 @@ from engine.writer import Writer
 from judgements.models import Council, Judgement
 from magi_site.groups import make_groups
 from tests import services
+from tests.acceptance.chromium import program
 
 # MAGI_TEST_EXAMPLES=100000 makes the property tests long; the suite is quick and the same every time
 examples = int(os.environ.get("MAGI_TEST_EXAMPLES", 0))
@@ -315,8 +316,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "db" in item.fixturenames or item.get_closest_marker("django_db"):
             item.add_marker("database")
-    # workers share the files, in this order: the file that takes longest must not be the last
-    items.sort(key=lambda item: item.path.name != "test_postgresql.py")
+    # workers share the files, in this order: those that take longest must not come last
+    longest = "accessibility chaos browser injection faults live_updates live_page simulation".split()
+    places = {f"test_{name}.py": place for place, name in enumerate(longest)}
+    items.sort(key=lambda item: places.get(item.path.name, 50 + ("acceptance" not in item.path.parts)))
 
 
 def only_on(vendor: str) -> Callable[[Any], Any]:
@@ -345,7 +348,7 @@ def _listens(port: int) -> bool:
 
 @pytest.fixture(scope="session")
 def chromium() -> str:
-    path = shutil.which("chromium") or shutil.which("google-chrome") or ""
+    path = program()
     need("browser", bool(path), "Chromium is not installed")
     return path
 

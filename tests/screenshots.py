@@ -4,13 +4,13 @@
 """
 
 import argparse
-import shutil
 import sys
 import tempfile
 from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 
+from tests.acceptance.chromium import launch, program
 from tests.acceptance.site import ROOT, environment
 from tests.stage import set_up, tidy_on_signals
 
@@ -49,17 +49,16 @@ def picture(state: str, width: int, theme: str) -> str:
 
 
 def main(out: Path, only: str, pace: float) -> None:
-    chromium = shutil.which("chromium") or shutil.which("google-chrome")
-    if not chromium:
+    if not program():
         sys.exit("Chromium is not installed")
     tidy_on_signals()
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="magi-") as folder:
         set_up(environment(Path(folder)))
-        from tests.acceptance.states import Scene, launch, reach, resize, states
+        from tests.acceptance.states import Scene, reach, resize, states
 
         chosen = states(only)
-        with sync_playwright() as playwright, Scene(launch(playwright, chromium), Path(folder), pace) as scene:
+        with sync_playwright() as playwright, Scene(launch(playwright), Path(folder), pace) as scene:
             for state in chosen:
                 page = reach(scene, state)
                 for theme in THEMES:

@@ -284,7 +284,7 @@ class Gate(RuleBasedStateMachine):
 @pytest.mark.django_db(transaction=True)
 def test_no_order_of_events_loses_doubles_or_mistakes_a_decision(monkeypatch):
     monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")  # one thread does everything here
-    examples = int(os.environ.get("MAGI_TEST_EXAMPLES", "40"))
+    examples = int(os.environ.get("MAGI_TEST_EXAMPLES", "15"))
     run_state_machine_as_test(
         Gate,
         settings=settings(

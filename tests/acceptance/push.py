@@ -5,7 +5,6 @@
 
 import contextlib
 import json
-import shutil
 import sqlite3
 import statistics
 import tempfile
@@ -15,6 +14,7 @@ from typing import Any
 
 from playwright.sync_api import Page, sync_playwright
 
+from tests.acceptance.chromium import launch
 from tests.acceptance.site import Site
 from tests.endpoint import Endpoint
 
@@ -49,9 +49,8 @@ def measure(folder: Path, judgements: int = 5) -> dict[str, Any]:
     with Endpoint() as endpoint, sync_playwright() as playwright:
         env = {"OPENAI_BASE_URL": endpoint.base_url, "OPENAI_API_KEY": "sk-canary-1234567890"}
         endpoint.script(**APART)
-        path = shutil.which("chromium") or shutil.which("google-chrome")
         with Site(folder, **env) as site:
-            page = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"]).new_page()
+            page = launch(playwright).new_page()
             page.add_init_script(REMEMBER)
             page.goto(site.link)
             for _ in range(judgements):

@@ -48,12 +48,12 @@ def migrated() -> Path:
     return kept
 
 
-def manage(*words: str, env: dict[str, str], text: str = "", wait: float = 60) -> subprocess.CompletedProcess[str]:
+def manage(*words: str, env: dict[str, str], text: str = "", wait: float = 180) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "manage.py", *words]
     return subprocess.run(command, cwd=ROOT, env=env, input=text, capture_output=True, text=True, timeout=wait)
 
 
-def play(*words: str, data: Path, wait: float = 240) -> subprocess.CompletedProcess[str]:
+def play(*words: str, data: Path, wait: float = 400) -> subprocess.CompletedProcess[str]:
     """A rough test as its own command, `python -m tests.…`. It is told to end, not killed, when it takes too long."""
     command = [sys.executable, "-m", *words]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
@@ -131,7 +131,7 @@ class Site:
         self.options = options
 
     root = ROOT
-    longest_start = 60.0
+    longest_start = 120.0
 
     @property
     def command(self) -> list[str]:
@@ -176,7 +176,7 @@ class Site:
 class Newcomer(Site):
     """A fresh clone in an empty folder, an empty environment, and the README's first command."""
 
-    longest_start = 120.0
+    longest_start = 300.0
 
     def __init__(self, folder: Path) -> None:
         self.root = folder / "magi"

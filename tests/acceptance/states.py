@@ -17,22 +17,17 @@ from pathlib import Path
 from typing import Any
 
 from django.urls import reverse
-from playwright.sync_api import Browser, Page, Playwright, WebSocketRoute, expect
+from playwright.sync_api import Browser, Page, WebSocketRoute, expect
 
 from tests.acceptance.cases import REFUND, RELEASE, Case
 from tests.acceptance.site import Site
 from tests.endpoint import Endpoint
 
 PATIENCE = 60.0
-BROWSER = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
 
 
 # colours fade into one another for a moment when the theme changes
 AT_ONCE = "document.getAnimations().forEach(a => a instanceof CSSTransition && a.finish())"
-
-
-def launch(playwright: Playwright, chromium: str) -> Browser:
-    return playwright.chromium.launch(executable_path=chromium, args=BROWSER)
 
 
 # ---- judgements, stopped at the moment that is to be seen ------------------------------------------------------

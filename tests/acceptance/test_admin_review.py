@@ -12,8 +12,9 @@ from django.urls import reverse
 from playwright.sync_api import expect, sync_playwright
 
 from tests.acceptance.cases import REFUND, RELEASE
+from tests.acceptance.chromium import launch
 from tests.acceptance.site import ROOT, environment, manage
-from tests.acceptance.states import Scene, launch
+from tests.acceptance.states import Scene
 
 LIST = reverse("admin:judgements_judgement_changelist")
 LAST_MONTH = datetime.now(UTC).replace(day=1) - timedelta(days=3)
@@ -43,7 +44,7 @@ sealing.adopt()
 def scene(chromium, tmp_path_factory):
     """Of three judgements the rejected one is of last month."""
     folder = tmp_path_factory.mktemp("review")
-    with sync_playwright() as playwright, Scene(launch(playwright, chromium), folder) as scene:
+    with sync_playwright() as playwright, Scene(launch(playwright), folder) as scene:
         for moment in ("rejected", "approved", "error"):
             scene.judgement(moment)
         aged = AGED.format(pk=scene.judgement("rejected"), days=(datetime.now(UTC) - LAST_MONTH).days)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 
+from tests.acceptance.chromium import launch
 from tests.acceptance.site import ROOT, Newcomer, Site
 from tests.conftest import JAPAN
 from tests.endpoint import Endpoint
@@ -32,8 +33,7 @@ CASPER, ROUND_2 = "if the aim is clear", "This is round 2 of 3."  # parts of the
 @pytest.fixture(scope="module")
 def browser(chromium):
     with sync_playwright() as playwright:
-        options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
-        browser = playwright.chromium.launch(executable_path=chromium, args=options)
+        browser = launch(playwright)
         yield browser
         browser.close()
 

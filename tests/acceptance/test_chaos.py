@@ -25,7 +25,7 @@ on_both = pytest.mark.parametrize("database", ["sqlite", "postgres"])
 @pytest.mark.usefixtures("need_servers")
 def test_kills_pauses_and_crashes_lose_double_and_mistake_nothing(database, tmp_path):
     # a lease that no live worker loses, however busy the machine is with other things
-    words = "--kills 20 --pauses 3 --pace 0.5 --lease 5 --finished 10".split()
+    words = "--kills 8 --pauses 2 --pace 0.5 --lease 5 --finished 5".split()
     done = play("tests.chaos", "--database", database, *words, data=tmp_path)
     assert done.returncode == 0, done.stdout
 
@@ -33,7 +33,7 @@ def test_kills_pauses_and_crashes_lose_double_and_mistake_nothing(database, tmp_
 @on_both
 @pytest.mark.usefixtures("need_servers")
 def test_only_the_judgement_that_kills_its_engine_fails(database, tmp_path):
-    words = "--kills 4 --judgements 9 --lease 2 --pace 1".split()
+    words = "--kills 2 --judgements 9 --lease 2 --pace 1".split()
     done = play("tests.blame", "--database", database, *words, data=tmp_path)
     assert done.returncode == 0, done.stdout
 
@@ -41,7 +41,7 @@ def test_only_the_judgement_that_kills_its_engine_fails(database, tmp_path):
 @on_both
 @pytest.mark.usefixtures("need_servers")
 def test_of_eight_workers_one_gets_a_run(database, tmp_path):
-    done = play("tests.race", "--database", database, "--rounds", "50", data=tmp_path)
+    done = play("tests.race", "--database", database, "--rounds", "12", data=tmp_path)
     assert done.returncode == 0, done.stdout
 
 

@@ -4,11 +4,15 @@ import re
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import expect
 
 from tests.acceptance.site import Site, manage
-from tests.acceptance.test_browser import models_of, open_page, start
-from tests.conftest import need
+from tests.acceptance.test_browser import (  # noqa: F401 - its fixtures
+    browser,
+    models_of,
+    open_page,
+    start,
+)
 from tests.endpoint import Endpoint
 
 
@@ -28,14 +32,11 @@ def site(endpoint, tmp_path_factory):
 
 
 @pytest.fixture
-def page(chromium, site):
-    need("browser", bool(chromium), "Chromium is not installed")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
-        watched = open_page(browser, site)
-        watched.page.goto(f"{site.url}/judgements/")
-        yield watched.page
-        browser.close()
+def page(browser, site):  # noqa: F811
+    watched = open_page(browser, site)
+    watched.page.goto(f"{site.url}/judgements/")
+    yield watched.page
+    watched.page.context.close()
     assert watched.complaints == []
 
 

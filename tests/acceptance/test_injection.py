@@ -8,7 +8,8 @@ from playwright.sync_api import expect, sync_playwright
 
 from engine.hidden import in_one_line, visible_text
 from tests.acceptance.cases import Case, Member
-from tests.acceptance.states import PATIENCE, Scene, launch, rows
+from tests.acceptance.chromium import launch
+from tests.acceptance.states import PATIENCE, Scene, rows
 from tests.injections import INJECTIONS, STEERING, tags
 
 THREES = [INJECTIONS[start : start + 3] for start in range(0, len(INJECTIONS), 3)]
@@ -71,7 +72,7 @@ class Guard:
 @pytest.fixture(scope="module")
 def scene(chromium, tmp_path_factory):
     folder = tmp_path_factory.mktemp("injected")
-    with sync_playwright() as playwright, Scene(launch(playwright, chromium), folder) as scene:
+    with sync_playwright() as playwright, Scene(launch(playwright), folder) as scene:
         scene.sign_in(scene.site)
         yield scene
 

@@ -68,7 +68,7 @@ def proxy(litellm, tmp_path_factory):
 
 
 def wait_for(url, process):
-    end = time.monotonic() + 90
+    end = time.monotonic() + 300
     while process.poll() is None and time.monotonic() < end:
         try:
             with urlopen(url, timeout=2):

@@ -6,7 +6,8 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import sync_playwright
 
-from tests.acceptance.states import Scene, launch
+from tests.acceptance.chromium import launch
+from tests.acceptance.states import Scene
 
 MOST = 250_000
 
@@ -14,7 +15,7 @@ MOST = 250_000
 @pytest.fixture(scope="module")
 def scene(chromium, tmp_path_factory):
     folder = tmp_path_factory.mktemp("weight")
-    with sync_playwright() as playwright, Scene(launch(playwright, chromium), folder) as scene:
+    with sync_playwright() as playwright, Scene(launch(playwright), folder) as scene:
         yield scene
 
 
