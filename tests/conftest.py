@@ -6,26 +6,22 @@ import json
 import os
 import shutil
 import socket
-import sqlite3
 import threading
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
-from functools import partial
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import pytest
 from asgiref.sync import SyncToAsync
 from django.contrib.auth.models import Permission, User
-from django.core.management.color import no_style
-from django.core.management.sql import emit_post_migrate_signal
 from django.db import connection, connections, transaction
-from django.test import TransactionTestCase, override_settings
+from django.test import override_settings
 from hypothesis import HealthCheck, settings
 
 from engine import reader
-from engine.evidence import guards, sealing
+from engine.evidence import sealing
 from engine.llm.answer import Reply
 from engine.llm.failures import CallFailed
 from engine.llm.forms import AnswerForm, Growth, Message, Way
@@ -33,7 +29,7 @@ from engine.models import Run
 from engine.worker import Engine
 from engine.writer import Writer
 from judgements.models import Council, Judgement
-from magi_site.groups import make_groups
+from magi_site.static import StaticFiles
 from tests import services
 from tests.acceptance.chromium import program
 
@@ -42,6 +38,8 @@ examples = int(os.environ.get("MAGI_TEST_EXAMPLES", 0))
 settings.register_profile("long", max_examples=examples or 100, deadline=None, suppress_health_check=list(HealthCheck))
 settings.register_profile("suite", deadline=None, derandomize=True)
 settings.load_profile("long" if examples else "suite")
+
+pytest_plugins = ["tests.databases"]
 
 T = TypeVar("T")
 JAPAN = "I am going to travel to Japan next week."
@@ -137,93 +135,6 @@ def at_once(*work: Callable[[], T], refused: type[Exception]) -> list[T | Except
 
 
 @contextlib.contextmanager
-def tampering() -> Iterator[None]:
-    """For a while the database refuses nothing: what somebody could do who owns it, and what a test's end has to do.
-
-    Foreign keys are not looked at either, unless a transaction is open on SQLite. On PostgreSQL all this is true of
-    this thread's connection alone.
-    """
-    if connection.vendor == "sqlite":
-        connection.disable_constraint_checking()  # as in a shell of sqlite3
-        guards.lift(connection, guards.all_guards())
-        try:
-            yield
-        finally:
-            guards.install(connection, guards.all_guards())
-            connection.enable_constraint_checking()
-        return
-    with connection.cursor() as cursor:
-        cursor.execute("SET session_replication_role = replica")
-        try:
-            yield
-        finally:
-            cursor.execute("SET session_replication_role = DEFAULT")
-
-
-def _emptied() -> Callable[[], None]:
-    """An empty gate with its groups, in which every test begins; what it returns goes back to just that.
-
-    Django's own way after a test that commits (delete from all tables, make permissions anew) takes 0.2 s.
-    """
-    flush = connection.ops.sql_flush(no_style(), connection.introspection.django_table_names(only_existing=True))
-    with transaction.atomic(), tampering(), connection.cursor() as cursor:
-        for statement in flush:
-            cursor.execute(statement)
-    emit_post_migrate_signal(verbosity=0, interactive=False, db=connection.alias)
-    make_groups()  # a migration brought them; by now there are permissions again
-    if connection.vendor == "sqlite":
-        copy = sqlite3.connect(":memory:", check_same_thread=False)
-        connection.connection.backup(copy)
-        return partial(_copy_back, copy)
-    return partial(_fill_again, *_kept())
-
-
-def _copy_back(copy: sqlite3.Connection) -> None:
-    connection.ensure_connection()
-    copy.backup(connection.connection)
-
-
-_made: dict[Callable[..., Any], tuple[Any, sqlite3.Connection]] = {}
-
-
-def once(make: Callable[..., T], *args: Any) -> T:
-    """What `make` returns and leaves in the database, made by the first test that asks and copied for all others.
-
-    For tests that commit and begin alike. On PostgreSQL it is made each time: nothing there copies so quickly.
-    """
-    if connection.vendor != "sqlite":
-        return make(*args)
-    if make in _made:
-        made, copy = _made[make]
-        _copy_back(copy)
-        return cast(T, made)
-    made, copy = make(*args), sqlite3.connect(":memory:", check_same_thread=False)
-    connection.connection.backup(copy)
-    _made[make] = made, copy
-    return made
-
-
-def _kept() -> tuple[list[str], list[str]]:
-    """All tables of PostgreSQL, and those of them that have rows now, which are copied aside."""
-    with connection.cursor() as cursor:
-        cursor.execute("CREATE SCHEMA kept")
-        tables = [table for table in connection.introspection.table_names(cursor) if table != "django_migrations"]
-        filled = []
-        for table in tables:
-            cursor.execute(f'CREATE TABLE kept."{table}" AS TABLE "{table}"')
-            if cursor.rowcount:
-                filled.append(table)
-    return tables, filled
-
-
-def _fill_again(tables: Sequence[str], filled: Sequence[str]) -> None:
-    again = [f'DELETE FROM "{table}"' for table in tables]
-    again += [f'INSERT INTO "{table}" OVERRIDING SYSTEM VALUE TABLE kept."{table}"' for table in filled]
-    with transaction.atomic(), tampering(), connection.cursor() as cursor:
-        cursor.execute(";".join(again))
-
-
-@contextlib.contextmanager
 def submitted_at(moment: datetime) -> Iterator[None]:
     """Runs that are submitted meanwhile were submitted at this moment; nothing can change that later."""
     created = Run._meta.get_field("created")
@@ -235,20 +146,27 @@ def submitted_at(moment: datetime) -> Iterator[None]:
         created._get_default = now
 
 
-@pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
-    with django_db_blocker.unblock(), pytest.MonkeyPatch.context() as patched:
-        go_back = _emptied()
-        patched.setattr(TransactionTestCase, "_fixture_teardown", lambda case: go_back())
-        yield
-    if hasattr(connection, "close_pool"):
-        connection.close_pool()  # PostgreSQL drops no database that a pooled connection still uses
-
-
 @pytest.fixture(scope="session", autouse=True)
 def _quick_passwords() -> Iterator[None]:
     """A slow hash for every test's users would be a minute of the suite. Servers in processes of their own keep it."""
     with override_settings(PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"]):
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _static_files_are_found_once() -> Iterator[None]:
+    """Every client of a test starts the site anew; that it looks through all folders for files would take 10 ms."""
+    found: dict[str, Any] = {}
+    look = StaticFiles.add_files_from_finders
+
+    def add(site: StaticFiles) -> None:
+        if not found:
+            look(site)
+            found.update(site.files)
+        site.files.update(found)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(StaticFiles, "add_files_from_finders", add)
         yield
 
 

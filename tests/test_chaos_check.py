@@ -13,7 +13,8 @@ from django.utils import timezone
 from engine.models import ModelCall, Run
 from judgements.models import Judgement, RoundDecision
 from tests.chaos_check import REASON, Blow, check
-from tests.conftest import JAPAN, agents, perform, tampering
+from tests.conftest import JAPAN, agents, perform
+from tests.databases import tampering
 from tests.endpoint import Endpoint
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -33,7 +33,8 @@ from judgements import procedure
 from judgements.export import KINDS
 from judgements.models import Council, Expected, Judgement, Receipt, Review, redact
 from judgements.rules import Verdict
-from tests.conftest import JAPAN, ScriptedModels, agents, once, perform, tampering
+from tests.conftest import JAPAN, ScriptedModels, agents, perform
+from tests.databases import once, tampering
 
 TOOLS = Path(__file__).parents[1] / "tools"
 VERIFIER, RECEIPTS = TOOLS / "verify.py", TOOLS / "receipt.py"

@@ -32,7 +32,8 @@ from engine.models import ModelCall, Run, WriterMarker
 from engine.writer import Writer, _Work
 from judgements import procedure, rules
 from judgements.models import COUNCILS, Agent, Judgement, RoundDecision
-from tests.conftest import JAPAN, agents, claim, says, tampering
+from tests.conftest import JAPAN, agents, claim, says
+from tests.databases import tampering
 
 ANSWERS = {
     "approve": lambda: says("approve"),

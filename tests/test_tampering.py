@@ -48,7 +48,8 @@ from judgements.models import (
 )
 from judgements.rules import Verdict
 from tests.audit_load import fill
-from tests.conftest import ScriptedModels, agents, perform, tampering
+from tests.conftest import ScriptedModels, agents, perform
+from tests.databases import tampering
 
 VERIFIER = Path(__file__).parents[1] / "tools" / "verify.py"
 pytestmark = pytest.mark.django_db

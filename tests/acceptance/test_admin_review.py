@@ -28,7 +28,7 @@ from engine.evidence.checkpoints import Checkpoint
 from engine.evidence.entries import Entry
 from engine.evidence.log import Leaf, Salt
 from engine.models import ModelCall, Run
-from tests.conftest import tampering
+from tests.databases import tampering
 back = timedelta(days={days})
 with tampering():
     for model in (Salt, Leaf, Entry, Checkpoint):

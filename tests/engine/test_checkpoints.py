@@ -13,7 +13,7 @@ from engine.evidence.checkpoints import MOST_LEAVES, BrokenLog, Checkpoint, send
 from engine.evidence.entries import Entry, Head
 from engine.evidence.log import Leaf, Salt
 from engine.models import Run
-from tests.conftest import tampering
+from tests.databases import tampering
 
 pytestmark = pytest.mark.django_db
 

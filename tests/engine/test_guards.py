@@ -19,7 +19,8 @@ from engine.evidence.log import Leaf, Salt
 from engine.models import ModelCall, Run
 from judgements import prompts, rules
 from judgements.models import Agent, CouncilChange, CouncilVersion, Judgement, Member, Receipt, Review, RoundDecision
-from tests.conftest import only_on, says, tampering
+from tests.conftest import only_on, says
+from tests.databases import tampering
 
 pytestmark = pytest.mark.django_db
 committed = pytest.mark.django_db(transaction=True)  # tables are changed outside of transactions

@@ -15,7 +15,8 @@ from engine.models import Run
 from judgements import procedure
 from judgements.models import Judgement, Review
 from judgements.rules import Verdict
-from tests.conftest import ScriptedModels, perform, tampering
+from tests.conftest import ScriptedModels, perform
+from tests.databases import tampering
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

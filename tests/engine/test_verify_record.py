@@ -16,7 +16,8 @@ from engine.evidence.log import Leaf, Salt
 from engine.models import Run
 from judgements import procedure
 from judgements.models import Agent, Judgement, SearchText
-from tests.conftest import JAPAN, agents, tampering
+from tests.conftest import JAPAN, agents
+from tests.databases import tampering
 from tests.engine.test_guards import committed, only_on
 
 pytestmark = pytest.mark.django_db

@@ -23,7 +23,8 @@ from engine.models.budgets import Budget
 from judgements.admin.filters import MOST_PEOPLE
 from judgements.admin.judgements import JudgementAdmin
 from judgements.models import Flag, Judgement, Review, SearchText
-from tests.conftest import allow, perform, says, tampering
+from tests.conftest import allow, perform, says
+from tests.databases import tampering
 from tests.judgements.test_history import judged
 
 pytestmark = pytest.mark.django_db(transaction=True)

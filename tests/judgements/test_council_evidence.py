@@ -7,7 +7,8 @@ from django.utils import timezone
 from engine.evidence.audit import verify_all
 from engine.evidence.entries import Entry
 from judgements.models import COUNCILS, Council, CouncilChange, CouncilVersion, Member
-from tests.conftest import NAMES, tampering
+from tests.conftest import NAMES
+from tests.databases import tampering
 
 pytestmark = pytest.mark.django_db
 

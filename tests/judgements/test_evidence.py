@@ -21,7 +21,8 @@ from engine.llm.failures import RateLimited, Unauthorized
 from engine.models import ModelCall, Run
 from judgements import procedure
 from judgements.models import Agent, Judgement, Receipt, Review, RoundDecision, redact
-from tests.conftest import JAPAN, agents, perform, tampering
+from tests.conftest import JAPAN, agents, perform
+from tests.databases import tampering
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

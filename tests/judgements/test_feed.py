@@ -19,7 +19,8 @@ from engine.reader import read
 from magi_site.groups import REVIEWERS
 from runs import feed
 from runs.feed import Watcher
-from tests.conftest import allow, tampering
+from tests.conftest import allow
+from tests.databases import tampering
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

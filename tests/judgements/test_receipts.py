@@ -16,7 +16,8 @@ from engine.llm.failures import Unauthorized
 from judgements import procedure, schemas
 from judgements.models import Council, Expected, Judgement, Receipt, ReceiptRefused, Review
 from judgements.rules import Verdict
-from tests.conftest import JAPAN, agents, perform, tampering
+from tests.conftest import JAPAN, agents, perform
+from tests.databases import tampering
 from tests.judgements.test_endpoints import Caller, fields, problem
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -17,7 +17,8 @@ from engine.llm.failures import ServerError, Unauthorized
 from engine.models import ModelCall
 from engine.version import VERSION
 from judgements.models import Council, Judgement
-from tests.conftest import JAPAN, NAMES, agents, claim, perform, tampering
+from tests.conftest import JAPAN, NAMES, agents, claim, perform
+from tests.databases import tampering
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

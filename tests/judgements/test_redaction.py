@@ -24,7 +24,8 @@ from judgements.models import Judgement, Review, SearchText, redact, redactions_
 from judgements.record import record_line
 from judgements.replay import replay
 from judgements.rules import Verdict
-from tests.conftest import NOBODYS_ID, ScriptedModels, agents, only_on, perform, says, tampering
+from tests.conftest import NOBODYS_ID, ScriptedModels, agents, only_on, perform, says
+from tests.databases import tampering
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

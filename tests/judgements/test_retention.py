@@ -21,7 +21,8 @@ from judgements import procedure, retention
 from judgements.face import Judging
 from judgements.models import Council, CouncilChange, Judgement, due, redact, redactions_of
 from judgements.views.councils import CouncilSubmission
-from tests.conftest import JAPAN, agents, tampering
+from tests.conftest import JAPAN, agents
+from tests.databases import tampering
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
