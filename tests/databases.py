@@ -3,10 +3,13 @@
 import contextlib
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
 from functools import partial
 from typing import Any, TypeVar, cast
 
 import pytest
+from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
 from django.core.management.color import no_style
 from django.core.management.sql import emit_post_migrate_signal
 from django.db import connection, transaction
@@ -65,24 +68,51 @@ def _copy_back(copy: sqlite3.Connection) -> None:
     copy.backup(connection.connection)
 
 
-_made: dict[Callable[..., Any], tuple[Any, sqlite3.Connection]] = {}
+_made: dict[Any, tuple[Any, sqlite3.Connection]] = {}
 
 
 def once(make: Callable[..., T], *args: Any) -> T:
     """What `make` returns and leaves in the database, made by the first test that asks and copied for all others.
 
-    For tests that commit and begin alike. On PostgreSQL it is made each time: nothing there copies so quickly.
+    For tests that commit and begin alike, with the same accounts; who has signed in stays so. On PostgreSQL it is made
+    each time: nothing there copies so quickly.
     """
     if connection.vendor != "sqlite":
         return make(*args)
-    if make in _made:
-        made, copy = _made[make]
+    before = make, tuple(User.objects.order_by("pk").values_list("pk", "username", "is_superuser")), _sizes()
+    if before in _made:
+        made, copy = _made[before]
+        there = [*User.objects.all(), *Session.objects.all()]  # with the passwords that sessions depend on
         _copy_back(copy)
-        return cast(T, made)
+        for row in there:
+            row.save()
+        return cast(T, deepcopy(made))
     made, copy = make(*args), sqlite3.connect(":memory:", check_same_thread=False)
     connection.connection.backup(copy)
-    _made[make] = made, copy
+    _made[before] = deepcopy(made), copy
     return made
+
+
+def _sizes() -> tuple[int, ...]:
+    """How many rows each table has."""
+    tables = sorted(set(connection.introspection.table_names()) - {Session._meta.db_table})
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT " + ", ".join(f'(SELECT count(*) FROM "{table}")' for table in tables))
+        return cast("tuple[int, ...]", cursor.fetchone())
+
+
+def kept_for_a_module(make: Callable[[], T]) -> Any:
+    """A fixture: what `make` returns and leaves in the database, for all tests of a file, which roll back."""
+
+    @pytest.fixture(scope="module")
+    def kept(django_db_setup: Callable[[], None], django_db_blocker: Any) -> Iterator[T]:
+        with django_db_blocker.unblock():
+            made = make()
+        yield made
+        with django_db_blocker.unblock():
+            django_db_setup()
+
+    return kept
 
 
 def _kept() -> tuple[list[str], list[str]]:
@@ -116,10 +146,11 @@ def django_db_modify_db_settings(django_db_modify_db_settings: None) -> None:
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[Callable[[], None]]:
+    """What brings the empty gate back."""
     with django_db_blocker.unblock(), pytest.MonkeyPatch.context() as patched:
         go_back = _emptied()
         patched.setattr(TransactionTestCase, "_fixture_teardown", lambda case: go_back())
-        yield
+        yield go_back
     if hasattr(connection, "close_pool"):
         connection.close_pool()  # PostgreSQL drops no database that a pooled connection still uses

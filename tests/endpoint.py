@@ -61,7 +61,7 @@ class Rule:
     chunks: int = 12  # a streamed content comes in so many pieces
     chunk_delay: float = 0.0
     cut_after: int = 3  # cut_stream, cut_connection, stall: so many pieces come first
-    megabytes: int = 60  # huge, gzip_line_breaks
+    megabytes: int = 60  # huge, gzip_bomb, gzip_line_breaks
     error: str = ""  # a name out of ERRORS; for status it brings the number too
     status: int | None = None  # status, redirect
     body: Any = None  # status: a string as it is, all else as JSON
@@ -313,15 +313,15 @@ async def no_stream_options(to: Exchange) -> None:
 
 
 @functools.cache
-def bomb() -> bytes:
-    """Half a gigabyte of nothing in half a megabyte."""
+def packed(character: bytes, megabytes: int) -> bytes:
+    """A thousand times as much as it looks."""
     packer = zlib.compressobj(wbits=zlib.MAX_WBITS | 16)
-    first, again = (packer.compress(bytes(1 << 20)) + packer.flush(zlib.Z_FULL_FLUSH) for _ in range(2))
-    return first + again * 499  # after a full flush every megabyte looks the same
+    first, again = (packer.compress(character * (1 << 20)) + packer.flush(zlib.Z_FULL_FLUSH) for _ in range(2))
+    return first + again * (megabytes - 1)  # after a full flush every megabyte looks the same
 
 
-async def gzip_bomb(to: Exchange) -> None:
-    await to.whole(200, bomb(), {"Content-Encoding": "gzip"})
+def unpacks_to(character: bytes) -> Callable[[Exchange], Awaitable[None]]:
+    return lambda to: to.whole(200, packed(character, to.rule.megabytes), {"Content-Encoding": "gzip"})
 
 
 async def gzipped(to: Exchange) -> None:
@@ -433,14 +433,6 @@ async def informational(to: Exchange) -> None:
     await pour(to, b"HTTP/1.1 103 Early Hints\r\n\r\n")
 
 
-@functools.cache
-def packed_line_breaks(megabytes: int) -> bytes:
-    """A thousand times as much as it looks."""
-    packer = zlib.compressobj(wbits=zlib.MAX_WBITS | 16)
-    first, again = (packer.compress(b"\n" * (1 << 20)) + packer.flush(zlib.Z_FULL_FLUSH) for _ in range(2))
-    return first + again * (megabytes - 1)
-
-
 async def stall(to: Exchange) -> None:
     """The first pieces of an answer, then blanks without end: a reason that has grown so far and grows no further."""
     at_once = replace(to, rule=replace(to.rule, chunk_delay=0))
@@ -550,8 +542,8 @@ BEHAVIOURS: dict[str, Callable[[Exchange], Awaitable[Any]]] = {
     "open_end": open_end,
     "no_stream_options": no_stream_options,
     # never a stream
-    "gzip_bomb": gzip_bomb,
-    "gzip_line_breaks": lambda to: to.whole(200, packed_line_breaks(to.rule.megabytes), {"Content-Encoding": "gzip"}),
+    "gzip_bomb": unpacks_to(b"\0"),
+    "gzip_line_breaks": unpacks_to(b"\n"),
     "gzipped": gzipped,
     "wrong_type": lambda to: to.whole(200, to.completion({"content": to.good()}), {"Content-Type": "text/plain"}),
     "binary_type": lambda to: to.whole(

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from django.contrib.auth.models import User
 from django.db import IntegrityError, connection, models, transaction
 from django.db.models import F
 from django.db.models.functions import Now
@@ -18,9 +19,19 @@ from engine.evidence.entries import REDACTED, Entry
 from engine.evidence.log import Leaf, Salt
 from engine.models import ModelCall, Run
 from judgements import prompts, rules
-from judgements.models import Agent, CouncilChange, CouncilVersion, Judgement, Member, Receipt, Review, RoundDecision
-from tests.conftest import only_on, says
-from tests.databases import tampering
+from judgements.models import (
+    Agent,
+    Council,
+    CouncilChange,
+    CouncilVersion,
+    Judgement,
+    Member,
+    Receipt,
+    Review,
+    RoundDecision,
+)
+from tests.conftest import JAPAN, agents, only_on, says
+from tests.databases import kept_for_a_module, tampering
 
 pytestmark = pytest.mark.django_db
 committed = pytest.mark.django_db(transaction=True)  # tables are changed outside of transactions
@@ -44,9 +55,12 @@ GUARDED = (
 )
 
 
-@pytest.fixture
-def judged(judgement, council, reviewer):
-    """One that is over and reviewed, and a checkpoint."""
+def make_judged():
+    """One that waits, one that is over and reviewed, and a checkpoint."""
+    asker, reviewer = User.objects.create_user("asker"), User.objects.create_superuser("reviewer")
+    Judgement.objects.submit(owner=asker, content=JAPAN, agents=agents("openai/a", "openai/b", "openai/c"))
+    three = [{**agent, "model": "", "fallback": ""} for agent in agents()]
+    council = Council.objects.found(name="Kept", agents=three, owner=None)
     judgement = Judgement.objects.submit(
         owner=reviewer, content="Shall we?", agents=council.agents(), council=council.current
     )
@@ -59,7 +73,16 @@ def judged(judgement, council, reviewer):
     Review.objects.add(judgement, reviewer, "Seen.")
     Receipt.objects.issue(judgement, reviewer)
     Checkpoint.objects.make()
-    return judgement
+    return judgement.pk
+
+
+made = kept_for_a_module(make_judged)
+
+
+@pytest.fixture
+def judged(made):
+    """It is there no more after a test that commits."""
+    return Judgement.objects.filter(pk=made).first() or Judgement.objects.get(pk=make_judged())
 
 
 def decide(agent, number):
@@ -202,10 +225,10 @@ def test_the_message_of_an_error_is_erased_and_its_code_stays(judgement):
     mine.update(error={"code": "internal", "agent": "B"})
 
 
-def test_who_asked_may_go_and_nobody_else_comes_in_their_place(judged, reviewer, noor):
+def test_who_asked_may_go_and_nobody_else_comes_in_their_place(judged, noor):
     assert refused(lambda: Run.objects.filter(pk=judged.pk).update(owner=noor))
     assert refused(lambda: Review.objects.update(author=noor))
-    reviewer.delete()
+    judged.run.owner.delete()
     assert Review.objects.get().by == "reviewer"
     assert Run.objects.get(pk=judged.pk).asked_by == "reviewer"
 
