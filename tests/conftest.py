@@ -215,7 +215,19 @@ def allow(user: User, *names: str) -> User:
 @pytest.fixture
 def judgement(mira: User) -> Judgement:
     """One that waits to be judged, by agents that ask three different models."""
-    return Judgement.objects.submit(owner=mira, content=JAPAN, agents=agents("openai/a", "openai/b", "openai/c"))
+    return submitted(mira)
+
+
+def submitted(owner: User) -> Judgement:
+    return Judgement.objects.submit(owner=owner, content=JAPAN, agents=agents("openai/a", "openai/b", "openai/c"))
+
+
+def judged(owner: User, models: ScriptedModels | None = None) -> Judgement:
+    """As the fixture `judgement`, and over; approved, unless the models have something else to say."""
+    judgement = submitted(owner)
+    asyncio.run(perform(judgement.pk, models or ScriptedModels()))
+    judgement.run.refresh_from_db()
+    return judgement
 
 
 @pytest.fixture

@@ -17,8 +17,10 @@ from django.test import TransactionTestCase
 
 from engine.evidence import guards
 from magi_site.groups import make_groups
+from magi_site.models import Token
 
 T = TypeVar("T")
+ACCOUNTS = (User, Session, Token)
 
 
 @contextlib.contextmanager
@@ -74,15 +76,15 @@ _made: dict[Any, tuple[Any, sqlite3.Connection]] = {}
 def once(make: Callable[..., T], *args: Any) -> T:
     """What `make` returns and leaves in the database, made by the first test that asks and copied for all others.
 
-    For tests that commit and begin alike, with the same accounts; who has signed in stays so. On PostgreSQL it is made
-    each time: nothing there copies so quickly.
+    For tests that commit and begin alike, with the same accounts, whose passwords, tokens and sessions stay. On
+    PostgreSQL it is made each time: nothing there copies so quickly.
     """
     if connection.vendor != "sqlite":
         return make(*args)
     before = make, tuple(User.objects.order_by("pk").values_list("pk", "username", "is_superuser")), _sizes()
     if before in _made:
         made, copy = _made[before]
-        there = [*User.objects.all(), *Session.objects.all()]  # with the passwords that sessions depend on
+        there = [row for model in ACCOUNTS for row in model.objects.all()]
         _copy_back(copy)
         for row in there:
             row.save()

@@ -23,8 +23,9 @@ from engine.models.budgets import Budget
 from judgements.admin.filters import MOST_PEOPLE
 from judgements.admin.judgements import JudgementAdmin
 from judgements.models import Flag, Judgement, Review, SearchText
-from tests.conftest import allow, perform, says
-from tests.databases import tampering
+from tests.conftest import ScriptedModels, allow, perform, says
+from tests.conftest import judged as judged_by
+from tests.databases import once, tampering
 from tests.judgements.test_history import judged
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -41,10 +42,14 @@ def page_of(judgement):
 
 
 @pytest.fixture
-def failed(judgement, models):
+def failed(mira):
+    return once(make_failed, mira)
+
+
+def make_failed(mira):
+    models = ScriptedModels()
     models.will("openai/c", "prose, not JSON", "approve", Unauthorized("The key was refused.", raw="HTTP 401 body"))
-    asyncio.run(perform(judgement.pk, models))
-    return judgement
+    return judged_by(mira, models)
 
 
 def test_judgements_are_listed_with_status_title_who_and_when(admin, judgement):
@@ -93,6 +98,10 @@ def stand(owner, title, votes="AAR", created=None, **more):
 @pytest.fixture
 def several(mira, noor, council):
     """Three judgements of three years, the newest first."""
+    return once(make_several, mira, noor, council)
+
+
+def make_several(mira, noor, council):
     oldest = stand(mira, "Ship", "RRR", "2024-12-31")
     stand(noor, "Refund", "AAR", "2025-02-28", council=council.current)
     stand(mira, "Travel", "AAA", "2026-11-02")
@@ -388,9 +397,8 @@ def test_a_users_page_says_what_its_runs_have_used(client, reviewer, mira, judge
 
 
 @pytest.fixture
-def approved(judgement, models):
-    asyncio.run(perform(judgement.pk, models))
-    return judgement
+def approved(mira):
+    return once(judged_by, mira)
 
 
 def review(client, judgement, **said):

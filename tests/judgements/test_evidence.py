@@ -21,16 +21,15 @@ from engine.llm.failures import RateLimited, Unauthorized
 from engine.models import ModelCall, Run
 from judgements import procedure
 from judgements.models import Agent, Judgement, Receipt, Review, RoundDecision, redact
-from tests.conftest import JAPAN, agents, perform
-from tests.databases import tampering
+from tests.conftest import JAPAN, agents, judged, perform
+from tests.databases import once, tampering
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def approved(judgement, models):
-    asyncio.run(perform(judgement.pk, models))
-    return judgement
+def approved(mira):
+    return once(judged, mira)
 
 
 def problems() -> list[str]:

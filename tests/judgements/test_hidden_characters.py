@@ -18,7 +18,8 @@ from judgements.export import Chosen, pieces
 from judgements.models import Council, Judgement, Review
 from judgements.record import record_line
 from magi_site.models import Token
-from tests.conftest import agents, perform, says
+from tests.conftest import ScriptedModels, agents, perform, says
+from tests.databases import once
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -34,13 +35,17 @@ def trio():
 
 
 @pytest.fixture
-def hiding(mira, models, settings):
+def hiding(mira, provider):
     """A judgement in which everything hides something: what was written, asked, answered and refused."""
-    settings.PROVIDERS = {"openai": {"base_url": "http://127.0.0.1:9/v1", "api_key": "none"}}
+    return once(make_hiding, mira)
+
+
+def make_hiding(mira):
     council = Council.objects.found(name=f"Council {TURNED}", agents=trio(), owner=mira)
     judgement = Judgement.objects.submit(
         title=f"Title {TURNED}", content=f"Content {TURNED}", agents=trio(), owner=mira, council=council.current
     )
+    models = ScriptedModels()
     models.will("openai/x", *(says("approve", f"Reason {TURNED}") for _ in range(3)))
     models.will("openai/y", ServerError(f"It said: {TURNED}", raw=f"raw {TURNED}"))
     models.will("openai/z", *["approve"] * 2, Unauthorized("It said: \x1b[2KApproved.\r\nRound 3"))

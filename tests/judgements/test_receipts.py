@@ -16,8 +16,8 @@ from engine.llm.failures import Unauthorized
 from judgements import procedure, schemas
 from judgements.models import Council, Expected, Judgement, Receipt, ReceiptRefused, Review
 from judgements.rules import Verdict
-from tests.conftest import JAPAN, agents, perform
-from tests.databases import tampering
+from tests.conftest import JAPAN, ScriptedModels, agents, judged, perform
+from tests.databases import once, tampering
 from tests.judgements.test_endpoints import Caller, fields, problem
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -25,10 +25,8 @@ OWN = Expected(council=None)
 
 
 @pytest.fixture
-def approved(judgement, models):
-    asyncio.run(perform(judgement.pk, models))
-    judgement.run.refresh_from_db()
-    return judgement
+def approved(mira):
+    return once(judged, mira)
 
 
 @pytest.fixture
@@ -114,17 +112,17 @@ def payments(mira):
     return Council.objects.found(name="Payments", agents=trio, owner=mira)
 
 
-def approval_by(council, owner, models):
+def approval_by(council, owner):
     values = {"agents": council.agents(), "council": council.current}
     judgement = Judgement.objects.submit(owner=owner, content=JAPAN, **values)
-    asyncio.run(perform(judgement.pk, models))
+    asyncio.run(perform(judgement.pk, ScriptedModels()))
     return Receipt.objects.issue(judgement, owner)
 
 
 @pytest.fixture
-def by_payments(payments, mira, models):
+def by_payments(payments, mira):
     """A receipt for what Payments approved in its first version."""
-    return approval_by(payments, mira, models)
+    return once(approval_by, payments, mira)
 
 
 def test_a_receipt_says_which_council_and_agents_judged(by_payments, payments):
@@ -179,20 +177,18 @@ def test_a_council_that_was_renamed_is_known_by_its_id_alone(by_payments, paymen
     assert Receipt.objects.consume(by_payments, mira, Expected(payments.pk, 1)).consumed
 
 
-def test_a_new_council_with_a_freed_name_is_not_taken_for_the_one_that_had_it(
-    by_payments, payments, mira, noor, models
-):
+def test_a_new_council_with_a_freed_name_is_not_taken_for_the_one_that_had_it(by_payments, payments, mira, noor):
     payments.revise(name="Retired", agents=payments.agents(), author=mira)
     made = Council.objects.found(name="Payments", agents=payments.agents(), owner=noor)
-    lenient = approval_by(made, noor, models)
+    lenient = approval_by(made, noor)
     assert refusal(lenient, noor, Expected("Payments")) == "council"
     assert refusal(by_payments, mira, Expected("Payments")) == "council"
     assert Receipt.objects.consume(lenient, noor, Expected(made.pk)).consumed
 
 
-def test_a_council_that_has_changed_since_is_told_by_its_version(by_payments, payments, mira, models):
+def test_a_council_that_has_changed_since_is_told_by_its_version(by_payments, payments, mira):
     payments.revise(name="Payments", agents=[a | {"criteria": "Be kind."} for a in payments.agents()], author=mira)
-    later = approval_by(Council.objects.get(pk=payments.pk), mira, models)
+    later = approval_by(Council.objects.get(pk=payments.pk), mira)
     assert later["agents_sha256"] != by_payments["agents_sha256"]
     assert refusal(later, mira, Expected("Payments", 1)) == "council"
     assert Receipt.objects.consume(by_payments, mira, Expected("Payments", 1)).consumed

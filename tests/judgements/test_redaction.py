@@ -25,7 +25,7 @@ from judgements.record import record_line
 from judgements.replay import replay
 from judgements.rules import Verdict
 from tests.conftest import NOBODYS_ID, ScriptedModels, agents, only_on, perform, says
-from tests.databases import tampering
+from tests.databases import once, tampering
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -50,6 +50,10 @@ def judged(owner: User, earlier: Judgement | None = None, *answers: str | Unauth
 
 @pytest.fixture
 def approved(mira: User, reviewer: User, provider: None) -> Judgement:
+    return once(make_approved, mira, reviewer)
+
+
+def make_approved(mira: User, reviewer: User) -> Judgement:
     made = judged(mira)
     Review.objects.add(made, reviewer, f"A note on {MARKER}.")
     Review.objects.add(made, reviewer, f"Not {MARKER}.", Verdict.REJECTED)
@@ -58,6 +62,10 @@ def approved(mira: User, reviewer: User, provider: None) -> Judgement:
 
 @pytest.fixture
 def failed(mira: User, provider: None) -> Judgement:
+    return once(make_failed, mira)
+
+
+def make_failed(mira: User) -> Judgement:
     return judged(mira, None, Unauthorized(f"The key {MARKER} was refused.", raw=MARKER))
 
 

@@ -18,7 +18,8 @@ from magi_site.groups import EVERYBODY, REVIEWERS
 from magi_site.models import Token
 from runs import rights
 from runs.rights import EXPORT, REDACT, SEE, STEER, Right
-from tests.conftest import ScriptedModels, agents, allow, perform
+from tests.conftest import agents, allow, judged
+from tests.databases import once
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -26,9 +27,8 @@ RIGHTS = (SEE, STEER, EXPORT, RECEIVE, REVIEW, REDACT)
 
 
 @pytest.fixture
-def approved(judgement: Judgement, models: ScriptedModels) -> Judgement:
-    asyncio.run(perform(judgement.pk, models))
-    return Judgement.objects.select_related("run").get(pk=judgement.pk)
+def approved(mira: User) -> Judgement:
+    return once(judged, mira)
 
 
 @pytest.fixture
