@@ -16,7 +16,9 @@ PAUSE = 1.0  # between two pieces of work, so that runs come first
 
 
 def due() -> list[Chore]:
-    return [pace.forget, *(chore for procedure in procedures().values() for chore in procedure.chores)]
+    """Each once, however many procedures name it."""
+    chores = (pace.forget, *(chore for procedure in procedures().values() for chore in procedure.chores))
+    return list(dict.fromkeys(chores))
 
 
 async def keep() -> None:

@@ -24,6 +24,7 @@ class Procedure:
     """One way of deciding. It has no state: what it knows of a run stands in rows."""
 
     guards: "ClassVar[Guards]" = {}  # what may still happen to its tables
+    outcome_name: ClassVar[str] = "outcome"  # under which evidence says what came of a run
     rehearsals: ClassVar[Mapping[str, Answerer]] = {}  # by the name of the form of an answer
     chores: ClassVar[Sequence[Chore]] = ()
 
@@ -34,6 +35,10 @@ class Procedure:
     def tell(self, told: "dict[UUID, Said]", *, new: bool = False) -> None:
         """Add facts and texts to the drafts of these runs. `new`: they are being submitted, so that nothing has
         happened to them and nothing of that needs to be asked for."""
+
+    def erase(self, run: UUID) -> None:
+        """Empty the texts of its own rows, in the transaction of a redaction."""
+        raise NotImplementedError
 
     def doubt(self, entries: Sequence[dict[str, Any]]) -> str:
         """What the entries of one run say that cannot be by its own rules, in a sentence; empty where nothing does.

@@ -26,7 +26,7 @@ class Again:
 
 def again_of(judgement: Judgement, user: User) -> Again:
     earlier = _seen(str(judgement.earlier_id or ""), user)
-    compared = bool(earlier) and not (judgement.redacted or (earlier and earlier.redacted))
+    compared = bool(earlier) and not (judgement.run.redacted or (earlier and earlier.run.redacted))
     return Again(
         earlier=earlier,
         compared=compared,
@@ -38,7 +38,7 @@ def again_of(judgement: Judgement, user: User) -> Again:
 def earlier_of(pk: str, user: User) -> Judgement | None:
     """The judgement of that id to judge again, if there is one, the user may see it and it has its texts."""
     found = _seen(pk, user)
-    return None if found and found.redacted else found
+    return None if found and found.run.redacted else found
 
 
 def _seen(pk: str, user: User) -> Judgement | None:
@@ -52,7 +52,7 @@ def _seen(pk: str, user: User) -> Judgement | None:
 
 def _texts(judgement: Judgement) -> dict[str, str]:
     """All that somebody wrote for it, by what it is."""
-    texts = {"Title": judgement.title, "Content": judgement.content}
+    texts = {"Title": judgement.run.title, "Content": judgement.content}
     for number, agent in enumerate(judgement.agents.all(), start=1):
         texts |= {
             f"Agent {number}, name": agent.name,
@@ -72,5 +72,5 @@ def with_texts_beside(judgement: Judgement) -> list[Judgement]:
         new = {one.pk: one for one in found.select_related("run").defer("content")}
         seen |= new
         near = {*new, *(one.earlier_id for one in new.values() if one.earlier_id)} - (seen.keys() - new.keys())
-    others = (one for one in seen.values() if one.pk != judgement.pk and not one.redacted)
+    others = (one for one in seen.values() if one.pk != judgement.pk and not one.run.redacted)
     return sorted(others, key=lambda one: one.run.created)

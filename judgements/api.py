@@ -19,20 +19,22 @@ def judgement_object(judgement: Judgement, address: str, usage: Usage | None = N
     run, council = judgement.run, judgement.council_version
     return {
         "id": str(judgement.pk),
+        "kind": run.procedure,
         "url": f"{address}/judgements/{judgement.pk}/",
-        "title": judgement.title,
+        "title": judgement.run.title,
         "content": judgement.content,
         "council": council.name if council else None,
         "council_version": council.number if council else None,
         "status": judgement.status,
-        "verdict": judgement.verdict,
+        "verdict": run.outcome,
+        "outcome": run.outcome,
         "round": judgement.current_round,
         "revision": run.revision,
         "rehearsal": judgement.rehearsal,
         "agents": [_agent(agent) for agent in judgement.agents.all()],
         "error": run.error,
         "usage": _usage(usage or run.calls.all().usage()),
-        "redacted": time_of(judgement.redacted),
+        "redacted": time_of(judgement.run.redacted),
         "created": time_of(run.created),
         "started": time_of(run.started),
         "ended": time_of(run.ended),
@@ -46,7 +48,7 @@ def _override(judgement: Judgement) -> dict[str, Any] | None:
     last = judgement.override
     if last is None:
         return None
-    return {"verdict": last.verdict, "by": last.by, "reason": last.text, "at": time_of(last.made)}
+    return {"verdict": last.outcome, "by": last.by, "reason": last.text, "at": time_of(last.made)}
 
 
 def _usage(usage: Usage) -> dict[str, Any]:

@@ -179,7 +179,7 @@ def display_of(judgement: Judgement, calls: list[ModelCall], texts: Mapping[str,
     run = judgement.run
     return Display(
         id=str(run.pk),
-        title=judgement.shown_title,
+        title=judgement.run.shown_title,
         content=judgement.content,
         redacted=_redacted(judgement),
         overridden=_overridden(judgement),
@@ -208,12 +208,12 @@ def display_of(judgement: Judgement, calls: list[ModelCall], texts: Mapping[str,
 def _overridden(judgement: Judgement) -> str:
     """What a person decided instead, last; empty where nobody did."""
     last = judgement.override
-    return f"Overridden by {last.by} on {date_format(last.made, 'j F Y')}: {last.verdict}." if last else ""
+    return f"Overridden by {last.by} on {date_format(last.made, 'j F Y')}: {last.outcome}." if last else ""
 
 
 def _redacted(judgement: Judgement) -> str:
     """The sentence that says so; empty where it is not."""
-    moment = judgement.redacted
+    moment = judgement.run.redacted
     return f"Redacted on {date_format(moment, 'j F Y')}: its texts were erased." if moment else ""
 
 
@@ -316,7 +316,7 @@ def _cell(
         return cell(
             state,
             WORDS[state],
-            reason=ERASED if judgement.redacted else decision.reason,
+            reason=ERASED if judgement.run.redacted else decision.reason,
             seconds=_seconds(decision.call),
             fallback=fallback,
             details=_details(decision.call, fallback),
@@ -369,7 +369,7 @@ def _cell_of_failure(judgement: Judgement, call: ModelCall, cell: Callable[..., 
     if judgement.run.over or call.retry_at is None:
         again = call.attempt - 1
         after = f" {again} {'retry' if again == 1 else 'retries'} did not help." if again else ""
-        return cell("failed", WORDS["failed"], f"{ERASED if judgement.redacted else call.error}{after}")
+        return cell("failed", WORDS["failed"], f"{ERASED if judgement.run.redacted else call.error}{after}")
     return cell(
         "retrying",
         f"Retry {call.attempt} of 3",
@@ -484,7 +484,7 @@ def _sentence_of_cancelled(judgement: Judgement) -> tuple[str, str]:
 
 
 def _answers_kept(judgement: Judgement) -> str:
-    return "." if judgement.redacted else "; all answers so far are kept."
+    return "." if judgement.run.redacted else "; all answers so far are kept."
 
 
 def _kept(decisions: int) -> str:
@@ -501,7 +501,7 @@ def _clock(judgement: Judgement) -> str:
 
 def _rule(judgement: Judgement, seats: tuple[Seat, ...]) -> tuple[str, str]:
     """The sentence under the vote table, in the same two parts."""
-    if judgement.verdict:
+    if judgement.run.outcome:
         count = _approving(seats)
         return f"{count} of 3", f"{'approves' if count == 1 else 'approve'}. Two were needed."
     if judgement.run.over:
@@ -515,13 +515,13 @@ def _histories(judgement: Judgement) -> dict[str, rules.History]:
 
 def _decided(judgement: Judgement, seats: tuple[Seat, ...]) -> tuple[str, ...]:
     """How the verdict came about, sentence by sentence; nothing while there is none."""
-    if not judgement.verdict:
+    if not judgement.run.outcome:
         return ()
     histories = _histories(judgement)
     approving = [seat.name for seat in seats if seat.state == "approve"]
     names = f" ({', '.join(approving)})" if approving else ""
     return (
-        f"{_agree(len(approving))}{names}. Two are needed, so the judgement is {judgement.verdict}.",
+        f"{_agree(len(approving))}{names}. Two are needed, so the judgement is {judgement.run.outcome}.",
         *_otherwise(histories, rules.verdict(histories)),
     )
 

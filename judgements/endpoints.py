@@ -26,6 +26,7 @@ from engine.llm.providers import is_rehearsal
 from engine.models import ModelCall
 from engine.models.budgets import BudgetUsedUp
 from engine.reader import read
+from runs.models import KEY_LENGTH, IdempotencyKey, KeyUsed
 from runs.rights import EXPORT, SEE, STEER, Right
 
 from . import procedure, rules, schemas
@@ -34,7 +35,7 @@ from .events import NO_SUCH_JUDGEMENT, stream, until_ended
 from .filters import HistoryForm
 from .forms import Submission, as_read, council_named
 from .history import PAGE, History
-from .models import KEY_LENGTH, Council, CouncilChanged, IdempotencyKey, Judgement, KeyUsed, OnlyCouncils
+from .models import Council, CouncilChanged, Judgement, OnlyCouncils
 from .record import record_line
 from .refusals import Refusal, wrong_fields
 from .schemas import LONGEST_WAIT, problems
@@ -228,7 +229,8 @@ def _hash(asked: schemas.NewJudgement) -> str:
 
 def _submitted_before(request: HttpRequest, once: dict[str, str]) -> Judgement | None:
     try:
-        return IdempotencyKey.objects.judgement_of(_credential(request).owner, **once)
+        found = IdempotencyKey.objects.run_of(_credential(request).owner, **once)
+        return Judgement.objects.get(pk=found) if found else None
     except KeyUsed as error:
         raise _used_key() from error
 

@@ -1,4 +1,4 @@
-"""What the rows of judgements add to the record of their runs: content, agents, decisions, verdict, reviews."""
+"""What the rows of judgements add to the record of their runs: content, agents, decisions, scores, receipts."""
 
 import json
 from collections import defaultdict
@@ -6,25 +6,27 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from engine.evidence.chain import Draft, stamp
-from engine.evidence.entries import ATTEMPT, ENDED, REDACTED, SUBMITTED
+from django.db.models import TextChoices
+
+from engine.evidence.chain import Draft
+from engine.evidence.entries import ATTEMPT, ENDED, SUBMITTED
 from engine.evidence.told import Said, key, plain
 from engine.llm.failures import UnusableAnswer
 from engine.llm.providers import is_rehearsal
-from engine.models import NOBODY, Run
-from engine.search import label, labels_of
+from engine.models import Run
+from engine.search import label
 
 from . import prompts, rules
-from .models import Agent, Flag, Judgement, Receipt, Review, RoundDecision, SearchText, digest_of, remarkable
+from .models import Agent, Judgement, Receipt, RoundDecision, remarkable
 from .rules import Decision
 
 JUDGEMENT = (
-    *("pk", "title", "content", "council_version__council", "council_version__name", "council_version__number"),
-    *("earlier", "prompt_version", "request", "verdict", "redacted"),
+    *("pk", "content", "council_version__council", "council_version__name", "council_version__number"),
+    *("earlier", "prompt_version"),
 )
+OUTCOME_NAME = "verdict"
 AGENT = ("judgement", "seat", "name", "model", "fallback", "criteria")
 DECISION = ("call", "agent__judgement", "agent__seat", "round", "decision", "reason")
-OF_NO_KIND = "review"  # a row with the name of another kind of entry must not pass for one of that kind
 
 
 def tell(told: dict[UUID, Said], *, new: bool = False) -> None:
@@ -38,18 +40,13 @@ def tell(told: dict[UUID, Said], *, new: bool = False) -> None:
         said = told[pk]
         _tell_submission(said[SUBMITTED][0], values, agents[pk])
         _tell_decisions(said, decisions[pk])
-        if values["redacted"]:
-            said[REDACTED].append(Draft(REDACTED, stamp(values["redacted"]) or ""))
         for ended in said[ENDED]:
-            _tell_outcome(ended, values, agents[pk], decisions[pk])
+            _tell_outcome(ended, agents[pk], decisions[pk])
     if not new:
-        _tell_reviews_and_receipts(told)
+        _tell_receipts(told)
 
 
-def _tell_reviews_and_receipts(told: dict[UUID, Said]) -> None:
-    for review in Review.objects.filter(judgement__in=told).order_by("pk"):
-        kind = review.kind if review.kind in Review.Kind else OF_NO_KIND
-        told[review.judgement_id][kind].append(review.draft())
+def _tell_receipts(told: dict[UUID, Said]) -> None:
     receipts = list(Receipt.objects.filter(judgement__in=told).with_council().order_by("issue_entry"))
     for receipt in receipts:
         told[receipt.judgement_id]["receipt"].append(receipt.issue_draft())
@@ -76,7 +73,7 @@ def _tell_submission(draft: Draft, values: dict[str, Any], agents: Sequence[dict
         "prompt_version": values["prompt_version"],
         "agents": [{name: agent[name] for name in AGENT[1:]} for agent in agents],
     }
-    draft.texts |= {"title": values["title"], "content": values["content"], "request": values["request"]}
+    draft.texts["content"] = values["content"]
 
 
 def _tell_decisions(said: Said, decisions: Sequence[dict[str, Any]]) -> None:
@@ -93,9 +90,7 @@ def _tell_decisions(said: Said, decisions: Sequence[dict[str, Any]]) -> None:
         said["decision"].append(Draft("decision", "", {"step": f"{made['agent__seat']}{made['round']}"}))
 
 
-def _tell_outcome(
-    draft: Draft, values: dict[str, Any], agents: Sequence[dict[str, Any]], decisions: Sequence[dict[str, Any]]
-) -> None:
+def _tell_outcome(draft: Draft, agents: Sequence[dict[str, Any]], decisions: Sequence[dict[str, Any]]) -> None:
     scores = {
         agent["seat"]: sum(
             rules.WEIGHTS.get(made["round"], 0)
@@ -105,88 +100,26 @@ def _tell_outcome(
         for agent in agents
     }
     draft.facts |= {
-        "verdict": values["verdict"],
         "scores": {seat: rules.tenths(score) for seat, score in scores.items()},
         "rehearsal": any(is_rehearsal(agent["model"]) for agent in agents),
     }
 
 
-# ---- what is no evidence ----------------------------------------------------------------------------------
-
-KNOWN = {*(label("flag", flag) for flag in Flag), *(label("verdict", verdict) for verdict in rules.Verdict)}
-
-FOUND_BY = (
-    *("pk", "request", "redacted", "run__owner", "run__account", "run__asked_by"),
-    *("search__id", "search__words", "request_key__owner", "request_key__key", "request_key__request_hash"),
-)
+# ---- what it is found by ----------------------------------------------------------------------------------
 
 
-def contradictions(told: Mapping[UUID, Said]) -> Iterator[tuple[UUID, str]]:
-    """Whose idempotency key or place in the search index is not that of the judgement, and in which way."""
-    sought: dict[int, tuple[UUID, set[str]]] = {}
-    for row in plain(Judgement.objects.filter(pk__in=list(told)).order_by("search__id"), *FOUND_BY):
-        pk = key(row["pk"])
-        if text := _contradiction_of_key(row):
-            yield pk, text
-        labels, there = {label("id", str(pk)[:8]), *_labels_of_owner(row), *_labels(told[pk])}, set(_labels_there(row))
-        if missing := labels - there:
-            yield pk, f"Lists and searches do not find it: its words lack {', '.join(sorted(missing))}."
-        elif surplus := there - labels:
-            yield pk, f"Lists and searches find it by what it is not: its words have {', '.join(sorted(surplus))}."
-        else:
-            sought[row["search__id"]] = pk, labels
-    lost, strayed = SearchText.objects.astray({number: labels for number, (_, labels) in sought.items()}, KNOWN)
-    yield from ((sought[number][0], "Lists and searches do not find it: the index has lost it.") for number in lost)
-    text = "Lists and searches find it by what it is not: so says the index beside its words."
-    yield from ((sought[number][0], text) for number in strayed)
-
-
-def _contradiction_of_key(row: dict[str, Any]) -> str:
-    """An account that is deleted takes its keys along, and a redaction the digest; older judgements have none."""
-    there = row["request_key__key"] is not None
-    if row["redacted"] or not row["run__account"]:
-        return ""
-    if not there:
-        return "The idempotency key that it came with is gone." if row["request"] and row["run__owner"] else ""
-    if row["request_key__owner"] != row["run__owner"]:
-        return "Its idempotency key belongs to another account."
-    if row["request"] != digest_of(row["request_key__key"], row["request_key__request_hash"]):
-        return "Its idempotency key is not the one that it came with."
-    return ""
-
-
-def _labels_of_owner(row: dict[str, Any]) -> Iterator[str]:
-    """Whose it is in lists; where its account is gone it may still be told, and where names are erased it is not."""
-    if row["run__account"] == NOBODY:
-        yield label("by", None)
-    elif row["run__account"] or row["run__owner"]:
-        yield label("by", row["run__account"] or row["run__owner"])
-    else:  # of before accounts were kept, or its names are erased: nothing else knows whose it was
-        there = [word for word in _labels_there(row) if word.startswith(label("by", ""))]
-        yield from (word for word in there[:1] if row["run__asked_by"] or word == label("by", None))
-
-
-def _labels_there(row: dict[str, Any]) -> list[str]:
-    return labels_of(row["search__words"] or "")
-
-
-def _labels(said: Said) -> Iterator[str]:
-    """The others that the rows of a judgement make, from what is told of it."""
+def labels(said: Said) -> Iterator[str]:
+    """Those that the rows of a judgement make beside what any run is found by, from what is told of it."""
     [submitted, *_] = said[SUBMITTED]
     models = {agent["seat"]: agent["model"] for agent in submitted.facts["agents"]}
     yield label("rehearsal", any(map(is_rehearsal, models.values())))
     if submitted.facts["council"]:
         yield label("council", submitted.facts["council"]["id"])
-    for kind, flag in ((REDACTED, Flag.REDACTED), ("note", Flag.NOTED), ("override", Flag.OVERRIDDEN)):
-        if said.get(kind):
-            yield label("flag", flag)
-    for ended in said[ENDED]:
-        if ended.facts["verdict"]:
-            yield label("verdict", ended.facts["verdict"])
-            yield from (label("flag", flag) for flag in _flags(said, models))
+    if any(ended.facts[OUTCOME_NAME] for ended in said[ENDED]):
+        yield from (label("flag", flag) for flag in _flags(said, models))
 
 
-def _flags(said: Said, models: Mapping[str, str]) -> Iterator[Flag]:
+def _flags(said: Said, models: Mapping[str, str]) -> Iterator[TextChoices]:
     made = [(draft.facts["decision"], draft.facts["model"]) for draft in said[ATTEMPT] if draft.facts["decision"]]
     histories: dict[str, dict[int, Decision]] = {seat: {} for seat in models}
     for decision, _ in made:
@@ -277,4 +210,4 @@ def _doubt_end(end: dict[str, Any], histories: dict[str, dict[int, Decision]]) -
             expected = rules.verdict(histories)
         except ValueError as error:
             return f"It has a verdict and {error}."
-    return "" if end["verdict"] == expected else f"The verdict is {end['verdict']}, by the rule it is {expected}."
+    return "" if end[OUTCOME_NAME] == expected else f"The verdict is {end['verdict']}, by the rule it is {expected}."

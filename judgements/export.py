@@ -156,7 +156,7 @@ def _row(judgement: Judgement, address: str) -> list[object]:
     return [
         judgement.pk,
         f"{address}/judgements/{judgement.pk}/",
-        judgement.title,
+        judgement.run.title,
         judgement.content,
         version.name if version else "",
         version.number if version else "",
@@ -164,7 +164,7 @@ def _row(judgement: Judgement, address: str) -> list[object]:
         *agents,
         *(_time(moment) for moment in (run.created, run.started, run.ended)),
         asked_by(run),
-        _time(judgement.redacted),
+        _time(judgement.run.redacted),
     ]
 
 

@@ -1,28 +1,39 @@
 """What a judgement is to the engine and to all doors. What it says is said elsewhere: here it has its one name."""
 
 from collections.abc import Iterator
+from uuid import UUID
 
 from django.db.models import QuerySet
 
 from engine.models import ModelCall
 from runs.face import Face, Snapshot
 from runs.fragments import Fragment
+from runs.redaction import redact_due
 
-from . import evidence, guards, procedure, rehearsal
+from . import evidence, guards, procedure, rehearsal, retention
 from .display import Display, display_of
 from .fragments import fragments
-from .models import Judgement
+from .models import Judgement, Remark, RoundDecision
+from .rules import Verdict
 
 
 class Judging(Face[Judgement, Display]):
     noun, nouns = "judgement", "judgements"
     guards = guards.GUARDS
     rehearsals = {procedure.DECISION.name: rehearsal.answer}
-    chores = (procedure.redact_due,)
+    chores = (redact_due,)
+    outcome_name = evidence.OUTCOME_NAME
+    outcomes = tuple(Verdict)
+    flags = tuple(Remark)
     perform = staticmethod(procedure.judge)
     tell = staticmethod(evidence.tell)
     doubt = staticmethod(evidence.doubt)
-    contradictions = staticmethod(evidence.contradictions)
+    labels = staticmethod(evidence.labels)
+    kept_for = staticmethod(retention.kept_for)
+
+    def erase(self, run: UUID) -> None:
+        Judgement.objects.filter(pk=run).update(content="")
+        RoundDecision.objects.filter(agent__judgement=run).update(reason="")
 
     def rows(self) -> QuerySet[Judgement]:
         return Judgement.objects.whole()

@@ -12,9 +12,10 @@ from django.core.exceptions import ValidationError
 
 from engine.hidden import hides
 from engine.llm.providers import UnknownProvider, is_rehearsal, resolve
+from engine.models import TITLE_LENGTH
+from runs import retention
 
-from . import retention
-from .models import CONTENT_LENGTH, CRITERIA_LENGTH, NAME_LENGTH, TITLE_LENGTH, AgentValues, Council
+from .models import CONTENT_LENGTH, CRITERIA_LENGTH, NAME_LENGTH, AgentValues, Council
 
 
 def as_typed(posted: Mapping[str, Any]) -> dict[str, str]:

@@ -12,9 +12,7 @@ _tables = (
             Rule(
                 "kept",
                 kept=("run_id", "council_version_id", "earlier_id", "prompt_version"),
-                once=("verdict",),
-                erased=("title", "content", "request"),
-                marked=("redacted",),
+                erased=("content",),
             ),
         ),
     ),
@@ -24,18 +22,6 @@ _tables = (
         unique=((("agent_id", "round"), ""), (("call_id",), "")),
         run="(SELECT judgement_id FROM judgements_agent WHERE id = OLD.agent_id)",
         rules=(Rule("kept", kept=("id", "agent_id", "round", "decision", "call_id", "created"), erased=("reason",)),),
-    ),
-    Guard(
-        "judgements_review",
-        run="OLD.judgement_id",
-        rules=(
-            Rule(
-                "kept",
-                kept=("id", "judgement_id", "by", "made", "kind", "verdict"),
-                unlinked=("author_id",),
-                erased=("text",),
-            ),
-        ),
     ),
     Guard(
         "judgements_receipt",

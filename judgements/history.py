@@ -115,7 +115,7 @@ class History:
 
     def _within(self, found: JudgementQuerySet, near: JudgementQuerySet, sign: str) -> JudgementQuerySet:
         """Where words are sought, the index need not look through what arrived on other days."""
-        number = near.values_list("search__id", flat=True).first() if self._by_arrival else None
+        number = near.values_list("run__search__id", flat=True).first() if self._by_arrival else None
         return found if number is None else found.arrived(sign, number)
 
     def newest_first(self) -> JudgementQuerySet:
@@ -131,7 +131,7 @@ class History:
     def _beyond(self, place: UUID, *, older: bool) -> JudgementQuerySet:
         """What comes after this judgement, or before it, the nearest first."""
         start = Judgement.objects.within(self._right, self._user).filter(pk=place)
-        values = start.values_list("run__created", "search__id").first()
+        values = start.values_list("run__created", "run__search__id").first()
         if values is None:
             raise NoSuchPlace
         created, number = values
@@ -291,7 +291,7 @@ def _row(judgement: Judgement, seated: Sequence[_Seated]) -> Row:
     done = min((len(agent.history) for agent in seated), default=0)
     return Row(
         id=str(judgement.pk),
-        title=judgement.shown_title,
+        title=judgement.run.shown_title,
         state=state,
         word=word,
         votes=tuple(Vote(agent.name, _vote(run, agent, done)) for agent in seated),

@@ -5,9 +5,8 @@ Why so: docs/decisions.md, Judging and reading.
 
 import asyncio
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from asgiref.sync import async_to_sync
@@ -18,17 +17,15 @@ from engine.context import RunContext
 from engine.live import tell_of_cancelled, tell_watchers, wake_engines
 from engine.llm.failures import CallFailed, RunFailed
 from engine.llm.forms import AnswerForm
-from engine.models import ModelCall, Run, after_deadlock, record_name
+from engine.models import ModelCall, Run, after_deadlock
 from engine.models.budgets import BudgetUsedUp
 from engine.models.pace import LimitReached
 from engine.worker import Change
+from runs.models import IdempotencyKey
 
 from . import prompts, rules
-from .models import Agent, CouncilChanged, IdempotencyKey, Judgement, RoundDecision, due, redact, wipe
+from .models import Agent, CouncilChanged, Judgement, RoundDecision
 from .prompts import Case, Earlier
-
-REDACTED_AT_ONCE = 100
-RETENTION = "retention"  # who redacts what has been kept for long enough
 
 DECISION = AnswerForm(
     name="decision",
@@ -56,14 +53,18 @@ def submit_once(*, owner: Any, key: str, request_hash: str, limited: bool = Fals
     """
     once = {"owner": owner, "key": key, "request_hash": request_hash}
     try:
-        queued = _queued(IdempotencyKey.objects.submit, limited, **once, **judgement)
+        queued = _queued(_with_key, limited, **once, **judgement)
     except (IntegrityError, BudgetUsedUp, CouncilChanged, LimitReached):  # the same request may have come just now
-        found = IdempotencyKey.objects.judgement_of(owner, key, request_hash)
+        found = IdempotencyKey.objects.run_of(owner, key, request_hash)
         if found is None:
             raise
-        return found
+        return Judgement.objects.get(pk=found)
     async_to_sync(wake_engines)()
     return queued
+
+
+def _with_key(**asked: Any) -> Judgement:
+    return cast(Judgement, IdempotencyKey.objects.submit(Judgement.objects.submit, **asked))
 
 
 @after_deadlock
@@ -100,26 +101,8 @@ def _retried(judgement: Judgement, by: Any, limited: bool) -> bool:
     if limited:
         Run.objects.admit(by)
     Run.objects.select_for_update(no_key=True).get(pk=judgement.pk)  # a redaction waits, or is seen
-    judgement.refresh_from_db(fields=["redacted"])
-    return not judgement.redacted and steering.retry(judgement.pk, judgement.estimate().cost, by)
-
-
-def erase(judgement: Judgement, by: Any, reason: str, *, names: bool = False) -> None:
-    """Redact a judgement on somebody's demand, as `models.redact` does, and let no file keep what is erased."""
-    redact(judgement.pk, record_name(by), reason, names=names)
-    async_to_sync(tell_watchers)(judgement.pk)
-    wipe()
-
-
-def redact_due() -> bool:
-    """Redact some of those whose time is over, each in a transaction of its own; whether there are more."""
-    found = due(REDACTED_AT_ONCE + 1)
-    for pk, reason in found[:REDACTED_AT_ONCE]:
-        with suppress(ValueError):  # it has failed and is tried again just now
-            redact(pk, RETENTION, reason, once=True)
-    if 0 < len(found) <= REDACTED_AT_ONCE:
-        wipe()
-    return len(found) > REDACTED_AT_ONCE
+    judgement.run.refresh_from_db(fields=["redacted"])
+    return not judgement.run.redacted and steering.retry(judgement.pk, judgement.estimate().cost, by)
 
 
 async def judge(run: RunContext) -> Change:

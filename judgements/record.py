@@ -22,12 +22,13 @@ from engine.evidence.log import Leaf
 from engine.evidence.verification import verify_one
 from engine.llm.prices import dollars
 from engine.llm.providers import is_rehearsal
-from engine.models import ModelCall
+from engine.models import ModelCall, Review
 from engine.version import VERSION
+from runs.redaction import Redaction, redactions_of
 
 from . import rules
 from .display import ERASED, Cell, Display, Seat, display_of
-from .models import Judgement, Redaction, Review, redactions_of
+from .models import Judgement
 
 RECORD_FORM = "magi-record/1"
 STATUS = {"open": "under way", "answered": "answered", "failed": "failed", "interrupted": "interrupted"}
@@ -89,7 +90,7 @@ def record_of(judgement: Judgement, calls: list[ModelCall]) -> Record:
         display=display,
         summary=_summary(judgement, display),
         redactions=tuple(map(_redaction, _redactions(judgement))),
-        reviews=tuple(map(_review, judgement.reviews.all())),
+        reviews=tuple(map(_review, judgement.run.reviews.all())),
         agents=tuple(
             RecordedAgent(seat, tuple(_rounds(seat, [by_step[agent.step(number)] for number in rules.ROUNDS])))
             for seat, agent in zip(display.seats, judgement.agents.all(), strict=True)
@@ -123,7 +124,7 @@ def record_object(pk: UUID, evidence: dict[str, Any]) -> dict[str, Any]:
 
 
 def _redactions(judgement: Judgement) -> list[Redaction]:
-    return redactions_of(judgement.pk) if judgement.redacted else []
+    return redactions_of(judgement.pk) if judgement.run.redacted else []
 
 
 # ---- sentences --------------------------------------------------------------------------------------------
@@ -134,7 +135,7 @@ def _summary(judgement: Judgement, display: Display) -> str:
     if not display.over:
         return f"Still under way: this record is not complete and there is no verdict. {said}"
     when = _when(judgement.run.started, judgement.run.ended)
-    if judgement.verdict:
+    if judgement.run.outcome:
         return f"{display.lead.removesuffix('.')}; {rules.QUORUM} are needed. Judged {when}."
     return f"{said} It ran {when}." if when else said
 
@@ -159,7 +160,7 @@ def _provenance(judgement: Judgement, display: Display, calls: list[ModelCall]) 
     run, error = judgement.run, judgement.run.error
     yield "Judgement", str(judgement.pk)
     # as it is sealed: an account may be renamed
-    yield "Asked by", run.asked_by or ("" if judgement.redacted else "the command line")
+    yield "Asked by", run.asked_by or ("" if judgement.run.redacted else "the command line")
     yield "Council", str(judgement.council_version or "none, the agents were written for this judgement")
     weights = ", ".join(rules.tenths(weight) for weight in rules.WEIGHTS.values())
     yield "Procedure", f"Three rounds, weights {weights}"
@@ -174,7 +175,7 @@ def _provenance(judgement: Judgement, display: Display, calls: list[ModelCall]) 
     yield "Tried again", "" if not run.retries else "once" if run.retries == 1 else f"{run.retries} times"
     yield "Cancelled by", run.cancelled_by_name
     yield "Error", f"{error['message']} ({error['code']})".strip() if error else ""
-    yield "Content", ERASED if judgement.redacted else f"sha256 {_digest(judgement.content)}"
+    yield "Content", ERASED if judgement.run.redacted else f"sha256 {_digest(judgement.content)}"
     yield "Record", f"sha256 {judgement.record_hash}" if judgement.record_hash else ""
     yield "In the log", _place_in_log(judgement)
     yield "Record made by", f"magi {VERSION}"
@@ -203,7 +204,7 @@ def integrity_of(judgement: Judgement) -> Integrity:
 
 
 def _review(review: Review) -> ShownReview:
-    decided = f"Override: {review.verdict}" if review.is_override else "Note"
+    decided = f"Override: {review.outcome}" if review.is_override else "Note"
     text = review.text or ERASED
     return ShownReview(f"{decided}, by {review.by}, {_moment(review.made)}", text, review.is_override)
 

@@ -35,7 +35,7 @@ class Past:
 
     def __init__(self, judgement: Judgement) -> None:
         self._judgement, self._calls = judgement, judgement.calls
-        self._run, self._verdict = judgement.run, judgement.verdict
+        self._run = judgement.run
 
     @property
     def beginning(self) -> datetime:
@@ -58,13 +58,12 @@ class Past:
         calls = self._calls if over else [_as_it_was(c, moment) for c in self._calls if c.started <= moment]
         for agent in self._judgement.agents.all():
             agent.known_until = None if over else moment
-        self._judgement.verdict = self._verdict if over else None
         self._judgement.run = self._run if over else self._run_at(moment, calls)
         return display_of(self._judgement, calls, {})
 
     def _run_at(self, moment: datetime, calls: list[ModelCall]) -> Run:
         run = copy(self._run)
-        run.status = self._status(calls, moment)
+        run.status, run.outcome = self._status(calls, moment), None
         run.retries = max((call.series for call in calls), default=0)
         run.started = self._run.started if moment >= self.beginning else None
         failed = run.status == Run.Status.FAILED

@@ -1,60 +1,44 @@
-"""How long texts are kept: the numbers and the words. True on paper.
+"""For how long the texts of judgements are kept: their councils say so, or the installation.
 
 Why so: docs/decisions.md, Rehearsal, redaction, retention.
 """
 
-from collections.abc import Sequence
+from collections import defaultdict
 from datetime import datetime
 
-HALF_YEAR = 183
-LONGEST_DAYS = 36_500
-OBLIGATION = (
-    "Laws may ask you to keep logs longer: the EU AI Act, for one, asks those who use high-risk systems to keep theirs "
-    "for at least six months."
-)
+from django.conf import settings
+from django.db.models import Q
+
+from runs import retention
+from runs.retention import INSTALLATION, KeptFor
+
+from .models import CouncilChange
 
 
-Span = tuple[datetime | None, datetime | None, int]
-"""What was submitted from one moment (None: ever) to another (None: now), and for how many days its texts are kept."""
+def kept_for() -> KeptFor:
+    found: dict[tuple[int, str], Q] = defaultdict(Q)
+    for days, councils in _by_days().items():
+        for (since, until), pks in councils.items():
+            submitted = Q(judgement__council_version__council__in=pks)
+            if since:
+                submitted &= Q(created__gte=since)
+            if until:
+                submitted &= Q(created__lt=until)
+            kept = retention.at_least(days, settings.RETENTION_FLOOR_DAYS)
+            found[kept, "its council" if kept == days else INSTALLATION] |= submitted
+    if settings.RETENTION_DAYS:
+        found[settings.RETENTION_DAYS, INSTALLATION] |= Q(judgement__council_version=None)
+    return dict(sorted(found.items()))
 
 
-def at_least(days: int, floor: int) -> int:
-    """0 is for ever, and as a floor none."""
-    return max(days, floor) if days else 0
-
-
-def spans(changes: Sequence[tuple[datetime, int]]) -> list[Span]:
-    """What a council has said, oldest first, as what holds for which judgements: the longest time said since each was
-    submitted. So a longer time holds for all, a shorter one for later judgements alone."""
-    found: list[Span] = []
-    longest, until = changes[-1][1], None
-    for said, days in reversed(changes):
-        longest = max(longest, days) if longest and days else 0
-        if found and found[-1][2] == longest:
-            found[-1] = (said, found[-1][1], longest)
-        else:
-            found.append((said, until, longest))
-        until = said
-    found[-1] = (None, *found[-1][1:])
-    return found[::-1]
-
-
-def is_short(days: int) -> bool:
-    """Shorter than six months; 0 is for ever."""
-    return 0 < days < HALF_YEAR
-
-
-def in_words(days: int) -> str:
-    """As in "Texts are kept ..."."""
-    if not days:
-        return "for ever"
-    return f"for {_days(days)}{', shorter than six months' if is_short(days) else ''}"
-
-
-def reason(days: int, whose: str) -> str:
-    """Why texts were erased whose time was over; `whose` word it was that they are kept so long."""
-    return f"Kept for {_days(days)}, as {whose} says."
-
-
-def _days(days: int) -> str:
-    return "1 day" if days == 1 else f"{days:,} days"
+def _by_days() -> dict[int, dict[tuple[datetime | None, datetime | None], list[int]]]:
+    """Days -> submitted from when to when -> judged by which councils."""
+    said: dict[int, list[tuple[datetime, int]]] = defaultdict(list)
+    for council, made, days in CouncilChange.objects.values_list("council", "made", "retention_days"):
+        said[council].append((made, days))
+    found: dict[int, dict[tuple[datetime | None, datetime | None], list[int]]] = defaultdict(lambda: defaultdict(list))
+    for council, changes in said.items():
+        for since, until, days in retention.spans(changes):
+            if days:
+                found[days][since, until].append(council)
+    return found

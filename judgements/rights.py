@@ -3,4 +3,4 @@
 from runs.rights import Right
 
 RECEIVE = Right("judgements.issue_receipt", "get a receipt for it")
-REVIEW = Right("judgements.add_review", "review it", own=False)
+REVIEW = Right("engine.add_review", "review it", own=False)

@@ -7,15 +7,16 @@ from typing import Annotated, Any, Literal
 from ninja import Field, Schema
 from pydantic import BeforeValidator, ConfigDict, StrictBool, StrictInt, WithJsonSchema
 
+from engine.models import TITLE_LENGTH
+from runs.models import KEY_LENGTH
+
 from .filters import OUTCOMES, QUERY_LENGTH
 from .models import (
     AUDIENCE_LENGTH,
     CONTENT_LENGTH,
     CRITERIA_LENGTH,
-    KEY_LENGTH,
     LONGEST_LIFETIME,
     NAME_LENGTH,
-    TITLE_LENGTH,
     USUAL_LIFETIME,
 )
 
@@ -211,6 +212,7 @@ class Override(Strict):
 
 class Judgement(Strict):
     id: Identifier
+    kind: Literal["judgement"]
     url: Address
     title: str
     content: str
@@ -218,6 +220,7 @@ class Judgement(Strict):
     council_version: int | None
     status: Status
     verdict: Verdict | None
+    outcome: Verdict | None = Field(description="The verdict, under the name that it has for all kinds.")
     round: int
     revision: int
     rehearsal: bool = Field(description="True where any answer came from the rehearsal and no model was asked for it.")

@@ -3,6 +3,7 @@
 Why so: docs/decisions.md, Rights.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from asgiref.sync import sync_to_async
@@ -15,7 +16,7 @@ EVERYBODY = "Everybody"
 REVIEWERS = "Reviewers"
 FIRST_RIGHTS = {
     EVERYBODY: ("judgements.add_council", "judgements.own_agents"),
-    REVIEWERS: ("engine.view_run", "engine.export_run", "judgements.add_review"),
+    REVIEWERS: ("engine.view_run", "engine.export_run", "engine.add_review"),
 }
 
 
@@ -79,9 +80,13 @@ def names_of(permissions: Any) -> set[str]:
     return {f"{app}.{codename}" for app, codename in permissions.values_list("content_type__app_label", "codename")}
 
 
-def make_groups(groups: Any = Group.objects, permissions: Any = Permission.objects) -> None:
+def make_groups(
+    groups: Any = Group.objects,
+    permissions: Any = Permission.objects,
+    first: Mapping[str, Sequence[str]] = FIRST_RIGHTS,
+) -> None:
     """Make those of the two that are not there, with their first rights. One that is there is left as it is."""
-    for name, rights in FIRST_RIGHTS.items():
+    for name, rights in first.items():
         group, new = groups.get_or_create(name=name)
         if new:
             sought = Q()

@@ -14,6 +14,7 @@ CSRF_TRUSTED_ORIGINS = ENVIRONMENT.CSRF_TRUSTED_ORIGINS
 INSTALLED_APPS = [
     "magi_site",
     "engine",
+    "runs",
     "judgements",
     "channels",
     "django_htmx",

@@ -4,12 +4,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
-from django.db.models import QuerySet
+from django.conf import settings
+from django.db.models import Q, QuerySet, TextChoices
 
+from engine.evidence.told import Said
 from engine.models import ModelCall, Run
 from engine.procedure import Procedure, procedures
 
+from .contradictions import contradictions
 from .fragments import Fragment
+from .retention import INSTALLATION, KeptFor
 
 Row = TypeVar("Row")
 Shown = TypeVar("Shown")
@@ -28,6 +32,13 @@ class Snapshot(Generic[Row]):
 class Face(Procedure, Generic[Row, Shown]):
     noun: ClassVar[str]
     nouns: ClassVar[str]  # of addresses, and the folder of its templates
+    flags: ClassVar[Sequence[TextChoices]] = ()  # its own, beside those that any run may have
+    outcomes: ClassVar[Sequence[str]] = ()  # that it can come to, where they are known before
+
+    @property
+    def a_noun(self) -> str:
+        """At the beginning of a sentence."""
+        return f"{'An' if self.noun[0] in 'aeiou' else 'A'} {self.noun}"
 
     def rows(self) -> QuerySet[Any]:
         """All that a page shows, in few queries. The key of a row is that of its run."""
@@ -45,6 +56,21 @@ class Face(Procedure, Generic[Row, Shown]):
         """Every part of the page that changes."""
         raise NotImplementedError
 
+    def labels(self, said: Said) -> Iterator[str]:
+        """Those that its runs are found by beside what any run is, from what is told of one."""
+        return iter(())
+
+    def kept_for(self) -> KeptFor:
+        return {(settings.RETENTION_DAYS, INSTALLATION): Q()} if settings.RETENTION_DAYS else {}
+
+    def contradictions(self, told: Mapping[Any, Said]) -> Iterator[tuple[Any, str]]:
+        return contradictions(self, told)
+
 
 def face_of(run: Run) -> Face[Any, Any]:
-    return cast(Face[Any, Any], procedures()[run.procedure])
+    return faces()[run.procedure]
+
+
+def faces() -> dict[str, Face[Any, Any]]:
+    """By what stands in `Run.procedure`."""
+    return cast(dict[str, Face[Any, Any]], procedures())

@@ -48,18 +48,18 @@ def finished(number: int, owner, prompt_length: int) -> list[UUID]:
     from engine.models import ModelCall, Run
     from engine.search import label
     from judgements import prompts
-    from judgements.models import Agent, Judgement, RoundDecision, SearchText
+    from judgements.models import Agent, Judgement, RoundDecision
     from judgements.rules import Decision
+    from runs.models import SearchText
     from tests.conftest import agents
 
     now = timezone.now()
     times = {"created": now, "started": now, "ended": now + timedelta(seconds=40)}
     common = {"procedure": "judgement", "owner": owner, "asked_by": "busy", "account": owner.pk, "status": "finished"}
     content, trio = "x" * prompt_length, agents("openai/a", "openai/b", "openai/c")
+    common |= {"title": "A title", "outcome": "approved"}
     runs = Run.objects.bulk_create(Run(id=uuid4(), **common, **times) for _ in range(number))
-    judgements = Judgement.objects.bulk_create(
-        Judgement(run=run, title="A title", content=content, prompt_version="1", verdict="approved") for run in runs
-    )
+    judgements = Judgement.objects.bulk_create(Judgement(run=run, content=content, prompt_version="1") for run in runs)
     seated = Agent.objects.bulk_create(
         Agent(judgement=judgement, seat=seat, **agent)
         for judgement in judgements
@@ -67,7 +67,7 @@ def finished(number: int, owner, prompt_length: int) -> list[UUID]:
     )
     labels = (label("rehearsal", False), label("verdict", "approved"))
     SearchText.objects.bulk_create(
-        SearchText(judgement=judgement, words=" ".join([*judgement.first_words(), *labels])) for judgement in judgements
+        SearchText(run=judgement.run, words=" ".join([*judgement.first_words(), *labels])) for judgement in judgements
     )
     answer = json.dumps({"reason": REASON, "decision": "approve"})
 

@@ -105,7 +105,7 @@ def read_ledger(path: Path) -> dict[int, Row]:
 
 def read_rows(using: str) -> dict[str, Record]:
     runs = Judgement.objects.using(using).values(
-        *("verdict", "run__status", "run__error", "run__ended", "run__claims", "run__deaths", "run_id")
+        *("run__outcome", "run__status", "run__error", "run__ended", "run__claims", "run__deaths", "run_id")
     )
     records = {str(row["run_id"]): Record(unprefixed(row)) for row in runs}
     decisions = RoundDecision.objects.using(using).values(
@@ -156,8 +156,8 @@ def judge_end(record: Record) -> Iterator[Finding]:
             missing = sorted(set(STEPS) - {step_of(decision) for decision in record.decisions})
             if missing:
                 yield Finding("lost", f"{record} is finished without {', '.join(missing)}")
-            elif run["verdict"] != verdict(record.decisions):
-                yield Finding("wrong", f"{record} is {run['verdict']}, by the rule {verdict(record.decisions)}")
+            elif run["outcome"] != verdict(record.decisions):
+                yield Finding("wrong", f"{record} is {run['outcome']}, by the rule {verdict(record.decisions)}")
         case "failed":
             yield from judge_failure(record)
         case "running":
@@ -166,8 +166,8 @@ def judge_end(record: Record) -> Iterator[Finding]:
             yield Finding("lost", f"{record} has not ended: {status}")
     if (run["status"] in ("finished", "failed")) != (run["ended"] is not None):
         yield Finding("wrong", f"{record} is {run['status']} and its end is {run['ended']}")
-    if run["status"] != "finished" and run["verdict"]:
-        yield Finding("wrong", f"{record} is {run['status']} and yet {run['verdict']}")
+    if run["status"] != "finished" and run["outcome"]:
+        yield Finding("wrong", f"{record} is {run['status']} and yet {run['outcome']}")
 
 
 def verdict(decisions: list[Row]) -> str:

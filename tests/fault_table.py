@@ -125,15 +125,14 @@ class Case:
         return not Run.objects.using(self.name).filter(ended=None).exists()
 
     def verdict(self, struck: float, stopped: list[int]) -> str:
-        from engine.models import ModelCall
-        from judgements.models import Judgement
+        from engine.models import ModelCall, Run
         from tests.chaos_check import SAVED, Blow, check
 
         blow = Blow("fault", struck - LEASE, time.time(), all_of_them=True)
         report = check(self.folder / "ledger", blows=[blow], using=self.name)
         problems = [str(finding) for finding in report.findings]
         self.claims = self.count_claims()
-        if Judgement.objects.using(self.name).get().verdict is None:
+        if Run.objects.using(self.name).get().outcome is None:
             problems.append("no verdict")
         again = list(ModelCall.objects.using(self.name).filter(status="interrupted").values_list("step", flat=True))
         if len(again) > len(set(again)) or len({step[1] for step in again}) > 1:

@@ -75,7 +75,7 @@ def count(ledger: Path) -> Counter[str]:
         found["decisions"] += 1
         found["foreign answers"] += not own
         found["foreign approvals"] += not own and row.call.model == "openai/once" and row.decision == "approve"
-    once = Judgement.objects.filter(agents__model="openai/once", verdict="approved").distinct()
+    once = Judgement.objects.filter(agents__model="openai/once", run__outcome="approved").distinct()
     found["approvals where only rejections were sent"] = once.count()
     return found
 

@@ -45,14 +45,15 @@ class Load:
 
     def _batch(self, numbers: range, detailed: int) -> None:
         from engine.models import Run
-        from judgements.models import Judgement, SearchText
+        from judgements.models import Judgement
+        from runs.models import SearchText
 
         runs = [self._run(number) for number in numbers]
         Run.objects.bulk_create(runs)
         judgements = [self._judgement(run) for run in runs]
         Judgement.objects.bulk_create(judgements)
         SearchText.objects.bulk_create(
-            SearchText(judgement=judgement, words=" ".join(self._found_by(judgement, number)))
+            SearchText(run=judgement.run, words=" ".join(self._found_by(judgement, number)))
             for judgement, number in zip(judgements, numbers, strict=True)
         )
         self._decide([one for one, n in zip(judgements, numbers, strict=True) if n >= self.number - detailed])
@@ -68,7 +69,9 @@ class Load:
             id=uuid.UUID(int=self._random.getrandbits(128), version=4),
             procedure="judgement",
             owner=owner,
+            title=self._text(6)[:120],
             status=status,
+            outcome=self._random.choice(["approved", "rejected"]) if status == "finished" else None,
             created=created,
             started=None if status == "queued" else created,
             ended=created + timedelta(seconds=48) if over else None,
@@ -79,18 +82,14 @@ class Load:
         from judgements.models import Judgement
 
         version = self._random.choice([*(council.current for council in self.councils), None])
-        verdict = self._random.choice(["approved", "rejected"]) if run.status == "finished" else None
-        title, content = self._text(6), self._text(60)
-        return Judgement(
-            run=run, title=title[:120], content=content, council_version=version, prompt_version="1", verdict=verdict
-        )
+        return Judgement(run=run, content=self._text(60), council_version=version, prompt_version="1")
 
     def _found_by(self, judgement, number: int) -> list[str]:
         words = [*judgement.first_words(), EVERYWHERE, *self._text(9 * 40).split()]
         words += [HALF] * (number % 2) + [RARE] * (number % max(self.number // 20, 1) == 3)
         words.append(label("rehearsal", number % 10 == 0))
-        if judgement.verdict:
-            words.append(label("verdict", judgement.verdict))
+        if judgement.run.outcome:
+            words.append(label("verdict", judgement.run.outcome))
             words += [label("flag", flag) for flag, share in FLAGS.items() if self._random.random() < share]
         return list(dict.fromkeys(words))
 
@@ -110,7 +109,7 @@ class Load:
             for seat, agent in zip("ABC", agents(), strict=True)
         ]
         Agent.objects.bulk_create(seated)
-        decided = [(agent, number) for agent in seated for number in (1, 2, 3) if agent.judgement.verdict]
+        decided = [(agent, number) for agent in seated for number in (1, 2, 3) if agent.judgement.run.outcome]
         calls = [
             ModelCall(
                 run_id=agent.judgement_id,
@@ -130,7 +129,7 @@ class Load:
             RoundDecision(
                 agent=agent,
                 round=number,
-                decision="approve" if agent.judgement.verdict == "approved" else "reject",
+                decision="approve" if agent.judgement.run.outcome == "approved" else "reject",
                 reason=self._text(40),
                 call=call,
             )

@@ -63,7 +63,7 @@ TAMPERED = {
     "a decision is missing": ("lost", lambda: decision("B3").delete()),
     "the judgement was never ended": ("lost", lambda: Run.objects.update(status="queued", ended=None)),
     "a call is answered twice": ("doubled", lambda: call_of("C2")),
-    "the verdict is another": ("wrong", lambda: Judgement.objects.update(verdict="rejected")),
+    "the verdict is another": ("wrong", lambda: Run.objects.update(outcome="rejected")),
     "the reason is another": ("wrong", lambda: decision("A1").update(reason="Answer 1: no.")),
     "the reason is of another request": ("wrong", lambda: decision("A3").update(reason=decision("B3").get().reason)),
     "the decision is another": ("wrong", lambda: decision("A3").update(decision="reject")),

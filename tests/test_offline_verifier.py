@@ -31,8 +31,10 @@ from engine.llm.failures import Unauthorized
 from engine.models import Run
 from judgements import procedure
 from judgements.export import KINDS
-from judgements.models import Council, Expected, Judgement, Receipt, Review, redact
+from judgements.models import Council, Expected, Judgement, Receipt
 from judgements.rules import Verdict
+from runs import reviews
+from runs.redaction import redact
 from tests.conftest import JAPAN, ScriptedModels, agents, perform
 from tests.databases import once, tampering
 
@@ -75,8 +77,8 @@ def exported(mira: User, reviewer: User) -> tuple[str, str]:
     procedure.retry(failed, mira)
     async_to_sync(perform)(failed.pk, ScriptedModels())
     steering.cancel(Judgement.objects.submit(owner=mira, content="x", agents=agents()).pk, reviewer)
-    Review.objects.add(failed, reviewer, "Balthasar misread the criteria.")
-    Review.objects.add(failed, reviewer, "Not this week.", Verdict.REJECTED)
+    reviews.add(failed.run, reviewer, "Balthasar misread the criteria.")
+    reviews.add(failed.run, reviewer, "Not this week.", Verdict.REJECTED)
     judged(None, b=["nonsense", Unauthorized("The key was refused.")])
     out = io.StringIO()
     call_command("export_records", stdout=out)
@@ -293,7 +295,7 @@ def test_a_redacted_record_is_intact_without_its_texts(mira, tmp_path, names):
     key = ("--key", signing.verifier_key())
     assert verify(export(tmp_path), *key) == (0, summary(records=1, redacted=1))
     with tampering():
-        Judgement.objects.filter(pk=judgement.pk).update(title="Still here")
+        Run.objects.filter(pk=judgement.pk).update(title="Still here")
     status, said = verify(export(tmp_path), *key)
     assert status == 1
     assert said[0].startswith("A later entry took its texts away, and they or their key are still there.")
@@ -317,16 +319,17 @@ def test_a_redacted_failure_is_intact_without_its_message(mira, tmp_path):
 def test_a_record_is_intact_after_two_redactions_and_a_note_in_between(mira, tmp_path):
     judgement = judged(mira)
     redact(judgement.pk, "mira", "It is time.")
-    Review.objects.add(judgement, mira, "A note.")
+    reviews.add(judgement.run, mira, "A note.")
     redact(judgement.pk, "mira", "Once more.")
-    Review.objects.add(judgement, mira, "Another note.")
+    reviews.add(judgement.run, mira, "Another note.")
     assert verify(export(tmp_path), "--key", signing.verifier_key()) == (0, summary(records=1, redacted=1))
 
 
 def test_texts_that_are_gone_without_a_redaction_are_missed(mira, tmp_path):
     judgement = judged(mira)
     with tampering():
-        Judgement.objects.filter(pk=judgement.pk).update(title="", content="")
+        Run.objects.filter(pk=judgement.pk).update(title="")
+        Judgement.objects.filter(pk=judgement.pk).update(content="")
         Salt.objects.all().delete()
     assert verify(export(tmp_path), "--key", signing.verifier_key())[0] == 1
 

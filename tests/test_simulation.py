@@ -230,8 +230,8 @@ class Gate(RuleBasedStateMachine):
         for judgement in Judgement.objects.select_related("run"):
             histories = {a.seat: a.history for a in Agent.objects.filter(judgement=judgement)}
             nine = sum(map(len, histories.values())) == 9
-            assert (judgement.run.status == "finished") == (judgement.verdict is not None)
-            assert judgement.verdict is None or (nine and judgement.verdict == rules.verdict(histories))
+            assert (judgement.run.status == "finished") == (judgement.run.outcome is not None)
+            assert judgement.run.outcome is None or (nine and judgement.run.outcome == rules.verdict(histories))
 
     @invariant()
     def what_is_over_stays_as_it_is(self):

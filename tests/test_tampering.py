@@ -30,23 +30,13 @@ from engine.evidence.findings import Report
 from engine.evidence.log import Leaf, Salt
 from engine.evidence.told import said_of
 from engine.llm.failures import Unauthorized
-from engine.models import ModelCall, Run
+from engine.models import ModelCall, Review, Run
 from judgements import procedure, prompts
 from judgements.export import bundle
-from judgements.models import (
-    COUNCILS,
-    Agent,
-    Council,
-    CouncilChange,
-    Expected,
-    IdempotencyKey,
-    Judgement,
-    Receipt,
-    Review,
-    RoundDecision,
-    SearchText,
-)
+from judgements.models import COUNCILS, Agent, Council, CouncilChange, Expected, Judgement, Receipt, RoundDecision
 from judgements.rules import Verdict
+from runs import reviews
+from runs.models import IdempotencyKey, SearchText
 from tests.audit_load import fill
 from tests.conftest import ScriptedModels, agents, perform
 from tests.databases import tampering
@@ -85,10 +75,10 @@ def _made() -> dict[str, Any]:
     receipted = _performed(mira, "A ferry is to be sold.")
     Receipt.objects.consume(Receipt.objects.issue(receipted, mira), mira, Expected(council=None))
     noted = _performed(mira, "A mill is to be built.")
-    Review.objects.add(noted, mira, "Casper misread the plan.")
-    Review.objects.add(noted, mira, "Not before spring.", Verdict.REJECTED)
+    reviews.add(noted.run, mira, "Casper misread the plan.")
+    reviews.add(noted.run, mira, "Not before spring.", Verdict.REJECTED)
     going_on = IdempotencyKey.objects.submit(
-        owner=mira, key="k", request_hash="0" * 64, **_asked("A lock is to be kept.")
+        Judgement.objects.submit, owner=mira, key="k", request_hash="0" * 64, **_asked("A lock is to be kept.")
     )
     anchor = Checkpoint.objects.make()
     assert anchor
@@ -241,8 +231,8 @@ def edit(name: str, whose: str, table: str, column: str, value: Any, where: str,
 
 
 edit("content", "approved", "judgements_judgement", "content", "Two bridges.", "run_id", lambda h: h.approved)
-edit("title", "approved", "judgements_judgement", "title", "Two bridges.", "run_id", lambda h: h.approved)
-edit("verdict", "approved", "judgements_judgement", "verdict", "rejected", "run_id", lambda h: h.approved)
+edit("title", "approved", "engine_run", "title", "Two bridges.", "id", lambda h: h.approved)
+edit("verdict", "approved", "engine_run", "outcome", "rejected", "id", lambda h: h.approved)
 edit("prompt_version", "approved", "judgements_judgement", "prompt_version", "9", "run_id", lambda h: h.approved)
 edit("criteria", "approved", "judgements_agent", "criteria", "Approve.", "judgement_id", lambda h: h.approved)
 edit("model_of_an_agent", "rejected", "judgements_agent", "model", "openai/z", "judgement_id", lambda h: h.rejected)
@@ -288,9 +278,9 @@ edit(
     "id",
     lambda h: call_of(h.rejected, "A1").pk,
 )
-edit("text_of_a_note", "noted", "judgements_review", "text", "All is well.", "kind", lambda h: "note")
-edit("verdict_of_an_override", "noted", "judgements_review", "verdict", "approved", "kind", lambda h: "override")
-edit("author_of_a_note", "noted", "judgements_review", "by", "noor", "kind", lambda h: "note")
+edit("text_of_a_note", "noted", "engine_review", "text", "All is well.", "kind", lambda h: "note")
+edit("verdict_of_an_override", "noted", "engine_review", "outcome", "approved", "kind", lambda h: "override")
+edit("author_of_a_note", "noted", "engine_review", "by", "noor", "kind", lambda h: "note")
 edit("council_renamed_in_place", "log", "judgements_councilversion", "name", "Other", "name", lambda h: "Corpus")
 edit(
     "key_of_texts",
@@ -328,7 +318,7 @@ def failed_attempt_deleted(h: History) -> None:
 
 @case("noted")
 def note_deleted(h: History) -> None:
-    sql("DELETE FROM judgements_review WHERE kind = 'note'")
+    sql("DELETE FROM engine_review WHERE kind = 'note'")
 
 
 @case("approved")
@@ -348,7 +338,7 @@ def override_inserted_that_calls_itself_redacted(h: History) -> None:
 
 def override_inserted(h: History, kind: str) -> None:
     judgement = Judgement.objects.get(pk=h.approved)
-    Review.objects.create(judgement=judgement, by="noor", kind=kind, verdict="rejected", text="Not this week.")
+    Review.objects.create(run=judgement.run, by="noor", kind=kind, outcome="rejected", text="Not this week.")
     assert judgement.override is None
 
 
@@ -397,7 +387,7 @@ def answer_of_another_judgement_copied_in(h: History) -> None:
 @case("cancelled")
 def run_deleted_with_its_rows(h: History) -> None:
     with connection.constraint_checks_disabled():
-        for table, column in (("judgements_searchtext", "judgement_id"), ("judgements_agent", "judgement_id")):
+        for table, column in (("runs_searchtext", "run_id"), ("judgements_agent", "judgement_id")):
             sql(f"DELETE FROM {table} WHERE {column} = %s", h.cancelled)
         sql("DELETE FROM judgements_judgement WHERE run_id = %s", h.cancelled)
 
@@ -485,7 +475,7 @@ def tail_of_a_chain_cut(h: History) -> None:
 @case("noted")  # lists still find it by the override
 def tail_of_a_chain_cut_with_its_row(h: History) -> None:
     cut(h.noted, 13)
-    sql("DELETE FROM judgements_review WHERE kind = 'override'")
+    sql("DELETE FROM engine_review WHERE kind = 'override'")
 
 
 @case("log")  # the councils' own chain comes first
@@ -520,7 +510,7 @@ def cancelled_one_failed_and_tried_again(h: History) -> None:
 def ended_once_more(run: UUID, status: str, retries: int = 0) -> None:
     """Rows, entries and lists all tell the same."""
     sql("UPDATE engine_run SET status = %s, retries = %s WHERE id = %s", status, retries, run)
-    sql("UPDATE judgements_judgement SET verdict = NULL WHERE run_id = %s", run)
+    sql("UPDATE engine_run SET outcome = NULL WHERE id = %s", run)
     sealing.record(run, *said_of([run])[run]["ended"])
 
 
@@ -573,9 +563,9 @@ def log_cut(h: History) -> None:
 def take_away(run: UUID) -> None:
     cut(run, 1)
     for table, where in (
-        ("judgements_idempotencykey", "judgement_id"),
-        ("judgements_review", "judgement_id"),
-        ("judgements_searchtext", "judgement_id"),
+        ("runs_idempotencykey", "run_id"),
+        ("engine_review", "run_id"),
+        ("runs_searchtext", "run_id"),
     ):
         sql(f"DELETE FROM {table} WHERE {where} = %s", run)
     sql(
@@ -601,7 +591,7 @@ def chain_and_leaves_of_a_record_taken_away(h: History) -> None:
 
 @case("log")
 def title_changed_with_all_hashes_and_checkpoints(h: History) -> None:
-    sql("UPDATE judgements_judgement SET title = %s WHERE run_id = %s", "Two bridges.", h.approved)
+    sql("UPDATE engine_run SET title = %s WHERE id = %s", "Two bridges.", h.approved)
     retell(h.approved)
     resign()
 
@@ -620,7 +610,7 @@ def record_written_anew_with_all_hashes_and_checkpoints(h: History) -> None:
 
 @case("approved")
 def verdict_changed_with_all_hashes(h: History) -> None:
-    sql("UPDATE judgements_judgement SET verdict = 'rejected' WHERE run_id = %s", h.approved)
+    sql("UPDATE engine_run SET outcome = 'rejected' WHERE id = %s", h.approved)
     retell(h.approved)
     resign()
 
@@ -701,8 +691,8 @@ def checkpoint_signed_by_another_key(h: History) -> None:
 def back_dated_judgement_appended(h: History) -> None:
     old = timezone.now() - timedelta(days=60)
     h.new = uuid4()
-    Run.objects.create(pk=h.new, procedure="judgement", status="cancelled", created=old, ended=old)
-    Judgement.objects.create(run_id=h.new, title="Long ago", content="Long ago", prompt_version="1")
+    Run.objects.create(pk=h.new, procedure="judgement", title="Long ago", status="cancelled", created=old, ended=old)
+    Judgement.objects.create(run_id=h.new, content="Long ago", prompt_version="1")
     Leaf.objects.add(sealing.seal(h.new))
     sql("UPDATE engine_leaf SET at = %s WHERE run_id = %s", old, h.new)
     relog()
@@ -737,7 +727,7 @@ edit(
     lambda h: h.going_on,
 )
 edit("account_while_judged", "going_on", "engine_run", "account", "7", "id", lambda h: h.going_on)
-edit("request_while_judged", "going_on", "judgements_judgement", "request", "7", "run_id", lambda h: h.going_on)
+edit("request_while_judged", "going_on", "engine_run", "request", "7", "id", lambda h: h.going_on)
 
 
 # ---- what can be put in beside the log ------------------------------------------------------------------------
@@ -746,8 +736,8 @@ edit("request_while_judged", "going_on", "judgements_judgement", "request", "7",
 def inserted(h: History, status: str = "cancelled", days: int = 60, **more: Any) -> UUID:
     """A judgement of long ago, by plain INSERTs alone."""
     old, h.new = timezone.now() - timedelta(days=days), uuid4()
-    Run.objects.create(pk=h.new, procedure="judgement", status=status, created=old, ended=old, **more)
-    judgement = Judgement.objects.create(run_id=h.new, title="Long ago", content="Long ago", prompt_version="1")
+    Run.objects.create(pk=h.new, procedure="judgement", title="Long ago", status=status, created=old, ended=old, **more)
+    judgement = Judgement.objects.create(run_id=h.new, content="Long ago", prompt_version="1")
     Agent.objects.bulk_create(
         Agent(judgement=judgement, seat=seat, **agent) for seat, agent in zip("ABC", agents(), strict=True)
     )
@@ -762,7 +752,7 @@ def back_dated_judgement_inserted_before_a_start(h: History) -> None:
 
 @case("new")
 def back_dated_judgement_inserted_and_noted(h: History) -> None:
-    Review.objects.add(Judgement.objects.get(pk=inserted(h)), h.mira, "Seen.")
+    reviews.add(Judgement.objects.get(pk=inserted(h)).run, h.mira, "Seen.")
 
 
 @case("new")
@@ -815,56 +805,56 @@ def judgement_taken_from_its_account(h: History) -> None:
 
 @case("going_on", inside=True)
 def request_of_a_key_exchanged(h: History) -> None:
-    sql("UPDATE judgements_idempotencykey SET request_hash = %s", "1" * 64)
+    sql("UPDATE runs_idempotencykey SET request_hash = %s", "1" * 64)
 
 
 @case("going_on", inside=True)
 def key_exchanged(h: History) -> None:
-    sql("UPDATE judgements_idempotencykey SET key = 'other'")
+    sql("UPDATE runs_idempotencykey SET key = 'other'")
 
 
 @case("approved", inside=True)
 def key_moved_to_another_judgement(h: History) -> None:
-    sql("UPDATE judgements_idempotencykey SET judgement_id = %s", h.approved)
+    sql("UPDATE runs_idempotencykey SET run_id = %s", h.approved)
 
 
 @case("approved", inside=True)
 def key_inserted_for_a_judgement_that_came_without(h: History) -> None:
-    IdempotencyKey.objects.create(owner=h.mira, key="new", request_hash="0" * 64, judgement_id=h.approved)
+    IdempotencyKey.objects.create(owner=h.mira, key="new", request_hash="0" * 64, run_id=h.approved)
 
 
 @case("going_on", inside=True)
 def key_deleted(h: History) -> None:
-    sql("DELETE FROM judgements_idempotencykey")
+    sql("DELETE FROM runs_idempotencykey")
 
 
 @case("going_on", inside=True)
 def key_given_to_another_account(h: History) -> None:
-    sql("UPDATE judgements_idempotencykey SET owner_id = %s", User.objects.create_user("noor").pk)
+    sql("UPDATE runs_idempotencykey SET owner_id = %s", User.objects.create_user("noor").pk)
 
 
 @case("approved", inside=True)
 def words_emptied(h: History) -> None:
-    sql("UPDATE judgements_searchtext SET words = '' WHERE judgement_id = %s", h.approved)
+    sql("UPDATE runs_searchtext SET words = '' WHERE run_id = %s", h.approved)
 
 
 @case("approved", inside=True)
 def words_deleted(h: History) -> None:
-    sql("DELETE FROM judgements_searchtext WHERE judgement_id = %s", h.approved)
+    sql("DELETE FROM runs_searchtext WHERE run_id = %s", h.approved)
 
 
 @case("noted", inside=True)
 def flag_taken_away(h: History) -> None:
-    sql("UPDATE judgements_searchtext SET words = replace(words, ' =flag=overridden', '')")
+    sql("UPDATE runs_searchtext SET words = replace(words, ' =flag=overridden', '')")
 
 
 @case("rejected", inside=True)
 def label_of_the_verdict_exchanged(h: History) -> None:
-    sql("UPDATE judgements_searchtext SET words = replace(words, '=verdict=rejected', '=verdict=approved')")
+    sql("UPDATE runs_searchtext SET words = replace(words, '=verdict=rejected', '=verdict=approved')")
 
 
 def label_added(label: str, whose: str) -> None:
-    add = f"UPDATE judgements_searchtext SET words = words || ' {label}' WHERE judgement_id = %s"
+    add = f"UPDATE runs_searchtext SET words = words || ' {label}' WHERE run_id = %s"
     CASES[f"label_added_{label}"] = (whose, lambda h: sql(add, getattr(h, whose)))
     INSIDE.add(f"label_added_{label}")
 
@@ -885,20 +875,18 @@ for label, whose in (
 @case("approved", inside=True)
 def label_added_beside_its_table(h: History) -> None:
     if connection.vendor == "postgresql":  # its index has nothing beside the table
-        return sql(
-            "UPDATE judgements_searchtext SET words = words || ' =flag=noted' WHERE judgement_id = %s", h.approved
-        )
-    number, words = SearchText.objects.values_list("pk", "words").get(judgement=h.approved)
-    sql("INSERT INTO judgements_words(judgements_words, rowid, words) VALUES ('delete', %s, %s)", number, words)
-    return sql("INSERT INTO judgements_words(rowid, words) VALUES (%s, %s)", number, f"{words} =flag=noted")
+        return sql("UPDATE runs_searchtext SET words = words || ' =flag=noted' WHERE run_id = %s", h.approved)
+    number, words = SearchText.objects.values_list("pk", "words").get(run=h.approved)
+    sql("INSERT INTO runs_words(runs_words, rowid, words) VALUES ('delete', %s, %s)", number, words)
+    return sql("INSERT INTO runs_words(rowid, words) VALUES (%s, %s)", number, f"{words} =flag=noted")
 
 
 @case("approved", inside=True)
 def index_emptied_beside_its_table(h: History) -> None:
     if connection.vendor == "postgresql":
         return words_emptied(h)  # its index has nothing beside the table
-    number, words = SearchText.objects.values_list("pk", "words").get(judgement=h.approved)
-    delete = "INSERT INTO judgements_words(judgements_words, rowid, words) VALUES ('delete', %s, %s)"
+    number, words = SearchText.objects.values_list("pk", "words").get(run=h.approved)
+    delete = "INSERT INTO runs_words(runs_words, rowid, words) VALUES ('delete', %s, %s)"
     return sql(delete, number, words)
 
 
@@ -907,7 +895,8 @@ def index_emptied_beside_its_table(h: History) -> None:
 
 @case("approved")
 def redaction_without_its_marker(h: History) -> None:
-    sql("UPDATE judgements_judgement SET content = '', title = '' WHERE run_id = %s", h.approved)
+    sql("UPDATE engine_run SET title = '' WHERE id = %s", h.approved)
+    sql("UPDATE judgements_judgement SET content = '' WHERE run_id = %s", h.approved)
     for leaf in Leaf.objects.filter(run=h.approved):
         sql("DELETE FROM engine_salt WHERE leaf_id = %s", leaf.pk)
 

@@ -31,13 +31,15 @@ from django.http.response import HttpResponseBase
 from django.test import Client
 from django.urls import URLResolver, get_resolver, path
 
+from engine.models import Review
 from engine.models.budgets import Budget
-from judgements.models import Council, Judgement, Review
+from judgements.models import Council, Judgement
 from judgements.replay import FRAMES_FORM
 from judgements.urls import websocket_urlpatterns
 from magi_site.asgi import application
 from magi_site.groups import REVIEWERS
 from magi_site.models import Token
+from runs import reviews
 from runs.urls import websocket_urlpatterns as of_all_runs
 from tests.conftest import ScriptedModels, agents, perform, says
 
@@ -213,7 +215,7 @@ def _private(owner: Any, models: ScriptedModels) -> Judgement:
     for model in ("openai/a", "openai/b", "openai/c"):
         models.will(model, *[says("approve", f"{CANARY} is a {SOUGHT}.")] * 3)
     asyncio.run(perform(made.pk, models))
-    Review.objects.add(Judgement.objects.get(pk=made.pk), None, f"{CANARY} note")
+    reviews.add(Judgement.objects.get(pk=made.pk).run, None, f"{CANARY} note")
     return Judgement.objects.select_related("run").get(pk=made.pk)
 
 

@@ -287,7 +287,13 @@ _tables = (
         key_is_number=False,
         run="OLD.id",
         rules=(
-            Rule("kept", kept=("id", "procedure", "created"), erased=("asked_by", "account")),
+            Rule(
+                "kept",
+                kept=("id", "procedure", "created", "parent_id", "root_id"),
+                once=("outcome",),
+                erased=("asked_by", "account", "title", "request"),
+                marked=("redacted",),
+            ),
             Rule(
                 "over",
                 when="OLD.status IN ('finished', 'cancelled')",
@@ -295,6 +301,18 @@ _tables = (
                 unlinked=("owner_id", "cancelled_by_id"),
                 erased=("cancelled_by_name",),
                 erased_message=("error",),
+            ),
+        ),
+    ),
+    Guard(
+        "engine_review",
+        run="OLD.run_id",
+        rules=(
+            Rule(
+                "kept",
+                kept=("id", "run_id", "by", "made", "kind", "outcome"),
+                unlinked=("author_id",),
+                erased=("text",),
             ),
         ),
     ),

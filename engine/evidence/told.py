@@ -13,11 +13,11 @@ from django.contrib.auth import get_user_model
 from django.core.exceptions import EmptyResultSet
 from django.db import connection, models
 
-from engine.models import NOBODY, ModelCall, Run
-from engine.procedure import procedures
+from engine.models import NOBODY, ModelCall, Review, Run
+from engine.procedure import Procedure, procedures
 
 from .chain import Draft, stamp
-from .entries import ATTEMPT, ENDED, LOG, SUBMITTED
+from .entries import ATTEMPT, ENDED, LOG, REDACTED, SUBMITTED
 
 NAMES = ("asked by", "cancelled by", "account")
 FETCHED_AT_ONCE = 1_000
@@ -58,6 +58,10 @@ class Said(defaultdict[str, list[Draft]]):
         super().__init__(list, drafts)
         self.witness, self.whole = witness, whole
 
+    @property
+    def outcome_name(self) -> str:
+        return getattr(self.witness, "outcome_name", Procedure.outcome_name)
+
 
 def chain_witnesses() -> list[ChainWitness]:
     return [cast(ChainWitness, import_module(name)) for name in settings.CHAINS]
@@ -92,7 +96,15 @@ def said_of_runs(runs: Sequence[UUID], *, new: bool = False) -> dict[UUID, Said]
     for procedure, told in of_procedure.items():
         if witness := procedures().get(procedure):
             witness.tell(told, new=new)
+    if not new:
+        _tell_reviews(said)
     return said
+
+
+def _tell_reviews(said: Mapping[UUID, Said]) -> None:
+    for review in Review.objects.filter(run__in=list(said)).order_by("pk"):
+        draft = review.draft(said[review.run_id].outcome_name)
+        said[review.run_id][draft.kind].append(draft)
 
 
 def misowned(runs: Iterable[UUID]) -> Iterator[tuple[UUID, str]]:
@@ -140,9 +152,10 @@ def told_json(value: str | None) -> dict[str, Any]:
 
 
 RUN = (
-    *("pk", "procedure", "status", "asked_by", "account", "cancelled_by_name"),
-    *("created", "started", "ended", "error", "retries"),
+    *("pk", "procedure", "status", "asked_by", "account", "cancelled_by_name", "title", "request", "parent"),
+    *("created", "started", "ended", "error", "retries", "outcome", "redacted"),
 )
+ASKED = {"asked by": "asked_by", "account": "account", "title": "title", "request": "request"}
 CALL_FACTS = (
     *("step", "series", "attempt", "status", "model", "answered_by", "answer_format"),
     *("input_tokens", "output_tokens", "estimated", "cost", "error_code"),
@@ -152,13 +165,15 @@ CALL = ("pk", "run", "started", "ended", *CALL_FACTS, *CALL_TEXTS)
 
 
 def _of_run(values: dict[str, Any]) -> Said:
+    procedure = procedures().get(values["procedure"])
     error = told_json(values["error"])
     message = error.pop("message", "")
     submitted = Draft(
         SUBMITTED,
         stamp(values["created"]) or "",
-        {"procedure": values["procedure"]},
-        {"asked by": values["asked_by"], "account": values["account"]},
+        # a new fact is told only where it is set: what was sealed before still says what its row says
+        {"procedure": values["procedure"]} | ({"parent": str(key(values["parent"]))} if values["parent"] else {}),
+        {name: values[column] for name, column in ASKED.items()},
     )
     ended = Draft(
         ENDED,
@@ -168,12 +183,15 @@ def _of_run(values: dict[str, Any]) -> Said:
             "started": stamp(values["started"]),
             "retries": values["retries"],
             "error": error or None,
+            (procedure or Procedure).outcome_name: values["outcome"],
         },
         {"error": message, "cancelled by": values["cancelled_by_name"]},
     )
     over = bool(values["ended"])
     drafts = {SUBMITTED: [submitted], ENDED: [ended] if over else []}
-    return Said(procedures().get(values["procedure"]), drafts, whole=over)
+    if values["redacted"]:
+        drafts[REDACTED] = [Draft(REDACTED, stamp(values["redacted"]) or "")]
+    return Said(procedure, drafts, whole=over)
 
 
 def _of_call(values: dict[str, Any]) -> Draft:

@@ -9,11 +9,14 @@ from .calls import ModelCall, Usage
 from .claims import LEASE, Claimed
 from .markers import WriterMarker
 from .pace import LimitReached, Pace, per_minute
-from .runs import NOBODY, Run, account_of, after_deadlock, record_name
+from .reviews import REVIEW_LENGTH, Review
+from .runs import NOBODY, TITLE_LENGTH, Run, account_of, after_deadlock, record_name
 
 __all__ = [
     "LEASE",
     "NOBODY",
+    "REVIEW_LENGTH",
+    "TITLE_LENGTH",
     "Budget",
     "BudgetUsedUp",
     "Checkpoint",
@@ -23,6 +26,7 @@ __all__ = [
     "LimitReached",
     "ModelCall",
     "Pace",
+    "Review",
     "Run",
     "Salt",
     "Usage",

@@ -126,7 +126,7 @@ class ModelCall(models.Model):
             input_tokens, output_tokens = tokens_of(self.prompt), tokens_of(said or "")
         cost = prices.cost(self.model, input_tokens, output_tokens)
         if cost:
-            self.run.spend(cost)
+            self.run.pay(cost)
         ModelCall.objects.filter(pk=self.pk).update(
             status=status,
             ended=timezone.now(),

@@ -8,7 +8,7 @@ import tenacity
 from django.conf import settings
 from django.db import OperationalError, connection, models
 from django.db.models import F, Q
-from django.db.models.functions import Now
+from django.db.models.functions import Coalesce, Now
 from django.utils import timezone
 
 from .budgets import Budget
@@ -17,6 +17,8 @@ from .claims import LEASE, SUSPECT, ClaimQuerySet, RunStatus
 from .pace import LimitReached, Pace, per_minute
 
 NOBODY = "nobody"  # the account of what the command line asked
+TITLE_LENGTH = 120
+OUTCOME_LENGTH = 60
 QUEUE_AGAIN = 30.0  # seconds after which somebody whose queue is full may try again
 
 # Two transactions that touch runs and budgets in another order may meet; PostgreSQL ends one, which is made again.
@@ -63,7 +65,8 @@ class RunQuerySet(ClaimQuerySet):
     # ---- erase --------------------------------------------------------------------------------------------
 
     def erase(self, pk: uuid.UUID, *, names: bool) -> None:
-        """Empty the texts of a run and of its calls, and with `names` who asked for it and who cancelled it.
+        """Empty the texts of a run and of its calls, and with `names` who asked for it and who cancelled it. The first
+        time of that stays as `redacted`.
 
         `sealing.redact` must have said so before.
         """
@@ -77,7 +80,12 @@ class RunQuerySet(ClaimQuerySet):
         }
         ModelCall.objects.filter(run=pk).update(prompt="", answer="", error="")
         self.filter(pk=pk).update(
-            error=error and {**error, "message": ""}, revision=F("revision") + 1, **(nobody if names else {})
+            title="",
+            request="",
+            error=error and {**error, "message": ""},
+            redacted=Coalesce("redacted", timezone.now()),
+            revision=F("revision") + 1,
+            **(nobody if names else {}),
         )
 
 
@@ -107,6 +115,15 @@ class Run(models.Model):
     and performed with the fewer others the more it has met (`TOGETHER`). `deaths` counts those that it met alone: the
     fifth fails it. Both begin anew when the run gets on, that is when an attempt ends.
 
+    `title` is what it is called, `outcome` the procedure's own word for what came of it, once it has finished, and
+    `override` what a person decided instead, last. `redacted`: when its texts were erased first; the title is empty
+    since. `request`: a digest of the idempotency key and the request that it came with, empty where there was none.
+
+    `parent` is the run that made it, and `root` the one at the top of those; neither ever changes. `spend` is the most
+    that it may cost, in billionths of a dollar. `news` counts what came from outside, `wakes_at` is when a waiting run
+    is looked at again at the latest, `worked` its seconds over all claims, and `host` the one machine that may claim
+    it, or empty.
+
     `asked_by` and `cancelled_by_name` are the names of those users then, and `account` is the key of who asked, or
     `NOBODY`: an account may be deleted, what it asked stays. Runs of before accounts were kept have none.
     """
@@ -118,6 +135,10 @@ class Run(models.Model):
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="runs")
     asked_by = models.CharField(max_length=150, blank=True)
     account = models.CharField(max_length=40, blank=True)
+    title = models.CharField(max_length=TITLE_LENGTH, blank=True)
+    request = models.CharField(max_length=64, blank=True)
+    parent = models.ForeignKey("self", on_delete=models.PROTECT, null=True, related_name="children")
+    root = models.ForeignKey("self", on_delete=models.PROTECT, null=True, related_name="descendants")
     status = models.CharField(max_length=10, choices=Status, default=Status.QUEUED)
     lane = models.CharField(max_length=200, blank=True)
     revision = models.BigIntegerField(default=0)
@@ -132,6 +153,14 @@ class Run(models.Model):
     started = models.DateTimeField(null=True)
     ended = models.DateTimeField(null=True)
     error = models.JSONField(null=True)
+    outcome = models.CharField(max_length=OUTCOME_LENGTH, null=True)  # noqa: DJ001 - none is another than an empty one
+    override = models.CharField(max_length=OUTCOME_LENGTH, null=True)  # noqa: DJ001
+    redacted = models.DateTimeField(null=True)
+    spend = models.BigIntegerField(null=True)
+    news = models.BigIntegerField(db_default=0)
+    wakes_at = models.DateTimeField(null=True)
+    worked = models.FloatField(db_default=0.0)
+    host = models.CharField(max_length=100, blank=True, db_default="")
     reserved = models.BigIntegerField(default=0)
     reserved_in = models.JSONField(default=list)
     cancelled_by = models.ForeignKey(
@@ -152,6 +181,9 @@ class Run(models.Model):
         indexes = [
             models.Index(fields=["lane", "owner", "created"], condition=Q(status="queued"), name="run_queue"),
             models.Index(fields=["lease_expires_at"], condition=Q(status="running"), name="run_leases"),
+            models.Index(fields=["wakes_at"], condition=Q(status="waiting"), name="run_alarms"),
+            # what may be redacted when its time is over; what is redacted already only grows in number
+            models.Index(fields=["ended"], condition=Q(redacted=None), name="run_with_texts"),
             models.Index(fields=["owner", "-created"], name="run_by_owner"),
             models.Index(fields=["-created"], name="run_newest_first"),
             models.Index(fields=["status", "-created"], name="run_by_status"),
@@ -169,6 +201,11 @@ class Run(models.Model):
         return f"{self.procedure} {self.pk}"
 
     @property
+    def shown_title(self) -> str:
+        """What it is called wherever it is shown; a redacted one has no title of its own any more."""
+        return f"Redacted {self.procedure} {str(self.pk)[:8]}" if self.redacted else self.title
+
+    @property
     def suspect(self) -> bool:
         return self.crashes >= SUSPECT
 
@@ -180,7 +217,7 @@ class Run(models.Model):
     def seconds(self) -> float | None:
         return (self.ended - self.started).total_seconds() if self.started and self.ended else None
 
-    def spend(self, cost: int) -> None:
+    def pay(self, cost: int) -> None:
         """Take it from what was set aside for the run, and from the budgets. `cost` in billionths of a dollar."""
         reserved, budgets = Run.objects.values_list("reserved", "reserved_in").get(pk=self.pk)
         freed = min(reserved, cost)

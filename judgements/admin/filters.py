@@ -16,7 +16,7 @@ from engine.hidden import visible_text
 
 from ..display import shown_name
 from ..filters import OUTCOMES, Day, councils
-from ..models import Flag
+from ..models import FLAGS
 
 Parts = tuple[int, ...]
 """A year, or a year and a month, or a year, a month and a day."""
@@ -55,7 +55,7 @@ class FlagFilter(Asked):
     title = parameter_name = "flag"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(flag.value, flag.label) for flag in Flag]
+        return [(flag.value, flag.label) for flag in FLAGS]
 
 
 class RehearsalFilter(Asked):

@@ -2,8 +2,9 @@ from typing import Any
 
 from django import forms
 
+from engine.models import REVIEW_LENGTH
+
 from ..forms import Text
-from ..models import REVIEW_LENGTH
 from ..rules import Verdict
 
 NOTE = "note"
@@ -22,6 +23,6 @@ class ReviewForm(forms.Form):
 
     @property
     def review(self) -> dict[str, Any]:
-        """As `Review.objects.add` takes it."""
+        """As `runs.reviews.add` takes it."""
         what = self.cleaned_data["what"]
-        return {"text": self.cleaned_data["text"], "verdict": None if what == NOTE else Verdict(what)}
+        return {"text": self.cleaned_data["text"], "outcome": None if what == NOTE else Verdict(what)}

@@ -19,13 +19,15 @@ from engine.models.budgets import BudgetUsedUp
 from engine.models.pace import LimitReached
 from engine.templatetags.hidden import visible
 from judgements.rights import REVIEW
+from runs import reviews
+from runs.models import SearchText
 from runs.rights import EXPORT, REDACT, SEE, STEER, Reach
 
 from .. import procedure
 from ..again import again_of
 from ..export import Chosen, Source, download
 from ..forms import as_typed
-from ..models import Judgement, Review, SearchText
+from ..models import FLAGS, Judgement
 from ..record import integrity_of, record_of
 from .filters import CouncilFilter, DateFilter, FlagFilter, PersonFilter, RehearsalFilter, StatusFilter
 from .forms import ReviewForm
@@ -91,7 +93,7 @@ class JudgementAdmin(ReadOnly):
         if not form.is_valid():
             return self._page(request, judgement, form)
         try:
-            Review.objects.add(judgement, request.user, **form.review)
+            reviews.add(judgement.run, request.user, **form.review)
         except ValueError as error:
             self.message_user(request, str(error), messages.ERROR)
         else:
@@ -114,7 +116,7 @@ class JudgementAdmin(ReadOnly):
         found = record_of(judgement, list(judgement.run.calls.order_by("pk")))
         context = {
             **self.admin_site.each_context(request),
-            "title": visible_text(judgement.shown_title),
+            "title": visible_text(judgement.run.shown_title),
             "opts": self.opts,
             "media": self.media,
             "preserved_filters": self.get_preserved_filters(request),
@@ -122,7 +124,7 @@ class JudgementAdmin(ReadOnly):
             "display": found.display,
             "again": again_of(judgement, request.user),
             "council": judgement.council_version,
-            "flags": SearchText.objects.flags_of([judgement.pk]).get(judgement.pk),
+            "flags": SearchText.objects.flags_of([judgement.pk], FLAGS).get(judgement.pk),
             "integrity": integrity_of(judgement),
             "form": form if REVIEW.covers(request.user, judgement.run) else None,
             "exportable": EXPORT.covers(request.user, judgement.run),
@@ -135,7 +137,7 @@ class JudgementAdmin(ReadOnly):
 
     @admin.display(description="title")
     def shown_title(self, judgement: Judgement) -> str:
-        return visible(judgement.shown_title)
+        return visible(judgement.run.shown_title)
 
     @admin.display(description="status")
     def status_word(self, judgement: Any) -> str:

@@ -14,9 +14,11 @@ from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import ChangeList
 from django.http import HttpRequest
 
+from runs.models import SearchText
+
 from ..filters import QUERY_LENGTH
 from ..history import CURSORS, History
-from ..models import Judgement, JudgementQuerySet, SearchText
+from ..models import FLAGS, Judgement, JudgementQuerySet
 from .filters import CREATED, Asked, DateFilter, Parts, span
 
 MOST_COUNTED = 5_000  # what is counted
@@ -49,7 +51,7 @@ class ReviewList(ChangeList):
     def get_results(self, request: HttpRequest) -> None:
         page, _ = self.history.page_asked(request.GET, self.list_per_page)
         self.page = page
-        flags = SearchText.objects.flags_of([judgement.pk for judgement in page.judgements])
+        flags = SearchText.objects.flags_of([judgement.pk for judgement in page.judgements], FLAGS)
         self.result_list = page.judgements
         for judgement, row in zip(page.judgements, page.rows, strict=True):
             vars(judgement).update(row=row, flags=flags.get(judgement.pk, []))

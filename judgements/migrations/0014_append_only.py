@@ -10,7 +10,6 @@ TABLES = (
     "judgements_judgement",
     "judgements_agent",
     "judgements_rounddecision",
-    "judgements_review",
     "judgements_councilversion",
     "judgements_member",
 )

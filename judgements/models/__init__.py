@@ -14,20 +14,17 @@ from .councils import (
 )
 from .judgements import (
     CONTENT_LENGTH,
-    TITLE_LENGTH,
+    FLAGS,
     Agent,
     Judgement,
     JudgementQuerySet,
     OnlyCouncils,
+    Remark,
     RoundDecision,
     remarkable,
     title_of,
 )
-from .keys import KEY_LENGTH, IdempotencyKey, KeyUsed, digest_of
 from .receipts import AUDIENCE_LENGTH, LONGEST_LIFETIME, USUAL_LIFETIME, Expected, Receipt, ReceiptRefused
-from .redaction import NOT_OVER, Redaction, due, redact, redactions_of, wipe
-from .reviews import REVIEW_LENGTH, Review
-from .search import Flag, SearchText
 
 __all__ = [
     "AUDIENCE_LENGTH",
@@ -35,12 +32,9 @@ __all__ = [
     "COUNCIL",
     "COUNCILS",
     "CRITERIA_LENGTH",
-    "KEY_LENGTH",
+    "FLAGS",
     "LONGEST_LIFETIME",
     "NAME_LENGTH",
-    "NOT_OVER",
-    "REVIEW_LENGTH",
-    "TITLE_LENGTH",
     "USUAL_LIFETIME",
     "Agent",
     "AgentValues",
@@ -49,26 +43,16 @@ __all__ = [
     "CouncilChanged",
     "CouncilVersion",
     "Expected",
-    "Flag",
-    "IdempotencyKey",
     "Judgement",
     "JudgementQuerySet",
-    "KeyUsed",
     "Member",
     "OnlyCouncils",
     "Receipt",
     "ReceiptRefused",
-    "Redaction",
-    "Review",
+    "Remark",
     "RevisedMeanwhile",
     "RoundDecision",
-    "SearchText",
     "Seated",
-    "digest_of",
-    "due",
-    "redact",
-    "redactions_of",
     "remarkable",
     "title_of",
-    "wipe",
 ]

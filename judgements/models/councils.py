@@ -16,8 +16,9 @@ from engine.evidence import sealing
 from engine.evidence.chain import Draft, stamp
 from engine.hidden import visible_text
 from engine.models import record_name
+from runs import retention
 
-from .. import retention, rules
+from .. import rules
 
 NAME_LENGTH = 60
 RETENTION_DAYS = 365

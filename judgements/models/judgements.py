@@ -1,6 +1,6 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from django.core.exceptions import PermissionDenied
 from django.db import models, transaction
@@ -10,22 +10,29 @@ from engine.evidence import sealing
 from engine.evidence.entries import Entry
 from engine.hidden import visible_text
 from engine.llm.providers import is_rehearsal, lane_of
-from engine.models import ModelCall, Run, account_of, after_deadlock, record_name
+from engine.models import ModelCall, Review, Run, account_of, after_deadlock, record_name
 from engine.models.budgets import Budget
 from engine.search import Term, label, words_of
+from runs.models import Flag, SearchText, arrived, found_by, in_order_of_arrival
 from runs.rights import SEE, Reach, Right, User
 
 from .. import prompts, rules
 from ..estimate import Estimate, estimate
 from ..rules import Decision, Verdict
 from .councils import AgentValues, CouncilVersion, Seated
-from .search import Flag, SearchText, arrived, found_by, in_order_of_arrival
 
-if TYPE_CHECKING:
-    from .reviews import Review
-
-TITLE_LENGTH = 120
 CONTENT_LENGTH = 20_000
+
+
+class Remark(models.TextChoices):
+    """What makes a judgement worth a look, beside what makes any run: labels that it is found by."""
+
+    SWAYED = "swayed", "Swayed"
+    CARRIED = "carried", "Carried"
+    CHANGED = "changed", "Changed its mind"
+
+
+FLAGS: tuple[models.TextChoices, ...] = (*Remark, *Flag)
 
 
 class OnlyCouncils(PermissionDenied):
@@ -49,7 +56,7 @@ class JudgementQuerySet(models.QuerySet["Judgement"]):
     def standing(self, status: str) -> "JudgementQuerySet":
         """Those whose `status` is this word."""
         if status in set(Verdict):
-            return self.filter(run__status=Run.Status.FINISHED, verdict=status)
+            return self.filter(run__status=Run.Status.FINISHED, run__outcome=status)
         runs = {
             "idle": [Run.Status.QUEUED],
             "judging": [Run.Status.RUNNING, Run.Status.WAITING],
@@ -75,7 +82,7 @@ class JudgementQuerySet(models.QuerySet["Judgement"]):
         calls = Prefetch("agents__decisions__call", ModelCall.objects.defer("prompt", "answer"))
         newest = Subquery(Entry.objects.filter(run=OuterRef("pk")).order_by("-seq").values("hash")[:1])
         found = self.select_related("run__owner", "run__cancelled_by", "council_version").prefetch_related(
-            calls, "reviews"
+            calls, "run__reviews"
         )
         return found.annotate(record_hash=Case(When(run__ended__isnull=False, then=newest)))
 
@@ -115,16 +122,16 @@ class JudgementQuerySet(models.QuerySet["Judgement"]):
             asked_by=record_name(owner),
             account=account_of(owner),
             lane=lane,
+            title=title if _shows(title) else title_of(content),
+            request=request,
             **reserved,
         )
         judgement = self.create(
             run=run,
-            title=title if _shows(title) else title_of(content),
             content=content,
             council_version=council,
             earlier=earlier,
             prompt_version=prompts.VERSION,
-            request=request,
         )
         seated = [
             Agent(judgement=judgement, seat=seat, **agent) for seat, agent in zip(rules.SEATS, agents, strict=True)
@@ -132,7 +139,7 @@ class JudgementQuerySet(models.QuerySet["Judgement"]):
         Agent.objects.bulk_create(seated)
         rehearsal = any(is_rehearsal(agent["model"]) for agent in agents)
         words = [label("rehearsal", rehearsal), *judgement.first_words()]
-        SearchText.objects.create(judgement=judgement, words=" ".join(words))
+        SearchText.objects.create(run=run, words=" ".join(words))
         sealing.submit(judgement.pk)
         return judgement
 
@@ -149,21 +156,13 @@ def _borne(council: CouncilVersion | None, agents: Sequence[AgentValues], owner:
 
 
 class Judgement(models.Model):
-    """Three agents decide about one content. Its life cycle is its run's; only the verdict is its own.
-
-    `redacted`: when its texts were erased last; title and content are empty since. `request`: a digest of the
-    idempotency key and the request that it came with, empty where there was none.
-    """
+    """Three agents decide about one content. Title, life cycle and verdict are its run's."""
 
     run = models.OneToOneField(Run, on_delete=models.PROTECT, primary_key=True, related_name="judgement")
-    title = models.CharField(max_length=TITLE_LENGTH)
     content = models.TextField(max_length=CONTENT_LENGTH)
     council_version = models.ForeignKey(CouncilVersion, on_delete=models.PROTECT, null=True, related_name="judgements")
     earlier = models.ForeignKey("self", on_delete=models.PROTECT, null=True, related_name="later")
     prompt_version = models.CharField(max_length=20)
-    request = models.CharField(max_length=64, blank=True)
-    verdict = models.CharField(max_length=8, choices=[(v, v) for v in Verdict], null=True)  # noqa: DJ001
-    redacted = models.DateTimeField(null=True)
 
     record_hash: str | None = None  # of the newest entry of one that is over, where it was read with `whole()`
 
@@ -171,26 +170,14 @@ class Judgement(models.Model):
 
     class Meta:
         default_permissions = ()  # whose judgements somebody may see and steer, the permissions of runs say
-        # what may be redacted when its time is over; what is redacted already only grows in number
-        indexes = [models.Index("council_version", condition=Q(redacted=None), name="judgements_with_texts")]
-        constraints = [
-            models.CheckConstraint(
-                name="verdict_known", condition=Q(verdict__in=["approved", "rejected"]) | Q(verdict=None)
-            ),
-        ]
 
     def __str__(self) -> str:
-        return visible_text(self.shown_title)
+        return visible_text(self.run.shown_title)
 
     @property
-    def shown_title(self) -> str:
-        """What it is called wherever it is shown; a redacted one has no title of its own any more."""
-        return f"Redacted judgement {str(self.pk)[:8]}" if self.redacted else self.title
-
-    @property
-    def override(self) -> "Review | None":
+    def override(self) -> Review | None:
         """What a person decided instead of the agents, last."""
-        return next((review for review in reversed(self.reviews.all()) if review.is_override), None)
+        return next((review for review in reversed(self.run.reviews.all()) if review.is_override), None)
 
     @property
     def calls(self) -> list[ModelCall]:
@@ -202,7 +189,7 @@ class Judgement(models.Model):
         """The word of the page and the API; never stored a second time."""
         words = {
             Run.Status.QUEUED: "idle",
-            Run.Status.FINISHED: self.verdict,
+            Run.Status.FINISHED: self.run.outcome,
             Run.Status.FAILED: "error",
             Run.Status.CANCELLED: "cancelled",
         }
@@ -239,7 +226,7 @@ class Judgement(models.Model):
         labels = [label("id", str(self.pk)[:8]), label("by", self.run.owner_id)]
         if self.council_version:
             labels.append(label("council", self.council_version.council_id))
-        return [*labels, *words_of(f"{self.title}\n{self.content}")]
+        return [*labels, *words_of(f"{self.run.title}\n{self.content}")]
 
     def estimate(self) -> Estimate:
         """What it may cost if all of it is asked (again)."""
@@ -249,10 +236,10 @@ class Judgement(models.Model):
         """Write the verdict that the nine stored decisions make. ValueError while one is missing."""
         calls = Prefetch("decisions__call", ModelCall.objects.only("model"))
         agents = Agent.objects.filter(judgement=self).prefetch_related(calls)
-        self.verdict = rules.verdict({agent.seat: agent.history for agent in agents})
-        self.save(update_fields=["verdict"])
+        verdict = rules.verdict({agent.seat: agent.history for agent in agents})
+        Run.objects.filter(pk=self.pk).update(outcome=verdict)
         flags = [label("flag", flag) for flag in flags_of(agents)]
-        SearchText.objects.add(self.pk, [label("verdict", self.verdict), *flags])
+        SearchText.objects.add(self.pk, [label("verdict", verdict), *flags])
 
 
 class Agent(Seated):
@@ -316,21 +303,21 @@ class RoundDecision(models.Model):
         return self.call.ended or self.created
 
 
-def flags_of(agents: Iterable[Agent]) -> Iterator[Flag]:
+def flags_of(agents: Iterable[Agent]) -> Iterator[models.TextChoices]:
     """What three agents that have decided nine times make remarkable."""
     agents = list(agents)
     fallback = any(decision.call.model != agent.model for agent in agents for decision in agent.decided)
     return remarkable({agent.seat: agent.history for agent in agents}, fallback=fallback)
 
 
-def remarkable(histories: Mapping[str, rules.History], *, fallback: bool) -> Iterator[Flag]:
+def remarkable(histories: Mapping[str, rules.History], *, fallback: bool) -> Iterator[models.TextChoices]:
     """The same from the decisions of each seat, and whether a fallback gave any of them."""
     if rules.swayed(histories):
-        yield Flag.SWAYED
+        yield Remark.SWAYED
     if any(map(rules.carried, histories.values())):
-        yield Flag.CARRIED
+        yield Remark.CARRIED
     if any(map(rules.changed_in, histories.values())):
-        yield Flag.CHANGED
+        yield Remark.CHANGED
     if fallback:
         yield Flag.FALLBACK
 

@@ -102,8 +102,7 @@ class ReceiptQuerySet(models.QuerySet["Receipt"]):
 
     def with_council(self) -> "ReceiptQuerySet":
         """With what their entries tell, and no text."""
-        texts = ("judgement__title", "judgement__content")
-        return self.select_related("judgement__council_version").defer(*texts)
+        return self.select_related("judgement__council_version").defer("judgement__content")
 
     def _kept(self, statement: Mapping[str, Any]) -> "Receipt":
         try:
@@ -181,7 +180,7 @@ def _signed(receipt: Receipt, record_hash: str) -> Statement:
         "id": str(receipt.pk),
         "log": signing.name(),
         "judgement": str(receipt.judgement_id),
-        "verdict": receipt.judgement.verdict,
+        "verdict": receipt.judgement.run.outcome,
         "audience": receipt.audience or None,
         "content_sha256": sha256(receipt.judgement.content.encode()).hexdigest(),
         "record_hash": record_hash,
@@ -197,12 +196,12 @@ def _signed(receipt: Receipt, record_hash: str) -> Statement:
 
 
 def _refuse_without_approval(judgement: Judgement) -> None:
-    if judgement.redacted:
+    if judgement.run.redacted:
         raise ReceiptRefused("redacted", "The judgement was redacted; what it approved is no longer known.")
     if judgement.status != Verdict.APPROVED:
         raise ReceiptRefused("not_approved", f"The judgement is not approved; it is: {judgement.status}.")
     last = judgement.override
-    if last and last.verdict != Verdict.APPROVED:
+    if last and last.outcome != Verdict.APPROVED:
         raise ReceiptRefused("overridden", f"{last.by} has decided against the agents' approval.")
 
 

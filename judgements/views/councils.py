@@ -12,8 +12,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from engine.llm import catalogue
+from runs import retention
 
-from .. import retention
 from ..changes import changes
 from ..display import PLATE
 from ..forms import CouncilSubmission, agents_in, as_typed

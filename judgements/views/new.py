@@ -13,8 +13,9 @@ from django_htmx.http import trigger_client_event
 from engine.llm import catalogue, providers
 from engine.models.budgets import Budget, BudgetUsedUp
 from engine.models.pace import LimitReached
+from runs import retention
 
-from .. import procedure, retention
+from .. import procedure
 from ..again import earlier_of
 from ..changes import changes
 from ..estimate import estimate
@@ -155,7 +156,7 @@ def _instead(request: HttpRequest) -> str:
 
 def _once_more(earlier: Judgement, agents: Sequence[AgentValues]) -> Submission:
     # a title that was taken from the content is taken again from what the content becomes
-    title = "" if earlier.title == title_of(earlier.content) else earlier.title
+    title = "" if earlier.run.title == title_of(earlier.content) else earlier.run.title
     return Submission(title=title, content=earlier.content, agents=agents)
 
 

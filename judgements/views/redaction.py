@@ -5,12 +5,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
+from runs.redaction import erase, not_over
 from runs.rights import REDACT, SEE
 
-from .. import procedure
 from ..again import with_texts_beside
 from ..forms import Text
-from ..models import NOT_OVER
 from .finding import judgement_for
 
 REASON_LENGTH = 500
@@ -26,10 +25,10 @@ def redact(request: HttpRequest, pk: UUID) -> HttpResponse:
     """What will be erased, to be confirmed with a reason."""
     judgement = judgement_for(request, pk, REDACT)
     form = RedactionForm(request.POST if request.method == "POST" else None, auto_id="%s")
-    refused = "" if judgement.run.over else NOT_OVER
+    refused = "" if judgement.run.over else not_over(judgement.run)
     if not refused and form.is_valid():
         try:
-            procedure.erase(judgement, request.user, **form.cleaned_data)
+            erase(judgement.run, request.user, **form.cleaned_data)
             return redirect("record", pk)
         except ValueError as error:  # somebody had it tried again just now
             refused = str(error)

@@ -3,9 +3,10 @@
 from django.contrib.auth.management import create_permissions
 from django.db import migrations
 
-from magi_site.groups import make_groups
+from magi_site.groups import FIRST_RIGHTS, REVIEWERS, make_groups
 
 APPS = ("engine", "judgements")
+FIRST = FIRST_RIGHTS | {REVIEWERS: ("engine.view_run", "engine.export_run", "judgements.add_review")}  # its name then
 
 
 def make(apps, schema_editor):
@@ -15,7 +16,7 @@ def make(apps, schema_editor):
         create_permissions(config, apps=apps, verbosity=0)
         config.models_module = None
     auth = apps.get_model("auth", "Group"), apps.get_model("auth", "Permission")
-    make_groups(*(model.objects for model in auth))
+    make_groups(*(model.objects for model in auth), first=FIRST)
 
 
 class Migration(migrations.Migration):

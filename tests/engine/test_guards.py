@@ -17,19 +17,10 @@ from engine.evidence.chain import Draft
 from engine.evidence.checkpoints import Checkpoint
 from engine.evidence.entries import REDACTED, Entry
 from engine.evidence.log import Leaf, Salt
-from engine.models import ModelCall, Run
+from engine.models import ModelCall, Review, Run
 from judgements import prompts, rules
-from judgements.models import (
-    Agent,
-    Council,
-    CouncilChange,
-    CouncilVersion,
-    Judgement,
-    Member,
-    Receipt,
-    Review,
-    RoundDecision,
-)
+from judgements.models import Agent, Council, CouncilChange, CouncilVersion, Judgement, Member, Receipt, RoundDecision
+from runs import reviews
 from tests.conftest import JAPAN, agents, only_on, says
 from tests.databases import kept_for_a_module, tampering
 
@@ -70,7 +61,7 @@ def make_judged():
     judgement.conclude()
     Run.objects.filter(pk=judgement.pk).update(status="finished", started=Now(), ended=Now())
     Leaf.objects.add(sealing.seal(judgement.pk))
-    Review.objects.add(judgement, reviewer, "Seen.")
+    reviews.add(judgement.run, reviewer, "Seen.")
     Receipt.objects.issue(judgement, reviewer)
     Checkpoint.objects.make()
     return judgement.pk
@@ -137,12 +128,12 @@ NEVER = {
     Leaf: ("index", "run_id", "seq", "head", "at", "hash"),
     Checkpoint: ("size", "made", "note", "peaks"),
     Salt: ("leaf_id", "value"),
-    Run: ("id", "procedure", "created", "status", "started", "ended", "retries"),
+    Run: ("id", "procedure", "created", "status", "started", "ended", "retries", "outcome", "parent_id", "root_id"),
     ModelCall: tuple({field.attname for field in ModelCall._meta.fields} - {"prompt", "answer", "error"}),
-    Judgement: ("run_id", "verdict", "council_version_id", "prompt_version"),
+    Judgement: ("run_id", "council_version_id", "prompt_version"),
     Agent: tuple(field.attname for field in Agent._meta.fields),
     RoundDecision: tuple({field.attname for field in RoundDecision._meta.fields} - {"reason"}),
-    Review: ("id", "judgement_id", "by", "made", "kind"),
+    Review: ("id", "run_id", "by", "made", "kind", "outcome"),
     CouncilVersion: ("id", "council_id", "number", "name", "created"),
     Member: tuple(field.attname for field in Member._meta.fields),
     CouncilChange: tuple(field.attname for field in CouncilChange._meta.fields),
@@ -183,9 +174,10 @@ ERASED = {
     "prompt": lambda pk: ModelCall.objects.filter(run=pk).update(prompt=""),
     "answer": lambda pk: ModelCall.objects.filter(run=pk).update(answer=""),
     "reason": lambda pk: RoundDecision.objects.filter(agent__judgement=pk).update(reason=""),
-    "title": lambda pk: Judgement.objects.filter(pk=pk).update(title="", content=""),
-    "mark": lambda pk: Judgement.objects.filter(pk=pk).update(redacted="2026-01-01T00:00Z"),
-    "review": lambda pk: Review.objects.filter(judgement=pk).update(text=""),
+    "title": lambda pk: Run.objects.filter(pk=pk).update(title=""),
+    "content": lambda pk: Judgement.objects.filter(pk=pk).update(content=""),
+    "mark": lambda pk: Run.objects.filter(pk=pk).update(redacted="2026-01-01T00:00Z"),
+    "review": lambda pk: Review.objects.filter(run=pk).update(text=""),
     "asked by": lambda pk: Run.objects.filter(pk=pk).update(asked_by=""),
     "salt": lambda pk: Salt.objects.filter(leaf__run=pk).delete(),
 }
@@ -201,8 +193,9 @@ def test_a_text_is_erased_only_once_the_redaction_is_recorded(judged, erase):
 REPLACED = {
     "reason": lambda pk: RoundDecision.objects.filter(agent__judgement=pk).update(reason="Other."),
     "answer": lambda pk: ModelCall.objects.filter(run=pk).update(answer="{}"),
-    "title": lambda pk: Judgement.objects.filter(pk=pk).update(title="Other"),
-    "review": lambda pk: Review.objects.filter(judgement=pk).update(text="Other."),
+    "title": lambda pk: Run.objects.filter(pk=pk).update(title="Other"),
+    "content": lambda pk: Judgement.objects.filter(pk=pk).update(content="Other"),
+    "review": lambda pk: Review.objects.filter(run=pk).update(text="Other."),
     "asked by": lambda pk: Run.objects.filter(pk=pk).update(asked_by="noor"),
 }
 
@@ -249,10 +242,10 @@ def test_a_call_is_completed_once(judgement):
 
 
 def test_a_verdict_comes_once(judgement):
-    mine = Judgement.objects.filter(pk=judgement.pk)
-    mine.update(verdict="approved")
-    assert refused(lambda: mine.update(verdict="rejected"))
-    assert refused(lambda: mine.update(verdict=None))
+    mine = Run.objects.filter(pk=judgement.pk)
+    mine.update(outcome="approved")
+    assert refused(lambda: mine.update(outcome="rejected"))
+    assert refused(lambda: mine.update(outcome=None))
 
 
 UNIQUE = {Entry: "run_id, seq", ModelCall: "run_id, step, series, attempt", RoundDecision: "agent_id, round"}

@@ -13,8 +13,9 @@ from engine.evidence.log import Leaf, Salt
 from engine.llm.failures import Unauthorized
 from engine.models import Run
 from judgements import procedure
-from judgements.models import Judgement, Review
+from judgements.models import Judgement
 from judgements.rules import Verdict
+from runs import reviews
 from tests.conftest import ScriptedModels, perform
 from tests.databases import tampering
 
@@ -75,17 +76,17 @@ async def test_who_cancelled_is_in_the_record_and_stays_when_the_account_goes(ju
 
 async def test_notes_and_overrides_follow_in_the_chain(judgement: Judgement, reviewer: User) -> None:
     await perform(judgement.pk, ScriptedModels())
-    add = sync_to_async(Review.objects.add)
+    add = sync_to_async(reviews.add)
     await add(judgement, reviewer, "Balthasar misread the criteria.")
     await add(judgement, reviewer, "Not this week.", Verdict.REJECTED)
     assert (await kinds_of(judgement))[-2:] == ["note", "override"]
     assert (await found()).faults == []
-    assert (await Judgement.objects.aget()).verdict == "approved"
+    assert (await Run.objects.aget()).outcome == "approved"
 
 
 async def test_a_judgement_under_way_is_no_problem_and_cannot_be_reviewed(judgement: Judgement, reviewer: User) -> None:
     with pytest.raises(ValueError, match="not over"):
-        await sync_to_async(Review.objects.add)(judgement, reviewer, "Too early.")
+        await sync_to_async(reviews.add)(judgement.run, reviewer, "Too early.")
     assert (await found()).faults == []
 
 
@@ -93,7 +94,7 @@ async def test_checkpoints_go_on_from_one_another(judgement: Judgement, mira: Us
     await perform(judgement.pk, ScriptedModels())
     first = await sync_to_async(Checkpoint.objects.make)()
     again = await sync_to_async(Checkpoint.objects.make)()
-    await sync_to_async(Review.objects.add)(judgement, mira, "Seen.")
+    await sync_to_async(reviews.add)(judgement.run, mira, "Seen.")
     second = await sync_to_async(Checkpoint.objects.make)()
     assert first == again
     assert (first.size, second.size) == (2, 3)

@@ -15,7 +15,8 @@ from engine.evidence.entries import Entry
 from engine.evidence.log import Leaf, Salt
 from engine.models import Run
 from judgements import procedure
-from judgements.models import Agent, Judgement, SearchText
+from judgements.models import Agent, Judgement
+from runs.models import SearchText
 from tests.conftest import JAPAN, agents
 from tests.databases import tampering
 from tests.engine.test_guards import committed, only_on

@@ -9,11 +9,12 @@ from django.urls import reverse
 from engine import steering
 from engine.evidence.audit import verify_all
 from engine.llm.prices import DOLLAR
-from engine.models import Run
+from engine.models import Review, Run
 from engine.models.budgets import Budget
 from judgements import procedure
 from judgements.export import KINDS
-from judgements.models import Council, Judgement, Review
+from judgements.models import Council, Judgement
+from runs import reviews
 from tests.conftest import JAPAN
 
 pytestmark = pytest.mark.django_db
@@ -27,7 +28,7 @@ def gone(client, mira, reviewer, council):
     judgement = Judgement.objects.submit(owner=mira, **values)
     council.revise(name="Magi", agents=[a | {"criteria": "Others."} for a in council.agents()], author=mira)
     steering.cancel(judgement.pk, mira)
-    Review.objects.add(judgement, mira, "A journey too many.")
+    reviews.add(judgement.run, mira, "A journey too many.")
     Budget.objects.create(owner=mira, limit=DOLLAR)
     client.force_login(reviewer)
     answer = client.post(reverse("admin:auth_user_delete", args=[mira.pk]), {"post": "yes"})

@@ -18,11 +18,12 @@ from django.urls import reverse
 from engine.evidence.log import Leaf
 from engine.llm.failures import Unauthorized
 from engine.llm.prices import DOLLAR
-from engine.models import ModelCall, Run
+from engine.models import ModelCall, Review, Run
 from engine.models.budgets import Budget
 from judgements.admin.filters import MOST_PEOPLE
 from judgements.admin.judgements import JudgementAdmin
-from judgements.models import Flag, Judgement, Review, SearchText
+from judgements.models import FLAGS, Judgement, Remark
+from runs.models import Flag, SearchText
 from tests.conftest import ScriptedModels, allow, perform, says
 from tests.conftest import judged as judged_by
 from tests.databases import once, tampering
@@ -54,7 +55,7 @@ def make_failed(mira):
 
 def test_judgements_are_listed_with_status_title_who_and_when(admin, judgement):
     html = admin.get(reverse("admin:judgements_judgement_changelist")).content.decode()
-    for text in ("Idle", judgement.title, "mira"):
+    for text in ("Idle", judgement.run.title, "mira"):
         assert text in html
 
 
@@ -67,20 +68,20 @@ def test_a_judgement_shows_every_prompt_and_raw_answer_and_what_went_wrong(admin
 
 def test_the_status_filter_finds_what_failed(admin, failed):
     html = admin.get(reverse("admin:judgements_judgement_changelist"), {"status": "error"}).content.decode()
-    assert failed.title in html
+    assert failed.run.title in html
     html = admin.get(reverse("admin:judgements_judgement_changelist"), {"status": "approved"}).content.decode()
-    assert failed.title not in html
+    assert failed.run.title not in html
 
 
 def test_a_status_that_there_is_none_of_filters_nothing(admin, failed):
     answer = admin.get(reverse("admin:judgements_judgement_changelist"), {"status": "x"})
-    assert failed.title in answer.content.decode()
+    assert failed.run.title in answer.content.decode()
 
 
 def test_a_word_of_a_reason_finds_its_judgement(admin, failed):
     url = reverse("admin:judgements_judgement_changelist")
-    assert failed.title in admin.get(url, {"q": "criteria say so"}).content.decode()
-    assert failed.title not in admin.get(url, {"q": "zeppelin"}).content.decode()
+    assert failed.run.title in admin.get(url, {"q": "criteria say so"}).content.decode()
+    assert failed.run.title not in admin.get(url, {"q": "zeppelin"}).content.decode()
 
 
 def titles(client, **asked):
@@ -105,7 +106,7 @@ def make_several(mira, noor, council):
     oldest = stand(mira, "Ship", "RRR", "2024-12-31")
     stand(noor, "Refund", "AAR", "2025-02-28", council=council.current)
     stand(mira, "Travel", "AAA", "2026-11-02")
-    SearchText.objects.flag(oldest.pk, Flag.SWAYED)
+    SearchText.objects.flag(oldest.pk, Remark.SWAYED)
     return ["Travel", "Refund", "Ship"]
 
 
@@ -187,7 +188,7 @@ def test_dates_are_gone_into_by_year_month_and_day(admin, several):
 
 
 def test_the_way_into_a_year_keeps_the_other_filters_and_leaves_the_page(admin, several, mira):
-    html = titles(admin, person=mira.pk, q="ship", before=Judgement.objects.get(title="Travel").pk)[1]
+    html = titles(admin, person=mira.pk, q="ship", before=Judgement.objects.get(run__title="Travel").pk)[1]
     assert f'href="?person={mira.pk}&amp;q=ship&amp;run__created__year=2025"' in html
 
 
@@ -289,7 +290,7 @@ async def selected(reviewer, action, *judgements, query=""):
 
 
 async def test_a_selection_is_exported_as_a_table(reviewer, several):
-    chosen = await Judgement.objects.aget(title="Ship")
+    chosen = await Judgement.objects.aget(run__title="Ship")
     rows = list(csv.DictReader(io.StringIO((await selected(reviewer, "export_table", chosen)).removeprefix("\ufeff"))))
     assert [(row["title"], row["outcome"]) for row in rows] == [("Ship", "rejected")]
 
@@ -320,7 +321,7 @@ def test_nothing_can_be_added_changed_or_deleted(admin, judgement, action):
     answer = admin.post(reverse(f"admin:judgements_judgement_{action}", args=args), {"title": "x", "post": "yes"})
     assert answer.status_code == 403
     judgement.refresh_from_db()
-    assert judgement.title != "x"
+    assert judgement.run.title != "x"
 
 
 def steer(client, action, *judgements):
@@ -416,8 +417,8 @@ def test_a_note_and_an_override_stand_beside_the_verdict(admin, approved):
         "Approved",
     ):
         assert text in html
-    assert Judgement.objects.get().verdict == "approved"
-    assert SearchText.objects.flags_of([approved.pk])[approved.pk] == [Flag.NOTED, Flag.OVERRIDDEN]
+    assert Run.objects.get().outcome == "approved"
+    assert SearchText.objects.flags_of([approved.pk], FLAGS)[approved.pk] == [Flag.NOTED, Flag.OVERRIDDEN]
 
 
 @pytest.mark.parametrize(
@@ -440,7 +441,7 @@ def test_a_judgement_that_goes_on_is_not_reviewed(admin, judgement):
     assert "not over cannot be reviewed" in review(admin, judgement, what="note", text="Early.").content.decode()
 
 
-@pytest.mark.parametrize("may", [[], ["engine.view_run"], ["judgements.add_review"]])
+@pytest.mark.parametrize("may", [[], ["engine.view_run"], ["engine.add_review"]])
 def test_only_who_may_see_and_review_reviews(client, approved, mira, may):
     mira.is_staff = True
     mira.save()

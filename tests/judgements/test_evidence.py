@@ -18,9 +18,11 @@ from engine.evidence.entries import LOG, Entry, retried_by
 from engine.evidence.log import Leaf, Salt
 from engine.evidence.told import said_of
 from engine.llm.failures import RateLimited, Unauthorized
-from engine.models import ModelCall, Run
+from engine.models import ModelCall, Review, Run
 from judgements import procedure
-from judgements.models import Agent, Judgement, Receipt, Review, RoundDecision, redact
+from judgements.models import Agent, Judgement, Receipt, RoundDecision
+from runs import reviews
+from runs.redaction import redact
 from tests.conftest import JAPAN, agents, judged, perform
 from tests.databases import once, tampering
 
@@ -65,7 +67,7 @@ def test_a_rejection_that_leans_on_the_call_of_another_run_is_found(judgement, m
 
 def test_texts_that_are_there_and_called_redacted_are_found(approved):
     with tampering():
-        Judgement.objects.update(redacted=timezone.now())
+        Run.objects.update(redacted=timezone.now())
     assert problems() == ["It is marked as redacted, and no entry says so."]
 
 
@@ -73,7 +75,7 @@ def test_a_redaction_whose_mark_is_taken_away_is_found(approved):
     redact(approved.pk, "mira", "The guest asks for it.")
     assert problems() == []
     with tampering():
-        Judgement.objects.update(redacted=None)
+        Run.objects.update(redacted=None)
     assert problems() == ["Its mark as redacted is gone."]
 
 
@@ -82,7 +84,7 @@ def retried_without_failing(run: UUID, **changed: object) -> None:
     sealing.record(run, retried_by("mira"))
     with tampering():
         Run.objects.filter(pk=run).update(**changed)
-        Judgement.objects.filter(pk=run).update(verdict=None)
+        Run.objects.filter(pk=run).update(outcome=None)
 
 
 def test_a_verdict_that_a_retry_takes_back_is_found(approved):
@@ -189,7 +191,7 @@ def test_an_end_while_its_rows_are_read_is_no_alarm(judgement, mira):
 
 @pytest.mark.parametrize("what", ["note", "redacted"])
 def test_what_is_added_while_rows_are_read_is_no_alarm(approved, mira, what):
-    add = {"note": lambda: Review.objects.add(approved, mira, "Seen."), "redacted": lambda: redact(approved.pk, "", "")}
+    add = {"note": lambda: reviews.add(approved.run, mira, "Seen."), "redacted": lambda: redact(approved.pk, "", "")}
     with as_soon_as_read("judgements_receipt", add[what]):
         assert problems() == []
     assert Entry.objects.filter(kind=what).exists()
@@ -226,7 +228,7 @@ def without_evidence():
 @pytest.mark.parametrize(
     "add",
     [
-        lambda judgement, mira: Review.objects.add(judgement, mira, "Seen."),
+        lambda judgement, mira: reviews.add(judgement.run, mira, "Seen."),
         lambda judgement, mira: Receipt.objects.issue(judgement, mira),
         lambda judgement, mira: redact(judgement.pk, "mira", "The guest asks for it."),
     ],

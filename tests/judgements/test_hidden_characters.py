@@ -15,9 +15,10 @@ from engine.llm.failures import ServerError, Unauthorized
 from engine.models import ModelCall
 from judgements.events import event_of
 from judgements.export import Chosen, pieces
-from judgements.models import Council, Judgement, Review
+from judgements.models import Council, Judgement
 from judgements.record import record_line
 from magi_site.models import Token
+from runs import reviews
 from tests.conftest import ScriptedModels, agents, perform, says
 from tests.databases import once
 
@@ -79,7 +80,7 @@ PAGES = {
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_hides_nothing_of_what_was_written_and_answered(client, reviewer, hiding, name):
     client.force_login(reviewer)
-    Review.objects.add(hiding, reviewer, f"Seen: {TURNED}")
+    reviews.add(hiding.run, reviewer, f"Seen: {TURNED}")
     council = hiding.council_version.council_id
     of_council = {"council": [council], "council-version": [council, 1], "admin:judgements_council_change": [council]}
     listed = name in ("history", "councils", "new") or name.endswith("changelist")

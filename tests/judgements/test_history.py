@@ -214,7 +214,7 @@ def test_no_view_sorts_or_reads_more_than_it_shows(load):
     for user in (load.staff, load.busy, load.few):
         for sought in [*labels, {"q": HALF, "since": day, "until": day}]:
             first, *others = plan(user, sought).splitlines()
-            assert "SCAN judgements_words VIRTUAL TABLE" in first, sought
+            assert "SCAN runs_words VIRTUAL TABLE" in first, sought
             assert all(" SEARCH " in f" {line}" for line in others), others
         for sought in ({"outcome": "error"}, {"outcome": "error", "q": EVERYWHERE}):
             assert "engine_run USING INDEX run_by" in plan(user, sought).splitlines()[0]

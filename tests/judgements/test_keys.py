@@ -7,8 +7,8 @@ from django.db import connections
 
 from engine.models import Run
 from engine.models.budgets import Budget, BudgetUsedUp
-from judgements.models import IdempotencyKey, KeyUsed
 from judgements.procedure import submit_once
+from runs.models import IdempotencyKey, KeyUsed
 from tests.conftest import JAPAN, agents
 
 pytestmark = pytest.mark.django_db

@@ -105,7 +105,7 @@ async def test_siblings_of_a_failed_agent_finish_and_their_answers_are_kept(judg
     await perform(judgement.pk, models)
     kept = [d.agent.seat async for d in RoundDecision.objects.select_related("agent")]
     assert sorted(kept) == ["B", "C"]
-    assert (await judged(judgement)).verdict is None
+    assert (await judged(judgement)).run.outcome is None
 
 
 async def test_a_failure_in_passing_leaves_no_trace_in_the_verdict(judgement, models):
@@ -162,7 +162,7 @@ async def test_a_cancelled_judgement_keeps_what_is_decided_and_who_cancelled_it(
     await engine.stop(grace=0)
     await performing
     whole = await judged(judgement)
-    assert (whole.status, whole.verdict, whole.run.cancelled_by_id) == ("cancelled", None, mira.pk)
+    assert (whole.status, whole.run.outcome, whole.run.cancelled_by_id) == ("cancelled", None, mira.pk)
     assert await RoundDecision.objects.acount() == 5
     assert not await ModelCall.objects.filter(status="open").aexists()
 

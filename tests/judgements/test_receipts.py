@@ -14,8 +14,9 @@ from engine.evidence.audit import verify_all
 from engine.evidence.entries import Entry
 from engine.llm.failures import Unauthorized
 from judgements import procedure, schemas
-from judgements.models import Council, Expected, Judgement, Receipt, ReceiptRefused, Review
+from judgements.models import Council, Expected, Judgement, Receipt, ReceiptRefused
 from judgements.rules import Verdict
+from runs import reviews
 from tests.conftest import JAPAN, ScriptedModels, agents, judged, perform
 from tests.databases import once, tampering
 from tests.judgements.test_endpoints import Caller, fields, problem
@@ -91,7 +92,7 @@ def test_one_for_somebody_else_is_refused(approved, mira):
 
 
 def test_an_override_stops_what_is_still_unused(approved, receipt, reviewer):
-    Review.objects.add(approved, reviewer, "Not this week.", Verdict.REJECTED)
+    reviews.add(approved.run, reviewer, "Not this week.", Verdict.REJECTED)
     assert refusal(receipt) == "overridden"
     with pytest.raises(ReceiptRefused, match="reviewer has decided against"):
         Receipt.objects.issue(approved, reviewer)

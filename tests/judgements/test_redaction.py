@@ -17,13 +17,16 @@ from engine.evidence.audit import verify_all
 from engine.evidence.entries import Entry
 from engine.evidence.log import Salt
 from engine.llm.failures import Unauthorized
-from engine.models import ModelCall, Run
+from engine.models import ModelCall, Review, Run
 from judgements import procedure
 from judgements.history import History
-from judgements.models import Judgement, Review, SearchText, redact, redactions_of, wipe
+from judgements.models import Judgement
 from judgements.record import record_line
 from judgements.replay import replay
 from judgements.rules import Verdict
+from runs import reviews
+from runs.models import SearchText
+from runs.redaction import redact, redactions_of, wipe
 from tests.conftest import NOBODYS_ID, ScriptedModels, agents, only_on, perform, says
 from tests.databases import once, tampering
 
@@ -55,8 +58,8 @@ def approved(mira: User, reviewer: User, provider: None) -> Judgement:
 
 def make_approved(mira: User, reviewer: User) -> Judgement:
     made = judged(mira)
-    Review.objects.add(made, reviewer, f"A note on {MARKER}.")
-    Review.objects.add(made, reviewer, f"Not {MARKER}.", Verdict.REJECTED)
+    reviews.add(made.run, reviewer, f"A note on {MARKER}.")
+    reviews.add(made.run, reviewer, f"Not {MARKER}.", Verdict.REJECTED)
     return made
 
 
@@ -74,7 +77,7 @@ def rows() -> str:
     found = []
     with connection.cursor() as cursor:
         for table in connection.introspection.table_names(cursor):
-            if table.startswith(("engine_", "judgements_")) and "judgements_words" not in table:
+            if table.startswith(("engine_", "judgements_")) and "runs_words" not in table:
                 cursor.execute(f'SELECT * FROM "{table}"')
                 found.append(str(cursor.fetchall()))
     return "\n".join(found)
@@ -108,7 +111,7 @@ def test_the_record_says_who_redacted_when_and_why(approved: Judgement) -> None:
     redact(approved.pk, "reviewer", REASON)
     (said,) = redactions_of(approved.pk)
     assert (said.by, said.reason) == ("reviewer", REASON)
-    assert abs((said.at - Judgement.objects.get().redacted).total_seconds()) < 5
+    assert abs((said.at - Run.objects.get().redacted).total_seconds()) < 5
 
 
 def test_one_that_goes_on_cannot_be_redacted(judgement: Judgement) -> None:
@@ -144,12 +147,12 @@ def test_an_honest_redaction_verifies(which: str, names: bool, request: pytest.F
 
 def test_it_verifies_twice_and_with_notes_in_between_and_after(approved: Judgement, reviewer: User) -> None:
     redact(approved.pk, "reviewer", REASON)
-    Review.objects.add(approved, reviewer, "A note that came after.")
+    reviews.add(approved.run, reviewer, "A note that came after.")
     assert problems() == []
     redact(approved.pk, "", "Once more.", names=True)
     assert problems() == []
     assert Review.objects.exclude(text="").count() == 0
-    Review.objects.add(approved, reviewer, "And another one.")
+    reviews.add(approved.run, reviewer, "And another one.")
     assert problems() == []
     assert Salt.objects.count() == 2  # of the newest redaction and of the note after it
 
@@ -315,7 +318,7 @@ def test_staff_confirm_with_a_reason(approved: Judgement, client: Client, review
     assert address in shown(client, reverse("record", args=[approved.pk]))
     refused = client.post(address, {"reason": " "})
     assert "Write who demands it and why." in refused.content.decode()
-    assert Judgement.objects.get().redacted is None
+    assert Run.objects.get().redacted is None
     done = client.post(address, {"reason": REASON})
     assert (done.status_code, done["Location"]) == (302, reverse("record", args=[approved.pk]))
     assert [(one.by, one.reason) for one in redactions_of(approved.pk)] == [("reviewer", REASON)]
@@ -329,7 +332,7 @@ def test_nobody_else_may(approved: Judgement, client: Client, mira: User, noor: 
         assert client.post(address, {"reason": REASON}).status_code == status
     client.force_login(mira)
     assert address not in shown(client, reverse("record", args=[approved.pk]))
-    assert Judgement.objects.get().redacted is None
+    assert Run.objects.get().redacted is None
 
 
 def test_the_question_names_the_others_of_the_same_content(approved: Judgement, client: Client, reviewer: User) -> None:

@@ -61,7 +61,7 @@ def finished(judgement):
     for number in (1, 2, 3):
         for later, seat in enumerate("ABC"):
             decide(judgement, f"{seat}{number}", 10 * number - 10, 10 * number - 5 + later)
-    Judgement.objects.update(verdict="approved")
+    Run.objects.update(outcome="approved")
     return end(judgement, "finished", 28)
 
 
@@ -184,7 +184,7 @@ def test_thirty_six_attempts_stay_small(mira, django_assert_max_num_queries):
                 call(judgement, f"{seat}{number}", begin, begin + 8, attempt=attempt, **failed)
             began = 100 * number + 90 + ord(seat) / 50
             decide(judgement, f"{seat}{number}", began, 100 * number + 95, reason=reason, attempt=4)
-    Judgement.objects.update(verdict="approved")
+    Run.objects.update(outcome="approved")
     end(judgement, "finished", 400)
     began = time.perf_counter()
     with django_assert_max_num_queries(6):

@@ -17,10 +17,12 @@ from django.utils import timezone
 from engine import chores
 from engine.evidence.audit import verify_all
 from engine.models import Run, pace
-from judgements import procedure, retention
+from judgements import procedure
 from judgements.face import Judging
-from judgements.models import Council, CouncilChange, Judgement, due, redact, redactions_of
+from judgements.models import Council, CouncilChange, Judgement
 from judgements.views.councils import CouncilSubmission
+from runs import redaction, retention
+from runs.redaction import due, redact, redactions_of
 from tests.conftest import JAPAN, agents
 from tests.databases import tampering
 
@@ -137,7 +139,7 @@ def test_each_change_is_on_record_and_stays(mira: User, council: Council) -> Non
 
 def test_the_chore_redacts_what_is_due_and_says_so(mira: User, council: Council) -> None:
     old, young = ended(mira, 366, council), ended(mira, 3, council)
-    assert procedure.redact_due() is False
+    assert redaction.redact_due() is False
     (said,) = redactions_of(old.pk)
     assert (said.by, said.reason) == ("retention", "Kept for 365 days, as its council says.")
     assert (Judgement.objects.get(pk=old.pk).content, Judgement.objects.get(pk=young.pk).content) == ("", JAPAN)
@@ -145,11 +147,11 @@ def test_the_chore_redacts_what_is_due_and_says_so(mira: User, council: Council)
 
 
 def test_a_batch_is_small_and_says_that_there_is_more(mira: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(procedure, "REDACTED_AT_ONCE", 2)
+    monkeypatch.setattr(redaction, "REDACTED_AT_ONCE", 2)
     for _ in range(5):
         ended(mira, 366)
-    assert [procedure.redact_due() for _ in range(3)] == [True, True, False]
-    assert not Judgement.objects.filter(redacted=None).exists()
+    assert [redaction.redact_due() for _ in range(3)] == [True, True, False]
+    assert not Run.objects.filter(redacted=None).exists()
 
 
 def test_what_another_engine_redacted_meanwhile_is_left_alone(mira: User) -> None:
@@ -163,10 +165,10 @@ def test_the_command_line_tells_and_does_it(mira: User, capsys: pytest.CaptureFi
     made = ended(mira, 366)
     call_command("redact", due=True, dry_run=True)
     assert f"{made.pk}: Kept for 365 days" in capsys.readouterr().out
-    assert Judgement.objects.get().redacted is None
+    assert Run.objects.get().redacted is None
     call_command("redact", due=True)
     assert "1 redacted." in capsys.readouterr().out
-    assert Judgement.objects.get().redacted
+    assert Run.objects.get().redacted
 
 
 # ---- chores of an engine ----------------------------------------------------------------------------------
@@ -199,7 +201,7 @@ async def test_chores_are_done_to_their_end_and_a_failure_is_logged(
 
 
 def test_the_chores_of_this_site_can_be_found() -> None:
-    assert chores.due() == [pace.forget, procedure.redact_due]
+    assert chores.due() == [pace.forget, redaction.redact_due]
 
 
 # ---- words ------------------------------------------------------------------------------------------------

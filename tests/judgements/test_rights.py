@@ -103,8 +103,8 @@ def test_staff_without_permissions_see_their_own_alone(staff: User, judgement: J
     own = Judgement.objects.submit(owner=staff, content="Mine.", agents=agents())
     page, calls = page_of(staff), calls_of(staff)
     html = page.get(reverse("history")).content.decode()
-    assert own.title in html
-    assert judgement.title not in html
+    assert own.run.title in html
+    assert judgement.run.title not in html
     assert page.get(reverse("live", args=[judgement.pk])).status_code == 404
     assert [one["id"] for one in calls.get("/api/v1/judgements").json()["results"]] == [str(own.pk)]
 
@@ -144,7 +144,7 @@ def test_an_owner_redacts_only_with_the_permission(mira: User, approved: Judgeme
     page = page_of(allow(mira, "engine.redact_run"))
     assert ">Redact<" in page.get(reverse("record", args=[approved.pk])).content.decode()
     assert page.post(address, {"reason": "I want it."}).status_code == 302
-    assert Judgement.objects.get(pk=approved.pk).redacted
+    assert Run.objects.get(pk=approved.pk).redacted
 
 
 def test_buttons_are_offered_to_who_may_press_them(noor: User, judgement: Judgement) -> None:

@@ -3,14 +3,14 @@
 from importlib import import_module
 
 import pytest
-from django.apps import apps
 from django.db import connection
 from django.utils import timezone
 
 from engine.search import label, terms_of
-from judgements.models import Agent, Flag, Judgement, SearchText
+from judgements.models import FLAGS, Agent, Judgement, Remark
 from judgements.prompts import Answer
 from judgements.rules import Decision
+from runs.models import SearchText
 from tests.conftest import agents
 
 pytestmark = pytest.mark.django_db
@@ -29,14 +29,14 @@ def decide(judgement, seat, number, reason, decision=Decision.APPROVE, model="")
 
 
 def found(query):
-    return set(Judgement.objects.found_by(terms_of(query)).values_list("title", flat=True))
+    return set(Judgement.objects.found_by(terms_of(query)).values_list("run__title", flat=True))
 
 
 def is_sound():
     """The index says what the table says, word by word."""
     if connection.vendor == "sqlite":
         with connection.cursor() as cursor:
-            cursor.execute("INSERT INTO judgements_words(judgements_words, rank) VALUES ('integrity-check', 1)")
+            cursor.execute("INSERT INTO runs_words(runs_words, rank) VALUES ('integrity-check', 1)")
 
 
 def test_title_content_and_reasons_are_searched():
@@ -127,7 +127,7 @@ def conclude(judgement, *decisions, model=""):
 
 
 def flags(judgement):
-    return sorted(SearchText.objects.flags_of([judgement.pk])[judgement.pk])
+    return sorted(SearchText.objects.flags_of([judgement.pk], FLAGS)[judgement.pk])
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_a_decision_of_another_model_is_a_flag():
 
 def test_a_flag_can_be_added_later():
     judgement = submit("one", title="one")
-    SearchText.objects.flag(judgement.pk, Flag.SWAYED)
+    SearchText.objects.flag(judgement.pk, Remark.SWAYED)
     assert flags(judgement) == ["swayed"]
     assert list(Judgement.objects.found_by([[label("flag", "swayed")]])) == [judgement]
     is_sound()
@@ -163,15 +163,11 @@ def test_rehearsals_are_told_apart_from_the_start(model):
     assert label("rehearsal", model.startswith("rehearsal")) in SearchText.objects.get().words.split()
 
 
-def test_what_was_judged_before_there_were_flags_gets_them(monkeypatch):
-    migration = import_module("judgements.migrations.0012_flags")
-    known = {}
-    for decisions in ("raa raa aaa", "aar aaa aaa", "rrr rrr rrr"):
-        pk = conclude(submit(decisions), *decisions.split(), model="openai/other").pk
-        known[pk] = set(SearchText.objects.get(judgement=pk).words.split())
-        words = [word for word in known[pk] if not word.startswith(("=flag", "=rehearsal"))]
-        SearchText.objects.filter(judgement=pk).update(words=" ".join(words))
-    monkeypatch.setattr(migration, "BATCH", 2)
-    migration.fill(apps, connection.schema_editor(atomic=False))
-    assert {one.judgement_id: set(one.words.split()) for one in SearchText.objects.all()} == known
-    is_sound()
+@pytest.mark.parametrize("decisions", ["raa raa aaa", "aar aaa aaa", "rrr rrr rrr"])
+def test_what_was_judged_before_there_were_flags_gets_them(decisions):
+    judgement = conclude(submit(decisions), *decisions.split(), model="openai/other")
+    columns = ("seat", "model", "decisions__round", "decisions__decision", "decisions__call__model")
+    seated = list(Agent.objects.order_by("seat").values_list(*columns))
+    given = import_module("judgements.migrations.0012_flags")._labels(seated, "approved")
+    words = SearchText.objects.get(run=judgement.pk).words.split()
+    assert set(given) == {word for word in words if word.startswith(("=flag", "=rehearsal"))}

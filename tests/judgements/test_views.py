@@ -32,7 +32,7 @@ def test_starting_a_judgement_leads_to_its_live_page(page):
     answer = page.post(reverse("new"), filled())
     judgement = Judgement.objects.get()
     assert answer["Location"] == reverse("live", args=[judgement.pk])
-    assert (judgement.title, judgement.content, judgement.run.status) == (JAPAN, JAPAN, "queued")
+    assert (judgement.run.title, judgement.content, judgement.run.status) == (JAPAN, JAPAN, "queued")
     assert [agent.name for agent in judgement.agents.all()] == ["Melchior", "Balthasar", "Casper"]
 
 
@@ -70,14 +70,14 @@ def test_a_council_that_is_none_is_no_error(page, council):
 
 def test_the_live_page_shows_title_status_and_three_agents(page, judgement):
     html = page.get(reverse("live", args=[judgement.pk])).content.decode()
-    for text in (judgement.title, "Idle", "Melchior", "Balthasar", "Casper", 'ws-connect="/ws/judgements/'):
+    for text in (judgement.run.title, "Idle", "Melchior", "Balthasar", "Casper", 'ws-connect="/ws/judgements/'):
         assert text in html
 
 
 def test_another_users_judgement_does_not_exist(client, noor, judgement):
     client.force_login(noor)
     assert client.get(reverse("live", args=[judgement.pk])).status_code == 404
-    assert judgement.title not in client.get(reverse("history")).content.decode()
+    assert judgement.run.title not in client.get(reverse("history")).content.decode()
 
 
 def test_staff_see_every_judgement(client, reviewer, judgement):
@@ -138,7 +138,7 @@ def test_retrying_is_never_a_link(page, judgement):
 def test_the_history_lists_what_was_decided(page, judgement):
     html = page.get(reverse("history")).content.decode()
     assert reverse("live", args=[judgement.pk]) in html
-    assert judgement.title in html
+    assert judgement.run.title in html
 
 
 def test_an_empty_history_says_what_to_do(page):
@@ -187,7 +187,7 @@ def test_a_rehearsal_costs_nothing(page):
 
 def test_a_title_can_always_be_seen(page):
     page.post(reverse("new"), filled(title="\u200b", content="\u200b\n\n Go. \nNow."))
-    assert Judgement.objects.get().title == "Go."
+    assert Run.objects.get().title == "Go."
 
 
 def test_the_longest_judgement_is_estimated_too(page):

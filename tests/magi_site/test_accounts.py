@@ -63,7 +63,7 @@ def test_a_group_is_given_by_who_has_all_that_it_gives(desk: Client, clerk: User
     reviewers = Group.objects.get(name=REVIEWERS)
     save(desk, mira, groups=[reviewers.pk])
     assert not mira.groups.exists()
-    allow(clerk, "engine.export_run", "judgements.add_review")
+    allow(clerk, "engine.export_run", "engine.add_review")
     assert save(desk, mira, groups=[reviewers.pk]) == 302
     assert mira.groups.get() == reviewers
 

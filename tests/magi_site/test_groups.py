@@ -41,7 +41,7 @@ def test_a_disabled_account_has_no_rights_of_everybody(mira: User) -> None:
 def test_reviewers_see_export_and_review_but_neither_steer_nor_redact(mira: User) -> None:
     mira.groups.add(Group.objects.get(name=REVIEWERS))
     rights = again(mira).get_all_permissions()
-    assert {"engine.view_run", "engine.export_run", "judgements.add_review"} <= rights
+    assert {"engine.view_run", "engine.export_run", "engine.add_review"} <= rights
     assert not rights & {"engine.steer_run", "engine.redact_run", "judgements.issue_receipt"}
 
 

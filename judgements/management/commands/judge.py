@@ -126,7 +126,7 @@ class Command(terminal.Command):
         judgement = Judgement.objects.select_related("run").get(pk=pk)
         if not told:
             told.add(("start", 0))
-            self._say(f"Judging “{judgement.title}” ({pk}).")
+            self._say(f"Judging “{judgement.run.title}” ({pk}).")
             if judgement.rehearsal:
                 self._say(judgement.rehearsal_sentence)
         failed = judgement.run.calls.filter(status=ModelCall.Status.FAILED).order_by("pk")

@@ -4,8 +4,9 @@ from uuid import UUID
 from django.core.management.base import CommandError, CommandParser
 
 from engine import terminal
-from judgements import procedure
-from judgements.models import Judgement, due, redact, wipe
+from engine.models import Run
+from judgements.models import Judgement
+from runs.redaction import due, redact, redact_due, wipe
 
 USAGE = 64
 LEFT = "The free room of the database's files may still hold some of it. `redact --wipe` writes them anew."
@@ -71,7 +72,7 @@ class Command(terminal.Command):
         self.stdout.write(f"{'More than ' if len(found) > MOST_LISTED else ''}{len(found[:MOST_LISTED]):,} are due.")
 
     def _redact_due(self) -> None:
-        before = Judgement.objects.exclude(redacted=None).count()
-        while procedure.redact_due():
+        before = Run.objects.exclude(redacted=None).count()
+        while redact_due():
             pass
-        self.stdout.write(f"{Judgement.objects.exclude(redacted=None).count() - before:,} redacted.")
+        self.stdout.write(f"{Run.objects.exclude(redacted=None).count() - before:,} redacted.")

@@ -1,67 +1,69 @@
-"""Erasing the texts of judgements, on somebody's demand or because their time is over. What was decided stays.
+"""Erasing the texts of runs, on somebody's demand or because their time is over. What was decided stays.
 
 Why so: docs/decisions.md, Rehearsal, redaction, retention.
 """
 
 import json
 import logging
-from collections import defaultdict
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.conf import settings
+from asgiref.sync import async_to_sync
 from django.db import OperationalError, connection, transaction
-from django.db.models import Q
-from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from engine.evidence import sealing
+from engine.evidence import guards, sealing
 from engine.evidence.entries import REDACTED, Entry
 from engine.evidence.told import names_of
-from engine.models import Run, after_deadlock
+from engine.live import tell_watchers
+from engine.models import Review, Run, after_deadlock, record_name
 from engine.search import label
 
-from .. import retention
-from .councils import CouncilChange
-from .judgements import Judgement, RoundDecision
-from .reviews import Review
-from .search import Flag, SearchText, forget_erased
-
-NOT_OVER = "A judgement that is not over cannot be redacted. Cancel it, or wait for its end."
+from . import retention
+from .face import face_of, faces
+from .models import Flag, SearchText, forget_erased
 
 log = logging.getLogger(__name__)
 
+REDACTED_AT_ONCE = 100
+RETENTION = "retention"  # who redacts what has been kept for long enough
 SMALL = 100 * 2**20  # bytes of a file that is written anew in about a second
-WITH_TEXTS = (
-    *("engine_run", "engine_modelcall", "engine_salt"),
-    *("judgements_judgement", "judgements_rounddecision", "judgements_review", "judgements_searchtext"),
-)
+
+
+def not_over(run: Run) -> str:
+    """Why it cannot be redacted."""
+    return f"{face_of(run).a_noun} that is not over cannot be redacted. Cancel it, or wait for its end."
+
+
+def erase(run: Run, by: Any, reason: str, *, names: bool = False) -> None:
+    """Redact a run on somebody's demand, as `redact` does, and let no file keep what is erased."""
+    redact(run.pk, record_name(by), reason, names=names)
+    async_to_sync(tell_watchers)(run.pk)
+    wipe()
 
 
 @after_deadlock
 @transaction.atomic
 def redact(pk: UUID, by: str, reason: str, *, names: bool = False, once: bool = False) -> bool:
-    """Erase the texts of a judgement. ValueError for one that is not over.
+    """Erase the texts of a run. ValueError for one that is not over.
 
-    `by` and `reason` stay in the record. `names`: those of who asked and who cancelled are erased too; the judgement
+    `by` and `reason` stay in the record. `names`: those of who asked and who cancelled are erased too; the run
     belongs to nobody then. `once`: leave alone what is redacted already, and return False.
     """
     # The run first, then the log, as in a retry: two that lock in another order would wait for each other. Not its key:
     # a note holds the log, and then refers to the run.
     run = Run.objects.select_for_update(no_key=True).get(pk=pk)
     if not run.over:
-        raise ValueError(NOT_OVER)
-    if once and not Judgement.objects.filter(pk=pk, redacted=None).exists():
+        raise ValueError(not_over(run))
+    if once and run.redacted:
         return False
     sealing.redact(pk, by, reason, names={} if names else names_of(run))
     Run.objects.erase(pk, names=names)
-    Judgement.objects.filter(pk=pk).update(
-        title="", content="", request="", redacted=Coalesce("redacted", timezone.now())
-    )
-    RoundDecision.objects.filter(agent__judgement=pk).update(reason="")
-    Review.objects.filter(judgement=pk).update(text="")
+    Review.objects.filter(run=pk).update(text="")
+    face_of(run).erase(pk)
     SearchText.objects.forget(pk, [label("flag", Flag.REDACTED)], names=names)
     return True
 
@@ -88,46 +90,28 @@ def redactions_of(pk: UUID) -> list[Redaction]:
 
 
 def due(number: int) -> list[tuple[UUID, str]]:
-    """At most so many judgements that have been kept for as long as they are to be, and why they are redacted."""
+    """At most so many runs that have been kept for as long as they are to be, and why they are redacted."""
     found: list[tuple[UUID, str]] = []
-    for (days, whose), judged_by in _kept_for().items():
-        ended_before = timezone.now() - timedelta(days=days)
-        over = Judgement.objects.filter(judged_by, redacted=None, run__ended__lt=ended_before).order_by()
-        pks = over.values_list("pk", flat=True)[: number - len(found)]
-        found += [(pk, retention.reason(days, whose)) for pk in pks]
-        if len(found) == number:
-            break
+    for name, face in faces().items():
+        for (days, whose), kept in face.kept_for().items():
+            ended_before = timezone.now() - timedelta(days=days)
+            over = Run.objects.filter(kept, procedure=name, redacted=None, ended__lt=ended_before).order_by()
+            pks = over.values_list("pk", flat=True)[: number - len(found)]
+            found += [(pk, retention.reason(days, whose)) for pk in pks]
+            if len(found) == number:
+                return found
     return found
 
 
-def _kept_for() -> dict[tuple[int, str], Q]:
-    """For how many days, and by whose word, the texts of which judgements are kept; not those kept for ever."""
-    found: dict[tuple[int, str], Q] = defaultdict(Q)
-    for days, councils in _by_days().items():
-        for (since, until), pks in councils.items():
-            submitted = Q(council_version__council__in=pks)
-            if since:
-                submitted &= Q(run__created__gte=since)
-            if until:
-                submitted &= Q(run__created__lt=until)
-            kept = retention.at_least(days, settings.RETENTION_FLOOR_DAYS)
-            found[kept, "its council" if kept == days else "this installation"] |= submitted
-    if settings.RETENTION_DAYS:
-        found[settings.RETENTION_DAYS, "this installation"] |= Q(council_version=None)
-    return dict(sorted(found.items()))
-
-
-def _by_days() -> dict[int, dict[tuple[datetime | None, datetime | None], list[int]]]:
-    """Days -> submitted from when to when -> judged by which councils."""
-    said: dict[int, list[tuple[datetime, int]]] = defaultdict(list)
-    for council, made, days in CouncilChange.objects.values_list("council", "made", "retention_days"):
-        said[council].append((made, days))
-    found: dict[int, dict[tuple[datetime | None, datetime | None], list[int]]] = defaultdict(lambda: defaultdict(list))
-    for council, changes in said.items():
-        for since, until, days in retention.spans(changes):
-            if days:
-                found[days][since, until].append(council)
-    return found
+def redact_due() -> bool:
+    """Redact some of those whose time is over, each in a transaction of its own; whether there are more."""
+    found = due(REDACTED_AT_ONCE + 1)
+    for pk, reason in found[:REDACTED_AT_ONCE]:
+        with suppress(ValueError):  # it has failed and is tried again just now
+            redact(pk, RETENTION, reason, once=True)
+    if 0 < len(found) <= REDACTED_AT_ONCE:
+        wipe()
+    return len(found) > REDACTED_AT_ONCE
 
 
 # ---- and gone from the files ------------------------------------------------------------------------------
@@ -161,5 +145,11 @@ def _wipe_sqlite(cursor: Any, whole: bool) -> bool:
 
 def _wipe_postgresql(cursor: Any, whole: bool) -> bool:
     """What another role owns is left out with a warning."""
-    cursor.execute(f"VACUUM ({'FULL' if whole else 'SKIP_LOCKED'}) {', '.join(WITH_TEXTS)}")
+    cursor.execute(f"VACUUM ({'FULL' if whole else 'SKIP_LOCKED'}) {', '.join(_with_texts())}")
     return whole
+
+
+def _with_texts() -> list[str]:
+    """The tables that a redaction erases something in."""
+    erased = (guard.table for guard in guards.all_guards() if any(rule.erasures for rule in guard.rules))
+    return [*erased, "engine_salt", "runs_searchtext"]

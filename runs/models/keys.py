@@ -1,16 +1,26 @@
+from collections.abc import Callable
 from hashlib import sha256
-from typing import Any
+from typing import Any, Protocol, TypeVar
+from uuid import UUID
 
 from django.conf import settings
 from django.db import models, transaction
 from django.utils import timezone
 
 from engine.evidence.chain import canonical
-from engine.models import after_deadlock
-
-from .judgements import Judgement
+from engine.models import Run, after_deadlock
 
 KEY_LENGTH = 200
+
+
+class Submitted(Protocol):
+    """The row of a procedure: its key is that of its run."""
+
+    @property
+    def pk(self) -> UUID: ...
+
+
+Row = TypeVar("Row", bound=Submitted)
 
 
 class KeyUsed(Exception):
@@ -18,29 +28,29 @@ class KeyUsed(Exception):
 
 
 def digest_of(key: str, request_hash: str) -> str:
-    """What a judgement's record keeps of the key and of the request that it came with."""
+    """What a run's record keeps of the key and of the request that it came with."""
     return sha256(canonical([key, request_hash]).encode()).hexdigest()
 
 
 class IdempotencyKeyQuerySet(models.QuerySet["IdempotencyKey"]):
-    def judgement_of(self, owner: Any, key: str, request_hash: str) -> Judgement | None:
+    def run_of(self, owner: Any, key: str, request_hash: str) -> UUID | None:
         """What was submitted under this key, if anything was. KeyUsed where it was another request."""
-        found = self.filter(owner=owner, key=key).select_related("judgement").first()
+        found = self.filter(owner=owner, key=key).first()
         if found and found.request_hash != request_hash:
             raise KeyUsed
-        return found.judgement if found else None
+        return found.run_id if found else None
 
     @after_deadlock
     @transaction.atomic
-    def submit(self, *, owner: Any, key: str, request_hash: str, **judgement: Any) -> Judgement:
-        """Judgement and key stand together or not at all. IntegrityError where the key is there already."""
-        submitted = Judgement.objects.submit(owner=owner, request=digest_of(key, request_hash), **judgement)
-        self.create(owner=owner, key=key, request_hash=request_hash, judgement=submitted)
+    def submit(self, submit: Callable[..., Row], *, owner: Any, key: str, request_hash: str, **asked: Any) -> Row:
+        """Run and key stand together or not at all. IntegrityError where the key is there already."""
+        submitted = submit(owner=owner, request=digest_of(key, request_hash), **asked)
+        self.create(owner=owner, key=key, request_hash=request_hash, run_id=submitted.pk)
         return submitted
 
 
 class IdempotencyKey(models.Model):
-    """By which a caller can send one request again and again, and submits one judgement by it.
+    """By which a caller can send one request again and again, and submits one run by it.
 
     `request_hash` is the SHA-256 of the request, in hex.
     """
@@ -48,7 +58,7 @@ class IdempotencyKey(models.Model):
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     key = models.CharField(max_length=KEY_LENGTH)
     request_hash = models.CharField(max_length=64)
-    judgement = models.OneToOneField(Judgement, on_delete=models.CASCADE, related_name="request_key")
+    run = models.OneToOneField(Run, on_delete=models.CASCADE, related_name="request_key")
     created = models.DateTimeField(default=timezone.now)
 
     objects = IdempotencyKeyQuerySet.as_manager()

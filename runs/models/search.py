@@ -1,4 +1,4 @@
-"""Finding judgements by words: the one place that knows which database is underneath."""
+"""Finding runs by words: the one place that knows which database is underneath."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
@@ -6,19 +6,17 @@ from uuid import UUID
 
 from django.db import connection, models
 
+from engine.models import Run
 from engine.search import Term, label, labels_of
 
-ADD = "UPDATE judgements_searchtext SET words = words || %s WHERE judgement_id = %s"
+ADD = "UPDATE runs_searchtext SET words = words || %s WHERE run_id = %s"
 
-FIND = "SELECT rowid FROM judgements_words WHERE judgements_words MATCH %s AND rowid BETWEEN %s AND %s"
+FIND = "SELECT rowid FROM runs_words WHERE runs_words MATCH %s AND rowid BETWEEN %s AND %s"
 
 
 class Flag(models.TextChoices):
-    """What makes a judgement worth a look: a label it is found by. A new flag is one line here and a call of `flag`."""
+    """What makes any run worth a look: a label it is found by. A procedure has flags of its own beside these."""
 
-    SWAYED = "swayed", "Swayed"
-    CARRIED = "carried", "Carried"
-    CHANGED = "changed", "Changed its mind"
     FALLBACK = "fallback", "Used a fallback"
     NOTED = "noted", "Noted"
     OVERRIDDEN = "overridden", "Overridden"
@@ -26,19 +24,21 @@ class Flag(models.TextChoices):
 
 
 class SearchTextQuerySet(models.QuerySet["SearchText"]):
-    def add(self, judgement: UUID, words: Iterable[str]) -> None:
-        """Let a judgement be found by these words too. Plain SQL: it is part of every decision's transaction."""
-        pk = models.UUIDField().get_db_prep_value(judgement, connection)
+    def add(self, run: UUID, words: Iterable[str]) -> None:
+        """Let a run be found by these words too. Plain SQL: it is part of every answer's transaction."""
+        pk = models.UUIDField().get_db_prep_value(run, connection)
         with connection.cursor() as cursor:
             cursor.execute(ADD, ["".join(f" {word}" for word in words), pk])
 
-    def flag(self, judgement: UUID, *flags: Flag) -> None:
-        self.add(judgement, [label("flag", flag) for flag in flags])
+    def flag(self, run: UUID, *flags: models.TextChoices) -> None:
+        self.add(run, [label("flag", flag) for flag in flags])
 
-    def flags_of(self, judgements: Sequence[UUID]) -> dict[UUID, list[Flag]]:
-        """The flags of each, in one query; they are what the filter finds."""
-        found = self.filter(judgement__in=judgements).values_list("judgement", "words")
-        return {pk: _flags(set(words.split(" "))) for pk, words in found}
+    def flags_of(
+        self, runs: Sequence[UUID], known: Sequence[models.TextChoices]
+    ) -> dict[UUID, list[models.TextChoices]]:
+        """Those of the `known` flags that each has, in their order, in one query; they are what the filter finds."""
+        found = {pk: set(words.split(" ")) for pk, words in self.filter(run__in=runs).values_list("run", "words")}
+        return {pk: [flag for flag in known if label("flag", flag) in words] for pk, words in found.items()}
 
     def astray(self, labels: Mapping[int, Collection[str]], known: Collection[str]) -> tuple[list[int], list[int]]:
         """Which of these numbers the index of SQLite does not find by all of their labels, and which by another one of
@@ -51,9 +51,9 @@ class SearchTextQuerySet(models.QuerySet["SearchText"]):
         strayed = {number for word in words for number in found[word] if word not in labels.get(number, words)}
         return lost, sorted(strayed)
 
-    def forget(self, judgement: UUID, more: Sequence[Term], *, names: bool) -> None:
+    def forget(self, run: UUID, more: Sequence[Term], *, names: bool) -> None:
         """Keep the labels alone, and add these; with `names` that of its owner goes too."""
-        for found in self.filter(judgement=judgement):
+        for found in self.filter(run=run):
             kept = [word for word in labels_of(found.words) if not (names and word.startswith(label("by", "")))]
             self.filter(pk=found.pk).update(words=" ".join(dict.fromkeys([*kept, *more])))
 
@@ -64,27 +64,23 @@ def _found_by_label(word: Term, first: int, last: int) -> set[int]:
         return {number for (number,) in cursor.fetchall()}
 
 
-def _flags(words: set[str]) -> list[Flag]:
-    return [flag for flag in Flag if label("flag", flag) in words]
-
-
 class SearchText(models.Model):
-    """The words a judgement can be found by. `id` grows from one judgement to the next.
+    """The words a run can be found by. `id` grows from one run to the next.
 
     Words are only added, at the end: an index then takes up what is new and leaves the rest alone. Only a redaction
     takes them away. The indexes are made by the migration that made this table.
     """
 
-    judgement = models.OneToOneField("Judgement", on_delete=models.CASCADE, related_name="search")
+    run = models.OneToOneField(Run, on_delete=models.CASCADE, related_name="search")
     words = models.TextField()
 
     objects = SearchTextQuerySet.as_manager()
 
     def __str__(self) -> str:
-        return f"words of {self.judgement_id}"
+        return f"words of {self.run_id}"
 
 
-MERGE = "INSERT INTO judgements_words(judgements_words, rank) VALUES ('merge', %s)"
+MERGE = "INSERT INTO runs_words(runs_words, rank) VALUES ('merge', %s)"
 PAGES = 200
 
 
@@ -107,17 +103,22 @@ def _changes(cursor: Any, pages: int) -> int:
     return connection.connection.total_changes - before
 
 
-def found_by(judgements: models.QuerySet[Any], terms: Sequence[Sequence[Term]], few: bool) -> models.QuerySet[Any]:
+def found_by(runs: models.QuerySet[Any], terms: Sequence[Sequence[Term]], few: bool) -> models.QuerySet[Any]:
     """Those that have, of each of these lists, at least one term; none where nothing is sought.
 
-    `few`: the judgements are few to start with, and looked up among what is found. Otherwise what is found is gone
+    `few`: the runs are few to start with, and looked up among what is found. Otherwise what is found is gone
     through, in the order of its arrival.
     """
     if not terms:
-        return judgements.none()
+        return runs.none()
     if connection.vendor == "sqlite":
-        return _among_found_on_sqlite(judgements, terms) if few else _found_on_sqlite(judgements, terms)
-    return _found(judgements, terms)
+        return _among_found_on_sqlite(runs, terms) if few else _found_on_sqlite(runs, terms)
+    return _found(runs, terms)
+
+
+def _with_words(rows: models.QuerySet[Any]) -> models.QuerySet[Any]:
+    """Runs, or rows of a procedure, whose key is that of their run."""
+    return rows.filter(**{f"{'' if rows.model is Run else 'run__'}search__isnull": False})
 
 
 def arrived(found: models.QuerySet[Any], sign: str, number: int) -> models.QuerySet[Any]:
@@ -130,31 +131,29 @@ def in_order_of_arrival(found: models.QuerySet[Any], *, newest_first: bool) -> m
 
 def _position() -> str:
     """The column that numbers what `found_by` finds, as the index itself is ordered."""
-    return "judgements_words.rowid" if connection.vendor == "sqlite" else "judgements_searchtext.id"
+    return "runs_words.rowid" if connection.vendor == "sqlite" else "runs_searchtext.id"
 
 
-def _found_on_sqlite(judgements: models.QuerySet[Any], terms: Sequence[Sequence[Term]]) -> models.QuerySet[Any]:
-    # the plus keeps the planner from asking the index once for every judgement
-    joined = "judgements_searchtext.id = +judgements_words.rowid"
-    return judgements.filter(search__isnull=False).extra(  # noqa: S610 - fixed names; the query is a parameter
-        tables=["judgements_words"], where=[joined, "judgements_words MATCH %s"], params=[_query_of_sqlite(terms)]
+def _found_on_sqlite(runs: models.QuerySet[Any], terms: Sequence[Sequence[Term]]) -> models.QuerySet[Any]:
+    # the plus keeps the planner from asking the index once for every run
+    joined = "runs_searchtext.id = +runs_words.rowid"
+    return _with_words(runs).extra(  # noqa: S610 - fixed names; the query is a parameter
+        tables=["runs_words"], where=[joined, "runs_words MATCH %s"], params=[_query_of_sqlite(terms)]
     )
 
 
-def _among_found_on_sqlite(judgements: models.QuerySet[Any], terms: Sequence[Sequence[Term]]) -> models.QuerySet[Any]:
-    found = "+judgements_searchtext.id IN (SELECT rowid FROM judgements_words WHERE judgements_words MATCH %s)"
-    return judgements.filter(search__isnull=False).extra(where=[found], params=[_query_of_sqlite(terms)])  # noqa: S610
+def _among_found_on_sqlite(runs: models.QuerySet[Any], terms: Sequence[Sequence[Term]]) -> models.QuerySet[Any]:
+    found = "+runs_searchtext.id IN (SELECT rowid FROM runs_words WHERE runs_words MATCH %s)"
+    return _with_words(runs).extra(where=[found], params=[_query_of_sqlite(terms)])  # noqa: S610
 
 
 def _query_of_sqlite(terms: Sequence[Sequence[Term]]) -> str:
     return _query(terms, " OR ", " AND ", lambda word, star: f'"{word}"{star}')
 
 
-def _found(judgements: models.QuerySet[Any], terms: Sequence[Sequence[Term]]) -> models.QuerySet[Any]:
+def _found(runs: models.QuerySet[Any], terms: Sequence[Sequence[Term]]) -> models.QuerySet[Any]:
     query = _query(terms, " | ", " & ", lambda word, star: f"'{word}'{':*' if star else ''}")
-    return judgements.filter(search__isnull=False).extra(
-        where=["judgements_searchtext.found_by @@ %s::tsquery"], params=[query]
-    )
+    return _with_words(runs).extra(where=["runs_searchtext.found_by @@ %s::tsquery"], params=[query])
 
 
 def _query(terms: Sequence[Sequence[Term]], either: str, both: str, quoted: Callable[[str, str], str]) -> str:

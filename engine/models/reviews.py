@@ -1,0 +1,47 @@
+"""What people say of a run that is over."""
+
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+
+from engine.evidence.chain import Draft, stamp
+
+from .runs import OUTCOME_LENGTH, Run
+
+REVIEW_LENGTH = 4_000
+OF_NO_KIND = "review"  # a row with the name of another kind of entry must not pass for one of that kind
+
+
+class Review(models.Model):
+    """A note, or an override: a person's own outcome with its reason. `by`: the author's name then."""
+
+    class Kind(models.TextChoices):
+        NOTE = "note"
+        OVERRIDE = "override"
+
+    run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="reviews")
+    author = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
+    by = models.CharField(max_length=150)
+    made = models.DateTimeField(default=timezone.now)
+    kind = models.CharField(max_length=8, choices=Kind)
+    outcome = models.CharField(max_length=OUTCOME_LENGTH, null=True)  # noqa: DJ001 - a note has none
+    text = models.TextField(max_length=REVIEW_LENGTH)
+
+    class Meta:
+        ordering = ["pk"]
+
+    def __str__(self) -> str:
+        return f"{self.kind} of {self.by}"
+
+    @property
+    def is_override(self) -> bool:
+        """By its kind too: a row with an outcome alone is none that `runs.reviews.add` wrote."""
+        return self.kind == Review.Kind.OVERRIDE and self.outcome is not None
+
+    def draft(self, outcome_name: str) -> Draft:
+        """The entry that tells of it; `outcome_name` is what the run's procedure calls an outcome."""
+        facts: dict[str, Any] = {"by": self.by} | ({outcome_name: self.outcome} if self.outcome else {})
+        kind = self.kind if self.kind in Review.Kind else OF_NO_KIND
+        return Draft(kind, stamp(self.made) or "", facts, {"text": self.text}, row=self.pk)

@@ -1,0 +1,93 @@
+"""Rows that are no evidence, held against what is: they decide who finds a run, or gets it as an answer."""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from engine.evidence.entries import ENDED, REDACTED
+from engine.evidence.told import Said, key, plain
+from engine.models import NOBODY, Review, Run
+from engine.search import label, labels_of
+
+from .models import Flag, SearchText, digest_of
+
+if TYPE_CHECKING:
+    from .face import Face
+
+COLUMNS = (
+    *("pk", "request", "redacted", "owner", "account", "asked_by", "override"),
+    *("search__id", "search__words", "request_key__owner", "request_key__key", "request_key__request_hash"),
+)
+FLAGS = ((REDACTED, Flag.REDACTED), (Review.Kind.NOTE, Flag.NOTED), (Review.Kind.OVERRIDE, Flag.OVERRIDDEN))
+
+
+def contradictions(face: "Face[Any, Any]", told: Mapping[UUID, Said]) -> Iterator[tuple[UUID, str]]:
+    """Whose override, idempotency key or place in the search index is not that of the run, and in which way."""
+    sought: dict[int, tuple[UUID, set[str]]] = {}
+    for row in plain(Run.objects.filter(pk__in=list(told)).order_by("search__id"), *COLUMNS):
+        pk = key(row["pk"])
+        said, there = told[pk], set(_labels_there(row))
+        for text in filter(None, (_of_override(row, said, face.outcome_name), _of_key(row))):
+            yield pk, text
+        labels = {*_labels(row, said, face.outcome_name), *face.labels(said)}
+        if missing := labels - there:
+            yield pk, f"Lists and searches do not find it: its words lack {', '.join(sorted(missing))}."
+        elif surplus := there - labels:
+            yield pk, f"Lists and searches find it by what it is not: its words have {', '.join(sorted(surplus))}."
+        else:
+            sought[row["search__id"]] = pk, labels
+    lost, strayed = SearchText.objects.astray({number: labels for number, (_, labels) in sought.items()}, _known(face))
+    yield from ((sought[number][0], "Lists and searches do not find it: the index has lost it.") for number in lost)
+    text = "Lists and searches find it by what it is not: so says the index beside its words."
+    yield from ((sought[number][0], text) for number in strayed)
+
+
+def _of_override(row: dict[str, Any], said: Said, outcome_name: str) -> str:
+    reviews = said.get(Review.Kind.OVERRIDE)
+    last = reviews[-1].facts.get(outcome_name) if reviews else None
+    if row["override"] == last:
+        return ""
+    return f"Lists say that it was overridden otherwise: {row['override'] or 'not at all'}, not {last or 'not at all'}."
+
+
+def _of_key(row: dict[str, Any]) -> str:
+    """An account that is deleted takes its keys along, and a redaction the digest; older runs have none."""
+    there = row["request_key__key"] is not None
+    if row["redacted"] or not row["account"]:
+        return ""
+    if not there:
+        return "The idempotency key that it came with is gone." if row["request"] and row["owner"] else ""
+    if row["request_key__owner"] != row["owner"]:
+        return "Its idempotency key belongs to another account."
+    if row["request"] != digest_of(row["request_key__key"], row["request_key__request_hash"]):
+        return "Its idempotency key is not the one that it came with."
+    return ""
+
+
+def _known(face: "Face[Any, Any]") -> set[str]:
+    """The labels that decide what a run is taken for."""
+    flags = (label("flag", flag) for flag in (*face.flags, *Flag))
+    return {*flags, *(label(face.outcome_name, outcome) for outcome in face.outcomes)}
+
+
+def _labels(row: dict[str, Any], said: Said, outcome_name: str) -> Iterator[str]:
+    yield label("id", str(key(row["pk"]))[:8])
+    yield from _labels_of_owner(row)
+    yield from (label("flag", flag) for kind, flag in FLAGS if said.get(kind))
+    outcomes = (ended.facts[outcome_name] for ended in said[ENDED])
+    yield from (label(outcome_name, outcome) for outcome in outcomes if outcome)
+
+
+def _labels_of_owner(row: dict[str, Any]) -> Iterator[str]:
+    """Whose it is in lists; where its account is gone it may still be told, and where names are erased it is not."""
+    if row["account"] == NOBODY:
+        yield label("by", None)
+    elif row["account"] or row["owner"]:
+        yield label("by", row["account"] or row["owner"])
+    else:  # of before accounts were kept, or its names are erased: nothing else knows whose it was
+        there = [word for word in _labels_there(row) if word.startswith(label("by", ""))]
+        yield from (word for word in there[:1] if row["asked_by"] or word == label("by", None))
+
+
+def _labels_there(row: dict[str, Any]) -> list[str]:
+    return labels_of(row["search__words"] or "")
