@@ -1,9 +1,9 @@
 """Records that an older version sealed: they are what they were after today's migrations, here and offline.
 
-tests/records/ has a history of the version that sealed records at their end alone, once as SQLite's file and once as a
-dump of PostgreSQL: approved, rejected, failed, retried, cancelled, redacted, reviewed, overridden, queued judgements,
-councils in versions and an archived one, receipts, an idempotency key, records from before there was a log; and what
-its own program exported of it.
+tests/records/ has a history of two versions, once as SQLite's file and once as a dump of PostgreSQL: of the one that
+sealed records at their end alone, and of the last one in which titles and verdicts were columns of judgements.
+Approved, rejected, failed, retried, cancelled, redacted, reviewed, overridden, queued judgements, councils in versions,
+receipts, idempotency keys, in the older one records from before there was a log; and what its own program exported.
 """
 
 import gzip
@@ -25,30 +25,46 @@ SIGNING_KEY = "5" * 64
 VERIFIER_KEY = "magi/b4c1ece898ece24e+63c83b11+AcaCJjfH0xDsV2J74AuiWdJTdJ9Kr2REcM/75To19zJC"
 
 
+VERSIONS = ("sealed_at_end", "sealed_at_submission")
+
+
+@pytest.fixture(scope="module", params=VERSIONS)
+def version(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
 @pytest.fixture(scope="module", params=["sqlite", "postgres"])
-def old(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+def kept(request: pytest.FixtureRequest, version: str) -> Path:
+    """The folder with such a history."""
+    return OLD / version / request.param
+
+
+@pytest.fixture(scope="module")
+def old(
+    request: pytest.FixtureRequest, kept: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[str, str]]:
     """The environment of an installation with that history, migrated by today's program."""
-    data = tmp_path_factory.mktemp(request.param)
-    env = environment(data, MAGI_SIGNING_KEY=SIGNING_KEY, MAGI_DEFAULT_MODEL="rehearsal/instant")
-    shutil.copy(OLD / request.param / "checkpoints", data)
-    if request.param == "sqlite":
-        (data / "magi.sqlite3").write_bytes(unpacked("sqlite/magi.sqlite3.gz"))
+    data = tmp_path_factory.mktemp(kept.name)
+    env = environment(data, empty=True, MAGI_SIGNING_KEY=SIGNING_KEY, MAGI_DEFAULT_MODEL="rehearsal/instant")
+    shutil.copy(kept / "checkpoints", data)
+    if kept.name == "sqlite":
+        (data / "magi.sqlite3").write_bytes(unpacked(kept / "magi.sqlite3.gz"))
         yield migrated(env)
         return
     with new_postgres_database(request.getfixturevalue("postgres_url")) as address:
-        restore(address)
+        restore(kept, address)
         yield migrated(env | {"DATABASE_URL": address})
 
 
-def unpacked(name: str) -> bytes:
-    return gzip.decompress((OLD / name).read_bytes())
+def unpacked(file: Path) -> bytes:
+    return gzip.decompress(file.read_bytes())
 
 
-def restore(address: str) -> None:
+def restore(kept: Path, address: str) -> None:
     programs = postgres_programs()
     assert programs
     command = [str(programs / "psql"), "--quiet", "--no-psqlrc", "--set", "ON_ERROR_STOP=1", address]
-    done = subprocess.run(command, input=unpacked("postgres/dump.sql.gz"), capture_output=True)
+    done = subprocess.run(command, input=unpacked(kept / "dump.sql.gz"), capture_output=True)
     assert done.returncode == 0, done.stderr.decode()
 
 
@@ -74,11 +90,10 @@ def test_every_old_record_verifies_after_the_migration(old):
     assert is_intact(old)
 
 
-def test_what_is_exported_of_old_records_verifies_offline_with_the_old_anchor(old, tmp_path):
-    anchor = OLD / ("postgres" if "DATABASE_URL" in old else "sqlite") / "checkpoints"
+def test_what_is_exported_of_old_records_verifies_offline_with_the_old_anchor(old, kept, tmp_path):
     exported = tmp_path / "bundle.jsonl"
     exported.write_text(manage("export_records", env=old).stdout)
-    assert offline(exported, anchor).startswith("Intact")
+    assert offline(exported, kept / "checkpoints").startswith("Intact")
 
 
 def test_an_installation_with_old_records_goes_on_judging(old):
@@ -86,7 +101,7 @@ def test_an_installation_with_old_records_goes_on_judging(old):
     assert is_intact(old)
 
 
-def test_what_the_old_program_exported_still_verifies(tmp_path):
+def test_what_the_old_program_exported_still_verifies(version, tmp_path):
     exported = tmp_path / "bundle.jsonl"
-    exported.write_bytes(unpacked("sqlite/bundle.jsonl.gz"))
-    assert offline(exported, OLD / "sqlite" / "checkpoints").startswith("Intact")
+    exported.write_bytes(unpacked(OLD / version / "sqlite" / "bundle.jsonl.gz"))
+    assert offline(exported, OLD / version / "sqlite" / "checkpoints").startswith("Intact")
