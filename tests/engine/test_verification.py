@@ -77,8 +77,8 @@ async def test_who_cancelled_is_in_the_record_and_stays_when_the_account_goes(ju
 async def test_notes_and_overrides_follow_in_the_chain(judgement: Judgement, reviewer: User) -> None:
     await perform(judgement.pk, ScriptedModels())
     add = sync_to_async(reviews.add)
-    await add(judgement, reviewer, "Balthasar misread the criteria.")
-    await add(judgement, reviewer, "Not this week.", Verdict.REJECTED)
+    await add(judgement.run, reviewer, "Balthasar misread the criteria.")
+    await add(judgement.run, reviewer, "Not this week.", Verdict.REJECTED)
     assert (await kinds_of(judgement))[-2:] == ["note", "override"]
     assert (await found()).faults == []
     assert (await Run.objects.aget()).outcome == "approved"

@@ -58,10 +58,9 @@ def cut_the_log():
     with tampering():
         Checkpoint.objects.filter(size=Leaf.objects.size()).delete()
         Salt.objects.filter(leaf__run=newest).delete()
-        for model in (Leaf, Entry):
+        for model in (Leaf, Entry, SearchText):
             model.objects.filter(run=newest).delete()
-        for model in (SearchText, Agent):
-            model.objects.filter(judgement=newest).delete()
+        Agent.objects.filter(judgement=newest).delete()
         Judgement.objects.filter(pk=newest).delete()
         Run.objects.filter(pk=newest).delete()
 

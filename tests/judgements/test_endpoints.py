@@ -419,9 +419,11 @@ async def test_a_stream_brings_each_revision_and_ends(async_mira, mira, place_fr
     made = await sync_to_async(Judgement.objects.submit)(owner=mira, content=JAPAN, agents=agents())
     answer = await async_mira(f"/judgements/{made.pk}/events")
     assert answer.headers["Content-Type"] == "text/event-stream"
-    performing = asyncio.create_task(perform(made.pk))
+    told = messages(answer)
     async with asyncio.timeout(20):
-        found = [message async for message in messages(answer)]
+        found = [await anext(told)]
+        performing = asyncio.create_task(perform(made.pk))
+        found += [message async for message in told]
     await performing
     revisions = [revision for revision, _ in found]
     assert revisions == sorted(set(revisions))
