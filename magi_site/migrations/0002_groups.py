@@ -15,8 +15,8 @@ def make(apps, schema_editor):
         config.models_module = True
         create_permissions(config, apps=apps, verbosity=0)
         config.models_module = None
-    auth = apps.get_model("auth", "Group"), apps.get_model("auth", "Permission")
-    make_groups(*(model.objects for model in auth), first=FIRST)
+    groups, permissions = (apps.get_model("auth", name).objects for name in ("Group", "Permission"))
+    make_groups(groups, permissions, FIRST)
 
 
 class Migration(migrations.Migration):
