@@ -20,6 +20,7 @@ from django.urls import reverse
 from playwright.sync_api import Browser, Page, WebSocketRoute, expect
 
 from tests.acceptance.cases import REFUND, RELEASE, Case
+from tests.acceptance.chromium import visit
 from tests.acceptance.site import Site
 from tests.endpoint import Endpoint
 
@@ -86,7 +87,7 @@ class Scene:
             with ThreadPoolExecutor() as both:
                 starting = [both.submit(self._start, stack, name, *options) for name, *options in SITES]
             self.site, self.idle_site = (site.result() for site in starting)
-            self.context = self._browser.new_context(viewport={"width": 1440, "height": 900}, color_scheme="dark")
+            self.context = visit(self._browser, viewport={"width": 1440, "height": 900})
             stack.callback(self.context.close)
             self.page = self.context.new_page()
             self._stack = stack.pop_all()

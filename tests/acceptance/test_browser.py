@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 
-from tests.acceptance.chromium import launch
+from tests.acceptance.chromium import launch, visit
 from tests.acceptance.site import ROOT, Newcomer, Site
 from tests.conftest import JAPAN
 from tests.endpoint import Endpoint
@@ -77,7 +77,7 @@ class Watched:
 
 
 def open_page(browser, site, size=DESK, **options):
-    context = browser.new_context(viewport=size, color_scheme="dark", **options)
+    context = visit(browser, viewport=size, **options)
     session = {"name": "sessionid", "value": site.visitor_session, "url": site.url}
     context.add_cookies([session])
     return Watched(context.new_page(), site)
