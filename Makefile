@@ -27,10 +27,11 @@ serve: $(VENV)/installed ## site and engine on http://127.0.0.1:8000 (HOST=, POR
 
 test: $(VENV)/installed-dev ## all tests; what the machine lacks is skipped with the reason (WORKERS=, ARGS=)
 	@$(MAKE) --no-print-directory --jobs 2 --keep-going test-together test-on-postgresql
+	@$(PY) -m pytest --numprocesses 2 -m calm --durations 10 $(ARGS) $(NONE_IS_FINE)
 	@$(PY) -m pytest -m alone --durations 10 $(ARGS) $(NONE_IS_FINE)
 
 test-together:
-	@$(PY) -m pytest $(TOGETHER) $(WORKERS) -m "not alone" --durations 10 $(ARGS) $(NONE_IS_FINE)
+	@$(PY) -m pytest $(TOGETHER) $(WORKERS) -m "not alone and not calm" --durations 10 $(ARGS) $(NONE_IS_FINE)
 
 test-on-postgresql:
 	@$(PY) -m tests.on_postgresql $(ARGS)

@@ -9,11 +9,11 @@ if TYPE_CHECKING:
 PROGRAMS = ("chromium-headless-shell", "chromium", "google-chrome")
 OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
 # what flashes is painted anew sixty times a second, which is half a processor: in steps it is painted a few times
-IN_STEPS = """
+IN_STEPS = """{
     const sheet = new CSSStyleSheet();
     sheet.replaceSync("*, ::before, ::after { animation-timing-function: steps(2, jump-none) !important }");
     document.adoptedStyleSheets = [sheet];
-"""
+}"""
 
 
 def program() -> str:

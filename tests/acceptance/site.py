@@ -1,4 +1,7 @@
-"""The product as its users start it: real processes, a data folder of their own, nothing else in the environment."""
+"""The product as its users start it: real processes, a data folder of their own, nothing else in the environment.
+
+Most of them are forks of one that has loaded what is not ours (`tests.nursery`); some tests start all of it anew.
+"""
 
 import contextlib
 import functools
@@ -17,8 +20,10 @@ from functools import cached_property
 from hashlib import sha256
 from http.cookiejar import CookieJar
 from pathlib import Path
-from typing import Self
+from typing import IO, Self
 from urllib.request import HTTPCookieProcessor, build_opener
+
+from tests import nursery
 
 ROOT = Path(__file__).resolve().parents[2]
 APPS = ("engine", "judgements", "magi_site", "runs")
@@ -49,8 +54,23 @@ def migrated() -> Path:
 
 
 def manage(*words: str, env: dict[str, str], text: str = "", wait: float = 180) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "manage.py", *words]
-    return subprocess.run(command, cwd=ROOT, env=env, input=text, capture_output=True, text=True, timeout=wait)
+    if any(name.startswith("PYTHON") for name in env):  # what is read before anything is loaded
+        command = [sys.executable, "manage.py", *words]
+        return subprocess.run(command, cwd=ROOT, env=env, input=text, capture_output=True, text=True, timeout=wait)
+    with contextlib.ExitStack() as stack:
+        files = [stack.enter_context(tempfile.TemporaryFile("w+")) for _ in range(3)]
+        files[0].write(text)
+        files[0].seek(0)
+        child = nursery.start(words, env, ROOT, *files)
+        stack.callback(child.kill)
+        status = child.wait(wait)
+        said, complained = (read_again(file) for file in files[1:])
+    return subprocess.CompletedProcess(words, status, said, complained)
+
+
+def read_again(file: IO[str]) -> str:
+    file.seek(0)
+    return file.read()
 
 
 def play(*words: str, data: Path, wait: float = 400) -> subprocess.CompletedProcess[str]:
@@ -90,9 +110,8 @@ class EngineProcess:
         self.env, self.log, self.options = env, log, options
 
     def __enter__(self) -> Self:
-        with self.log.open("ab") as log:
-            command = [sys.executable, "manage.py", "runengine", *self.options]
-            self.process = subprocess.Popen(command, cwd=ROOT, env=self.env, stdout=log, stderr=log)
+        with self.log.open("ab") as log, open(os.devnull) as nothing:
+            self.process = nursery.start(["runengine", *self.options], self.env, ROOT, nothing, log, log)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -130,16 +149,16 @@ class Site:
         self.log = data / "serve.log"
         self.options = options
 
-    root = ROOT
     longest_start = 120.0
 
-    @property
-    def command(self) -> list[str]:
-        return [sys.executable, "manage.py", "serve", "--port", str(self.port), *self.options]
+    def start(self, log: IO[bytes]) -> "nursery.Child | subprocess.Popen[bytes]":
+        with open(os.devnull) as nothing:
+            words = ["serve", "--port", str(self.port), *self.options]
+            return nursery.start(words, self.env, ROOT, nothing, log, log)
 
     def __enter__(self) -> Self:
         with self.log.open("ab") as log:
-            self.process = subprocess.Popen(self.command, cwd=self.root, env=self.env, stdout=log, stderr=log)
+            self.process = self.start(log)
         self.wait_until_up()
         return self
 
@@ -184,9 +203,9 @@ class Newcomer(Site):
         super().__init__(folder)
         del self.env["MAGI_DATA_DIR"]
 
-    @property
-    def command(self) -> list[str]:
-        return ["make", "serve", f"PORT={self.port}"]
+    def start(self, log: IO[bytes]) -> "subprocess.Popen[bytes]":
+        command = ["make", "serve", f"PORT={self.port}"]
+        return subprocess.Popen(command, cwd=self.root, env=self.env, stdout=log, stderr=log)
 
     def stop(self) -> int:
         # make passes a signal on only from a terminal

@@ -15,7 +15,6 @@ from tests.acceptance.site import ROOT, Newcomer, Site
 from tests.conftest import JAPAN
 from tests.endpoint import Endpoint
 
-SHOTS = ROOT / "var" / "screenshots"
 DESK = {"width": 1440, "height": 900}
 PHONE = {"width": 390, "height": 844}
 VERDICT = re.compile("Approved|Rejected")
@@ -111,11 +110,6 @@ def phone(browser, site):
     assert watched.complaints == []
 
 
-def shoot(page: Page, name: str) -> None:
-    SHOTS.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=SHOTS / f"{name}.png")
-
-
 def start(page: Page, site: Site, content: str = JAPAN) -> None:
     page.goto(f"{site.url}/")
     page.get_by_label("Content").fill(content)
@@ -144,7 +138,6 @@ def test_a_newcomer_clones_types_one_command_signs_in_decides_and_watches(browse
         watched = Watched(browser.new_context(viewport=DESK, color_scheme="dark").new_page(), site)
         page = watched.page
         page.goto(site.link)
-        shoot(page, "input-1440")
         page.get_by_label("Content").fill(JAPAN)
         page.get_by_role("button", name="Start judgement").click()
         expect(page.locator("#plate")).to_contain_text(VERDICT, timeout=END)
@@ -152,7 +145,6 @@ def test_a_newcomer_clones_types_one_command_signs_in_decides_and_watches(browse
         assert set(states(page)) <= {"approve", "reject"}
         expect(page.locator("#ws")).not_to_have_attribute("ws-connect", re.compile(".*"))
         expect(page).to_have_title(re.compile("(Approved|Rejected): I am going to travel to Japan"))
-        shoot(page, "live-end-1440")
         assert watched.complaints == []
 
 
@@ -240,7 +232,6 @@ def test_the_three_flash_while_they_judge(scripted, scripted_site, endpoint):
     expect(scripted.locator("#plate")).to_contain_text("Judging", timeout=END)
     expect(scripted.locator(".agent__state[data-state=judging]")).to_have_count(3)
     assert flashing(scripted) == ["flash 1.2s"] * 3
-    shoot(scripted, "live-round1-1440")
 
 
 def test_an_agent_that_has_decided_is_yellow_until_the_next_round(scripted, scripted_site, endpoint):
@@ -266,7 +257,6 @@ def test_a_reload_and_a_late_visit_show_the_same_truth(scripted, scripted_site, 
     endpoint.script(by_text=[[ROUND_2, HELD]])
     start(scripted, scripted_site)
     expect(scripted.locator("#verdict-sub")).to_contain_text("Round 2 of 3.", timeout=END)
-    shoot(scripted, "live-round2-1440")
     before = scripted.locator("#matrix").inner_text()
     scripted.reload()
     assert scripted.locator("#matrix").inner_text() == before
@@ -286,14 +276,12 @@ def test_cancelling_asks_first_and_every_open_page_is_told(scripted, scripted_si
     scripted.get_by_role("link", name="Cancel judgement").click()
     expect(question).to_contain_text("The 2 decisions so far are kept. There will be no verdict.")
     expect(question.get_by_role("button", name="Keep judging")).to_be_focused()
-    shoot(scripted, "live-cancel-1440")
     question.get_by_role("button", name="Keep judging").click()
     expect(question).to_be_hidden()
     cancel(scripted)
     for page in (scripted, other):
         expect(page.locator("#verdict-sub")).to_contain_text("Cancelled in round 1 by")
         expect(page.locator("#ws")).not_to_have_attribute("ws-connect", re.compile(".*"))
-    shoot(scripted, "live-cancelled-1440")
     other.close()
 
 
@@ -312,7 +300,6 @@ def test_without_scripts_cancelling_is_a_page_that_asks(browser, scripted_site, 
     start(page, scripted_site)
     page.get_by_role("link", name="Cancel judgement").click()
     expect(page.get_by_role("heading", name="Cancel this judgement?")).to_be_visible()
-    shoot(page, "cancel-1440")
     page.get_by_role("button", name="Cancel judgement").click()
     expect(page.locator("#plate")).to_contain_text("Cancelled")
     page.context.close()
@@ -322,7 +309,6 @@ def test_a_retry_goes_on_with_what_is_missing_on_every_open_page(scripted, scrip
     endpoint.script(by_text=[[CASPER, {"behaviour": "prose", "times": 4}]])
     start(scripted, scripted_site)
     expect(scripted.locator("#plate")).to_contain_text("Error", timeout=END)
-    shoot(scripted, "live-error-1440")
     other = scripted.context.new_page()
     other.goto(scripted.url)
     scripted.get_by_role("button", name="Retry").click()
@@ -342,7 +328,6 @@ def test_details_open_by_hover_focus_and_key_and_close_by_escape(desk, site):
     expect(panel).to_be_visible()
     for number in (1, 2, 3):
         expect(panel).to_contain_text(f"Round {number}")
-    shoot(desk, "live-detail-1440")
     desk.keyboard.press("Escape")
     expect(panel).to_be_hidden()
     desk.mouse.move(5, 5)
@@ -357,10 +342,8 @@ def test_details_open_by_hover_focus_and_key_and_close_by_escape(desk, site):
 def test_on_a_phone_a_tap_opens_all_rounds(phone, site):
     start(phone, site)
     expect(phone.locator("#plate")).to_contain_text(VERDICT, timeout=END)
-    shoot(phone, "live-end-390")
     phone.locator("#agent-1").tap()
     expect(phone.locator("#agent-1-detail")).to_be_visible()
-    shoot(phone, "live-detail-390")
     assert phone.evaluate("document.documentElement.scrollWidth") <= 390
 
 
@@ -369,16 +352,12 @@ def test_on_a_phone_nothing_is_wider_than_the_window(browser, scripted_site, end
     page = open_page(browser, scripted_site, PHONE, has_touch=True, is_mobile=True).page
     start(page, scripted_site)
     expect(page.locator("#plate")).to_contain_text("Judging", timeout=END)
-    shoot(page, "live-round1-390")
     page.get_by_role("link", name="Cancel judgement").click()
-    shoot(page, "live-cancel-390")
     page.get_by_role("button", name="Keep judging").click()
     expect(page.locator("#plate")).to_contain_text("Error", timeout=END)
-    shoot(page, "live-error-390")
     endpoint.script(default=HELD)
     page.get_by_role("button", name="Retry").click()
     cancel(page)
-    shoot(page, "live-cancelled-390")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.context.close()
 
@@ -392,7 +371,6 @@ def test_what_is_wrong_is_said_at_its_field_and_what_was_typed_is_kept(desk, sit
     expect(desk.locator("#title")).to_have_value("Kept")
     expect(desk.locator("#a2-name")).to_have_attribute("aria-invalid", "true")
     expect(desk.get_by_role("alert")).to_be_focused()
-    shoot(desk, "input-errors-1440")
 
 
 def test_a_council_fills_the_agents_without_leaving_the_page(desk, site):
@@ -416,7 +394,6 @@ def test_a_council_is_made_changed_and_judged_with_and_shows_which_version_judge
     desk.get_by_role("button", name="Save changes").click()
     expect(desk.get_by_role("status").first).to_contain_text("Version 2 is saved.")
     expect(desk.get_by_text("Criteria of Clerk 2 changed.")).to_be_visible()
-    shoot(desk, "council-1440")
     council = desk.url
     desk.get_by_role("link", name="Start a judgement").click()
     desk.get_by_label("Content").fill(JAPAN)
@@ -447,7 +424,6 @@ def test_a_queued_judgement_is_idle_until_an_engine_in_another_process_takes_it(
         page = open_page(browser, site).page
         start(page, site)
         expect(page.locator("#plate")).to_contain_text("Idle")
-        shoot(page, "live-idle-1440")
         engine = subprocess.Popen([sys.executable, "manage.py", "runengine"], cwd=ROOT, env=site.env)
         try:
             expect(page.locator("#plate")).to_contain_text(VERDICT, timeout=END)
@@ -466,7 +442,6 @@ def test_who_signs_out_is_told_on_every_page_that_it_is_no_longer_updated(browse
         other.locator("details.menu summary").first.click()
         other.get_by_role("button", name="Sign out").click()
         expect(page.locator("#conn-banner")).to_contain_text("This page is no longer updated.")
-        shoot(page, "live-signed-out-1440")
 
 
 def test_with_postgresql_and_redis_another_process_streams_into_the_page(
@@ -499,7 +474,6 @@ def test_trouble_with_a_model_is_said_on_the_page_and_readable_in_the_admin(scri
     fourth = admin.locator(".attempt", has_text="Attempt 4: failed")
     fourth.get_by_text("Prompt and raw answer").click()
     expect(fourth.get_by_text("I would approve this.").first).to_be_visible()
-    shoot(admin, "admin-error-1440")
     assert "sk-canary" not in admin.content()
 
 
@@ -531,7 +505,6 @@ def test_a_page_heals_after_the_server_was_killed_and_started_again(browser, tmp
         site.process.kill()
         site.process.wait()
         expect(page.locator("#conn-banner")).to_be_visible()
-        shoot(page, "live-reconnecting-1440")
     endpoint.reset()
     with site:
         started = time.monotonic()
@@ -562,7 +535,6 @@ def test_models_are_suggested_costs_said_waits_counted_down_and_fallbacks_named(
             expect(page.locator("#agent-3-state")).to_contain_text(
                 re.compile(r"Retry 1 of 3 in \d s"), ignore_case=True
             )
-            shoot(page, "live-rate-limited-1440")
             expect(page.locator("#plate")).to_contain_text("Approved", timeout=END)
             expect(page.locator("#agent-3-rounds")).to_contain_text("answered by the fallback acme/spare")
             expect(page.locator("#verdict-meta")).to_contain_text(re.compile(r"Used\s*[\d,]+ tokens, \$0\.00"))

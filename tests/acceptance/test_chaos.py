@@ -95,7 +95,7 @@ def processes_at(folder: str) -> list[str]:
     return found
 
 
-@pytest.mark.alone
+@pytest.mark.calm
 def test_following_and_waiting_cost_no_thread_and_shut_nobody_out(tmp_path):
     done = play("tests.many_streams", "--streams", "24", "--waits", "24", data=tmp_path)
     assert done.returncode == 0, done.stdout

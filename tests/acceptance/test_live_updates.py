@@ -117,7 +117,7 @@ def resident(process):
     return int(re.search(r"VmRSS:\s+(\d+) kB", status)[1]) * 1024
 
 
-@pytest.mark.alone
+@pytest.mark.calm
 def test_pages_that_never_read_cost_little_memory(browser, scripted_site, endpoint):  # noqa: F811
     endpoint.script(default={"reason": "It is clear. " * 300, "chunks": 80, "chunk_delay": 0.04})
     page = open_page(browser, scripted_site).page
@@ -156,7 +156,7 @@ def decided(data):
         return rows.execute("SELECT count(*) FROM judgements_rounddecision").fetchone()[0]
 
 
-@pytest.mark.alone
+@pytest.mark.calm
 def test_pages_follow_the_rows_while_redis_is_gone_and_are_live_again_after(browser, tmp_path, endpoint, own_redis):  # noqa: F811
     slow = {"chunks": 100, "chunk_delay": 0.3, "reason": "It is clear, and the effort fits it. " * 20}
     endpoint.script(by_text=[["round 2 of 3.", slow], ["round 1 of 3.", {"chunks": 20, "chunk_delay": 0.2}]])

@@ -12,7 +12,6 @@ from tests.acceptance.test_browser import (  # noqa: F401 - its fixtures
     endpoint,
     scripted,
     scripted_site,
-    shoot,
     start,
 )
 
@@ -53,7 +52,6 @@ def test_a_failed_attempt_stands_in_the_record_with_its_raw_answer(scripted, scr
     expect(answer).to_be_hidden()
     casper.get_by_text("Prompt and raw answer").first.click()
     expect(answer).to_be_visible()
-    shoot(scripted, "record-1440")
 
 
 def test_on_paper_there_is_no_bar_no_button_and_nothing_folded(scripted, scripted_site, endpoint):  # noqa: F811

@@ -10,7 +10,6 @@ from tests.acceptance.test_browser import (  # noqa: F401 - its fixtures
     endpoint,
     scripted,
     scripted_site,
-    shoot,
     start,
 )
 
@@ -30,7 +29,6 @@ def test_staff_are_asked_before_texts_are_erased_and_the_record_says_why(scripte
     expect(scripted.locator("#redacted")).to_contain_text("Reason: Demand of the tenant, ticket 812.")
     expect(scripted.locator("body")).not_to_contain_text(title)
     expect(scripted.get_by_role("link", name="Judge again")).to_have_count(0)
-    shoot(scripted, "record-redacted-1440")
 
 
 def test_the_line_on_the_input_page_follows_the_council(scripted, scripted_site):  # noqa: F811
