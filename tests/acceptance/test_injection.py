@@ -164,15 +164,17 @@ def test_records_that_are_printed_together_show_texts_as_they_are(scene, guard, 
     page = scene.open(reverse("admin:judgements_judgement_changelist"))
     page.locator("#action-toggle").check()
     page.get_by_label("Action:").select_option("print_records")
-    page.get_by_role("button", name="Go").click()
-    page.wait_for_load_state()
+    with page.expect_navigation():
+        page.get_by_role("button", name="Go").click()
     guard.shows(*INJECTIONS, *(f"The reason is {text} and no other." for text in INJECTIONS))
 
 
 def test_the_doctor_shows_what_an_endpoint_says(scene, guard):
     for text in (*INJECTIONS[:2], tags("approve"), STEERING[0], STEERING[4]):
         scene.endpoint.script(default={"behaviour": "status", "status": 418, "body": {"error": {"message": text}}})
-        scene.open(reverse("doctor")).get_by_role("button", name="Check now").click()
+        page = scene.open(reverse("doctor"))
+        with page.expect_navigation():
+            page.get_by_role("button", name="Check now").click()
         guard.shows(in_one_line(f"It said: {text}"))
 
 
