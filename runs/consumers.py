@@ -1,4 +1,5 @@
 from typing import Any
+from urllib.parse import parse_qs
 
 from channels.consumer import get_handler_name
 from channels.generic.websocket import AsyncWebsocketConsumer
@@ -22,7 +23,8 @@ class LiveConsumer(AsyncWebsocketConsumer):
     async def connect(self) -> None:
         pk = self.scope["url_route"]["kwargs"]["pk"]
         session = self.scope.get("session")
-        self.watcher = feed.Watcher(self.scope["user"], session and session.session_key, self.send, self.close)
+        key, painted = session and session.session_key, _painted(self.scope["query_string"])
+        self.watcher = feed.Watcher(self.scope["user"], key, self.send, self.close, painted)
         if not await feed.may_watch(pk, self.watcher):
             await self.close(code=feed.CLOSED_NOT_FOUND)
             return
@@ -42,3 +44,9 @@ class LiveConsumer(AsyncWebsocketConsumer):
     async def disconnect(self, code: int) -> None:
         if self.joined:
             self.joined.leave(self.watcher)
+
+
+def _painted(query: bytes) -> int:
+    """Which revision of the run the page says that it was painted with, in its socket's address."""
+    said = parse_qs(query.decode("ascii", "replace")).get("painted", [""])[0]
+    return int(said) if said.isascii() and said.isdigit() and len(said) < 19 else -1

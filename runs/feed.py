@@ -79,11 +79,13 @@ class Watcher:
         session_key: str | None,
         send: Callable[[str], Coroutine[Any, Any, None]],
         close: Callable[[int], Coroutine[Any, Any, None]],
+        painted: int = -1,
     ) -> None:
         self.user_pk = user.pk
         self.password = getattr(user, "password", "")  # a new one ends every session
         self.session_key = session_key
         self._send, self._close = send, close
+        self.painted = painted  # the run's revision that the page was painted with
         self.confirmed = -math.inf  # when its right to see was last found in the rows
         self.acknowledged = 0
         self._sent = 0
@@ -296,7 +298,7 @@ class Feed:
         if watcher.is_silent(now):
             self._shut_out(watcher, TRY_AGAIN)
         elif watcher.wants(self._page.version, now):
-            watcher.send(self._page.version, self._page.newer_than(watcher.acknowledged), now)
+            watcher.send(self._page.version, self._page.newer_than(watcher.acknowledged, watcher.painted), now)
 
     async def _look(self) -> None:
         self._looked_at = time.monotonic()
@@ -312,13 +314,15 @@ class Feed:
             self._take_over(seen.rows, seen.revision)
 
     def _take_over(self, rows: Snapshot[Any], revision: int | None) -> None:
+        if self._rows and self._rows.run.redacted != rows.run.redacted:
+            self._page.unsettle()
         self._rows, self._revision = rows, revision
         latest = {call.step: call for call in rows.calls}
         under_way = {step: call.pk for step, call in latest.items() if call.status == ModelCall.Status.OPEN}
         # the text of an attempt ends with it
         self._texts = {s: text for s, text in self._texts.items() if self._open.get(s) == under_way.get(s)}
         self._open = under_way
-        self._page.update(self._fragments())
+        self._page.update(self._fragments(), revision or 0)
 
     def _render_growing(self) -> None:
         self._grown_at, self._grow_at = time.monotonic(), math.inf

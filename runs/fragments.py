@@ -14,13 +14,15 @@ from django.template.loader import get_template
 @dataclass(frozen=True)
 class Fragment:
     """`folder` and `name` are those of its template, `key` tells apart what shares it. `steps`: whose growing text it
-    shows now. `replayed`: whether a look back shows it, which has no buttons and says by itself what happens."""
+    shows now. `settled`: it never changes again but by a redaction, and is rendered once. `replayed`: whether a look
+    back shows it, which has no buttons and says by itself what happens."""
 
     folder: str
     name: str
     context: dict[str, Any]
     key: tuple[int, ...] = ()
     steps: frozenset[str] = frozenset()
+    settled: bool = False
     replayed: bool = True
 
     @property
@@ -36,26 +38,55 @@ def rendered(fragments: Iterable[Fragment]) -> str:
     return "\n".join(fragment.html() for fragment in fragments)
 
 
+@dataclass(frozen=True)
+class Shown:
+    """A fragment on the page. `settled`: the run's revision at which it was found to change no more."""
+
+    version: int
+    html: str
+    settled: int | None = None
+
+
 class LivePage:
     """The fragments as they are now, each with the version of the page that brought it."""
 
     def __init__(self) -> None:
         self.version = 0
-        self._fragments: dict[str, tuple[int, str]] = {}
-        self._messages: dict[int, str] = {}
+        self._shown: dict[str, Shown] = {}
+        self._messages: dict[tuple[int, int], str] = {}
 
-    def update(self, current: Iterable[Fragment]) -> None:
-        """Take over those of the fragments that differ from what is there. A new version if any does."""
-        fresh = {fragment.place: fragment.html() for fragment in current}
-        changed = {place: html for place, html in fresh.items() if self._fragments.get(place, (0, ""))[1] != html}
+    def update(self, current: Iterable[Fragment], revision: int = 0) -> None:
+        """Take over those of the fragments that differ from what is there. A new version if any does.
+
+        What is settled is not rendered again. `revision`: which one of the run they show.
+        """
+        changed: dict[str, Shown] = {}
+        for fragment in current:
+            before = self._shown.get(fragment.place)
+            if before and before.settled is not None:
+                continue
+            html, settled = fragment.html(), revision if fragment.settled else None
+            if before is None or before.html != html:
+                changed[fragment.place] = Shown(self.version + 1, html, settled)
+            elif fragment.settled:
+                self._shown[fragment.place] = Shown(before.version, html, settled)
         if changed:
             self.version += 1
-            self._fragments |= {place: (self.version, html) for place, html in changed.items()}
+            self._shown |= changed
             self._messages.clear()
 
-    def newer_than(self, version: int) -> str:
-        """The message for a page that has this version: the page's own version in a comment, then the fragments."""
-        if version not in self._messages:
-            fragments = (html for since, html in self._fragments.values() if since > version)
-            self._messages[version] = "\n".join([f"<!--{self.version}-->", *fragments])
-        return self._messages[version]
+    def unsettle(self) -> None:
+        """Everything may have changed, as by a redaction."""
+        self._shown = {place: Shown(one.version, one.html) for place, one in self._shown.items()}
+        self._messages.clear()
+
+    def newer_than(self, version: int, painted: int = -1) -> str:
+        """The message for a page that has this version: the page's own version in a comment, then the fragments.
+
+        `painted`: which revision of the run it was painted with. What was settled by then it has.
+        """
+        if (version, painted) not in self._messages:
+            newer = (one for one in self._shown.values() if one.version > version)
+            sent = (one.html for one in newer if one.settled is None or one.settled > painted)
+            self._messages[version, painted] = "\n".join([f"<!--{self.version}-->", *sent])
+        return self._messages[version, painted]

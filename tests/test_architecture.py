@@ -6,10 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from django.conf import settings
 
 from engine.llm import failures
 from magi_site.environment import WRONG_CONFIGURATION, Environment
+from magi_site.settings import PROCEDURES
 
 ROOT = Path(__file__).resolve().parent.parent
 TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
@@ -92,4 +92,4 @@ def test_locked_requirements_hold_pins_and_hashes_only(path):
 def test_what_all_procedures_share_has_the_name_of_none(room):
     tracked = subprocess.run(["git", "ls-files", room], cwd=ROOT, capture_output=True, text=True).stdout.splitlines()
     files = [path for path in tracked if path.endswith(".py") and "migrations" not in path]
-    assert [path for path in files for name in settings.PROCEDURES if name in text_of(path).lower()] == []
+    assert [path for path in files for name in PROCEDURES if name in text_of(path).lower()] == []

@@ -1,0 +1,14 @@
+from django.db import migrations
+
+from engine.evidence import guards
+
+
+def install(apps, schema_editor):
+    from tests.checking.face import Checking
+
+    guards.install(schema_editor.connection, Checking.guards.values())
+
+
+class Migration(migrations.Migration):
+    dependencies = [("checking", "0001_initial")]
+    operations = [migrations.RunPython(install, migrations.RunPython.noop)]

@@ -1,0 +1,79 @@
+"""One agent writes an answer, another checks it."""
+
+from typing import Any
+
+from django.db import models, transaction
+
+from engine.evidence import sealing
+from engine.llm.providers import lane_of
+from engine.models import ModelCall, Run, account_of, record_name
+from engine.search import label, words_of
+from runs.models import SearchText
+
+from . import rules
+
+
+class CheckQuerySet(models.QuerySet["Check"]):
+    def whole(self) -> "CheckQuerySet":
+        return self.select_related("run__owner", "draft__call", "report__call").prefetch_related("run__reviews")
+
+    @transaction.atomic
+    def submit(self, *, owner: Any, question: str, writer: str, checker: str, request: str = "") -> "Check":
+        asked = {"owner": owner, "asked_by": record_name(owner), "account": account_of(owner), "request": request}
+        lane = lane_of([writer, checker])
+        run = Run.objects.create(procedure="check", title=question[:80], lane=lane, **asked)
+        check = self.create(run=run, question=question, writer=writer, checker=checker)
+        words = [label("id", str(run.pk)[:8]), label("by", run.owner_id), *words_of(question)]
+        SearchText.objects.create(run=run, words=" ".join(words))
+        sealing.submit(run.pk)
+        return check
+
+
+class Check(models.Model):
+    run = models.OneToOneField(Run, on_delete=models.PROTECT, primary_key=True, related_name="checked")
+    question = models.TextField()
+    writer = models.CharField(max_length=200)
+    checker = models.CharField(max_length=200)
+
+    objects = CheckQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        return self.run.shown_title
+
+    def keep_draft(self, call: ModelCall, text: str) -> None:
+        Draft.objects.create(subject=self, text=text, call=call)
+        SearchText.objects.add(self.pk, words_of(text))
+
+    def keep_report(self, call: ModelCall, finding: rules.Finding) -> None:
+        Report.objects.create(subject=self, finding=finding, call=call)
+
+    def conclude(self) -> None:
+        outcome = rules.outcome(rules.Finding(Report.objects.get(subject=self).finding))
+        Run.objects.filter(pk=self.pk).update(outcome=outcome)
+        SearchText.objects.add(self.pk, [label("outcome", outcome)])
+
+
+class Part(models.Model):
+    """What a model call gave; it was made with the end of that call."""
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return f"{self._meta.verbose_name} of {self.subject}"
+
+    @property
+    def made(self) -> Any:
+        return self.call.ended
+
+
+class Draft(Part):
+    subject = models.OneToOneField(Check, on_delete=models.PROTECT, related_name="draft")
+    text = models.TextField()
+    call = models.OneToOneField(ModelCall, on_delete=models.PROTECT, related_name="+")
+
+
+class Report(Part):
+    subject = models.OneToOneField(Check, on_delete=models.PROTECT, related_name="report")
+    finding = models.CharField(max_length=10)
+    call = models.OneToOneField(ModelCall, on_delete=models.PROTECT, related_name="+")

@@ -1,0 +1,64 @@
+"""What settles on a live page is rendered once, and a page is not sent again what it was painted with."""
+
+from typing import Any
+
+import pytest
+
+from runs.fragments import Fragment, LivePage
+
+
+class Parts:
+    """A page of three parts, of which some have settled; it remembers what was rendered."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.texts, self.settled = dict.fromkeys("abc", "one"), set[str]()
+        self.rendered: list[str] = []
+        monkeypatch.setattr(Fragment, "html", lambda part, **_: self._render(part))
+
+    def _render(self, part: Fragment) -> str:
+        self.rendered.append(part.name)
+        return f"{part.name}: {part.context['text']}"
+
+    def __iter__(self) -> Any:
+        return (Fragment("", name, {"text": text}, settled=name in self.settled) for name, text in self.texts.items())
+
+
+@pytest.fixture
+def parts(monkeypatch):
+    return Parts(monkeypatch)
+
+
+def test_what_has_settled_is_rendered_once(parts):
+    page, parts.settled = LivePage(), {"a", "b"}
+    page.update(parts, 1)
+    page.update(parts, 2)
+    assert parts.rendered == ["a", "b", "c", "c"]
+
+
+def test_what_settles_later_is_rendered_once_more(parts):
+    page = LivePage()
+    page.update(parts, 1)
+    parts.settled, parts.texts["a"] = {"a"}, "two"
+    page.update(parts, 2)
+    page.update(parts, 3)
+    assert parts.rendered.count("a") == 2
+    assert "a: two" in page.newer_than(0)
+
+
+def test_a_page_gets_all_but_what_had_settled_when_it_was_painted(parts):
+    page, parts.settled = LivePage(), {"a"}
+    page.update(parts, 4)
+    parts.settled = {"a", "b"}
+    page.update(parts, 7)
+    assert page.newer_than(0, painted=4).splitlines() == ["<!--1-->", "b: one", "c: one"]
+    assert page.newer_than(0, painted=7).splitlines() == ["<!--1-->", "c: one"]
+    assert len(page.newer_than(0).splitlines()) == 4
+
+
+def test_a_redaction_unsettles_everything(parts):
+    page, parts.settled = LivePage(), {"a", "b", "c"}
+    page.update(parts, 4)
+    parts.texts["a"] = "Erased."
+    page.unsettle()
+    page.update(parts, 5)
+    assert page.newer_than(1, painted=4).splitlines() == ["<!--2-->", "a: Erased."]

@@ -1,0 +1,178 @@
+"""What every procedure gets from the house and owes it, played with each that the settings name."""
+
+import re
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.db import connection, models
+
+from engine import faults
+from engine.evidence import guards
+from engine.evidence.audit import verify_all
+from engine.models import ModelCall, Run
+from engine.search import terms_of
+from runs import redaction, reviews
+from runs.face import face_of, faces
+from runs.feed import snapshot_of
+from runs.fragments import LivePage
+from runs.models import found_by
+from tests.conftest import perform
+from tests.contract import EXAMPLES, MARKER
+from tests.databases import tampering
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(params=sorted(EXAMPLES))
+def asked(request, mira):
+    """A run that waits in the queue."""
+    return EXAMPLES[request.param](mira).run
+
+
+@pytest.fixture
+async def ended(asked):
+    return await perform(asked.pk)
+
+
+def problems():
+    return [str(fault) for fault in verify_all().faults]
+
+
+def texts_of(run):
+    """Every column with a text of this run that a redaction has to empty, as (table, column, condition)."""
+    for guard in guards.all_guards():
+        for rule in guard.rules:
+            for column in rule.erased:
+                if guard.run and column not in ("asked_by", "account", "cancelled_by_name"):
+                    yield guard.table, column, guard.run.replace("OLD.", f"{guard.table}.")
+
+
+def found(table, column, run_of, run):
+    with connection.cursor() as cursor:
+        key = models.UUIDField().get_db_prep_value(run.pk, connection)
+        cursor.execute(f"SELECT {column} FROM {table} WHERE {run_of} = %s AND {column} <> ''", [key])
+        return [text for (text,) in cursor.fetchall()]
+
+
+def test_every_procedure_has_an_example():
+    assert set(faces()) == set(EXAMPLES)
+
+
+def test_a_name_is_registered_once():
+    assert len({face.nouns for face in faces().values()}) == len(faces())
+
+
+async def test_the_rehearsal_plays_it_to_an_outcome(ended):
+    assert (ended.status, ended.error) == ("finished", None)
+    assert ended.outcome in face_of(ended).outcomes
+
+
+async def test_all_that_happened_is_sealed_and_intact(ended):
+    assert await sync_to_async(problems)() == []
+
+
+def test_what_was_asked_is_sealed_at_once_and_every_change_of_it_is_found(asked):
+    for table, column, run_of in texts_of(asked):
+        if found(table, column, run_of, asked):
+            with tampering(), connection.cursor() as cursor:
+                cursor.execute(f"UPDATE {table} SET {column} = 'Another text.'")
+            assert any("changed" in problem for problem in problems()), (table, column)
+
+
+async def test_every_change_of_a_text_is_found_afterwards(ended):
+    def change():
+        for table, column, run_of in texts_of(ended):
+            if texts := found(table, column, run_of, ended):
+                with tampering(), connection.cursor() as cursor:
+                    cursor.execute(f"UPDATE {table} SET {column} = 'Another text.' WHERE {column} = %s", [texts[0]])
+                    assert problems(), (table, column)
+                    cursor.execute(f"UPDATE {table} SET {column} = %s WHERE {column} = 'Another text.'", [texts[0]])
+
+    await sync_to_async(change)()
+
+
+async def test_another_outcome_is_found(ended):
+    def change():
+        with tampering():
+            Run.objects.filter(pk=ended.pk).update(outcome="another")
+        assert problems()
+
+    await sync_to_async(change)()
+
+
+async def test_a_redaction_empties_every_text_and_verifies(ended, mira):
+    def redact():
+        reviews.add(ended, mira, f"{MARKER} seen.")
+        redaction.redact(ended.pk, "mira", "Asked for it.")
+        assert [(table, column) for table, column, of in texts_of(ended) if found(table, column, of, ended)] == []
+        assert problems() == []
+        assert MARKER not in Run.objects.get().shown_title
+
+    await sync_to_async(redact)()
+
+
+def test_one_that_goes_on_cannot_be_redacted(asked):
+    with pytest.raises(ValueError, match=f"{face_of(asked).a_noun} that is not over cannot be redacted"):
+        redaction.redact(asked.pk, "mira", "Asked for it.")
+
+
+async def test_it_is_found_by_its_words_until_it_is_redacted(ended):
+    def seek():
+        sought = lambda: list(found_by(Run.objects.all(), terms_of(MARKER), few=False))  # noqa: E731
+        assert sought() == [ended]
+        redaction.redact(ended.pk, "mira", "Asked for it.")
+        assert sought() == []
+
+    await sync_to_async(seek)()
+
+
+async def test_a_person_decides_otherwise_beside_the_outcome(ended, mira):
+    def override():
+        other = next(one for one in face_of(ended).outcomes if one != ended.outcome)
+        reviews.add(ended, mira, "Not so.", other)
+        run = Run.objects.get()
+        assert (run.outcome, run.override) == (ended.outcome, other)
+        assert problems() == []
+        with tampering():
+            Run.objects.update(override=None)
+        assert any("overridden otherwise" in problem for problem in problems())
+
+    await sync_to_async(override)()
+
+
+def test_every_part_of_its_page_has_its_place_and_replaces_itself(asked):
+    face = face_of(asked)
+    parts = list(face.fragments(face.display(snapshot_of(asked))))
+    assert len({part.place for part in parts}) == len(parts)
+    for part in parts:
+        assert re.search(r' id="[^"]+"', part.html()), part.place
+        assert "hx-swap-oob" in part.html(), part.place
+        assert not part.replayed or "hx-swap-oob" not in part.html(oob=False, replay=True), part.place
+
+
+async def test_its_page_is_the_same_whether_followed_or_opened_at_the_end(asked):
+    followed, opened = LivePage(), LivePage()
+
+    def take(page):
+        run = Run.objects.get()
+        page.update(face_of(run).fragments(face_of(run).display(snapshot_of(run))), run.revision)
+
+    await sync_to_async(take)(followed)
+    await perform(asked.pk)
+    for page in (followed, opened):
+        await sync_to_async(take)(page)
+    html = [re.sub("<!--.*-->", "", page.newer_than(0)) for page in (followed, opened)]
+    assert html[0] == html[1]
+
+
+@pytest.mark.parametrize("point", faults.POINTS)
+async def test_an_error_at_any_point_doubles_nothing(asked, point):
+    try:
+        faults.arm(f"{point}=raise@1")
+        run = await perform(asked.pk)
+    finally:
+        faults.arm("")
+    steps = [call async for call in ModelCall.objects.filter(run=run, status="answered").values_list("step", flat=True)]
+    assert run.status == "finished"
+    assert len(steps) == len(set(steps))
+    assert await sync_to_async(problems)() == []
