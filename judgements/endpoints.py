@@ -26,6 +26,9 @@ from engine.llm.providers import is_rehearsal
 from engine.models import ModelCall
 from engine.models.budgets import BudgetUsedUp
 from engine.reader import read
+from runs.api.refusals import Refusal, wrong_fields
+from runs.api.schemas import LONGEST_WAIT, Key, placed, problems, streamed
+from runs.api.scopes import Scope, credential, needs
 from runs.models import KEY_LENGTH, IdempotencyKey, KeyUsed
 from runs.rights import EXPORT, SEE, STEER, Right
 
@@ -37,9 +40,6 @@ from .forms import Submission, as_read, council_named
 from .history import PAGE, History
 from .models import Council, CouncilChanged, Judgement, OnlyCouncils
 from .record import record_line
-from .refusals import Refusal, wrong_fields
-from .schemas import LONGEST_WAIT, problems
-from .scopes import Credential, Scope, needs
 
 router = Router()
 
@@ -49,16 +49,14 @@ router = Router()
 @router.post(
     "/judgements",
     response={202: schemas.Judgement},
-    openapi_extra=problems(400, 402, 403, 409, 413, 415, 422, 429, also={202: schemas.PLACED}),
+    openapi_extra=problems(400, 402, 403, 409, 413, 415, 422, 429, also={202: placed("judgement")}),
     summary="Submit a judgement",
 )
-@needs(Scope.SUBMIT)
+@needs(Scope.SUBMIT, "judgement")
 def submit(
     request: HttpRequest,
     asked: schemas.NewJudgement,
-    key: Annotated[
-        schemas.Key | None, Header(alias="Idempotency-Key", description="Makes it safe to send this again.")
-    ] = None,
+    key: Annotated[Key | None, Header(alias="Idempotency-Key", description="Makes it safe to send this again.")] = None,
 ) -> HttpResponse:
     """Three agents judge the content: those that are given, or a council's. An agent has name, model and criteria.
 
@@ -93,7 +91,7 @@ async def judgement(
     found = await sync_to_async(_visible)(request, id)
     if not wait or found.run.over:
         return await sync_to_async(_answer)(request, id)
-    await until_ended(id, _credential(request).owner, wait)
+    await until_ended(id, credential(request).owner, wait)
     # by the one reading thread: many waits for one judgement end at once
     return await read(partial(_answer_again, request, id))
 
@@ -101,7 +99,7 @@ async def judgement(
 @router.get(
     "/judgements/{uuid:id}/events",
     response={200: None, 204: None},
-    openapi_extra=problems(404, 422, 429, 503, also={200: schemas.STREAM}),
+    openapi_extra=problems(404, 422, 429, 503, also={200: streamed("judgement")}),
     summary="Follow a judgement",
 )
 async def events(
@@ -120,7 +118,7 @@ async def events(
     known = int(last) if last and last.isascii() and last.isdigit() and len(last) < 19 else None
     if found.run.over and found.run.revision == known:
         return HttpResponse(status=HTTPStatus.NO_CONTENT)
-    pieces = stream(id, _credential(request), _address(request), known)
+    pieces = stream(id, credential(request), _address(request), known)
     await anext(pieces)
     # nginx would keep pieces back until it has many
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
@@ -133,11 +131,11 @@ async def events(
     openapi_extra=problems(403, 404, 409),
     summary="Cancel a judgement",
 )
-@needs(Scope.STEER)
+@needs(Scope.STEER, "judgement")
 def cancel(request: HttpRequest, id: UUID) -> HttpResponse:
     """Ends it without a verdict. To cancel again changes nothing; 409 where it ended by itself."""
     found = _visible(request, id, STEER)
-    if not procedure.cancel(found, _credential(request).owner):
+    if not procedure.cancel(found, credential(request).owner):
         found = _visible(request, id)
         if found.status != "cancelled":
             raise Refusal(409, f"It cannot be cancelled, for it is over: {found.status}.")
@@ -150,12 +148,12 @@ def cancel(request: HttpRequest, id: UUID) -> HttpResponse:
     openapi_extra=problems(402, 403, 404, 409, 429),
     summary="Let a failed judgement go on",
 )
-@needs(Scope.STEER)
+@needs(Scope.STEER, "judgement")
 def retry(request: HttpRequest, id: UUID) -> HttpResponse:
     """It goes on with what is missing. 409 where it has not failed."""
     found = _visible(request, id, STEER)
     try:
-        retried = procedure.retry(found, _credential(request).owner, limited=True)
+        retried = procedure.retry(found, credential(request).owner, limited=True)
     except BudgetUsedUp as error:
         raise Refusal(402, str(error)) from error
     if not retried:
@@ -185,7 +183,7 @@ def record(request: HttpRequest, id: UUID) -> HttpResponse:
 )
 def judgements(request: HttpRequest, asked: Query[schemas.Sought]) -> HttpResponse:
     _take_only(request, *schemas.Sought.model_fields)
-    found = History(_credential(request).owner, _sought(asked))
+    found = History(credential(request).owner, _sought(asked))
     try:
         pks = found.after(UUID(asked.cursor) if asked.cursor else None, PAGE + 1)
     except ValueError as error:
@@ -229,7 +227,7 @@ def _hash(asked: schemas.NewJudgement) -> str:
 
 def _submitted_before(request: HttpRequest, once: dict[str, str]) -> Judgement | None:
     try:
-        found = IdempotencyKey.objects.run_of(_credential(request).owner, **once)
+        found = IdempotencyKey.objects.run_of(credential(request).owner, **once)
         return Judgement.objects.get(pk=found) if found else None
     except KeyUsed as error:
         raise _used_key() from error
@@ -247,7 +245,7 @@ def _submit(request: HttpRequest, asked: schemas.NewJudgement, once: dict[str, s
         raise wrong_fields((problem.path, problem.message) for problem in submission.problems)
     values = {
         **submission.values(),
-        "owner": _credential(request).owner,
+        "owner": credential(request).owner,
         "council": council.current if council else None,
     }
     try:
@@ -290,7 +288,7 @@ def _values(agent: schemas.NewAgent) -> dict[str, str]:
 
 def _visible(request: HttpRequest, pk: UUID, right: Right = SEE) -> Judgement:
     """One that the caller may see, to do this with it. Others' are answered as those that are not there."""
-    user = _credential(request).owner
+    user = credential(request).owner
     found = Judgement.objects.visible_to(user).whole().filter(pk=pk).first()
     if found is None:
         raise Refusal(404, NO_SUCH_JUDGEMENT)
@@ -332,11 +330,6 @@ def _next(request: HttpRequest, asked: schemas.Sought, last: UUID) -> str:
 # ---- asking and answering ---------------------------------------------------------------------------------
 
 
-def _credential(request: HttpRequest) -> Credential:
-    """What the site let the call in by."""
-    return request.auth  # type: ignore[attr-defined]  # set by the API for whoever it lets in
-
-
 def _take_only(request: HttpRequest, *names: str) -> None:
     """A filter that is written wrongly must not be left out without a word."""
     unknown = [(name, "There is no such parameter.") for name in request.GET if name not in names]
@@ -357,10 +350,10 @@ def _answer(
 
 def _answer_again(request: HttpRequest, pk: UUID) -> HttpResponse:
     """After a wait: the token may have ended meanwhile, and its owner may do less than before."""
-    holder = _credential(request).holder()
+    holder = credential(request).holder()
     if holder is None:
         raise AuthenticationError
-    _credential(request).owner = holder
+    credential(request).owner = holder
     return _answer(request, pk)
 
 

@@ -22,11 +22,11 @@ from django.db import close_old_connections
 from engine import live
 from engine.hidden import visible_json
 from engine.reader import read
+from runs.api.refusals import Refusal
+from runs.api.scopes import Credential
 
 from .api import judgement_object
 from .models import Judgement
-from .refusals import Refusal
-from .scopes import Credential
 
 T = TypeVar("T")
 

@@ -10,14 +10,14 @@ from ninja import Body, Router
 
 from engine.evidence import signing
 from engine.models.pace import Pace, per_minute
-from judgements.rights import RECEIVE
+from runs.api.refusals import Refusal, wrong_fields
+from runs.api.schemas import problems
+from runs.api.scopes import Scope, credential, needs
 
 from . import schemas
 from .events import NO_SUCH_JUDGEMENT
 from .models import USUAL_LIFETIME, Expected, Judgement, Receipt, ReceiptRefused
-from .refusals import Refusal, wrong_fields
-from .schemas import problems
-from .scopes import Scope, needs
+from .rights import RECEIVE
 
 router = Router()
 
@@ -31,10 +31,10 @@ STATUS = {"invalid": 422, "unknown": 404, "audience": 403, "expired": 410}
     openapi_extra=problems(400, 403, 404, 409, 413, 415, 422, 429),
     summary="Get a receipt for an approval",
 )
-@needs(Scope.SUBMIT)
+@needs(Scope.SUBMIT, "judgement")
 def issue(request: HttpRequest, id: UUID, asked: Annotated[schemas.NewReceipt | None, Body()] = None) -> HttpResponse:
     """A signed statement that this content was approved, to be used once. 409 where it is not approved."""
-    owner = request.auth.owner  # type: ignore[attr-defined]
+    owner = credential(request).owner
     judgement = Judgement.objects.visible_to(owner).select_related("run").filter(pk=id).first()
     if judgement is None:
         raise Refusal(404, NO_SUCH_JUDGEMENT)
@@ -56,14 +56,14 @@ def issue(request: HttpRequest, id: UUID, asked: Annotated[schemas.NewReceipt | 
     openapi_extra=problems(400, 403, 404, 409, 410, 413, 415, 422),
     summary="Use a receipt up",
 )
-@needs(Scope.SUBMIT)
+@needs(Scope.SUBMIT, "judgement")
 def consume(request: HttpRequest, asked: schemas.Use) -> HttpResponse:
     """200 for one use of each receipt, and never again: whoever gets it may carry out what was approved.
 
     409 where it was used already, its judgement overridden, or another council, another version or a rehearsal judged
     than was expected; 410 where it expired, 403 where it is for somebody else.
     """
-    owner = request.auth.owner  # type: ignore[attr-defined]
+    owner = credential(request).owner
     if asked.council is None and asked.version is not None:
         raise wrong_fields([("version", "It is a council's. Name the council, too.")])
     expected = Expected(asked.council, asked.version, asked.rehearsal)

@@ -1,14 +1,12 @@
 """What the API takes and gives, for its description and for a first check. What a value must be, `forms` say."""
 
-from collections.abc import Mapping
-from http import HTTPStatus
 from typing import Annotated, Any, Literal
 
 from ninja import Field, Schema
 from pydantic import BeforeValidator, ConfigDict, StrictBool, StrictInt, WithJsonSchema
 
 from engine.models import TITLE_LENGTH
-from runs.models import KEY_LENGTH
+from runs.api.schemas import Address, Cursor, Day, Identifier, Moment, RunError, Strict, Usage, text
 
 from .filters import OUTCOMES, QUERY_LENGTH
 from .models import (
@@ -22,20 +20,6 @@ from .models import (
 
 Verdict = Literal["approved", "rejected"]
 Status = Literal["idle", "judging", "approved", "rejected", "error", "cancelled"]
-LONGEST_WAIT = 60
-
-
-def _text(longest: int, shortest: int = 0) -> WithJsonSchema:
-    """A text whose length is described here and checked, with a sentence, in `forms`."""
-    return WithJsonSchema({"type": "string", "minLength": shortest, "maxLength": longest})
-
-
-def _format(name: str) -> WithJsonSchema:
-    return WithJsonSchema({"type": "string", "format": name})
-
-
-def _or_empty(**schema: str) -> WithJsonSchema:
-    return WithJsonSchema({"anyOf": [{"type": "string", **schema}, {"const": ""}]})
 
 
 def _name_or_id(value: Any) -> Any:
@@ -45,43 +29,11 @@ def _name_or_id(value: Any) -> Any:
     return value
 
 
-Name = Annotated[str, _text(NAME_LENGTH, 1)]
+Name = Annotated[str, text(NAME_LENGTH, 1)]
 NAME_OR_ID: Any = {"anyOf": [{"type": "string", "minLength": 1, "maxLength": NAME_LENGTH}, {"type": "integer"}]}
 WhichCouncil = Annotated[int | str, BeforeValidator(_name_or_id), WithJsonSchema(NAME_OR_ID)]
 Version = Annotated[StrictInt, Field(ge=1)]
-ModelName = Annotated[str, _text(200, 1)]
-Identifier = Annotated[str, _format("uuid")]
-Address = Annotated[str, _format("uri")]
-Day = Annotated[str, _or_empty(format="date")]
-Cursor = Annotated[str, _or_empty(format="uuid")]
-Moment = Annotated[str, _format("date-time")]
-Key = Annotated[str, _text(KEY_LENGTH, 1)]
-
-
-EVENT = {
-    "type": "object",
-    "properties": {
-        "event": {"const": "judgement"},
-        "id": {"type": "string", "description": "The revision."},
-        "data": {"type": "string", "contentMediaType": "application/json", "description": "The judgement."},
-    },
-}
-STREAM = {"content": {"text/event-stream": {"schema": EVENT}}}
-PLACED = {"headers": {"Location": {"description": "Where the judgement is.", "schema": {"type": "string"}}}}
-
-
-def problems(*statuses: int, also: Mapping[int, dict[str, Any]] | None = None) -> dict[str, Any]:
-    """For a call's description: with which of these it may be refused, each time with a problem.
-
-    `also`: more about other answers.
-    """
-    content = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
-    refusals = {status: {"description": HTTPStatus(status).phrase, "content": content} for status in statuses}
-    return {"responses": {**(also or {}), **refusals}}
-
-
-class Strict(Schema):
-    model_config = ConfigDict(extra="forbid")
+ModelName = Annotated[str, text(200, 1)]
 
 
 # ---- what it takes ----------------------------------------------------------------------------------------
@@ -90,8 +42,8 @@ class Strict(Schema):
 class NewAgent(Strict):
     name: Name
     model: ModelName = Field(description="As provider/model.")
-    criteria: Annotated[str, _text(CRITERIA_LENGTH, 1)]
-    fallback: Annotated[str, _text(200)] | None = Field(None, description="A model to ask where the first one fails.")
+    criteria: Annotated[str, text(CRITERIA_LENGTH, 1)]
+    fallback: Annotated[str, text(200)] | None = Field(None, description="A model to ask where the first one fails.")
 
 
 class NewJudgement(Strict):
@@ -108,8 +60,8 @@ class NewJudgement(Strict):
         },
     )
 
-    content: Annotated[str, _text(CONTENT_LENGTH, 1)] = Field(description="What is to be decided.")
-    title: Annotated[str, _text(TITLE_LENGTH)] | None = Field(
+    content: Annotated[str, text(CONTENT_LENGTH, 1)] = Field(description="What is to be decided.")
+    title: Annotated[str, text(TITLE_LENGTH)] | None = Field(
         None, description="Without one it is the first line of the content."
     )
     agents: list[NewAgent] | None = Field(
@@ -130,17 +82,17 @@ class Sought(Schema):
     status: Annotated[str, WithJsonSchema({"type": "string", "enum": ["", *OUTCOMES]})] = Field(
         "", description="How it stands."
     )
-    council: Annotated[str, _text(NAME_LENGTH)] = Field("", description="The council's name.")
+    council: Annotated[str, text(NAME_LENGTH)] = Field("", description="The council's name.")
     since: Day = Field("", description="The first day (UTC), as in 2026-11-21.")
     until: Day = Field("", description="The last day (UTC).")
-    q: Annotated[str, _text(QUERY_LENGTH)] = Field("", description="Words to be found in title, content and reasons.")
+    q: Annotated[str, text(QUERY_LENGTH)] = Field("", description="Words to be found in title, content and reasons.")
     cursor: Cursor = Field(
         "", description="Where the page begins: part of the address that the page before gives as next."
     )
 
 
 class NewReceipt(Strict):
-    audience: Annotated[str, _text(AUDIENCE_LENGTH)] | None = Field(
+    audience: Annotated[str, text(AUDIENCE_LENGTH)] | None = Field(
         None,
         max_length=AUDIENCE_LENGTH,
         pattern=r"^\P{Cc}*$",  # no database keeps all of these signs
@@ -158,7 +110,7 @@ class Use(Strict):
     )
     version: Version | None = Field(None, description="The council's version that must have judged.")
     rehearsal: StrictBool = Field(False, description="True where a rehearsal will do, which asks no model.")
-    audience: Annotated[str, _text(AUDIENCE_LENGTH)] | None = Field(None, description="Who you are, if it is for one.")
+    audience: Annotated[str, text(AUDIENCE_LENGTH)] | None = Field(None, description="Who you are, if it is for one.")
 
 
 # ---- what it gives ----------------------------------------------------------------------------------------
@@ -185,22 +137,12 @@ class Agent(Strict):
     decisions: list[Decision]
 
 
-class Error(Schema):
+class Error(RunError):
     """Why there is no verdict. Whose fault it was stands in `agent` and `round`, where it was an agent's."""
 
-    code: str
-    message: str
     agent: str | None = None
     round: int | None = None
     attempts: int | None = None
-
-
-class Usage(Strict):
-    calls: int
-    input_tokens: int
-    output_tokens: int
-    estimated: bool
-    dollars: str | None = Field(description="A decimal; null where a price is unknown.")
 
 
 class Override(Strict):
@@ -311,18 +253,3 @@ class UsedReceipt(Strict):
 class VerifierKey(Strict):
     log: str
     key: str
-
-
-class WrongField(Strict):
-    path: str = Field(examples=["agents.1.model"])
-    message: str
-
-
-class Problem(Schema):
-    """What every error of the API is, as RFC 9457 has it."""
-
-    type: str
-    title: str
-    status: int
-    detail: str
-    errors: list[WrongField] | None = None

@@ -22,8 +22,8 @@ from ninja.security import HttpBearer
 from engine import trouble
 from engine.models.pace import LimitReached
 from engine.version import VERSION
-from judgements.refusals import Refusal, wrong_fields
-from judgements.schemas import Problem, problems
+from runs.api.refusals import Refusal, wrong_fields
+from runs.api.schemas import Problem, problems
 
 from .models import Token
 from .problems import problem

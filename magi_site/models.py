@@ -16,7 +16,7 @@ from django.utils import timezone
 from engine import trouble
 from engine.hidden import visible_text
 from engine.models.pace import Limit, LimitReached, Pace
-from judgements.scopes import USUAL, Scope
+from runs.api.scopes import USUAL, Scope
 
 log = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
 from engine.models.pace import LimitReached
-from judgements.scopes import USUAL, Scope
+from runs.api.scopes import USUAL, Scope
 
 from .models import LONGEST_LIFE, NAME_LENGTH, USUAL_DAYS, Token
 

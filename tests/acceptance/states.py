@@ -225,7 +225,7 @@ def new_token(scene: Scene) -> Page:
     page.get_by_role("button", name="Revoke Old release gate").first.click()
     expect(page.locator("#token")).to_have_count(0)
     page.get_by_label("What it is for").fill("Nightly report")
-    page.get_by_label("Cancel and retry judgements").uncheck()
+    page.get_by_label("Cancel and retry work").uncheck()
     page.get_by_role("button", name="Make token").click()
     expect(page.locator("#token")).to_be_visible()
     page.get_by_text("Ended").first.click()

@@ -17,6 +17,7 @@ from judgements import events, procedure, schemas
 from judgements.models import Council, Judgement
 from magi_site.api import api
 from magi_site.models import Token
+from runs.api.schemas import Problem
 from tests.conftest import JAPAN, NOBODYS_ID, agents, perform
 
 pytestmark = pytest.mark.django_db
@@ -50,7 +51,7 @@ def problem(answer, status):
     assert answer.status_code == status, answer.content
     assert answer.headers["Content-Type"] == "application/problem+json"
     content = answer.json()
-    schemas.Problem.model_validate(content)
+    Problem.model_validate(content)
     assert content["status"] == status
     return content
 

@@ -7,7 +7,7 @@ import pytest
 
 from judgements import events
 from judgements.events import Places
-from judgements.refusals import Refusal
+from runs.api.refusals import Refusal
 
 
 @pytest.fixture

@@ -16,10 +16,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from judgements.models import Judgement
-from judgements.scopes import Scope
 from magi_site import ended_tokens
 from magi_site.api import api
 from magi_site.models import Token
+from runs.api.scopes import Scope
 from tests.conftest import JAPAN, agents
 
 pytestmark = pytest.mark.django_db

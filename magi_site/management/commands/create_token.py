@@ -5,8 +5,8 @@ from django.contrib.auth import get_user_model
 from django.core.management.base import CommandError
 
 from engine import terminal
-from judgements.scopes import USUAL, Scope
 from magi_site.models import LONGEST_LIFE, NAME_LENGTH, USUAL_DAYS, Token, read_scopes
+from runs.api.scopes import USUAL, Scope
 
 
 class Command(terminal.Command):

@@ -15,16 +15,15 @@ from ninja.utils import contribute_operation_callback
 
 from .refusals import Refusal
 
-KIND = "judgement"
 View = TypeVar("View", bound=Callable[..., Any])
 
 
 class Scope(TextChoices):
     """The one list of them, with what people read. One that no call needs yet is not in it, so that no token made
-    today can do what nobody has thought of."""
+    today can do what nobody has thought of. Each is for all kinds of work, unless the token says for which."""
 
-    SUBMIT = "submit", "Submit judgements, and get and use receipts"
-    STEER = "steer", "Cancel and retry judgements"
+    SUBMIT = "submit", "Submit work, and get and use receipts"
+    STEER = "steer", "Cancel and retry work"
 
 
 USUAL = (Scope.SUBMIT, Scope.STEER)
@@ -42,8 +41,16 @@ class Credential(Protocol):
         """Whether it is good for this, with work of this kind."""
 
 
-def needs(scope: Scope) -> Callable[[View], View]:
-    """Stands below the line that routes a call: without this scope it is refused, and its description says so."""
+def credential(request: HttpRequest) -> Credential:
+    """What the site let the call in by."""
+    return request.auth  # type: ignore[attr-defined]  # set by the API for whoever it lets in
+
+
+def needs(scope: Scope, kind: str | Callable[..., str]) -> Callable[[View], View]:
+    """Stands below the line that routes a call: without this scope it is refused, and its description says so.
+
+    `kind`: for which kind of work, a name of a procedure, or what finds it from all that the call is given.
+    """
 
     def declare(operation: Operation) -> None:
         operation.openapi_extra = {**(operation.openapi_extra or {}), "x-scope": scope}
@@ -51,8 +58,7 @@ def needs(scope: Scope) -> Callable[[View], View]:
     def decorate(view: View) -> View:
         @wraps(view)
         def checked(request: HttpRequest, *args: Any, **more: Any) -> Any:
-            credential: Credential = request.auth  # type: ignore[attr-defined]
-            if not credential.may(scope, KIND):
+            if not credential(request).may(scope, kind if isinstance(kind, str) else kind(request, *args, **more)):
                 missing = {"WWW-Authenticate": f'Bearer realm="magi", error="insufficient_scope", scope="{scope}"'}
                 raise Refusal(403, f"This token lacks the scope “{scope}”. Send one that has it.", headers=missing)
             return view(request, *args, **more)

@@ -1,0 +1,100 @@
+"""What the calls of all kinds take and give, for their description and for a first check."""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Annotated, Any
+
+from ninja import Field, Schema
+from pydantic import ConfigDict, WithJsonSchema
+
+from runs.models import KEY_LENGTH
+
+LONGEST_WAIT = 60
+
+# ---- for descriptions -------------------------------------------------------------------------------------
+
+
+def text(longest: int, shortest: int = 0) -> WithJsonSchema:
+    """A text whose length is described here; who reads it checks it and says so in a sentence."""
+    return WithJsonSchema({"type": "string", "minLength": shortest, "maxLength": longest})
+
+
+def or_empty(**schema: str) -> WithJsonSchema:
+    return WithJsonSchema({"anyOf": [{"type": "string", **schema}, {"const": ""}]})
+
+
+def _format(name: str) -> WithJsonSchema:
+    return WithJsonSchema({"type": "string", "format": name})
+
+
+Identifier = Annotated[str, _format("uuid")]
+Address = Annotated[str, _format("uri")]
+Moment = Annotated[str, _format("date-time")]
+Day = Annotated[str, or_empty(format="date")]
+Cursor = Annotated[str, or_empty(format="uuid")]
+Key = Annotated[str, text(KEY_LENGTH, 1)]
+
+
+def problems(*statuses: int, also: Mapping[int, dict[str, Any]] | None = None) -> dict[str, Any]:
+    """For a call's description: with which of these it may be refused, each time with a problem.
+
+    `also`: more about other answers.
+    """
+    content = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    refusals = {status: {"description": HTTPStatus(status).phrase, "content": content} for status in statuses}
+    return {"responses": {**(also or {}), **refusals}}
+
+
+def placed(noun: str) -> dict[str, Any]:
+    """Of an answer that says where it was put."""
+    return {"headers": {"Location": {"description": f"Where the {noun} is.", "schema": {"type": "string"}}}}
+
+
+def streamed(noun: str) -> dict[str, Any]:
+    """Of an answer that is a stream of these."""
+    event = {
+        "type": "object",
+        "properties": {
+            "event": {"const": noun},
+            "id": {"type": "string", "description": "The revision."},
+            "data": {"type": "string", "contentMediaType": "application/json", "description": f"The {noun}."},
+        },
+    }
+    return {"content": {"text/event-stream": {"schema": event}}}
+
+
+# ---- what it gives ----------------------------------------------------------------------------------------
+
+
+class Strict(Schema):
+    model_config = ConfigDict(extra="forbid")
+
+
+class RunError(Schema):
+    """Why nothing came of it."""
+
+    code: str
+    message: str
+
+
+class Usage(Strict):
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    estimated: bool
+    dollars: str | None = Field(description="A decimal; null where a price is unknown.")
+
+
+class WrongField(Strict):
+    path: str = Field(examples=["agents.1.model"])
+    message: str
+
+
+class Problem(Schema):
+    """What every error of the API is, as RFC 9457 has it."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    errors: list[WrongField] | None = None
