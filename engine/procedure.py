@@ -11,7 +11,7 @@ from django.utils.module_loading import import_string
 if TYPE_CHECKING:
     from .context import RunContext
     from .evidence.guards import Guards
-    from .evidence.told import Said
+    from .evidence.told import ChainWitness, Said
 
 Change = Callable[[], None]
 Answerer = Callable[[list[dict[str, str]]], str]
@@ -27,6 +27,7 @@ class Procedure:
     outcome_name: ClassVar[str] = "outcome"  # under which evidence says what came of a run
     rehearsals: ClassVar[Mapping[str, Answerer]] = {}  # by the name of the form of an answer
     chores: ClassVar[Sequence[Chore]] = ()
+    chains: "ClassVar[Sequence[ChainWitness]]" = ()  # of what it has beside runs
 
     async def perform(self, run: "RunContext") -> Change:
         """Do what is left of a run. What it returns is committed together with the run's end."""

@@ -10,7 +10,7 @@ from runs.face import Face, Snapshot
 from runs.fragments import Fragment
 from runs.redaction import redact_due
 
-from . import evidence, guards, procedure, rehearsal, retention
+from . import council_evidence, evidence, guards, procedure, rehearsal, retention
 from .display import Display, display_of
 from .fragments import fragments
 from .models import Judgement, Remark, RoundDecision
@@ -22,6 +22,7 @@ class Judging(Face[Judgement, Display]):
     guards = guards.GUARDS
     rehearsals = {procedure.DECISION.name: rehearsal.answer}
     chores = (redact_due,)
+    chains = (council_evidence,)
     outcome_name = evidence.OUTCOME_NAME
     outcomes = tuple(Verdict)
     flags = tuple(Remark)

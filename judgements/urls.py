@@ -1,7 +1,5 @@
 from django.urls import path
 
-from runs.consumers import LiveConsumer
-
 from .views import councils, history, live, new, record, redaction, replay
 
 urlpatterns = [
@@ -27,8 +25,4 @@ urlpatterns = [
     path("councils/<int:pk>/versions/<int:number>/", councils.version, name="council-version"),
     path("councils/<int:pk>/edit/", councils.edit, name="council-edit"),
     path("councils/<int:pk>/switch/", councils.switch, name="council-switch"),
-]
-
-websocket_urlpatterns = [
-    path("ws/judgements/<uuid:pk>/", LiveConsumer.as_asgi()),
 ]

@@ -10,12 +10,11 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "magi_site.settings")
 pages = get_asgi_application()
 
 # these need the apps that the line above loads
-from judgements.urls import websocket_urlpatterns  # noqa: E402
 from magi_site.middleware import same_origin  # noqa: E402
-from runs.urls import websocket_urlpatterns as of_all_runs  # noqa: E402
+from runs.urls import websocket_urlpatterns  # noqa: E402
 
 # the router would end an unknown path with an exception
-sockets = URLRouter([*of_all_runs, *websocket_urlpatterns, re_path("", WebsocketDenier.as_asgi())])
+sockets = URLRouter([*websocket_urlpatterns, re_path("", WebsocketDenier.as_asgi())])
 
 application = ProtocolTypeRouter(
     {

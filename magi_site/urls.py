@@ -3,6 +3,7 @@ from django.contrib.auth.views import LogoutView
 from django.urls import include, path
 
 from engine.admin import doctor
+from runs.face import faces
 
 from . import access, api, health, icon, tokens
 from .sign_in import SignIn
@@ -15,7 +16,7 @@ admin.site.password_change = access.admin_password  # type: ignore[method-assign
 handler500 = "magi_site.broken.broken"
 
 urlpatterns = [
-    path("", include("judgements.urls")),
+    *(path("", include(f"{face.room}.urls")) for face in faces().values()),
     path("api/v1/", api.urls()),
     path("accounts/login/", SignIn.as_view(), name="login"),
     path("accounts/logout/", LogoutView.as_view(), name="logout"),

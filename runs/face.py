@@ -36,6 +36,11 @@ class Face(Procedure, Generic[Row, Shown]):
     outcomes: ClassVar[Sequence[str]] = ()  # that it can come to, where they are known before
 
     @property
+    def room(self) -> str:
+        """The package that it stands in."""
+        return type(self).__module__.rpartition(".")[0]
+
+    @property
     def a_noun(self) -> str:
         """At the beginning of a sentence."""
         return f"{'An' if self.noun[0] in 'aeiou' else 'A'} {self.noun}"

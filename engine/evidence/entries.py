@@ -1,6 +1,6 @@
 """What happened in each run, as a chain of entries. Rows that are only added; how they are hashed stands in `chain.py`.
 
-A chain may also belong to something that is no run and has a key like one: a module that `settings.CHAINS` names then
+A chain may also belong to something that is no run and has a key like one: a module that a procedure names then
 knows what its rows tell. Wherever `run` stands here, it is the key of a chain.
 """
 

@@ -4,11 +4,9 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from importlib import import_module
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 from uuid import UUID
 
-from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.exceptions import EmptyResultSet
 from django.db import connection, models
@@ -35,7 +33,7 @@ class Witness(Protocol):
 
 
 class ChainWitness(Witness, Protocol):
-    """A module that knows what its own rows tell in chains that belong to no run. `settings.CHAINS` names it.
+    """A module that knows what its own rows tell in chains that belong to no run; a procedure names it.
 
     Everything it tells has to be in an entry at any time, for there is no end at which the rest is sealed.
     """
@@ -64,7 +62,7 @@ class Said(defaultdict[str, list[Draft]]):
 
 
 def chain_witnesses() -> list[ChainWitness]:
-    return [cast(ChainWitness, import_module(name)) for name in settings.CHAINS]
+    return [witness for procedure in procedures().values() for witness in procedure.chains]
 
 
 def names_of(run: Run) -> dict[str, str]:

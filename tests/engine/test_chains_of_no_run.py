@@ -15,6 +15,7 @@ from engine.evidence.entries import Entry
 from engine.evidence.log import Leaf
 from engine.evidence.verification import verify_one
 from judgements.export import bundle
+from judgements.face import Judging
 from tests.test_tampering import VERIFIER
 
 pytestmark = pytest.mark.django_db
@@ -41,8 +42,8 @@ def _draft(book):
 
 
 @pytest.fixture(autouse=True)
-def shelf(settings):
-    settings.CHAINS = [*settings.CHAINS, __name__]
+def shelf(monkeypatch):
+    monkeypatch.setattr(Judging, "chains", (*Judging.chains, sys.modules[__name__]))
     ROWS.clear()
     for book in ("Middlemarch", "Emma"):
         put(SHELF, book)
