@@ -118,7 +118,6 @@ CHECKPOINT_WEBHOOK = ENVIRONMENT.MAGI_CHECKPOINT_WEBHOOK
 
 # what stands in `Run.procedure` for ever -> the class that the engine performs it by
 PROCEDURES = {"judgement": "judgements.face.Judging"}
-# modules that know what their rows tell in chains that belong to no run
 RETENTION_DAYS = ENVIRONMENT.MAGI_RETENTION_DAYS
 RETENTION_FLOOR_DAYS = ENVIRONMENT.MAGI_RETENTION_FLOOR_DAYS
 PROVIDERS = ENVIRONMENT.providers

@@ -10,8 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from engine.evidence import bundles, checkpoints
 from judgements.export import bundle, table
-
-from .judge import address
+from runs.command import address
 
 USAGE = 64
 

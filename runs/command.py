@@ -1,0 +1,189 @@
+"""The base of commands that submit a run, perform it where no other engine does, and tell how it goes on."""
+
+import asyncio
+import json
+import logging
+import sys
+from argparse import ArgumentParser
+from collections.abc import Collection, Hashable, Iterator
+from functools import partial
+from typing import Any, Generic, NoReturn, TypeVar
+
+from channels.db import database_sync_to_async
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import CommandError, CommandParser
+from django.db import Error as DBError
+from django.db.models import Model
+
+from engine import terminal, trouble
+from engine.evidence import sealing
+from engine.hidden import in_one_line
+from engine.models import ModelCall, Run
+from engine.worker import Engine
+
+from .face import face_of
+
+# 64 is EX_USAGE of sysexits.h, for 1 and 2 say what came of it
+WELL, OTHERWISE, NOTHING, WAITS, USAGE = 0, 1, 2, 3, 64
+LOOK = 0.2  # seconds
+
+log = logging.getLogger(__name__)
+
+
+Row = TypeVar("Row", bound=Model)  # of a procedure: its key is that of its run
+News = Iterator[tuple[Hashable, str]]
+"""All that can be said so far, each sentence with a key by which it is said once."""
+
+
+class RunCommand(terminal.Command, Generic[Row]):
+    """Progress on stderr, what came of it on stdout and as the exit status.
+
+    A command has its arguments, `submit`, and what it tells besides. `well` are the outcomes that end with 0.
+    """
+
+    well: Collection[str] = ()
+    nothing = "Nothing came of it"  # as in "No verdict: the disk is full."
+    otherwise = False
+
+    # ---- what a command brings ----------------------------------------------------------------------------
+
+    def add_own_arguments(self, parser: ArgumentParser) -> None:
+        """Those beside --json and --no-wait."""
+
+    def submit(self, options: dict[str, Any]) -> Row:
+        """CommandError, as of `bad_input`, where it cannot be submitted."""
+        raise NotImplementedError
+
+    def begins(self, row: Row) -> Iterator[str]:
+        """What is said first."""
+        raise NotImplementedError
+
+    def news(self, row: Row) -> News:
+        return iter(())
+
+    def shown(self, row: Row) -> dict[str, Any]:
+        """The API's object."""
+        raise NotImplementedError
+
+    def word(self, row: Row) -> str:
+        """What came of it, in one word."""
+        raise NotImplementedError
+
+    # ---- the shell ----------------------------------------------------------------------------------------
+
+    def create_parser(self, *args: Any, **kwargs: Any) -> CommandParser:
+        parser = super().create_parser(*args, **kwargs)
+        setattr(parser, "error", partial(_usage_error, parser))  # argparse would exit with 2  # noqa: B010
+        return parser
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        self.add_own_arguments(parser)
+        parser.add_argument("--json", action="store_true", help="print it as the API shows it")
+        parser.add_argument("--no-wait", action="store_true", help="only submit, and print the id")
+
+    def run_from_argv(self, argv: list[str]) -> None:
+        """Status 1 means that it came out otherwise, so nothing else may end with it."""
+        try:
+            super().run_from_argv(argv)
+        except SystemExit as end:
+            sys.exit(NOTHING if end.code == OTHERWISE and not self.otherwise else end.code)
+        except DBError as error:
+            if not (found := trouble.of(error)):
+                log.exception("%s: something broke.", self.nothing)
+            else:
+                self._say(f"{self.nothing}: {found.reason}. {found.advice}")
+            sys.exit(NOTHING)
+        except Exception:
+            # The boundary to the shell: a fault of ours is no outcome.
+            log.exception("%s: something broke.", self.nothing)
+            sys.exit(NOTHING)
+
+    def handle(self, **options: Any) -> None:
+        call_command("migrate", verbosity=0)
+        sealing.adopt()
+        submitted = self.submit(options)
+        if options["no_wait"]:
+            self.stdout.write(str(submitted.pk))
+            return
+        run = Run.objects.get(pk=submitted.pk)
+        try:
+            asyncio.run(self._follow(run))
+        except KeyboardInterrupt:
+            self._say(f"Left. {face_of(run).noun.capitalize()} {run.pk} goes on where an engine runs.")
+            sys.exit(130)
+        self._end(face_of(run).rows().get(pk=run.pk), options["json"])
+
+    def _end(self, row: Any, as_json: bool) -> NoReturn:
+        # in ASCII: whatever encoding the terminal has, what came of it comes out
+        self.stdout.write(json.dumps(self.shown(row)) if as_json else self.word(row))
+        self.stdout.flush()
+        status = self._status(row.run)
+        self.otherwise = status == OTHERWISE
+        sys.exit(status)
+
+    def _status(self, run: Run) -> int:
+        if run.status == Run.Status.WAITING:
+            return WAITS
+        if run.status != Run.Status.FINISHED:
+            return NOTHING
+        return WELL if run.outcome in self.well else OTHERWISE
+
+    # ---- what happens -------------------------------------------------------------------------------------
+
+    async def _follow(self, run: Run) -> None:
+        """Perform this one run here, unless another engine takes it first, and tell what happens."""
+        engine = Engine(only=run.pk)
+        performing = asyncio.create_task(engine.run())
+        told: set[Hashable] = set()
+        run.revision = -1  # nothing of it is told yet
+        try:
+            while not await database_sync_to_async(self._tell_news)(run, told):
+                await asyncio.wait([performing], timeout=LOOK)
+                if performing.done():
+                    performing.result()
+                    raise CommandError(f"The engine ended before the {face_of(run).noun} did.", returncode=NOTHING)
+        finally:
+            await engine.stop(grace=0)
+            await performing
+
+    def _tell_news(self, run: Run, told: set[Hashable]) -> bool:
+        """Say on stderr what is new. True when the run is over, or waits for somebody."""
+        revision = Run.objects.values_list("revision", flat=True).get(pk=run.pk)
+        if revision == run.revision:
+            return False
+        run.revision, row = revision, face_of(run).rows().get(pk=run.pk)
+        if not told:
+            told.add("")
+            for sentence in self.begins(row):
+                self._say(sentence)
+        for key, sentence in (*_failures(row.run), *self.news(row)):
+            if key not in told:
+                told.add(key)
+                self._say(sentence)
+        if row.run.over and row.run.error:
+            self._say(row.run.error["message"])
+        return row.run.over or row.run.status == Run.Status.WAITING
+
+    def _say(self, sentence: str) -> None:
+        self.stderr.write(in_one_line(sentence))
+
+
+def _failures(run: Run) -> News:
+    for call in run.calls.filter(status=ModelCall.Status.FAILED).order_by("pk"):
+        yield call.pk, f"  {call.step}, attempt {call.attempt} of 4: {call.error}"
+
+
+def address() -> str:
+    """Where this site's pages are, as far as its settings know."""
+    host = settings.ALLOWED_HOSTS[0]
+    return "http://127.0.0.1:8000" if host in settings.LOCAL_HOSTS else f"https://{host}"
+
+
+def bad_input(sentence: str) -> CommandError:
+    return CommandError(sentence, returncode=USAGE)
+
+
+def _usage_error(parser: CommandParser, message: str) -> NoReturn:
+    parser.print_usage(sys.stderr)
+    parser.exit(USAGE, f"{parser.prog}: {in_one_line(message)}\n")
