@@ -6,14 +6,16 @@ Why so: docs/decisions.md, Rights.
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
+from typing import Any, TypeVar
 
 from django.contrib.auth import get_backends
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.db.models import QuerySet
 
 from engine.models import Run
 
 User = AbstractBaseUser | AnonymousUser
+Rows = TypeVar("Rows", bound=QuerySet[Any])
 
 
 class Reach(IntEnum):
@@ -43,6 +45,13 @@ class Right:
 
     def covers(self, user: User, run: Run) -> bool:
         return _takes_in(self.reach(user), user, run)
+
+    def within(self, rows: Rows, user: User, owner: str = "owner_id") -> Rows:
+        """Those of these rows that it reaches to; `owner`: where a row says whose its run is."""
+        reach = self.reach(user)
+        if reach == Reach.ALL:
+            return rows
+        return rows.filter(**{owner: user.pk}) if reach == Reach.OWN else rows.none()
 
     def covering(self, users: Collection[Any], run: Run) -> set[Any]:
         """Those of these users, by `pk`, for whom it covers this run. However many, they are asked for at once.

@@ -14,7 +14,7 @@ from engine.models import ModelCall, Review, Run, account_of, after_deadlock, re
 from engine.models.budgets import Budget
 from engine.search import Term, label, words_of
 from runs.models import Flag, SearchText, arrived, found_by, in_order_of_arrival
-from runs.rights import SEE, Reach, Right, User
+from runs.rights import SEE, Right, User
 
 from .. import prompts, rules
 from ..estimate import Estimate, estimate
@@ -45,10 +45,7 @@ class OnlyCouncils(PermissionDenied):
 class JudgementQuerySet(models.QuerySet["Judgement"]):
     def within(self, right: Right, user: User) -> "JudgementQuerySet":
         """Those to which a right of this user reaches."""
-        reach = right.reach(user)
-        if reach == Reach.ALL:
-            return self
-        return self.filter(run__owner_id=user.pk) if reach == Reach.OWN else self.none()
+        return right.within(self, user, "run__owner_id")
 
     def visible_to(self, user: User) -> "JudgementQuerySet":
         return self.within(SEE, user)
