@@ -205,6 +205,17 @@ def display_of(judgement: Judgement, calls: list[ModelCall], texts: Mapping[str,
     )
 
 
+def newly_decided(before: Display, display: Display) -> str:
+    """How the last of those agents decides that have decided in between; empty where none has."""
+    cells = zip(_cells(before), _cells(display), strict=True)
+    new = [cell.state for was, cell in cells if cell != was and cell.decided]
+    return new[-1] if new else ""
+
+
+def _cells(display: Display) -> list[Cell]:
+    return [cell for number in display.rounds for cell in number.cells]
+
+
 def _overridden(judgement: Judgement) -> str:
     """What a person decided instead, last; empty where nobody did."""
     last = judgement.override

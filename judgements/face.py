@@ -1,6 +1,7 @@
 """What a judgement is to the engine and to all doors. What it says is said elsewhere: here it has its one name."""
 
 from collections.abc import Iterator
+from typing import Any
 from uuid import UUID
 
 from django.db.models import QuerySet
@@ -11,7 +12,7 @@ from runs.fragments import Fragment
 from runs.redaction import redact_due
 
 from . import council_evidence, evidence, guards, procedure, rehearsal, retention
-from .display import Display, display_of
+from .display import Display, display_of, newly_decided
 from .fragments import fragments
 from .models import Judgement, Remark, RoundDecision
 from .rules import Verdict
@@ -44,6 +45,13 @@ class Judging(Face[Judgement, Display]):
 
     def display(self, seen: Snapshot[Judgement]) -> Display:
         return display_of(seen.row, list(seen.calls), seen.texts)
+
+    def failure(self, row: Judgement, call: ModelCall) -> dict[str, Any]:
+        name = next(agent.name for agent in row.agents.all() if agent.seat == call.step[0])
+        return {"message": procedure.sentence_of_failure(name, int(call.step[1:]), call.attempt, call.error)}
+
+    def mark(self, before: Display | None, display: Display) -> str:
+        return super().mark(before, display) or (newly_decided(before, display) if before else "")
 
     def fragments(self, display: Display) -> Iterator[Fragment]:
         return fragments(display)

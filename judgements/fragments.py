@@ -25,9 +25,9 @@ def fragments(display: Display) -> Iterator[Fragment]:
         growing = _growing(seat.cells)
         for name in (*OF_AGENT, *WITH_TEXT):
             steps = growing if name in WITH_TEXT else frozenset()
-            yield fragment(name, shown | {"seat": seat}, (seat.number,), steps)
+            yield fragment(name, {"seat": seat}, (seat.number,), steps)
     for cell in (cell for number in display.rounds for cell in number.cells):
-        yield fragment("cell", shown | {"cell": cell}, (cell.round, cell.number), _growing([cell]))
+        yield fragment("cell", {"cell": cell}, (cell.round, cell.number), _growing([cell]))
     if display.final:
         yield fragment("socket", shown, replayed=False)
 

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, TypeVar, cast
+from datetime import datetime
+from functools import partial
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
 
 from django.conf import settings
 from django.db.models import Q, QuerySet, TextChoices
@@ -11,6 +13,7 @@ from engine.evidence.told import Said
 from engine.models import ModelCall, Run
 from engine.procedure import Procedure, procedures
 
+from . import past
 from .contradictions import contradictions
 from .fragments import Fragment
 from .retention import INSTALLATION, KeptFor
@@ -27,6 +30,43 @@ class Snapshot(Generic[Row]):
     row: Row
     calls: Sequence[ModelCall]
     texts: Mapping[str, str]
+
+    @property
+    def end(self) -> datetime:
+        return self.run.ended or past.beginning_of(self.run)
+
+    def at(self, moment: datetime) -> "Snapshot[Row]":
+        """The same as it was then, of a run that is over."""
+        if moment >= self.end:
+            return self
+        calls = [past.call_at(call, moment) for call in self.calls if call.started <= moment]
+        later = [call for call in self.calls if call.started > moment]
+        face = face_of(self.run)
+        run = past.run_at(self.run, moment, calls, later, partial(face.failure, self.row))
+        row = face.at(self.row, moment)
+        row.run = run
+        return Snapshot(run, row, calls, {})
+
+
+class Display(Protocol):
+    """What the pages of any run ask of what a procedure shows: `state` is the sign and colour of its plate, `word` what
+    stands on it, `announcement` the newest thing that happened, for those who hear the page. `final`: nothing can
+    change any more."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def title(self) -> str: ...
+    @property
+    def state(self) -> str: ...
+    @property
+    def word(self) -> str: ...
+    @property
+    def announcement(self) -> str: ...
+    @property
+    def over(self) -> bool: ...
+    @property
+    def final(self) -> bool: ...
 
 
 class Face(Procedure, Generic[Row, Shown]):
@@ -53,6 +93,18 @@ class Face(Procedure, Generic[Row, Shown]):
         """Those of a row that was read with `rows`, oldest first."""
         raise NotImplementedError
 
+    def seen(self, row: Any) -> Snapshot[Any]:
+        """A row that was read with `rows`, and what belongs to it, as they are now."""
+        return Snapshot(row.run, row, self.calls(row), {})
+
+    def at(self, row: Row, moment: datetime) -> Any:
+        """The row as it was then; it may not be the same object."""
+        return past.row_at(row, moment)
+
+    def failure(self, row: Row, call: ModelCall) -> dict[str, Any]:
+        """What a run told, as its `error`, of the call that it failed by."""
+        return {"message": call.error}
+
     def display(self, seen: Snapshot[Row]) -> Shown:
         """Every word and number that a page shows, before any HTML."""
         raise NotImplementedError
@@ -60,6 +112,10 @@ class Face(Procedure, Generic[Row, Shown]):
     def fragments(self, display: Shown) -> Iterator[Fragment]:
         """Every part of the page that changes."""
         raise NotImplementedError
+
+    def mark(self, before: Shown | None, display: Any) -> str:
+        """The state that stands out on the time line of a replay: of the end, and of what else it chooses."""
+        return display.state if before is not None and display.over else ""
 
     def labels(self, said: Said) -> Iterator[str]:
         """Those that its runs are found by beside what any run is, from what is told of one."""
@@ -70,6 +126,12 @@ class Face(Procedure, Generic[Row, Shown]):
 
     def contradictions(self, told: Mapping[Any, Said]) -> Iterator[tuple[Any, str]]:
         return contradictions(self, told)
+
+
+def snapshot_of(run: Run) -> Snapshot[Any]:
+    """All rows of a run as they are now."""
+    face = face_of(run)
+    return face.seen(face.rows().get(pk=run.pk))
 
 
 def face_of(run: Run) -> Face[Any, Any]:

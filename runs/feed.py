@@ -25,7 +25,7 @@ from engine import live
 from engine.models import ModelCall, Run
 from engine.reader import read
 
-from .face import Snapshot, face_of
+from .face import Snapshot, face_of, snapshot_of
 from .fragments import Fragment, LivePage
 from .rights import SEE
 
@@ -161,13 +161,6 @@ def _look(pk: UUID, watchers: list[Watcher], revision: int | None) -> Seen:
         return Seen(allowed, revision)
     # the revision of the first query: what changed since is found by the next look
     return Seen(allowed, found.revision, snapshot_of(found))
-
-
-def snapshot_of(run: Run) -> Snapshot[Any]:
-    """All rows of a run as they are now."""
-    face = face_of(run)
-    row = face.rows().get(pk=run.pk)
-    return Snapshot(row.run, row, face.calls(row), {})
 
 
 def _look_at_right(pk: UUID, watcher: Watcher) -> bool:

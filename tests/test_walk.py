@@ -34,12 +34,12 @@ from django.urls import URLResolver, get_resolver, path
 from engine.models import Review
 from engine.models.budgets import Budget
 from judgements.models import Council, Judgement
-from judgements.replay import FRAMES_FORM
 from judgements.urls import websocket_urlpatterns
 from magi_site.asgi import application
 from magi_site.groups import REVIEWERS
 from magi_site.models import Token
 from runs import reviews
+from runs.replay import FRAMES_FORM
 from runs.urls import websocket_urlpatterns as of_all_runs
 from tests.conftest import ScriptedModels, agents, perform, says
 

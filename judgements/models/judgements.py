@@ -247,13 +247,10 @@ class Agent(Seated):
         permissions = [("own_agents", "Can judge by agents of one's own, not of a council")]
         constraints = [models.UniqueConstraint("judgement", "seat", name="one_agent_per_seat")]
 
-    known_until: datetime | None = None  # a look back knows nothing of later decisions
-
     @property
     def decided(self) -> "list[RoundDecision]":
-        """Its decisions, by round, as far as they are known."""
-        known = self.known_until
-        return [decision for decision in self.decisions.all() if known is None or decision.made <= known]
+        """Its decisions, by round."""
+        return list(self.decisions.all())
 
     @property
     def history(self) -> dict[int, Decision]:

@@ -22,11 +22,12 @@ from judgements import procedure
 from judgements.history import History
 from judgements.models import Judgement
 from judgements.record import record_line
-from judgements.replay import replay
 from judgements.rules import Verdict
 from runs import reviews
+from runs.face import snapshot_of
 from runs.models import SearchText
 from runs.redaction import redact, redactions_of, wipe
+from runs.replay import replay
 from tests.conftest import NOBODYS_ID, ScriptedModels, agents, only_on, perform, says
 from tests.databases import once, tampering
 
@@ -268,7 +269,7 @@ def test_a_redacted_failure_is_final(failed: Judgement, page: Client, mira: User
     assert procedure.retry(failed, mira) is False
     assert Run.objects.get().status == Run.Status.FAILED
     assert "Retry" not in shown(page, reverse("live", args=[failed.pk]))
-    assert replay(Judgement.objects.whole().get())["frames"]
+    assert replay(snapshot_of(Judgement.objects.get().run))["frames"]
 
 
 # ---- the files of the database ----------------------------------------------------------------------------

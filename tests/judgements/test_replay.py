@@ -11,7 +11,8 @@ from engine.models import ModelCall, Run
 from judgements.display import display_of
 from judgements.fragments import fragments
 from judgements.models import Judgement
-from judgements.replay import Past, replay
+from runs import replay
+from runs.face import face_of
 from tests.conftest import JAPAN, agents, perform, submitted_at
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -55,6 +56,14 @@ def end(judgement, status, seconds, **values):
     return Judgement.objects.whole().get(pk=judgement.pk)
 
 
+def past_of(judgement):
+    return replay.Past(face_of(judgement.run).seen(judgement))
+
+
+def played(judgement):
+    return replay.replay(face_of(judgement.run).seen(judgement))
+
+
 @pytest.fixture
 def finished(judgement):
     """Melchior decides at 5, 15, 25 s, Balthasar a second and Casper two seconds later; approved at 28 s."""
@@ -80,7 +89,7 @@ def said(told):
 
 
 def test_the_past_knows_nothing_of_what_came_later(finished):
-    past = Past(finished)
+    past = past_of(finished)
     words = [past.display_at(at(second)).word for second in (-1, 0, 27, 28)]
     assert words == ["Idle", "Judging", "Judging", "Approved"]
     middle = past.display_at(at(5.5))
@@ -90,7 +99,7 @@ def test_the_past_knows_nothing_of_what_came_later(finished):
 
 
 def test_it_is_told_with_its_real_timing(finished):
-    told = replay(finished)
+    told = played(finished)
     assert told["length"] == 28
     assert said(told)[:4] == [
         (0, "Round 1 started. Three agents are judging."),
@@ -102,7 +111,7 @@ def test_it_is_told_with_its_real_timing(finished):
 
 
 def test_its_end_is_what_the_live_page_shows(finished):
-    told = replay(finished)
+    told = played(finished)
     display = display_of(Judgement.objects.whole().get(pk=finished.pk), finished.calls, {})
     live = {
         fragment.place: fragment.html(oob=False, replay=True) for fragment in fragments(display) if fragment.replayed
@@ -111,7 +120,7 @@ def test_its_end_is_what_the_live_page_shows(finished):
 
 
 def test_every_frame_can_be_put_together_from_the_differences(finished):
-    told = replay(finished)
+    told = played(finished)
     number = next(n for n, frame in enumerate(told["frames"]) if frame["at"] == 6)
     shown = html_at(told, number)
     assert "2 of 9 decisions are in." in shown["verdict_sub"]
@@ -124,7 +133,7 @@ def test_a_retry_and_a_fallback_are_played(judgement):
     failed = {"status": "failed", "error": "It answered 500."}
     call(judgement, "A1", 0, 3, retry_at=at(5), **failed)
     decide(judgement, "A1", 5, 7, "reject", attempt=2)
-    past = Past(end(judgement, "cancelled", 9))
+    past = past_of(end(judgement, "cancelled", 9))
     seats = [past.display_at(at(second)).seats[0] for second in (1, 4, 6, 8)]
     assert [(seat.state, seat.word) for seat in seats] == [
         ("judging", "Judging"),
@@ -142,10 +151,10 @@ def test_a_failure_that_was_tried_again_days_later_is_played_without_the_days(ju
     call(judgement, "A1", 0, 3, "failed", error="The key was refused.")
     call(judgement, "A1", days + 3, days + 7, "failed", error="It does not exist.", series=1)
     judged = end(judgement, "failed", days + 7, retries=1, error={"code": "unknown_model", "message": "Gone."})
-    between = Past(judged).display_at(at(60))
+    between = past_of(judged).display_at(at(60))
     assert (between.word, between.lead) == ("Error", "Failed in round 1.")
     assert "Melchior gave no decision in round 1 after 1 attempt: The key was refused." in between.rest
-    told = replay(Judgement.objects.whole().get(pk=judged.pk))
+    told = played(Judgement.objects.whole().get(pk=judged.pk))
     assert told["length"] == 3 + 3 + 4
     assert [frame["pause"] for frame in told["frames"] if frame["pause"]] == ["Pause of 2 days left out."]
     assert [frame["mark"] for frame in told["frames"] if frame["mark"]] == ["approve", "failed", "failed"]
@@ -154,7 +163,7 @@ def test_a_failure_that_was_tried_again_days_later_is_played_without_the_days(ju
 def test_while_no_worker_had_it_it_waited(judgement):
     call(judgement, "A1", 0, 3, "interrupted")
     decide(judgement, "A1", 20, 22)
-    past = Past(end(judgement, "cancelled", 23))
+    past = past_of(end(judgement, "cancelled", 23))
     assert [past.display_at(at(second)).word for second in (2, 10, 21, 23)] == [
         "Judging",
         "Idle",
@@ -188,7 +197,7 @@ def test_thirty_six_attempts_stay_small(mira, django_assert_max_num_queries):
     end(judgement, "finished", 400)
     began = time.perf_counter()
     with django_assert_max_num_queries(6):
-        told = replay(Judgement.objects.whole().get(pk=judgement.pk))
+        told = played(Judgement.objects.whole().get(pk=judgement.pk))
     print(f"{len(json.dumps(told)) / 1000:.0f} kB, {(time.perf_counter() - began) * 1000:.0f} ms")
     assert ModelCall.objects.count() == 36
     assert len(json.dumps(told)) < 300_000
