@@ -241,11 +241,12 @@ def provider(settings: Any) -> None:
     settings.PROVIDERS = {"openai": {"base_url": "http://127.0.0.1:9/v1", "api_key": "sk-canary-1234567890"}}
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     for item in items:
         if "db" in item.fixturenames or item.get_closest_marker("django_db"):
             item.add_marker("database")
+    yield  # pytest-django would begin with what opens the database
     # workers share the files, in this order: those that take longest must not come last
     longest = "accessibility chaos browser injection faults live_updates live_page simulation".split()
     places = {f"test_{name}.py": place for place, name in enumerate(longest)}
