@@ -46,8 +46,9 @@ def submit(number: int) -> None:
 
 def live(place: Stage, concurrency: int, seconds: float) -> Life:
     """Start an engine, let it work for so long, stop it."""
+    options = ("--concurrency", str(concurrency))
     begun, megabytes = time.monotonic(), 0.0
-    with EngineProcess(place.env, place.folder / "log", "--concurrency", str(concurrency)) as engine:
+    with EngineProcess(place.env, place.folder / "log", *options, everything=True) as engine:
         wait_until(lambda: of_status("running") > 0)
         at_work = time.monotonic()
         first = at_work - begun - waited(engine.process.pid)

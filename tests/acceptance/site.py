@@ -104,14 +104,24 @@ def can_stop(pid: int) -> bool:
 
 
 class EngineProcess:
-    """`manage.py runengine` in a process of its own; killed at the end if it still runs."""
+    """`manage.py runengine` in a process of its own; killed at the end if it still runs.
 
-    def __init__(self, env: dict[str, str], log: Path, *options: str) -> None:
-        self.env, self.log, self.options = env, log, options
+    Where its start is measured, it loads `everything` itself.
+    """
+
+    def __init__(self, env: dict[str, str], log: Path, *options: str, everything: bool = False) -> None:
+        self.env, self.log, self.options, self.everything = env, log, options, everything
 
     def __enter__(self) -> Self:
         with self.log.open("ab") as log, open(os.devnull) as nothing:
-            self.process = nursery.start(["runengine", *self.options], self.env, ROOT, nothing, log, log)
+            words, files = ["runengine", *self.options], (nothing, log, log)
+            if self.everything:
+                streams = dict(zip(("stdin", "stdout", "stderr"), files, strict=True))
+                self.process = subprocess.Popen(
+                    [sys.executable, "manage.py", *words], cwd=ROOT, env=self.env, **streams
+                )
+            else:
+                self.process = nursery.start(words, self.env, ROOT, *files)
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -399,6 +399,8 @@ def short_council(scene: Scene, url_name: str = "council") -> Page:
 def replay(scene: Scene) -> Page:
     """In the middle: the fifth of its frames."""
     page = scene.open(reverse("replay", args=[scene.judgement("approved")]))
+    page.get_by_role("button", name="Step forward").click()  # and it plays no more, however far it had come
+    page.get_by_role("slider", name="Time").press("Home")
     for _ in range(5):
         page.get_by_role("button", name="Step forward").click()
     expect(page.locator("#plate")).to_contain_text("Judging")

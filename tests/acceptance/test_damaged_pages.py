@@ -6,13 +6,16 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.site import environment, manage
-from tests.acceptance.test_old_records import OLD, SIGNING_KEY, migrated, unpacked
+from tests.acceptance.test_old_records import SIGNING_KEY, migrated, unpacked
+from tests.acceptance.test_old_records import OLD as RECORDS
+
+OLD = RECORDS / "sealed_at_end" / "sqlite"
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     data = tmp_path_factory.mktemp("whole")
-    (data / "magi.sqlite3").write_bytes(unpacked("sqlite/magi.sqlite3.gz"))
+    (data / "magi.sqlite3").write_bytes(unpacked(OLD / "magi.sqlite3.gz"))
     migrated(environment(data, MAGI_SIGNING_KEY=SIGNING_KEY))
     with sqlite3.connect(data / "magi.sqlite3") as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -33,7 +36,7 @@ def without(whole: bytes, name: str, file: Path) -> None:
 @pytest.mark.parametrize("name", ["engine_leaf", "one_entry_per_place", "auth_user"])
 def test_a_lost_page_is_named(whole, tmp_path, name):
     without(whole, name, tmp_path / "magi.sqlite3")
-    (tmp_path / "checkpoints").write_bytes((OLD / "sqlite" / "checkpoints").read_bytes())
+    (tmp_path / "checkpoints").write_bytes((OLD / "checkpoints").read_bytes())
     done = manage("verify_record", env=environment(tmp_path, MAGI_SIGNING_KEY=SIGNING_KEY))
     assert (done.returncode, "Traceback" in done.stderr) == (1, False)
     assert done.stderr.startswith("The database file is damaged. (the database: ")
