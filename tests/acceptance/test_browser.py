@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 
 from tests.acceptance.chromium import launch, visit
-from tests.acceptance.site import ROOT, Newcomer, Site
+from tests.acceptance.site import ROOT, Site
 from tests.conftest import JAPAN
 from tests.endpoint import Endpoint
 
@@ -131,21 +131,6 @@ def flashing(page: Page) -> list[str]:
     """The animation of each block's head, and how long it takes."""
     script = "e => { const s = getComputedStyle(e, '::before'); return s.animationName + ' ' + s.animationDuration }"
     return [page.locator(f"#agent-{n} .agent__head").evaluate(script) for n in (1, 2, 3)]
-
-
-def test_a_newcomer_clones_types_one_command_signs_in_decides_and_watches(browser, tmp_path):
-    with Newcomer(tmp_path) as site:
-        watched = Watched(browser.new_context(viewport=DESK, color_scheme="dark").new_page(), site)
-        page = watched.page
-        page.goto(site.link)
-        page.get_by_label("Content").fill(JAPAN)
-        page.get_by_role("button", name="Start judgement").click()
-        expect(page.locator("#plate")).to_contain_text(VERDICT, timeout=END)
-        expect(page.locator("#matrix td .lamp:is([data-state=approve],[data-state=reject])")).to_have_count(9)
-        assert set(states(page)) <= {"approve", "reject"}
-        expect(page.locator("#ws")).not_to_have_attribute("ws-connect", re.compile(".*"))
-        expect(page).to_have_title(re.compile("(Approved|Rejected): I am going to travel to Japan"))
-        assert watched.complaints == []
 
 
 def test_who_goes_back_finds_all_that_was_written(scripted, scripted_site, endpoint):

@@ -45,22 +45,6 @@ def test_of_eight_workers_one_gets_a_run(database, tmp_path):
     assert done.returncode == 0, done.stdout
 
 
-def test_a_long_queue_survives_a_restart_in_flat_memory(tmp_path):
-    done = play("tests.long_queue", "--judgements", "1000", "--seconds", "3", data=tmp_path)
-    assert done.returncode == 0, done.stdout
-
-
-def test_an_answer_that_comes_a_second_time_is_taken_for_nobodys(tmp_path):
-    done = play("tests.foreign_answers", "--judgements", "40", data=tmp_path)
-    assert done.returncode == 0, done.stdout
-
-
-@pytest.mark.alone
-def test_seven_agents_that_are_sent_torrents_hold_up_neither_the_site_nor_others(tmp_path):
-    done = play("tests.torrents", "--seconds", "8", "--limit", "5", data=tmp_path)
-    assert done.returncode == 0, done.stdout
-
-
 @pytest.fixture
 def folder():
     """Where a command keeps its temporary files; PostgreSQL, another user, may pass through."""
@@ -93,16 +77,3 @@ def processes_at(folder: str) -> list[str]:
         if folder in about:
             found.append(about.replace("\0", " ")[:200])
     return found
-
-
-@pytest.mark.calm
-def test_following_and_waiting_cost_no_thread_and_shut_nobody_out(tmp_path):
-    done = play("tests.many_streams", "--streams", "24", "--waits", "24", data=tmp_path)
-    assert done.returncode == 0, done.stdout
-
-
-def test_guesses_at_passwords_are_refused_and_hold_nobody_up(tmp_path):
-    # times are no matter here, where much else goes on: the command by itself measures them
-    words = "--guesses 80 --times 2 --alike 30 --longest 10".split()
-    done = play("tests.sign_in_flood", *words, data=tmp_path)
-    assert done.returncode == 0, done.stdout

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.site import environment, manage
-from tests.acceptance.test_old_records import SIGNING_KEY, migrated, unpacked
 from tests.acceptance.test_old_records import OLD as RECORDS
+from tests.acceptance.test_old_records import SIGNING_KEY, migrated, unpacked
 
 OLD = RECORDS / "sealed_at_end" / "sqlite"
 
