@@ -1,4 +1,7 @@
-"""What a procedure shows of itself to all doors. The engine knows the half above, `Procedure`, and never this one."""
+"""What a procedure shows of itself to all doors. The engine knows the half above, `Procedure`, and never this one.
+
+Why so: docs/decisions.md, One house for all procedures.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
