@@ -26,6 +26,7 @@ from engine.llm.providers import is_rehearsal
 from engine.models import ModelCall
 from engine.models.budgets import BudgetUsedUp
 from engine.reader import read
+from runs.api.objects import run_object
 from runs.api.refusals import Refusal, wrong_fields
 from runs.api.schemas import LONGEST_WAIT, Key, placed, problems, streamed
 from runs.api.scopes import Scope, credential, needs
@@ -33,7 +34,6 @@ from runs.models import KEY_LENGTH, IdempotencyKey, KeyUsed
 from runs.rights import EXPORT, SEE, STEER, Right
 
 from . import procedure, rules, schemas
-from .api import judgement_object
 from .events import NO_SUCH_JUDGEMENT, stream, until_ended
 from .filters import HistoryForm
 from .forms import Submission, as_read, council_named
@@ -191,7 +191,7 @@ def judgements(request: HttpRequest, asked: Query[schemas.Sought]) -> HttpRespon
     page = pks[:PAGE]
     read = Judgement.objects.whole().in_bulk(page)
     usage = ModelCall.objects.usage_of(page)
-    results = [judgement_object(read[pk], _address(request), usage[pk]) for pk in page]
+    results = [run_object(read[pk], _address(request), usage[pk]) for pk in page]
     return _json({"results": results, "next": _next(request, asked, page[-1]) if len(pks) > PAGE else None})
 
 
@@ -345,7 +345,7 @@ def _address(request: HttpRequest) -> str:
 def _answer(
     request: HttpRequest, pk: UUID, status: int = HTTPStatus.OK, headers: dict[str, str] | None = None
 ) -> HttpResponse:
-    return _json(judgement_object(_visible(request, pk), _address(request)), status, headers)
+    return _json(run_object(_visible(request, pk), _address(request)), status, headers)
 
 
 def _answer_again(request: HttpRequest, pk: UUID) -> HttpResponse:

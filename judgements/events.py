@@ -22,10 +22,10 @@ from django.db import close_old_connections
 from engine import live
 from engine.hidden import visible_json
 from engine.reader import read
+from runs.api.objects import run_object
 from runs.api.refusals import Refusal
 from runs.api.scopes import Credential
 
-from .api import judgement_object
 from .models import Judgement
 
 T = TypeVar("T")
@@ -206,4 +206,4 @@ def _look(pk: UUID, credential: Credential, address: str, known: int | None) -> 
     if found.run.revision == known:
         return Seen(None, last=found.run.over)
     judgement = Judgement.objects.whole().get(pk=pk)
-    return Seen(judgement_object(judgement, address), last=judgement.run.over)
+    return Seen(run_object(judgement, address), last=judgement.run.over)

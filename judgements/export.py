@@ -23,9 +23,9 @@ from engine.evidence.bundles import Tree
 from engine.hidden import visible_json, visible_text
 from engine.models import ModelCall
 from engine.models.pace import LimitReached
+from runs.api.objects import run_object
 
 from . import rules
-from .api import judgement_object
 from .display import asked_by
 from .models import Agent, Judgement, JudgementQuerySet, RoundDecision
 from .record import Record, record_lines, record_of
@@ -181,7 +181,7 @@ def _time(moment: datetime | None) -> str:
 
 def _json_lines(judgements: Sequence[Judgement], address: str) -> str:
     usage = ModelCall.objects.usage_of([judgement.pk for judgement in judgements])
-    objects = (judgement_object(judgement, address, usage[judgement.pk]) for judgement in judgements)
+    objects = (run_object(judgement, address, usage[judgement.pk]) for judgement in judgements)
     return "".join(f"{visible_json(one)}\n" for one in objects)
 
 

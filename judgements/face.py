@@ -11,7 +11,7 @@ from runs.face import Face, Snapshot
 from runs.fragments import Fragment
 from runs.redaction import redact_due
 
-from . import council_evidence, evidence, guards, procedure, rehearsal, retention
+from . import api, council_evidence, evidence, guards, procedure, rehearsal, retention, schemas
 from .display import Display, display_of, newly_decided
 from .fragments import fragments
 from .models import Judgement, Remark, RoundDecision
@@ -20,6 +20,7 @@ from .rules import Verdict
 
 class Judging(Face[Judgement, Display]):
     noun, nouns = "judgement", "judgements"
+    schema = schemas.Judgement
     guards = guards.GUARDS
     rehearsals = {procedure.DECISION.name: rehearsal.answer}
     chores = (redact_due,)
@@ -32,6 +33,7 @@ class Judging(Face[Judgement, Display]):
     doubt = staticmethod(evidence.doubt)
     labels = staticmethod(evidence.labels)
     kept_for = staticmethod(retention.kept_for)
+    facts = staticmethod(api.facts)
 
     def erase(self, run: UUID) -> None:
         Judgement.objects.filter(pk=run).update(content="")
@@ -42,6 +44,9 @@ class Judging(Face[Judgement, Display]):
 
     def calls(self, row: Judgement) -> list[ModelCall]:
         return row.calls
+
+    def estimate(self, row: Judgement) -> int | None:
+        return row.estimate().cost
 
     def display(self, seen: Snapshot[Judgement]) -> Display:
         return display_of(seen.row, list(seen.calls), seen.texts)

@@ -6,7 +6,7 @@ from ninja import Field, Schema
 from pydantic import BeforeValidator, ConfigDict, StrictBool, StrictInt, WithJsonSchema
 
 from engine.models import TITLE_LENGTH
-from runs.api.schemas import Address, Cursor, Day, Identifier, Moment, RunError, Strict, Usage, text
+from runs.api.schemas import Address, Cursor, Day, Identifier, Moment, Run, RunError, RunOverride, Strict, text
 
 from .filters import OUTCOMES, QUERY_LENGTH
 from .models import (
@@ -145,18 +145,14 @@ class Error(RunError):
     attempts: int | None = None
 
 
-class Override(Strict):
+class Override(RunOverride, Strict):
     verdict: Verdict
-    by: str
-    reason: str
-    at: Moment
 
 
-class Judgement(Strict):
-    id: Identifier
+class Judgement(Run):
+    model_config = ConfigDict(extra="forbid")
+
     kind: Literal["judgement"]
-    url: Address
-    title: str
     content: str
     council: str | None
     council_version: int | None
@@ -164,16 +160,9 @@ class Judgement(Strict):
     verdict: Verdict | None
     outcome: Verdict | None = Field(description="The verdict, under the name that it has for all kinds.")
     round: int
-    revision: int
     rehearsal: bool = Field(description="True where any answer came from the rehearsal and no model was asked for it.")
     agents: list[Agent]
     error: Error | None
-    usage: Usage
-    created: Moment
-    started: Moment | None
-    ended: Moment | None
-    record_hash: str | None = Field(description="Of the newest entry of its record; null while nothing is sealed.")
-    redacted: Moment | None
     override: Override | None = Field(description="What a person decided instead, last. The verdict stays the agents'.")
 
 

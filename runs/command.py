@@ -22,6 +22,7 @@ from engine.hidden import in_one_line
 from engine.models import ModelCall, Run
 from engine.worker import Engine
 
+from .api.objects import run_object
 from .face import face_of
 
 # 64 is EX_USAGE of sysexits.h, for 1 and 2 say what came of it
@@ -61,10 +62,6 @@ class RunCommand(terminal.Command, Generic[Row]):
 
     def news(self, row: Row) -> News:
         return iter(())
-
-    def shown(self, row: Row) -> dict[str, Any]:
-        """The API's object."""
-        raise NotImplementedError
 
     def word(self, row: Row) -> str:
         """What came of it, in one word."""
@@ -116,7 +113,7 @@ class RunCommand(terminal.Command, Generic[Row]):
 
     def _end(self, row: Any, as_json: bool) -> NoReturn:
         # in ASCII: whatever encoding the terminal has, what came of it comes out
-        self.stdout.write(json.dumps(self.shown(row)) if as_json else self.word(row))
+        self.stdout.write(json.dumps(run_object(row, address())) if as_json else self.word(row))
         self.stdout.flush()
         status = self._status(row.run)
         self.otherwise = status == OTHERWISE

@@ -11,12 +11,14 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
 
 from django.conf import settings
 from django.db.models import Q, QuerySet, TextChoices
+from ninja import Schema
 
 from engine.evidence.told import Said
 from engine.models import ModelCall, Run
 from engine.procedure import Procedure, procedures
 
 from . import past
+from .api import schemas
 from .contradictions import contradictions
 from .fragments import Fragment
 from .retention import INSTALLATION, KeptFor
@@ -75,6 +77,7 @@ class Display(Protocol):
 class Face(Procedure, Generic[Row, Shown]):
     noun: ClassVar[str]
     nouns: ClassVar[str]  # of addresses, and the folder of its templates
+    schema: ClassVar[type[Schema]] = schemas.Run  # of its object in the API
     flags: ClassVar[Sequence[TextChoices]] = ()  # its own, beside those that any run may have
     outcomes: ClassVar[Sequence[str]] = ()  # that it can come to, where they are known before
 
@@ -89,11 +92,19 @@ class Face(Procedure, Generic[Row, Shown]):
         return f"{'An' if self.noun[0] in 'aeiou' else 'A'} {self.noun}"
 
     def rows(self) -> QuerySet[Any]:
-        """All that a page shows, in few queries. The key of a row is that of its run."""
+        """All that a page shows, in few queries: `runs.rows.with_run`, and its own. The key of a row is its run's."""
         raise NotImplementedError
 
     def calls(self, row: Row) -> list[ModelCall]:
         """Those of a row that was read with `rows`, oldest first."""
+        raise NotImplementedError
+
+    def facts(self, row: Row) -> dict[str, Any]:
+        """What the API says of a row that was read with `rows`, beside what it says of any run or in place of it."""
+        return {}
+
+    def estimate(self, row: Row) -> int | None:
+        """What it may cost to ask all of it (again), in billionths of a dollar; None where that is unknown."""
         raise NotImplementedError
 
     def seen(self, row: Any) -> Snapshot[Any]:

@@ -4,10 +4,9 @@ from typing import Any, cast
 
 from django.core.exceptions import PermissionDenied
 from django.db import models, transaction
-from django.db.models import Case, Count, Max, OuterRef, Prefetch, Q, Subquery, When
+from django.db.models import Count, Max, Prefetch, Q
 
 from engine.evidence import sealing
-from engine.evidence.entries import Entry
 from engine.hidden import visible_text
 from engine.llm.providers import is_rehearsal, lane_of
 from engine.models import ModelCall, Review, Run, account_of, after_deadlock, record_name
@@ -15,6 +14,7 @@ from engine.models.budgets import Budget
 from engine.search import Term, label, words_of
 from runs.models import Flag, SearchText, arrived, found_by, in_order_of_arrival
 from runs.rights import SEE, Right, User
+from runs.rows import with_run
 
 from .. import prompts, rules
 from ..estimate import Estimate, estimate
@@ -77,11 +77,7 @@ class JudgementQuerySet(models.QuerySet["Judgement"]):
     def whole(self) -> "JudgementQuerySet":
         """With everything that a page shows of a judgement, in a few queries however many there are."""
         calls = Prefetch("agents__decisions__call", ModelCall.objects.defer("prompt", "answer"))
-        newest = Subquery(Entry.objects.filter(run=OuterRef("pk")).order_by("-seq").values("hash")[:1])
-        found = self.select_related("run__owner", "run__cancelled_by", "council_version").prefetch_related(
-            calls, "run__reviews"
-        )
-        return found.annotate(record_hash=Case(When(run__ended__isnull=False, then=newest)))
+        return with_run(self).select_related("council_version").prefetch_related(calls)
 
     def use_of_councils(self) -> dict[int, dict[str, Any]]:
         """For each council that has judged any of these: how many (`number`) and when last (`last`)."""

@@ -85,6 +85,39 @@ class Usage(Strict):
     dollars: str | None = Field(description="A decimal; null where a price is unknown.")
 
 
+class RunOverride(Schema):
+    """What a person decided instead stands in it under the name that its kind has for an outcome."""
+
+    by: str
+    reason: str
+    at: Moment
+
+
+class Run(Schema):
+    """What is said of a run of any kind. Its kind says more."""
+
+    model_config = ConfigDict(extra="allow")
+
+    id: Identifier
+    kind: str
+    url: Address
+    title: str
+    status: str = Field(
+        description="One of queued, running, waiting, finished, failed and cancelled, or a word that its kind has "
+        "instead."
+    )
+    outcome: str | None = Field(description="What came of it, in the words of its kind.")
+    revision: int
+    error: RunError | None
+    usage: Usage
+    created: Moment
+    started: Moment | None
+    ended: Moment | None
+    record_hash: str | None = Field(description="Of the newest entry of its record; null while nothing is sealed.")
+    redacted: Moment | None
+    override: RunOverride | None = Field(description="What a person decided instead, last. The outcome stays.")
+
+
 class WrongField(Strict):
     path: str = Field(examples=["agents.1.model"])
     message: str

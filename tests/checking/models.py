@@ -9,13 +9,14 @@ from engine.llm.providers import lane_of
 from engine.models import ModelCall, Run, account_of, record_name
 from engine.search import label, words_of
 from runs.models import SearchText
+from runs.rows import with_run
 
 from . import rules
 
 
 class CheckQuerySet(models.QuerySet["Check"]):
     def whole(self) -> "CheckQuerySet":
-        return self.select_related("run__owner", "draft__call", "report__call").prefetch_related("run__reviews")
+        return with_run(self).select_related("draft__call", "report__call")
 
     @transaction.atomic
     def submit(self, *, owner: Any, question: str, writer: str, checker: str, request: str = "") -> "Check":

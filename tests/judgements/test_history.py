@@ -12,9 +12,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from engine.models import Run
-from judgements.api import judgement_object
 from judgements.history import PAGE, History
 from judgements.models import Council, Judgement
+from runs.api.objects import run_object
 from tests.conftest import NAMES, agents, only_on, submitted_at
 from tests.history_load import EVERYWHERE, HALF, RARE, Load
 from tests.judgements.test_search import decide
@@ -391,7 +391,7 @@ async def test_lines_of_json_are_the_objects_of_the_api(mira):
     _, text = await file_of(mira, "jsonl", q="travel", outcome="approved")
     whole = await sync_to_async(Judgement.objects.whole().get)(pk=judgement.pk)
     assert [json.loads(line) for line in text.splitlines()] == [
-        await sync_to_async(judgement_object)(whole, "http://testserver")
+        await sync_to_async(run_object)(whole, "http://testserver")
     ]
 
 

@@ -9,12 +9,11 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError
 
 from engine.models.budgets import BudgetUsedUp
-from judgements.api import judgement_object
 from judgements.forms import Submission, council_named
 from judgements.models import Council, CouncilChanged, Judgement
 from judgements.procedure import submit
 from judgements.rules import Verdict
-from runs.command import NOTHING, News, RunCommand, address, bad_input
+from runs.command import NOTHING, News, RunCommand, bad_input
 
 DEFAULT_COUNCIL = "Magi"
 
@@ -53,9 +52,6 @@ class Command(RunCommand[Judgement]):
         for decision, name in sorted(made, key=lambda one: one[0].pk):
             said = f"{decision.decision} ({decision.call.seconds:.1f} s). {decision.reason}"
             yield ("decision", decision.pk), f"  Round {decision.round}, {name}: {said}"
-
-    def shown(self, row: Judgement) -> dict[str, Any]:
-        return judgement_object(row, address())
 
     def word(self, row: Judgement) -> str:
         return row.status

@@ -1,0 +1,58 @@
+"""A run as software sees it. One shape for every door."""
+
+from datetime import datetime
+from typing import Any
+
+from engine.llm.prices import decimal
+from engine.models import Run, Usage
+from runs.face import Face, face_of
+
+
+def run_object(row: Any, address: str, usage: Usage | None = None) -> dict[str, Any]:
+    """The object of the API, of a row that was read with its face's `rows`; `address` as in https://host.
+
+    What its procedure says of it stands among what is said of all runs, and in place of it where a name is the same. A
+    redacted one has empty texts and says when they were erased. `usage`: what its calls used, where that is known.
+    """
+    run = row.run
+    face = face_of(run)
+    return {
+        "id": str(run.pk),
+        "kind": run.procedure,
+        "url": f"{address}/{face.nouns}/{run.pk}/",
+        "title": run.title,
+        "status": run.status,
+        "outcome": run.outcome,
+        "revision": run.revision,
+        "error": run.error,
+        "usage": _usage(usage or run.calls.all().usage()),
+        "redacted": time_of(run.redacted),
+        "created": time_of(run.created),
+        "started": time_of(run.started),
+        "ended": time_of(run.ended),
+        "record_hash": row.record_hash,
+        "override": _override(face, run),
+        **face.facts(row),
+    }
+
+
+def _override(face: Face[Any, Any], run: Run) -> dict[str, Any] | None:
+    """What a person decided instead, last; it stands beside the outcome."""
+    last = next((review for review in reversed(run.reviews.all()) if review.is_override), None)
+    if last is None:
+        return None
+    return {face.outcome_name: last.outcome, "by": last.by, "reason": last.text, "at": time_of(last.made)}
+
+
+def _usage(usage: Usage) -> dict[str, Any]:
+    return {
+        "calls": usage.calls,
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "estimated": usage.estimated,
+        "dollars": decimal(usage.cost),
+    }
+
+
+def time_of(moment: datetime | None) -> str | None:
+    return moment.isoformat().replace("+00:00", "Z") if moment else None
