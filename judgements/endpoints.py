@@ -26,6 +26,7 @@ from engine.llm.providers import is_rehearsal
 from engine.models import ModelCall
 from engine.models.budgets import BudgetUsedUp
 from engine.reader import read
+from runs import steering
 from runs.api.objects import run_object
 from runs.api.refusals import Refusal, wrong_fields
 from runs.api.schemas import LONGEST_WAIT, Key, placed, problems, streamed
@@ -135,7 +136,7 @@ async def events(
 def cancel(request: HttpRequest, id: UUID) -> HttpResponse:
     """Ends it without a verdict. To cancel again changes nothing; 409 where it ended by itself."""
     found = _visible(request, id, STEER)
-    if not procedure.cancel(found, credential(request).owner):
+    if not steering.cancel(found, credential(request).owner):
         found = _visible(request, id)
         if found.status != "cancelled":
             raise Refusal(409, f"It cannot be cancelled, for it is over: {found.status}.")
@@ -153,7 +154,7 @@ def retry(request: HttpRequest, id: UUID) -> HttpResponse:
     """It goes on with what is missing. 409 where it has not failed."""
     found = _visible(request, id, STEER)
     try:
-        retried = procedure.retry(found, credential(request).owner, limited=True)
+        retried = steering.retry(found, credential(request).owner, limited=True)
     except BudgetUsedUp as error:
         raise Refusal(402, str(error)) from error
     if not retried:

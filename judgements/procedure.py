@@ -4,24 +4,16 @@ Why so: docs/decisions.md, Judging and reading.
 """
 
 import asyncio
-from collections.abc import Callable
 from functools import partial
-from typing import Any, cast
+from typing import Any
 from uuid import UUID
 
-from asgiref.sync import async_to_sync
-from django.db import IntegrityError, transaction
-
-from engine import steering
 from engine.context import RunContext
-from engine.live import tell_of_cancelled, tell_watchers, wake_engines
 from engine.llm.failures import CallFailed, RunFailed
 from engine.llm.forms import AnswerForm
-from engine.models import ModelCall, Run, after_deadlock
-from engine.models.budgets import BudgetUsedUp
-from engine.models.pace import LimitReached
+from engine.models import ModelCall
 from engine.worker import Change
-from runs.models import IdempotencyKey
+from runs import submissions
 
 from . import prompts, rules
 from .models import Agent, CouncilChanged, Judgement, RoundDecision
@@ -36,73 +28,14 @@ DECISION = AnswerForm(
 )
 
 
-def submit(*, limited: bool = False, **judgement: Any) -> Judgement:
-    """Queue a judgement and wake the engine. Takes what `Judgement.objects.submit` takes.
-
-    `limited`: LimitReached where the owner has or does too much; the command line is not limited.
-    """
-    queued = _queued(Judgement.objects.submit, limited, **judgement)
-    async_to_sync(wake_engines)()
-    return queued
+def submit(**asked: Any) -> Judgement:
+    """Queue a judgement and wake the engine. Takes what `Judgement.objects.submit` and `submissions.submit` take."""
+    return submissions.submit(Judgement.objects, **asked)
 
 
-def submit_once(*, owner: Any, key: str, request_hash: str, limited: bool = False, **judgement: Any) -> Judgement:
-    """As `submit`, once for each key of an owner: the same request under it gets the judgement that is there.
-
-    KeyUsed where another request came under this key.
-    """
-    once = {"owner": owner, "key": key, "request_hash": request_hash}
-    try:
-        queued = _queued(_with_key, limited, **once, **judgement)
-    except (IntegrityError, BudgetUsedUp, CouncilChanged, LimitReached):  # the same request may have come just now
-        found = IdempotencyKey.objects.run_of(owner, key, request_hash)
-        if found is None:
-            raise
-        return Judgement.objects.get(pk=found)
-    async_to_sync(wake_engines)()
-    return queued
-
-
-def _with_key(**asked: Any) -> Judgement:
-    return cast(Judgement, IdempotencyKey.objects.submit(Judgement.objects.submit, **asked))
-
-
-@after_deadlock
-@transaction.atomic
-def _queued(submitting: Callable[..., Judgement], limited: bool, *, owner: Any, **judgement: Any) -> Judgement:
-    if limited:
-        Run.objects.admit(owner)
-    return submitting(owner=owner, **judgement)
-
-
-def cancel(judgement: Judgement, by: Any) -> bool:
-    """End a judgement that is not over, without a verdict; False where it was over."""
-    if not steering.cancel(judgement.pk, by):
-        return False
-    async_to_sync(tell_of_cancelled)(judgement.pk)
-    return True
-
-
-def retry(judgement: Judgement, by: Any = None, *, limited: bool = False) -> bool:
-    """Let a failed judgement go on with what is missing; False where it has not failed, or is redacted.
-
-    BudgetUsedUp where a budget has not enough left for it; `limited` as for `submit`, of whoever retries.
-    """
-    if not _retried(judgement, by, limited):
-        return False
-    async_to_sync(wake_engines)()
-    async_to_sync(tell_watchers)(judgement.pk)
-    return True
-
-
-@after_deadlock
-@transaction.atomic
-def _retried(judgement: Judgement, by: Any, limited: bool) -> bool:
-    if limited:
-        Run.objects.admit(by)
-    Run.objects.select_for_update(no_key=True).get(pk=judgement.pk)  # a redaction waits, or is seen
-    judgement.run.refresh_from_db(fields=["redacted"])
-    return not judgement.run.redacted and steering.retry(judgement.pk, judgement.estimate().cost, by)
+def submit_once(**asked: Any) -> Judgement:
+    """As `submit`, once for each key of an owner: the same request under it gets the judgement that is there."""
+    return submissions.submit_once(Judgement.objects, refusals=(CouncilChanged,), **asked)
 
 
 async def judge(run: RunContext) -> Change:

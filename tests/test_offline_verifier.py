@@ -23,17 +23,15 @@ from django.core.management import call_command
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from engine import steering
 from engine.evidence import bundles, chain, checkpoints, signing
 from engine.evidence.checkpoints import Checkpoint
 from engine.evidence.log import Salt
 from engine.llm.failures import Unauthorized
 from engine.models import Run
-from judgements import procedure
 from judgements.export import KINDS
 from judgements.models import Council, Expected, Judgement, Receipt
 from judgements.rules import Verdict
-from runs import reviews
+from runs import reviews, steering
 from runs.redaction import redact
 from tests.conftest import JAPAN, ScriptedModels, agents, perform
 from tests.databases import once, tampering
@@ -74,9 +72,9 @@ def exported(mira: User, reviewer: User) -> tuple[str, str]:
     judged(mira)
     judged(mira, content="ß \u2028 \U0001f600 \x7f", a=["?", *["reject"] * 3], b=["approve", "reject", "reject"])
     failed = judged(mira, b=[Unauthorized("The key was refused.")])
-    procedure.retry(failed, mira)
+    steering.retry(failed, mira)
     async_to_sync(perform)(failed.pk, ScriptedModels())
-    steering.cancel(Judgement.objects.submit(owner=mira, content="x", agents=agents()).pk, reviewer)
+    steering.cancel(Judgement.objects.submit(owner=mira, content="x", agents=agents()), reviewer)
     reviews.add(failed.run, reviewer, "Balthasar misread the criteria.")
     reviews.add(failed.run, reviewer, "Not this week.", Verdict.REJECTED)
     judged(None, b=["nonsense", Unauthorized("The key was refused.")])
@@ -336,7 +334,7 @@ def test_texts_that_are_gone_without_a_redaction_are_missed(mira, tmp_path):
 
 def test_a_judgement_that_is_tried_again_and_goes_on_is_intact_so_far(mira, tmp_path):
     failed = judged(mira, b=[Unauthorized("The key was refused.")])
-    procedure.retry(failed, mira)
+    steering.retry(failed, mira)
     judged(mira)
     assert verify(export(tmp_path), "--key", signing.verifier_key()) == (0, summary(records=2))
 

@@ -31,11 +31,11 @@ from engine.evidence.log import Leaf, Salt
 from engine.evidence.told import said_of
 from engine.llm.failures import Unauthorized
 from engine.models import ModelCall, Review, Run
-from judgements import procedure, prompts
+from judgements import prompts
 from judgements.export import bundle
 from judgements.models import COUNCILS, Agent, Council, CouncilChange, Expected, Judgement, Receipt, RoundDecision
 from judgements.rules import Verdict
-from runs import reviews
+from runs import reviews, steering
 from runs.models import IdempotencyKey, SearchText
 from tests.audit_load import fill
 from tests.conftest import ScriptedModels, agents, perform
@@ -68,10 +68,10 @@ def _made() -> dict[str, Any]:
     approved = _performed(mira, "A bridge is to be opened.", council=council.current)
     rejected = _performed(mira, "A tunnel is to be closed.", b=["approve", "reject", "reject"], c=["reject"] * 3)
     failed = _performed(mira, "A dam is to be raised.", b=[Unauthorized("The key was refused.")])
-    procedure.retry(failed, mira)
+    steering.retry(failed, mira)
     asyncio.run(perform(failed.pk, ScriptedModels()))
     cancelled = _submitted(mira, "A road is to be moved.")
-    procedure.cancel(cancelled, mira)
+    steering.cancel(cancelled, mira)
     receipted = _performed(mira, "A ferry is to be sold.")
     Receipt.objects.consume(Receipt.objects.issue(receipted, mira), mira, Expected(council=None))
     noted = _performed(mira, "A mill is to be built.")
@@ -503,8 +503,8 @@ def verdict_taken_back_by_a_second_end(h: History) -> None:
 def cancelled_one_failed_and_tried_again(h: History) -> None:
     sql("UPDATE engine_run SET cancelled_by_name = '' WHERE id = %s", h.cancelled)
     ended_once_more(h.cancelled, "failed")
-    procedure.retry(Judgement.objects.get(pk=h.cancelled), h.mira)
-    procedure.cancel(Judgement.objects.get(pk=h.cancelled), h.mira)
+    steering.retry(Judgement.objects.get(pk=h.cancelled), h.mira)
+    steering.cancel(Judgement.objects.get(pk=h.cancelled), h.mira)
 
 
 def ended_once_more(run: UUID, status: str, retries: int = 0) -> None:
@@ -757,8 +757,8 @@ def back_dated_judgement_inserted_and_noted(h: History) -> None:
 
 @case("new")
 def back_dated_failure_inserted_and_tried_again(h: History) -> None:
-    procedure.retry(Judgement.objects.get(pk=inserted(h, "failed")), h.mira)
-    procedure.cancel(Judgement.objects.get(pk=h.new), h.mira)
+    steering.retry(Judgement.objects.get(pk=inserted(h, "failed")), h.mira)
+    steering.cancel(Judgement.objects.get(pk=h.new), h.mira)
 
 
 @case("new", inside=True)
@@ -769,7 +769,7 @@ def judgement_inserted_into_the_queue(h: History) -> None:
 @case("new")
 def judgement_inserted_into_the_queue_and_ended(h: History) -> None:
     judgement_inserted_into_the_queue(h)
-    procedure.cancel(Judgement.objects.get(pk=h.new), h.mira)
+    steering.cancel(Judgement.objects.get(pk=h.new), h.mira)
 
 
 @case("new")

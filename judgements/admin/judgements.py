@@ -19,11 +19,10 @@ from engine.models.budgets import BudgetUsedUp
 from engine.models.pace import LimitReached
 from engine.templatetags.hidden import visible
 from judgements.rights import REVIEW
-from runs import reviews
+from runs import reviews, steering
 from runs.models import SearchText
 from runs.rights import EXPORT, REDACT, SEE, STEER, Reach
 
-from .. import procedure
 from ..again import again_of
 from ..export import Chosen, Source, download
 from ..forms import as_typed
@@ -178,13 +177,13 @@ class JudgementAdmin(ReadOnly):
 
     @admin.action(description="Cancel selected judgements", permissions=["steer"])
     def cancel(self, request: HttpRequest, queryset: QuerySet) -> None:
-        cancelled = [procedure.cancel(judgement, request.user) for judgement in queryset]
+        cancelled = [steering.cancel(judgement, request.user) for judgement in queryset]
         self.message_user(request, _how_many(cancelled, "cancelled", "over already"))
 
     @admin.action(description="Retry selected judgements", permissions=["steer"])
     def retry(self, request: HttpRequest, queryset: QuerySet) -> None:
         try:
-            retried = [procedure.retry(judgement, request.user) for judgement in queryset]
+            retried = [steering.retry(judgement, request.user) for judgement in queryset]
         except BudgetUsedUp as error:
             self.message_user(request, f"Not all were queued again. {error}", messages.WARNING)
             return

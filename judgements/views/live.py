@@ -7,10 +7,10 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from engine.models.budgets import BudgetUsedUp
 from engine.models.pace import LimitReached
+from runs import steering
 from runs.fragments import rendered
 from runs.rights import STEER
 
-from .. import procedure
 from ..again import again_of
 from ..display import display_of
 from ..fragments import fragments as fragments_of
@@ -49,7 +49,7 @@ def cancel(request: HttpRequest, pk: UUID) -> HttpResponse:
     """The page asks in a dialog; without scripts its button leads to the same question here."""
     judgement = judgement_for(request, pk, STEER, whole=True)
     if request.method == "POST":
-        procedure.cancel(judgement, request.user)
+        steering.cancel(judgement, request.user)
     elif not judgement.run.over:
         return render(request, "judgements/cancel.html", {"display": display_of(judgement, [], {})})
     return redirect("live", pk)
@@ -59,7 +59,7 @@ def cancel(request: HttpRequest, pk: UUID) -> HttpResponse:
 def retry(request: HttpRequest, pk: UUID) -> HttpResponse:
     judgement = judgement_for(request, pk, STEER)
     try:
-        procedure.retry(judgement, request.user, limited=True)
+        steering.retry(judgement, request.user, limited=True)
     except (BudgetUsedUp, LimitReached) as error:
         status = 402 if isinstance(error, BudgetUsedUp) else 429
         return render(request, "judgements/refused.html", {"reason": str(error), "pk": pk}, status=status)

@@ -12,10 +12,9 @@ from engine.evidence.findings import Report
 from engine.evidence.log import Leaf, Salt
 from engine.llm.failures import Unauthorized
 from engine.models import Run
-from judgements import procedure
 from judgements.models import Judgement
 from judgements.rules import Verdict
-from runs import reviews
+from runs import reviews, steering
 from tests.conftest import ScriptedModels, perform
 from tests.databases import tampering
 
@@ -59,7 +58,7 @@ async def test_a_failed_run_and_its_retry_are_one_chain(
 ) -> None:
     models.will("openai/b", Unauthorized("The key was refused."))
     await perform(judgement.pk, models)
-    await sync_to_async(procedure.retry)(judgement, mira)
+    await sync_to_async(steering.retry)(judgement, mira)
     assert (await found()).faults == []
     await perform(judgement.pk, models)
     assert await kinds_of(judgement) == ["submitted", *["attempt"] * 3, "ended", "retried", *["attempt"] * 7, "ended"]
@@ -67,7 +66,7 @@ async def test_a_failed_run_and_its_retry_are_one_chain(
 
 
 async def test_who_cancelled_is_in_the_record_and_stays_when_the_account_goes(judgement: Judgement, mira: User) -> None:
-    await sync_to_async(procedure.cancel)(judgement, mira)
+    await sync_to_async(steering.cancel)(judgement, mira)
     await mira.adelete()
     run = await Run.objects.aget(pk=judgement.pk)
     assert (run.owner_id, run.asked_by, run.cancelled_by_name) == (None, "mira", "mira")

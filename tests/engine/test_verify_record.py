@@ -14,8 +14,8 @@ from engine.evidence.checkpoints import Checkpoint
 from engine.evidence.entries import Entry
 from engine.evidence.log import Leaf, Salt
 from engine.models import Run
-from judgements import procedure
 from judgements.models import Agent, Judgement
+from runs import steering
 from runs.models import SearchText
 from tests.conftest import JAPAN, agents
 from tests.databases import tampering
@@ -32,7 +32,7 @@ def file(settings, tmp_path):
 
 def cancelled(owner):
     judgement = Judgement.objects.submit(owner=owner, content=JAPAN, agents=agents())
-    procedure.cancel(judgement, owner)
+    steering.cancel(judgement, owner)
     return judgement
 
 

@@ -6,15 +6,13 @@ import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
 
-from engine import steering
 from engine.evidence.audit import verify_all
 from engine.llm.prices import DOLLAR
 from engine.models import Review, Run
 from engine.models.budgets import Budget
-from judgements import procedure
 from judgements.export import KINDS
 from judgements.models import Council, Judgement
-from runs import reviews
+from runs import reviews, steering
 from tests.conftest import JAPAN
 
 pytestmark = pytest.mark.django_db
@@ -27,7 +25,7 @@ def gone(client, mira, reviewer, council):
     values = {"content": JAPAN, "agents": council.agents(), "council": council.current}
     judgement = Judgement.objects.submit(owner=mira, **values)
     council.revise(name="Magi", agents=[a | {"criteria": "Others."} for a in council.agents()], author=mira)
-    steering.cancel(judgement.pk, mira)
+    steering.cancel(judgement, mira)
     reviews.add(judgement.run, mira, "A journey too many.")
     Budget.objects.create(owner=mira, limit=DOLLAR)
     client.force_login(reviewer)
@@ -84,7 +82,7 @@ def test_a_judgement_under_way_goes_on_without_its_account(judgement, mira):
 
 
 def test_a_record_names_people_as_they_are_sealed_in_it(page, judgement, mira):
-    procedure.cancel(judgement, mira)
+    steering.cancel(judgement, mira)
     User.objects.filter(pk=mira.pk).update(username="somebody", first_name="Else")
     record = page.get(reverse("record", args=[judgement.pk])).content.decode()
     provenance = record[record.index("Provenance</h2>") :]

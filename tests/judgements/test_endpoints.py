@@ -13,10 +13,11 @@ from django.test import AsyncClient, Client
 from engine import live
 from engine.models import Run
 from engine.models.budgets import Budget
-from judgements import events, procedure, schemas
+from judgements import events, schemas
 from judgements.models import Council, Judgement
 from magi_site.api import api
 from magi_site.models import Token
+from runs import steering
 from runs.api.schemas import Problem
 from tests.conftest import JAPAN, NOBODYS_ID, agents, perform
 
@@ -247,7 +248,7 @@ def test_a_wait_that_cannot_be_is_refused(mira_calls, judgement, wait):
 
 
 def test_the_record_has_every_entry(mira_calls, mira, judgement):
-    procedure.cancel(judgement, mira)
+    steering.cancel(judgement, mira)
     found = mira_calls.get(f"/judgements/{judgement.pk}/record").json()
     kinds = [entry["kind"] for entry in found["entries"]]
     assert (found["id"], kinds) == (str(judgement.pk), ["submitted", "ended"])
@@ -441,7 +442,7 @@ async def test_a_stream_goes_on_after_what_is_known(async_mira, judgement, place
     following = asyncio.create_task(anext(told))
     await asyncio.sleep(0.3)
     assert not following.done()
-    await sync_to_async(procedure.cancel)(judgement, None)
+    await sync_to_async(steering.cancel)(judgement, None)
     revision, data = await asyncio.wait_for(following, 5)
     assert (revision, data["status"]) == (1, "cancelled")
     assert [message async for message in told] == []

@@ -19,9 +19,8 @@ from engine.evidence.log import Leaf, Salt
 from engine.evidence.told import said_of
 from engine.llm.failures import RateLimited, Unauthorized
 from engine.models import ModelCall, Review, Run
-from judgements import procedure
 from judgements.models import Agent, Judgement, Receipt, RoundDecision
-from runs import reviews
+from runs import reviews, steering
 from runs.redaction import redact
 from tests.conftest import JAPAN, agents, judged, perform
 from tests.databases import once, tampering
@@ -59,7 +58,7 @@ def test_a_rejection_that_leans_on_the_call_of_another_run_is_found(judgement, m
     models.will("openai/a", Unauthorized("The key was refused."))
     asyncio.run(perform(judgement.pk, models))
     cancelled = Judgement.objects.submit(owner=mira, content=JAPAN, agents=agents())
-    procedure.cancel(cancelled, mira)
+    steering.cancel(cancelled, mira)
     call, agent = ModelCall.objects.get(status="failed"), Agent.objects.get(judgement=cancelled, seat="A")
     RoundDecision.objects.create(agent=agent, round=1, decision="reject", reason="Never said.", call=call)
     assert problems() == ["It has what no entry tells of: decision A1."]
@@ -184,7 +183,7 @@ def as_soon_as_read(table: str, happens: Callable[[], object]) -> Iterator[None]
 
 
 def test_an_end_while_its_rows_are_read_is_no_alarm(judgement, mira):
-    with as_soon_as_read("judgements_rounddecision", lambda: procedure.cancel(judgement, mira)):
+    with as_soon_as_read("judgements_rounddecision", lambda: steering.cancel(judgement, mira)):
         assert problems() == []
     assert Entry.objects.filter(kind="ended").exists()
 
@@ -199,7 +198,7 @@ def test_what_is_added_while_rows_are_read_is_no_alarm(approved, mira, what):
 
 def test_a_judgement_that_came_and_ended_meanwhile_is_verified_too(approved, mira):
     def come_and_end():
-        procedure.cancel(Judgement.objects.submit(owner=mira, content=JAPAN, agents=agents()), mira)
+        steering.cancel(Judgement.objects.submit(owner=mira, content=JAPAN, agents=agents()), mira)
 
     with as_soon_as_read("judgements_rounddecision", come_and_end):
         report = verify_all()
@@ -245,7 +244,7 @@ def test_a_retry_before_it_was_adopted_is_no_alarm(judgement, mira, models):
     models.will("openai/a", Unauthorized("The key was refused."))
     asyncio.run(perform(judgement.pk, models))
     without_evidence()
-    procedure.retry(judgement, mira)
+    steering.retry(judgement, mira)
     assert problems() == []
     asyncio.run(perform(judgement.pk, models))
     assert problems() == []

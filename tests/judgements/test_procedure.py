@@ -10,7 +10,7 @@ from engine.models import ModelCall, Run
 from engine.worker import Engine
 from judgements import prompts
 from judgements.models import Judgement, RoundDecision
-from judgements.procedure import cancel, retry
+from runs.steering import cancel, retry
 from tests.conftest import JAPAN, agents, perform, says
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -13,10 +13,10 @@ from engine.evidence import chain, signing
 from engine.evidence.audit import verify_all
 from engine.evidence.entries import Entry
 from engine.llm.failures import Unauthorized
-from judgements import procedure, schemas
+from judgements import schemas
 from judgements.models import Council, Expected, Judgement, Receipt, ReceiptRefused
 from judgements.rules import Verdict
-from runs import reviews
+from runs import reviews, steering
 from tests.conftest import JAPAN, ScriptedModels, agents, judged, perform
 from tests.databases import once, tampering
 from tests.judgements.test_endpoints import Caller, fields, problem
@@ -61,7 +61,7 @@ def test_of_many_uses_at_once_one_counts(receipt, mira):
 
 
 def test_only_an_approved_judgement_gets_one(judgement, mira):
-    procedure.cancel(judgement, mira)
+    steering.cancel(judgement, mira)
     with pytest.raises(ReceiptRefused, match="it is: cancelled"):
         Receipt.objects.issue(judgement, mira)
 

@@ -18,12 +18,11 @@ from engine.evidence.entries import Entry
 from engine.evidence.log import Salt
 from engine.llm.failures import Unauthorized
 from engine.models import ModelCall, Review, Run
-from judgements import procedure
 from judgements.history import History
 from judgements.models import Judgement
 from judgements.record import record_line
 from judgements.rules import Verdict
-from runs import reviews
+from runs import reviews, steering
 from runs.face import snapshot_of
 from runs.models import SearchText
 from runs.redaction import redact, redactions_of, wipe
@@ -159,7 +158,7 @@ def test_it_verifies_twice_and_with_notes_in_between_and_after(approved: Judgeme
 
 
 def test_a_cancelled_one_verifies_with_the_names_that_stay(judgement: Judgement, mira: User) -> None:
-    procedure.cancel(judgement, mira)
+    steering.cancel(judgement, mira)
     redact(judgement.pk, "reviewer", REASON)
     assert problems() == []
     assert Run.objects.values_list("asked_by", "cancelled_by_name").get() == ("mira", "mira")
@@ -266,7 +265,7 @@ def test_the_file_says_who_and_why_and_has_no_text_of_what_is_gone(approved: Jud
 
 def test_a_redacted_failure_is_final(failed: Judgement, page: Client, mira: User) -> None:
     redact(failed.pk, "reviewer", REASON)
-    assert procedure.retry(failed, mira) is False
+    assert steering.retry(failed, mira) is False
     assert Run.objects.get().status == Run.Status.FAILED
     assert "Retry" not in shown(page, reverse("live", args=[failed.pk]))
     assert replay(snapshot_of(Judgement.objects.get().run))["frames"]

@@ -17,11 +17,10 @@ from django.utils import timezone
 from engine import chores
 from engine.evidence.audit import verify_all
 from engine.models import Run, pace
-from judgements import procedure
 from judgements.face import Judging
 from judgements.models import Council, CouncilChange, Judgement
 from judgements.views.councils import CouncilSubmission
-from runs import redaction, retention
+from runs import redaction, retention, steering
 from runs.redaction import due, redact, redactions_of
 from tests.conftest import JAPAN, agents
 from tests.databases import tampering
@@ -34,7 +33,7 @@ def ended(owner: User, days: float, council: Council | None = None) -> Judgement
     values = {"agents": council.agents(), "council": council.current} if council else {"agents": agents()}
     made = Judgement.objects.submit(owner=owner, content=JAPAN, **values)
     then = timezone.now() - timedelta(days=days)
-    procedure.cancel(made, owner)
+    steering.cancel(made, owner)
     with tampering():
         Run.objects.filter(pk=made.pk).update(created=then, ended=then)
     return made
@@ -316,7 +315,7 @@ def test_the_input_page_says_how_long_for_the_chosen_council(page: Client, counc
 
 def test_the_record_verifies_after_its_time(mira: User) -> None:
     made = Judgement.objects.submit(owner=mira, content=JAPAN, agents=agents())
-    procedure.cancel(made, mira)
+    steering.cancel(made, mira)
     redact(made.pk, "retention", retention.reason(365, "this installation"))
     assert verify_all().faults == []
 

@@ -11,12 +11,11 @@ from django.test import AsyncClient, Client
 from django.urls import reverse
 
 from engine.models import Run
-from judgements import procedure
 from judgements.models import Judgement
 from judgements.rights import RECEIVE, REVIEW
 from magi_site.groups import EVERYBODY, REVIEWERS
 from magi_site.models import Token
-from runs import rights
+from runs import rights, steering
 from runs.rights import EXPORT, REDACT, SEE, STEER, Right
 from tests.conftest import agents, allow, judged
 from tests.databases import once
@@ -179,7 +178,7 @@ async def test_a_wait_answers_by_the_rights_at_its_end(noor: User, judgement: Ju
     await asyncio.sleep(1)
     assert not waiting.done()
     await noor.user_permissions.aclear()
-    await database_sync_to_async(procedure.cancel)(judgement, judgement.run.owner)
+    await database_sync_to_async(steering.cancel)(judgement, judgement.run.owner)
     assert (await waiting).status_code == 404
 
 

@@ -1,0 +1,74 @@
+"""Queueing what somebody asks for: within the limits of one person, once for each key, and the engines hear of it."""
+
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
+from uuid import UUID
+
+from asgiref.sync import async_to_sync
+from django.db import IntegrityError, transaction
+
+from engine.live import wake_engines
+from engine.models import Run, after_deadlock
+from engine.models.budgets import BudgetUsedUp
+from engine.models.pace import LimitReached
+
+from .models import IdempotencyKey
+
+Row = TypeVar("Row", covariant=True)
+
+
+class Rows(Protocol[Row]):
+    """The manager of a procedure's rows. Its `submit` takes the owner, a `request` and what is asked, and queues a run
+    with all that belongs to it."""
+
+    @property
+    def submit(self) -> Callable[..., Row]: ...
+
+    @property
+    def get(self) -> Callable[..., Row]: ...
+
+
+def submit(rows: Rows[Row], *, limited: bool = False, **asked: Any) -> Row:
+    """Queue a run and wake the engines. `asked` is what `rows.submit` takes.
+
+    `limited`: LimitReached where the owner has or does too much; the command line is not limited.
+    """
+    queued = _queued(rows.submit, limited, **asked)
+    async_to_sync(wake_engines)()
+    return queued
+
+
+def submit_once(
+    rows: Rows[Row],
+    *,
+    owner: Any,
+    key: str,
+    request_hash: str,
+    refusals: tuple[type[Exception], ...] = (),
+    limited: bool = False,
+    **asked: Any,
+) -> Row:
+    """As `submit`, once for each key of an owner: the same request under it gets the run that is there.
+
+    KeyUsed where another request came under this key. `refusals`: by which `rows.submit` says no, beside those that
+    all have.
+    """
+    once = {"owner": owner, "key": key, "request_hash": request_hash}
+    no: tuple[type[Exception], ...] = (IntegrityError, BudgetUsedUp, LimitReached, *refusals)
+    try:
+        queued = _queued(IdempotencyKey.objects.submit, limited, submit=rows.submit, **once, **asked)
+    except no:  # the same request may have come just now
+        found: UUID | None = IdempotencyKey.objects.run_of(owner, key, request_hash)
+        if found is None:
+            raise
+        return rows.get(pk=found)
+    async_to_sync(wake_engines)()
+    return queued
+
+
+@after_deadlock
+@transaction.atomic
+def _queued(queue: Callable[..., Any], limited: bool, *, owner: Any, **asked: Any) -> Any:
+    if limited:
+        Run.objects.admit(owner)
+    return queue(owner=owner, **asked)
