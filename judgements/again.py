@@ -63,14 +63,14 @@ def _texts(judgement: Judgement) -> dict[str, str]:
     return texts
 
 
-def with_texts_beside(judgement: Judgement) -> list[Judgement]:
+def with_texts_beside(pk: UUID) -> list[Judgement]:
     """All that one was judged again from, and all that were judged again from it, as far as they have their texts."""
     seen: dict[UUID, Judgement] = {}
-    near = {judgement.pk, judgement.earlier_id} - {None}
+    near = {pk}
     while near:
         found = Judgement.objects.filter(Q(pk__in=near) | Q(earlier__in=near)).exclude(pk__in=seen)
         new = {one.pk: one for one in found.select_related("run").defer("content")}
         seen |= new
         near = {*new, *(one.earlier_id for one in new.values() if one.earlier_id)} - (seen.keys() - new.keys())
-    others = (one for one in seen.values() if one.pk != judgement.pk and not one.run.redacted)
+    others = (one for one in seen.values() if one.pk != pk and not one.run.redacted)
     return sorted(others, key=lambda one: one.run.created)

@@ -6,11 +6,10 @@ from datetime import datetime
 from functools import partial
 from typing import Literal
 
-from django.utils.dateformat import format as date_format
-
-from engine.llm.prices import dollars
 from engine.llm.providers import is_rehearsal, sameness
 from engine.models import ModelCall, Run
+from runs import words
+from runs.usage import cost, tokens, used
 
 from . import rules
 from .models import Agent, Judgement
@@ -130,14 +129,7 @@ class Display:
 
     @property
     def took(self) -> str:
-        """From start to end, as in 1 min 05 s."""
-        if not (self.started and self.ended):
-            return ""
-        minutes, seconds = divmod(int((self.ended - self.started).total_seconds()), 60)
-        hours, minutes = divmod(minutes, 60)
-        if hours:
-            return f"{hours} h {minutes:02} min"
-        return f"{minutes} min {seconds:02} s" if minutes else f"{seconds} s"
+        return words.took(self.started, self.ended)
 
     @property
     def rounds_newest_first(self) -> list[Round]:
@@ -181,16 +173,16 @@ def display_of(judgement: Judgement, calls: list[ModelCall], texts: Mapping[str,
         id=str(run.pk),
         title=judgement.run.shown_title,
         content=judgement.content,
-        redacted=_redacted(judgement),
-        overridden=_overridden(judgement),
+        redacted=words.redacted(run),
+        overridden=words.overridden(run),
         council=judgement.council_version.name if judgement.council_version else "",
-        asked_by=asked_by(run),
+        asked_by=words.asked_by(run),
         created=run.created,
         started=run.started,
         ended=run.ended,
         rehearsal=judgement.rehearsal_sentence,
         sameness=sameness(agent.model for agent in judgement.agents.all()),
-        used=_used(calls),
+        used=used(calls),
         state=state,
         word=word,
         lead=lead,
@@ -216,38 +208,8 @@ def _cells(display: Display) -> list[Cell]:
     return [cell for number in display.rounds for cell in number.cells]
 
 
-def _overridden(judgement: Judgement) -> str:
-    """What a person decided instead, last; empty where nobody did."""
-    last = judgement.override
-    return f"Overridden by {last.by} on {date_format(last.made, 'j F Y')}: {last.outcome}." if last else ""
-
-
-def _redacted(judgement: Judgement) -> str:
-    """The sentence that says so; empty where it is not."""
-    moment = judgement.run.redacted
-    return f"Redacted on {date_format(moment, 'j F Y')}: its texts were erased." if moment else ""
-
-
-def minutes(started: datetime | None, ended: datetime | None) -> str:
-    """Minutes and seconds in between, as in 1:05 or 12:05:00; empty while it has not ended."""
-    if not (started and ended):
-        return ""
-    whole, seconds = divmod(int((ended - started).total_seconds()), 60)
-    hours, whole = divmod(whole, 60)
-    return f"{hours}:{whole:02}:{seconds:02}" if hours else f"{whole}:{seconds:02}"
-
-
 def _numbered(judgement: Judgement) -> list[tuple[int, Agent]]:
     return list(enumerate(judgement.agents.all(), start=1))
-
-
-def shown_name(user: object) -> str:
-    return str(getattr(user, "get_full_name", str)() or user) if user else ""
-
-
-def asked_by(run: Run) -> str:
-    """The name of who asked, also when the account is gone; empty for the command line."""
-    return shown_name(run.owner) or run.asked_by
 
 
 # ---- one agent --------------------------------------------------------------------------------------------
@@ -351,29 +313,10 @@ def _details(call: ModelCall, fallback: str) -> str:
     """How the decision came about: time, tokens, cost, and who stood in."""
     parts = [_seconds(call)]
     if call.input_tokens is not None and not is_rehearsal(call.model):
-        parts += [_tokens(call.input_tokens + (call.output_tokens or 0), call.estimated), _cost(call.cost)]
+        parts += [tokens(call.input_tokens + (call.output_tokens or 0), call.estimated), cost(call.cost)]
     if fallback:
         parts.append(f"answered by the fallback {fallback}")
     return " · ".join(part for part in parts if part)
-
-
-def _tokens(number: int, estimated: bool) -> str:
-    return f"{'about ' if estimated else ''}{number:,} tokens"
-
-
-def _cost(amount: int | None) -> str:
-    return "cost unknown" if amount is None else dollars(amount)
-
-
-def _used(calls: list[ModelCall]) -> str:
-    """Tokens and cost of all attempts so far; empty where no model has been asked."""
-    counted = [call for call in calls if call.input_tokens is not None and not is_rehearsal(call.model)]
-    if not counted:
-        return ""
-    tokens = sum((call.input_tokens or 0) + (call.output_tokens or 0) for call in counted)
-    costs = [call.cost for call in counted]
-    cost = None if None in costs else sum(cost for cost in costs if cost is not None)
-    return f"{_tokens(tokens, any(call.estimated for call in counted))}, {_cost(cost)}"
 
 
 def _cell_of_failure(judgement: Judgement, call: ModelCall, cell: Callable[..., Cell]) -> Cell:
@@ -489,7 +432,7 @@ def _sentence_of_cancelled(judgement: Judgement) -> tuple[str, str]:
     run = judgement.run
     when = f"in round {judgement.current_round}" if run.started else "before round 1"
     kept = f"There is no verdict{_answers_kept(judgement)}"
-    if by := shown_name(run.cancelled_by) or run.cancelled_by_name:
+    if by := words.shown_name(run.cancelled_by) or run.cancelled_by_name:
         return f"Cancelled {when}", f"by {by}. {kept}"
     return f"Cancelled {when}.", kept
 

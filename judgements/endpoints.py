@@ -32,6 +32,7 @@ from runs.api.refusals import Refusal, wrong_fields
 from runs.api.schemas import LONGEST_WAIT, Key, placed, problems, streamed
 from runs.api.scopes import Scope, credential, needs
 from runs.models import KEY_LENGTH, IdempotencyKey, KeyUsed
+from runs.record import record_line
 from runs.rights import EXPORT, SEE, STEER, Right
 
 from . import procedure, rules, schemas
@@ -40,7 +41,6 @@ from .filters import HistoryForm
 from .forms import Submission, as_read, council_named
 from .history import PAGE, History
 from .models import Council, CouncilChanged, Judgement, OnlyCouncils
-from .record import record_line
 
 router = Router()
 

@@ -24,11 +24,12 @@ from engine.hidden import visible_json, visible_text
 from engine.models import ModelCall
 from engine.models.pace import LimitReached
 from runs.api.objects import run_object
+from runs.face import face_of
+from runs.record import record_lines, record_of
+from runs.words import asked_by
 
 from . import rules
-from .display import asked_by
 from .models import Agent, Judgement, JudgementQuerySet, RoundDecision
-from .record import Record, record_lines, record_of
 
 BATCH = 100
 HEAD = ["id", "url", "title", "content", "council", "council version", "outcome"]
@@ -205,12 +206,12 @@ def _records(judgements: Sequence[Judgement], address: str) -> str:
     calls: dict[UUID, list[ModelCall]] = defaultdict(list)
     for call in ModelCall.objects.filter(run__in=[judgement.pk for judgement in judgements]).order_by("pk"):
         calls[call.run_id].append(call)
-    return "".join(_record(record_of(judgement, calls[judgement.pk])) for judgement in judgements)
+    return "".join(_record(judgement, calls[judgement.pk]) for judgement in judgements)
 
 
-def _record(record: Record) -> str:
-    context = {"record": record, "display": record.display, "at": f"{record.display.id[:8]}-", "many": True}
-    return render_to_string("judgements/_record.html", context)
+def _record(judgement: Judgement, calls: list[ModelCall]) -> str:
+    context = {"face": face_of(judgement.run), "at": f"{str(judgement.pk)[:8]}-", "many": True}
+    return render_to_string("judgements/_record.html", context | record_of(judgement, calls))
 
 
 # the mark at a table's beginning tells spreadsheets that it is UTF-8

@@ -5,13 +5,15 @@ from typing import Any
 from uuid import UUID
 
 from django.db.models import QuerySet
+from django.http import HttpRequest
 
-from engine.models import ModelCall
+from engine.models import ModelCall, Run
 from runs.face import Face, Snapshot
 from runs.fragments import Fragment
 from runs.redaction import redact_due
 
-from . import api, council_evidence, evidence, guards, procedure, rehearsal, retention, schemas
+from . import api, council_evidence, evidence, guards, procedure, record, rehearsal, retention, schemas
+from .again import again_of, with_texts_beside
 from .display import Display, display_of, newly_decided
 from .fragments import fragments
 from .models import Judgement, Remark, RoundDecision
@@ -21,6 +23,7 @@ from .rules import Verdict
 class Judging(Face[Judgement, Display]):
     noun, nouns = "judgement", "judgements"
     schema = schemas.Judgement
+    going_on = "judging"
     guards = guards.GUARDS
     rehearsals = {procedure.DECISION.name: rehearsal.answer}
     chores = (redact_due,)
@@ -34,6 +37,10 @@ class Judging(Face[Judgement, Display]):
     labels = staticmethod(evidence.labels)
     kept_for = staticmethod(retention.kept_for)
     facts = staticmethod(api.facts)
+    recorded = staticmethod(record.recorded)
+
+    def page_name(self, page: str) -> str:
+        return page  # as before there were others
 
     def erase(self, run: UUID) -> None:
         Judgement.objects.filter(pk=run).update(content="")
@@ -60,3 +67,18 @@ class Judging(Face[Judgement, Display]):
 
     def fragments(self, display: Display) -> Iterator[Fragment]:
         return fragments(display)
+
+    def extra(self, request: HttpRequest, row: Judgement) -> dict[str, Any]:
+        return {"again": again_of(row, request.user)}
+
+    def beside(self, run: Run) -> list[Judgement]:
+        return with_texts_beside(run.pk)
+
+    def provenance(self, row: Judgement) -> Iterator[tuple[str, str]]:
+        return record.provenance(row)
+
+    def asked(self, row: Judgement) -> dict[str, str]:
+        return {"Content": row.content}
+
+    def rehearsal(self, row: Judgement) -> str:
+        return row.rehearsal_sentence

@@ -1,7 +1,7 @@
 """The parts of a judgement's live page that change."""
 
 from collections.abc import Iterator
-from functools import partial
+from typing import Any
 
 from runs.fragments import Fragment
 
@@ -13,7 +13,11 @@ NOT_REPLAYED = ("actions", "kept", "replay", "announcer")
 OF_AGENT = ("agent_state", "agent_tally", "agent_dstate", "agent_sum")
 WITH_TEXT = ("agent_reason", "agent_rounds")
 
-fragment = partial(Fragment, "judgements/fragments")
+SHARED = ("plate", "kept", "announcer", "socket")  # drawn alike for every run
+
+
+def fragment(name: str, *args: Any, **more: Any) -> Fragment:
+    return Fragment("runs/fragments" if name in SHARED else "judgements/fragments", name, *args, **more)
 
 
 def fragments(display: Display) -> Iterator[Fragment]:

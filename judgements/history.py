@@ -17,9 +17,10 @@ from engine.llm.providers import is_rehearsal
 from engine.models import Run
 from engine.search import Term, label, terms_of
 from runs.rights import SEE, Reach, Right, User
+from runs.words import asked_by, minutes
 
 from . import rules
-from .display import PLATE, State, asked_by, minutes
+from .display import PLATE, State
 from .models import Agent, Judgement, JudgementQuerySet
 from .rules import Decision
 

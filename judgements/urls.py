@@ -1,6 +1,9 @@
 from django.urls import path
 
-from .views import councils, history, live, new, record, redaction, replay
+from runs.face import faces
+from runs.urls import pages
+
+from .views import councils, history, new
 
 urlpatterns = [
     path("", new.new, name="new"),
@@ -10,15 +13,7 @@ urlpatterns = [
     path("judgements/agents/", new.council_agents, name="council-agents"),
     path("judgements/models/", new.model_suggestions, name="model-suggestions"),
     path("judgements/cost/", new.expected_cost, name="expected-cost"),
-    path("judgements/<uuid:pk>/", live.live, name="live"),
-    path("judgements/<uuid:pk>/record/", record.record, name="record"),
-    path("judgements/<uuid:pk>/record.json", record.record_file, name="record-file"),
-    path("judgements/<uuid:pk>/fragments/", live.fragments, name="fragments"),
-    path("judgements/<uuid:pk>/replay/", replay.replay, name="replay"),
-    path("judgements/<uuid:pk>/replay/frames/", replay.frames, name="replay-frames"),
-    path("judgements/<uuid:pk>/cancel/", live.cancel, name="cancel"),
-    path("judgements/<uuid:pk>/retry/", live.retry, name="retry"),
-    path("judgements/<uuid:pk>/redact/", redaction.redact, name="redact"),
+    *pages(faces()["judgement"]),
     path("councils/", councils.councils, name="councils"),
     path("councils/new/", councils.new, name="council-new"),
     path("councils/<int:pk>/", councils.council, name="council"),

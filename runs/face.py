@@ -3,14 +3,17 @@
 Why so: docs/decisions.md, One house for all procedures.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
+from uuid import UUID
 
 from django.conf import settings
 from django.db.models import Q, QuerySet, TextChoices
+from django.http import HttpRequest
+from django.urls import reverse
 from ninja import Schema
 
 from engine.evidence.told import Said
@@ -22,6 +25,8 @@ from .api import schemas
 from .contradictions import contradictions
 from .fragments import Fragment
 from .retention import INSTALLATION, KeptFor
+
+PAGES = ("live", "record", "record-file", "fragments", "replay", "replay-frames", "cancel", "retry", "redact")
 
 Row = TypeVar("Row")
 Shown = TypeVar("Shown")
@@ -79,12 +84,21 @@ class Face(Procedure, Generic[Row, Shown]):
     nouns: ClassVar[str]  # of addresses, and the folder of its templates
     schema: ClassVar[type[Schema]] = schemas.Run  # of its object in the API
     flags: ClassVar[Sequence[TextChoices]] = ()  # its own, beside those that any run may have
+    going_on: ClassVar[str] = "going on"  # as in "Keep going on", instead of cancelling it
     outcomes: ClassVar[Sequence[str]] = ()  # that it can come to, where they are known before
 
     @property
     def room(self) -> str:
         """The package that it stands in."""
         return type(self).__module__.rpartition(".")[0]
+
+    @property
+    def kind(self) -> str:
+        """What stands in `Run.procedure`."""
+        return next(name for name, face in faces().items() if face is self)
+
+    def runs(self) -> QuerySet[Run]:
+        return Run.objects.filter(procedure=self.kind)
 
     @property
     def a_noun(self) -> str:
@@ -107,9 +121,9 @@ class Face(Procedure, Generic[Row, Shown]):
         """What it may cost to ask all of it (again), in billionths of a dollar; None where that is unknown."""
         raise NotImplementedError
 
-    def seen(self, row: Any) -> Snapshot[Any]:
-        """A row that was read with `rows`, and what belongs to it, as they are now."""
-        return Snapshot(row.run, row, self.calls(row), {})
+    def seen(self, row: Any, calls: Sequence[ModelCall] | None = None) -> Snapshot[Any]:
+        """A row that was read with `rows`, and what belongs to it, as they are now; `calls` where they are read."""
+        return Snapshot(row.run, row, self.calls(row) if calls is None else calls, {})
 
     def at(self, row: Row, moment: datetime) -> Any:
         """The row as it was then; it may not be the same object."""
@@ -130,6 +144,47 @@ class Face(Procedure, Generic[Row, Shown]):
     def mark(self, before: Shown | None, display: Any) -> str:
         """The state that stands out on the time line of a replay: of the end, and of what else it chooses."""
         return display.state if before is not None and display.over else ""
+
+    # ---- its pages ----------------------------------------------------------------------------------------
+
+    def page_name(self, page: str) -> str:
+        """Under which name a page of its runs, as in `runs.urls`, is asked for its address."""
+        return f"{self.noun}-{page}"
+
+    def address(self, page: str, pk: UUID) -> str:
+        return reverse(self.page_name(page), args=[pk])
+
+    def page(self, pk: UUID) -> dict[str, Any]:
+        """What the templates of all procedures need to know of this one."""
+        return {"face": self, "links": {page.replace("-", "_"): self.address(page, pk) for page in PAGES}}
+
+    def extra(self, request: HttpRequest, row: Row) -> dict[str, Any]:
+        """More that its live page and its record show, each to those who may see it."""
+        return {}
+
+    def beside(self, run: Run) -> Sequence[Any]:
+        """Rows of other runs in which texts of this one may stand, and do not go with it."""
+        return ()
+
+    # ---- its record ---------------------------------------------------------------------------------------
+
+    def recorded(self, seen: Snapshot[Row], display: Shown) -> dict[str, Any]:
+        """What its `_record.html` shows beside what any record does."""
+        return {}
+
+    def provenance(self, row: Row) -> Iterable[tuple[str, str]]:
+        """How it came about, by names: what a record says before it names the models."""
+        return ()
+
+    def asked(self, row: Row) -> dict[str, str]:
+        """The texts that came with it, by names: a record has their digests."""
+        return {}
+
+    def rehearsal(self, row: Row) -> str:
+        """Who asked no model, in a sentence; empty where everybody did."""
+        return ""
+
+    # ---- what is found, kept and erased -------------------------------------------------------------------
 
     def labels(self, said: Said) -> Iterator[str]:
         """Those that its runs are found by beside what any run is, from what is told of one."""

@@ -1,7 +1,31 @@
-from django.urls import path
+from typing import Any
+
+from django.urls import URLPattern, path
 
 from .consumers import LiveConsumer
-from .face import faces
+from .face import Face, faces
+from .views import live, record, redaction, replay
+
+VIEWS = {
+    "live": ("", live.live),
+    "record": ("record/", record.record),
+    "record-file": ("record.json", record.record_file),
+    "fragments": ("fragments/", live.fragments),
+    "replay": ("replay/", replay.replay),
+    "replay-frames": ("replay/frames/", replay.frames),
+    "cancel": ("cancel/", live.cancel),
+    "retry": ("retry/", live.retry),
+    "redact": ("redact/", redaction.redact),
+}
+
+
+def pages(face: Face[Any, Any]) -> list[URLPattern]:
+    """Those of each run of a procedure."""
+    return [
+        path(f"{face.nouns}/<uuid:pk>/{address}", view, {"face": face}, name=face.page_name(name))
+        for name, (address, view) in VIEWS.items()
+    ]
+
 
 # one socket; under the name of its kind, too, as pages of before know it
 websocket_urlpatterns = [

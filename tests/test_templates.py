@@ -48,7 +48,8 @@ OURS = set(
     block.super media.css radio.tag radio.choice_label tally.text integrity.place field.name days.name days.address
     box.tag box.choice_label made.secret token.shown_scopes ended tokens usual call.scope
     cl.counted cl.search_help_text api.info.description call.method call.path call.summary call.description one.name
-    one.in one.schema.description field.description cell.mark round.cell.mark
+    one.in one.schema.description field.description cell.mark round.cell.mark face.noun face.nouns face.going_on
+    links.fragments links.replay_frames
 """.split()
 )
 COUNTED = re.compile(r"(date|length|thousands|dollars|pluralize|add|slice)\b")

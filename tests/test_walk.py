@@ -34,13 +34,12 @@ from django.urls import URLResolver, get_resolver, path
 from engine.models import Review
 from engine.models.budgets import Budget
 from judgements.models import Council, Judgement
-from judgements.urls import websocket_urlpatterns
 from magi_site.asgi import application
 from magi_site.groups import REVIEWERS
 from magi_site.models import Token
 from runs import reviews
 from runs.replay import FRAMES_FORM
-from runs.urls import websocket_urlpatterns as of_all_runs
+from runs.urls import websocket_urlpatterns
 from tests.conftest import ScriptedModels, agents, perform, says
 
 PEOPLE = ("nobody", "disabled", "stranger", "owner", "staff", "reviewer", "root")
@@ -164,7 +163,7 @@ ROUTES = {
     "admin:judgements_judgement_change": (REVIEW, NEVER),
     "admin/judgements/judgement/<path:object_id>/": (DOOR, DOOR),
 }
-SOCKETS = {"ws/judgements/<uuid:pk>/": SEE, "ws/runs/<uuid:pk>/": SEE}
+SOCKETS = {f"ws/{which}/<uuid:pk>/": SEE for which in ("judgements", "checks", "runs")}
 
 
 # ---- the cast -----------------------------------------------------------------------------------------------
@@ -407,7 +406,7 @@ def test_a_post_that_names_a_private_judgement_tells_nothing(cast: Cast) -> None
 
 
 def test_every_socket_is_declared() -> None:
-    assert {str(one.pattern) for one in (*websocket_urlpatterns, *of_all_runs)} == SOCKETS.keys()
+    assert {str(one.pattern) for one in websocket_urlpatterns} == SOCKETS.keys()
 
 
 async def test_everybody_meets_what_is_declared_at_sockets(cast: Cast) -> None:

@@ -13,8 +13,8 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
 from engine.hidden import visible_text
+from runs.words import shown_name
 
-from ..display import shown_name
 from ..filters import OUTCOMES, Day, councils
 from ..models import FLAGS
 

@@ -3,8 +3,8 @@ from typing import Any
 from django import forms
 
 from engine.models import REVIEW_LENGTH
+from runs.forms import Text
 
-from ..forms import Text
 from ..rules import Verdict
 
 NOTE = "note"

@@ -20,14 +20,15 @@ from engine.models.pace import LimitReached
 from engine.templatetags.hidden import visible
 from judgements.rights import REVIEW
 from runs import reviews, steering
+from runs.face import face_of
+from runs.forms import as_typed
 from runs.models import SearchText
+from runs.record import integrity_of, record_of
 from runs.rights import EXPORT, REDACT, SEE, STEER, Reach
 
 from ..again import again_of
 from ..export import Chosen, Source, download
-from ..forms import as_typed
 from ..models import FLAGS, Judgement
-from ..record import integrity_of, record_of
 from .filters import CouncilFilter, DateFilter, FlagFilter, PersonFilter, RehearsalFilter, StatusFilter
 from .forms import ReviewForm
 from .read_only import ReadOnly
@@ -112,19 +113,18 @@ class JudgementAdmin(ReadOnly):
         return judgement
 
     def _page(self, request: HttpRequest, judgement: Judgement, form: ReviewForm) -> HttpResponse:
-        found = record_of(judgement, list(judgement.run.calls.order_by("pk")))
         context = {
             **self.admin_site.each_context(request),
             "title": visible_text(judgement.run.shown_title),
             "opts": self.opts,
             "media": self.media,
             "preserved_filters": self.get_preserved_filters(request),
-            "record": found,
-            "display": found.display,
+            "face": face_of(judgement.run),
+            **record_of(judgement, list(judgement.run.calls.order_by("pk"))),
             "again": again_of(judgement, request.user),
             "council": judgement.council_version,
             "flags": SearchText.objects.flags_of([judgement.pk], FLAGS).get(judgement.pk),
-            "integrity": integrity_of(judgement),
+            "integrity": integrity_of(judgement.run),
             "form": form if REVIEW.covers(request.user, judgement.run) else None,
             "exportable": EXPORT.covers(request.user, judgement.run),
             "redactable": judgement.run.over and REDACT.covers(request.user, judgement.run),

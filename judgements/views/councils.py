@@ -13,10 +13,11 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from engine.llm import catalogue
 from runs import retention
+from runs.forms import as_typed
 
 from ..changes import changes
 from ..display import PLATE
-from ..forms import CouncilSubmission, agents_in, as_typed
+from ..forms import CouncilSubmission, agents_in
 from ..models import NAME_LENGTH, AgentValues, Council, CouncilVersion, Judgement, JudgementQuerySet, RevisedMeanwhile
 from .new import Refused, as_number, written_so_far
 

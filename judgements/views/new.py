@@ -14,12 +14,13 @@ from engine.llm import catalogue, providers
 from engine.models.budgets import Budget, BudgetUsedUp
 from engine.models.pace import LimitReached
 from runs import retention
+from runs.forms import as_typed
 
 from .. import procedure
 from ..again import earlier_of
 from ..changes import changes
 from ..estimate import estimate
-from ..forms import Submission, agents_in, as_typed
+from ..forms import Submission, agents_in
 from ..models import AgentValues, Council, CouncilChanged, CouncilVersion, Judgement, OnlyCouncils, title_of
 
 

@@ -6,8 +6,9 @@ from channels.db import database_sync_to_async
 from engine import steering
 from engine.llm.failures import ServerError, Unauthorized
 from engine.models import ModelCall, Run
-from judgements.display import display_of, minutes
+from judgements.display import display_of
 from judgements.models import Judgement
+from runs.words import minutes
 from tests.conftest import JAPAN, agents, claim, perform
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -16,9 +16,9 @@ from engine.models import ModelCall
 from judgements.events import event_of
 from judgements.export import Chosen, pieces
 from judgements.models import Council, Judgement
-from judgements.record import record_line
 from magi_site.models import Token
 from runs import reviews
+from runs.record import record_line
 from tests.conftest import ScriptedModels, agents, perform, says
 from tests.databases import once
 

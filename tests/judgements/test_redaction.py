@@ -20,11 +20,11 @@ from engine.llm.failures import Unauthorized
 from engine.models import ModelCall, Review, Run
 from judgements.history import History
 from judgements.models import Judgement
-from judgements.record import record_line
 from judgements.rules import Verdict
 from runs import reviews, steering
 from runs.face import snapshot_of
 from runs.models import SearchText
+from runs.record import record_line
 from runs.redaction import redact, redactions_of, wipe
 from runs.replay import replay
 from tests.conftest import NOBODYS_ID, ScriptedModels, agents, only_on, perform, says

@@ -5,12 +5,10 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from runs.redaction import erase, not_over
-from runs.rights import REDACT, SEE
-
-from ..again import with_texts_beside
 from ..forms import Text
-from .finding import judgement_for
+from ..redaction import erase, not_over
+from ..rights import REDACT, SEE
+from .finding import AnyFace, run_for
 
 REASON_LENGTH = 500
 
@@ -21,25 +19,27 @@ class RedactionForm(forms.Form):
 
 
 @require_http_methods(["GET", "POST"])
-def redact(request: HttpRequest, pk: UUID) -> HttpResponse:
+def redact(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
     """What will be erased, to be confirmed with a reason."""
-    judgement = judgement_for(request, pk, REDACT)
+    run = run_for(request, face, pk, REDACT)
     form = RedactionForm(request.POST if request.method == "POST" else None, auto_id="%s")
-    refused = "" if judgement.run.over else not_over(judgement.run)
+    refused = "" if run.over else not_over(run)
     if not refused and form.is_valid():
         try:
-            erase(judgement.run, request.user, **form.cleaned_data)
-            return redirect("record", pk)
+            erase(run, request.user, **form.cleaned_data)
+            return redirect(face.page_name("record"), pk)
         except ValueError as error:  # somebody had it tried again just now
             refused = str(error)
-    others = with_texts_beside(judgement)
+    others = face.beside(run)
     seen = [other for other in others if SEE.covers(request.user, other.run)]
     context = {
-        "judgement": judgement,
+        **face.page(pk),
+        "run": run,
         "form": form,
         "most": REASON_LENGTH,
         "refused": refused,
         "others": seen,
         "unseen": len(others) - len(seen),
     }
-    return render(request, "judgements/redact.html", context, status=409 if refused else 200)
+    templates = [f"{face.nouns}/redact.html", "runs/redact.html"]
+    return render(request, templates, context, status=409 if refused else 200)

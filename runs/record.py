@@ -1,0 +1,217 @@
+"""The record: all that happened in a run, as a page to read and print and as a file to keep."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import sha256
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Exists
+from django.utils.dateformat import format as date_format
+
+from engine.evidence import bundles, signing
+from engine.evidence.bundles import Tree
+from engine.evidence.chain import canonical
+from engine.evidence.checkpoints import Checkpoint
+from engine.evidence.entries import ADOPTED
+from engine.evidence.entries import Entry as Sealed
+from engine.evidence.findings import Fault
+from engine.evidence.log import Leaf
+from engine.evidence.verification import verify_one
+from engine.models import ModelCall, Review, Run
+from engine.version import VERSION
+
+from .face import Face, face_of
+from .redaction import Redaction, redactions_of
+from .usage import used, used_both_ways
+from .words import overridden, redacted
+
+RECORD_FORM = "magi-record/1"
+ERASED = "Erased."
+STATUS = {"open": "under way", "answered": "answered", "failed": "failed", "interrupted": "interrupted"}
+
+
+@dataclass(frozen=True)
+class Attempt:
+    heading: str
+    error: str
+    facts: str
+    messages: list[dict[str, str]]
+    answer: str
+
+
+@dataclass(frozen=True)
+class ShownReview:
+    """What a person said of it: a note, or an override."""
+
+    head: str
+    text: str
+    override: bool
+
+
+@dataclass(frozen=True)
+class Record:
+    """What the record of any run has."""
+
+    overridden: str
+    redacted: str
+    redactions: tuple[str, ...]
+    reviews: tuple[ShownReview, ...]
+    provenance: tuple[tuple[str, str], ...]
+
+
+def record_of(row: Any, calls: list[ModelCall]) -> dict[str, Any]:
+    """What `_record.html` of its procedure shows of a row that was read with the `rows` of its face: the `record`, the
+    `display` and what the procedure adds. `calls` are all its model calls, oldest first."""
+    run = row.run
+    face = face_of(run)
+    seen = face.seen(row, calls)
+    display = face.display(seen)
+    record = Record(
+        overridden=overridden(run),
+        redacted=redacted(run),
+        redactions=tuple(map(_redaction, redactions_of(run.pk) if run.redacted else [])),
+        reviews=tuple(map(_review, run.reviews.all())),
+        provenance=tuple((name, value) for name, value in _provenance(face, row, calls) if value),
+    )
+    return {"record": record, "display": display, **face.recorded(seen, display)}
+
+
+def record_line(pk: UUID) -> str:
+    """The same for software, as docs/audit.md describes it."""
+    return next(record_lines([pk], bundles.tree()))
+
+
+def record_lines(pks: Sequence[UUID], tree: Tree | None) -> Iterator[str]:
+    """A line for each of these runs; `tree` is the log that the proofs lead to."""
+    evidence = bundles.evidence_of(pks, tree)
+    yield from (f"{canonical(record_object(pk, evidence[pk]))}\n" for pk in pks)
+
+
+def record_object(pk: UUID, evidence: dict[str, Any]) -> dict[str, Any]:
+    """Each fact once: all that can be read of the run stands in the entries, which are verified."""
+    sealed = [entry["hash"] for entry in evidence["entries"] if entry["hash"]]
+    return {
+        "form": RECORD_FORM,
+        "id": str(pk),
+        "log": signing.name(),
+        "key": signing.verifier_key(),
+        "record_hash": sealed[-1] if sealed else None,
+        **evidence,
+    }
+
+
+# ---- sentences --------------------------------------------------------------------------------------------
+
+
+def from_to(started: datetime | None, ended: datetime | None) -> str:
+    """As in "on 6 May 2026 from 10:00:00 to 10:01:10 UTC"."""
+    if not (started and ended):
+        return ""
+    day = "" if ended.date() == started.date() else f"{date_format(ended, 'j F Y')} at "
+    return f"on {date_format(started, 'j F Y')} from {started:%H:%M:%S} to {day}{ended:%H:%M:%S} UTC"
+
+
+def moment_in_words(moment: datetime | None) -> str:
+    return f"{date_format(moment, 'j M Y')}, {moment:%H:%M:%S} UTC" if moment else ""
+
+
+def _redaction(one: Redaction) -> str:
+    """By whom, when and why its texts were erased. A person's reason may have its own full stop."""
+    return f"{moment_in_words(one.at)}, by {one.by or 'the command line'}. Reason: {one.reason}"
+
+
+def _review(review: Review) -> ShownReview:
+    decided = f"Override: {review.outcome}" if review.is_override else "Note"
+    text = review.text or ERASED
+    return ShownReview(f"{decided}, by {review.by}, {moment_in_words(review.made)}", text, review.is_override)
+
+
+def _provenance(face: Face[Any, Any], row: Any, calls: list[ModelCall]) -> Iterable[tuple[str, str]]:
+    run, error = row.run, row.run.error
+    yield face.noun.capitalize(), str(run.pk)
+    # as it is sealed: an account may be renamed
+    yield "Asked by", run.asked_by or ("" if run.redacted else "the command line")
+    yield from face.provenance(row)
+    yield "Models asked", _listed(call.model for call in calls)
+    yield "Models answering", _listed(call.answered_by for call in calls)
+    yield "Rehearsal", face.rehearsal(row)
+    yield "Used", used(calls)
+    yield "Created", moment_in_words(run.created)
+    yield "Started", moment_in_words(run.started)
+    yield "Ended", moment_in_words(run.ended)
+    yield "Tried again", "" if not run.retries else "once" if run.retries == 1 else f"{run.retries} times"
+    yield "Cancelled by", run.cancelled_by_name
+    yield "Error", f"{error['message']} ({error['code']})".strip() if error else ""
+    for name, text in face.asked(row).items():
+        yield name, ERASED if run.redacted else f"sha256 {_digest(text)}"
+    yield "Record", f"sha256 {row.record_hash}" if row.record_hash else ""
+    yield "In the log", _place_in_log(run)
+    yield "Record made by", f"magi {VERSION}"
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(dict.fromkeys(filter(None, names)))
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
+
+
+# ---- integrity --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Integrity:
+    """Whether a record is what it was, worked out now. `sealed` is False for one that goes on."""
+
+    faults: tuple[Fault, ...]
+    sealed: bool
+    entries: int
+    redacted: bool
+    place: str
+
+
+def integrity_of(run: Run) -> Integrity:
+    _, kept, faults = verify_one(run.pk)
+    return Integrity(
+        faults=tuple(faults),
+        sealed=bool(kept.entries) and run.over,
+        entries=len(kept.entries),
+        redacted=bool(kept.redacted_up_to),
+        place=_place_in_log(run),
+    )
+
+
+def _place_in_log(run: Run) -> str:
+    later = Exists(Sealed.objects.filter(run=run.pk, kind=ADOPTED))
+    newest = Leaf.objects.filter(run=run.pk).order_by("-index").annotate(adopted=later)
+    leaf, adopted = newest.values_list("index", "adopted").first() or (None, False)
+    if leaf is None:
+        return ""
+    size = Checkpoint.objects.filter(size__gt=leaf).order_by("size").values_list("size", flat=True).first()
+    covered = f"covered by checkpoint {size}" if size else "not yet in a checkpoint"
+    when = ", sealed when the log began, later than it happened" if adopted else ""
+    return f"leaf {leaf} of {signing.name()}, {covered}{when}"
+
+
+# ---- attempts ---------------------------------------------------------------------------------------------
+
+
+def attempt_of(call: ModelCall) -> Attempt:
+    series = f" of retry {call.series}" if call.series else ""
+    facts = [
+        f"asked {call.model} ({call.answer_format})",
+        f"answered by {call.answered_by}" if call.answered_by else "",
+        moment_in_words(call.started),
+        f"{call.seconds:.1f} s" if call.seconds is not None else "",
+        *used_both_ways([call]),
+    ]
+    return Attempt(
+        heading=f"Attempt {call.attempt}{series}: {STATUS[call.status]}",
+        error=call.error,
+        facts=" · ".join(filter(None, facts)),
+        messages=call.messages,
+        answer=call.answer,
+    )

@@ -1,0 +1,62 @@
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.cache import get_conditional_response
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from engine.models.budgets import BudgetUsedUp
+from engine.models.pace import LimitReached
+
+from .. import steering
+from ..face import Snapshot, snapshot_of
+from ..fragments import rendered
+from ..rights import SEE, STEER
+from .finding import AnyFace, row_for
+
+
+@require_GET
+def live(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
+    row = row_for(request, face, pk)
+    context = {
+        **face.page(pk),
+        "display": face.display(face.seen(row)),
+        **face.extra(request, row),  # noqa: S610 - a method of our own
+        "steerable": STEER.covers(request.user, row.run),
+        "socket": f"/ws/{face.nouns}/{pk}/",
+        "page": "live",
+    }
+    return render(request, f"{face.nouns}/live.html", context)
+
+
+@require_GET
+def fragments(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
+    """What a page polls whose socket does not open: every fragment, or that it has them already."""
+    run = get_object_or_404(SEE.within(face.runs(), request.user).only("revision", "procedure"), pk=pk)
+    headers = {"ETag": f'"{run.revision}"', "Cache-Control": "no-store"}
+    if unchanged := get_conditional_response(request, etag=headers["ETag"]):
+        return unchanged
+    return HttpResponse(rendered(face.fragments(face.display(snapshot_of(run)))), headers=headers)
+
+
+@require_http_methods(["GET", "POST"])
+def cancel(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
+    """The page asks in a dialog; without scripts its button leads to the same question here."""
+    row = row_for(request, face, pk, STEER)
+    if request.method == "POST":
+        steering.cancel(row, request.user)
+    elif not row.run.over:
+        context = {**face.page(pk), "display": face.display(Snapshot(row.run, row, [], {}))}
+        return render(request, "runs/cancel.html", context)
+    return redirect(face.page_name("live"), pk)
+
+
+@require_POST
+def retry(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
+    row = row_for(request, face, pk, STEER)
+    try:
+        steering.retry(row, request.user, limited=True)
+    except (BudgetUsedUp, LimitReached) as error:
+        status = 402 if isinstance(error, BudgetUsedUp) else 429
+        return render(request, "runs/refused.html", {**face.page(pk), "reason": str(error)}, status=status)
+    return redirect(face.page_name("live"), pk)

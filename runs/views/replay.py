@@ -1,0 +1,40 @@
+from uuid import UUID
+
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.cache import get_conditional_response
+from django.views.decorators.http import require_GET
+
+from ..face import snapshot_of
+from ..replay import FRAMES_FORM, Past
+from ..replay import replay as frames_of
+from ..rights import SEE
+from .finding import AnyFace, row_for
+
+
+@require_GET
+def replay(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
+    row = row_for(request, face, pk)
+    if not row.run.over:
+        return redirect(face.page_name("live"), pk)
+    past = Past(face.seen(row))
+    context = {
+        **face.page(pk),
+        "display": past.display_at(past.moments[0]),
+        "live_page": f"{face.nouns}/live.html",
+        "replay": True,
+        "page": "replay",
+    }
+    return render(request, "runs/replay.html", context)
+
+
+@require_GET
+def frames(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
+    """What the page plays. It stays as it is, unless a failed run is tried again."""
+    run = get_object_or_404(SEE.within(face.runs(), request.user).only("revision", "status", "procedure"), pk=pk)
+    if not run.over:
+        raise Http404
+    headers = {"ETag": f'"{run.revision}.{FRAMES_FORM}"', "Cache-Control": "private, no-cache"}
+    if unchanged := get_conditional_response(request, etag=headers["ETag"]):
+        return unchanged
+    return JsonResponse(frames_of(snapshot_of(run)), headers=headers)

@@ -1,0 +1,47 @@
+"""Words that the pages of all runs say alike."""
+
+from datetime import datetime
+
+from django.utils.dateformat import format as date_format
+
+from engine.models import Run
+
+
+def shown_name(user: object) -> str:
+    return str(getattr(user, "get_full_name", str)() or user) if user else ""
+
+
+def asked_by(run: Run) -> str:
+    """The name of who asked, also when the account is gone; empty for the command line."""
+    return shown_name(run.owner) or run.asked_by
+
+
+def minutes(started: datetime | None, ended: datetime | None) -> str:
+    """Minutes and seconds in between, as in 1:05 or 12:05:00; empty while it has not ended."""
+    if not (started and ended):
+        return ""
+    whole, seconds = divmod(int((ended - started).total_seconds()), 60)
+    hours, whole = divmod(whole, 60)
+    return f"{hours}:{whole:02}:{seconds:02}" if hours else f"{whole}:{seconds:02}"
+
+
+def took(started: datetime | None, ended: datetime | None) -> str:
+    """The same as in 1 min 05 s."""
+    if not (started and ended):
+        return ""
+    minutes, seconds = divmod(int((ended - started).total_seconds()), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes:02} min"
+    return f"{minutes} min {seconds:02} s" if minutes else f"{seconds} s"
+
+
+def overridden(run: Run) -> str:
+    """What a person decided instead, last; empty where nobody did."""
+    last = next((review for review in reversed(run.reviews.all()) if review.is_override), None)
+    return f"Overridden by {last.by} on {date_format(last.made, 'j F Y')}: {last.outcome}." if last else ""
+
+
+def redacted(run: Run) -> str:
+    """The sentence that says so; empty where it is not."""
+    return f"Redacted on {date_format(run.redacted, 'j F Y')}: its texts were erased." if run.redacted else ""
