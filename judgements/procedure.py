@@ -30,12 +30,7 @@ DECISION = AnswerForm(
 
 def submit(**asked: Any) -> Judgement:
     """Queue a judgement and wake the engine. Takes what `Judgement.objects.submit` and `submissions.submit` take."""
-    return submissions.submit(Judgement.objects, **asked)
-
-
-def submit_once(**asked: Any) -> Judgement:
-    """As `submit`, once for each key of an owner: the same request under it gets the judgement that is there."""
-    return submissions.submit_once(Judgement.objects, refusals=(CouncilChanged,), **asked)
+    return submissions.submit(Judgement.objects, refusals=(CouncilChanged,), **asked)
 
 
 async def judge(run: RunContext) -> Change:

@@ -10,12 +10,12 @@ from ninja import Body, Router
 
 from engine.evidence import signing
 from engine.models.pace import Pace, per_minute
+from runs.api.answers import missing
 from runs.api.refusals import Refusal, wrong_fields
 from runs.api.schemas import problems
 from runs.api.scopes import Scope, credential, needs
 
 from . import schemas
-from .events import NO_SUCH_JUDGEMENT
 from .models import USUAL_LIFETIME, Expected, Judgement, Receipt, ReceiptRefused
 from .rights import RECEIVE
 
@@ -37,7 +37,7 @@ def issue(request: HttpRequest, id: UUID, asked: Annotated[schemas.NewReceipt | 
     owner = credential(request).owner
     judgement = Judgement.objects.visible_to(owner).select_related("run").filter(pk=id).first()
     if judgement is None:
-        raise Refusal(404, NO_SUCH_JUDGEMENT)
+        raise missing("judgement")
     if not RECEIVE.covers(owner, judgement.run):
         raise Refusal(403, RECEIVE.refusal("judgement"))
     audience, lifetime = (asked.audience or "", asked.lifetime) if asked else ("", USUAL_LIFETIME)

@@ -24,6 +24,7 @@ from engine.models.pace import LimitReached
 from engine.version import VERSION
 from runs.api.refusals import Refusal, wrong_fields
 from runs.api.schemas import Problem, problems
+from runs.face import faces
 
 from .models import Token
 from .problems import problem
@@ -99,8 +100,9 @@ api = Api(
     parser=StrictParser(),
     docs=Docs(),
 )
-api.add_router("", "judgements.endpoints.router")
-api.add_router("", "judgements.receipt_endpoints.router")
+for face in faces().values():
+    api.add_router("", f"{face.room}.endpoints.router")
+api.add_router("", "runs.api.endpoints.router")
 
 
 # ---- errors -----------------------------------------------------------------------------------------------

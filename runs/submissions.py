@@ -1,8 +1,8 @@
 """Queueing what somebody asks for: within the limits of one person, once for each key, and the engines hear of it."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Protocol, TypeVar
-from uuid import UUID
 
 from asgiref.sync import async_to_sync
 from django.db import IntegrityError, transaction
@@ -28,42 +28,38 @@ class Rows(Protocol[Row]):
     def get(self) -> Callable[..., Row]: ...
 
 
-def submit(rows: Rows[Row], *, limited: bool = False, **asked: Any) -> Row:
-    """Queue a run and wake the engines. `asked` is what `rows.submit` takes.
-
-    `limited`: LimitReached where the owner has or does too much; the command line is not limited.
-    """
-    queued = _queued(rows.submit, limited, **asked)
-    async_to_sync(wake_engines)()
-    return queued
-
-
-def submit_once(
+def submit(
     rows: Rows[Row],
     *,
     owner: Any,
-    key: str,
-    request_hash: str,
+    key: str = "",
+    request_hash: str = "",
     refusals: tuple[type[Exception], ...] = (),
     limited: bool = False,
     **asked: Any,
 ) -> Row:
-    """As `submit`, once for each key of an owner: the same request under it gets the run that is there.
+    """Queue a run and wake the engines. `asked` is what `rows.submit` takes beside the owner, and `refusals` by which
+    it says no, beside those that all have.
 
-    KeyUsed where another request came under this key. `refusals`: by which `rows.submit` says no, beside those that
-    all have.
+    Once for each `key` of an owner: the same request under it gets the run that is there; KeyUsed where it was another
+    one. `limited`: LimitReached where the owner has or does too much; the command line is not limited.
     """
-    once = {"owner": owner, "key": key, "request_hash": request_hash}
     no: tuple[type[Exception], ...] = (IntegrityError, BudgetUsedUp, LimitReached, *refusals)
+    queue = partial(_with_key, rows, key, request_hash) if key else rows.submit
     try:
-        queued = _queued(IdempotencyKey.objects.submit, limited, submit=rows.submit, **once, **asked)
-    except no:  # the same request may have come just now
-        found: UUID | None = IdempotencyKey.objects.run_of(owner, key, request_hash)
+        queued: Row = _queued(queue, limited, owner=owner, **asked)
+    except no:
+        # the same request may have come just now
+        found = IdempotencyKey.objects.run_of(owner, key, request_hash) if key else None
         if found is None:
             raise
         return rows.get(pk=found)
     async_to_sync(wake_engines)()
     return queued
+
+
+def _with_key(rows: Rows[Any], key: str, request_hash: str, **asked: Any) -> Any:
+    return IdempotencyKey.objects.submit(rows.submit, key=key, request_hash=request_hash, **asked)
 
 
 @after_deadlock

@@ -93,10 +93,24 @@ ROUTES = {
     "api:submit": (SIGNED_IN, SIGNED_IN),
     "api:judgements": (SIGNED_IN, SIGNED_IN),
     "api:judgement": (SEE, NO_METHOD),
-    "api:events": (SEE, NO_METHOD),
-    "api:record": (EXPORT, NO_METHOD),
-    "api:cancel": (NO_METHOD, STEER),
-    "api:retry": (NO_METHOD, STEER),
+    "api:judgement-events": (SEE, NO_METHOD),
+    "api:judgement-record": (EXPORT, NO_METHOD),
+    "api:judgement-cancel": (NO_METHOD, STEER),
+    "api:judgement-retry": (NO_METHOD, STEER),
+    "api:runs": (SIGNED_IN, NO_METHOD),
+    "api:run": (SEE, NO_METHOD),
+    "api:run-events": (SEE, NO_METHOD),
+    "api:run-record": (EXPORT, NO_METHOD),
+    "api:run-cancel": (NO_METHOD, STEER),
+    "api:run-retry": (NO_METHOD, STEER),
+    # of the tests' own procedure, asked for a judgement
+    "api:checks": (SIGNED_IN, SIGNED_IN),
+    "api:submit_check": (SIGNED_IN, SIGNED_IN),
+    "api:check": ("llnnnnn", NO_METHOD),
+    "api:check-events": ("llnnnnn", NO_METHOD),
+    "api:check-record": ("llnnnnn", NO_METHOD),
+    "api:check-cancel": (NO_METHOD, "llnnnnn"),
+    "api:check-retry": (NO_METHOD, "llnnnnn"),
     "api:issue": (NO_METHOD, RECEIPT),
     "api:consume": (NO_METHOD, SIGNED_IN),
     "api:councils": (SIGNED_IN, NO_METHOD),
@@ -363,7 +377,12 @@ def ways_around(pk: UUID, revision: int, council: int) -> list[str]:
         *(f"/?again={pk}", f"/?council={council}", f"/councils/new/?from={council}"),
         *(f"/councils/{council}/", f"/councils/{council}/versions/1/", "/councils/"),
         *(f"/api/v1/judgements?{more}" for more in (f"q={SOUGHT}", f"cursor={pk}", "status=approved", "council=Magi")),
-        *(f"/api/v1/judgements/{pk}?wait=0.1", f"/api/v1/judgements/{pk}/events"),
+        *(
+            f"/api/v1/{which}/{pk}{more}"
+            for which in ("judgements", "runs", "checks")
+            for more in ("?wait=0.1", "/events")
+        ),
+        *(f"/api/v1/runs?{more}" for more in (f"cursor={pk}", "kind=judgement", "kind=check")),
         *(
             f"{admin}?q={SOUGHT}",
             f"{admin}?person=1",
@@ -381,6 +400,7 @@ def test_what_one_has_already_is_not_confirmed_to_a_stranger(cast: Cast) -> None
         f"/judgements/{pk}/fragments/",
         f"/judgements/{pk}/replay/frames/",
         f"/api/v1/judgements/{pk}/events",
+        f"/api/v1/runs/{pk}/events",
     ):
         assert [ask(cast, who, "GET", address, headers=known)[0] for who in ("stranger", "staff", "owner")] == list(
             "nno"

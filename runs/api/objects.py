@@ -1,11 +1,13 @@
 """A run as software sees it. One shape for every door."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from engine.llm.prices import decimal
-from engine.models import Run, Usage
-from runs.face import Face, face_of
+from engine.models import ModelCall, Run, Usage
+from runs.face import Face, face_of, faces
 
 
 def run_object(row: Any, address: str, usage: Usage | None = None) -> dict[str, Any]:
@@ -34,6 +36,15 @@ def run_object(row: Any, address: str, usage: Usage | None = None) -> dict[str, 
         "override": _override(face, run),
         **face.facts(row),
     }
+
+
+def run_objects(runs: Sequence[tuple[UUID, str]], address: str) -> list[dict[str, Any]]:
+    """Those of many runs, by key and kind, in their order, in as many queries however many there are."""
+    usage = ModelCall.objects.usage_of([pk for pk, _ in runs])
+    rows: dict[UUID, Any] = {}
+    for kind in {kind for _, kind in runs}:
+        rows |= faces()[kind].rows().in_bulk([pk for pk, its in runs if its == kind])
+    return [run_object(rows[pk], address, usage[pk]) for pk, _ in runs]
 
 
 def _override(face: Face[Any, Any], run: Run) -> dict[str, Any] | None:

@@ -5,7 +5,7 @@ from http import HTTPStatus
 from typing import Annotated, Any
 
 from ninja import Field, Schema
-from pydantic import ConfigDict, WithJsonSchema
+from pydantic import ConfigDict, WithJsonSchema, create_model
 
 from runs.models import KEY_LENGTH
 
@@ -63,6 +63,21 @@ def streamed(noun: str) -> dict[str, Any]:
     return {"content": {"text/event-stream": {"schema": event}}}
 
 
+# ---- what it takes ----------------------------------------------------------------------------------------
+
+
+class Sought(Schema):
+    """Which runs. Whatever is left out or empty restricts nothing."""
+
+    cursor: Cursor = Field(
+        "", description="Where the page begins: part of the address that the page before gives as next."
+    )
+
+
+class SoughtOfAll(Sought):
+    kind: str = Field("", description="Of which kind.")
+
+
 # ---- what it gives ----------------------------------------------------------------------------------------
 
 
@@ -116,6 +131,13 @@ class Run(Schema):
     record_hash: str | None = Field(description="Of the newest entry of its record; null while nothing is sealed.")
     redacted: Moment | None
     override: RunOverride | None = Field(description="What a person decided instead, last. The outcome stays.")
+
+
+def page_of(nouns: str, schema: type[Schema]) -> type[Schema]:
+    """Of a list of these."""
+    following = Field(description="Where the page of older ones is; null on the last page.")
+    fields: Any = {"results": (list[schema], ...), "next": (Address | None, following)}  # type: ignore[valid-type]
+    return create_model(nouns.capitalize(), __base__=Strict, **fields)
 
 
 class WrongField(Strict):

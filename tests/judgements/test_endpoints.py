@@ -13,11 +13,12 @@ from django.test import AsyncClient, Client
 from engine import live
 from engine.models import Run
 from engine.models.budgets import Budget
-from judgements import events, schemas
+from judgements import schemas
 from judgements.models import Council, Judgement
 from magi_site.api import api
 from magi_site.models import Token
 from runs import steering
+from runs.api import events
 from runs.api.schemas import Problem
 from tests.conftest import JAPAN, NOBODYS_ID, agents, perform
 
@@ -469,7 +470,7 @@ async def test_a_stream_ends_with_the_right_to_it(async_mira, judgement, mira, e
 @slow
 async def test_a_stream_that_nobody_reads_gives_its_place_back(judgement, mira, place_free):
     token = await sync_to_async(Token.objects.make)(mira)
-    pieces = events.stream(judgement.pk, token, "http://magi", None)
+    pieces = events.stream(judgement.pk, token, "http://magi", None, "judgement")
     assert await anext(pieces) == ""
     assert events._taken.total() == 1
     del pieces

@@ -13,11 +13,11 @@ from engine.evidence.verification import verify_one
 from engine.hidden import visible_text
 from engine.llm.failures import ServerError, Unauthorized
 from engine.models import ModelCall
-from judgements.events import event_of
 from judgements.export import Chosen, pieces
 from judgements.models import Council, Judgement
 from magi_site.models import Token
 from runs import reviews
+from runs.api.events import event_of
 from runs.record import record_line
 from tests.conftest import ScriptedModels, agents, perform, says
 from tests.databases import once
@@ -154,7 +154,7 @@ def test_what_an_endpoint_said_is_harmless_where_it_comes_in(hiding):
 def test_the_api_escapes_what_hides_and_says_it_exactly(client, mira, hiding):
     bearer = {"Authorization": f"Bearer {Token.objects.make(mira).secret}"}
     answer = client.get(f"/api/v1/judgements/{hiding.pk}", headers=bearer)
-    told = event_of(answer.json()).partition("data: ")[2]
+    told = event_of(answer.json(), "judgement").partition("data: ")[2]
     assert HIDDEN.findall(answer.content.decode() + told) == []
     assert answer.json() == json.loads(told)
     assert answer.json()["content"] == f"Content {TURNED}"

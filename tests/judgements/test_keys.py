@@ -7,7 +7,7 @@ from django.db import connections
 
 from engine.models import Run
 from engine.models.budgets import Budget, BudgetUsedUp
-from judgements.procedure import submit_once
+from judgements import procedure
 from runs.models import IdempotencyKey, KeyUsed
 from tests.conftest import JAPAN, agents
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db
 
 def submit(owner, request_hash="h", **more):
     values = {"content": JAPAN, "agents": agents(), "key": "k", **more}
-    return submit_once(owner=owner, request_hash=request_hash, **values)
+    return procedure.submit(owner=owner, request_hash=request_hash, **values)
 
 
 def test_the_same_request_brings_the_same_judgement(mira):

@@ -7,8 +7,8 @@ from django.core.management import CommandError, call_command
 from django.db import connections, transaction
 from django.urls import reverse
 
+from judgements import procedure
 from judgements.models import Council, CouncilChanged, Judgement
-from judgements.procedure import submit_once
 from tests.conftest import JAPAN, agents
 from tests.judgements.test_councils import trio
 from tests.judgements.test_endpoints import Caller, fields, problem
@@ -230,11 +230,11 @@ def test_an_archived_council_is_named_by_nobody(travel, mira):
 def test_a_key_brings_what_was_submitted_though_the_council_has_changed(travel, mira):
     opened, values = travel.current, {"owner": mira, "key": "k", "request_hash": "h", "content": JAPAN}
     values |= {"agents": trio(), "council": opened}
-    judgement = submit_once(**values)
+    judgement = procedure.submit(**values)
     travel.revise(name="Travel", agents=trio(a1_criteria="Be strict."), author=mira)
-    assert submit_once(**values) == judgement
+    assert procedure.submit(**values) == judgement
     with pytest.raises(CouncilChanged):
-        submit_once(**values | {"key": "other"})
+        procedure.submit(**values | {"key": "other"})
 
 
 # ---- the command line -------------------------------------------------------------------------------------

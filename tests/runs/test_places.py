@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from judgements import events
-from judgements.events import Places
+from runs.api import events
+from runs.api.events import Places
 from runs.api.refusals import Refusal
 
 

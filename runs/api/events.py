@@ -1,4 +1,4 @@
-"""Callers that wait for a judgement: until it has ended, or along a stream of its changes.
+"""Callers that wait for a run: until it has ended, or along a stream of its changes.
 
 Each looks at the rows after a nudge, and every few seconds besides: a lost one costs seconds and nothing else. A stream
 reads the right to see again with the rows.
@@ -21,12 +21,14 @@ from django.db import close_old_connections
 
 from engine import live
 from engine.hidden import visible_json
+from engine.models import Run
 from engine.reader import read
-from runs.api.objects import run_object
-from runs.api.refusals import Refusal
-from runs.api.scopes import Credential
+from runs.face import face_of
+from runs.rights import SEE
 
-from .models import Judgement
+from .objects import run_object
+from .refusals import Refusal
+from .scopes import Credential
 
 T = TypeVar("T")
 
@@ -36,7 +38,6 @@ SILENCE = 15.0  # seconds after which a stream says that it is still there
 CALLERS = 400  # callers that wait, in this process
 CALLERS_PER_USER = 100
 AGAIN = {"Retry-After": "5"}
-NO_SUCH_JUDGEMENT = "There is no such judgement."
 
 
 # ---- places -----------------------------------------------------------------------------------------------
@@ -102,7 +103,7 @@ def place_of(user: User) -> Iterator[Place]:
 
 
 async def until_ended(pk: UUID, user: User, seconds: float) -> None:
-    """Returns when the judgement has ended, or after that time, or when somebody else needs the place more."""
+    """Returns when the run has ended, or after that time, or when somebody else needs the place more."""
     with place_of(user) as place, suppress(TimeoutError):
         async with asyncio.timeout(seconds), aclosing(_looks(pk, place)) as looks:
             async for _ in looks:
@@ -110,8 +111,10 @@ async def until_ended(pk: UUID, user: User, seconds: float) -> None:
                     return
 
 
-async def stream(pk: UUID, credential: Credential, address: str, known: int | None) -> AsyncGenerator[str, None]:
-    """The judgement at each revision after the one that is `known`, as server-sent events, until it has ended.
+async def stream(
+    pk: UUID, credential: Credential, address: str, known: int | None, name: str
+) -> AsyncGenerator[str, None]:
+    """The run at each revision after the one that is `known`, as server-sent events of this name, until it has ended.
 
     It ends early where somebody else needs the place more: who follows connects again. What comes first is empty: with
     it the caller has a place, or is refused one.
@@ -124,9 +127,9 @@ async def stream(pk: UUID, credential: Credential, address: str, known: int | No
             async for now in looks:
                 seen = await look(partial(_look, pk, credential, address, known))
                 look = _read_in_turn
-                if seen.judgement:
-                    known, silent_since = seen.judgement["revision"], now
-                    yield event_of(seen.judgement)
+                if seen.run:
+                    known, silent_since = seen.run["revision"], now
+                    yield event_of(seen.run, name)
                 elif now - silent_since >= SILENCE:
                     silent_since = now
                     yield ": still there\n\n"
@@ -134,8 +137,8 @@ async def stream(pk: UUID, credential: Credential, address: str, known: int | No
                     return
 
 
-def event_of(judgement: dict[str, Any]) -> str:
-    return f"event: judgement\nid: {judgement['revision']}\ndata: {visible_json(judgement)}\n\n"
+def event_of(run: dict[str, Any], name: str) -> str:
+    return f"event: {name}\nid: {run['revision']}\ndata: {visible_json(run)}\n\n"
 
 
 # ---- when to look, and at what ----------------------------------------------------------------------------
@@ -186,24 +189,24 @@ async def _listen(pk: UUID, bell: asyncio.Event) -> None:
 
 @dataclass(frozen=True)
 class Seen:
-    """What a look found: the judgement where it has moved on, and whether nothing more is to come."""
+    """What a look found: the run's object where it has moved on, and whether nothing more is to come."""
 
-    judgement: dict[str, Any] | None
+    run: dict[str, Any] | None
     last: bool
 
 
 def _has_ended(pk: UUID) -> bool:
-    found = Judgement.objects.select_related("run").only("run__status").filter(pk=pk).first()
-    return found is None or found.run.over
+    found = Run.objects.only("status").filter(pk=pk).first()
+    return found is None or found.over
 
 
 def _look(pk: UUID, credential: Credential, address: str, known: int | None) -> Seen:
     user = credential.holder()
-    mine = Judgement.objects.visible_to(user) if user else Judgement.objects.none()
-    found = mine.select_related("run").only("run__revision", "run__status").filter(pk=pk).first()
+    mine = SEE.within(Run.objects.all(), user) if user else Run.objects.none()
+    found = mine.only("procedure", "revision", "status").filter(pk=pk).first()
     if found is None:
         return Seen(None, last=True)
-    if found.run.revision == known:
-        return Seen(None, last=found.run.over)
-    judgement = Judgement.objects.whole().get(pk=pk)
-    return Seen(run_object(judgement, address), last=judgement.run.over)
+    if found.revision == known:
+        return Seen(None, last=found.over)
+    row = face_of(found).rows().get(pk=pk)
+    return Seen(run_object(row, address), last=row.run.over)

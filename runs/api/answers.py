@@ -1,0 +1,79 @@
+"""What is asked for in a call of the API, and how it is answered, whatever kind of run it is about."""
+
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse
+from ninja import Schema
+
+from engine.hidden import visible_json
+from engine.models import Run
+from runs.face import faces
+from runs.rights import SEE, Right
+
+from .objects import run_object
+from .refusals import Refusal, wrong_fields
+from .scopes import credential
+
+
+def take_only(request: HttpRequest, *names: str) -> None:
+    """A filter that is written wrongly must not be left out without a word."""
+    unknown = [(name, "There is no such parameter.") for name in request.GET if name not in names]
+    doubled = [(name, "It is there more than once.") for name, values in request.GET.lists() if len(values) > 1]
+    if unknown or doubled:
+        raise wrong_fields([*unknown, *doubled])
+
+
+# ---- finding ----------------------------------------------------------------------------------------------
+
+
+def kind_of(request: HttpRequest, pk: UUID) -> str:
+    """Of a run that the caller may see. Others' are answered as those that are not there."""
+    runs = SEE.within(Run.objects.filter(procedure__in=list(faces())), credential(request).owner)
+    kind = runs.filter(pk=pk).values_list("procedure", flat=True).first()
+    if kind is None:
+        raise missing("run")
+    return kind
+
+
+def found(request: HttpRequest, pk: UUID, kind: str = "", right: Right = SEE) -> Any:
+    """The row of a run, of this kind or any, that the caller may see, to do this with it."""
+    user, noun = credential(request).owner, faces()[kind].noun if kind else "run"
+    face = faces()[kind or kind_of(request, pk)]
+    row = SEE.within(face.rows(), user, "run__owner_id").filter(pk=pk).first()
+    if row is None:
+        raise missing(noun)
+    if not right.covers(user, row.run):
+        raise Refusal(403, right.refusal(noun))
+    return row
+
+
+def missing(noun: str) -> Refusal:
+    return Refusal(404, f"There is no such {noun}.")
+
+
+# ---- answering --------------------------------------------------------------------------------------------
+
+
+def address_of(request: HttpRequest) -> str:
+    return f"{request.scheme}://{request.get_host()}"
+
+
+def answer(
+    request: HttpRequest, row: Any, status: int = HTTPStatus.OK, headers: dict[str, str] | None = None
+) -> HttpResponse:
+    return json_answer(run_object(row, address_of(request)), status, headers)
+
+
+def page_answer(request: HttpRequest, asked: Schema, objects: list[dict[str, Any]], *, more: bool) -> HttpResponse:
+    """One page of a list; `asked` is what restricts it, and as `cursor` where it begins."""
+    sought = {name: value for name, value in asked.model_dump().items() if value}
+    path = f"{address_of(request)}{request.path}"
+    following = f"{path}?{urlencode(sought | {'cursor': objects[-1]['id']})}" if more else None
+    return json_answer({"results": objects, "next": following})
+
+
+def json_answer(content: Any, status: int = HTTPStatus.OK, headers: dict[str, str] | None = None) -> HttpResponse:
+    return HttpResponse(visible_json(content), "application/json", status, headers=headers)

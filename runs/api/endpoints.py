@@ -1,0 +1,225 @@
+"""The calls that all kinds of runs have. Who calls, and what an error looks like, is the site's business.
+
+Why so: docs/decisions.md, The API.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial, wraps
+from http import HTTPStatus
+from typing import Annotated, Any
+from uuid import UUID
+
+from asgiref.sync import iscoroutinefunction, sync_to_async
+from django.db.models import Q
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from ninja import Header, Query, Router, Schema
+from ninja.errors import AuthenticationError
+
+from engine.models import Run
+from engine.models.budgets import BudgetUsedUp
+from engine.models.runs import RunQuerySet
+from engine.reader import read
+from runs import steering
+from runs.face import faces
+from runs.record import record_line
+from runs.rights import EXPORT, SEE, STEER
+
+from . import schemas
+from .answers import address_of, answer, found, kind_of, page_answer, take_only
+from .events import stream, until_ended
+from .objects import run_object, run_objects
+from .refusals import Refusal, wrong_fields
+from .schemas import LONGEST_WAIT, problems, streamed
+from .scopes import Scope, credential, needs
+
+PAGE = 25
+Wait = Annotated[
+    float, Query(ge=0, le=LONGEST_WAIT, allow_inf_nan=False, description="Seconds to wait for the end at most.")
+]
+LastEvent = Annotated[str | None, Header(alias="Last-Event-ID", description="The revision that is known already.")]
+
+
+class Calls:
+    """What programs do with runs of one kind, a name of a procedure, or of all kinds, an empty one."""
+
+    def __init__(self, kind: str = "") -> None:
+        self._kind = kind
+        self._face = faces()[kind] if kind else None
+        self._noun = self._face.noun if self._face else "run"
+
+    async def look(self, request: HttpRequest, id: UUID, wait: Wait = 0) -> HttpResponse:
+        """With a wait the answer comes as soon as it has ended, or after that time."""
+        take_only(request, "wait")
+        row = await sync_to_async(found)(request, id, self._kind)
+        if not wait or row.run.over:
+            return await sync_to_async(answer)(request, row)
+        await until_ended(id, credential(request).owner, wait)
+        # by the one reading thread: many waits for one run end at once
+        return await read(partial(self._answer_again, request, id))
+
+    def _answer_again(self, request: HttpRequest, pk: UUID) -> HttpResponse:
+        """After a wait: the token may have ended meanwhile, and its owner may do less than before."""
+        holder = credential(request).holder()
+        if holder is None:
+            raise AuthenticationError
+        credential(request).owner = holder
+        return answer(request, found(request, pk, self._kind))
+
+    async def events(self, request: HttpRequest, id: UUID, last: LastEvent = None) -> HttpResponseBase:
+        """Server-sent events, one at each change until the end: id is the revision, data the same as in a look.
+
+        204 where it has ended and its last revision is known already: there is nothing to connect again for.
+        """
+        take_only(request)
+        run = (await sync_to_async(found)(request, id, self._kind)).run
+        known = int(last) if last and last.isascii() and last.isdigit() and len(last) < 19 else None
+        if run.over and run.revision == known:
+            return HttpResponse(status=HTTPStatus.NO_CONTENT)
+        pieces = stream(id, credential(request), address_of(request), known, self._noun)
+        await anext(pieces)
+        # nginx would keep pieces back until it has many
+        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        return StreamingHttpResponse(pieces, content_type="text/event-stream", headers=headers)
+
+    def cancel(self, request: HttpRequest, id: UUID) -> HttpResponse:
+        """Ends it, and nothing comes of it. To cancel again changes nothing; 409 where it ended by itself."""
+        done = steering.cancel(found(request, id, self._kind, STEER), credential(request).owner)
+        row = found(request, id, self._kind)
+        if not done and row.run.status != Run.Status.CANCELLED:
+            raise Refusal(409, f"It cannot be cancelled, for it is over: {_status(row)}.")
+        return answer(request, row, HTTPStatus.ACCEPTED)
+
+    def retry(self, request: HttpRequest, id: UUID) -> HttpResponse:
+        """It goes on with what is missing. 409 where it has not failed."""
+        row = found(request, id, self._kind, STEER)
+        try:
+            retried = steering.retry(row, credential(request).owner, limited=True)
+        except BudgetUsedUp as error:
+            raise Refusal(402, str(error)) from error
+        row = found(request, id, self._kind)
+        if not retried:
+            raise Refusal(409, f"Only what failed can be retried. This one: {_status(row)}.")
+        return answer(request, row, HTTPStatus.ACCEPTED)
+
+    def kind(self, request: HttpRequest, id: UUID) -> str:
+        return self._kind or kind_of(request, id)
+
+    def record(self, request: HttpRequest, id: UUID) -> HttpResponse:
+        """All that happened, as entries with every prompt and raw answer, and its place in the log, for verify.py."""
+        return HttpResponse(record_line(found(request, id, self._kind, EXPORT).pk), content_type="application/json")
+
+    # ---- lists ----
+
+    @property
+    def listing(self) -> Callable[..., HttpResponse]:
+        return self._list if self._kind else self._list_all
+
+    def _list_all(self, request: HttpRequest, asked: Query[schemas.SoughtOfAll]) -> HttpResponse:
+        if asked.kind and asked.kind not in faces():
+            raise wrong_fields([("kind", f"There is no such kind. There are: {', '.join(faces())}.")])
+        return self._page(request, asked, asked.kind)
+
+    def _list(self, request: HttpRequest, asked: Query[schemas.Sought]) -> HttpResponse:
+        return self._page(request, asked, self._kind)
+
+    def _page(self, request: HttpRequest, asked: schemas.Sought, kind: str) -> HttpResponse:
+        take_only(request, *type(asked).model_fields)
+        runs = Run.objects.filter(procedure__in=[kind] if kind else list(faces()))
+        page = _from(SEE.within(runs, credential(request).owner), asked.cursor, PAGE + 1)
+        return page_answer(request, asked, run_objects(page[:PAGE], address_of(request)), more=len(page) > PAGE)
+
+
+def _from(runs: RunQuerySet, cursor: str, number: int) -> list[tuple[UUID, str]]:
+    """So many after this one, or the newest."""
+    if cursor:
+        runs = _older(runs, cursor)
+    return list(runs.order_by("-created", "-pk").values_list("pk", "procedure")[:number])
+
+
+def _older(runs: RunQuerySet, cursor: str) -> RunQuerySet:
+    try:
+        created = runs.values_list("created", flat=True).get(pk=UUID(cursor))
+    except (ValueError, Run.DoesNotExist) as error:
+        raise wrong_fields([("cursor", "There is no such place. Begin without a cursor.")]) from error
+    tied = Q(created__lt=created) | Q(created=created, pk__lt=UUID(cursor))
+    return runs.filter(tied, created__lte=created)  # the range that the index reads
+
+
+def _status(row: Any) -> str:
+    """In the word of its kind."""
+    return run_object(row, "")["status"]
+
+
+# ---- their addresses --------------------------------------------------------------------------------------
+
+
+def router_of(kind: str = "", *, lists: bool = True) -> Router:
+    """The calls of one kind, under the plural of its noun, or those of all kinds, under /runs.
+
+    A procedure adds its own to them, above all how to submit. `lists`: False where it has a list of its own.
+    """
+    face, router = faces()[kind] if kind else None, Router()
+    said = (face.noun, face.nouns, face.a_noun.lower()) if face else ("run", "runs", "a run")
+    for route in _routes(Calls(kind), *said, face.schema if face else schemas.Run):
+        if lists or "{" in route.path:
+            _add(router, route, *said[:2])
+    return router
+
+
+@dataclass(frozen=True)
+class Route:
+    method: str
+    path: str
+    name: str
+    view: Callable[..., Any]
+    gives: Any
+    summary: str
+    said: dict[str, Any]
+
+
+def _routes(calls: Calls, noun: str, nouns: str, a_noun: str, schema: type[Schema]) -> Iterator[Route]:
+    one, steers = f"/{nouns}/{{uuid:id}}", needs(Scope.STEER, calls.kind)
+    page, waits = schemas.page_of(nouns, schema), (404, 422, 429, 503)
+    yield Route("GET", f"/{nouns}", nouns, calls.listing, page, f"List {nouns}, newest first", problems(422))
+    summary = f"Look at {a_noun}, or wait for its end"
+    yield Route("GET", one, noun, calls.look, schema, summary, problems(*waits))
+    followed = problems(*waits, also={200: streamed(noun)})
+    yield Route("GET", f"{one}/events", "events", calls.events, {200: None, 204: None}, f"Follow {a_noun}", followed)
+    summary, said = f"Cancel {a_noun}", problems(403, 404, 409)
+    yield Route("POST", f"{one}/cancel", "cancel", steers(calls.cancel), {202: schema}, summary, said)
+    summary, said = f"Let a failed {noun} go on", problems(402, 403, 404, 409, 429)
+    yield Route("POST", f"{one}/retry", "retry", steers(calls.retry), {202: schema}, summary, said)
+    said = problems(403, 404)
+    yield Route("GET", f"{one}/record", "record", calls.record, dict[str, Any], "The full record", said)
+
+
+def _add(router: Router, route: Route, noun: str, nouns: str) -> None:
+    router.add_api_operation(
+        route.path,
+        [route.method],
+        _function(route.view),
+        response=route.gives,
+        summary=route.summary,
+        openapi_extra=route.said,
+        operation_id=f"{nouns}_endpoints_{route.name}",
+        url_name=route.name if route.name in (noun, nouns) else f"{noun}-{route.name}",
+    )
+
+
+def _function(view: Callable[..., Any]) -> Callable[..., Any]:
+    """ninja writes something down at each view, which a method does not let it."""
+
+    @wraps(view)
+    async def later(*args: Any, **more: Any) -> Any:
+        return await view(*args, **more)
+
+    @wraps(view)
+    def now(*args: Any, **more: Any) -> Any:
+        return view(*args, **more)
+
+    return later if iscoroutinefunction(view) else now
+
+
+router = router_of()
