@@ -63,9 +63,9 @@ class RunCommand(terminal.Command, Generic[Row]):
     def news(self, row: Row) -> News:
         return iter(())
 
-    def word(self, row: Row) -> str:
+    def word(self, row: Any) -> str:
         """What came of it, in one word."""
-        raise NotImplementedError
+        return row.run.outcome or row.run.status
 
     # ---- the shell ----------------------------------------------------------------------------------------
 

@@ -9,14 +9,17 @@ from django.db import connection, models
 from engine import faults
 from engine.evidence import guards
 from engine.evidence.audit import verify_all
+from engine.llm.failures import Unauthorized
 from engine.models import ModelCall, Run
 from engine.search import terms_of
-from runs import redaction, reviews
+from runs import redaction, reviews, steering
+from runs.api.objects import run_object
 from runs.face import face_of, faces
 from runs.feed import snapshot_of
 from runs.fragments import LivePage
 from runs.models import found_by
-from tests.conftest import perform
+from runs.replay import replay
+from tests.conftest import ScriptedModels, perform
 from tests.contract import EXAMPLES, MARKER
 from tests.databases import tampering
 
@@ -163,6 +166,56 @@ async def test_its_page_is_the_same_whether_followed_or_opened_at_the_end(asked)
         await sync_to_async(take)(page)
     html = [re.sub("<!--.*-->", "", page.newer_than(0)) for page in (followed, opened)]
     assert html[0] == html[1]
+
+
+async def test_its_replay_ends_with_its_page(ended):
+    def play():
+        face, seen = face_of(ended), snapshot_of(ended)
+        played = replay(seen)
+        last = {
+            part.place: part.html(oob=False, replay=True)
+            for part in face.fragments(face.display(seen))
+            if part.replayed
+        }
+        assert {place: text_of(versions) for place, versions in played["fragments"].items()} == last
+        assert len(played["frames"]) > 2
+
+    await sync_to_async(play)()
+
+
+def text_of(versions):
+    text = ""
+    for _, start, end, middle in versions:
+        text = text[:start] + middle + text[len(text) - end :]
+    return text
+
+
+async def test_its_object_is_what_the_api_describes(ended):
+    def read():
+        face = face_of(ended)
+        said = run_object(face.rows().get(pk=ended.pk), "https://magi.example")
+        face.schema.model_validate(said)
+        assert (said["kind"], said["outcome"], said["title"]) == (ended.procedure, ended.outcome, ended.title)
+
+    await sync_to_async(read)()
+
+
+async def test_one_that_is_cancelled_ends_without_an_outcome(asked, mira):
+    def cancel():
+        assert steering.cancel(snapshot_of(asked).row, mira)
+        assert (Run.objects.get().status, Run.objects.get().outcome) == ("cancelled", None)
+        assert problems() == []
+
+    await sync_to_async(cancel)()
+
+
+async def test_a_failed_one_goes_on_where_it_was(asked, mira):
+    models = ScriptedModels()
+    models.will("rehearsal/instant", *[Unauthorized("The key was refused.")] * 3)
+    assert (await perform(asked.pk, models)).status == "failed"
+    await sync_to_async(lambda: steering.retry(snapshot_of(asked).row, mira))()
+    assert (await perform(asked.pk)).status == "finished"
+    assert await sync_to_async(problems)() == []
 
 
 @pytest.mark.parametrize("point", faults.POINTS)

@@ -112,6 +112,8 @@ GUARDED_BY_TRIGGERS = [
     "UPDATE judgements_judgement SET content = ''",
     "UPDATE judgements_rounddecision SET reason = ''",
     "UPDATE engine_run SET status = 'queued'",
+    "UPDATE engine_run SET outcome = NULL",
+    "UPDATE engine_run SET title = ''",
     "DELETE FROM engine_salt",
 ]
 

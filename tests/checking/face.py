@@ -12,6 +12,7 @@ from engine.evidence.entries import ATTEMPT, SUBMITTED
 from engine.evidence.guards import Guard, Rule
 from engine.evidence.told import Said
 from engine.models import ModelCall
+from runs.api import schemas
 from runs.face import Face, Snapshot
 from runs.fragments import Fragment
 from runs.redaction import redact_due
@@ -29,6 +30,15 @@ class Display:
     word: str
     draft: str | None
     finding: str | None
+    over: bool
+
+    @property
+    def announcement(self) -> str:
+        return self.word
+
+    @property
+    def final(self) -> bool:
+        return self.over
 
 
 def display_of(seen: Snapshot[Check]) -> Display:
@@ -36,12 +46,25 @@ def display_of(seen: Snapshot[Check]) -> Display:
     draft, report = getattr(check, "draft", None), getattr(check, "report", None)
     state, word = ("approve", run.outcome) if run.outcome else ("judging", "At work")
     return Display(
-        str(run.pk), run.shown_title, check.question, state, word, draft and draft.text, report and report.finding
+        str(run.pk),
+        run.shown_title,
+        check.question,
+        state,
+        word,
+        draft and draft.text,
+        report and report.finding,
+        run.over,
     )
+
+
+class CheckObject(schemas.Run):
+    question: str
+    draft: str | None
 
 
 class Checking(Face[Check, Display]):
     noun, nouns = "check", "checks"
+    schema = CheckObject
     outcomes = tuple(rules.Finding)
     rehearsals = {
         "draft": lambda messages: '{"text": "Because it is so."}',
@@ -75,6 +98,12 @@ class Checking(Face[Check, Display]):
 
     def calls(self, row: Check) -> list[ModelCall]:
         return list(row.run.calls.order_by("pk").defer("prompt", "answer"))
+
+    def facts(self, row: Check) -> dict[str, Any]:
+        return {"question": row.question, "draft": getattr(row, "draft", None) and row.draft.text}
+
+    def estimate(self, row: Check) -> int:
+        return 0
 
     def display(self, seen: Snapshot[Check]) -> Display:
         return display_of(seen)
