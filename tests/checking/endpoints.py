@@ -5,10 +5,11 @@ from django.http import HttpRequest, HttpResponse
 
 from runs import submissions
 from runs.api.endpoints import router_of
-from runs.api.schemas import Run, Strict, placed, problems
+from runs.api.schemas import Strict, placed, problems
 from runs.api.scopes import Scope, credential, needs
 from runs.api.submitting import OnceKey, submitted
 
+from .face import CheckObject
 from .models import Check
 
 router = router_of("check")
@@ -22,7 +23,7 @@ class NewCheck(Strict):
 
 @router.post(
     "/checks",
-    response={202: Run},
+    response={202: CheckObject},
     openapi_extra=problems(400, 402, 403, 413, 415, 422, 429, also={202: placed("check")}),
     summary="Submit a check",
 )

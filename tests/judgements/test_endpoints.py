@@ -379,7 +379,7 @@ async def async_mira(mira):
     return get
 
 
-async def messages(answer):
+async def messages(answer, name="judgement"):
     """Each event as (id, data) until the stream ends."""
     text = ""
     async for piece in answer.streaming_content:
@@ -388,7 +388,7 @@ async def messages(answer):
             message, _, text = text.partition("\n\n")
             lines = dict(line.split(": ", 1) for line in message.split("\n"))
             if "event" in lines:
-                assert lines["event"] == "judgement"
+                assert lines["event"] == name
                 yield int(lines["id"]), json.loads(lines["data"])
 
 
