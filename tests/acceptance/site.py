@@ -38,12 +38,23 @@ def environment(data: Path, *, empty: bool = False, **more: str) -> dict[str, st
 
 
 @functools.cache
+def digest(*more: str) -> str:
+    """Of all lines of the product, of which libraries it uses, and of further files and folders."""
+    found, places = sha256(), [ROOT / place for place in ("requirements.txt", *APPS, *more)]
+    for file in sorted(file for place in places for file in ([place] if place.is_file() else place.rglob("*.py"))):
+        found.update(str(file.relative_to(ROOT)).encode() + b"\0" + file.read_bytes() + b"\0")
+    return found.hexdigest()[:16]
+
+
+def kept_file(kind: str, *more: str) -> Path:
+    """Where a database is kept for as long as no such line changes."""
+    return ROOT / ".pytest_cache" / kind / f"{digest(*more)}.sqlite3"
+
+
+@functools.cache
 def migrated() -> Path:
-    """A new installation's database, kept for as long as no line of the product changes."""
-    digest = sha256()
-    for file in sorted(file for app in APPS for file in (ROOT / app).rglob("*.py")):
-        digest.update(file.read_bytes())
-    kept = ROOT / ".pytest_cache" / "migrated" / f"{digest.hexdigest()[:16]}.sqlite3"
+    """A new installation's database."""
+    kept = kept_file("migrated")
     if not kept.exists():
         kept.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=kept.parent) as folder:
