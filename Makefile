@@ -18,6 +18,8 @@ PIP := $(PY) -m pip -qq --disable-pip-version-check install --require-hashes --o
 
 .PHONY: help serve test test-together test-on-postgresql test-quick check chaos screenshots format lock clean
 .DEFAULT_GOAL := help
+# else each process of pytest would rewrite all tests anew: 2 s
+unexport PYTHONDONTWRITEBYTECODE
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
