@@ -200,6 +200,33 @@ async def test_its_object_is_what_the_api_describes(ended):
     await sync_to_async(read)()
 
 
+PAGES = ("live", "record", "record-file", "fragments", "cancel")
+PAGES_OF_THE_END = (*PAGES[:4], "replay", "replay-frames", "redact")
+
+
+def opened(client, run, pages):
+    return {page: client.get(face_of(run).address(page, run.pk)).status_code for page in pages}
+
+
+def test_every_page_of_one_that_goes_on_is_there_for_its_owner_alone(asked, mira, noor, client):
+    client.force_login(mira)
+    assert opened(client, asked, PAGES) == dict.fromkeys(PAGES, 200)
+    assert MARKER in client.get(face_of(asked).address("live", asked.pk)).content.decode()
+    client.force_login(noor)
+    assert opened(client, asked, PAGES) == dict.fromkeys(PAGES, 404)
+
+
+async def test_every_page_of_one_that_is_over_is_there(ended, reviewer, client):
+    def visit():
+        client.force_login(reviewer)
+        assert opened(client, ended, PAGES_OF_THE_END) == dict.fromkeys(PAGES_OF_THE_END, 200)
+        redaction.redact(ended.pk, "mira", "Asked for it.")
+        html = [client.get(face_of(ended).address(page, ended.pk)).content.decode() for page in PAGES_OF_THE_END]
+        assert not any(MARKER in text for text in html)
+
+    await sync_to_async(visit)()
+
+
 async def test_one_that_is_cancelled_ends_without_an_outcome(asked, mira):
     def cancel():
         assert steering.cancel(snapshot_of(asked).row, mira)

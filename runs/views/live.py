@@ -23,7 +23,7 @@ def live(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
         "display": face.display(face.seen(row)),
         **face.extra(request, row),  # noqa: S610 - a method of our own
         "steerable": STEER.covers(request.user, row.run),
-        "socket": f"/ws/{face.nouns}/{pk}/",
+        "socket": f"/ws/{face.nouns}/{pk}/?painted={row.run.revision}",
         "page": "live",
     }
     return render(request, f"{face.nouns}/live.html", context)

@@ -110,7 +110,7 @@ class Checking(Face[Check, Display]):
 
     def fragments(self, display: Display) -> Iterator[Fragment]:
         shown = {"display": display}
-        yield Fragment("checks/fragments", "plate", shown)
+        yield Fragment("runs/fragments", "plate", shown)
         yield Fragment("checks/fragments", "draft", shown, settled=display.draft is not None)
         yield Fragment("checks/fragments", "report", shown, settled=display.finding is not None)
 

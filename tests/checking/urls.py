@@ -1,1 +1,4 @@
-urlpatterns: list[object] = []
+from runs.face import faces
+from runs.urls import pages
+
+urlpatterns = pages(faces()["check"])
