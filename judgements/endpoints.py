@@ -21,11 +21,12 @@ from runs.api.refusals import Refusal, wrong_fields
 from runs.api.schemas import placed, problems
 from runs.api.scopes import Scope, credential, needs
 from runs.api.submitting import OnceKey, submitted
+from runs.face import faces
+from runs.history import PAGE, History
 
 from . import procedure, receipt_endpoints, rules, schemas
 from .filters import HistoryForm
 from .forms import Submission, as_read, council_named
-from .history import PAGE, History
 from .models import Council, CouncilChanged, Judgement
 
 router = router_of("judgement", lists=False)
@@ -96,7 +97,7 @@ def _values(agent: schemas.NewAgent) -> dict[str, str]:
 )
 def judgements(request: HttpRequest, asked: Query[schemas.Sought]) -> HttpResponse:
     take_only(request, *schemas.Sought.model_fields)
-    history = History(credential(request).owner, _sought(asked))
+    history = History(credential(request).owner, _sought(asked), face=faces()["judgement"])
     try:
         pks = history.after(UUID(asked.cursor) if asked.cursor else None, PAGE + 1)
     except ValueError as error:

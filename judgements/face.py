@@ -1,6 +1,6 @@
 """What a judgement is to the engine and to all doors. What it says is said elsewhere: here it has its one name."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -12,11 +12,12 @@ from runs.face import Face, Snapshot
 from runs.fragments import Fragment
 from runs.redaction import redact_due
 
-from . import api, council_evidence, evidence, guards, procedure, record, rehearsal, retention, schemas
+from . import api, cells, council_evidence, evidence, guards, procedure, record, rehearsal, retention, schemas
 from .again import again_of, with_texts_beside
-from .display import Display, display_of, newly_decided
+from .display import PLATE, Display, display_of, newly_decided
+from .filters import HistoryForm
 from .fragments import fragments
-from .models import Judgement, Remark, RoundDecision
+from .models import STANDINGS, Judgement, Remark, RoundDecision, status_of
 from .rules import Verdict
 
 
@@ -31,6 +32,8 @@ class Judging(Face[Judgement, Display]):
     outcome_name = evidence.OUTCOME_NAME
     outcomes = tuple(Verdict)
     flags = tuple(Remark)
+    filters = ("council", "rehearsal")
+    standings = STANDINGS
     perform = staticmethod(procedure.judge)
     tell = staticmethod(evidence.tell)
     doubt = staticmethod(evidence.doubt)
@@ -67,6 +70,18 @@ class Judging(Face[Judgement, Display]):
 
     def fragments(self, display: Display) -> Iterator[Fragment]:
         return fragments(display)
+
+    def listed(self, rows: QuerySet[Judgement]) -> QuerySet[Judgement]:
+        return rows.select_related("run__owner", "council_version").defer("content")
+
+    def cells(self, rows: Sequence[Judgement]) -> Mapping[UUID, cells.Cell]:
+        return cells.cells(rows)
+
+    def form(self, asked: Mapping[str, Any]) -> HistoryForm:
+        return HistoryForm(asked)
+
+    def shown(self, run: Run) -> tuple[str, str]:
+        return PLATE[status_of(run)]
 
     def extra(self, request: HttpRequest, row: Judgement) -> dict[str, Any]:
         return {"again": again_of(row, request.user)}

@@ -1,4 +1,4 @@
-"""What the history is asked for."""
+"""What the history of judgements is asked for beside what any history is."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -6,67 +6,31 @@ from typing import Any, cast
 from django import forms
 from django.db.models import Exists, OuterRef, Q
 
+from runs import filters
+
 from .models import Council, Judgement
 
-QUERY_LENGTH = 1_000
 OUTCOMES = ("approved", "rejected", "error", "cancelled", "judging", "idle")
 
 
-class Day(forms.DateField):
-    def __init__(self) -> None:
-        super().__init__(
-            required=False,
-            input_formats=["%Y-%m-%d"],
-            error_messages={"invalid": "Write the day as year, month and day: 2026-11-21."},
-        )
-
-
-class HistoryForm(forms.Form):
-    """Which judgements the history shows. Whatever is wrong is said and left out."""
-
-    q = forms.CharField(
-        required=False,
-        max_length=QUERY_LENGTH,
-        error_messages={"max_length": f"Search for at most {QUERY_LENGTH:,} characters."},
-    )
-    outcome = forms.ChoiceField(
-        required=False,
-        choices=[("", "All outcomes"), *((word, word.capitalize()) for word in OUTCOMES)],
-        error_messages={"invalid_choice": "There is no such outcome."},
-    )
+class HistoryForm(filters.HistoryForm):
     council = forms.TypedChoiceField(
         required=False,
         coerce=int,
         empty_value=None,
         error_messages={"invalid_choice": "There is no such council."},
     )
-    since = Day()
-    until = Day()
+    field_order = ("q", "outcome", "council", "since", "until")
 
     def __init__(self, data: Mapping[str, Any]) -> None:
-        super().__init__(data, auto_id="%s")
+        super().__init__(data, OUTCOMES)
         council = cast(forms.ChoiceField, self.fields["council"])
         # read only where they are shown or one is asked for
         council.choices = lambda: [("", "All councils"), *councils()]
 
-    def clean(self) -> None:
-        since, until = self.cleaned_data.get("since"), self.cleaned_data.get("until")
-        if since and until and until < since:
-            self.add_error("until", "This day is before the first one.")
-
     @property
     def lists(self) -> list[forms.BoundField]:
-        return [self["outcome"], self["council"]]
-
-    @property
-    def days(self) -> list[forms.BoundField]:
-        return [self["since"], self["until"]]
-
-    @property
-    def sought(self) -> dict[str, Any]:
-        """What is asked for and right, by the names of the fields."""
-        self.is_valid()
-        return {name: value for name, value in self.cleaned_data.items() if value not in ("", None)}
+        return [*super().lists, self["council"]]
 
 
 def councils() -> list[tuple[int, str]]:

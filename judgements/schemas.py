@@ -7,8 +7,9 @@ from pydantic import BeforeValidator, ConfigDict, StrictBool, StrictInt, WithJso
 
 from engine.models import TITLE_LENGTH
 from runs.api.schemas import Address, Cursor, Day, Identifier, Moment, Run, RunError, RunOverride, Strict, text
+from runs.filters import QUERY_LENGTH
 
-from .filters import OUTCOMES, QUERY_LENGTH
+from .filters import OUTCOMES
 from .models import (
     AUDIENCE_LENGTH,
     CONTENT_LENGTH,

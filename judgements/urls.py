@@ -7,9 +7,7 @@ from .views import councils, history, new
 
 urlpatterns = [
     path("", new.new, name="new"),
-    path("judgements/", history.history, name="history"),
     path("judgements/export.<str:kind>", history.export, name="export"),
-    path("judgements/changes/", history.changes, name="history-changes"),
     path("judgements/agents/", new.council_agents, name="council-agents"),
     path("judgements/models/", new.model_suggestions, name="model-suggestions"),
     path("judgements/cost/", new.expected_cost, name="expected-cost"),

@@ -17,6 +17,7 @@ handler500 = "magi_site.broken.broken"
 
 urlpatterns = [
     *(path("", include(f"{face.room}.urls")) for face in faces().values()),
+    path("", include("runs.urls")),
     path("api/v1/", api.urls()),
     path("accounts/login/", SignIn.as_view(), name="login"),
     path("accounts/logout/", LogoutView.as_view(), name="logout"),

@@ -23,10 +23,22 @@ from engine.procedure import Procedure, procedures
 from . import past
 from .api import schemas
 from .contradictions import contradictions
+from .filters import HistoryForm
 from .fragments import Fragment
 from .retention import INSTALLATION, KeptFor
 
 PAGES = ("live", "record", "record-file", "fragments", "replay", "replay-frames", "cancel", "retry", "redact")
+
+IDLE, JUDGING, FAILED, STOPPED = "idle", "judging", "failed", "stopped"  # signs and colours that every kind has
+STANDINGS: dict[str, tuple[str, str]] = {
+    Run.Status.QUEUED: (IDLE, "Idle"),
+    Run.Status.RUNNING: (JUDGING, "At work"),
+    Run.Status.WAITING: ("pending", "Waiting"),
+    Run.Status.FINISHED: ("approve", "Finished"),
+    Run.Status.FAILED: (FAILED, "Error"),
+    Run.Status.CANCELLED: (STOPPED, "Cancelled"),
+}
+Cell = Any  # what a list shows of a run in the columns of its kind
 
 Row = TypeVar("Row")
 Shown = TypeVar("Shown")
@@ -165,6 +177,35 @@ class Face(Procedure, Generic[Row, Shown]):
     def beside(self, run: Run) -> Sequence[Any]:
         """Rows of other runs in which texts of this one may stand, and do not go with it."""
         return ()
+
+    # ---- its lists ----------------------------------------------------------------------------------------
+
+    filters: ClassVar[Sequence[str]] = ()  # what its history is asked for by labels of the same names
+    # what is asked for where there is no outcome (yet): of its history, these words
+    standings: ClassVar[Mapping[str, Sequence[str]]] = {
+        "queued": [Run.Status.QUEUED],
+        "running": [Run.Status.RUNNING],
+        "waiting": [Run.Status.WAITING],
+        "error": [Run.Status.FAILED],
+        "cancelled": [Run.Status.CANCELLED],
+    }
+
+    def listed(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+        """These rows of its own, with what a list shows of each."""
+        return rows.select_related("run__owner")
+
+    def form(self, asked: Mapping[str, Any]) -> HistoryForm:
+        """What its history is asked for."""
+        return HistoryForm(asked, (*self.outcomes, *self.standings))
+
+    def shown(self, run: Run) -> tuple[str, str]:
+        """Sign and word of a run in a list."""
+        state, word = STANDINGS[run.status]
+        return state, run.outcome.capitalize() if run.outcome else word
+
+    def cells(self, rows: Sequence[Row]) -> Mapping[UUID, Cell]:
+        """What stands in columns of its own, of rows that were read with `listed`, in one query for all."""
+        return dict.fromkeys(row.run.pk for row in cast(Sequence[Any], rows))
 
     # ---- its record ---------------------------------------------------------------------------------------
 

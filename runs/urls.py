@@ -4,7 +4,7 @@ from django.urls import URLPattern, path
 
 from .consumers import LiveConsumer
 from .face import Face, faces
-from .views import live, record, redaction, replay
+from .views import history, live, record, redaction, replay
 
 VIEWS = {
     "live": ("", live.live),
@@ -19,13 +19,22 @@ VIEWS = {
 }
 
 
+LISTS = {"history": ("", history.history), "history-changes": ("changes/", history.changes)}
+
+
 def pages(face: Face[Any, Any]) -> list[URLPattern]:
-    """Those of each run of a procedure."""
-    return [
+    """Those of a procedure: the list of its runs, and those of each."""
+    lists = [
+        path(f"{face.nouns}/{address}", view, {"face": face}, name=face.page_name(name))
+        for name, (address, view) in LISTS.items()
+    ]
+    return lists + [
         path(f"{face.nouns}/<uuid:pk>/{address}", view, {"face": face}, name=face.page_name(name))
         for name, (address, view) in VIEWS.items()
     ]
 
+
+urlpatterns = [path(f"runs/{address}", view, name=f"runs-{name}") for name, (address, view) in LISTS.items()]
 
 # one socket; under the name of its kind, too, as pages of before know it
 websocket_urlpatterns = [

@@ -67,6 +67,8 @@ ROUTES = {
     "history": (SIGNED_IN, SIGNED_IN_NO_METHOD),
     "export": (SIGNED_IN, SIGNED_IN_NO_METHOD),
     "history-changes": (SIGNED_IN, SIGNED_IN_NO_METHOD),
+    "runs-history": (SIGNED_IN, SIGNED_IN_NO_METHOD),
+    "runs-history-changes": (SIGNED_IN, SIGNED_IN_NO_METHOD),
     "council-agents": (SIGNED_IN, SIGNED_IN_NO_METHOD),
     "model-suggestions": (SIGNED_IN, SIGNED_IN_NO_METHOD),
     "expected-cost": (SIGNED_IN_NO_METHOD, SIGNED_IN),

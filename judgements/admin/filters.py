@@ -13,9 +13,10 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
 from engine.hidden import visible_text
+from runs.filters import Day
 from runs.words import shown_name
 
-from ..filters import OUTCOMES, Day, councils
+from ..filters import OUTCOMES, councils
 from ..models import FLAGS
 
 Parts = tuple[int, ...]

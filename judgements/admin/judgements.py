@@ -148,7 +148,7 @@ class JudgementAdmin(ReadOnly):
 
     @admin.display(description="council")
     def council(self, judgement: Any) -> str:
-        return visible(judgement.row.council)
+        return visible(judgement.row.cell.council)
 
     @admin.display(description="asked by")
     def asked_by(self, judgement: Any) -> str:
@@ -164,7 +164,7 @@ class JudgementAdmin(ReadOnly):
 
     @admin.display(description="flags")
     def flags(self, judgement: Any) -> str:
-        rehearsed = ["Rehearsed"] if judgement.row.rehearsal else []
+        rehearsed = ["Rehearsed"] if judgement.row.cell.rehearsal else []
         return ", ".join([*(flag.label for flag in judgement.flags), *rehearsed])
 
     # ---- actions ------------------------------------------------------------------------------------------

@@ -7,17 +7,18 @@ from calendar import month_name
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 from django.contrib import messages
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import ChangeList
 from django.http import HttpRequest
 
+from runs.face import faces
+from runs.filters import QUERY_LENGTH
+from runs.history import CURSORS, History
 from runs.models import SearchText
 
-from ..filters import QUERY_LENGTH
-from ..history import CURSORS, History
 from ..models import FLAGS, Judgement, JudgementQuerySet
 from .filters import CREATED, Asked, DateFilter, Parts, span
 
@@ -35,8 +36,8 @@ class ReviewList(ChangeList):
         if unknown:
             raise IncorrectLookupParameters
         self.clear_all_filters_qs = self.get_query_string(remove=self.get_filters_params())
-        self.history = History(request.user, self._sought(request))
-        return self.history.newest_first().whole()
+        self.history = History(request.user, self._sought(request), face=faces()["judgement"])
+        return cast(JudgementQuerySet, self.history.newest_first()).whole()
 
     def _sought(self, request: HttpRequest) -> dict[str, Any]:
         sought = {"q": self.query} if self.query else {}
@@ -51,9 +52,9 @@ class ReviewList(ChangeList):
     def get_results(self, request: HttpRequest) -> None:
         page, _ = self.history.page_asked(request.GET, self.list_per_page)
         self.page = page
-        flags = SearchText.objects.flags_of([judgement.pk for judgement in page.judgements], FLAGS)
-        self.result_list = page.judgements
-        for judgement, row in zip(page.judgements, page.rows, strict=True):
+        flags = SearchText.objects.flags_of([judgement.pk for judgement in page.found], FLAGS)
+        self.result_list = page.found
+        for judgement, row in zip(page.found, page.rows, strict=True):
             vars(judgement).update(row=row, flags=flags.get(judgement.pk, []))
         self.result_count = self.history.count(MOST_COUNTED)
         self.full_result_count = None

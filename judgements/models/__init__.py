@@ -15,6 +15,7 @@ from .councils import (
 from .judgements import (
     CONTENT_LENGTH,
     FLAGS,
+    STANDINGS,
     Agent,
     Judgement,
     JudgementQuerySet,
@@ -22,6 +23,7 @@ from .judgements import (
     Remark,
     RoundDecision,
     remarkable,
+    status_of,
     title_of,
 )
 from .receipts import AUDIENCE_LENGTH, LONGEST_LIFETIME, USUAL_LIFETIME, Expected, Receipt, ReceiptRefused
@@ -35,6 +37,7 @@ __all__ = [
     "FLAGS",
     "LONGEST_LIFETIME",
     "NAME_LENGTH",
+    "STANDINGS",
     "USUAL_LIFETIME",
     "Agent",
     "AgentValues",
@@ -54,5 +57,6 @@ __all__ = [
     "RoundDecision",
     "Seated",
     "remarkable",
+    "status_of",
     "title_of",
 ]

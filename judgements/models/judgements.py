@@ -1,6 +1,6 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, cast
+from typing import Any
 
 from django.core.exceptions import PermissionDenied
 from django.db import models, transaction
@@ -11,8 +11,8 @@ from engine.hidden import visible_text
 from engine.llm.providers import is_rehearsal, lane_of
 from engine.models import ModelCall, Review, Run, account_of, after_deadlock, record_name
 from engine.models.budgets import Budget
-from engine.search import Term, label, words_of
-from runs.models import Flag, SearchText, arrived, found_by, in_order_of_arrival
+from engine.search import label, words_of
+from runs.models import Flag, SearchText
 from runs.rights import SEE, Right, User
 from runs.rows import with_run
 
@@ -35,6 +35,21 @@ class Remark(models.TextChoices):
 FLAGS: tuple[models.TextChoices, ...] = (*Remark, *Flag)
 
 
+STANDINGS: dict[str, list[str]] = {
+    "error": [Run.Status.FAILED],
+    "cancelled": [Run.Status.CANCELLED],
+    "judging": [Run.Status.RUNNING, Run.Status.WAITING],
+    "idle": [Run.Status.QUEUED],
+}
+"""The words of a judgement without a verdict, each with what its run is then."""
+
+
+def status_of(run: Run) -> str:
+    """The verdict, where there is one, or one of `STANDINGS`."""
+    finished = run.outcome if run.status == Run.Status.FINISHED else None
+    return finished or next((word for word, runs in STANDINGS.items() if run.status in runs), "judging")
+
+
 class OnlyCouncils(PermissionDenied):
     """Agents of somebody who may judge by councils alone, and whose these are not."""
 
@@ -49,30 +64,6 @@ class JudgementQuerySet(models.QuerySet["Judgement"]):
 
     def visible_to(self, user: User) -> "JudgementQuerySet":
         return self.within(SEE, user)
-
-    def standing(self, status: str) -> "JudgementQuerySet":
-        """Those whose `status` is this word."""
-        if status in set(Verdict):
-            return self.filter(run__status=Run.Status.FINISHED, run__outcome=status)
-        runs = {
-            "idle": [Run.Status.QUEUED],
-            "judging": [Run.Status.RUNNING, Run.Status.WAITING],
-            "error": [Run.Status.FAILED],
-            "cancelled": [Run.Status.CANCELLED],
-        }
-        return self.filter(run__status__in=runs[status])
-
-    def found_by(self, terms: Sequence[Sequence[Term]], *, few: bool = False) -> "JudgementQuerySet":
-        """Those that have, of each of these lists, at least one term. `few`: these judgements are few already."""
-        return cast(JudgementQuerySet, found_by(self, terms, few))
-
-    def arrived(self, sign: str, number: int) -> "JudgementQuerySet":
-        """Of what `found_by` found, what arrived before or after this number; `sign`: <, <=, > or >=."""
-        return cast(JudgementQuerySet, arrived(self, sign, number))
-
-    def in_order_of_arrival(self, *, newest_first: bool) -> "JudgementQuerySet":
-        """What `found_by` found, as the index itself is ordered."""
-        return cast(JudgementQuerySet, in_order_of_arrival(self, newest_first=newest_first))
 
     def whole(self) -> "JudgementQuerySet":
         """With everything that a page shows of a judgement, in a few queries however many there are."""
@@ -180,13 +171,7 @@ class Judgement(models.Model):
     @property
     def status(self) -> str:
         """The word of the page and the API; never stored a second time."""
-        words = {
-            Run.Status.QUEUED: "idle",
-            Run.Status.FINISHED: self.run.outcome,
-            Run.Status.FAILED: "error",
-            Run.Status.CANCELLED: "cancelled",
-        }
-        return words.get(Run.Status(self.run.status)) or "judging"
+        return status_of(self.run)
 
     @property
     def rehearsal(self) -> bool:

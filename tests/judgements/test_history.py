@@ -12,9 +12,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from engine.models import Run
-from judgements.history import PAGE, History
 from judgements.models import Council, Judgement
+from runs import history
 from runs.api.objects import run_object
+from runs.face import faces
+from runs.history import PAGE
 from tests.conftest import NAMES, agents, only_on, submitted_at
 from tests.history_load import EVERYWHERE, HALF, RARE, Load
 from tests.judgements.test_search import decide
@@ -22,6 +24,10 @@ from tests.judgements.test_search import decide
 pytestmark = pytest.mark.django_db
 committed = pytest.mark.django_db(transaction=True)  # read by other threads
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+
+def History(user, sought):
+    return history.History(user, sought, face=faces()["judgement"])
 
 
 def submit(owner, title, *, minute=0, start=NOON, status="queued", council=None):
@@ -177,8 +183,8 @@ def test_nobody_pages_from_what_they_may_not_see(page, noor):
 
 
 def test_beyond_a_thousand_nobody_counts(page, mira, monkeypatch):
-    monkeypatch.setattr("judgements.history.MOST_COUNTED", 3)
-    monkeypatch.setattr("judgements.views.history.MOST_COUNTED", 3)
+    monkeypatch.setattr("runs.history.MOST_COUNTED", 3)
+    monkeypatch.setattr("runs.views.history.MOST_COUNTED", 3)
     many(mira, 3)
     assert ">3 judgements<" in page.get(reverse("history")).content.decode()
     submit(mira, "one more")
@@ -265,9 +271,9 @@ def test_the_triangle_shows_how_far_each_agent_is(mira, status, decided, states)
     if status == "failed":
         Run.objects.update(error={"code": "timeout", "message": "No.", "agent": "C"})
     row = row_of(mira)
-    assert [vote.state for vote in row.votes] == states
-    assert [vote.name for vote in row.votes] == list(NAMES)
-    assert row.approving == "–"
+    assert [vote.state for vote in row.cell.votes] == states
+    assert [vote.name for vote in row.cell.votes] == list(NAMES)
+    assert row.cell.approving == "–"
 
 
 # ---- htmx -------------------------------------------------------------------------------------------------
@@ -312,7 +318,7 @@ def test_a_row_that_moved_on_is_sent_and_when_it_is_over_watched_no_more(page, m
 
 @pytest.mark.parametrize(("number", "said"), [(1, "1 newer judgement."), (2, "2 newer"), (3, "More than 2 newer")])
 def test_only_more_than_the_most_that_are_counted_are_called_more(page, mira, monkeypatch, number, said):
-    for module in ("judgements.history", "judgements.views.history"):
+    for module in ("runs.history", "runs.views.history"):
         monkeypatch.setattr(f"{module}.MOST_NEWER", 2)
     many(mira, number)
     assert said in watch(page, newest="", newer="0").content.decode()

@@ -18,11 +18,11 @@ from engine.evidence.entries import Entry
 from engine.evidence.log import Salt
 from engine.llm.failures import Unauthorized
 from engine.models import ModelCall, Review, Run
-from judgements.history import History
 from judgements.models import Judgement
 from judgements.rules import Verdict
 from runs import reviews, steering
-from runs.face import snapshot_of
+from runs.face import faces, snapshot_of
+from runs.history import History
 from runs.models import SearchText
 from runs.record import record_line
 from runs.redaction import redact, redactions_of, wipe
@@ -34,6 +34,10 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 MARKER = "quetzalcoatl"
 REASON = "Mira asked for it."
+
+
+def history(user: User, sought: dict[str, str]) -> History:
+    return History(user, sought, face=faces()["judgement"])
 
 
 def judged(owner: User, earlier: Judgement | None = None, *answers: str | Unauthorized) -> Judgement:
@@ -228,11 +232,11 @@ def test_no_page_and_no_file_shows_a_word_of_it(
 
 
 def test_the_history_finds_it_by_no_word_but_by_what_was_decided(approved: Judgement, mira: User) -> None:
-    assert History(mira, {"q": MARKER}).count() == 1
+    assert history(mira, {"q": MARKER}).count() == 1
     redact(approved.pk, "reviewer", REASON)
-    assert History(mira, {"q": MARKER}).count() == 0
-    assert History(mira, {"outcome": "approved"}).count() == 1
-    assert History(mira, {"q": str(approved.pk)}).count() == 1
+    assert history(mira, {"q": MARKER}).count() == 0
+    assert history(mira, {"outcome": "approved"}).count() == 1
+    assert history(mira, {"q": str(approved.pk)}).count() == 1
     assert "=flag=redacted" in SearchText.objects.get().words
 
 
@@ -306,7 +310,7 @@ def test_the_search_still_finds_the_others_after_wiping(approved: Judgement, mir
     judged(mira)
     redact(approved.pk, "reviewer", REASON)
     wipe()
-    assert History(mira, {"q": MARKER}).count() == 1
+    assert history(mira, {"q": MARKER}).count() == 1
 
 
 # ---- doors ------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from engine.search import label, terms_of
 from judgements.models import FLAGS, Agent, Judgement, Remark
 from judgements.prompts import Answer
 from judgements.rules import Decision
-from runs.models import SearchText
+from runs.models import SearchText, found_by
 from tests.conftest import agents
 
 pytestmark = pytest.mark.django_db
@@ -29,7 +29,7 @@ def decide(judgement, seat, number, reason, decision=Decision.APPROVE, model="")
 
 
 def found(query):
-    return set(Judgement.objects.found_by(terms_of(query)).values_list("run__title", flat=True))
+    return set(found_by(Judgement.objects.all(), terms_of(query), few=False).values_list("run__title", flat=True))
 
 
 def is_sound():
@@ -153,7 +153,7 @@ def test_a_flag_can_be_added_later():
     judgement = submit("one", title="one")
     SearchText.objects.flag(judgement.pk, Remark.SWAYED)
     assert flags(judgement) == ["swayed"]
-    assert list(Judgement.objects.found_by([[label("flag", "swayed")]])) == [judgement]
+    assert list(found_by(Judgement.objects.all(), [[label("flag", "swayed")]], few=False)) == [judgement]
     is_sound()
 
 
