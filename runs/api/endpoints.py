@@ -42,12 +42,10 @@ LastEvent = Annotated[str | None, Header(alias="Last-Event-ID", description="The
 
 
 class Calls:
-    """What programs do with runs of one kind, a name of a procedure, or of all kinds, an empty one."""
+    """What programs do with runs of one kind, a name of a procedure, or of all kinds where that is empty."""
 
-    def __init__(self, kind: str = "") -> None:
-        self._kind = kind
-        self._face = faces()[kind] if kind else None
-        self._noun = self._face.noun if self._face else "run"
+    def __init__(self, kind: str, noun: str) -> None:
+        self._kind, self._noun = kind, noun
 
     async def look(self, request: HttpRequest, id: UUID, wait: Wait = 0) -> HttpResponse:
         """With a wait the answer comes as soon as it has ended, or after that time."""
@@ -161,10 +159,10 @@ def router_of(kind: str = "", *, lists: bool = True) -> Router:
     A procedure adds its own to them, above all how to submit. `lists`: False where it has a list of its own.
     """
     face, router = faces()[kind] if kind else None, Router()
-    said = (face.noun, face.nouns, face.a_noun.lower()) if face else ("run", "runs", "a run")
-    for route in _routes(Calls(kind), *said, face.schema if face else schemas.Run):
-        if lists or "{" in route.path:
-            _add(router, route, *said[:2])
+    noun, nouns, a_noun = (face.noun, face.nouns, face.a_noun.lower()) if face else ("run", "runs", "a run")
+    for route in _routes(Calls(kind, noun), noun, nouns, a_noun, face.schema if face else schemas.Run):
+        if lists or route.name != nouns:
+            _add(router, route, noun, nouns)
     return router
 
 
