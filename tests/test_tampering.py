@@ -40,8 +40,8 @@ from runs.models import IdempotencyKey, SearchText
 from tests.audit_load import fill
 from tests.conftest import ScriptedModels, agents, perform
 from tests.databases import tampering
+from tests.verifier import VERIFIER, run_here
 
-VERIFIER = Path(__file__).parents[1] / "tools" / "verify.py"
 pytestmark = pytest.mark.django_db
 
 History = SimpleNamespace
@@ -920,21 +920,28 @@ def first_bad(report: Report, history: History) -> str:
     return names.get(report.faults[0].run, "log") if report.faults else "none"
 
 
-def offline(history: History, folder: Path) -> tuple[int, str]:
+def offline(history: History, folder: Path, run: Callable[..., tuple[int, str, str]] = run_here) -> tuple[int, str]:
     """What the verifier says of all records as they are now, without a new checkpoint: exit status and words."""
     bundles._kept.clear()  # each export is a process of its own
     (folder / "bundle").write_text("".join(bundle(bundles.runs_since(None), bundles.tree())), newline="\n")
     (folder / "anchor").write_text(history.anchor)
     named = [folder / "bundle", "--key", signing.verifier_key(), "--anchor", folder / "anchor"]
-    done = subprocess.run([sys.executable, "-I", "-S", VERIFIER, *named], capture_output=True, text=True)
-    assert done.stderr == ""
-    return done.returncode, done.stdout
+    status, said, complained = run(*named)
+    assert complained == ""
+    return status, said
+
+
+def in_a_process(*words: Any) -> tuple[int, str, str]:
+    """As an auditor runs the verifier, with nothing but Python."""
+    done = subprocess.run([sys.executable, "-I", "-S", VERIFIER, *words], capture_output=True, text=True)
+    return done.returncode, done.stdout, done.stderr
 
 
 def test_the_history_itself_is_intact(history: History, tmp_path: Path) -> None:
     assert verify_all(history.anchor).faults == []
-    status, said = offline(history, tmp_path)
+    status, said = offline(history, tmp_path, in_a_process)
     assert status == 0, said
+    assert offline(history, tmp_path) == (status, said)
 
 
 def test_a_thousand_honest_records_raise_no_alarm(history: History) -> None:
