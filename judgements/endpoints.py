@@ -5,7 +5,6 @@ Why so: docs/decisions.md, The API.
 
 from functools import partial
 from typing import Any
-from uuid import UUID
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -14,15 +13,14 @@ from ninja import Query
 
 from engine.llm import catalogue
 from engine.llm.providers import is_rehearsal
-from runs.api.answers import address_of, json_answer, page_answer, take_only
+from runs.api.answers import history_answer, json_answer, take_only
 from runs.api.endpoints import router_of
-from runs.api.objects import run_objects
 from runs.api.refusals import Refusal, wrong_fields
 from runs.api.schemas import placed, problems
 from runs.api.scopes import Scope, credential, needs
 from runs.api.submitting import OnceKey, submitted
 from runs.face import faces
-from runs.history import PAGE, History
+from runs.history import History
 
 from . import procedure, receipt_endpoints, rules, schemas
 from .filters import HistoryForm
@@ -98,12 +96,7 @@ def _values(agent: schemas.NewAgent) -> dict[str, str]:
 def judgements(request: HttpRequest, asked: Query[schemas.Sought]) -> HttpResponse:
     take_only(request, *schemas.Sought.model_fields)
     history = History(credential(request).owner, _sought(asked), face=faces()["judgement"])
-    try:
-        pks = history.after(UUID(asked.cursor) if asked.cursor else None, PAGE + 1)
-    except ValueError as error:
-        raise wrong_fields([("cursor", "There is no such place. Begin without a cursor.")]) from error
-    objects = run_objects([(pk, "judgement") for pk in pks[:PAGE]], address_of(request))
-    return page_answer(request, asked, objects, more=len(pks) > PAGE)
+    return history_answer(request, asked, history, "judgement")
 
 
 @router.get(

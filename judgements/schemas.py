@@ -2,11 +2,12 @@
 
 from typing import Annotated, Any, Literal
 
-from ninja import Field, Schema
+from ninja import Field
 from pydantic import BeforeValidator, ConfigDict, StrictBool, StrictInt, WithJsonSchema
 
 from engine.models import TITLE_LENGTH
-from runs.api.schemas import Address, Cursor, Day, Identifier, Moment, Run, RunError, RunOverride, Strict, text
+from runs.api import schemas as shared
+from runs.api.schemas import Address, Identifier, Moment, Run, RunError, RunOverride, Strict, text
 from runs.filters import QUERY_LENGTH
 
 from .filters import OUTCOMES
@@ -77,19 +78,14 @@ class NewJudgement(Strict):
     )
 
 
-class Sought(Schema):
+class Sought(shared.Sought):
     """Which judgements. Whatever is left out or empty restricts nothing."""
 
     status: Annotated[str, WithJsonSchema({"type": "string", "enum": ["", *OUTCOMES]})] = Field(
         "", description="How it stands."
     )
     council: Annotated[str, text(NAME_LENGTH)] = Field("", description="The council's name.")
-    since: Day = Field("", description="The first day (UTC), as in 2026-11-21.")
-    until: Day = Field("", description="The last day (UTC).")
     q: Annotated[str, text(QUERY_LENGTH)] = Field("", description="Words to be found in title, content and reasons.")
-    cursor: Cursor = Field(
-        "", description="Where the page begins: part of the address that the page before gives as next."
-    )
 
 
 class NewReceipt(Strict):

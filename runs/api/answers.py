@@ -6,15 +6,16 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
-from ninja import Schema
 
 from engine.hidden import visible_json
 from engine.models import Run
 from runs.face import faces
+from runs.history import PAGE, History
 from runs.rights import SEE, Right
 
-from .objects import run_object
+from .objects import run_object, run_objects
 from .refusals import Refusal, wrong_fields
+from .schemas import Sought
 from .scopes import credential
 
 
@@ -67,12 +68,16 @@ def answer(
     return json_answer(run_object(row, address_of(request)), status, headers)
 
 
-def page_answer(request: HttpRequest, asked: Schema, objects: list[dict[str, Any]], *, more: bool) -> HttpResponse:
-    """One page of a list; `asked` is what restricts it, and as `cursor` where it begins."""
+def history_answer(request: HttpRequest, asked: Sought, history: History, kind: str = "") -> HttpResponse:
+    """One page of a list, of this kind or of all; `asked` is what restricts it, and as `cursor` where it begins."""
+    try:
+        pks = history.after(UUID(asked.cursor) if asked.cursor else None, PAGE + 1)
+    except ValueError as error:
+        raise wrong_fields([("cursor", "There is no such place. Begin without a cursor.")]) from error
     sought = {name: value for name, value in asked.model_dump().items() if value}
     path = f"{address_of(request)}{request.path}"
-    following = f"{path}?{urlencode(sought | {'cursor': objects[-1]['id']})}" if more else None
-    return json_answer({"results": objects, "next": following})
+    following = f"{path}?{urlencode(sought | {'cursor': str(pks[PAGE - 1])})}" if len(pks) > PAGE else None
+    return json_answer({"results": run_objects(pks[:PAGE], address_of(request), kind), "next": following})
 
 
 def json_answer(content: Any, status: int = HTTPStatus.OK, headers: dict[str, str] | None = None) -> HttpResponse:

@@ -11,7 +11,6 @@ from typing import Annotated, Any
 from uuid import UUID
 
 from asgiref.sync import iscoroutinefunction, sync_to_async
-from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from ninja import Header, Query, Router, Schema
@@ -19,22 +18,22 @@ from ninja.errors import AuthenticationError
 
 from engine.models import Run
 from engine.models.budgets import BudgetUsedUp
-from engine.models.runs import RunQuerySet
 from engine.reader import read
 from runs import steering
 from runs.face import faces
+from runs.filters import HistoryForm
+from runs.history import History
 from runs.record import record_line
-from runs.rights import EXPORT, SEE, STEER
+from runs.rights import EXPORT, STEER
 
 from . import schemas
-from .answers import address_of, answer, found, kind_of, page_answer, take_only
+from .answers import address_of, answer, found, history_answer, kind_of, take_only
 from .events import stream, until_ended
-from .objects import run_object, run_objects
+from .objects import run_object
 from .refusals import Refusal, wrong_fields
 from .schemas import LONGEST_WAIT, problems, streamed
 from .scopes import Scope, credential, needs
 
-PAGE = 25
 Wait = Annotated[
     float, Query(ge=0, le=LONGEST_WAIT, allow_inf_nan=False, description="Seconds to wait for the end at most.")
 ]
@@ -124,25 +123,16 @@ class Calls:
 
     def _page(self, request: HttpRequest, asked: schemas.Sought, kind: str) -> HttpResponse:
         take_only(request, *type(asked).model_fields)
-        runs = Run.objects.filter(procedure__in=[kind] if kind else list(faces()))
-        page = _from(SEE.within(runs, credential(request).owner), asked.cursor, PAGE + 1)
-        return page_answer(request, asked, run_objects(page[:PAGE], address_of(request)), more=len(page) > PAGE)
+        history = History(credential(request).owner, _sought(asked), face=faces()[kind] if kind else None)
+        return history_answer(request, asked, history, kind)
 
 
-def _from(runs: RunQuerySet, cursor: str, number: int) -> list[tuple[UUID, str]]:
-    """So many after this one, or the newest."""
-    if cursor:
-        runs = _older(runs, cursor)
-    return list(runs.order_by("-created", "-pk").values_list("pk", "procedure")[:number])
-
-
-def _older(runs: RunQuerySet, cursor: str) -> RunQuerySet:
-    try:
-        created = runs.values_list("created", flat=True).get(pk=UUID(cursor))
-    except (ValueError, Run.DoesNotExist) as error:
-        raise wrong_fields([("cursor", "There is no such place. Begin without a cursor.")]) from error
-    tied = Q(created__lt=created) | Q(created=created, pk__lt=UUID(cursor))
-    return runs.filter(tied, created__lte=created)  # the range that the index reads
+def _sought(asked: schemas.Sought) -> dict[str, Any]:
+    """As the page's filters take it."""
+    form = HistoryForm({"q": asked.q, "since": asked.since, "until": asked.until}, ())
+    if not form.is_valid():
+        raise wrong_fields((name, str(errors[0])) for name, errors in form.errors.items())
+    return form.sought
 
 
 def _status(row: Any) -> str:

@@ -38,13 +38,14 @@ def run_object(row: Any, address: str, usage: Usage | None = None) -> dict[str, 
     }
 
 
-def run_objects(runs: Sequence[tuple[UUID, str]], address: str) -> list[dict[str, Any]]:
-    """Those of many runs, by key and kind, in their order, in as many queries however many there are."""
-    usage = ModelCall.objects.usage_of([pk for pk, _ in runs])
+def run_objects(pks: Sequence[UUID], address: str, kind: str = "") -> list[dict[str, Any]]:
+    """Those of many runs, all of this kind or of any, in their order, in as many queries however many there are."""
+    kinds = dict.fromkeys(pks, kind) if kind else dict(Run.objects.filter(pk__in=pks).values_list("pk", "procedure"))
+    usage = ModelCall.objects.usage_of(pks)
     rows: dict[UUID, Any] = {}
-    for kind in {kind for _, kind in runs}:
-        rows |= faces()[kind].rows().in_bulk([pk for pk, its in runs if its == kind])
-    return [run_object(rows[pk], address, usage[pk]) for pk, _ in runs]
+    for one in faces().keys() & set(kinds.values()):
+        rows |= faces()[one].rows().in_bulk([pk for pk in pks if kinds[pk] == one])
+    return [run_object(rows[pk], address, usage[pk]) for pk in pks if pk in rows]
 
 
 def _override(face: Face[Any, Any], run: Run) -> dict[str, Any] | None:

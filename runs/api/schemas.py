@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from ninja import Field, Schema
 from pydantic import ConfigDict, WithJsonSchema, create_model
 
+from runs.filters import QUERY_LENGTH
 from runs.models import KEY_LENGTH
 
 LONGEST_WAIT = 60
@@ -69,6 +70,9 @@ def streamed(noun: str) -> dict[str, Any]:
 class Sought(Schema):
     """Which runs. Whatever is left out or empty restricts nothing."""
 
+    since: Day = Field("", description="The first day (UTC), as in 2026-11-21.")
+    until: Day = Field("", description="The last day (UTC).")
+    q: Annotated[str, text(QUERY_LENGTH)] = Field("", description="Words to be found in its title and texts.")
     cursor: Cursor = Field(
         "", description="Where the page begins: part of the address that the page before gives as next."
     )

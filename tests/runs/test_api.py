@@ -190,13 +190,25 @@ def test_a_page_keeps_its_kind(mira_calls, mira):
 def test_a_list_of_all_kinds_takes_as_many_queries_however_long_it_is(mira_calls, mira, django_assert_max_num_queries):
     for kind in ("judgement", "check") * 12:
         EXAMPLES[kind](mira)
-    with django_assert_max_num_queries(13):
+    with django_assert_max_num_queries(14):
         mira_calls.get("/runs")
+
+
+def test_what_is_listed_is_sought_by_words_and_days(mira_calls, two):
+    check = str(two[1].pk)
+    for path in ("/runs", "/checks"):
+        assert ids(mira_calls.get(path, q="instrument", since="2020-01-01")) == [check]
+        assert ids(mira_calls.get(path, q="nothing")) == ids(mira_calls.get(path, until="2020-01-01")) == []
 
 
 @pytest.mark.parametrize(
     ("query", "path"),
-    [({"kind": "nonsense"}, "kind"), ({"cursor": "x"}, "cursor"), ({"status": "idle"}, "status")],
+    [
+        ({"since": "yesterday"}, "since"),
+        ({"kind": "nonsense"}, "kind"),
+        ({"cursor": "x"}, "cursor"),
+        ({"status": "idle"}, "status"),
+    ],
 )
 def test_what_is_wrong_in_a_list_is_named(mira_calls, query, path):
     assert path in fields(mira_calls.get("/runs", **query))
