@@ -12,7 +12,7 @@ from runs.face import Face, Snapshot
 from runs.fragments import Fragment
 from runs.redaction import redact_due
 
-from . import api, cells, council_evidence, evidence, guards, procedure, record, rehearsal, retention, schemas
+from . import api, cells, council_evidence, evidence, guards, procedure, record, rehearsal, retention, schemas, tables
 from .again import again_of, with_texts_beside
 from .display import PLATE, Display, display_of, newly_decided
 from .filters import HistoryForm
@@ -34,6 +34,9 @@ class Judging(Face[Judgement, Display]):
     flags = tuple(Remark)
     filters = ("council", "rehearsal")
     standings = STANDINGS
+    heads = tables.HEADS
+    tabled = staticmethod(tables.tabled)
+    word = staticmethod(status_of)
     perform = staticmethod(procedure.judge)
     tell = staticmethod(evidence.tell)
     doubt = staticmethod(evidence.doubt)
@@ -76,6 +79,9 @@ class Judging(Face[Judgement, Display]):
 
     def cells(self, rows: Sequence[Judgement]) -> Mapping[UUID, cells.Cell]:
         return cells.cells(rows)
+
+    def columns(self, row: Judgement) -> tuple[Sequence[object], Sequence[object]]:
+        return tables.columns(row)
 
     def form(self, asked: Mapping[str, Any]) -> HistoryForm:
         return HistoryForm(asked)

@@ -3,11 +3,10 @@ from django.urls import path
 from runs.face import faces
 from runs.urls import pages
 
-from .views import councils, history, new
+from .views import councils, new
 
 urlpatterns = [
     path("", new.new, name="new"),
-    path("judgements/export.<str:kind>", history.export, name="export"),
     path("judgements/agents/", new.council_agents, name="council-agents"),
     path("judgements/models/", new.model_suggestions, name="model-suggestions"),
     path("judgements/cost/", new.expected_cost, name="expected-cost"),

@@ -207,6 +207,22 @@ class Face(Procedure, Generic[Row, Shown]):
         """What stands in columns of its own, of rows that were read with `listed`, in one query for all."""
         return dict.fromkeys(row.run.pk for row in cast(Sequence[Any], rows))
 
+    # ---- its tables ---------------------------------------------------------------------------------------
+
+    heads: ClassVar[tuple[Sequence[str], Sequence[str]]] = ((), ())  # before the outcome: what was asked; and behind it
+
+    def tabled(self) -> QuerySet[Any]:
+        """Its rows with what a table says of each."""
+        return self.rows()
+
+    def columns(self, row: Row) -> tuple[Sequence[object], Sequence[object]]:
+        """What stands under its `heads`."""
+        return (), ()
+
+    def word(self, run: Run) -> str:
+        """Its outcome, or how it stands."""
+        return run.outcome or run.status
+
     # ---- its record ---------------------------------------------------------------------------------------
 
     def recorded(self, seen: Snapshot[Row], display: Shown) -> dict[str, Any]:

@@ -28,10 +28,10 @@ from engine.evidence.checkpoints import Checkpoint
 from engine.evidence.log import Salt
 from engine.llm.failures import Unauthorized
 from engine.models import Run
-from judgements.export import KINDS
 from judgements.models import Council, Expected, Judgement, Receipt
 from judgements.rules import Verdict
 from runs import reviews, steering
+from runs.export import KINDS
 from runs.redaction import redact
 from tests.conftest import JAPAN, ScriptedModels, agents, perform
 from tests.databases import once, tampering

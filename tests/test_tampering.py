@@ -32,10 +32,10 @@ from engine.evidence.told import said_of
 from engine.llm.failures import Unauthorized
 from engine.models import ModelCall, Review, Run
 from judgements import prompts
-from judgements.export import bundle
 from judgements.models import COUNCILS, Agent, Council, CouncilChange, Expected, Judgement, Receipt, RoundDecision
 from judgements.rules import Verdict
 from runs import reviews, steering
+from runs.export import bundle
 from runs.models import IdempotencyKey, SearchText
 from tests.audit_load import fill
 from tests.conftest import ScriptedModels, agents, perform

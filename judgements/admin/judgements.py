@@ -20,14 +20,14 @@ from engine.models.pace import LimitReached
 from engine.templatetags.hidden import visible
 from judgements.rights import REVIEW
 from runs import reviews, steering
-from runs.face import face_of
+from runs.export import Chosen, Source, download
+from runs.face import face_of, faces
 from runs.forms import as_typed
 from runs.models import SearchText
 from runs.record import integrity_of, record_of
 from runs.rights import EXPORT, REDACT, SEE, STEER, Reach
 
 from ..again import again_of
-from ..export import Chosen, Source, download
 from ..models import FLAGS, Judgement
 from .filters import CouncilFilter, DateFilter, FlagFilter, PersonFilter, RehearsalFilter, StatusFilter
 from .forms import ReviewForm
@@ -226,7 +226,7 @@ class JudgementAdmin(ReadOnly):
 
     def _download(self, request: HttpRequest, source: Source, kind: str, address: str) -> HttpResponseBase | None:
         try:
-            return download(source, kind, address, request.user)
+            return download(source, kind, address, request.user, faces()["judgement"])
         except LimitReached as reached:
             self.message_user(request, str(reached), messages.ERROR)
             return None

@@ -2,16 +2,22 @@ from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_GET
 
+from engine.models.pace import LimitReached
+
+from ..export import download
 from ..face import Face
 from ..filters import HistoryForm
 from ..history import MOST_COUNTED, MOST_NEWER, PAGE, AnyFace, History, Page, moved_on
 from ..rights import EXPORT, SEE
+
+FILES = ("csv", "jsonl")
 
 
 @require_GET
@@ -64,6 +70,24 @@ def changes(request: HttpRequest, face: AnyFace | None = None) -> HttpResponse:
         "newest": newest,
     }
     return render(request, _templates(face, "_changes.html"), {**context, **_around(face)})
+
+
+@require_GET
+def export(request: HttpRequest, kind: str, face: AnyFace) -> HttpResponseBase:
+    """Those runs of the same filters that one may export, as a file."""
+    if kind not in FILES:
+        raise Http404
+    form = face.form(request.GET)
+    if not form.is_valid():
+        sentences = "\n".join(str(error) for errors in form.errors.values() for error in errors)
+        return HttpResponse(sentences, status=400, content_type="text/plain; charset=utf-8")
+    address = request.build_absolute_uri("/").rstrip("/")
+    try:
+        found = History(request.user, form.sought, EXPORT, face)
+        return download(found, kind, address, request.user, face)
+    except LimitReached as reached:
+        again = {"Retry-After": str(reached.seconds)}
+        return HttpResponse(str(reached), status=429, content_type="text/plain; charset=utf-8", headers=again)
 
 
 def _newer(found: History, newest: str) -> int:

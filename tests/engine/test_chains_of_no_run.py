@@ -14,8 +14,8 @@ from engine.evidence.checkpoints import Checkpoint
 from engine.evidence.entries import Entry
 from engine.evidence.log import Leaf
 from engine.evidence.verification import verify_one
-from judgements.export import bundle
 from judgements.face import Judging
+from runs.export import bundle
 from tests.test_tampering import VERIFIER
 
 pytestmark = pytest.mark.django_db

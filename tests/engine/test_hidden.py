@@ -125,7 +125,7 @@ def test_a_traceback_stands_indented_below_its_event():
 
 
 def test_every_command_that_speaks_to_people_speaks_through_the_same_output():
-    ours = [name for name, app in get_commands().items() if app in ("engine", "judgements", "magi_site")]
+    ours = [name for name, app in get_commands().items() if app in ("engine", "judgements", "magi_site", "runs")]
     others = [name for name in ours if not isinstance(load_command_class(get_commands()[name], name), Command)]
     assert others == ["export_records"]  # its output is a file
 

@@ -10,9 +10,10 @@ from engine.evidence.audit import verify_all
 from engine.llm.prices import DOLLAR
 from engine.models import Review, Run
 from engine.models.budgets import Budget
-from judgements.export import KINDS
 from judgements.models import Council, Judgement
 from runs import reviews, steering
+from runs.export import KINDS
+from runs.face import faces
 from tests.conftest import JAPAN
 
 pytestmark = pytest.mark.django_db
@@ -67,7 +68,7 @@ def test_files_name_who_asked_and_who_cancelled(client, gone):
     said = {name: text for entry in record["entries"] for name, text in entry["texts"].items()}
     assert (said["asked by"], said["cancelled by"]) == ("mira", "mira")
     kind = KINDS["csv"]
-    assert ",mira," in kind.begun()(list(kind.read()), "https://magi.example")
+    assert ",mira," in kind.begun()(list(kind.read(faces()["judgement"])), "https://magi.example")
 
 
 def test_several_accounts_are_deleted_at_once(client, gone, noor):

@@ -13,11 +13,12 @@ from engine.evidence.verification import verify_one
 from engine.hidden import visible_text
 from engine.llm.failures import ServerError, Unauthorized
 from engine.models import ModelCall
-from judgements.export import Chosen, pieces
 from judgements.models import Council, Judgement
 from magi_site.models import Token
 from runs import reviews
 from runs.api.events import event_of
+from runs.export import Chosen, pieces
+from runs.face import faces
 from runs.record import record_line
 from tests.conftest import ScriptedModels, agents, perform, says
 from tests.databases import once
@@ -111,7 +112,9 @@ def test_a_replay_hides_nothing_and_says_nothing_hidden(page, hiding):
 
 def exported(hiding, kind):
     async def read():
-        return "".join([piece async for piece in pieces(Chosen([hiding.pk]), kind, "https://magi.example")])
+        return "".join(
+            [piece async for piece in pieces(Chosen([hiding.pk]), kind, "https://magi.example", faces()["judgement"])]
+        )
 
     return asyncio.run(read())
 

@@ -411,7 +411,7 @@ async def test_no_sign_in_a_content_ends_its_line(mira):
 
 @committed
 async def test_a_file_longer_than_one_reading_has_every_line_once(mira, monkeypatch):
-    monkeypatch.setattr("judgements.export.BATCH", 2)
+    monkeypatch.setattr("runs.export.BATCH", 2)
     await sync_to_async(many)(mira, 7)
     for asked in ({}, {"q": "number"}):
         _, text = await file_of(mira, "jsonl", **asked)

@@ -368,13 +368,13 @@ def test_the_command_line_redacts(approved: Judgement, capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ([], "Name judgements"),
-        (["--dry-run", NOBODYS_ID], "Name judgements"),
-        (["--due", "--names"], "Name judgements"),
-        (["--wipe", "--due"], "Name judgements"),
-        (["--reason", REASON], "Name judgements"),
+        ([], "Name runs"),
+        (["--dry-run", NOBODYS_ID], "Name runs"),
+        (["--due", "--names"], "Name runs"),
+        (["--wipe", "--due"], "Name runs"),
+        (["--reason", REASON], "Name runs"),
         ([NOBODYS_ID], "Say who demands it"),
-        ([NOBODYS_ID, "--reason", REASON], "There is no judgement"),
+        ([NOBODYS_ID, "--reason", REASON], "There is no run"),
     ],
 )
 def test_the_command_line_says_what_is_missing(arguments: list[str], sentence: str) -> None:

@@ -9,24 +9,28 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from engine.evidence import bundles, checkpoints
-from judgements.export import bundle, table
 from runs.command import address
+from runs.export import bundle, table
+from runs.face import faces
 
 USAGE = 64
 
 
 class Command(BaseCommand):
-    help = "Write the records of all judgements that are over, oldest first. tools/verify.py verifies them."
+    help = "Write the records of all runs that are over, oldest first. tools/verify.py verifies them."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--since", type=_day, metavar="DATE", help="only what was submitted then or later")
         parser.add_argument("--format", choices=["jsonl", "csv"], default="jsonl")
+        parser.add_argument(
+            "--kind", choices=list(faces()), default=next(iter(faces())), help="of a CSV, which has one"
+        )
         parser.add_argument("--anchor", type=Path, metavar="FILE", help="prove them by this checkpoint, kept elsewhere")
 
-    def handle(self, *, since: datetime | None, format: str, anchor: Path | None, **options: Any) -> None:
+    def handle(self, *, since: datetime | None, format: str, kind: str, anchor: Path | None, **options: Any) -> None:
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(encoding="utf-8")
-        for text in table(since, address()) if format == "csv" else _bundle(since, anchor):
+        for text in table(faces()[kind], since, address()) if format == "csv" else _bundle(since, anchor):
             self.stdout.write(text, ending="")
 
 

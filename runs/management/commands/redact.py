@@ -5,7 +5,6 @@ from django.core.management.base import CommandError, CommandParser
 
 from engine import terminal
 from engine.models import Run
-from judgements.models import Judgement
 from runs.redaction import due, redact, redact_due, wipe
 
 USAGE = 64
@@ -14,10 +13,10 @@ MOST_LISTED = 1_000
 
 
 class Command(terminal.Command):
-    help = "Erase the texts of judgements for good: on somebody's demand, or of all whose time is over (--due)."
+    help = "Erase the texts of runs for good: on somebody's demand, or of all whose time is over (--due)."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("ids", nargs="*", type=UUID, metavar="ID", help="these judgements")
+        parser.add_argument("ids", nargs="*", type=UUID, metavar="ID", help="these runs")
         parser.add_argument("--reason", default="", help="who demands it and why; stays in the record")
         parser.add_argument("--names", action="store_true", help="erase who asked and who cancelled too")
         parser.add_argument("--due", action="store_true", help="all that were kept for as long as they are to be")
@@ -31,7 +30,7 @@ class Command(terminal.Command):
     ) -> None:
         misplaced = (dry_run and not due) or ((reason or names) and not ids)
         if misplaced or [bool(ids), due, wipe].count(True) != 1:
-            raise CommandError("Name judgements and a --reason, or say --due, or --wipe.", returncode=USAGE)
+            raise CommandError("Name runs and a --reason, or say --due, or --wipe.", returncode=USAGE)
         if dry_run:
             self._list_due()
         elif due:
@@ -45,8 +44,8 @@ class Command(terminal.Command):
         if not reason:
             raise CommandError("Say who demands it and why: --reason. It stays in the record.", returncode=USAGE)
         for pk in ids:
-            if not Judgement.objects.filter(pk=pk).exists():
-                raise CommandError(f"There is no judgement {pk}.", returncode=USAGE)
+            if not Run.objects.filter(pk=pk).exists():
+                raise CommandError(f"There is no run {pk}.", returncode=USAGE)
         refused = [pk for pk in ids if not self._redacted(pk, reason, names)]
         self._wipe()
         if refused:

@@ -1,0 +1,245 @@
+"""Runs of one kind as a file, read and sent a few at a time however many there are."""
+
+import csv
+import io
+import weakref
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from threading import RLock
+from typing import Any, Protocol
+from uuid import UUID
+
+from asgiref.sync import sync_to_async
+from django.conf import settings
+from django.db.models import QuerySet
+from django.http import StreamingHttpResponse
+from django.template.loader import render_to_string
+from django.utils import timezone
+
+from engine.evidence import bundles
+from engine.evidence.bundles import Tree
+from engine.hidden import visible_json, visible_text
+from engine.models import ModelCall
+from engine.models.pace import LimitReached
+
+from .api.objects import run_object
+from .face import Face, face_of
+from .record import record_lines, record_of
+from .words import asked_by
+
+AnyFace = Face[Any, Any]
+
+BATCH = 100
+HEAD = ["id", "url", "title"]
+TAIL = ["created", "started", "ended", "asked by", "redacted"]
+FORMULA = (*"=+-@", *"＝＋－＠", "\t", "\r", "\n")
+
+Render = Callable[[Sequence[Any], str], str]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How runs of a kind are read and some of them written; `frame` gives what stands before and behind all of them.
+
+    `begun`: what writes is made anew for each file, where all of it has to be of one moment.
+    """
+
+    content_type: str
+    read: Callable[[AnyFace], QuerySet[Any]]
+    begun: Callable[[], Render]
+    frame: Callable[[AnyFace], tuple[str, str]] = lambda _: ("", "")
+    saved: bool = True  # a file; otherwise a page to look at
+
+
+class Source(Protocol):
+    """Which runs: a `History`, or those that are `Chosen`."""
+
+    def batches(self, size: int) -> Iterator[list[UUID]]: ...
+
+
+class Chosen:
+    def __init__(self, runs: Iterable[UUID]) -> None:
+        self._runs = list(runs)
+
+    def batches(self, size: int) -> Iterator[list[UUID]]:
+        for start in range(0, len(self._runs), size):
+            yield self._runs[start : start + size]
+
+
+_under_way: Counter[Any] = Counter()  # by user, in this process
+_counting = RLock()  # views run in many threads, and what is forgotten ends in any of them
+AGAIN = 10.0  # seconds
+
+
+def download(source: Source, kind: str, address: str, user: Any, face: AnyFace) -> StreamingHttpResponse:
+    """The answer that brings them; `address` as in https://host. LimitReached where the user has too many under way.
+
+    Whoever reads slowly keeps all of a file waiting in memory, so that their number has an end.
+    """
+    response = StreamingHttpResponse(pieces(source, kind, address, face), content_type=KINDS[kind].content_type)
+    how = "attachment" if KINDS[kind].saved else "inline"
+    response["Content-Disposition"] = f'{how}; filename="{face.nouns}-{timezone.now():%Y-%m-%d}.{kind}"'
+    response["Cache-Control"] = "no-store"
+    _begin(user.pk)
+    # when it is closed, or forgotten without that because its reader has gone early
+    response._resource_closers.append(weakref.finalize(response, _end, user.pk))  # type: ignore[attr-defined]
+    return response
+
+
+def _begin(user: Any) -> None:
+    with _counting:
+        if _under_way[user] >= settings.USER_EXPORTS:
+            most = f"You have {settings.USER_EXPORTS} exports under way, as many as one person may. Let one end first."
+            raise LimitReached(most, AGAIN)
+        _under_way[user] += 1
+
+
+def _end(user: Any) -> None:
+    with _counting:
+        _under_way[user] -= 1
+        if not _under_way[user]:
+            del _under_way[user]
+
+
+async def pieces(source: Source, kind: str, address: str, face: AnyFace) -> AsyncIterator[str]:
+    """The file, a batch at a time. Reading and writing it never hold up the loop that serves everybody else."""
+    batches = source.batches(BATCH)
+    start, end = KINDS[kind].frame(face)
+    yield start
+    render = await sync_to_async(KINDS[kind].begun)()
+    while rows := await sync_to_async(_next_of)(batches, partial(KINDS[kind].read, face)):
+        yield await sync_to_async(render)(rows, address)
+    yield end
+
+
+def _next_of(batches: Iterator[list[UUID]], read: Callable[[], QuerySet[Any]]) -> list[Any]:
+    pks = next(batches, [])
+    found = read().in_bulk(pks) if pks else {}
+    return [found[pk] for pk in pks]
+
+
+# ---- a table ----------------------------------------------------------------------------------------------
+
+
+def _heads(face: AnyFace) -> list[str]:
+    asked, came = face.heads
+    return [*HEAD, *asked, "outcome", *came, *TAIL]
+
+
+def _table(rows: Sequence[Sequence[object]]) -> str:
+    written = io.StringIO()
+    csv.writer(written).writerows([[_cell(value) for value in row] for row in rows])
+    return written.getvalue()
+
+
+def _cell(value: object) -> str:
+    """What nobody sees has a mark, and a text that begins like a formula stays a text in whatever opens the file."""
+    text = "" if value is None else visible_text(str(value))
+    return f"'{text}" if text.startswith(FORMULA) else text
+
+
+def _csv(rows: Sequence[Any], address: str) -> str:
+    return _table([_row(row, address) for row in rows])
+
+
+def _row(row: Any, address: str) -> list[object]:
+    run = row.run
+    face = face_of(run)
+    asked, came = face.columns(row)
+    return [
+        run.pk,
+        f"{address}/{face.nouns}/{run.pk}/",
+        run.title,
+        *asked,
+        face.word(run),
+        *came,
+        *(_time(moment) for moment in (run.created, run.started, run.ended)),
+        asked_by(run),
+        _time(run.redacted),
+    ]
+
+
+def _time(moment: datetime | None) -> str:
+    return f"{moment:%Y-%m-%dT%H:%M:%SZ}" if moment else ""
+
+
+# ---- lines of JSON ----------------------------------------------------------------------------------------
+
+
+def _json_lines(rows: Sequence[Any], address: str) -> str:
+    usage = ModelCall.objects.usage_of([row.pk for row in rows])
+    objects = (run_object(row, address, usage[row.pk]) for row in rows)
+    return "".join(f"{visible_json(one)}\n" for one in objects)
+
+
+def _evidence() -> Render:
+    """All by one checkpoint: where another record has a newer one, one without a proof passes for forged."""
+    tree = bundles.tree()
+    return lambda rows, _: "".join(record_lines([row.pk for row in rows], tree))
+
+
+# ---- records to print -------------------------------------------------------------------------------------
+
+PLACE = "<!-- records -->"
+
+
+def _page(face: AnyFace) -> tuple[str, str]:
+    start, end = render_to_string("runs/printout.html", {"face": face}).split(PLACE)
+    return start, end
+
+
+def _records(rows: Sequence[Any], address: str) -> str:
+    calls: dict[UUID, list[ModelCall]] = defaultdict(list)
+    for call in ModelCall.objects.filter(run__in=[row.pk for row in rows]).order_by("pk"):
+        calls[call.run_id].append(call)
+    return "".join(_record(row, calls[row.pk]) for row in rows)
+
+
+def _record(row: Any, calls: list[ModelCall]) -> str:
+    face = face_of(row.run)
+    context = {"face": face, "at": f"{str(row.pk)[:8]}-", "many": True}
+    return render_to_string(f"{face.nouns}/_record.html", context | record_of(row, calls))
+
+
+def _tabled(face: AnyFace) -> QuerySet[Any]:
+    return face.tabled()
+
+
+def _whole(face: AnyFace) -> QuerySet[Any]:
+    return face.rows()
+
+
+def _head(face: AnyFace) -> tuple[str, str]:
+    """The mark at its beginning tells spreadsheets that it is UTF-8."""
+    return "\ufeff" + _table([_heads(face)]), ""
+
+
+KINDS = {
+    "csv": Kind("text/csv; charset=utf-8", _tabled, lambda: _csv, _head),
+    "jsonl": Kind("application/x-ndjson; charset=utf-8", _whole, lambda: _json_lines),
+    "evidence.jsonl": Kind("application/x-ndjson; charset=utf-8", _whole, _evidence),
+    "html": Kind("text/html; charset=utf-8", _whole, lambda: _records, _page, saved=False),
+}
+
+
+# ---- for the command line ---------------------------------------------------------------------------------
+
+
+def table(face: AnyFace, moment: datetime | None, address: str) -> Iterator[str]:
+    """Of the runs of a kind that are over, of those submitted since then, oldest first."""
+    found = face.runs().filter(ended__isnull=False)
+    if moment:
+        found = found.filter(created__gte=moment)
+    yield _head(face)[0]
+    for pks in Chosen(found.order_by("created", "pk").values_list("pk", flat=True)).batches(BATCH):
+        rows = face.tabled().in_bulk(pks)
+        yield _csv([rows[pk] for pk in pks], address)
+
+
+def bundle(pks: Sequence[UUID], tree: Tree | None) -> Iterator[str]:
+    """The records of these, a line for each; `tree` is the log that the proofs lead to."""
+    for batch in Chosen(pks).batches(BATCH):
+        yield from record_lines(batch, tree)
