@@ -53,6 +53,7 @@ NONE = "nnnnnnn"
 NO_METHOD = "-------"
 SIGNED_IN, SIGNED_IN_NO_METHOD = "llooooo", "ll-----"
 SEE = "llnonoo"
+NO_CHECK = "llnnnnn"
 STEER = "llnonfo"
 EXPORT = "llnonoo"
 REDACT = "llnfnfo"
@@ -106,13 +107,24 @@ ROUTES = {
     "api:run-cancel": (NO_METHOD, STEER),
     "api:run-retry": (NO_METHOD, STEER),
     # of the tests' own procedure, asked for a judgement
+    "check-history": (SIGNED_IN, SIGNED_IN_NO_METHOD),
+    "check-history-changes": (SIGNED_IN, SIGNED_IN_NO_METHOD),
+    "check-live": (NO_CHECK, SIGNED_IN_NO_METHOD),
+    "check-record": (NO_CHECK, SIGNED_IN_NO_METHOD),
+    "check-record-file": (NO_CHECK, SIGNED_IN_NO_METHOD),
+    "check-fragments": (NO_CHECK, SIGNED_IN_NO_METHOD),
+    "check-replay": (NO_CHECK, SIGNED_IN_NO_METHOD),
+    "check-replay-frames": (NO_CHECK, SIGNED_IN_NO_METHOD),
+    "check-cancel": (NO_CHECK, NO_CHECK),
+    "check-retry": (SIGNED_IN_NO_METHOD, NO_CHECK),
+    "check-redact": (NO_CHECK, NO_CHECK),
     "api:checks": (SIGNED_IN, SIGNED_IN),
     "api:submit_check": (SIGNED_IN, SIGNED_IN),
-    "api:check": ("llnnnnn", NO_METHOD),
-    "api:check-events": ("llnnnnn", NO_METHOD),
-    "api:check-record": ("llnnnnn", NO_METHOD),
-    "api:check-cancel": (NO_METHOD, "llnnnnn"),
-    "api:check-retry": (NO_METHOD, "llnnnnn"),
+    "api:check": (NO_CHECK, NO_METHOD),
+    "api:check-events": (NO_CHECK, NO_METHOD),
+    "api:check-record": (NO_CHECK, NO_METHOD),
+    "api:check-cancel": (NO_METHOD, NO_CHECK),
+    "api:check-retry": (NO_METHOD, NO_CHECK),
     "api:issue": (NO_METHOD, RECEIPT),
     "api:consume": (NO_METHOD, SIGNED_IN),
     "api:councils": (SIGNED_IN, NO_METHOD),
