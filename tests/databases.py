@@ -3,7 +3,7 @@
 import contextlib
 import sqlite3
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from functools import partial
 from pathlib import Path
@@ -25,6 +25,12 @@ from tests.acceptance.site import digest, kept_file
 T = TypeVar("T")
 ACCOUNTS = (User, Session, Token)
 TEMPLATES = "magi_tests_"
+EMPTY = "kept"  # the schema of an empty gate's rows
+PLACES = """
+    SELECT format('%I.%I', schemaname, sequencename) AS name,
+           coalesce(last_value, start_value) AS place, last_value IS NOT NULL AS used
+    FROM pg_sequences WHERE schemaname = 'public'
+"""
 OURS = "tests/checking", "tests/databases.py"  # what else an empty gate comes of
 
 
@@ -111,13 +117,13 @@ def _on_postgresql(create: Callable[[], None]) -> Callable[[], None]:
         else:
             create()
             _emptied()
-            _keep_rows()
+            _keep_rows(EMPTY)
             connection.close()
             connection.close_pool()
             cursor.execute(f'CREATE DATABASE "{template}" TEMPLATE "{connection.settings_dict["NAME"]}"')
             for stale in there[:-2]:  # those of other working copies may still be asked for
                 cursor.execute(f'DROP DATABASE "{stale}"')
-    return partial(_fill_again, *_kept_rows())
+    return partial(_fill_again, EMPTY, _kept_rows(EMPTY))
 
 
 def _copy_back(copy: sqlite3.Connection) -> None:
@@ -125,29 +131,36 @@ def _copy_back(copy: sqlite3.Connection) -> None:
     copy.backup(connection.connection)
 
 
-_made: dict[Any, tuple[Any, sqlite3.Connection]] = {}
+_made: dict[Any, tuple[Any, Callable[[], None]]] = {}
 
 
 def once(make: Callable[..., T], *args: Any) -> T:
     """What `make` returns and leaves in the database, made by the first test that asks and copied for all others.
 
-    For tests that commit and begin alike, with the same accounts, whose passwords, tokens and sessions stay. On
-    PostgreSQL it is made each time: nothing there copies so quickly.
+    For tests that commit and begin alike, with the same accounts, whose passwords, tokens and sessions stay.
     """
-    if connection.vendor != "sqlite":
-        return make(*args)
     before = make, tuple(User.objects.order_by("pk").values_list("pk", "username", "is_superuser")), _sizes()
     if before in _made:
-        made, copy = _made[before]
+        made, copy_back = _made[before]
         there = [row for model in ACCOUNTS for row in model.objects.all()]
-        _copy_back(copy)
+        copy_back()
         for row in there:
             row.save()
         return cast(T, deepcopy(made))
-    made, copy = make(*args), sqlite3.connect(":memory:", check_same_thread=False)
-    connection.connection.backup(copy)
-    _made[before] = deepcopy(made), copy
+    made = make(*args)
+    _made[before] = deepcopy(made), _copied()
     return made
+
+
+def _copied() -> Callable[[], None]:
+    """What brings the database back to just what it is now."""
+    if connection.vendor == "sqlite":
+        copy = sqlite3.connect(":memory:", check_same_thread=False)
+        connection.connection.backup(copy)
+        return partial(_copy_back, copy)
+    schema = f"made_{len(_made)}"
+    _keep_rows(schema)
+    return partial(_fill_again, schema, _kept_rows(schema))
 
 
 def _sizes() -> tuple[int, ...]:
@@ -172,29 +185,37 @@ def kept_for_a_module(make: Callable[[], T]) -> Any:
     return kept
 
 
-def _keep_rows() -> None:
-    """Copies of all tables of PostgreSQL, as they are now, in a schema of their own."""
+def _keep_rows(schema: str) -> None:
+    """Copies of all tables of PostgreSQL, as they are now, in a schema of their own; and where its sequences are."""
     with connection.cursor() as cursor:
-        cursor.execute("CREATE SCHEMA kept")
+        cursor.execute(f"CREATE SCHEMA {schema}")
         for table in connection.introspection.table_names(cursor):
-            cursor.execute(f'CREATE TABLE kept."{table}" AS TABLE "{table}"')
+            cursor.execute(f'CREATE TABLE {schema}."{table}" AS TABLE "{table}"')
+        cursor.execute(f"CREATE TABLE {schema}.places AS {PLACES}")
 
 
-def _kept_rows() -> tuple[list[str], list[str]]:
-    """All tables of PostgreSQL, and those of them that have rows in an empty gate."""
+def _kept_rows(schema: str) -> dict[str, str]:
+    """All tables of PostgreSQL, and of those that have rows in this schema the columns that can be written."""
     with connection.cursor() as cursor:
-        tables = [table for table in connection.introspection.table_names(cursor) if table != "django_migrations"]
-        filled = []
+        cursor.execute(
+            "SELECT table_name, string_agg(quote_ident(column_name), ', ') FROM information_schema.columns "
+            "WHERE table_schema = 'public' AND table_name <> 'django_migrations' AND is_generated = 'NEVER' GROUP BY 1"
+        )
+        tables = dict(cursor.fetchall())
         for table in tables:
-            cursor.execute(f'SELECT 1 FROM kept."{table}" LIMIT 1')
-            if cursor.fetchone():
-                filled.append(table)
-    return tables, filled
+            cursor.execute(f'SELECT 1 FROM {schema}."{table}" LIMIT 1')
+            tables[table] = tables[table] if cursor.fetchone() else ""
+    return tables
 
 
-def _fill_again(tables: Sequence[str], filled: Sequence[str]) -> None:
+def _fill_again(schema: str, tables: Mapping[str, str]) -> None:
     again = [f'DELETE FROM "{table}"' for table in tables]
-    again += [f'INSERT INTO "{table}" OVERRIDING SYSTEM VALUE TABLE kept."{table}"' for table in filled]
+    again += [
+        f'INSERT INTO "{table}" ({columns}) OVERRIDING SYSTEM VALUE SELECT {columns} FROM {schema}."{table}"'
+        for table, columns in tables.items()
+        if columns
+    ]
+    again += [f"SELECT setval(name::regclass, place, used) FROM {schema}.places"]
     with transaction.atomic(), tampering(), connection.cursor() as cursor:
         cursor.execute(";".join(again))
 
