@@ -6,8 +6,8 @@ from uuid import UUID
 from django.db.models import Q
 
 from runs.rights import User
+from runs.texts.amendments import Amendment, amendments
 
-from .amendments import Amendment, amendments
 from .models import Judgement
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgements.amendments import amendments, compared
+from runs.texts.amendments import amendments, compared
 
 PROSE = "We deploy on Friday. The rollback takes six minutes. On call is L. Haddad."
 
