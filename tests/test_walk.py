@@ -109,6 +109,7 @@ ROUTES = {
     # of the tests' own procedure, asked for a judgement
     "check-history": (SIGNED_IN, SIGNED_IN_NO_METHOD),
     "check-history-changes": (SIGNED_IN, SIGNED_IN_NO_METHOD),
+    "check-export": (SIGNED_IN, SIGNED_IN_NO_METHOD),
     "check-live": (NO_CHECK, SIGNED_IN_NO_METHOD),
     "check-record": (NO_CHECK, SIGNED_IN_NO_METHOD),
     "check-record-file": (NO_CHECK, SIGNED_IN_NO_METHOD),
