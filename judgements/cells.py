@@ -9,8 +9,8 @@ from engine.llm.providers import is_rehearsal
 from engine.models import Run
 
 from . import rules
-from .display import State
 from .models import Agent, Judgement
+from .parts import State
 from .rules import Decision
 
 SAYS: dict[State, str] = {

@@ -14,10 +14,11 @@ from runs.redaction import redact_due
 
 from . import api, cells, council_evidence, evidence, guards, procedure, record, rehearsal, retention, schemas, tables
 from .again import again_of, with_texts_beside
-from .display import PLATE, Display, display_of, newly_decided
+from .display import Display, display_of, newly_decided
 from .filters import HistoryForm
 from .fragments import fragments
 from .models import STANDINGS, Judgement, Remark, RoundDecision, status_of
+from .parts import PLATE
 from .rules import Verdict
 
 

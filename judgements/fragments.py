@@ -6,7 +6,8 @@ from typing import Any
 from runs.fragments import Fragment
 
 from . import rules
-from .display import Cell, Display
+from .display import Display
+from .parts import Cell
 
 OF_JUDGEMENT = ("plate", "verdict_sub", "verdict_meta", "matrix", "decided", "tr_empty")
 NOT_REPLAYED = ("actions", "kept", "replay", "announcer")

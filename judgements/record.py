@@ -11,8 +11,9 @@ from runs.record import Attempt, attempt_of, from_to
 from runs.usage import used_both_ways
 
 from . import rules
-from .display import Cell, Display, Seat
+from .display import Display
 from .models import Judgement
+from .parts import Cell, Seat
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ from runs import retention
 from runs.forms import as_typed
 
 from ..changes import changes
-from ..display import PLATE
 from ..forms import CouncilSubmission, agents_in
 from ..models import NAME_LENGTH, AgentValues, Council, CouncilVersion, Judgement, JudgementQuerySet, RevisedMeanwhile
+from ..parts import PLATE
 from .new import Refused, as_number, written_so_far
 
 NEWEST = 10

@@ -1,0 +1,184 @@
+"""One agent as the live page shows it: state, decisions round by round, score, and what is remarkable."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from engine.llm.providers import is_rehearsal
+from engine.models import ModelCall, Run
+from runs.usage import cost, tokens
+
+from . import rules
+from .models import Agent, Judgement
+from .parts import WORDS, Cell, Seat, State, Tally
+from .rules import Decision
+
+ERASED = "Erased."
+CARRIED = "Carried by earlier rounds"
+CORNERS = ("top", "left", "right")
+
+
+def seat_of(
+    judgement: Judgement,
+    number: int,
+    agent: Agent,
+    latest: Mapping[str, ModelCall],
+    texts: Mapping[str, str],
+) -> Seat:
+    cells = tuple(_cell(judgement, number, agent, n, latest, texts) for n in rules.ROUNDS)
+    asked = agent.step(judgement.current_round) in latest
+    state, word, small = _seat_state(judgement, agent, cells, asked)
+    return Seat(
+        number=number,
+        place=CORNERS[number - 1],
+        name=agent.name,
+        model=agent.model,
+        fallback=agent.fallback,
+        rehearsal=is_rehearsal(agent.model),
+        criteria=agent.criteria,
+        state=state,
+        word=word,
+        small=small,
+        cells=cells,
+        tally=_tally(judgement, agent),
+        marks=_marks(agent),
+        until=cells[judgement.current_round - 1].until if state == "retrying" else None,
+    )
+
+
+def _seat_state(judgement: Judgement, agent: Agent, cells: tuple[Cell, ...], asked: bool) -> tuple[State, str, str]:
+    """Yellow while it waits for the next round, green or red by its score once it has decided three times."""
+    if verdict := agent.verdict:
+        approves = verdict == rules.Verdict.APPROVED
+        return ("approve", "Approves", "") if approves else ("reject", "Rejects", "")
+    current = cells[judgement.current_round - 1]
+    if current.state == "failed":
+        return "failed", "Failed", f"in round {current.round}"
+    if judgement.run.over:
+        return "stopped", "Stopped", _stopped(judgement, agent, current, asked)
+    if judgement.run.status == Run.Status.QUEUED:  # also when it was given back half done
+        return "idle", "Idle", ""
+    if current.decided:
+        return "pending", "Pending", f"for round {current.round + 1}"
+    if current.state == "retrying":
+        return "retrying", current.word, ""
+    return "judging", "Judging", f"round {current.round}"
+
+
+def _stopped(judgement: Judgement, agent: Agent, current: Cell, asked: bool) -> str:
+    done = len(agent.history)
+    if asked and not current.decided:
+        return f"in round {current.round}"
+    if done:
+        return f"after round {done}"
+    return "in round 1" if judgement.run.started else "before round 1"
+
+
+def _cell(
+    judgement: Judgement,
+    seat_number: int,
+    agent: Agent,
+    number: int,
+    latest: Mapping[str, ModelCall],
+    texts: Mapping[str, str],
+) -> Cell:
+    step = agent.step(number)
+    call = latest.get(step)
+    decision = next((d for d in agent.decided if d.round == number), None)
+    cell = partial(Cell, agent.name, seat_number, number, rules.tenths(rules.WEIGHTS[number]))
+    if decision:
+        state: State = "approve" if decision.decision == Decision.APPROVE else "reject"
+        fallback = decision.call.model if decision.call.model != agent.model else ""
+        return cell(
+            state,
+            WORDS[state],
+            reason=ERASED if judgement.run.redacted else decision.reason,
+            seconds=_seconds(decision.call),
+            fallback=fallback,
+            details=_details(decision.call, fallback),
+            mark=_mark(agent, number),
+        )
+    if call and call.status == ModelCall.Status.FAILED:
+        return _cell_of_failure(judgement, call, cell)
+    if judgement.run.over:
+        return cell("none", WORDS["none"])
+    if number == judgement.current_round and judgement.run.status == Run.Status.RUNNING:
+        since = call.started if call and call.status == ModelCall.Status.OPEN else None
+        return cell("judging", WORDS["judging"], texts.get(step, ""), since=since)
+    return cell("wait", WORDS["wait"])
+
+
+def _seconds(call: ModelCall) -> str:
+    return f"{call.seconds:.1f} s" if call.seconds is not None else ""
+
+
+def _details(call: ModelCall, fallback: str) -> str:
+    """How the decision came about: time, tokens, cost, and who stood in."""
+    parts = [_seconds(call)]
+    if call.input_tokens is not None and not is_rehearsal(call.model):
+        parts += [tokens(call.input_tokens + (call.output_tokens or 0), call.estimated), cost(call.cost)]
+    if fallback:
+        parts.append(f"answered by the fallback {fallback}")
+    return " · ".join(part for part in parts if part)
+
+
+def _cell_of_failure(judgement: Judgement, call: ModelCall, cell: Callable[..., Cell]) -> Cell:
+    if judgement.run.over or call.retry_at is None:
+        again = call.attempt - 1
+        after = f" {again} {'retry' if again == 1 else 'retries'} did not help." if again else ""
+        return cell("failed", WORDS["failed"], f"{ERASED if judgement.run.redacted else call.error}{after}")
+    return cell(
+        "retrying",
+        f"Retry {call.attempt} of 3",
+        f"{call.error} It is asked again; after the third retry the judgement fails.",
+        until=call.retry_at,
+    )
+
+
+def _mark(agent: Agent, number: int) -> str:
+    if rules.carried(agent.history) and number == rules.ROUNDS[-1]:
+        return f"Changed its mind in round {number}. {CARRIED}"
+    return f"Changed its mind in round {number}" if number in rules.changed_in(agent.history) else ""
+
+
+def _marks(agent: Agent) -> tuple[str, ...]:
+    """The same of all rounds together."""
+    changed = " and ".join(str(number) for number in rules.changed_in(agent.history))
+    rounds = "rounds" if " " in changed else "round"
+    return (
+        *([f"Changed its mind in {rounds} {changed}"] if changed else []),
+        *([CARRIED] if rules.carried(agent.history) else []),
+    )
+
+
+def _tally(judgement: Judgement, agent: Agent) -> Tally:
+    history = agent.history
+    score, against, still_open = rules.score(history), rules.against(history), rules.still_open(history)
+    certain = rules.certain(history) and not judgement.run.over
+    return Tally(
+        score=_hundredths(score),
+        yes=score * 10,
+        no=against * 10,
+        text=(
+            f"Score {_hundredths(score)}{' so far' if still_open else ''}. "
+            f"{_hundredths(against)} against, {_hundredths(still_open)} open. "
+            f"0.50 approves{': certain already' if certain else ''}."
+        ),
+        formula=f"{_formula(history)}{': certain already' if certain else ''}",
+        certain=certain,
+    )
+
+
+def _formula(history: rules.History) -> str:
+    """The arithmetic as one would write it down."""
+    if not history:
+        return "No round has been decided."
+    terms = " + ".join(
+        f"{int(history[n] == Decision.APPROVE)} × {rules.tenths(rules.WEIGHTS[n])}" for n in sorted(history)
+    )
+    still_open = rules.still_open(history)
+    rest = f"{rules.tenths(still_open)} still open, " if still_open else ""
+    return f"{terms} = {rules.tenths(rules.score(history))}, {rest}{rules.tenths(rules.THRESHOLD)} approves"
+
+
+def _hundredths(tenths: int) -> str:
+    return f"{rules.tenths(tenths)}0"

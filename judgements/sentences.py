@@ -1,0 +1,126 @@
+"""What the live page says in sentences: how it stands, how the verdict came about, and the newest that happened."""
+
+from collections.abc import Iterator, Mapping
+
+from runs import words
+
+from . import rules
+from .models import Judgement
+from .parts import PLATE, Seat
+
+
+def decisions_in(seats: tuple[Seat, ...]) -> int:
+    return sum(cell.decided for seat in seats for cell in seat.cells)
+
+
+def _approving(seats: tuple[Seat, ...]) -> int:
+    return sum(seat.state == "approve" for seat in seats)
+
+
+def _agree(count: int) -> str:
+    return f"{count} of 3 agents {'approves' if count == 1 else 'approve'}"
+
+
+def sentence_under_plate(judgement: Judgement, seats: tuple[Seat, ...]) -> tuple[str, str]:
+    """The line under the plate: its strong beginning and the rest."""
+    number = judgement.current_round
+    if judgement.status == "idle":
+        return "", "Queued. It starts when a worker is free."
+    if judgement.status == "judging":
+        so_far = f"{decisions_in(seats)} of 9 decisions are in."
+        if rules.approval_certain(_histories(judgement)):
+            so_far = "Approval is certain: two agents have 0.5 already."
+        retrying = sum(seat.state == "retrying" for seat in seats)
+        more = ("", " One agent is asked again.", " Two agents are asked again.", " All are asked again.")[retrying]
+        return f"Round {number} of 3.", f"{so_far}{more}"
+    if judgement.status == "approved":
+        return f"{_agree(_approving(seats))}.", f"Finished at {_clock(judgement)}."
+    if judgement.status == "rejected":
+        return f"{_agree(_approving(seats))}.", f"Two are needed. Finished at {_clock(judgement)}."
+    if judgement.status == "cancelled":
+        return _sentence_of_cancelled(judgement)
+    message = (judgement.run.error or {}).get("message", "")
+    return f"Failed in round {number}.", f"{message} There is no verdict{_answers_kept(judgement)}".strip()
+
+
+def _sentence_of_cancelled(judgement: Judgement) -> tuple[str, str]:
+    run = judgement.run
+    when = f"in round {judgement.current_round}" if run.started else "before round 1"
+    kept = f"There is no verdict{_answers_kept(judgement)}"
+    if by := words.shown_name(run.cancelled_by) or run.cancelled_by_name:
+        return f"Cancelled {when}", f"by {by}. {kept}"
+    return f"Cancelled {when}.", kept
+
+
+def _answers_kept(judgement: Judgement) -> str:
+    return "." if judgement.run.redacted else "; all answers so far are kept."
+
+
+def sentence_of_kept(decisions: int) -> str:
+    """What the question before a cancellation says."""
+    if not decisions:
+        return "There is no decision so far. There will be no verdict."
+    so_far = "The decision so far is" if decisions == 1 else f"The {decisions} decisions so far are"
+    return f"{so_far} kept. There will be no verdict."
+
+
+def _clock(judgement: Judgement) -> str:
+    return f"{judgement.run.ended:%H:%M:%S} UTC" if judgement.run.ended else ""
+
+
+def sentence_of_rule(judgement: Judgement, seats: tuple[Seat, ...]) -> tuple[str, str]:
+    """The sentence under the vote table, in the same two parts."""
+    if judgement.run.outcome:
+        count = _approving(seats)
+        return f"{count} of 3", f"{'approves' if count == 1 else 'approve'}. Two were needed."
+    if judgement.run.over:
+        return "No verdict.", f"The judgement stopped in round {judgement.current_round}."
+    return "2 of 3", "agents must approve."
+
+
+def _histories(judgement: Judgement) -> dict[str, rules.History]:
+    return {agent.seat: agent.history for agent in judgement.agents.all()}
+
+
+def sentences_of_verdict(judgement: Judgement, seats: tuple[Seat, ...]) -> tuple[str, ...]:
+    """How the verdict came about, sentence by sentence; nothing while there is none."""
+    if not judgement.run.outcome:
+        return ()
+    histories = _histories(judgement)
+    approving = [seat.name for seat in seats if seat.state == "approve"]
+    names = f" ({', '.join(approving)})" if approving else ""
+    return (
+        f"{_agree(len(approving))}{names}. Two are needed, so the judgement is {judgement.run.outcome}.",
+        *_otherwise(histories, rules.verdict(histories)),
+    )
+
+
+def _otherwise(histories: Mapping[str, rules.History], verdict: rules.Verdict) -> Iterator[str]:
+    """What the first round or the last one alone would have said, where that is something else."""
+    other = "rejected" if verdict == rules.Verdict.APPROVED else "approved"
+    if rules.swayed(histories):
+        yield f"Swayed: the first round alone would have {other} it."
+    if rules.verdict_of_round(histories, rules.ROUNDS[-1]) != verdict:
+        yield f"The last round alone would have {other} it."
+
+
+def announcement(judgement: Judgement, seats: tuple[Seat, ...], lead: str, rest: str) -> str:
+    """One sentence for people who hear the page: the newest thing that happened."""
+    if judgement.run.over:
+        return f"{PLATE[judgement.status][1]}. {lead} {rest}"
+    if judgement.status == "idle":
+        return ""
+    for seat in seats:
+        if seat.state == "retrying":
+            return f"{seat.name} did not answer. {seat.word}."
+    number = judgement.current_round
+    decided = [seat.cells[number - 1] for seat in seats if seat.cells[number - 1].decided]
+    if decided:
+        said = ". ".join(f"{cell.agent}: {cell.word.lower()}" for cell in decided)
+        return f"Round {number}. {said}."
+    if number == 1:
+        return "Round 1 started. Three agents are judging."
+    before = [seat.cells[number - 2] for seat in seats]
+    approve = sum(cell.state == "approve" for cell in before)
+    certain = " Approval is certain already." if rules.approval_certain(_histories(judgement)) else ""
+    return f"Round {number - 1} complete: {approve} approve, {3 - approve} reject. Round {number} started.{certain}"
