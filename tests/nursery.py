@@ -3,6 +3,8 @@
 One process has loaded it. Everything that is to run `manage.py` is a fork of it, made before it has a setting, a
 thread, a connection or an event loop, and goes on as that script with an environment, a folder and files of its own.
 `Nursery` is the other side of its socket; all that it started ends with it.
+
+Why so: docs/decisions.md, The tests.
 """
 
 import array
