@@ -10,9 +10,10 @@ from django.urls import reverse
 
 from engine.models import Run, pace
 from engine.models.pace import LimitReached
-from judgements import export, procedure
+from judgements import procedure
 from judgements.models import Judgement
 from magi_site.models import Token
+from runs import export
 from tests.conftest import JAPAN, agents, at_once
 
 pytestmark = pytest.mark.django_db
