@@ -406,7 +406,7 @@ async def test_a_wait_ends_with_the_judgement(async_mira, mira, place_free):
     made = await sync_to_async(Judgement.objects.submit)(owner=mira, content=JAPAN, agents=agents())
     asking = asyncio.create_task(async_mira(f"/judgements/{made.pk}", wait="30"))
     await perform(made.pk)
-    answer = await asyncio.wait_for(asking, 5)
+    answer = await asyncio.wait_for(asking, 20)
     assert answer.json()["status"] in ("approved", "rejected")
     schemas.Judgement.model_validate(answer.json())
 
@@ -444,7 +444,7 @@ async def test_a_stream_goes_on_after_what_is_known(async_mira, judgement, place
     await asyncio.sleep(0.3)
     assert not following.done()
     await sync_to_async(steering.cancel)(judgement, None)
-    revision, data = await asyncio.wait_for(following, 5)
+    revision, data = await asyncio.wait_for(following, 20)
     assert (revision, data["status"]) == (1, "cancelled")
     assert [message async for message in told] == []
     assert (await async_mira(path, headers={"Last-Event-ID": "1"})).status_code == 204

@@ -102,7 +102,7 @@ async def message_with(socket, word):
 
 async def closing_code(socket):
     """The code that the socket is closed with; what is sent before is read away."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         while (output := await socket.receive_output(5))["type"] != "websocket.close":
             pass
     return output["code"]
