@@ -241,7 +241,15 @@ def django_db_setup(
         go_back = (_on_sqlite if connection.vendor == "sqlite" else _on_postgresql)(create)
         patched.setattr(TransactionTestCase, "_fixture_teardown", lambda case: go_back())
         yield go_back
-    if hasattr(connection, "close_pool"):
-        connection.close_pool()  # PostgreSQL drops no database that a pooled connection still uses
     with django_db_blocker.unblock():
+        if connection.vendor == "postgresql":
+            _put_out()
         connection.creation.destroy_test_db(outside, verbosity=0)
+
+
+def _put_out() -> None:
+    """Everybody who is still connected: PostgreSQL drops no database that somebody uses."""
+    name = connection.settings_dict["NAME"]
+    connection.close_pool()  # type: ignore[attr-defined] - no connection of ours is kept for later
+    with connection._nodb_cursor() as cursor:
+        cursor.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [name])

@@ -11,6 +11,8 @@ from tests.blame import FATAL
 
 
 class JudgeOrDie(Judging):
+    room = "judgements"  # where it has its addresses, though it stands here
+
     async def perform(self, run: RunContext) -> Change:
         content = await run.read(lambda: Judgement.objects.get(pk=run.pk).content)
         if content == FATAL:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from runs import consumers
 from runs.fragments import Fragment, LivePage
 
 
@@ -62,3 +63,11 @@ def test_a_redaction_unsettles_everything(parts):
     page.unsettle()
     page.update(parts, 5)
     assert page.newer_than(1, painted=4).splitlines() == ["<!--2-->", "a: Erased."]
+
+
+NO_REVISION = [b"", b"painted=", b"painted=-1", b"painted=\xff", b"painted=" + b"9" * 40]
+
+
+@pytest.mark.parametrize(("query", "revision"), [(b"painted=7", 7), *((query, -1) for query in NO_REVISION)])
+def test_a_socket_says_which_revision_its_page_was_painted_with(query, revision):
+    assert consumers._painted(query) == revision
