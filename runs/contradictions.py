@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 COLUMNS = (
     *("pk", "request", "redacted", "owner", "account", "asked_by", "override"),
+    *("parent", "root", "parent__root"),
     *("search__id", "search__words", "request_key__owner", "request_key__key", "request_key__request_hash"),
 )
 FLAGS = ((REDACTED, Flag.REDACTED), (Review.Kind.NOTE, Flag.NOTED), (Review.Kind.OVERRIDE, Flag.OVERRIDDEN))
@@ -27,7 +28,7 @@ def contradictions(face: "Face[Any, Any]", told: Mapping[UUID, Said]) -> Iterato
     for row in plain(Run.objects.filter(pk__in=list(told)).order_by("search__id"), *COLUMNS):
         pk = key(row["pk"])
         said, there = told[pk], set(_labels_there(row))
-        for text in filter(None, (_of_override(row, said, face.outcome_name), _of_key(row))):
+        for text in filter(None, (_of_override(row, said, face.outcome_name), _of_key(row), _of_root(row))):
             yield pk, text
         labels = {*_labels(row, said, face.outcome_name), *face.labels(said)}
         if missing := labels - there:
@@ -48,6 +49,11 @@ def _of_override(row: dict[str, Any], said: Said, outcome_name: str) -> str:
     if row["override"] == last:
         return ""
     return f"Lists say that it was overridden otherwise: {row['override'] or 'not at all'}, not {last or 'not at all'}."
+
+
+def _of_root(row: dict[str, Any]) -> str:
+    """The parent is evidence, and its parent's: the root follows."""
+    return "" if row["root"] == (row["parent__root"] or row["parent"]) else "It is counted to another run's work."
 
 
 def _of_key(row: dict[str, Any]) -> str:

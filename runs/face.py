@@ -4,6 +4,7 @@ Why so: docs/decisions.md, One house for all procedures.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -65,7 +66,7 @@ class Snapshot(Generic[Row]):
         later = [call for call in self.calls if call.started > moment]
         face = face_of(self.run)
         run = past.run_at(self.run, moment, calls, later, partial(face.failure, self.row))
-        row = face.at(self.row, moment)
+        row = copy(face.at(self.row, moment))
         row.run = run
         return Snapshot(run, row, calls, {})
 
@@ -138,7 +139,7 @@ class Face(Procedure, Generic[Row, Shown]):
         return Snapshot(row.run, row, self.calls(row) if calls is None else calls, {})
 
     def at(self, row: Row, moment: datetime) -> Any:
-        """The row as it was then; it may not be the same object."""
+        """The row as it was then."""
         return past.row_at(row, moment)
 
     def failure(self, row: Row, call: ModelCall) -> dict[str, Any]:

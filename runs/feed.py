@@ -25,7 +25,7 @@ from engine import live
 from engine.models import ModelCall, Run
 from engine.reader import read
 
-from .face import Snapshot, face_of, snapshot_of
+from .face import Snapshot, face_of, faces, snapshot_of
 from .fragments import Fragment, LivePage
 from .rights import SEE
 
@@ -150,21 +150,23 @@ class Seen:
     allowed: frozenset[Watcher]
     revision: int | None = None
     rows: Snapshot[Any] | None = None
+    read_by: int = 0  # the revision of which the rows are at the latest
 
 
 def _look(pk: UUID, watchers: list[Watcher], revision: int | None) -> Seen:
-    found = Run.objects.only("revision", "owner", "procedure").filter(pk=pk).first()
+    found = Run.objects.only("revision", "owner", "procedure").filter(pk=pk, procedure__in=faces()).first()
     if found is None:
         return Seen(frozenset())
     allowed = _allowed(found, watchers)
     if not allowed or found.revision == revision:
         return Seen(allowed, revision)
     # the revision of the first query: what changed since is found by the next look
-    return Seen(allowed, found.revision, snapshot_of(found))
+    rows = snapshot_of(found)
+    return Seen(allowed, found.revision, rows, Run.objects.values_list("revision", flat=True).get(pk=pk))
 
 
 def _look_at_right(pk: UUID, watcher: Watcher) -> bool:
-    found = Run.objects.only("owner").filter(pk=pk).first()
+    found = Run.objects.only("owner").filter(pk=pk, procedure__in=faces()).first()
     return found is not None and bool(_allowed(found, [watcher]))
 
 
@@ -196,6 +198,7 @@ class Feed:
         self._page = LivePage()
         self._rows: Snapshot[Any] | None = None
         self._revision: int | None = None
+        self._read_by = 0
         self._texts: dict[str, str] = {}
         self._open: dict[str, int] = {}  # step -> the model call that is under way
         self._looked_at = self._grown_at = -math.inf
@@ -304,22 +307,22 @@ class Feed:
             else:
                 self._shut_out(watcher, CLOSED_NOT_FOUND)
         if seen.rows:
-            self._take_over(seen.rows, seen.revision)
+            self._take_over(seen.rows, seen.revision, seen.read_by)
 
-    def _take_over(self, rows: Snapshot[Any], revision: int | None) -> None:
-        if self._rows and self._rows.run.redacted != rows.run.redacted:
+    def _take_over(self, rows: Snapshot[Any], revision: int | None, read_by: int) -> None:
+        if rows.run.redacted:  # perhaps just now, perhaps once more
             self._page.unsettle()
-        self._rows, self._revision = rows, revision
+        self._rows, self._revision, self._read_by = rows, revision, read_by
         latest = {call.step: call for call in rows.calls}
         under_way = {step: call.pk for step, call in latest.items() if call.status == ModelCall.Status.OPEN}
         # the text of an attempt ends with it
         self._texts = {s: text for s, text in self._texts.items() if self._open.get(s) == under_way.get(s)}
         self._open = under_way
-        self._page.update(self._fragments(), revision or 0)
+        self._page.update(self._fragments(), read_by)
 
     def _render_growing(self) -> None:
         self._grown_at, self._grow_at = time.monotonic(), math.inf
-        self._page.update(fragment for fragment in self._fragments() if fragment.steps)
+        self._page.update((fragment for fragment in self._fragments() if fragment.steps), self._read_by)
 
     def _fragments(self) -> Iterator[Fragment]:
         if self._rows is None:

@@ -55,10 +55,10 @@ class LivePage:
         self._shown: dict[str, Shown] = {}
         self._messages: dict[tuple[int, int], str] = {}
 
-    def update(self, current: Iterable[Fragment], revision: int = 0) -> None:
+    def update(self, current: Iterable[Fragment], revision: int) -> None:
         """Take over those of the fragments that differ from what is there. A new version if any does.
 
-        What is settled is not rendered again. `revision`: which one of the run they show.
+        What is settled is not rendered again. `revision`: of which one of the run they are at the latest.
         """
         changed: dict[str, Shown] = {}
         for fragment in current:
@@ -85,8 +85,10 @@ class LivePage:
 
         `painted`: which revision of the run it was painted with. What was settled by then it has.
         """
-        if (version, painted) not in self._messages:
+        settled = (one.settled for one in self._shown.values() if one.settled is not None and one.settled <= painted)
+        key = version, max(settled, default=-1)  # whatever a page says, there are only so many messages
+        if key not in self._messages:
             newer = (one for one in self._shown.values() if one.version > version)
             sent = (one.html for one in newer if one.settled is None or one.settled > painted)
-            self._messages[version, painted] = "\n".join([f"<!--{self.version}-->", *sent])
-        return self._messages[version, painted]
+            self._messages[key] = "\n".join([f"<!--{self.version}-->", *sent])
+        return self._messages[key]

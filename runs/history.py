@@ -16,7 +16,7 @@ from django.db.models import Q, QuerySet
 from engine.models import Run
 from engine.search import Term, label, terms_of
 
-from .face import Cell, Face, face_of
+from .face import Cell, Face, face_of, faces
 from .models import arrived, found_by, in_order_of_arrival
 from .rights import SEE, Reach, Right, User
 from .words import asked_by, minutes
@@ -72,8 +72,11 @@ class History:
     @property
     def _all(self) -> Rows:
         """All that the right reaches to."""
-        model: Any = self._face.rows().model if self._face else Run
-        return self._right.within(model._default_manager.all(), self._user, f"{self._run}owner_id")
+        # runs of a procedure that is registered no more can be shown by nobody
+        rows: Any = (
+            self._face.rows().model._default_manager.all() if self._face else Run.objects.filter(procedure__in=faces())
+        )
+        return self._right.within(rows, self._user, f"{self._run}owner_id")
 
     def _with(self, found: Rows, **of_the_run: Any) -> Rows:
         return found.filter(**{f"{self._run}{name}": value for name, value in of_the_run.items()})

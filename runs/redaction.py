@@ -53,8 +53,7 @@ def redact(pk: UUID, by: str, reason: str, *, names: bool = False, once: bool = 
     `by` and `reason` stay in the record. `names`: those of who asked and who cancelled are erased too; the run
     belongs to nobody then. `once`: leave alone what is redacted already, and return False.
     """
-    # The run first, then the log, as in a retry: two that lock in another order would wait for each other. Not its key:
-    # a note holds the log, and then refers to the run.
+    # The run first, then the log, as in a retry and a review: two that lock in another order would wait for each other.
     run = Run.objects.select_for_update(no_key=True).get(pk=pk)
     if not run.over:
         raise ValueError(not_over(run))

@@ -6,20 +6,22 @@ from django.db import transaction
 
 from engine.evidence import sealing
 from engine.evidence.log import Leaf
-from engine.models import Review, Run, record_name
+from engine.models import Review, Run, after_deadlock, record_name
 
 from .face import face_of
 from .models import Flag, SearchText
 
 
+@after_deadlock
 @transaction.atomic
 def add(run: Run, author: Any, text: str, outcome: str | None = None) -> Review:
     """What a person says of a run that is over; with an outcome, what that person decides instead.
 
     ValueError for a run that goes on.
     """
+    # the run first, then the log, as in a redaction and a retry: whoever locks in another order waits for ever
+    run = Run.objects.select_for_update(no_key=True).get(pk=run.pk)
     Leaf.objects.lock()
-    run.refresh_from_db(fields=["status"])
     face = face_of(run)
     if not run.over:
         raise ValueError(f"{face.a_noun} that is not over cannot be reviewed.")

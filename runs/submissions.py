@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 from asgiref.sync import async_to_sync
 from django.db import IntegrityError, transaction
@@ -12,7 +12,7 @@ from engine.models import Run, after_deadlock
 from engine.models.budgets import BudgetUsedUp
 from engine.models.pace import LimitReached
 
-from .models import IdempotencyKey
+from .models import IdempotencyKey, KeyUsed
 
 Row = TypeVar("Row", covariant=True)
 
@@ -25,7 +25,7 @@ class Rows(Protocol[Row]):
     def submit(self) -> Callable[..., Row]: ...
 
     @property
-    def get(self) -> Callable[..., Row]: ...
+    def filter(self) -> Callable[..., Any]: ...
 
 
 def submit(
@@ -53,7 +53,9 @@ def submit(
         found = IdempotencyKey.objects.run_of(owner, key, request_hash) if key else None
         if found is None:
             raise
-        return rows.get(pk=found)
+        if (row := rows.filter(pk=found).first()) is None:  # of another kind
+            raise KeyUsed from None
+        return cast(Row, row)
     async_to_sync(wake_engines)()
     return queued
 

@@ -1,14 +1,17 @@
 """What every procedure gets from the house and owes it, played with each that the settings name."""
 
 import re
+import subprocess
+import sys
 
 import pytest
 from asgiref.sync import sync_to_async
 from django.db import connection, models
 
 from engine import faults
-from engine.evidence import guards
+from engine.evidence import guards, signing
 from engine.evidence.audit import verify_all
+from engine.evidence.checkpoints import Checkpoint
 from engine.llm.failures import Unauthorized
 from engine.models import ModelCall, Run
 from engine.search import terms_of
@@ -18,7 +21,9 @@ from runs.face import face_of, faces
 from runs.feed import snapshot_of
 from runs.fragments import LivePage
 from runs.models import found_by
+from runs.record import record_line
 from runs.replay import replay
+from tests.acceptance.site import ROOT
 from tests.conftest import ScriptedModels, perform
 from tests.contract import EXAMPLES, MARKER
 from tests.databases import tampering
@@ -92,6 +97,19 @@ async def test_every_change_of_a_text_is_found_afterwards(ended):
                     cursor.execute(f"UPDATE {table} SET {column} = %s WHERE {column} = 'Another text.'", [texts[0]])
 
     await sync_to_async(change)()
+
+
+async def test_its_record_verifies_offline(ended, tmp_path):
+    def verify():
+        Checkpoint.objects.make()
+        bundle = tmp_path / "bundle.jsonl"
+        bundle.write_text(record_line(ended.pk))
+        command = [sys.executable, "-I", "-S", "tools/verify.py", str(bundle), "--key", signing.verifier_key()]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+        assert (done.returncode, done.stdout.split(",")[0]) == (0, "Intact: 1 records"), done.stdout
+        assert ("rule is not in this file" in done.stdout) == (ended.procedure != "judgement")
+
+    await sync_to_async(verify)()
 
 
 async def test_another_outcome_is_found(ended):

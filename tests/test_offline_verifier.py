@@ -39,7 +39,7 @@ from tests.verifier import run_here
 
 TOOLS = Path(__file__).parents[1] / "tools"
 VERIFIER, RECEIPTS = TOOLS / "verify.py", TOOLS / "receipt.py"
-LINES = 330
+LINES = 340  # it has to be read by whoever relies on it
 pytestmark = pytest.mark.django_db(transaction=True)
 
 

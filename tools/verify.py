@@ -189,13 +189,17 @@ def examine_rule(entry, before, votes):  # a decision against its answer, an end
             answer["reason"] = reason if len(reason) <= 4000 else f"{reason[:4000]} …"
             for how in differences({"decision": made["decision"], "reason": texts.get("reason")}, answer, ": "):
                 yield "The decision or its reason is not what the model answered", how
-    if entry["kind"] == "ended":
+    if entry["kind"] == "ended" and procedure(before or [entry]) == "judgement":
         won = {seat: sum(WEIGHTS[n] for n in WEIGHTS if votes.get((n, seat), [""])[0] == "approve") for seat in "ABC"}
         verdict = "approved" if sum(score >= 5 for score in won.values()) >= 2 else "rejected"
         ruled = None if facts["status"] != "finished" else verdict if len(votes) == 9 else "none without nine decisions"
         scores = {seat: f"{score // 10}.{score % 10}" for seat, score in won.items()}
         for how in differences(facts, {**facts, "scores": scores, "verdict": ruled}, ": "):
             yield "The verdict or the scores do not follow from the decisions", how
+
+
+def procedure(entries):  # whose rule an end has to follow; only that of judgements is in this file
+    return (entries[0]["facts"] or {}).get("procedure", "judgement") if entries else "judgement"
 
 
 def is_asked(attempt, before, votes):  # whether a model was asked for its decision about what was submitted, no more
@@ -293,6 +297,8 @@ def tally(record, counts):
     kinds = {entry["kind"] for entry in record["entries"]}
     counts["redacted"] += "redacted" in kinds
     counts["not yet in a checkpoint"] += any(leaf["proof"] is None for leaf in record["leaves"])
+    if procedure(record["entries"]) != "judgement":
+        counts["of a kind whose rule is not in this file"] += 1
     if "adopted" in kinds and record["id"] != LOG:
         counts["sealed when the log began, later than they happened"] += 1
 

@@ -11,6 +11,7 @@ aside: list[str] = []
 
 
 def put_aside(apps, schema_editor):
+    aside.clear()
     aside.extend(guards.put_aside(schema_editor.connection, GUARD.table))
     guards.lift(schema_editor.connection, [GUARD])
 

@@ -4,7 +4,12 @@ from django.db import migrations
 
 
 class TakeOver(migrations.CreateModel):
-    """Make a table, unless it is there already: an app that had it before has renamed it."""
+    """Make a table, unless it is there already: an app that had it before has renamed it.
+
+    It is not taken back: that would drop rows which are older than the migration.
+    """
+
+    reversible = False
 
     def database_forwards(self, app_label, schema_editor, from_state, to_state):
         table = to_state.apps.get_model(app_label, self.name)._meta.db_table

@@ -22,6 +22,7 @@ def ours():
 
 
 def put_aside(apps, schema_editor):
+    aside.clear()
     guards.lift(schema_editor.connection, ours())
     for table in TABLES:
         aside.extend(guards.put_aside(schema_editor.connection, table))

@@ -132,7 +132,7 @@ class Run(Schema):
     created: Moment
     started: Moment | None
     ended: Moment | None
-    record_hash: str | None = Field(description="Of the newest entry of its record; null while nothing is sealed.")
+    record_hash: str | None = Field(description="Of the newest entry of its record; null until it is over.")
     redacted: Moment | None
     override: RunOverride | None = Field(description="What a person decided instead, last. The outcome stays.")
 

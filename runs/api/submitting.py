@@ -21,19 +21,21 @@ from .scopes import credential
 
 OnceKey = Annotated[Key | None, Header(alias="Idempotency-Key", description="Makes it safe to send this again.")]
 Queue = Callable[..., Any]
-"""Queues what is asked and returns its row. It takes what `submissions.submit_once` takes of the key, or nothing."""
+"""Queues what is asked and returns its row. It takes what `submissions.submit` takes of the key, or nothing."""
 
 
 def submitted(request: HttpRequest, kind: str, asked: Schema, key: str | None, queue: Queue) -> HttpResponse:
     """The answer to a submission: what was queued, or came of the same request under this key before."""
-    pk = _submitted(request, {"key": _checked(key), "request_hash": _hash(asked)} if key is not None else {}, queue)
+    pk = _submitted(
+        request, kind, {"key": _checked(key), "request_hash": _hash(asked)} if key is not None else {}, queue
+    )
     headers = {"Location": f"{address_of(request)}{request.path}/{pk}"}
     return answer(request, found(request, pk, kind), HTTPStatus.ACCEPTED, headers)
 
 
-def _submitted(request: HttpRequest, once: dict[str, str], queue: Queue) -> UUID:
+def _submitted(request: HttpRequest, kind: str, once: dict[str, str], queue: Queue) -> UUID:
     try:
-        before = IdempotencyKey.objects.run_of(credential(request).owner, **once) if once else None
+        before = IdempotencyKey.objects.run_of(credential(request).owner, **once, kind=kind) if once else None
         return before or queue(**once).pk
     except KeyUsed as error:
         said = "This Idempotency-Key came with another request before. Use a new key for a new request."

@@ -33,10 +33,11 @@ def digest_of(key: str, request_hash: str) -> str:
 
 
 class IdempotencyKeyQuerySet(models.QuerySet["IdempotencyKey"]):
-    def run_of(self, owner: Any, key: str, request_hash: str) -> UUID | None:
-        """What was submitted under this key, if anything was. KeyUsed where it was another request."""
-        found = self.filter(owner=owner, key=key).first()
-        if found and found.request_hash != request_hash:
+    def run_of(self, owner: Any, key: str, request_hash: str, kind: str = "") -> UUID | None:
+        """What was submitted under this key, if anything was. KeyUsed where it was another request, or one of another
+        kind than is named."""
+        found = self.filter(owner=owner, key=key).select_related("run").first()
+        if found and (found.request_hash != request_hash or kind not in ("", found.run.procedure)):
             raise KeyUsed
         return found.run_id if found else None
 

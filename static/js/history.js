@@ -5,7 +5,7 @@ document.addEventListener("htmx:beforeRequest", (event) => {
 
 document.addEventListener("htmx:beforeSwap", (event) => {
   const answered = new URL(event.detail.xhr.responseURL || location.href);
-  if (event.detail.xhr.status === 200 && !answered.pathname.startsWith("/judgements/")) {
+  if (event.detail.xhr.status === 200 && answered.pathname.startsWith("/accounts/")) {
     event.preventDefault();
     location.reload();
   }

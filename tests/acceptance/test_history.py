@@ -65,6 +65,14 @@ def test_typing_filters_and_the_back_button_leads_back(page):
     assert page.locator("html").get_attribute("data-motion")
 
 
+def test_the_list_of_all_kinds_is_filtered_in_place(page, site):
+    page.goto(f"{site.url}/runs/")
+    page.evaluate("document.body.dataset.same = 'page'")
+    seek(page, "osa")
+    expect(page.locator("tbody tr")).to_have_count(1)
+    assert page.evaluate("document.body.dataset.same") == "page"
+
+
 def test_the_list_comes_back_from_a_judgement_as_it_was_left(page):
     seek(page, "osaka")
     page.get_by_role("link", name="Travel to Osaka").click()

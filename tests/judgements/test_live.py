@@ -63,7 +63,7 @@ def ids(html):
 
 def snapshot(judgement):
     page = LivePage()
-    page.update(fragments(display(judgement)))
+    page.update(fragments(display(judgement)), 1)
     return page.newer_than(0)
 
 
@@ -164,11 +164,11 @@ def test_the_announcer_keeps_its_element(judgement):
 
 def test_only_fragments_that_changed_are_new(judgement):
     page = LivePage()
-    page.update(fragments(display(judgement)))
-    page.update(fragments(display(judgement)))
+    page.update(fragments(display(judgement)), 1)
+    page.update(fragments(display(judgement)), 1)
     assert page.version == 1
     claim("one", 1)
-    page.update(fragments(display(judgement)))
+    page.update(fragments(display(judgement)), 1)
     news = page.newer_than(1)
     assert news.startswith("<!--2-->")
     assert 'id="agent-2-state"' in news

@@ -27,7 +27,7 @@ from runs.models import SearchText
 from runs.record import record_line
 from runs.redaction import redact, redactions_of, wipe
 from runs.replay import replay
-from tests.conftest import NOBODYS_ID, ScriptedModels, agents, only_on, perform, says
+from tests.conftest import NOBODYS_ID, ScriptedModels, agents, at_once, only_on, perform, says
 from tests.databases import once, tampering
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -394,3 +394,15 @@ def test_the_command_line_leaves_what_goes_on(judgement: Judgement, capsys: pyte
         call_command("redact", str(judgement.pk), reason=REASON)
     assert "not over" in capsys.readouterr().err
     assert not ModelCall.objects.exists()
+
+
+@pytest.mark.parametrize("other", ["redact", "retry"])
+def test_an_override_at_the_same_time_waits_its_turn(other: str, failed: Judgement, mira: User) -> None:
+    """Both touch the run and the log: in one order."""
+    against = {
+        "redact": lambda: redact(failed.pk, "reviewer", REASON),
+        "retry": lambda: steering.retry(failed, mira),
+    }[other]
+    outcomes = at_once(lambda: reviews.add(failed.run, mira, "Not so.", Verdict.REJECTED), against, refused=ValueError)
+    assert all(not isinstance(outcome, ValueError) or "not over" in str(outcome) for outcome in outcomes)
+    assert problems() == []

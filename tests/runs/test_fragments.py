@@ -56,6 +56,12 @@ def test_a_page_gets_all_but_what_had_settled_when_it_was_painted(parts):
     assert len(page.newer_than(0).splitlines()) == 4
 
 
+def test_whatever_pages_say_there_are_only_so_many_messages(parts):
+    page, parts.settled = LivePage(), {"a", "b"}
+    page.update(parts, 4)
+    assert len({id(page.newer_than(0, painted=revision)) for revision in range(1_000)}) == 2
+
+
 def test_a_redaction_unsettles_everything(parts):
     page, parts.settled = LivePage(), {"a", "b", "c"}
     page.update(parts, 4)

@@ -5,6 +5,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from engine import terminal
 from engine.models import Run
+from runs.face import faces
 from runs.redaction import due, redact, redact_due, wipe
 
 USAGE = 64
@@ -44,7 +45,7 @@ class Command(terminal.Command):
         if not reason:
             raise CommandError("Say who demands it and why: --reason. It stays in the record.", returncode=USAGE)
         for pk in ids:
-            if not Run.objects.filter(pk=pk).exists():
+            if not Run.objects.filter(pk=pk, procedure__in=faces()).exists():
                 raise CommandError(f"There is no run {pk}.", returncode=USAGE)
         refused = [pk for pk in ids if not self._redacted(pk, reason, names)]
         self._wipe()
