@@ -11,10 +11,9 @@ from http.client import HTTPConnection
 import pytest
 
 from tests.acceptance.cases import RELEASE
+from tests.acceptance.pages import models_of
 from tests.acceptance.site import ROOT, Site, manage
-from tests.acceptance.test_browser import models_of
 from tests.conftest import agents, need
-from tests.endpoint import Endpoint
 
 ASKED = {"content": "I am going to travel to Japan next week.", "agents": agents()}
 
@@ -61,12 +60,6 @@ def token_of(site: Site) -> str:
     done = manage("create_token", "admin", "--name", "test", "--expires", "1", env=site.env)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
-
-
-@pytest.fixture(scope="module")
-def endpoint():
-    with Endpoint() as endpoint:
-        yield endpoint
 
 
 @pytest.fixture(scope="module")

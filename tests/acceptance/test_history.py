@@ -6,20 +6,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
+from tests.acceptance.pages import models_of, open_page, start
 from tests.acceptance.site import Site, manage
-from tests.acceptance.test_browser import (  # noqa: F401 - its fixtures
-    browser,
-    models_of,
-    open_page,
-    start,
-)
-from tests.endpoint import Endpoint
-
-
-@pytest.fixture(scope="module")
-def endpoint():
-    with Endpoint() as endpoint:
-        yield endpoint
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +20,7 @@ def site(endpoint, tmp_path_factory):
 
 
 @pytest.fixture
-def page(browser, site):  # noqa: F811
+def page(browser, site):
     watched = open_page(browser, site)
     watched.page.goto(f"{site.url}/judgements/")
     yield watched.page

@@ -7,22 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.acceptance import push
-from tests.acceptance.test_browser import (  # noqa: F401 - its fixtures
-    CASPER,
-    END,
-    HELD,
-    PHONE,
-    ROUND_2,
-    VERDICT,
-    browser,
-    cancel,
-    endpoint,
-    flashing,
-    open_page,
-    scripted,
-    scripted_site,
-    start,
-)
+from tests.acceptance.pages import END, HELD, PHONE, ROUND_2, cancel, flashing, middle_of, open_page, start
 
 FAILS_ONCE = {"behaviour": "status", "error": "invalid_api_key", "times": 1}
 # as behind a proxy that lets no websocket through: every handshake is refused
@@ -30,7 +15,7 @@ NO_SOCKETS = "WebSocket = class extends WebSocket { constructor(url) { super(url
 
 
 @pytest.fixture
-def without_sockets(browser, scripted_site, endpoint):  # noqa: F811
+def without_sockets(browser, scripted_site, endpoint):
     endpoint.reset()
     page = open_page(browser, scripted_site).page
     page.add_init_script(NO_SOCKETS)
@@ -48,7 +33,7 @@ def poll_until(page, selector, word, least=0):
     raise AssertionError(f"the polls brought no {word}")
 
 
-def test_without_a_socket_the_page_asks_for_the_same_fragments(without_sockets, scripted_site, endpoint):  # noqa: F811
+def test_without_a_socket_the_page_asks_for_the_same_fragments(without_sockets, scripted_site, endpoint):
     page = without_sockets
     endpoint.script(by_text=[[ROUND_2, HELD]])
     start(page, scripted_site)
@@ -64,7 +49,7 @@ def test_without_a_socket_the_page_asks_for_the_same_fragments(without_sockets, 
     expect(page.locator("#agent-2-detail")).to_be_visible()
 
 
-def test_a_poll_brings_the_end_and_says_it(without_sockets, scripted_site, endpoint):  # noqa: F811
+def test_a_poll_brings_the_end_and_says_it(without_sockets, scripted_site, endpoint):
     page = without_sockets
     endpoint.script(default=HELD)
     start(page, scripted_site)
@@ -80,7 +65,7 @@ def test_a_poll_brings_the_end_and_says_it(without_sockets, scripted_site, endpo
     other.close()
 
 
-def test_polls_follow_a_failure_and_its_retry(without_sockets, scripted_site, endpoint):  # noqa: F811
+def test_polls_follow_a_failure_and_its_retry(without_sockets, scripted_site, endpoint):
     page = without_sockets
     endpoint.script(by_text=[["round 3 of 3.", FAILS_ONCE]])
     start(page, scripted_site)
@@ -92,7 +77,7 @@ def test_polls_follow_a_failure_and_its_retry(without_sockets, scripted_site, en
     expect(page).to_have_title(re.compile("^Approved: "))
 
 
-def test_who_polls_and_has_signed_out_is_told_so(without_sockets, scripted_site, endpoint):  # noqa: F811
+def test_who_polls_and_has_signed_out_is_told_so(without_sockets, scripted_site, endpoint):
     page = without_sockets
     endpoint.script(default=HELD)
     start(page, scripted_site)
@@ -109,7 +94,7 @@ def test_who_polls_and_has_signed_out_is_told_so(without_sockets, scripted_site,
 # ---- what is said of the connection ---------------------------------------------------------------------------
 
 
-def test_the_mark_says_live_only_while_the_socket_is_open(browser, scripted_site, endpoint):  # noqa: F811
+def test_the_mark_says_live_only_while_the_socket_is_open(browser, scripted_site, endpoint):
     endpoint.script(default=HELD)
     page = open_page(browser, scripted_site).page
     page.add_init_script("document.addEventListener('htmx:wsConnecting', () => seen = [conn.textContent])")
@@ -129,7 +114,7 @@ def test_the_mark_says_live_only_while_the_socket_is_open(browser, scripted_site
     page.context.close()
 
 
-def test_who_has_it_open_too_many_times_is_told_so(browser, scripted_site, endpoint):  # noqa: F811
+def test_who_has_it_open_too_many_times_is_told_so(browser, scripted_site, endpoint):
     endpoint.script(default=HELD)
     page = open_page(browser, scripted_site).page
     start(page, scripted_site)
@@ -166,7 +151,7 @@ SHIFTS = """
 
 
 @pytest.mark.parametrize("by", ["the system", "the button"])
-def test_nothing_flashes_for_who_wants_less_motion(browser, scripted_site, endpoint, by):  # noqa: F811
+def test_nothing_flashes_for_who_wants_less_motion(browser, scripted_site, endpoint, by):
     endpoint.script(default=HELD)
     page = open_page(browser, scripted_site, reduced_motion="reduce" if by == "the system" else "no-preference").page
     start(page, scripted_site)
@@ -178,7 +163,7 @@ def test_nothing_flashes_for_who_wants_less_motion(browser, scripted_site, endpo
     page.context.close()
 
 
-def test_the_focus_stays_when_its_button_is_replaced_or_goes(browser, scripted_site, endpoint):  # noqa: F811
+def test_the_focus_stays_when_its_button_is_replaced_or_goes(browser, scripted_site, endpoint):
     endpoint.script(default=HELD)
     page = open_page(browser, scripted_site).page
     start(page, scripted_site)
@@ -214,7 +199,7 @@ CLIPPED = """() => [...document.querySelectorAll(".agent--left, .agent--right")]
 })"""
 
 
-def test_an_upright_tablet_shows_states_and_places_whole(scripted, scripted_site, endpoint):  # noqa: F811
+def test_an_upright_tablet_shows_states_and_places_whole(scripted, scripted_site, endpoint):
     endpoint.script(default=HELD)
     scripted.set_viewport_size({"width": 720, "height": 1000})
     start(scripted, scripted_site)
@@ -230,33 +215,8 @@ def test_an_upright_tablet_shows_states_and_places_whole(scripted, scripted_site
 # ---- panels ---------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def judged(browser, scripted_site, endpoint):  # noqa: F811
-    """The address of a judgement that is over: Casper rejects."""
-    endpoint.reset()
-    endpoint.script(by_text=[[CASPER, {"decision": "reject", "reason": "Line one.\nLine two. " * 30, "delay": 0.4}]])
-    page = open_page(browser, scripted_site).page
-    start(page, scripted_site)
-    expect(page.locator("#plate")).to_contain_text("Approved", timeout=END)
-    page.context.close()
-    return page.url
-
-
-@pytest.fixture
-def reader(browser, scripted_site, judged):  # noqa: F811
-    watched = open_page(browser, scripted_site)
-    yield watched.page
-    watched.page.context.close()
-    assert watched.complaints == []
-
-
-def middle_of(page, selector):
-    box = page.locator(selector).bounding_box()
-    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-
-
 @pytest.mark.alone
-def test_decisions_are_pushed_into_the_page(scripted, scripted_site, endpoint):  # noqa: F811
+def test_decisions_are_pushed_into_the_page(scripted, scripted_site, endpoint):
     """Within 100 ms where the machine has nothing else to do: `python -m tests.acceptance.push` measures it."""
     endpoint.script(**push.APART)
     scripted.add_init_script(push.REMEMBER)
@@ -268,7 +228,7 @@ def test_decisions_are_pushed_into_the_page(scripted, scripted_site, endpoint): 
     assert statistics.median(after) < 1_000
 
 
-def test_nothing_moves_while_reasons_grow(scripted, scripted_site, endpoint, judged):  # noqa: F811
+def test_nothing_moves_while_reasons_grow(scripted, scripted_site, endpoint, judged):
     growing = {"reason": "It is clear, and the effort fits its aim. " * 25, "chunks": 12, "chunk_delay": 0.06}
     endpoint.script(by_text=[[part, rule | growing] for part, rule in push.APART["by_text"]], default=growing)
     scripted.goto(judged)  # brings the fonts
@@ -324,7 +284,7 @@ def test_panels_follow_focus_arrows_and_clicks(reader, judged):
 
 
 @pytest.mark.parametrize("size", [PHONE, {"width": 320, "height": 640}], ids=["390", "320"])
-def test_a_phone_s_sheet_leaves_the_plate_in_view_and_scrolls_inside(browser, scripted_site, judged, size):  # noqa: F811
+def test_a_phone_s_sheet_leaves_the_plate_in_view_and_scrolls_inside(browser, scripted_site, judged, size):
     page = open_page(browser, scripted_site, size, has_touch=True, is_mobile=True).page
     page.goto(judged)
     sheet, plate = page.locator("#agent-3-detail"), page.locator("#plate")
@@ -338,79 +298,3 @@ def test_a_phone_s_sheet_leaves_the_plate_in_view_and_scrolls_inside(browser, sc
     page.touchscreen.tap(*middle_of(page, "#plate"))
     expect(sheet).to_be_hidden()
     page.context.close()
-
-
-# ---- replay ---------------------------------------------------------------------------------------------------
-
-
-def test_a_replay_plays_to_the_verdict_and_goes_back(reader, judged):
-    reader.goto(judged)
-    reader.get_by_role("link", name="Replay").first.click()
-    player, plate = reader.get_by_role("region", name="Replay"), reader.locator("#plate")
-    expect(player.get_by_role("button", name="Pause")).to_be_visible()
-    player.get_by_label("Speed").select_option("20x")
-    expect(plate).to_contain_text("Approved")
-    expect(reader.locator("#announcer")).to_contain_text("Approved. 2 of 3 agents approve.")
-    player.get_by_role("button", name="Step back").click()
-    expect(reader.locator("#verdict-sub")).to_contain_text("Round 3 of 3. 9 of 9 decisions are in.")
-    slider = player.get_by_role("slider", name="Time")
-    slider.focus()
-    reader.keyboard.press("Home")
-    expect(plate).to_contain_text("Idle")
-    expect(player.locator(".player__clock")).to_have_text("0:00 of 0:01")
-    reader.keyboard.press("ArrowRight")
-    expect(reader.locator("#verdict-sub")).to_contain_text("Round 1 of 3. 0 of 9 decisions are in.")
-    reader.keyboard.press("End")
-    expect(plate).to_contain_text("Approved")
-    expect(slider).to_have_attribute("aria-valuetext", "0:01 of 0:01")
-    reader.keyboard.press("ArrowLeft")
-    reader.keyboard.press("Space")
-    expect(plate).to_contain_text("Approved")
-    assert reader.locator("#matrix td .lamp[data-state=reject]").count() == 3
-
-
-def test_a_replay_pauses_and_keeps_an_open_panel(reader, judged):
-    reader.clock.install(time=0)
-    reader.clock.pause_at(1_000)
-    reader.goto(f"{judged}replay/")
-    expect(reader.get_by_role("button", name="Pause")).to_be_visible()
-    reader.clock.run_for(300)
-    reader.get_by_role("button", name="Pause").click()
-    reader.locator("#agent-3 .agent__more").click()
-    reader.keyboard.press("End")  # outside of the bar it is no key of the replay
-    slider = reader.get_by_role("slider", name="Time")
-    before = slider.input_value()
-    assert 0 < float(before) < 0.5
-    reader.clock.run_for(5_000)
-    assert slider.input_value() == before
-    slider.press("End")
-    expect(reader.locator("#agent-3-rounds")).to_contain_text("Line two.")
-    expect(reader.locator("#agent-3-detail")).to_be_visible()
-
-
-def test_a_replay_waits_for_the_hand_that_holds_its_knob_and_leaves_panels_open(reader, judged):
-    reader.goto(f"{judged}replay/")
-    expect(reader.get_by_role("button", name="Pause")).to_be_visible()
-    slider, panel = reader.get_by_role("slider", name="Time"), reader.locator("#agent-3-detail")
-    reader.locator("#agent-3 .agent__more").click()
-    reader.mouse.move(*middle_of(reader, "[data-time]"))
-    reader.mouse.down()
-    held = slider.input_value()
-    reader.wait_for_timeout(300)
-    assert slider.input_value() == held
-    reader.mouse.up()
-    expect(reader.locator("#plate")).to_contain_text("Approved")
-    expect(panel).to_be_visible()
-
-
-def test_a_replay_waits_for_who_wants_less_motion_and_needs_scripts(browser, scripted_site, judged):  # noqa: F811
-    still = open_page(browser, scripted_site, reduced_motion="reduce").page
-    still.goto(f"{judged}replay/")
-    expect(still.get_by_role("button", name="Play")).to_be_visible()
-    expect(still.locator("#plate")).to_contain_text("Idle")
-    still.context.close()
-    plain = open_page(browser, scripted_site, java_script_enabled=False).page
-    plain.goto(f"{judged}replay/")
-    plain.get_by_role("region", name="Replay").get_by_role("link", name="The judgement").click()
-    expect(plain.locator("#plate")).to_contain_text("Approved")
-    plain.context.close()

@@ -16,18 +16,8 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.acceptance.bad_network import BadNetwork
+from tests.acceptance.pages import CASPER, END, VERDICT, models_of, open_page, start
 from tests.acceptance.site import ROOT, Site, environment
-from tests.acceptance.test_browser import (  # noqa: F401 - its fixtures
-    CASPER,
-    END,
-    VERDICT,
-    browser,
-    endpoint,
-    models_of,
-    open_page,
-    scripted_site,
-    start,
-)
 from tests.judgements.test_live import IDS
 
 # what was said last is said only to those who were there; nothing is asked about what is over
@@ -51,7 +41,7 @@ def fragments_that_differ(page, expected):
     return {name: html for name, html in shown.items() if html != expected[name]}
 
 
-def test_disturbances_end_in_the_page_of_a_fresh_visit(browser, scripted_site, endpoint):  # noqa: F811
+def test_disturbances_end_in_the_page_of_a_fresh_visit(browser, scripted_site, endpoint):
     """Half of the judgements fail: their pages stay connected, so that an old message could still undo the end."""
     most = int(os.environ.get("MAGI_TEST_DISTURBANCES", 70))  # 200 take a minute
     calm = {"delay": 0.3, "chunks": 24, "chunk_delay": 0.05}
@@ -118,7 +108,7 @@ def resident(process):
 
 
 @pytest.mark.calm
-def test_pages_that_never_read_cost_little_memory(browser, scripted_site, endpoint):  # noqa: F811
+def test_pages_that_never_read_cost_little_memory(browser, scripted_site, endpoint):
     endpoint.script(default={"reason": "It is clear. " * 300, "chunks": 80, "chunk_delay": 0.04})
     page = open_page(browser, scripted_site).page
     start(page, scripted_site)
@@ -157,7 +147,7 @@ def decided(data):
 
 
 @pytest.mark.calm
-def test_pages_follow_the_rows_while_redis_is_gone_and_are_live_again_after(browser, tmp_path, endpoint, own_redis):  # noqa: F811
+def test_pages_follow_the_rows_while_redis_is_gone_and_are_live_again_after(browser, tmp_path, endpoint, own_redis):
     slow = {"chunks": 100, "chunk_delay": 0.3, "reason": "It is clear, and the effort fits it. " * 20}
     endpoint.script(by_text=[["round 2 of 3.", slow], ["round 1 of 3.", {"chunks": 20, "chunk_delay": 0.2}]])
     env = {"REDIS_URL": own_redis.url, **models_of(endpoint)}

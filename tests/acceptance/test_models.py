@@ -8,16 +8,9 @@ import pytest
 from judgements import prompts
 from tests.acceptance.site import environment, judge, manage
 from tests.conftest import JAPAN, agents
-from tests.endpoint import Endpoint
 
 KEY = "sk-canary-1234567890"
 MODELS = ("openai/gpt-a", "openai/gpt-b", "openai/gpt-c")
-
-
-@pytest.fixture(scope="module")
-def endpoint():
-    with Endpoint() as endpoint:
-        yield endpoint
 
 
 @pytest.fixture

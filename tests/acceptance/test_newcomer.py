@@ -4,12 +4,12 @@ import re
 
 from playwright.sync_api import expect
 
+from tests.acceptance.pages import DESK, END, VERDICT, Watched, states
 from tests.acceptance.site import Newcomer
-from tests.acceptance.test_browser import DESK, END, VERDICT, Watched, browser, states  # noqa: F401 - a fixture
 from tests.conftest import JAPAN
 
 
-def test_a_newcomer_clones_types_one_command_signs_in_decides_and_watches(browser, tmp_path):  # noqa: F811
+def test_a_newcomer_clones_types_one_command_signs_in_decides_and_watches(browser, tmp_path):
     with Newcomer(tmp_path) as site:
         watched = Watched(browser.new_context(viewport=DESK, color_scheme="dark").new_page(), site)
         page = watched.page

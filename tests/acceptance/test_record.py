@@ -4,16 +4,7 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.acceptance.test_browser import (  # noqa: F401 - its fixtures
-    CASPER,
-    END,
-    HELD,
-    browser,
-    endpoint,
-    scripted,
-    scripted_site,
-    start,
-)
+from tests.acceptance.pages import CASPER, END, HELD, start
 
 ROUND_3 = "This is round 3 of 3."
 PROSE_ONCE = [[CASPER, {"behaviour": "prose", "times": 1}]]
@@ -24,7 +15,7 @@ def judge(page, site):
     expect(page.locator("#plate")).to_contain_text("Approved", timeout=END)
 
 
-def test_what_is_certain_is_said_while_it_is_judged(scripted, scripted_site, endpoint):  # noqa: F811
+def test_what_is_certain_is_said_while_it_is_judged(scripted, scripted_site, endpoint):
     endpoint.script(by_text=[[ROUND_3, HELD], [CASPER, {"decision": "reject"}]])
     start(scripted, scripted_site)
     sub = scripted.locator("#verdict-sub")
@@ -34,7 +25,7 @@ def test_what_is_certain_is_said_while_it_is_judged(scripted, scripted_site, end
     expect(scripted.get_by_role("heading", name="How it was decided")).to_be_hidden()
 
 
-def test_how_it_was_decided_appears_with_the_verdict(scripted, scripted_site, endpoint):  # noqa: F811
+def test_how_it_was_decided_appears_with_the_verdict(scripted, scripted_site, endpoint):
     endpoint.script(by_text=[["This is round 1 of 3.", {"decision": "reject"}]])
     judge(scripted, scripted_site)
     decided = scripted.get_by_role("region", name="How it was decided")
@@ -42,7 +33,7 @@ def test_how_it_was_decided_appears_with_the_verdict(scripted, scripted_site, en
     expect(decided).to_contain_text("Swayed: the first round alone would have rejected it.")
 
 
-def test_a_failed_attempt_stands_in_the_record_with_its_raw_answer(scripted, scripted_site, endpoint):  # noqa: F811
+def test_a_failed_attempt_stands_in_the_record_with_its_raw_answer(scripted, scripted_site, endpoint):
     endpoint.script(by_text=PROSE_ONCE)
     judge(scripted, scripted_site)
     scripted.get_by_role("link", name="Open record").click()
@@ -54,7 +45,7 @@ def test_a_failed_attempt_stands_in_the_record_with_its_raw_answer(scripted, scr
     expect(answer).to_be_visible()
 
 
-def test_on_paper_there_is_no_bar_no_button_and_nothing_folded(scripted, scripted_site, endpoint):  # noqa: F811
+def test_on_paper_there_is_no_bar_no_button_and_nothing_folded(scripted, scripted_site, endpoint):
     endpoint.script(by_text=PROSE_ONCE)
     judge(scripted, scripted_site)
     scripted.goto(f"{scripted.url}record/")
@@ -66,7 +57,7 @@ def test_on_paper_there_is_no_bar_no_button_and_nothing_folded(scripted, scripte
     expect(scripted.get_by_role("heading", name="Attempt 1: failed")).to_be_visible()
 
 
-def test_without_scripts_there_is_no_button_that_does_nothing(browser, scripted_site, scripted, endpoint):  # noqa: F811
+def test_without_scripts_there_is_no_button_that_does_nothing(browser, scripted_site, scripted, endpoint):
     judge(scripted, scripted_site)
     context = browser.new_context(java_script_enabled=False, storage_state=scripted.context.storage_state())
     page = context.new_page()
@@ -76,7 +67,7 @@ def test_without_scripts_there_is_no_button_that_does_nothing(browser, scripted_
     context.close()
 
 
-def test_what_is_amended_is_judged_again_and_shown(scripted, scripted_site, endpoint):  # noqa: F811
+def test_what_is_amended_is_judged_again_and_shown(scripted, scripted_site, endpoint):
     judge(scripted, scripted_site)
     scripted.get_by_role("link", name="Judge again").click()
     expect(scripted.get_by_text("Judges again:")).to_be_visible()

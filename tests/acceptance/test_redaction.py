@@ -4,17 +4,10 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.acceptance.test_browser import (  # noqa: F401 - its fixtures
-    END,
-    browser,
-    endpoint,
-    scripted,
-    scripted_site,
-    start,
-)
+from tests.acceptance.pages import END, start
 
 
-def test_staff_are_asked_before_texts_are_erased_and_the_record_says_why(scripted, scripted_site, endpoint):  # noqa: F811
+def test_staff_are_asked_before_texts_are_erased_and_the_record_says_why(scripted, scripted_site, endpoint):
     start(scripted, scripted_site)
     expect(scripted.locator("#plate")).to_contain_text("Approved", timeout=END)
     scripted.get_by_role("link", name="Open record").click()
@@ -31,7 +24,7 @@ def test_staff_are_asked_before_texts_are_erased_and_the_record_says_why(scripte
     expect(scripted.get_by_role("link", name="Judge again")).to_have_count(0)
 
 
-def test_the_line_on_the_input_page_follows_the_council(scripted, scripted_site):  # noqa: F811
+def test_the_line_on_the_input_page_follows_the_council(scripted, scripted_site):
     scripted.goto(f"{scripted_site.url}/councils/3/edit/")
     scripted.get_by_label("Days that texts are kept").fill("730")
     scripted.get_by_role("button", name="Save changes").click()

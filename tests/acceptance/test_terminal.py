@@ -6,21 +6,12 @@ import pty
 import subprocess
 import sys
 
-import pytest
-
 from engine.hidden import visible_text
 from tests.acceptance.site import ROOT, environment
 from tests.conftest import agents
-from tests.endpoint import Endpoint
 from tests.injections import STEERING, tags
 
 MODELS = ("openai/gpt-a", "openai/gpt-b", "openai/gpt-c")
-
-
-@pytest.fixture(scope="module")
-def endpoint():
-    with Endpoint() as endpoint:
-        yield endpoint
 
 
 def in_a_terminal(*words, env):

@@ -1,0 +1,169 @@
+"""The pages on which a judgement or a council is written, in a real browser."""
+
+import json
+import re
+
+from playwright.sync_api import expect
+
+from tests.acceptance.pages import END, HELD, VERDICT, open_page
+from tests.acceptance.site import Site
+from tests.conftest import JAPAN
+from tests.endpoint import Endpoint
+
+
+def test_who_goes_back_finds_all_that_was_written(scripted, scripted_site, endpoint):
+    endpoint.script(default=HELD)
+    scripted.goto(scripted_site.url)
+    scripted.get_by_text("Release gate").click()
+    name, model = scripted.locator("#a1-name"), scripted.locator("#a1-fallback")
+    expect(name).to_have_value("Reliability engineer")
+    name.fill("Reliable")
+    scripted.get_by_text("Fallback model").first.click()
+    model.fill("openai/gpt-5")
+    scripted.get_by_label("Title").fill("Japan")
+    scripted.get_by_label("Content").fill(JAPAN)
+    scripted.get_by_role("button", name="Start judgement").click()
+    scripted.wait_for_url("**/judgements/*/")
+    live = scripted.url
+    scripted.go_back()
+    expect(scripted.get_by_label("Title")).to_have_value("Japan")
+    expect(name).to_have_value("Reliable")
+    expect(model).to_be_visible()
+    expect(scripted.locator("#a2-name")).to_have_value("Security reviewer")
+    expect(scripted.get_by_label("Release gate")).to_be_checked()
+    expect(scripted.locator("[name=version]")).to_have_count(1)
+    expect(scripted.locator("#content-n")).to_have_text("40 / 20,000")
+    scripted.get_by_role("link", name="New judgement").click()
+    expect(scripted.locator("#content-n")).to_have_text("0 / 20,000")  # who asks for a new one gets one
+    expect(scripted.get_by_label("Content")).to_have_value("")
+    scripted.goto(live)
+
+
+def test_who_goes_back_to_an_answered_form_sends_nothing_again(scripted, scripted_site, endpoint):
+    endpoint.script(default=HELD)
+    scripted.goto(scripted_site.url)
+    scripted.locator("#a1-name").fill("Zed")
+    scripted.get_by_role("button", name="Start judgement").click()
+    expect(scripted).to_have_title(re.compile("^1 thing to correct"))
+    scripted.get_by_label("Content").fill(JAPAN)
+    scripted.get_by_role("button", name="Start judgement").click()
+    scripted.wait_for_url("**/judgements/*/")
+    live = scripted.url
+    scripted.go_back()
+    expect(scripted.get_by_label("Content")).to_have_value(JAPAN)
+    expect(scripted.locator("#a1-name")).to_have_value("Zed")
+    scripted.goto(live)
+
+
+def test_a_double_click_starts_one_judgement(scripted, scripted_site, endpoint):
+    endpoint.script(default=HELD)
+    scripted.goto(scripted_site.url)
+    scripted.get_by_label("Content").fill("Once only?")
+    asked = []
+    scripted.on("request", lambda request: request.method == "POST" and "cost" not in request.url and asked.append(1))
+    scripted.get_by_role("button", name="Start judgement").dblclick()
+    scripted.wait_for_url("**/judgements/*/")
+    assert asked == [1]
+
+
+def test_a_council_that_cannot_be_fetched_is_said(scripted, scripted_site):
+    page = scripted.context.new_page()
+    page.goto(scripted_site.url)
+    page.route("**/judgements/agents/*", lambda route: route.fulfill(status=503))
+    page.get_by_text("Release gate").click()
+    expect(page.locator("#trouble")).to_contain_text("The agents of this council could not be fetched.")
+    page.unroute_all()
+    page.get_by_role("button", name="Try again").click()
+    expect(page.locator("#a1-name")).to_have_value("Reliability engineer")
+    expect(page.locator("#trouble")).to_be_empty()
+
+
+def test_who_was_signed_out_meanwhile_keeps_the_agents_and_is_told(browser, scripted_site):
+    page = open_page(browser, scripted_site).page
+    page.goto(scripted_site.url)
+    expect(page.locator("#cost")).to_contain_text("9 calls")
+    page.context.clear_cookies(name="sessionid")
+    page.get_by_text("Release gate").click()
+    expect(page.locator("#announcer")).to_contain_text("You have been signed out.")
+    expect(page.locator("#a1-name")).to_have_value("Melchior")
+    page.context.close()
+
+
+def test_what_is_wrong_is_said_at_its_field_and_what_was_typed_is_kept(desk, site):
+    desk.goto(f"{site.url}/")
+    desk.get_by_label("Title").fill("Kept")
+    desk.locator("#a2-name").fill("")
+    desk.get_by_role("button", name="Start judgement").click()
+    expect(desk).to_have_title(re.compile("2 things to correct"))
+    expect(desk.locator("#title")).to_have_value("Kept")
+    expect(desk.locator("#a2-name")).to_have_attribute("aria-invalid", "true")
+    expect(desk.get_by_role("alert")).to_be_focused()
+
+
+def test_a_council_fills_the_agents_without_leaving_the_page(desk, site):
+    desk.goto(f"{site.url}/")
+    desk.get_by_label("Content").fill("Kept")
+    desk.get_by_text("Release gate").click()
+    expect(desk.locator("#a1-name")).to_have_value("Reliability engineer")
+    expect(desk.get_by_label("Content")).to_have_value("Kept")
+
+
+def test_a_council_is_made_changed_and_judged_with_and_shows_which_version_judged(desk, site):
+    desk.goto(f"{site.url}/councils/")
+    desk.get_by_role("link", name="New council").click()
+    desk.get_by_label("Name of the council").fill("Travel desk")
+    for number in (1, 2, 3):
+        desk.locator(f"#a{number}-name").fill(f"Clerk {number}")
+        desk.locator(f"#a{number}-criteria").fill("Approve what is cheap.")
+    desk.get_by_role("button", name="Save council").click()
+    desk.get_by_role("link", name="Edit").click()
+    desk.locator("#a2-criteria").fill("Approve what is cheap\nand safe.")
+    desk.get_by_role("button", name="Save changes").click()
+    expect(desk.get_by_role("status").first).to_contain_text("Version 2 is saved.")
+    expect(desk.get_by_text("Criteria of Clerk 2 changed.")).to_be_visible()
+    council = desk.url
+    desk.get_by_role("link", name="Start a judgement").click()
+    desk.get_by_label("Content").fill(JAPAN)
+    desk.get_by_label("Content").press("Control+Enter")
+    expect(desk.locator("#plate")).to_contain_text(VERDICT, timeout=END)
+    desk.goto(council)
+    expect(desk.locator(".uses li")).to_contain_text(re.compile("(Approved|Rejected).*Japan.*Version 2,", re.DOTALL))
+
+
+def test_agents_are_saved_as_a_council_without_scripts_and_nothing_written_is_lost(browser, site):
+    page = open_page(browser, site, java_script_enabled=False).page
+    page.goto(f"{site.url}/")
+    page.get_by_label("Content").fill(JAPAN)
+    page.locator("#a1-name").fill("Caspar")
+    page.get_by_role("button", name="Save as council").click()
+    page.get_by_label("Name of the council").fill("Wise men")
+    page.locator("#name").press("Enter")
+    expect(page.get_by_role("radio", name="Wise men")).to_be_checked()
+    expect(page.locator("#a1-name")).to_have_value("Caspar")
+    page.get_by_label("Title").press("Enter")
+    expect(page.locator(".transcript, #plate").first).to_be_visible()
+    assert "/judgements/" in page.url
+    page.context.close()
+
+
+def test_models_are_suggested_costs_said_waits_counted_down_and_fallbacks_named(browser, tmp_path):
+    with Endpoint() as endpoint:
+        busy = {"behaviour": "status", "error": "rate_limit_exceeded", "headers": {"Retry-After": "8"}, "times": 1}
+        endpoint.script(by_text=[["aim is clear", busy], ["aim is clear", busy | {"error": "invalid_api_key"}]])
+        acme = {"base_url": endpoint.base_url, "price": {"input": 1, "output": 4}}
+        with Site(tmp_path, MAGI_PROVIDERS=json.dumps({"acme": acme}), MAGI_DEFAULT_MODEL="acme/gpt-5") as site:
+            page = open_page(browser, site).page
+            page.goto(f"{site.url}/")
+            expect(page.locator("#models option")).to_have_count(4)
+            expect(page.locator("#cost")).to_contain_text("All agents ask one model, acme/gpt-5")
+            expect(page.locator("#cost")).to_contain_text(re.compile(r"9 calls, about .* up to\s.*\$0\.0\d", re.DOTALL))
+            page.locator("#agents details summary").nth(2).click()
+            page.locator("#a3-fallback").fill("acme/spare")
+            page.get_by_label("Content").fill(JAPAN)
+            page.get_by_role("button", name="Start judgement").click()
+            expect(page.locator("#agent-3-state")).to_contain_text(
+                re.compile(r"Retry 1 of 3 in \d s"), ignore_case=True
+            )
+            expect(page.locator("#plate")).to_contain_text("Approved", timeout=END)
+            expect(page.locator("#agent-3-rounds")).to_contain_text("answered by the fallback acme/spare")
+            expect(page.locator("#verdict-meta")).to_contain_text(re.compile(r"Used\s*[\d,]+ tokens, \$0\.00"))

@@ -1,0 +1,78 @@
+"""A judgement that is over, played again in a real browser."""
+
+from playwright.sync_api import expect
+
+from tests.acceptance.pages import middle_of, open_page
+
+
+def test_a_replay_plays_to_the_verdict_and_goes_back(reader, judged):
+    reader.goto(judged)
+    reader.get_by_role("link", name="Replay").first.click()
+    player, plate = reader.get_by_role("region", name="Replay"), reader.locator("#plate")
+    expect(player.get_by_role("button", name="Pause")).to_be_visible()
+    player.get_by_label("Speed").select_option("20x")
+    expect(plate).to_contain_text("Approved")
+    expect(reader.locator("#announcer")).to_contain_text("Approved. 2 of 3 agents approve.")
+    player.get_by_role("button", name="Step back").click()
+    expect(reader.locator("#verdict-sub")).to_contain_text("Round 3 of 3. 9 of 9 decisions are in.")
+    slider = player.get_by_role("slider", name="Time")
+    slider.focus()
+    reader.keyboard.press("Home")
+    expect(plate).to_contain_text("Idle")
+    expect(player.locator(".player__clock")).to_have_text("0:00 of 0:01")
+    reader.keyboard.press("ArrowRight")
+    expect(reader.locator("#verdict-sub")).to_contain_text("Round 1 of 3. 0 of 9 decisions are in.")
+    reader.keyboard.press("End")
+    expect(plate).to_contain_text("Approved")
+    expect(slider).to_have_attribute("aria-valuetext", "0:01 of 0:01")
+    reader.keyboard.press("ArrowLeft")
+    reader.keyboard.press("Space")
+    expect(plate).to_contain_text("Approved")
+    assert reader.locator("#matrix td .lamp[data-state=reject]").count() == 3
+
+
+def test_a_replay_pauses_and_keeps_an_open_panel(reader, judged):
+    reader.clock.install(time=0)
+    reader.clock.pause_at(1_000)
+    reader.goto(f"{judged}replay/")
+    expect(reader.get_by_role("button", name="Pause")).to_be_visible()
+    reader.clock.run_for(300)
+    reader.get_by_role("button", name="Pause").click()
+    reader.locator("#agent-3 .agent__more").click()
+    reader.keyboard.press("End")  # outside of the bar it is no key of the replay
+    slider = reader.get_by_role("slider", name="Time")
+    before = slider.input_value()
+    assert 0 < float(before) < 0.5
+    reader.clock.run_for(5_000)
+    assert slider.input_value() == before
+    slider.press("End")
+    expect(reader.locator("#agent-3-rounds")).to_contain_text("Line two.")
+    expect(reader.locator("#agent-3-detail")).to_be_visible()
+
+
+def test_a_replay_waits_for_the_hand_that_holds_its_knob_and_leaves_panels_open(reader, judged):
+    reader.goto(f"{judged}replay/")
+    expect(reader.get_by_role("button", name="Pause")).to_be_visible()
+    slider, panel = reader.get_by_role("slider", name="Time"), reader.locator("#agent-3-detail")
+    reader.locator("#agent-3 .agent__more").click()
+    reader.mouse.move(*middle_of(reader, "[data-time]"))
+    reader.mouse.down()
+    held = slider.input_value()
+    reader.wait_for_timeout(300)
+    assert slider.input_value() == held
+    reader.mouse.up()
+    expect(reader.locator("#plate")).to_contain_text("Approved")
+    expect(panel).to_be_visible()
+
+
+def test_a_replay_waits_for_who_wants_less_motion_and_needs_scripts(browser, scripted_site, judged):
+    still = open_page(browser, scripted_site, reduced_motion="reduce").page
+    still.goto(f"{judged}replay/")
+    expect(still.get_by_role("button", name="Play")).to_be_visible()
+    expect(still.locator("#plate")).to_contain_text("Idle")
+    still.context.close()
+    plain = open_page(browser, scripted_site, java_script_enabled=False).page
+    plain.goto(f"{judged}replay/")
+    plain.get_by_role("region", name="Replay").get_by_role("link", name="The judgement").click()
+    expect(plain.locator("#plate")).to_contain_text("Approved")
+    plain.context.close()
