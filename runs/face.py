@@ -95,6 +95,7 @@ class Display(Protocol):
 class Face(Procedure, Generic[Row, Shown]):
     noun: ClassVar[str]
     nouns: ClassVar[str]  # of addresses, and the folder of its templates
+    sign: ClassVar[str] = "run"  # the small picture of its stage, in templates/_signs.html
     schema: ClassVar[type[Schema]] = schemas.Run  # of its object in the API
     flags: ClassVar[Sequence[TextChoices]] = ()  # its own, beside those that any run may have
     going_on: ClassVar[str] = "going on"  # as in "Keep going on", instead of cancelling it

@@ -33,7 +33,7 @@ def test_who_goes_back_finds_all_that_was_written(scripted, scripted_site, endpo
     expect(scripted.get_by_label("Release gate")).to_be_checked()
     expect(scripted.locator("[name=version]")).to_have_count(1)
     expect(scripted.locator("#content-n")).to_have_text("40 / 20,000")
-    scripted.get_by_role("link", name="New judgement").click()
+    scripted.get_by_role("link", name="New", exact=True).click()
     expect(scripted.locator("#content-n")).to_have_text("0 / 20,000")  # who asks for a new one gets one
     expect(scripted.get_by_label("Content")).to_have_value("")
     scripted.goto(live)
