@@ -55,7 +55,8 @@ def main(out: Path, only: str, pace: float) -> None:
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="magi-") as folder:
         set_up(environment(Path(folder)))
-        from tests.acceptance.states import Scene, reach, resize, states
+        from tests.acceptance.scene import Scene
+        from tests.acceptance.states import reach, resize, states
 
         chosen = states(only)
         with sync_playwright() as playwright, Scene(launch(playwright), Path(folder), pace) as scene:

@@ -8,7 +8,8 @@ import pytest
 from playwright.sync_api import Page, sync_playwright
 
 from tests.acceptance.chromium import launch
-from tests.acceptance.states import Scene, State, reach, resize, states
+from tests.acceptance.scene import Scene
+from tests.acceptance.states import State, reach, resize, states
 
 AXE = files("axe_playwright_python").joinpath("axe.min.js").read_text()
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]

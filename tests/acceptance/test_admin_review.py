@@ -13,8 +13,8 @@ from playwright.sync_api import expect, sync_playwright
 
 from tests.acceptance.cases import REFUND, RELEASE
 from tests.acceptance.chromium import launch
+from tests.acceptance.scene import Scene
 from tests.acceptance.site import ROOT, environment, manage
-from tests.acceptance.states import Scene
 
 LIST = reverse("admin:judgements_judgement_changelist")
 LAST_MONTH = datetime.now(UTC).replace(day=1) - timedelta(days=3)

@@ -9,7 +9,7 @@ from playwright.sync_api import expect, sync_playwright
 from engine.hidden import in_one_line, visible_text
 from tests.acceptance.cases import Case, Member
 from tests.acceptance.chromium import launch
-from tests.acceptance.states import PATIENCE, Scene, rows
+from tests.acceptance.scene import PATIENCE, Scene, rows
 from tests.injections import INJECTIONS, STEERING, tags
 
 THREES = [INJECTIONS[start : start + 3] for start in range(0, len(INJECTIONS), 3)]

@@ -7,7 +7,7 @@ from django.urls import reverse
 from playwright.sync_api import sync_playwright
 
 from tests.acceptance.chromium import launch
-from tests.acceptance.states import Scene
+from tests.acceptance.scene import Scene
 
 MOST = 250_000
 

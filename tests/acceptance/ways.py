@@ -1,0 +1,293 @@
+"""The ways to the states in which a page can be seen: each takes the scene and leaves its page in that state."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from django.urls import reverse
+from playwright.sync_api import Page, WebSocketRoute, expect
+
+from tests.acceptance.cases import RELEASE
+from tests.acceptance.scene import MOMENTS, Scene, file_of, rows
+from tests.acceptance.site import Site
+
+
+def signed_out(scene: Scene) -> Page:
+    scene.context.clear_cookies()
+    return scene.open(reverse("login"))
+
+
+def wrong_password(scene: Scene) -> Page:
+    page = signed_out(scene)
+    page.get_by_label("User name").fill("m.okafor")
+    page.get_by_label("Password").fill("not this one")
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("alert")).to_be_visible()
+    return page
+
+
+def new_token(scene: Scene) -> Page:
+    """The page that shows a token, beside one that holds for ever and one that has ended."""
+    page = scene.open(reverse("tokens"))
+    for name, days in (("Old release gate", "30"), ("Watches the queue", "0"), ("Release gate", "90")):
+        page.get_by_label("What it is for").fill(name)
+        page.get_by_label("Days for which it holds").fill(days)
+        page.get_by_role("button", name="Make token").click()
+        expect(page.locator("#token")).to_be_visible()
+    page.get_by_role("button", name="Revoke Old release gate").first.click()
+    expect(page.locator("#token")).to_have_count(0)
+    page.get_by_label("What it is for").fill("Nightly report")
+    page.get_by_label("Cancel and retry work").uncheck()
+    page.get_by_role("button", name="Make token").click()
+    expect(page.locator("#token")).to_be_visible()
+    page.get_by_text("Ended").first.click()
+    return page
+
+
+def tokens_with_errors(scene: Scene) -> Page:
+    page = scene.open(reverse("tokens"))
+    page.get_by_label("Days for which it holds").fill("-1")
+    page.get_by_role("button", name="Make token").click()
+    expect(page).to_have_title(re.compile("2 things to correct"))
+    return page
+
+
+def too_many_attempts(scene: Scene) -> Page:
+    page = signed_out(scene)
+    for _ in range(6):
+        page.get_by_label("User name").fill("m.lindqvist")
+        page.get_by_label("Password").fill("not this one")
+        page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("alert")).to_contain_text("too many attempts")
+    return page
+
+
+def at(url_name: str, *args: Any, **query: str) -> Callable[[Scene], Page]:
+    """The page of this URL; a callable argument is asked for its value when the scene is there."""
+
+    def go(scene: Scene) -> Page:
+        values = [arg(scene) if callable(arg) else arg for arg in args]
+        question = "?" + "&".join(f"{key}={value}" for key, value in query.items()) if query else ""
+        return scene.open(reverse(url_name, args=values) + question)
+
+    return go
+
+
+def of(moment: str) -> Callable[[Scene], str]:
+    return lambda scene: scene.judgement(moment)
+
+
+def filled_input(scene: Scene, site: Site | None = None) -> Page:
+    page = scene.open(reverse("new"), site)
+    page.get_by_text("Release gate").click()
+    expect(page.locator("#a1-name")).to_have_value(RELEASE.members[0].name)
+    page.get_by_label("Title").fill(RELEASE.title)
+    page.get_by_label("Content").fill(RELEASE.content)
+    expect(page.locator("#cost")).to_contain_text("9 calls")
+    page.evaluate("document.activeElement.blur()")
+    return page
+
+
+def empty_input(scene: Scene) -> Page:
+    page = scene.open(reverse("new"))
+    page.get_by_text("My own three").click()
+    expect(page.locator("#a1-name")).to_have_value("")
+    return page
+
+
+def input_with_errors(scene: Scene) -> Page:
+    page = filled_input(scene)
+    page.get_by_label("Content").fill("")
+    page.locator("#a2-name").fill(RELEASE.members[0].name)
+    page.locator("#a3-model").fill("")
+    page.locator("#a3-criteria").fill("")
+    page.get_by_role("button", name="Start judgement").click()
+    expect(page).to_have_title(re.compile("4 things to correct"))
+    return page
+
+
+def overtaken_input(scene: Scene) -> Page:
+    """As if its council had been changed while the page was open."""
+    page = scene.open(reverse("council-edit", args=[3]))
+    criteria = page.locator("#a1-criteria")
+    before = criteria.input_value()
+    criteria.fill(f"{before} Say who pays.")
+    page.get_by_role("button", name="Save changes").click()
+    page = scene.open(f"{reverse('new')}?council=3")
+    page.locator("[name=version]").evaluate("field => field.value -= 1")
+    criteria.fill(before)
+    page.get_by_label("Content").fill(RELEASE.content)
+    page.get_by_role("button", name="Start judgement").click()
+    expect(page.get_by_role("alert")).to_contain_text("was changed meanwhile")
+    return page
+
+
+def input_of_councils_only(scene: Scene) -> Page:
+    """Who looks is no superuser for a moment, and nobody may judge by agents of one's own."""
+    right = "SELECT id FROM auth_permission WHERE codename = 'own_agents'"
+    with rows(scene.idle_site) as database:
+        database.execute(f"DELETE FROM auth_group_permissions WHERE permission_id = ({right})")
+        database.execute("UPDATE auth_user SET is_superuser = 0")
+    scene.sign_in(scene.idle_site)
+    try:
+        return scene.open(reverse("new"), scene.idle_site)
+    finally:
+        with rows(scene.idle_site) as database:
+            database.execute("UPDATE auth_user SET is_superuser = 1")
+
+
+def locked_council(scene: Scene) -> Page:
+    scene.post(scene.site, reverse("council-switch", args=[1]), {"do": "lock"})
+    return scene.open(reverse("council", args=[1]))
+
+
+def live(moment: str) -> Callable[[Scene], Page]:
+    return lambda scene: scene.open_live(moment)
+
+
+def idle(scene: Scene) -> Page:
+    pk = scene.submit(RELEASE, scene.idle_site)
+    return scene.open(reverse("live", args=[pk]), scene.idle_site)
+
+
+def open_panel(page: Page, number: int) -> None:
+    """Anew at every size: its height is measured when it opens."""
+    page.keyboard.press("Escape")
+    button = page.locator(f"#agent-{number} .agent__more")
+    button.evaluate("button => button.click()")
+    expect(page.locator(f"#agent-{number}-detail")).to_be_visible()
+
+
+def ask_before_cancelling(scene: Scene) -> Page:
+    page = scene.open_live("round2")
+    page.get_by_role("link", name="Cancel judgement").click()
+    expect(page.get_by_role("dialog")).to_be_visible()
+    return page
+
+
+def cut_off(scene: Scene, *, offline: bool = False) -> Page:
+    """A page whose socket breaks and does not come back, and perhaps all of its network."""
+    page, connected = scene.context.new_page(), list[WebSocketRoute]()
+
+    def route(socket: WebSocketRoute) -> None:
+        if connected:
+            return socket.close(code=1012)
+        connected.append(socket)
+        socket.connect_to_server()
+
+    page.route_web_socket(re.compile("/ws/"), route)
+    page.goto(f"{scene.site.url}{reverse('live', args=[scene.judgement('round2')])}")
+    scene.wait_for_reasons(page)
+    scene.context.set_offline(offline)
+    connected[0].close(code=1012)
+    expect(page.locator("#conn-banner")).to_be_visible()
+    return page
+
+
+def redact_without_reason(scene: Scene) -> Page:
+    page = scene.open(reverse("redact", args=[scene.judgement("approved")]))
+    page.get_by_role("button", name="Erase the texts").click()
+    expect(page).to_have_title(re.compile("1 thing to correct"))
+    return page
+
+
+def review_without_text(scene: Scene) -> Page:
+    page = scene.open(reverse("admin:judgements_judgement_change", args=[scene.judgement("approved")]))
+    page.get_by_role("button", name="Add to the record").click()
+    expect(page.get_by_label("Note or reason")).to_have_attribute("aria-invalid", "true")
+    return page
+
+
+def short_council(scene: Scene, url_name: str = "council") -> Page:
+    with rows(scene.site) as database:
+        database.execute("UPDATE judgements_council SET retention_days = 90 WHERE id = 3")
+        columns = "council_id, version_id, name, owner, owner_name, archived, locked"
+        last = f"SELECT 'kept', '2026-11-20 09:30:00', 'ines', 90, {columns} FROM judgements_councilchange"
+        insert = f"INSERT INTO judgements_councilchange (kind, made, by, retention_days, {columns})"
+        database.execute(f"{insert} {last} WHERE council_id = 3 LIMIT 1")
+    return scene.open(reverse(url_name, args=[3]))
+
+
+def replay(scene: Scene) -> Page:
+    """In the middle: the fifth of its frames."""
+    page = scene.open(reverse("replay", args=[scene.judgement("approved")]))
+    page.get_by_role("button", name="Step forward").click()  # and it plays no more, however far it had come
+    page.get_by_role("slider", name="Time").press("Home")
+    for _ in range(5):
+        page.get_by_role("button", name="Step forward").click()
+    expect(page.locator("#plate")).to_contain_text("Judging")
+    page.evaluate("document.activeElement.blur()")
+    return page
+
+
+def menu(scene: Scene) -> Page:
+    page = scene.open(reverse("history"))
+    page.locator("details.account summary").click()
+    return page
+
+
+def full_history(scene: Scene) -> Page:
+    for moment in MOMENTS:
+        scene.judgement(moment)
+    return scene.open(reverse("history"))
+
+
+def reviewers_list(scene: Scene) -> Page:
+    for moment in MOMENTS:
+        scene.judgement(moment)
+    return scene.open(reverse("admin:judgements_judgement_changelist"))
+
+
+def printout(scene: Scene) -> Page:
+    page = reviewers_list(scene)
+    page.locator("#action-toggle").check()
+    page.get_by_label("Action:").select_option("print_records")
+    page.get_by_role("button", name="Go").click()
+    expect(page.get_by_role("article")).to_have_count(len(MOMENTS))
+    return page
+
+
+def empty_history(scene: Scene) -> Page:
+    scene.sign_in(scene.idle_site)
+    return scene.open(reverse("history"), scene.idle_site)
+
+
+def not_understood(scene: Scene) -> Page:
+    return scene.open(reverse("history") + "?" + "&".join(f"a{n}=" for n in range(200)))
+
+
+def not_allowed(scene: Scene) -> Page:
+    """A form whose token the page has lost."""
+    page = scene.open(reverse("password"))
+    page.locator("input[name=csrfmiddlewaretoken]").evaluate("field => field.remove()")
+    page.get_by_role("button", name="Set password").click()
+    return page
+
+
+def broken(scene: Scene) -> Page:
+    """A table is missing while the page is asked for."""
+    scene.sign_in(scene.idle_site)
+    swap = "ALTER TABLE {} RENAME TO {}"
+    with rows(scene.idle_site) as database:
+        database.execute(swap.format("judgements_council", "away"))
+    try:
+        return scene.open(reverse("new"), scene.idle_site)
+    finally:
+        with rows(scene.idle_site) as database:
+            database.execute(swap.format("away", "judgements_council"))
+
+
+def no_database(scene: Scene) -> Page:
+    """Its file is out of reach while a form is sent."""
+    scene.sign_in(scene.idle_site)
+    page = filled_input(scene, scene.idle_site)
+    file = file_of(scene.idle_site)
+    away = file.rename(file.with_suffix(".away"))
+    file.mkdir()  # an empty file would be taken for a new database
+    try:
+        page.get_by_role("button", name="Start judgement").click()
+        expect(page.get_by_role("heading", name="Not now")).to_be_visible()
+    finally:
+        file.rmdir()
+        away.rename(file)
+    return page
