@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from engine.models import ModelCall
 from judgements import prompts
 from judgements.models import Judgement, RoundDecision
-from tests.endpoint import fingerprint
+from tests.endpoint.wire import fingerprint
 
 # the endpoint must be scripted to answer so: it ties a row to the request that brought it
 REASON = "Answer {number}: the criteria and the content leave no other choice."

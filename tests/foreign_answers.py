@@ -16,7 +16,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from tests.endpoint import Endpoint, fingerprint
+from tests.endpoint import Endpoint
+from tests.endpoint.wire import fingerprint
 from tests.stage import DATABASES, stage
 
 REASON = "Answer {number}: the criteria and the content leave no other choice."

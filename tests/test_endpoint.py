@@ -13,7 +13,10 @@ from pathlib import Path
 import pytest
 from openai import APITimeoutError, AsyncOpenAI, OpenAI, OpenAIError, RateLimitError
 
-from tests.endpoint import BEHAVIOURS, TROUBLE, Endpoint, fingerprint
+from tests.endpoint import Endpoint
+from tests.endpoint.behaviours import BEHAVIOURS
+from tests.endpoint.script import TROUBLE
+from tests.endpoint.wire import fingerprint
 
 ENDLESS = {"hang", "drip_headers", "drip_body", "endless", "open_end", "stall", "torrent", "informational"}
 TOO_MUCH = {"gzip_line_breaks"}  # for a client that takes every line as it comes
