@@ -16,7 +16,7 @@ from engine.evidence.log import Leaf
 from engine.evidence.verification import verify_one
 from judgements.face import Judging
 from runs.export import bundle
-from tests.test_tampering import VERIFIER
+from tests.verifier import VERIFIER
 
 pytestmark = pytest.mark.django_db
 

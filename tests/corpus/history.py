@@ -1,0 +1,99 @@
+"""The honest history that every case of the corpus changes, and how it is taken away again."""
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
+from django.contrib.auth.models import User
+
+from engine.evidence import sealing
+from engine.evidence.checkpoints import Checkpoint
+from engine.evidence.entries import Entry
+from engine.evidence.log import Leaf, Salt
+from engine.llm.failures import Unauthorized
+from engine.models import ModelCall, Review, Run
+from judgements.models import COUNCILS, Agent, Council, Expected, Judgement, Receipt, RoundDecision
+from judgements.rules import Verdict
+from runs import reviews, steering
+from runs.models import IdempotencyKey
+from tests.conftest import ScriptedModels, agents, perform
+from tests.databases import tampering
+
+History = SimpleNamespace
+
+
+def make() -> dict[str, Any]:
+    mira = User.objects.create_user("mira-of-the-corpus")
+    council = Council.objects.filter(name="Corpus").first() or Council.objects.found(
+        name="Corpus",
+        agents=[{**agent, "fallback": ""} for agent in agents("openai/a", "openai/b", "openai/c")],
+        owner=None,
+    )
+    before = Leaf.objects.size()  # what there was of councils stays
+    sealing.adopt()  # as when a site starts
+    approved = performed(mira, "A bridge is to be opened.", council=council.current)
+    rejected = performed(mira, "A tunnel is to be closed.", b=["approve", "reject", "reject"], c=["reject"] * 3)
+    failed = performed(mira, "A dam is to be raised.", b=[Unauthorized("The key was refused.")])
+    steering.retry(failed, mira)
+    asyncio.run(perform(failed.pk, ScriptedModels()))
+    cancelled = submitted(mira, "A road is to be moved.")
+    steering.cancel(cancelled, mira)
+    receipted = performed(mira, "A ferry is to be sold.")
+    Receipt.objects.consume(Receipt.objects.issue(receipted, mira), mira, Expected(council=None))
+    noted = performed(mira, "A mill is to be built.")
+    reviews.add(noted.run, mira, "Casper misread the plan.")
+    reviews.add(noted.run, mira, "Not before spring.", Verdict.REJECTED)
+    going_on = IdempotencyKey.objects.submit(
+        Judgement.objects.submit, owner=mira, key="k", request_hash="0" * 64, **asked("A lock is to be kept.")
+    )
+    anchor = Checkpoint.objects.make()
+    assert anchor
+    return {
+        "before": before,
+        "going_on": going_on.pk,
+        "approved": approved.pk,
+        "rejected": rejected.pk,
+        "failed": failed.pk,
+        "cancelled": cancelled.pk,
+        "noted": noted.pk,
+        "receipted": receipted.pk,
+        "council": council.pk,
+        "anchor": anchor.note,
+        "mira": mira,
+    }
+
+
+def submitted(owner: User, content: str, **more: Any) -> Judgement:
+    return Judgement.objects.submit(owner=owner, **asked(content), **more)
+
+
+def asked(content: str) -> dict[str, Any]:
+    return {"content": content, "agents": agents("openai/a", "openai/b", "openai/c")}
+
+
+def performed(owner: User, content: str, council: Any = None, **script: list[Any]) -> Judgement:
+    judgement, models = submitted(owner, content, council=council), ScriptedModels()
+    for letter, answers in script.items():
+        models.will(f"openai/{letter}", *answers)
+    asyncio.run(perform(judgement.pk, models))
+    return judgement
+
+
+def forget(before: int) -> None:
+    with tampering():
+        Salt.objects.filter(leaf__gte=before).delete()
+        Leaf.objects.filter(index__gte=before).delete()
+        Entry.objects.exclude(run=COUNCILS).delete()
+        for model in (
+            Checkpoint,
+            IdempotencyKey,
+            Receipt,
+            Review,
+            RoundDecision,
+            Agent,
+            Judgement,
+            ModelCall,
+            Run,
+        ):
+            model.objects.all().delete()
+        User.objects.filter(username="mira-of-the-corpus").delete()
