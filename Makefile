@@ -11,7 +11,7 @@ DATABASE ?= sqlite
 WORKERS ?= 4
 # files stay whole, for tests of one file share servers; those that take longest come first
 TOGETHER := --dist loadfile --no-loadscope-reorder --numprocesses
-QUICK := tests/engine tests/runs tests/judgements tests/magi_site $(filter-out tests/test_simulation.py,$(wildcard tests/test_*.py))
+QUICK := tests/engine tests/runs tests/judgements tests/magi_site tests/tools $(filter-out tests/test_simulation.py,$(wildcard tests/test_*.py))
 # whatever ARGS choose may all be on the other side: 5 says that there was no test
 NONE_IS_FINE := || [ $$? -eq 5 ]
 PIP := $(PY) -m pip -qq --disable-pip-version-check install --require-hashes --only-binary :all:

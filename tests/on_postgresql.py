@@ -16,7 +16,8 @@ from pathlib import Path
 from tests.acceptance.site import ROOT, environment
 
 ADDRESS = os.environ.get("MAGI_TEST_POSTGRES", "postgres://postgres@127.0.0.1:5432/postgres")
-ONCE = ["tests/acceptance", *(str(file) for file in sorted(Path("tests").glob("test_*.py")))]  # enough on SQLite
+# enough on SQLite
+ONCE = ["tests/acceptance", "tests/tools", *(str(file) for file in sorted(Path("tests").glob("test_*.py")))]
 for both in ("tests/test_tampering.py", "tests/test_contract.py"):
     ONCE.remove(both)
 NO_TESTS = 5  # what was chosen may all be on the other side

@@ -1,0 +1,66 @@
+"""What the tests of `tools/` share: judgements, their bundle, and the programs as auditors run them."""
+
+import io
+import subprocess
+import sys
+
+from asgiref.sync import async_to_sync
+from django import conf
+from django.contrib.auth.models import User
+from django.core.management import call_command
+
+from engine.llm.failures import Unauthorized
+from judgements.models import Judgement
+from judgements.rules import Verdict
+from runs import reviews, steering
+from tests.conftest import JAPAN, ScriptedModels, agents, perform
+from tests.verifier import VERIFIER
+
+RECEIPTS = VERIFIER.with_name("receipt.py")
+sys.path.insert(0, str(VERIFIER.parent))
+import receipt as receipts  # noqa: E402, F401 - for the tests
+import verify as verifier  # noqa: E402, F401
+
+
+def judged(owner, *, content=JAPAN, **said):
+    judgement = Judgement.objects.submit(
+        owner=owner, content=content, agents=agents("openai/a", "openai/b", "openai/c")
+    )
+    models = ScriptedModels()
+    for letter, answers in said.items():
+        models.will(f"openai/{letter}", *answers)
+    async_to_sync(perform)(judgement.pk, models)
+    return judgement
+
+
+def exported(mira: User, reviewer: User) -> tuple[str, str]:
+    judged(mira)
+    judged(mira, content="ß \u2028 \U0001f600 \x7f", a=["?", *["reject"] * 3], b=["approve", "reject", "reject"])
+    failed = judged(mira, b=[Unauthorized("The key was refused.")])
+    steering.retry(failed, mira)
+    async_to_sync(perform)(failed.pk, ScriptedModels())
+    steering.cancel(Judgement.objects.submit(owner=mira, content="x", agents=agents()), reviewer)
+    reviews.add(failed.run, reviewer, "Balthasar misread the criteria.")
+    reviews.add(failed.run, reviewer, "Not this week.", Verdict.REJECTED)
+    judged(None, b=["nonsense", Unauthorized("The key was refused.")])
+    out = io.StringIO()
+    call_command("export_records", stdout=out)
+    return out.getvalue(), conf.settings.CHECKPOINT_FILE.read_text()
+
+
+def verify(*words, program=(sys.executable,)):
+    command = [*program, "-I", "-S", str(VERIFIER), *map(str, words)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    return done.returncode, done.stdout.splitlines()
+
+
+def summary(records, redacted=0, since=0, elsewhere=0):
+    counts = f"{records} records, {redacted} redacted, {since} not yet in a checkpoint"
+    return [f"Intact: {counts}, {elsewhere} leaves of the log are not in it"]
+
+
+def export(folder, *words):
+    file = folder / "again.jsonl"
+    with file.open("w") as out:
+        call_command("export_records", *map(str, words), stdout=out)
+    return file
