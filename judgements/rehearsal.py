@@ -32,21 +32,37 @@ DOUBT = set(
 
 def answer(messages: list[dict[str, str]]) -> str:
     decision, reason = decide(prompts.read_case(messages))
-    return json.dumps({"reason": f"Rehearsal. {reason}", "decision": decision}, ensure_ascii=False)
+    return json.dumps({"reason": reason, "decision": decision}, ensure_ascii=False)
 
 
 def decide(case: Case) -> tuple[Decision, str]:
+    """By the stated rule. The reason ends in the decision that was taken, whatever it was first."""
     if ordered := _ordered(case.criteria):
-        return ordered, f"My criteria leave no choice: they say to {ordered} everything."
+        return ordered, f"Rehearsal. My criteria leave no choice, they say to {ordered} everything: I {ordered}."
     view, why = _own_view(case)
+    decision, because = _among_the_others(case, view)
+    return decision, f"Rehearsal. {why} {because} I {decision}."
+
+
+def _among_the_others(case: Case, view: Decision) -> tuple[Decision, str]:
+    """What becomes of an agent's own view, and how the sentence begins that says so."""
     own = [earlier.decision for earlier in case.earlier if earlier.seat == case.seat]
     peers = [e.decision for e in case.earlier if e.round == case.round - 1 and e.seat != case.seat]
     decision = own[-1] if own else view
     if len(peers) < 2 or decision in peers:
-        return decision, why if decision == view else f"I stay with what convinced me before. {why}"
+        return decision, _unopposed(case, decision == view)
+    said = f"In round {case.round - 1} both other agents decided to {peers[0]}"
     if _checksum(case, f"round {case.round}") % 2:
-        return peers[0], f"In round {case.round - 1} both other agents decided to {peers[0]}; that convinces me. {why}"
-    return decision, f"Both other agents decided to {peers[0]}, but that is no reason in my criteria: I stay. {why}"
+        return peers[0], f"{said}, and that convinces me:"
+    if decision != view:
+        return decision, f"{said}, but I stay with what convinced me before:"
+    return decision, f"{said}, but that is no reason in my criteria:"
+
+
+def _unopposed(case: Case, own_view: bool) -> str:
+    if not own_view:
+        return "But the others convinced me before, and I stay with them:"
+    return "So" if case.round == 1 else "Nothing that was decided since changes that:"
 
 
 def _ordered(criteria: str) -> Decision | None:
@@ -67,9 +83,13 @@ def _own_view(case: Case) -> tuple[Decision, str]:
     balance = len(shared) - 2 * len(doubts)
     if balance:
         decision = Decision.APPROVE if balance > 0 else Decision.REJECT
-        return decision, f"{found} Taken together I {decision}."
+        return decision, f"{found} That speaks {_leaning(decision)} it."
     decision = Decision.APPROVE if _checksum(case) % 2 else Decision.REJECT
-    return decision, f"{found} That is even, so a checksum of the two texts decides: {decision}."
+    return decision, f"{found} That is even, and a checksum of the two texts speaks {_leaning(decision)} it."
+
+
+def _leaning(decision: Decision) -> str:
+    return "for" if decision == Decision.APPROVE else "against"
 
 
 def _beginning(text: str) -> str:
