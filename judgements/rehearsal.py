@@ -7,7 +7,8 @@
 4. From round 2 on, an agent whose two peers both decided the other way in the last round joins them one time in
    two, as the checksum says when taken with the round; otherwise it stays with what it decided before.
 
-The same criteria and content in the same seats therefore always lead to the same nine decisions.
+The same criteria and content in the same seats therefore always lead to the same nine decisions. The examples
+(`examples.py`) are played with the words that are written there.
 """
 
 import json
@@ -15,6 +16,7 @@ import re
 import zlib
 
 from . import prompts
+from .examples import example_of
 from .prompts import Case
 from .rules import Decision
 
@@ -31,7 +33,16 @@ DOUBT = set(
 
 
 def answer(messages: list[dict[str, str]]) -> str:
-    decision, reason = decide(prompts.read_case(messages))
+    case = prompts.read_case(messages)
+    example = example_of(case)
+    if example is None:
+        return _as_agreed(*decide(case))
+    asked_again = len(messages) > 2
+    stumble = "" if asked_again else example.stumble(case.seat, case.round)
+    return stumble or _as_agreed(*example.said(case.seat, case.round))
+
+
+def _as_agreed(decision: Decision, reason: str) -> str:
     return json.dumps({"reason": reason, "decision": decision}, ensure_ascii=False)
 
 

@@ -1,9 +1,19 @@
+import importlib
+import json
+import re
+
+import pytest
+from asgiref.sync import sync_to_async
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgements import rehearsal
+from engine.models import ModelCall
+from judgements import prompts, rehearsal
+from judgements.examples import EXAMPLES, REFUND, RELEASE, TRAVEL
+from judgements.models import Judgement, RoundDecision
 from judgements.prompts import Case, Earlier
-from judgements.rules import ROUNDS, SEATS, Decision
+from judgements.rules import ROUNDS, SEATS, Decision, Verdict, changed_in, verdict
+from tests.conftest import agents, perform
 
 CRITERIA = [
     "Approve everything.",
@@ -43,3 +53,66 @@ def test_who_joins_the_others_says_so_and_no_more_that_its_own_view_holds():
         "In round 1 both other agents decided to reject, and that convinces me: I reject.",
         "In round 1 both other agents decided to reject, but that is no reason in my criteria: I approve.",
     }
+
+
+# ---- the examples ------------------------------------------------------------------------------------------
+
+
+def histories_of(example):
+    return {seat: {n: example.said(seat, n)[0] for n in ROUNDS} for seat in SEATS}
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.key)
+def test_an_examples_reasons_end_in_its_decisions(example):
+    for seat, number in ((seat, number) for seat in SEATS for number in ROUNDS):
+        decision, reason = example.said(seat, number)
+        last = re.split(r"(?<=[.:]) ", reason)[-1]
+        assert f"{decision}." in last
+        assert prompts.read_answer(json.dumps({"reason": reason, "decision": decision})).reason == reason
+
+
+def test_one_is_approved_by_a_change_of_mind_one_is_rejected_and_one_asks_twice():
+    changes = {seat: changed_in(history) for seat, history in histories_of(RELEASE).items()}
+    assert changes == {"A": (2,), "B": (), "C": ()}
+    found = [verdict(histories_of(example)) for example in (RELEASE, TRAVEL, REFUND)]
+    assert found == [Verdict.APPROVED, Verdict.REJECTED, Verdict.APPROVED]
+    assert [bool(sum(len(part.stumbles) for part in one.parts)) for one in EXAMPLES] == [False, False, True]
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.key)
+def test_its_agents_are_those_of_a_ready_made_council(example):
+    ready = importlib.import_module("judgements.migrations.0002_councils").COUNCILS[example.council]
+    assert [(part.name, part.criteria) for part in example.parts] == ready
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.key)
+async def test_it_is_rehearsed_word_by_word(example, mira):
+    run = await perform((await submitted(mira, example)).pk)
+    said = {
+        (d.agent.seat, d.round): (d.decision, d.reason) async for d in RoundDecision.objects.select_related("agent")
+    }
+    assert said == {(seat, n): example.said(seat, n) for seat in SEATS for n in ROUNDS}
+    assert run.outcome == verdict(histories_of(example))
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_an_answer_in_no_agreed_form_is_asked_for_again(mira):
+    await perform((await submitted(mira, REFUND)).pk)
+    first, second = [call async for call in ModelCall.objects.filter(step="B2").order_by("pk")]
+    assert (first.status, first.answer) == ("failed", REFUND.stumble("B", 2))
+    assert (second.status, json.loads(second.answer)["reason"]) == ("answered", REFUND.said("B", 2)[1])
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_other_agents_judge_an_example_by_the_stated_rule(mira):
+    trio = RELEASE.agents("rehearsal/instant")
+    trio[2] = agents()[2]
+    await perform((await submitted(mira, RELEASE, trio)).pk)
+    played = RoundDecision.objects.exclude(reason__startswith="Rehearsal.").values_list("agent__seat", "round")
+    assert {key async for key in played} == {("A", 1), ("B", 1)}  # who saw nothing of another yet
+
+
+async def submitted(owner, example, trio=None):
+    trio = trio or example.agents("rehearsal/instant")
+    return await sync_to_async(Judgement.objects.submit)(owner=owner, content=example.content, agents=trio)
