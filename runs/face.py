@@ -3,7 +3,7 @@
 Why so: docs/decisions.md, One house for all procedures.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from datetime import datetime
@@ -260,6 +260,17 @@ def snapshot_of(run: Run) -> Snapshot[Any]:
     """All rows of a run as they are now."""
     face = face_of(run)
     return face.seen(face.rows().get(pk=run.pk))
+
+
+def rows_in(
+    pks: Sequence[UUID], read: Callable[[Face[Any, Any]], QuerySet[Any]] = lambda face: face.rows()
+) -> list[Any]:
+    """These runs, of any kind, as rows of their procedures in this order; in as many queries however many there are."""
+    kinds = dict(Run.objects.filter(pk__in=pks).values_list("pk", "procedure"))
+    rows: dict[UUID, Any] = {}
+    for kind in faces().keys() & set(kinds.values()):
+        rows |= read(faces()[kind]).in_bulk([pk for pk in pks if kinds.get(pk) == kind])
+    return [rows[pk] for pk in pks if pk in rows]
 
 
 def face_of(run: Run) -> Face[Any, Any]:

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from engine.llm.prices import decimal
 from engine.models import ModelCall, Run, Usage
-from runs.face import Face, face_of, faces
+from runs.face import Face, face_of, faces, rows_in
 
 
 def run_object(row: Any, address: str, usage: Usage | None = None) -> dict[str, Any]:
@@ -40,11 +40,10 @@ def run_object(row: Any, address: str, usage: Usage | None = None) -> dict[str, 
 
 def run_objects(pks: Sequence[UUID], address: str, kind: str = "") -> list[dict[str, Any]]:
     """Those of many runs, all of this kind or of any, in their order, in as many queries however many there are."""
-    kinds = dict.fromkeys(pks, kind) if kind else dict(Run.objects.filter(pk__in=pks).values_list("pk", "procedure"))
     usage = ModelCall.objects.usage_of(pks)
-    rows: dict[UUID, Any] = {}
-    for one in faces().keys() & set(kinds.values()):
-        rows |= faces()[one].rows().in_bulk([pk for pk in pks if kinds[pk] == one])
+    if not kind:
+        return [run_object(row, address, usage[row.pk]) for row in rows_in(pks)]
+    rows = faces()[kind].rows().in_bulk(pks)
     return [run_object(rows[pk], address, usage[pk]) for pk in pks if pk in rows]
 
 
