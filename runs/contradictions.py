@@ -6,7 +6,7 @@ from uuid import UUID
 
 from engine.evidence.entries import ENDED, REDACTED
 from engine.evidence.told import Said, key, plain
-from engine.models import NOBODY, Review, Run
+from engine.models import NOBODY, Review, Run, last_told
 from engine.search import label, labels_of
 
 from .models import Flag, SearchText, digest_of
@@ -44,8 +44,7 @@ def contradictions(face: "Face[Any, Any]", told: Mapping[UUID, Said]) -> Iterato
 
 
 def _of_override(row: dict[str, Any], said: Said, outcome_name: str) -> str:
-    reviews = said.get(Review.Kind.OVERRIDE)
-    last = reviews[-1].facts.get(outcome_name) if reviews else None
+    last = last_told(said.get(Review.Kind.OVERRIDE) or (), outcome_name)
     if row["override"] == last:
         return ""
     return f"Lists say that it was overridden otherwise: {row['override'] or 'not at all'}, not {last or 'not at all'}."

@@ -11,9 +11,9 @@ from functools import cached_property
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db.models import Case, Q, QuerySet, When
 
-from engine.models import Run
+from engine.models import Run, overridden_by
 from engine.search import Term, label, terms_of
 
 from .face import Cell, Face, face_of, faces
@@ -194,7 +194,8 @@ class History:
 
     def _read(self, found: Rows, number: int) -> list[Any]:
         listed = self._face.listed(found) if self._face else found.select_related("owner")
-        return list(listed[:number])
+        overridden = When(**{f"{self._run}override__isnull": False}, then=overridden_by("pk"))
+        return list(listed.annotate(overridden_by=Case(overridden))[:number])
 
     def batches(self, size: int) -> Iterator[list[UUID]]:
         """All of them, newest first, each batch read when it is asked for."""
@@ -237,6 +238,8 @@ class Row:
     ended: datetime | None
     over: bool
     revision: int
+    override: str | None  # what a person decided instead, last, and who
+    overridden_by: str
 
     @property
     def short_id(self) -> str:
@@ -258,7 +261,7 @@ def rows_of(found: Sequence[Any]) -> list[Row]:
     for run, one in zip(runs, found, strict=True):
         of_kind[run.procedure].append(one)
     cells = {pk: cell for rows in of_kind.values() for pk, cell in _cells(rows).items()}
-    return [_row(run, cells[run.pk]) for run in runs]
+    return [_row(run, cells[run.pk], one.overridden_by) for run, one in zip(runs, found, strict=True)]
 
 
 def _cells(found: Sequence[Any]) -> Mapping[UUID, Cell]:
@@ -273,7 +276,7 @@ def moved_on(user: User, known: Mapping[UUID, int], face: AnyFace | None = None)
     return rows_of([one for one in found if (one.run if face else one).revision != known[one.pk]])
 
 
-def _row(run: Run, cell: Cell) -> Row:
+def _row(run: Run, cell: Cell, by: str | None) -> Row:
     face = face_of(run)
     state, word = face.shown(run)
     return Row(
@@ -289,4 +292,6 @@ def _row(run: Run, cell: Cell) -> Row:
         ended=run.ended,
         over=run.over,
         revision=run.revision,
+        override=run.override,
+        overridden_by=by or "",
     )

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from django.utils.dateformat import format as date_format
 
-from engine.models import Run
+from engine.models import Run, last_override
 
 
 def shown_name(user: object) -> str:
@@ -38,7 +38,7 @@ def took(started: datetime | None, ended: datetime | None) -> str:
 
 def overridden(run: Run) -> str:
     """What a person decided instead, last; empty where nobody did."""
-    last = next((review for review in reversed(run.reviews.all()) if review.is_override), None)
+    last = last_override(run.reviews.all())
     return f"Overridden by {last.by} on {date_format(last.made, 'j F Y')}: {last.outcome}." if last else ""
 
 

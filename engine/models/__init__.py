@@ -9,7 +9,7 @@ from .calls import ModelCall, Usage
 from .claims import LEASE, Claimed
 from .markers import WriterMarker
 from .pace import LimitReached, Pace, per_minute
-from .reviews import REVIEW_LENGTH, Review
+from .reviews import REVIEW_LENGTH, Review, last_override, last_told, overridden_by
 from .runs import NOBODY, TITLE_LENGTH, Run, account_of, after_deadlock, record_name
 
 __all__ = [
@@ -33,6 +33,9 @@ __all__ = [
     "WriterMarker",
     "account_of",
     "after_deadlock",
+    "last_override",
+    "last_told",
+    "overridden_by",
     "per_minute",
     "record_name",
 ]

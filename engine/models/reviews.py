@@ -1,5 +1,6 @@
 """What people say of a run that is over."""
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django.conf import settings
@@ -12,6 +13,12 @@ from .runs import OUTCOME_LENGTH, Run
 
 REVIEW_LENGTH = 4_000
 OF_NO_KIND = "review"  # a row with the name of another kind of entry must not pass for one of that kind
+
+
+class ReviewQuerySet(models.QuerySet["Review"]):
+    def overrides(self) -> "ReviewQuerySet":
+        """By their kind too: a row with an outcome alone is none that `runs.reviews.add` wrote."""
+        return self.filter(kind=Review.Kind.OVERRIDE, outcome__isnull=False)
 
 
 class Review(models.Model):
@@ -29,6 +36,8 @@ class Review(models.Model):
     outcome = models.CharField(max_length=OUTCOME_LENGTH, null=True)  # noqa: DJ001 - a note has none
     text = models.TextField(max_length=REVIEW_LENGTH)
 
+    objects = ReviewQuerySet.as_manager()
+
     class Meta:
         ordering = ["pk"]
 
@@ -37,7 +46,7 @@ class Review(models.Model):
 
     @property
     def is_override(self) -> bool:
-        """By its kind too: a row with an outcome alone is none that `runs.reviews.add` wrote."""
+        """As `overrides` finds them."""
         return self.kind == Review.Kind.OVERRIDE and self.outcome is not None
 
     def draft(self, outcome_name: str) -> Draft:
@@ -45,3 +54,22 @@ class Review(models.Model):
         facts: dict[str, Any] = {"by": self.by} | ({outcome_name: self.outcome} if self.outcome else {})
         kind = self.kind if self.kind in Review.Kind else OF_NO_KIND
         return Draft(kind, stamp(self.made) or "", facts, {"text": self.text}, row=self.pk)
+
+
+# ---- what a person decided instead, last: by the rows of a run, for many runs at once, by what is sealed ---------
+
+
+def last_override(reviews: Iterable[Review]) -> Review | None:
+    """Of the reviews of a run, oldest first."""
+    return next((review for review in reversed(list(reviews)) if review.is_override), None)
+
+
+def last_told(overrides: Sequence[Draft], outcome_name: str) -> str | None:
+    """The outcome of the same, as `draft` told of them."""
+    return next((one.facts[outcome_name] for one in reversed(overrides) if outcome_name in one.facts), None)
+
+
+def overridden_by(run: str) -> models.Subquery:
+    """By whom, for each row of a list; `run`: where the row has its run's key."""
+    last = Review.objects.overrides().filter(run=models.OuterRef(run)).order_by("-pk")
+    return models.Subquery(last.values("by")[:1])

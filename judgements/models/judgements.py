@@ -9,7 +9,7 @@ from django.db.models import Count, Max, Prefetch, Q
 from engine.evidence import sealing
 from engine.hidden import visible_text
 from engine.llm.providers import is_rehearsal, lane_of
-from engine.models import ModelCall, Review, Run, account_of, after_deadlock, record_name
+from engine.models import ModelCall, Review, Run, account_of, after_deadlock, last_override, record_name
 from engine.models.budgets import Budget
 from engine.search import label, words_of
 from runs.models import Flag, SearchText
@@ -161,7 +161,7 @@ class Judgement(models.Model):
     @property
     def override(self) -> Review | None:
         """What a person decided instead of the agents, last."""
-        return next((review for review in reversed(self.run.reviews.all()) if review.is_override), None)
+        return last_override(self.run.reviews.all())
 
     @property
     def calls(self) -> list[ModelCall]:

@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from engine.llm.prices import decimal
-from engine.models import ModelCall, Run, Usage
+from engine.models import ModelCall, Run, Usage, last_override
 from runs.face import Face, face_of, faces, rows_in
 
 
@@ -49,7 +49,7 @@ def run_objects(pks: Sequence[UUID], address: str, kind: str = "") -> list[dict[
 
 def _override(face: Face[Any, Any], run: Run) -> dict[str, Any] | None:
     """What a person decided instead, last; it stands beside the outcome."""
-    last = next((review for review in reversed(run.reviews.all()) if review.is_override), None)
+    last = last_override(run.reviews.all())
     if last is None:
         return None
     return {face.outcome_name: last.outcome, "by": last.by, "reason": last.text, "at": time_of(last.made)}
