@@ -3,4 +3,3 @@
 from runs.rights import Right
 
 RECEIVE = Right("judgements.issue_receipt", "get a receipt for it")
-REVIEW = Right("engine.add_review", "review it", own=False)

@@ -1,4 +1,4 @@
-"""Runs of one kind as a file, read and sent a few at a time however many there are."""
+"""Runs of one kind, or of any, as a file, read and sent a few at a time however many there are."""
 
 import csv
 import io
@@ -7,7 +7,6 @@ from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from threading import RLock
 from typing import Any, Protocol
 from uuid import UUID
@@ -26,7 +25,7 @@ from engine.models import ModelCall
 from engine.models.pace import LimitReached
 
 from .api.objects import run_object
-from .face import Face, face_of
+from .face import Face, face_of, rows_in
 from .record import record_lines, record_of
 from .words import asked_by
 
@@ -49,8 +48,8 @@ class Kind:
 
     content_type: str
     read: Callable[[AnyFace], QuerySet[Any]]
-    begun: Callable[[], Render]
-    frame: Callable[[AnyFace], tuple[str, str]] = lambda _: ("", "")
+    begun: Callable[[AnyFace | None], Render]
+    frame: Callable[[AnyFace | None], tuple[str, str]] = lambda _: ("", "")
     saved: bool = True  # a file; otherwise a page to look at
 
 
@@ -74,14 +73,15 @@ _counting = RLock()  # views run in many threads, and what is forgotten ends in 
 AGAIN = 10.0  # seconds
 
 
-def download(source: Source, kind: str, address: str, user: Any, face: AnyFace) -> StreamingHttpResponse:
-    """The answer that brings them; `address` as in https://host. LimitReached where the user has too many under way.
+def download(source: Source, kind: str, address: str, user: Any, face: AnyFace | None) -> StreamingHttpResponse:
+    """The answer that brings them, runs of this face or of any; `address` as in https://host. LimitReached where the
+    user has too many under way.
 
     Whoever reads slowly keeps all of a file waiting in memory, so that their number has an end.
     """
     response = StreamingHttpResponse(pieces(source, kind, address, face), content_type=KINDS[kind].content_type)
     how = "attachment" if KINDS[kind].saved else "inline"
-    response["Content-Disposition"] = f'{how}; filename="{face.nouns}-{timezone.now():%Y-%m-%d}.{kind}"'
+    response["Content-Disposition"] = f'{how}; filename="{_nouns(face)}-{timezone.now():%Y-%m-%d}.{kind}"'
     response["Cache-Control"] = "no-store"
     _begin(user.pk)
     # when it is closed, or forgotten without that because its reader has gone early
@@ -104,27 +104,38 @@ def _end(user: Any) -> None:
             del _under_way[user]
 
 
-async def pieces(source: Source, kind: str, address: str, face: AnyFace) -> AsyncIterator[str]:
+async def pieces(source: Source, kind: str, address: str, face: AnyFace | None) -> AsyncIterator[str]:
     """The file, a batch at a time. Reading and writing it never hold up the loop that serves everybody else."""
     batches = source.batches(BATCH)
     start, end = KINDS[kind].frame(face)
     yield start
-    render = await sync_to_async(KINDS[kind].begun)()
-    while rows := await sync_to_async(_next_of)(batches, partial(KINDS[kind].read, face)):
+    render = await sync_to_async(KINDS[kind].begun)(face)
+    while rows := await sync_to_async(_next_of)(batches, KINDS[kind].read, face):
         yield await sync_to_async(render)(rows, address)
     yield end
 
 
-def _next_of(batches: Iterator[list[UUID]], read: Callable[[], QuerySet[Any]]) -> list[Any]:
+def _next_of(
+    batches: Iterator[list[UUID]], read: Callable[[AnyFace], QuerySet[Any]], face: AnyFace | None
+) -> list[Any]:
     pks = next(batches, [])
-    found = read().in_bulk(pks) if pks else {}
+    if not face:
+        return rows_in(pks, read)
+    found = read(face).in_bulk(pks) if pks else {}
     return [found[pk] for pk in pks]
+
+
+def _nouns(face: AnyFace | None) -> str:
+    return face.nouns if face else "runs"
 
 
 # ---- a table ----------------------------------------------------------------------------------------------
 
 
-def _heads(face: AnyFace) -> list[str]:
+def _heads(face: AnyFace | None) -> list[str]:
+    """Where kinds are mixed, none has columns of its own."""
+    if not face:
+        return [*HEAD, "kind", "outcome", *TAIL]
     asked, came = face.heads
     return [*HEAD, *asked, "outcome", *came, *TAIL]
 
@@ -141,14 +152,14 @@ def _cell(value: object) -> str:
     return f"'{text}" if text.startswith(FORMULA) else text
 
 
-def _csv(rows: Sequence[Any], address: str) -> str:
-    return _table([_row(row, address) for row in rows])
+def _csv(face: AnyFace | None) -> Render:
+    return lambda rows, address: _table([_row(row, address, mixed=not face) for row in rows])
 
 
-def _row(row: Any, address: str) -> list[object]:
+def _row(row: Any, address: str, *, mixed: bool) -> list[object]:
     run = row.run
     face = face_of(run)
-    asked, came = face.columns(row)
+    asked, came = ([run.procedure], []) if mixed else face.columns(row)
     return [
         run.pk,
         f"{address}/{face.nouns}/{run.pk}/",
@@ -175,7 +186,7 @@ def _json_lines(rows: Sequence[Any], address: str) -> str:
     return "".join(f"{visible_json(one)}\n" for one in objects)
 
 
-def _evidence() -> Render:
+def _evidence(face: AnyFace | None) -> Render:
     """All by one checkpoint: where another record has a newer one, one without a proof passes for forged."""
     tree = bundles.tree()
     return lambda rows, _: "".join(record_lines([row.pk for row in rows], tree))
@@ -186,8 +197,8 @@ def _evidence() -> Render:
 PLACE = "<!-- records -->"
 
 
-def _page(face: AnyFace) -> tuple[str, str]:
-    start, end = render_to_string("runs/printout.html", {"face": face}).split(PLACE)
+def _page(face: AnyFace | None) -> tuple[str, str]:
+    start, end = render_to_string("runs/printout.html", {"nouns": _nouns(face)}).split(PLACE)
     return start, end
 
 
@@ -212,16 +223,16 @@ def _whole(face: AnyFace) -> QuerySet[Any]:
     return face.rows()
 
 
-def _head(face: AnyFace) -> tuple[str, str]:
+def _head(face: AnyFace | None) -> tuple[str, str]:
     """The mark at its beginning tells spreadsheets that it is UTF-8."""
     return "\ufeff" + _table([_heads(face)]), ""
 
 
 KINDS = {
-    "csv": Kind("text/csv; charset=utf-8", _tabled, lambda: _csv, _head),
-    "jsonl": Kind("application/x-ndjson; charset=utf-8", _whole, lambda: _json_lines),
+    "csv": Kind("text/csv; charset=utf-8", _tabled, _csv, _head),
+    "jsonl": Kind("application/x-ndjson; charset=utf-8", _whole, lambda _: _json_lines),
     "evidence.jsonl": Kind("application/x-ndjson; charset=utf-8", _whole, _evidence),
-    "html": Kind("text/html; charset=utf-8", _whole, lambda: _records, _page, saved=False),
+    "html": Kind("text/html; charset=utf-8", _whole, lambda _: _records, _page, saved=False),
 }
 
 
@@ -236,7 +247,7 @@ def table(face: AnyFace, moment: datetime | None, address: str) -> Iterator[str]
     yield _head(face)[0]
     for pks in Chosen(found.order_by("created", "pk").values_list("pk", flat=True)).batches(BATCH):
         rows = face.tabled().in_bulk(pks)
-        yield _csv([rows[pk] for pk in pks], address)
+        yield _csv(face)([rows[pk] for pk in pks], address)
 
 
 def bundle(pks: Sequence[UUID], tree: Tree | None) -> Iterator[str]:

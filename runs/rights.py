@@ -77,6 +77,7 @@ class Right:
 SEE = Right("engine.view_run", "see it")
 STEER = Right("engine.steer_run", "cancel or retry it")
 EXPORT = Right("engine.export_run", "take its record as a file")
+REVIEW = Right("engine.add_review", "review it", own=False)
 # an owner alone may not: it cannot be undone, and takes the texts from everybody
 REDACT = Right("engine.redact_run", "redact it", own=False)
 

@@ -11,6 +11,13 @@ def shown_name(user: object) -> str:
     return str(getattr(user, "get_full_name", str)() or user) if user else ""
 
 
+def counted(number: int, most: int, noun: str, nouns: str) -> str:
+    """How many there are; nobody counts beyond `most`."""
+    if number > most:
+        return f"More than {most:,} {nouns}"
+    return f"1 {noun}" if number == 1 else f"{number:,} {nouns}"
+
+
 def asked_by(run: Run) -> str:
     """The name of who asked, also when the account is gone; empty for the command line."""
     return shown_name(run.owner) or run.asked_by

@@ -60,6 +60,7 @@ REDACT = "llnfnfo"
 RECEIPT = "llnonfo"
 COUNCIL = "llffffo"
 DOOR, REVIEW, ALL, NEVER = "llllooo", "llllfoo", "llllffo", "llllfff"
+NO_CHECK_IN_ADMIN = "llllfnn"
 """Of the admin: who is staff, reviewers, all permissions, nobody."""
 
 ROUTES = {
@@ -184,6 +185,20 @@ ROUTES = {
     "admin:judgements_council_delete": (NEVER, NEVER),
     "admin:judgements_council_change": (ALL, NEVER),
     "admin/judgements/council/<path:object_id>/": (DOOR, DOOR),
+    "admin:engine_run_review": (REVIEW, REVIEW),
+    "admin:engine_run_changelist": (REVIEW, REVIEW),
+    "admin:engine_run_add": (NEVER, NEVER),
+    "admin:engine_run_history": (REVIEW, REVIEW),
+    "admin:engine_run_delete": (NEVER, NEVER),
+    "admin:engine_run_change": (REVIEW, NEVER),
+    "admin/engine/run/<path:object_id>/": (DOOR, DOOR),
+    "admin:checking_check_review": (NO_CHECK_IN_ADMIN, NO_CHECK_IN_ADMIN),
+    "admin:checking_check_changelist": (REVIEW, REVIEW),
+    "admin:checking_check_add": (NEVER, NEVER),
+    "admin:checking_check_history": (NO_CHECK_IN_ADMIN, NO_CHECK_IN_ADMIN),
+    "admin:checking_check_delete": (NEVER, NEVER),
+    "admin:checking_check_change": (NO_CHECK_IN_ADMIN, NEVER),
+    "admin/checking/check/<path:object_id>/": (DOOR, DOOR),
     "admin:judgements_judgement_review": (REVIEW, REVIEW),
     "admin:judgements_judgement_changelist": (REVIEW, REVIEW),
     "admin:judgements_judgement_add": (NEVER, NEVER),
@@ -260,12 +275,15 @@ def routes(patterns: Any, prefix: str = "", space: str = "") -> Iterator[tuple[s
             yield f"{space}{one.name}" if one.name else whole, whole
 
 
+RUNS_IN_ADMIN = ("judgements/judgement", "checking/check", "engine/run")
+
+
 def address_of(pattern: str, cast: Cast, pk: UUID | None = None) -> str:
     """The route's address, with what is the owner's in it; `pk`: another judgement."""
     judgement = pk or cast.judgement.pk
     table = next((t for t in cast_rows(cast) if f"/{t}/" in f"/{pattern}"), "")
     put = {
-        "object_id": judgement if table == "judgements/judgement" else cast_rows(cast).get(table, ""),
+        "object_id": judgement if table in RUNS_IN_ADMIN else cast_rows(cast).get(table, ""),
         "id": judgement if pattern.startswith("api/") else cast_rows(cast)["auth/user"],
         "pk": {"councils": cast.council.pk, "accounts": cast.token.pk}.get(pattern.partition("/")[0], judgement),
         "number": 1,
@@ -288,7 +306,7 @@ def cast_rows(cast: Cast) -> dict[str, Any]:
         "auth/user": cast.judgement.run.owner_id,
         "engine/budget": cast.budget.pk,
         "judgements/council": cast.council.pk,
-        "judgements/judgement": cast.judgement.pk,
+        **dict.fromkeys(RUNS_IN_ADMIN, cast.judgement.pk),
     }
 
 
@@ -357,11 +375,13 @@ def tells(who: str, text: str) -> bool:
 
 OF_A_JUDGEMENT = [name for name, signs in ROUTES.items() if {"n", "o"} <= set("".join(signs)) and "admin" not in name]
 
+OF_A_RUN_IN_ADMIN = [name for name in ROUTES if name.startswith(("admin:judgements_judgement_", "admin:engine_run_"))]
+
 
 def test_others_judgements_are_answered_as_those_that_are_not_there(cast: Cast) -> None:
     there, nowhere = cast.judgement.pk, uuid4()
     patterns, differ = routes_of_all(), []
-    for name in [*OF_A_JUDGEMENT, *(name for name in ROUTES if name.startswith("admin:judgements_judgement_"))]:
+    for name in [*OF_A_JUDGEMENT, *OF_A_RUN_IN_ADMIN]:
         for who in ("stranger", "staff"):
             for method in ("GET", "POST"):
                 one = ask(cast, who, method, address_of(patterns[name], cast))
@@ -384,7 +404,6 @@ def test_no_other_method_and_no_other_form_tells_anything(cast: Cast) -> None:
 
 def ways_around(pk: UUID, revision: int, council: int) -> list[str]:
     """Addresses that anybody may ask for, and that could say something of a judgement all the same."""
-    admin = "/admin/judgements/judgement/"
     return [
         *(f"/judgements/{more}" for more in (f"?q={SOUGHT}", f"?before={pk}", f"?after={pk}", f"?q={str(pk)[:8]}")),
         *(f"/judgements/export.{kind}?q={SOUGHT}" for kind in ("csv", "jsonl", "evidence.jsonl", "html")),
@@ -399,10 +418,9 @@ def ways_around(pk: UUID, revision: int, council: int) -> list[str]:
         ),
         *(f"/api/v1/runs?{more}" for more in (f"cursor={pk}", "kind=judgement", "kind=check")),
         *(
-            f"{admin}?q={SOUGHT}",
-            f"{admin}?person=1",
-            f"{admin}?before={pk}",
-            f"{admin}?_changelist_filters=q={SOUGHT}",
+            f"/admin/{table}/?{more}"
+            for table in RUNS_IN_ADMIN
+            for more in (f"q={SOUGHT}", "person=1", f"before={pk}", f"_changelist_filters=q={SOUGHT}", "kind=judgement")
         ),
         f"/admin/autocomplete/?app_label=judgements&model_name=review&field_name=judgement&term={SOUGHT}",
     ]
@@ -427,8 +445,9 @@ def test_a_post_that_names_a_private_judgement_tells_nothing(cast: Cast) -> None
     asked: list[tuple[str, dict[str, str]]] = [("/", {"again": pk}), ("/councils/new/", {"again": pk, "back": ""})]
     chosen = {"_selected_action": pk, "index": "0"}
     for action in ("cancel", "retry", "export_table", "export_lines", "export_evidence", "print_records"):
-        asked += [("/admin/judgements/judgement/", chosen | {"action": action, "select_across": n}) for n in "01"]
-    asked.append((f"/admin/judgements/judgement/{pk}/review/", {"what": "note", "text": "x"}))
+        chosen["action"] = action
+        asked += [(f"/admin/{table}/", chosen | {"select_across": n}) for n in "01" for table in RUNS_IN_ADMIN]
+    asked += [(f"/admin/{table}/{pk}/review/", {"what": "note", "text": "x"}) for table in RUNS_IN_ADMIN]
     for address, data in asked:
         for who in BLIND:
             sign, text = ask(cast, who, "POST", address, data=data)

@@ -6,9 +6,9 @@ from django.urls import reverse
 from engine.admin import in_words
 from engine.models import ModelCall
 from engine.templatetags.hidden import visible
+from runs.admin.read_only import ReadOnly
 
 from ..models import Council
-from .read_only import ReadOnly
 
 
 @admin.register(Council)

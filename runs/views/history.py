@@ -16,6 +16,7 @@ from ..face import Face
 from ..filters import HistoryForm
 from ..history import MOST_COUNTED, MOST_NEWER, PAGE, AnyFace, History, Page, moved_on
 from ..rights import EXPORT, SEE
+from ..words import counted
 
 FILES = ("csv", "jsonl")
 
@@ -114,9 +115,7 @@ def _watching(page: Page, *, newest_page: bool) -> dict[str, Any]:
 
 def _counted(number: int, face: AnyFace | None) -> str:
     noun, nouns = (face.noun, face.nouns) if face else ("run", "runs")
-    if number > MOST_COUNTED:
-        return f"More than {MOST_COUNTED:,} {nouns}"
-    return f"1 {noun}" if number == 1 else f"{number:,} {nouns}"
+    return counted(number, MOST_COUNTED, noun, nouns)
 
 
 def _query(form: HistoryForm) -> str:

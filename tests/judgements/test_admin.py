@@ -20,9 +20,9 @@ from engine.llm.failures import Unauthorized
 from engine.llm.prices import DOLLAR
 from engine.models import ModelCall, Review, Run
 from engine.models.budgets import Budget
-from judgements.admin.filters import MOST_PEOPLE
 from judgements.admin.judgements import JudgementAdmin
 from judgements.models import FLAGS, Judgement, Remark
+from runs.admin.filters import MOST_PEOPLE
 from runs.models import Flag, SearchText
 from tests.conftest import ScriptedModels, allow, perform, says
 from tests.conftest import judged as judged_by
@@ -206,7 +206,7 @@ def test_pages_begin_at_a_judgement(admin, mira, monkeypatch):
 
 
 def test_many_are_counted_no_further_than_anybody_reads(admin, several, monkeypatch):
-    monkeypatch.setattr("judgements.admin.review.MOST_COUNTED", 2)
+    monkeypatch.setattr("runs.admin.review.MOST_COUNTED", 2)
     assert "More than 2 judgements" in titles(admin)[1]
     assert "1 judgement" in titles(admin, flag="swayed")[1]
 
@@ -310,7 +310,7 @@ async def test_records_are_printed_one_after_the_other_on_one_page(reviewer, sev
 
 
 async def test_more_records_than_fit_on_a_page_are_refused(reviewer, several, monkeypatch):
-    monkeypatch.setattr("judgements.admin.judgements.MOST_PRINTED", 2)
+    monkeypatch.setattr("runs.admin.actions.MOST_PRINTED", 2)
     html = await selected(reviewer, "print_records")
     assert "At most 2 judgements fit at once, and more are selected." in html
 

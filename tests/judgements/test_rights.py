@@ -12,11 +12,11 @@ from django.urls import reverse
 
 from engine.models import Run
 from judgements.models import Judgement
-from judgements.rights import RECEIVE, REVIEW
+from judgements.rights import RECEIVE
 from magi_site.groups import EVERYBODY, REVIEWERS
 from magi_site.models import Token
 from runs import rights, steering
-from runs.rights import EXPORT, REDACT, SEE, STEER, Right
+from runs.rights import EXPORT, REDACT, REVIEW, SEE, STEER, Right
 from tests.conftest import agents, allow, judged
 from tests.databases import once
 

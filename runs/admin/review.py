@@ -12,32 +12,43 @@ from typing import Any, cast
 from django.contrib import messages
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import ChangeList
+from django.db.models import QuerySet, TextChoices
 from django.http import HttpRequest
 
-from runs.face import faces
-from runs.filters import QUERY_LENGTH
-from runs.history import CURSORS, History
-from runs.models import SearchText
-
-from ..models import FLAGS, Judgement, JudgementQuerySet
-from .filters import CREATED, Asked, DateFilter, Parts, span
+from ..filters import QUERY_LENGTH
+from ..history import CURSORS, History, Row
+from ..models import SearchText
+from ..words import counted
+from .filters import Asked, DateFilter, Parts, flags_known, parts_of, span
 
 MOST_COUNTED = 5_000  # what is counted
 
 
-class ReviewList(ChangeList):
-    """Which rows stand in the list is the history's matter: it has the index, and a page begins at a judgement."""
+@dataclass(frozen=True)
+class InList:
+    """What a line of the list shows."""
 
-    def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> JudgementQuerySet:
-        for name in CURSORS:  # a page of other judgements begins elsewhere
+    row: Row
+    flags: list[TextChoices]
+
+
+class ReviewList(ChangeList):
+    """Which rows stand in the list is the history's matter: it has the index, and a page begins at a run.
+
+    Each is a run, or a row of its kind in the list of one, with what the list shows of it as `in_list`.
+    """
+
+    def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
+        for name in CURSORS:  # a page of other runs begins elsewhere
             self.params.pop(name, None)
             self.filter_params.pop(name, None)
         self.filter_specs, self.has_filters, unknown, _, self.has_active_filters = self.get_filters(request)
         if unknown:
             raise IncorrectLookupParameters
         self.clear_all_filters_qs = self.get_query_string(remove=self.get_filters_params())
-        self.history = History(request.user, self._sought(request), face=faces()["judgement"])
-        return cast(JudgementQuerySet, self.history.newest_first()).whole()
+        self.face = cast(Any, self.model_admin).face_asked(request)
+        self.history = History(request.user, self._sought(request), face=self.face)
+        return self.history.newest_first()
 
     def _sought(self, request: HttpRequest) -> dict[str, Any]:
         sought = {"q": self.query} if self.query else {}
@@ -52,10 +63,10 @@ class ReviewList(ChangeList):
     def get_results(self, request: HttpRequest) -> None:
         page, _ = self.history.page_asked(request.GET, self.list_per_page)
         self.page = page
-        flags = SearchText.objects.flags_of([judgement.pk for judgement in page.found], FLAGS)
-        self.result_list = page.found
-        for judgement, row in zip(page.found, page.rows, strict=True):
-            vars(judgement).update(row=row, flags=flags.get(judgement.pk, []))
+        flags = SearchText.objects.flags_of([one.pk for one in page.found], flags_known(self.face))
+        self.result_list = [one if isinstance(one, self.model) else one.run for one in page.found]
+        for one, row in zip(self.result_list, page.rows, strict=True):
+            one.in_list = InList(row, flags.get(one.pk, []))
         self.result_count = self.history.count(MOST_COUNTED)
         self.full_result_count = None
         self.show_full_result_count = self.can_show_all = False
@@ -66,9 +77,7 @@ class ReviewList(ChangeList):
 
     @property
     def counted(self) -> str:
-        if self.result_count > MOST_COUNTED:
-            return f"More than {MOST_COUNTED:,} judgements"
-        return "1 judgement" if self.result_count == 1 else f"{self.result_count:,} judgements"
+        return counted(self.result_count, MOST_COUNTED, str(self.opts.verbose_name), str(self.opts.verbose_name_plural))
 
     @property
     def pages(self) -> list[tuple[str, str]]:
@@ -85,9 +94,9 @@ class ReviewList(ChangeList):
 
     @cached_property
     def further(self) -> "list[Days]":
-        """What can be gone into from there: years, months or days, those between the first judgement and the last.
+        """What can be gone into from there: years, months or days, those between the first run and the last.
 
-        Not those that have judgements: to know them, all would have to be looked at.
+        Not those that have runs: to know them, all would have to be looked at.
         """
         drilled = self._drilled
         if not self._made or len(drilled) == 3:
@@ -105,13 +114,13 @@ class ReviewList(ChangeList):
 
     @cached_property
     def _made(self) -> tuple[date, date] | None:
-        """The days of the first and of the last judgement."""
-        made = Judgement.objects.order_by("run__created").values_list("run__created", flat=True)
+        """The days of the first run and of the last."""
+        made = self.model._default_manager.order_by(self.date_hierarchy).values_list(self.date_hierarchy, flat=True)
         first, last = made.first(), made.last()
         return (first.date(), last.date()) if first and last else None
 
     def _days(self, parts: Parts) -> "Days":
-        names = [f"{CREATED}__{name}" for name in ("year", "month", "day")]
+        names = parts_of(self.date_hierarchy)
         asked = dict.fromkeys(names) | dict(zip(names, parts, strict=False))
         return Days(_named(parts), self.get_query_string(asked))
 

@@ -1,0 +1,5 @@
+"""The reviewers' desk in the admin: the list of runs, and each as a document. It knows procedures by their faces."""
+
+from .runs import KindAdmin, RunAdmin
+
+__all__ = ["KindAdmin", "RunAdmin"]

@@ -1,0 +1,106 @@
+"""What reviewers do with a selection: cancel or retry it, take it along as a file, print it."""
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+
+from engine.evidence.checkpoints import BrokenLog, Checkpoint
+from engine.models.budgets import BudgetUsedUp
+from engine.models.pace import LimitReached
+
+from .. import steering
+from ..export import BATCH, Chosen, Source, download
+from ..face import Face, rows_in
+from ..rights import EXPORT, STEER, Reach
+from .read_only import ReadOnly
+from .review import ReviewList
+
+MOST_PRINTED = 200
+TOO_MANY = "At most {} {} fit at once, and more are selected. Select fewer, or export them as JSON Lines."
+
+
+class Actions(ReadOnly):
+    actions = ["cancel", "retry", "export_table", "export_lines", "export_evidence", "print_records"]
+
+    def face_asked(self, request: HttpRequest) -> Face[Any, Any] | None:
+        """Of the kind that the list is of; None for all of them."""
+        raise NotImplementedError
+
+    def has_steer_permission(self, request: HttpRequest) -> bool:
+        return STEER.reach(request.user) == Reach.ALL
+
+    def has_export_permission(self, request: HttpRequest) -> bool:
+        return EXPORT.reach(request.user) == Reach.ALL
+
+    @admin.action(description="Cancel selected %(verbose_name_plural)s", permissions=["steer"])
+    def cancel(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        cancelled = [steering.cancel(row, request.user) for row in queryset]
+        self.message_user(request, self._how_many(cancelled, "cancelled", "over already"))
+
+    @admin.action(description="Retry selected %(verbose_name_plural)s", permissions=["steer"])
+    def retry(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        try:
+            retried = [steering.retry(row, request.user) for row in _whole(queryset)]
+        except BudgetUsedUp as error:
+            self.message_user(request, f"Not all were queued again. {error}", messages.WARNING)
+            return
+        said = self._how_many(retried, "queued again", "left alone: only what failed is tried again")
+        self.message_user(request, said)
+
+    @admin.action(description="Export selected %(verbose_name_plural)s as CSV", permissions=["export"])
+    def export_table(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponseBase | None:
+        return self._file(request, queryset, "csv")
+
+    @admin.action(description="Export selected %(verbose_name_plural)s as JSON Lines", permissions=["export"])
+    def export_lines(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponseBase | None:
+        return self._file(request, queryset, "jsonl")
+
+    @admin.action(
+        description="Export selected %(verbose_name_plural)s as evidence, to be verified", permissions=["export"]
+    )
+    def export_evidence(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponseBase | None:
+        try:
+            Checkpoint.objects.make()  # so that all of it is covered
+        except BrokenLog as error:
+            self.message_user(request, str(error), messages.ERROR)
+            return None
+        return self._file(request, queryset, "evidence.jsonl")
+
+    @admin.action(description="Print records of selected %(verbose_name_plural)s", permissions=["export"])
+    def print_records(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponseBase | None:
+        return self._file(request, queryset, "html", most=MOST_PRINTED)
+
+    def _file(
+        self, request: HttpRequest, queryset: QuerySet[Any], kind: str, most: int | None = None
+    ) -> HttpResponseBase | None:
+        """What is selected in this form, or a sentence where it is more than fits."""
+        if most is None and request.POST.get("select_across") == "1":
+            return self._download(request, cast(ReviewList, self.get_changelist_instance(request)).history, kind)
+        chosen = list(queryset.values_list("pk", flat=True)[: most + 1 if most else None])
+        if most and len(chosen) > most:
+            self.message_user(request, TOO_MANY.format(most, self.opts.verbose_name_plural), messages.ERROR)
+            return None
+        return self._download(request, Chosen(chosen), kind)
+
+    def _download(self, request: HttpRequest, source: Source, kind: str) -> HttpResponseBase | None:
+        address = request.build_absolute_uri("/").rstrip("/")
+        try:
+            return download(source, kind, address, request.user, self.face_asked(request))
+        except LimitReached as reached:
+            self.message_user(request, str(reached), messages.ERROR)
+            return None
+
+    def _how_many(self, changed: list[bool], done: str, else_: str) -> str:
+        number, rest = sum(changed), len(changed) - sum(changed)
+        sentence = f"{number} {self.opts.verbose_name if number == 1 else self.opts.verbose_name_plural} {done}."
+        return f"{sentence} {rest} {'was' if rest == 1 else 'were'} {else_}." if rest else sentence
+
+
+def _whole(found: QuerySet[Any]) -> Iterator[Any]:
+    """As rows of their procedures, a few at a time."""
+    for pks in Chosen(found.values_list("pk", flat=True)).batches(BATCH):
+        yield from rows_in(pks)

@@ -1,0 +1,197 @@
+from typing import Any
+
+from django.contrib import admin, messages
+from django.contrib.admin import ShowFacets
+from django.contrib.admin.utils import unquote
+from django.contrib.admin.views.main import ChangeList
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.loader import render_to_string
+from django.template.response import TemplateResponse
+from django.urls import path, reverse
+
+from engine.hidden import visible_text
+from engine.models import Run
+from engine.templatetags.hidden import visible
+
+from .. import reviews
+from ..face import face_of, faces
+from ..forms import as_typed
+from ..models import SearchText
+from ..record import integrity_of, record_of
+from ..rights import EXPORT, REDACT, REVIEW, SEE, Reach
+from .actions import Actions
+from .filters import KIND, AnyFace, DateFilter, FlagFilter, KindFilter, PersonFilter, StatusFilter, flags_known
+from .forms import ReviewForm
+from .review import ReviewList
+
+
+@admin.register(Run)
+class RunAdmin(Actions):
+    """The reviewers' list of runs, and each as a whole. Rows and flags are read by the list, for all at once.
+
+    No column has the name of a field: the admin would show the field.
+    """
+
+    list_display = ["status_word", "shown_title", "kind_word", "who", "when", "took", "flags"]
+    list_display_links = ["shown_title"]
+    list_filter = [KindFilter, StatusFilter, FlagFilter, PersonFilter, DateFilter]
+    list_per_page = 50
+    date_hierarchy = "created"
+    search_fields = ["search__words"]
+    search_help_text = "Words of titles, contents and reasons, or the beginning of an id. The last may be unfinished."
+    show_facets = ShowFacets.NEVER
+    show_full_result_count = False
+    sortable_by = ()
+    change_list_template = "admin/runs/change_list.html"
+
+    class Media:
+        css = {"all": ["css/review.css"]}
+
+    def face_asked(self, request: HttpRequest) -> AnyFace | None:
+        return faces().get(request.GET.get(KIND, ""))
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        return SEE.within(Run.objects.filter(procedure__in=faces()), request.user)
+
+    def get_list_display(self, request: HttpRequest) -> list[Any]:
+        return [name for name in self.list_display if name != "kind_word" or len(faces()) > 1]
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """The list is of everybody's; one's own runs stand in the history."""
+        return SEE.reach(request.user) == Reach.ALL
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return self.has_view_permission(request)
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return ReviewList
+
+    # ---- one of them --------------------------------------------------------------------------------------
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        """The run to be read. Nothing of it can be changed; a review is sent to `review_view`."""
+        if request.method not in ("GET", "HEAD"):
+            raise PermissionDenied
+        row = self._row(request, object_id)
+        return self._page(request, row, ReviewForm(face_of(row.run).outcomes))
+
+    def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+        self._found(request, object_id)
+        return super().history_view(request, object_id, extra_context)
+
+    def review_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """A reviewer adds a note or an override to it."""
+        row = self._row(request, object_id)
+        if request.method != "POST":  # the address of a form that was sent back
+            return redirect(f"admin:{self._name('change')}", object_id)
+        face = face_of(row.run)
+        if not REVIEW.covers(request.user, row.run):
+            raise PermissionDenied(REVIEW.refusal(face.noun))
+        form = ReviewForm(face.outcomes, as_typed(request.POST))
+        if not form.is_valid():
+            return self._page(request, row, form)
+        try:
+            reviews.add(row.run, request.user, **form.review)
+        except ValueError as error:
+            self.message_user(request, str(error), messages.ERROR)
+        else:
+            self.message_user(request, "It is in the record.")
+        return redirect(f"admin:{self._name('change')}", object_id)
+
+    def get_urls(self) -> list[Any]:
+        review = self.admin_site.admin_view(self.review_view)
+        return [path("<path:object_id>/review/", review, name=self._name("review")), *super().get_urls()]
+
+    def _name(self, page: str) -> str:
+        return f"{self.opts.app_label}_{self.opts.model_name}_{page}"
+
+    def _found(self, request: HttpRequest, object_id: str) -> Any:
+        found = self.get_object(request, unquote(object_id))
+        if not self.has_view_permission(request, found):
+            raise PermissionDenied
+        if found is None:
+            raise Http404
+        return found
+
+    def _row(self, request: HttpRequest, object_id: str) -> Any:
+        """As the row of its procedure, with all that a page shows."""
+        found = self._found(request, object_id)
+        return face_of(found).rows().get(pk=found.pk)
+
+    def _page(self, request: HttpRequest, row: Any, form: ReviewForm) -> HttpResponse:
+        run = row.run
+        face = face_of(run)
+        context = {
+            **self.admin_site.each_context(request),
+            **face.page(run.pk),
+            "title": visible_text(run.shown_title),
+            "opts": self.opts,
+            "media": self.media,
+            "preserved_filters": self.get_preserved_filters(request),
+            "row": row,
+            **record_of(row, list(run.calls.order_by("pk"))),
+            **face.extra(request, row),  # noqa: S610 - a method of our own
+            "record_part": f"{face.nouns}/_record.html",
+            "flags": SearchText.objects.flags_of([run.pk], flags_known(face)).get(run.pk),
+            "integrity": integrity_of(run),
+            "form": form if REVIEW.covers(request.user, run) else None,
+            "review_address": reverse(f"admin:{self._name('review')}", args=[run.pk]),
+            "exportable": EXPORT.covers(request.user, run),
+            "redactable": run.over and REDACT.covers(request.user, run),
+        }
+        templates = [f"admin/{face.nouns}/run.html", "admin/runs/run.html"]
+        return TemplateResponse(request, templates, context, status=422 if form.errors else 200)
+
+    # ---- the columns --------------------------------------------------------------------------------------
+
+    @admin.display(description="status")
+    def status_word(self, listed: Any) -> str:
+        return render_to_string("admin/runs/_status.html", {"row": listed.in_list.row})
+
+    @admin.display(description="title")
+    def shown_title(self, listed: Any) -> str:
+        return visible(listed.in_list.row.title)
+
+    @admin.display(description="kind")
+    def kind_word(self, listed: Any) -> str:
+        return listed.in_list.row.face.noun.capitalize()
+
+    @admin.display(description="asked by")
+    def who(self, listed: Any) -> str:
+        return visible(listed.in_list.row.asked_by)
+
+    @admin.display(description="created")
+    def when(self, listed: Any) -> str:
+        return f"{listed.in_list.row.created:%Y-%m-%d %H:%M}"
+
+    @admin.display(description="took")
+    def took(self, listed: Any) -> str:
+        return listed.in_list.row.took
+
+    @admin.display(description="flags")
+    def flags(self, listed: Any) -> str:
+        return ", ".join(flag.label for flag in listed.in_list.flags)
+
+
+class KindAdmin(RunAdmin):
+    """The same list of one kind, as its procedure registers it for its rows: with columns and filters of its own."""
+
+    kind: str
+
+    list_display = ["status_word", "shown_title", "who", "when", "took", "flags"]
+    list_filter = [StatusFilter, FlagFilter, PersonFilter, DateFilter]
+    date_hierarchy = "run__created"
+
+    def face_asked(self, request: HttpRequest) -> AnyFace:
+        return faces()[self.kind]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        return SEE.within(faces()[self.kind].rows(), request.user, "run__owner_id")
+
+    def _row(self, request: HttpRequest, object_id: str) -> Any:
+        return self._found(request, object_id)
