@@ -17,7 +17,7 @@ import pytest
 from asgiref.sync import SyncToAsync
 from django.contrib.auth.models import Permission, User
 from django.db import connection, connections, transaction
-from django.test import override_settings
+from django.test import Client, override_settings
 from hypothesis import HealthCheck, settings
 
 from engine import reader
@@ -32,6 +32,7 @@ from judgements.models import Council, Judgement
 from magi_site.static import StaticFiles
 from tests import services
 from tests.acceptance.chromium import program
+from tests.callers import Caller
 
 # MAGI_TEST_EXAMPLES=100000 makes the property tests long; the suite is quick and the same every time
 examples = int(os.environ.get("MAGI_TEST_EXAMPLES", 0))
@@ -203,6 +204,18 @@ def noor(db: None) -> User:
 @pytest.fixture
 def reviewer(db: None) -> User:
     return User.objects.create_superuser("reviewer", password="a long enough secret")
+
+
+@pytest.fixture
+def page(client: Client, mira: User) -> Client:
+    """A browser in which Mira has signed in."""
+    client.force_login(mira)
+    return client
+
+
+@pytest.fixture
+def mira_calls(mira: User) -> Caller:
+    return Caller(mira)
 
 
 def allow(user: User, *names: str) -> User:

@@ -17,9 +17,9 @@ from engine.models import Run
 from judgements.models import Agent, Judgement
 from runs import steering
 from runs.models import SearchText
-from tests.conftest import JAPAN, agents
+from tests.conftest import JAPAN, agents, only_on
 from tests.databases import tampering
-from tests.engine.test_guards import committed, only_on
+from tests.engine.test_triggers import committed
 
 pytestmark = pytest.mark.django_db
 

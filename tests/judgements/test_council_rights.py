@@ -6,9 +6,9 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from judgements.models import Council, Judgement, OnlyCouncils
+from tests.callers import Caller, problem
 from tests.conftest import JAPAN, agents
 from tests.judgements.test_councils import filled, html_of, trio
-from tests.judgements.test_endpoints import Caller, problem
 from tests.judgements.test_names import posted
 
 pytestmark = pytest.mark.django_db

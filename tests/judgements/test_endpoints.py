@@ -1,65 +1,21 @@
 """The HTTP API of judgements: what callers get, and that whatever is wrong is a problem that says what."""
 
-import asyncio
-import gc
-import json
-import re
 from uuid import uuid4
 
 import pytest
-from asgiref.sync import sync_to_async
-from django.test import AsyncClient, Client
 
-from engine import live
 from engine.models import Run
 from engine.models.budgets import Budget
 from judgements import schemas
-from judgements.models import Council, Judgement
-from magi_site.api import api
-from magi_site.models import Token
+from judgements.models import Judgement
 from runs import steering
-from runs.api import events
-from runs.api.schemas import Problem
-from tests.conftest import JAPAN, NOBODYS_ID, agents, perform
+from tests.callers import API, Caller, fields, problem
+from tests.conftest import JAPAN, NOBODYS_ID, agents
 
 pytestmark = pytest.mark.django_db
-API = "/api/v1"
+
+
 ASKED = {"content": JAPAN, "agents": agents()}
-
-
-def bearer(user):
-    return {"Authorization": f"Bearer {Token.objects.make(user).secret}"}
-
-
-class Caller:
-    def __init__(self, user):
-        self.client = Client(headers=bearer(user))
-
-    def get(self, path, **query):
-        return self.client.get(f"{API}{path}", query_params=query)
-
-    def post(self, path, content=None, content_type="application/json", **headers):
-        named = {name.replace("_", "-"): value for name, value in headers.items()}
-        body = content if isinstance(content, (bytes, str)) else json.dumps(content)
-        return self.client.post(f"{API}{path}", b"" if content is None else body, content_type, headers=named)
-
-
-@pytest.fixture
-def mira_calls(mira):
-    return Caller(mira)
-
-
-def problem(answer, status):
-    assert answer.status_code == status, answer.content
-    assert answer.headers["Content-Type"] == "application/problem+json"
-    content = answer.json()
-    Problem.model_validate(content)
-    assert content["status"] == status
-    return content
-
-
-def fields(answer, status=422):
-    return {error["path"]: error["message"] for error in problem(answer, status)["errors"]}
 
 
 # ---- submitting ---------------------------------------------------------------------------------------------
@@ -178,47 +134,6 @@ def test_a_budget_that_is_used_up_is_said(mira_calls, mira, settings, provider):
     settings.PROVIDERS = {"openai": {**settings.PROVIDERS["openai"], "prices": {"*": (1, 1)}}}
     said = problem(mira_calls.post("/judgements", {**ASKED, "agents": agents(*["openai/x"] * 3)}), 402)
     assert "does not suffice" in said["detail"]
-    assert not Run.objects.exists()
-
-
-# ---- sending again ------------------------------------------------------------------------------------------
-
-
-def test_a_key_submits_once(mira_calls):
-    first = mira_calls.post("/judgements", ASKED, Idempotency_Key="k")
-    other_order = json.dumps(dict(reversed(ASKED.items())), indent=3)
-    again = mira_calls.post("/judgements", other_order, Idempotency_Key="k")
-    assert (again.status_code, again.json()["id"]) == (202, first.json()["id"])
-    assert Run.objects.count() == 1
-
-
-def test_a_key_brings_the_judgement_even_if_it_could_not_be_submitted_now(mira_calls, council):
-    asked = {"content": JAPAN, "council": "Magi"}
-    first = mira_calls.post("/judgements", asked, Idempotency_Key="k").json()
-    Council.objects.get(name="Magi").archive(by=None)
-    assert mira_calls.post("/judgements", asked, Idempotency_Key="k").json()["id"] == first["id"]
-
-
-def test_a_key_with_another_body_is_refused(mira_calls):
-    mira_calls.post("/judgements", ASKED, Idempotency_Key="k")
-    said = problem(mira_calls.post("/judgements", {**ASKED, "content": "Other"}, Idempotency_Key="k"), 422)
-    assert "Idempotency-Key" in said["detail"]
-    assert Run.objects.count() == 1
-
-
-def test_a_key_belongs_to_its_owner(mira_calls, noor):
-    ids = {caller.post("/judgements", ASKED, Idempotency_Key="k").json()["id"] for caller in (mira_calls, Caller(noor))}
-    assert len(ids) == 2
-
-
-def test_a_key_is_free_again_where_nothing_was_submitted(mira_calls):
-    problem(mira_calls.post("/judgements", {**ASKED, "content": ""}, Idempotency_Key="k"), 422)
-    assert mira_calls.post("/judgements", ASKED, Idempotency_Key="k").status_code == 202
-
-
-@pytest.mark.parametrize("key", ["", "x" * 201])
-def test_a_key_that_is_none_is_refused(mira_calls, key):
-    problem(mira_calls.post("/judgements", ASKED, Idempotency_Key=key), 400)
     assert not Run.objects.exists()
 
 
@@ -363,153 +278,6 @@ def test_councils_are_those_that_are_offered(mira_calls, council):
 def test_models_are_those_that_are_known(mira_calls):
     found = mira_calls.get("/models").json()
     assert found == {"results": [{"name": "rehearsal/magi", "default": True, "rehearsal": True}]}
-
-
-# ---- waiting and following ----------------------------------------------------------------------------------
-
-
-@pytest.fixture
-async def async_mira(mira):
-    """Asks for an address of the API as Mira."""
-    token = await sync_to_async(bearer)(mira)
-
-    async def get(path, headers=(), **query):
-        return await AsyncClient().get(f"{API}{path}", headers=token | dict(headers), query_params=query)
-
-    return get
-
-
-async def messages(answer, name="judgement"):
-    """Each event as (id, data) until the stream ends."""
-    text = ""
-    async for piece in answer.streaming_content:
-        text += piece.decode()
-        while "\n\n" in text:
-            message, _, text = text.partition("\n\n")
-            lines = dict(line.split(": ", 1) for line in message.split("\n"))
-            if "event" in lines:
-                assert lines["event"] == name
-                yield int(lines["id"]), json.loads(lines["data"])
-
-
-@pytest.fixture
-def place_free():
-    yield
-    assert events._taken.total() == 0
-
-
-slow = pytest.mark.django_db(transaction=True)
-
-
-@slow
-async def test_a_wait_ends_with_the_judgement(async_mira, mira, place_free):
-    made = await sync_to_async(Judgement.objects.submit)(owner=mira, content=JAPAN, agents=agents())
-    asking = asyncio.create_task(async_mira(f"/judgements/{made.pk}", wait="30"))
-    await perform(made.pk)
-    answer = await asyncio.wait_for(asking, 20)
-    assert answer.json()["status"] in ("approved", "rejected")
-    schemas.Judgement.model_validate(answer.json())
-
-
-@slow
-async def test_a_wait_ends_after_its_time(async_mira, judgement, place_free):
-    answer = await async_mira(f"/judgements/{judgement.pk}", wait="0.3")
-    assert (answer.status_code, answer.json()["status"]) == (200, "idle")
-
-
-@slow
-async def test_a_stream_brings_each_revision_and_ends(async_mira, mira, place_free):
-    made = await sync_to_async(Judgement.objects.submit)(owner=mira, content=JAPAN, agents=agents())
-    answer = await async_mira(f"/judgements/{made.pk}/events")
-    assert answer.headers["Content-Type"] == "text/event-stream"
-    told = messages(answer)
-    async with asyncio.timeout(20):
-        found = [await anext(told)]
-        performing = asyncio.create_task(perform(made.pk))
-        found += [message async for message in told]
-    await performing
-    revisions = [revision for revision, _ in found]
-    assert revisions == sorted(set(revisions))
-    assert all(revision == data["revision"] for revision, data in found)
-    assert found[0][1]["status"] == "idle"
-    assert found[-1][1]["status"] in ("approved", "rejected")
-
-
-@slow
-async def test_a_stream_goes_on_after_what_is_known(async_mira, judgement, place_free):
-    path = f"/judgements/{judgement.pk}/events"
-    answer = await async_mira(path, headers={"Last-Event-ID": "0"})
-    told = messages(answer)
-    following = asyncio.create_task(anext(told))
-    await asyncio.sleep(0.3)
-    assert not following.done()
-    await sync_to_async(steering.cancel)(judgement, None)
-    revision, data = await asyncio.wait_for(following, 20)
-    assert (revision, data["status"]) == (1, "cancelled")
-    assert [message async for message in told] == []
-    assert (await async_mira(path, headers={"Last-Event-ID": "1"})).status_code == 204
-    late = await async_mira(path, headers={"Last-Event-ID": "nonsense"})
-    assert [r async for r, _ in messages(late)] == [1]
-
-
-@slow
-@pytest.mark.parametrize("ended", ["token", "user"])
-async def test_a_stream_ends_with_the_right_to_it(async_mira, judgement, mira, ended, place_free):
-    answer = await async_mira(f"/judgements/{judgement.pk}/events")
-    told = messages(answer)
-    await anext(told)
-    if ended == "token":
-        await sync_to_async(Token.objects.all().revoke)()
-    else:
-        await type(mira).objects.aupdate(is_active=False)
-    live.announce(judgement.pk)
-    async with asyncio.timeout(10):
-        assert [message async for message in told] == []
-
-
-@slow
-async def test_a_stream_that_nobody_reads_gives_its_place_back(judgement, mira, place_free):
-    token = await sync_to_async(Token.objects.make)(mira)
-    pieces = events.stream(judgement.pk, token, "http://magi", None, "judgement")
-    assert await anext(pieces) == ""
-    assert events._taken.total() == 1
-    del pieces
-    gc.collect()
-    await asyncio.sleep(0.1)
-
-
-@slow
-@pytest.mark.parametrize(("limit", "status"), [("CALLERS_PER_USER", 429), ("CALLERS", 503)])
-async def test_there_are_only_so_many_places(async_mira, judgement, monkeypatch, limit, status):
-    monkeypatch.setattr(events, limit, 0)
-    for path, query in (("/events", {}), ("", {"wait": "1"})):
-        answer = await async_mira(f"/judgements/{judgement.pk}{path}", **query)
-        problem(answer, status)
-        assert answer.headers["Retry-After"] == "5"
-
-
-# ---- what it says of itself ---------------------------------------------------------------------------------
-
-
-def test_the_description_and_its_page_are_open_to_everybody(client):
-    assert client.get(f"{API}/openapi.json").json()["openapi"].startswith("3.1")
-    page = client.get(f"{API}/docs").content.decode()
-    assert "POST /api/v1/judgements" in page
-
-
-def test_the_page_needs_nothing_that_the_policy_forbids(client):
-    page = client.get(f"{API}/docs").content.decode()
-    assert "<style" not in page
-    assert " style=" not in page
-    assert set(re.findall(r"https?://[^/\s]+", page)) <= {"http://www.w3.org", "http://testserver"}
-
-
-def test_every_call_says_how_it_may_be_refused():
-    for operations in api.get_openapi_schema()["paths"].values():
-        for operation in operations.values():
-            assert 401 in operation["responses"]
-            refusals = [answer for status, answer in operation["responses"].items() if status >= 400]
-            assert {kind for answer in refusals for kind in answer["content"]} == {"application/problem+json"}
 
 
 def test_the_description_knows_everything_in_a_judgement(mira_calls, judgement):

@@ -1,59 +1,18 @@
-"""The history: who sees what, filters, pages, live rows, files."""
-
-import csv
-import io
-import json
-from datetime import UTC, datetime, timedelta
+"""The history: who sees what, filters, pages, live rows."""
 
 import pytest
-from asgiref.sync import sync_to_async
-from django.test import AsyncClient
 from django.urls import reverse
 from django.utils import timezone
 
 from engine.models import Run
-from judgements.models import Council, Judgement
-from runs import history
-from runs.api.objects import run_object
-from runs.face import faces
+from judgements.models import Council
 from runs.history import PAGE
-from tests.conftest import NAMES, agents, only_on, submitted_at
+from tests.conftest import NAMES, agents, only_on
 from tests.history_load import EVERYWHERE, HALF, RARE, Load
+from tests.judgements.past import NOON, History, judged, many, submit, titles
 from tests.judgements.test_search import decide
 
 pytestmark = pytest.mark.django_db
-committed = pytest.mark.django_db(transaction=True)  # read by other threads
-NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
-
-
-def History(user, sought):
-    return history.History(user, sought, face=faces()["judgement"])
-
-
-def submit(owner, title, *, minute=0, start=NOON, status="queued", council=None):
-    moment = start + timedelta(minutes=minute)
-    values = {"content": f"About {title}.", "agents": council.agents() if council else agents(), "council": council}
-    with submitted_at(moment):
-        judgement = Judgement.objects.submit(owner=owner, title=title, **values)
-    changed = {"status": status}
-    if status in ("finished", "failed", "cancelled"):
-        changed |= {"started": moment, "ended": moment + timedelta(seconds=48)}
-    Run.objects.filter(pk=judgement.pk).update(**changed)
-    judgement.run.refresh_from_db()
-    return judgement
-
-
-def judged(owner, title, votes="AAR", **more):
-    judgement = submit(owner, title, status="finished", **more)
-    for seat, vote in zip("ABC", votes, strict=True):
-        for number in (1, 2, 3):
-            decide(judgement, seat, number, f"Reason of {seat}.", "approve" if vote == "A" else "reject")
-    judgement.conclude()
-    return judgement
-
-
-def titles(user, **sought):
-    return [row.title for row in History(user, sought).page().rows]
 
 
 # ---- filters ----------------------------------------------------------------------------------------------
@@ -145,11 +104,6 @@ def test_a_search_without_a_match_names_what_was_sought(page, mira, query):
 
 
 # ---- pages ------------------------------------------------------------------------------------------------
-
-
-def many(owner, number):
-    """The oldest first, two in each minute."""
-    return [submit(owner, f"number {n}", minute=n // 2) for n in range(number)]
 
 
 @pytest.mark.parametrize("sought", [{}, {"q": "number"}])
@@ -344,86 +298,3 @@ def test_nobody_is_told_of_rows_that_they_may_not_see(page, noor):
 )
 def test_a_strange_question_is_no_error(page, asked):
     assert page.get(reverse("history-changes"), asked).status_code == 204
-
-
-# ---- files ------------------------------------------------------------------------------------------------
-
-
-async def file_of(user, kind, **asked):
-    client = AsyncClient()
-    await client.aforce_login(user)
-    answer = await client.get(reverse("export", args=[kind]), asked)
-    assert answer.status_code == 200
-    return answer, b"".join([part async for part in answer.streaming_content]).decode()
-
-
-@committed
-async def test_a_table_of_what_is_filtered(mira, noor):
-    def stand():
-        judged(mira, "=cmd|' /C calc'!A0", "ARA")
-        submit(mira, 'Näxt, "quoted"', minute=1)
-        submit(noor, "Secret", minute=2)
-
-    await sync_to_async(stand)()
-    answer, text = await file_of(mira, "csv")
-    assert answer["Content-Disposition"].endswith('.csv"')
-    assert text.startswith("\ufeff")
-    head, *rows = csv.reader(io.StringIO(text.removeprefix("\ufeff")))
-    assert head[:2] == ["id", "url"]
-    assert [len(row) for row in rows] == [len(head)] * 2
-    first, second = (dict(zip(head, row, strict=True)) for row in rows)
-    assert (first["title"], first["outcome"], first["started"]) == ('Näxt, "quoted"', "idle", "")
-    assert (second["title"], second["outcome"]) == ("'=cmd|' /C calc'!A0", "approved")
-    assert (second["agent 2 name"], second["agent 2 score"], second["agent 2 verdict"]) == (
-        "Balthasar",
-        "0.0",
-        "rejected",
-    )
-    assert second["asked by"] == "mira"
-
-
-@committed
-@pytest.mark.parametrize("content", ["=1+1", "-1", "\n=1+1", "＝1+1"])
-async def test_no_content_is_a_formula_in_a_table(mira, content):
-    await sync_to_async(Judgement.objects.submit)(owner=mira, content=content, agents=agents())
-    _, text = await file_of(mira, "csv")
-    assert next(csv.DictReader(io.StringIO(text, newline="")))["content"] == f"'{content}"
-
-
-@committed
-async def test_lines_of_json_are_the_objects_of_the_api(mira):
-    judgement = await sync_to_async(judged)(mira, "Travel")
-    await sync_to_async(submit)(mira, "Other", minute=1)
-    _, text = await file_of(mira, "jsonl", q="travel", outcome="approved")
-    whole = await sync_to_async(Judgement.objects.whole().get)(pk=judgement.pk)
-    assert [json.loads(line) for line in text.splitlines()] == [
-        await sync_to_async(run_object)(whole, "http://testserver")
-    ]
-
-
-@committed
-async def test_no_sign_in_a_content_ends_its_line(mira):
-    content = "one\u2028two\u2029three\nfour"
-    await sync_to_async(Judgement.objects.submit)(owner=mira, content=content, agents=agents())
-    _, text = await file_of(mira, "jsonl")
-    assert [json.loads(line)["content"] for line in text.splitlines()] == [content]
-
-
-@committed
-async def test_a_file_longer_than_one_reading_has_every_line_once(mira, monkeypatch):
-    monkeypatch.setattr("runs.export.BATCH", 2)
-    await sync_to_async(many)(mira, 7)
-    for asked in ({}, {"q": "number"}):
-        _, text = await file_of(mira, "jsonl", **asked)
-        assert sorted(json.loads(line)["title"] for line in text.splitlines()) == [f"number {n}" for n in range(7)]
-
-
-@committed
-async def test_a_file_of_nothing_is_a_file(mira):
-    assert (await file_of(mira, "jsonl"))[1] == ""
-    assert (await file_of(mira, "csv"))[1].count("\n") == 1
-
-
-def test_a_file_with_a_wrong_filter_says_what_is_wrong(page):
-    answer = page.get(reverse("export", args=["csv"]), {"since": "x"})
-    assert (answer.status_code, answer.content) == (400, b"Write the day as year, month and day: 2026-11-21.")

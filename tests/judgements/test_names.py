@@ -9,9 +9,9 @@ from django.urls import reverse
 
 from judgements import procedure
 from judgements.models import Council, CouncilChanged, Judgement
+from tests.callers import Caller, fields, problem
 from tests.conftest import JAPAN, agents
 from tests.judgements.test_councils import trio
-from tests.judgements.test_endpoints import Caller, fields, problem
 
 pytestmark = pytest.mark.django_db
 

@@ -17,9 +17,9 @@ from judgements import schemas
 from judgements.models import Council, Expected, Judgement, Receipt, ReceiptRefused
 from judgements.rules import Verdict
 from runs import reviews, steering
+from tests.callers import Caller, fields, problem
 from tests.conftest import JAPAN, ScriptedModels, agents, judged, perform
 from tests.databases import once, tampering
-from tests.judgements.test_endpoints import Caller, fields, problem
 
 pytestmark = pytest.mark.django_db(transaction=True)
 OWN = Expected(council=None)
@@ -245,11 +245,6 @@ def test_a_form_takes_its_own_fields_alone(older, by_payments):
 
 
 # ---- over HTTP ------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def mira_calls(mira):
-    return Caller(mira)
 
 
 def test_a_program_gets_a_receipt_and_another_uses_it_once(approved, mira_calls, noor):

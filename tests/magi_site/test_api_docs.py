@@ -6,6 +6,7 @@ from pathlib import Path
 
 from judgements.schemas import NewJudgement, NewReceipt
 from magi_site.api import api
+from tests.callers import API
 
 TEXT = (Path(__file__).resolve().parents[2] / "docs" / "api.md").read_text()
 CALL = re.compile(r'curl [^"]*?(-X POST )?"\$MAGI(/[^"?]*)\??([^"]*)"(.*?)(?=\ncurl|\n```)', re.DOTALL)
@@ -31,3 +32,24 @@ def test_what_is_shown_is_what_is_described():
         assert names <= {one["name"] for one in paths[path][method]["parameters"]}
         if body:
             (NewReceipt if path.endswith("/receipt") else NewJudgement).model_validate(json.loads(body))
+
+
+def test_the_description_and_its_page_are_open_to_everybody(client):
+    assert client.get(f"{API}/openapi.json").json()["openapi"].startswith("3.1")
+    page = client.get(f"{API}/docs").content.decode()
+    assert "POST /api/v1/judgements" in page
+
+
+def test_the_page_needs_nothing_that_the_policy_forbids(client):
+    page = client.get(f"{API}/docs").content.decode()
+    assert "<style" not in page
+    assert " style=" not in page
+    assert set(re.findall(r"https?://[^/\s]+", page)) <= {"http://www.w3.org", "http://testserver"}
+
+
+def test_every_call_says_how_it_may_be_refused():
+    for operations in api.get_openapi_schema()["paths"].values():
+        for operation in operations.values():
+            assert 401 in operation["responses"]
+            refusals = [answer for status, answer in operation["responses"].items() if status >= 400]
+            assert {kind for answer in refusals for kind in answer["content"]} == {"application/problem+json"}

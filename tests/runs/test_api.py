@@ -11,19 +11,14 @@ from engine.models.budgets import Budget
 from magi_site.api import api
 from magi_site.models import Token
 from runs.api import schemas
+from tests.callers import Caller, bearer, fields, messages, problem
 from tests.checking.face import CheckObject
 from tests.checking.models import Check
 from tests.conftest import perform
 from tests.contract import EXAMPLES
-from tests.judgements.test_endpoints import Caller, bearer, fields, messages, problem
 
 pytestmark = pytest.mark.django_db
 ASKED = {"question": "Is a xylophone an instrument?"}
-
-
-@pytest.fixture
-def mira_calls(mira):
-    return Caller(mira)
 
 
 @pytest.fixture

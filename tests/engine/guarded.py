@@ -1,0 +1,100 @@
+"""A row of every table that is guarded, and what somebody may try with them."""
+
+import json
+
+from django.contrib.auth.models import User
+from django.db import IntegrityError, connection, transaction
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from engine.evidence import guards, sealing, triggers
+from engine.evidence.chain import Draft
+from engine.evidence.checkpoints import Checkpoint
+from engine.evidence.entries import REDACTED, Entry
+from engine.evidence.log import Leaf, Salt
+from engine.models import ModelCall, Review, Run
+from judgements import prompts, rules
+from judgements.models import Agent, Council, CouncilChange, CouncilVersion, Judgement, Member, Receipt, RoundDecision
+from runs import reviews
+from tests.conftest import JAPAN, agents, says
+
+REASON = "Because the criteria say so."
+GUARDED = (
+    Entry,
+    Leaf,
+    Checkpoint,
+    Salt,
+    Run,
+    ModelCall,
+    Judgement,
+    Agent,
+    RoundDecision,
+    Review,
+    Receipt,
+    CouncilVersion,
+    Member,
+    CouncilChange,
+)
+
+
+def make_judged():
+    """One that waits, one that is over and reviewed, and a checkpoint."""
+    asker, reviewer = User.objects.create_user("asker"), User.objects.create_superuser("reviewer")
+    Judgement.objects.submit(owner=asker, content=JAPAN, agents=agents("openai/a", "openai/b", "openai/c"))
+    three = [{**agent, "model": "", "fallback": ""} for agent in agents()]
+    council = Council.objects.found(name="Kept", agents=three, owner=None)
+    judgement = Judgement.objects.submit(
+        owner=reviewer, content="Shall we?", agents=council.agents(), council=council.current
+    )
+    for number in rules.ROUNDS:
+        for agent in judgement.agents.all():
+            decide(agent, number)
+    judgement.conclude()
+    Run.objects.filter(pk=judgement.pk).update(status="finished", started=Now(), ended=Now())
+    Leaf.objects.add(sealing.seal(judgement.pk))
+    reviews.add(judgement.run, reviewer, "Seen.")
+    Receipt.objects.issue(judgement, reviewer)
+    Checkpoint.objects.make()
+    return judgement.pk
+
+
+def decide(agent, number):
+    now = timezone.now()
+    before = [
+        prompts.Earlier(n, seat, rules.Decision.APPROVE, REASON) for n in range(1, number) for seat in rules.SEATS
+    ]
+    case = prompts.Case(agent.seat, agent.criteria, agent.judgement.content, number, tuple(before))
+    asked = {"prompt": json.dumps(prompts.messages(case)), "model": agent.model}
+    call = {"step": agent.step(number), "attempt": 1, "deadline": now} | asked
+    call = ModelCall.objects.create(
+        run_id=agent.judgement_id, status="answered", answer=says("approve", REASON), ended=now, **call
+    )
+    agent.decide(number, prompts.read_answer(call.answer), call)
+
+
+def redact(judgement):
+    sealing.record(judgement.pk, Draft(REDACTED, "2026-01-01T00:00:00Z"))
+
+
+def refused(change):
+    try:
+        with transaction.atomic():
+            change()
+    except IntegrityError as error:
+        return "evidence is only added" in str(error)
+    return False
+
+
+def run(sql, *values):
+    with connection.cursor() as cursor:
+        cursor.execute(sql, values)
+
+
+def shipped():
+    """Without those of the procedure that stands among the tests."""
+
+    return [guard for guard in guards.all_guards() if not guard.table.startswith("checking_")]
+
+
+def weaknesses():
+    return [weakness.text for weakness in triggers.weaknesses(connection)]

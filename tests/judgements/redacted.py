@@ -1,0 +1,76 @@
+"""Judgements with one word in every text that they have, so that it is seen where one of them is left."""
+
+import asyncio
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from engine.evidence.audit import verify_all
+from engine.llm.failures import Unauthorized
+from judgements.models import Judgement
+from judgements.rules import Verdict
+from runs import reviews
+from runs.face import faces
+from runs.history import History
+from tests.conftest import ScriptedModels, agents, perform, says
+from tests.databases import once
+
+MARKER = "quetzalcoatl"
+REASON = "Mira asked for it."
+
+
+def history(user: User, sought: dict[str, str]) -> History:
+    return History(user, sought, face=faces()["judgement"])
+
+
+def judged(owner: User, earlier: Judgement | None = None, *answers: str | Unauthorized) -> Judgement:
+    """A judgement that is over, with the marker in every text that it has."""
+    three = agents("openai/a", "openai/b", "openai/c")
+    content = f"Send {MARKER} to Japan."
+    made = Judgement.objects.submit(
+        owner=owner, title=f"Title {MARKER}", content=content, agents=three, earlier=earlier
+    )
+    models = ScriptedModels()
+    models.will("openai/a", f"prose {MARKER}", *[says("approve", f"{MARKER} is fine, I think.")] * 3)
+    models.will("openai/b", *[says("reject", f"No {MARKER} here, please.")] * 2, *answers)
+    models.will("openai/c", *[says("approve", f"Yes to {MARKER}.")] * 3)
+    asyncio.run(perform(made.pk, models))
+    return Judgement.objects.get(pk=made.pk)
+
+
+@pytest.fixture
+def approved(mira: User, reviewer: User, provider: None) -> Judgement:
+    return once(make_approved, mira, reviewer)
+
+
+def make_approved(mira: User, reviewer: User) -> Judgement:
+    made = judged(mira)
+    reviews.add(made.run, reviewer, f"A note on {MARKER}.")
+    reviews.add(made.run, reviewer, f"Not {MARKER}.", Verdict.REJECTED)
+    return made
+
+
+@pytest.fixture
+def failed(mira: User, provider: None) -> Judgement:
+    return once(make_failed, mira)
+
+
+def make_failed(mira: User) -> Judgement:
+    return judged(mira, None, Unauthorized(f"The key {MARKER} was refused.", raw=MARKER))
+
+
+def problems() -> list[str]:
+    return [str(problem) for problem in verify_all().faults]
+
+
+def shown(client: Client, address: str) -> str:
+    answer = client.get(address)
+    assert answer.status_code == 200, address
+    if not answer.streaming:
+        return answer.content.decode()
+
+    async def read() -> bytes:
+        return b"".join([piece async for piece in answer])
+
+    return asyncio.run(read()).decode()
