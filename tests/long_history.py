@@ -1,4 +1,4 @@
-"""How quick the history and the reviewers' list are when they are long: every view, at the database and as a whole
+"""How quick the history and the reviewers' lists are when they are long: every view, at the database and as a whole
 answer, in milliseconds.
 
 On SQLite it is processor time, which others on the machine do not change; a PostgreSQL server is waited for.
@@ -104,6 +104,30 @@ def reviews(load) -> list[Asked]:
     return [Asked(f"review: {name}", load.staff, what, path) for name, what in asked.items()]
 
 
+def reviews_of_all(load) -> list[Asked]:
+    """The views of the list of all kinds in the admin."""
+    from django.urls import reverse
+    from django.utils import timezone
+
+    from engine.models import Run
+
+    deep = {"before": str(Run.objects.order_by("-created")[min(50_000, load.number // 2)].pk)}
+    asked = {
+        "first page": {},
+        "page 1,000": deep,
+        "of a kind": {"kind": "judgement"},
+        "of a kind, page 1,000": {"kind": "judgement"} | deep,
+        "status error": {"status": "error"},
+        "flag changed": {"flag": "changed"},
+        "busy person": {"person": str(load.busy.pk)},
+        "year": {"created__year": str(timezone.now().year)},
+        "common word": {"q": EVERYWHERE},
+        "error and common word": {"status": "error", "q": EVERYWHERE},
+    }
+    path = reverse("admin:engine_run_changelist")
+    return [Asked(f"review of all: {name}", load.staff, what, path) for name, what in asked.items()]
+
+
 class Clock:
     """Wraps every query, and adds up what they take."""
 
@@ -156,7 +180,7 @@ def main(options: argparse.Namespace) -> None:
         load.make(options.detailed)
         print(f"{options.judgements} judgements, {size(place)} MB")
         print(f"{'':34} {'database p50, p99':>17} {'answer p50, p99':>17}")
-        for asked in [*views(load), *reviews(load)]:
+        for asked in [*views(load), *reviews(load), *reviews_of_all(load)]:
             if not asked.name.startswith(options.only):
                 continue
             print(measure(asked), flush=True)

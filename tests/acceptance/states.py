@@ -91,6 +91,8 @@ EVERY = [
     State("admin", at("admin:index"), ours="#content-related"),
     State("admin-list", ways.reviewers_list, ours="#changelist"),
     State("admin-list-none", at("admin:judgements_judgement_changelist", q="zeppelin", who="zed"), ours="#changelist"),
+    State("admin-runs", at("admin:engine_run_changelist"), ours="#changelist"),
+    State("admin-run", at("admin:engine_run_change", of("approved")), ours=".review"),
     State("admin-judgement", at("admin:judgements_judgement_change", of("error")), ours=".review"),
     State("admin-judgement-approved", at("admin:judgements_judgement_change", of("approved")), ours=".review"),
     State("admin-judgement-overridden", at("admin:judgements_judgement_change", of("overridden")), ours=".review"),
