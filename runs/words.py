@@ -1,6 +1,6 @@
 """Words that the pages of all runs say alike."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.utils.dateformat import format as date_format
 
@@ -34,9 +34,11 @@ def minutes(started: datetime | None, ended: datetime | None) -> str:
 
 def took(started: datetime | None, ended: datetime | None) -> str:
     """The same as in 1 min 05 s."""
-    if not (started and ended):
-        return ""
-    minutes, seconds = divmod(int((ended - started).total_seconds()), 60)
+    return lasting(ended - started) if started and ended else ""
+
+
+def lasting(time: timedelta) -> str:
+    minutes, seconds = divmod(int(time.total_seconds()), 60)
     hours, minutes = divmod(minutes, 60)
     if hours:
         return f"{hours} h {minutes:02} min"
