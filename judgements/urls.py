@@ -1,15 +1,22 @@
 from django.urls import path
+from django.views.generic import RedirectView
 
 from runs.face import faces
 from runs.urls import pages
 
-from .views import councils, new
+from .exhibit import ID as EXAMPLE
+from .views import councils, example, new
 
 urlpatterns = [
     path("", new.new, name="new"),
     path("judgements/agents/", new.council_agents, name="council-agents"),
     path("judgements/models/", new.model_suggestions, name="model-suggestions"),
     path("judgements/cost/", new.expected_cost, name="expected-cost"),
+    # before those of all judgements: it is none, but its links are made alike; nothing more is on record of it
+    path(f"judgements/{EXAMPLE}/", example.example, name="example"),
+    path(f"judgements/{EXAMPLE}/record/", RedirectView.as_view(pattern_name="example")),
+    path(f"judgements/{EXAMPLE}/replay/", example.replay, name="example-replay"),
+    path(f"judgements/{EXAMPLE}/replay/frames/", example.frames, name="example-frames"),
     *pages(faces()["judgement"]),
     path("councils/", councils.councils, name="councils"),
     path("councils/new/", councils.new, name="council-new"),

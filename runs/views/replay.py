@@ -1,3 +1,4 @@
+from typing import Any
 from uuid import UUID
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
@@ -5,7 +6,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.cache import get_conditional_response
 from django.views.decorators.http import require_GET
 
-from ..face import snapshot_of
+from ..face import Snapshot, snapshot_of
 from ..replay import FRAMES_FORM, Past
 from ..replay import replay as frames_of
 from ..rights import SEE
@@ -17,9 +18,15 @@ def replay(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
     row = row_for(request, face, pk)
     if not row.run.over:
         return redirect(face.page_name("live"), pk)
-    past = Past(face.seen(row))
+    return replayed(request, face.seen(row))
+
+
+def replayed(request: HttpRequest, seen: Snapshot[Any]) -> HttpResponse:
+    """The page that plays a run of which all rows are read."""
+    past = Past(seen)
+    face = past.face
     context = {
-        **face.page(pk),
+        **face.page(seen.run.pk),
         "display": past.display_at(past.moments[0]),
         "live_page": f"{face.nouns}/live.html",
         "replay": True,
