@@ -39,6 +39,11 @@ class Example:
         """As a new judgement takes them."""
         return [{"name": part.name, "model": model, "criteria": part.criteria, "fallback": ""} for part in self.parts]
 
+    def is_of(self, agents: Sequence[Mapping[str, str]]) -> bool:
+        """Whether these are its agents, by whatever models."""
+        trio = [(part.name, part.criteria) for part in self.parts]
+        return trio == [(agent["name"], agent["criteria"]) for agent in agents]
+
     def is_played(self, case: Case) -> bool:
         """Whether all that this agent was given is of the example."""
         return (

@@ -12,7 +12,7 @@ from runs.face import Face, Snapshot
 from runs.fragments import Fragment
 from runs.redaction import redact_due
 
-from . import api, council_evidence, evidence, glances, guards, procedure, record, rehearsal, retention, schemas, tables
+from . import api, cells, council_evidence, evidence, guards, procedure, record, rehearsal, retention, schemas, tables
 from .again import again_of, with_texts_beside
 from .display import Display, display_of, newly_decided
 from .filters import HistoryForm
@@ -25,7 +25,10 @@ from .rules import Verdict
 class Judging(Face[Judgement, Display]):
     noun, nouns = "judgement", "judgements"
     schema = schemas.Judgement
+    sign = "judge"
     going_on = "judging"
+    begun_at = "new"
+    verb, good_for = "Judge", "Yes or no to one thing. Three agents, each with its own criteria."
     guards = guards.GUARDS
     rehearsals = {procedure.DECISION.name: rehearsal.answer}
     chores = (redact_due,)
@@ -78,8 +81,8 @@ class Judging(Face[Judgement, Display]):
     def listed(self, rows: QuerySet[Judgement]) -> QuerySet[Judgement]:
         return rows.select_related("run__owner", "council_version").defer("content")
 
-    def glances(self, rows: Sequence[Judgement]) -> Mapping[UUID, glances.Glance]:
-        return glances.glances(rows)
+    def cells(self, rows: Sequence[Judgement]) -> Mapping[UUID, cells.Cell]:
+        return cells.cells(rows)
 
     def columns(self, row: Judgement) -> tuple[Sequence[object], Sequence[object]]:
         return tables.columns(row)

@@ -102,6 +102,11 @@ class AgentForm(forms.Form):
         self._need("model", f"Choose a model for agent {number}.")
         self._need("criteria", f"Write the criteria of agent {number}. An agent cannot decide without them.")
 
+    @property
+    def opening(self) -> str:
+        """The beginning of its criteria, where it is shown in short."""
+        return str(self["criteria"].value() or "").strip().partition("\n")[0]
+
     def _need(self, name: str, sentence: str) -> None:
         field = cast(Text, self.fields[name])
         field.required, field.needed = True, sentence

@@ -39,10 +39,10 @@ STANDINGS: dict[str, tuple[str, str]] = {
     Run.Status.FAILED: (FAILED, "Error"),
     Run.Status.CANCELLED: (STOPPED, "Cancelled"),
 }
-Glance = Any  # what a list shows of a run in the columns of its kind
+Cell = Any  # what a list shows of a run in the columns of its kind
 
 Row = TypeVar("Row")
-Displayed = TypeVar("Displayed")
+Shown = TypeVar("Shown")
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Display(Protocol):
     def final(self) -> bool: ...
 
 
-class Face(Procedure, Generic[Row, Displayed]):
+class Face(Procedure, Generic[Row, Shown]):
     noun: ClassVar[str]
     nouns: ClassVar[str]  # of addresses, and the folder of its templates
     sign: ClassVar[str] = "run"  # the small picture of its stage, in templates/_signs.html
@@ -100,6 +100,10 @@ class Face(Procedure, Generic[Row, Displayed]):
     flags: ClassVar[Sequence[TextChoices]] = ()  # its own, beside those that any run may have
     going_on: ClassVar[str] = "going on"  # as in "Keep going on", instead of cancelling it
     outcomes: ClassVar[Sequence[str]] = ()  # that it can come to, where they are known before
+    # where a page starts one: the name of its address, what one does there, and what that is good for
+    begun_at: ClassVar[str] = ""
+    verb: ClassVar[str] = ""
+    good_for: ClassVar[str] = ""
 
     @property
     def room(self) -> str:
@@ -147,15 +151,15 @@ class Face(Procedure, Generic[Row, Displayed]):
         """What a run told, as its `error`, of the call that it failed by."""
         return {"message": call.error}
 
-    def display(self, seen: Snapshot[Row]) -> Displayed:
+    def display(self, seen: Snapshot[Row]) -> Shown:
         """Every word and number that a page shows, before any HTML."""
         raise NotImplementedError
 
-    def fragments(self, display: Displayed) -> Iterator[Fragment]:
+    def fragments(self, display: Shown) -> Iterator[Fragment]:
         """Every part of the page that changes."""
         raise NotImplementedError
 
-    def mark(self, before: Displayed | None, display: Any) -> str:
+    def mark(self, before: Shown | None, display: Any) -> str:
         """The state that stands out on the time line of a replay: of the end, and of what else it chooses."""
         return display.state if before is not None and display.over else ""
 
@@ -205,7 +209,7 @@ class Face(Procedure, Generic[Row, Displayed]):
         state, word = STANDINGS[run.status]
         return state, run.outcome.capitalize() if run.outcome else word
 
-    def glances(self, rows: Sequence[Row]) -> Mapping[UUID, Glance]:
+    def cells(self, rows: Sequence[Row]) -> Mapping[UUID, Cell]:
         """What stands in columns of its own, of rows that were read with `listed`, in one query for all."""
         return dict.fromkeys(row.run.pk for row in cast(Sequence[Any], rows))
 
@@ -227,7 +231,7 @@ class Face(Procedure, Generic[Row, Displayed]):
 
     # ---- its record ---------------------------------------------------------------------------------------
 
-    def recorded(self, seen: Snapshot[Row], display: Displayed) -> dict[str, Any]:
+    def recorded(self, seen: Snapshot[Row], display: Shown) -> dict[str, Any]:
         """What its `_record.html` shows beside what any record does."""
         return {}
 
@@ -271,6 +275,11 @@ def rows_in(
     for kind in faces().keys() & set(kinds.values()):
         rows |= read(faces()[kind]).in_bulk([pk for pk in pks if kinds.get(pk) == kind])
     return [rows[pk] for pk in pks if pk in rows]
+
+
+def begun_by_page() -> list[Face[Any, Any]]:
+    """The kinds that somebody can start on a page."""
+    return [face for face in faces().values() if face.begun_at]
 
 
 def face_of(run: Run) -> Face[Any, Any]:

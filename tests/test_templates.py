@@ -49,7 +49,8 @@ OURS = set(
     box.tag box.choice_label made.secret token.shown_scopes ended tokens usual call.scope
     cl.counted cl.search_help_text api.info.description call.method call.path call.summary call.description one.name
     one.in one.schema.description field.description cell.mark round.cell.mark face.noun face.nouns face.going_on
-    links.fragments links.replay_frames list list_changes row.face.noun
+    .prefix alike example.key example.title kind.verb kind.good_for links.fragments links.replay_frames list
+    list_changes row.face.noun
 """.split()
 )
 COUNTED = re.compile(r"(date|length|thousands|dollars|pluralize|add|slice)\b")

@@ -14,12 +14,15 @@ from engine.llm import catalogue, providers
 from engine.models.budgets import Budget, BudgetUsedUp
 from engine.models.pace import LimitReached
 from runs import retention
+from runs.face import begun_by_page
 from runs.forms import as_typed
+from runs.usual import usual
 
 from .. import procedure
 from ..again import earlier_of
 from ..changes import changes
 from ..estimate import estimate
+from ..examples import EXAMPLES, Example, example_called
 from ..forms import Submission, agents_in
 from ..models import AgentValues, Council, CouncilChanged, CouncilVersion, Judgement, OnlyCouncils, title_of
 
@@ -90,6 +93,9 @@ class Refused:
 
 
 def _first_page(request: HttpRequest) -> HttpResponse:
+    if example := example_called(request.GET.get("example", "")):
+        chosen, agents = _to_try(request, example)
+        return _input_page(request, Submission(content=example.content, agents=agents), chosen)
     council = _preselected(request)
     earlier = earlier_of(request.GET.get("again", ""), request.user)
     if earlier is None:
@@ -100,6 +106,17 @@ def _first_page(request: HttpRequest) -> HttpResponse:
     council = _council_of(earlier) or council
     submission = _once_more(earlier, council.agents() if council else [])
     return _input_page(request, submission, _as_it_is(council), earlier=earlier)
+
+
+def _to_try(request: HttpRequest, example: Example) -> tuple[Chosen, Sequence[AgentValues]]:
+    """The council that has an example's agents; without one those as agents of one's own, who may not judge by such
+    gets those of the first council."""
+    offered = Council.objects.offered().whole()
+    council = next((one for one in offered if example.is_of(one.agents())), None)
+    if council is None and not _may_choose_agents(request):
+        council = offered.first()
+    agents = council.agents() if council else example.agents(settings.DEFAULT_MODEL)
+    return _as_it_is(council), agents
 
 
 def _may_choose_agents(request: HttpRequest) -> bool:
@@ -196,9 +213,18 @@ def _input_page(
         "models": catalogue.offered(catalogue.declared()),
         "kept_for": _kept_for(chosen.council),
         "rehearsal": not settings.PROVIDERS,
+        "examples": EXAMPLES,
+        # there is something to correct, or nothing to show of them in short
+        "change_open": any(form.errors or not form["name"].value() for form in submission.agents),
+        "first_visit": request.method == "GET" and not earlier and not _has_judged(request),
+        "kinds": begun_by_page(),
         "page": "new",
     }
     return render(request, "judgements/new.html", context, status=refused.status if refused else 200)
+
+
+def _has_judged(request: HttpRequest) -> bool:
+    return Judgement.objects.filter(run__owner=request.user.pk).exists()
 
 
 def _preselected(request: HttpRequest) -> Council | None:
@@ -226,13 +252,24 @@ def as_number(text: str) -> int:
 
 @require_GET
 def council_agents(request: HttpRequest) -> HttpResponse:
-    """The three agent cards of a council, or three empty ones, and how long its texts are kept."""
-    council = _council(request.GET.get("council", ""))
-    submission = Submission(agents=council.agents() if council else None)
-    came_from = _as_it_is(council).version
-    fixed = not _may_choose_agents(request)
-    context = {"agents": submission.agents, "came_from": came_from, "fixed": fixed, "kept_for": _kept_for(council)}
+    """The three agents of a council or of an example, or three empty ones, as cards and in short, and how long texts
+    are kept. Of an example its text comes, too, for the page to take."""
+    example = example_called(request.GET.get("example", ""))
+    if example:
+        chosen, agents = _to_try(request, example)
+    else:
+        chosen = _as_it_is(_council(request.GET.get("council", "")))
+        agents = chosen.council.agents() if chosen.council else []
+    context = {
+        "agents": Submission(agents=agents).agents,
+        "came_from": chosen.version,
+        "fixed": not _may_choose_agents(request),
+        "kept_for": _kept_for(chosen.council),
+    }
     response = render(request, "judgements/_council_agents.html", context)
+    if example:
+        council = str(chosen.council.pk) if chosen.council else ""
+        trigger_client_event(response, "example-came", {"content": example.content, "council": council})
     return trigger_client_event(response, "agents-changed", after="settle")
 
 
@@ -250,10 +287,19 @@ def expected_cost(request: HttpRequest) -> HttpResponse:
     submission = Submission(posted)
     agents = [{key: posted.get(f"{form.prefix}-{key}", "") for key in form.fields} for form in submission.agents]
     models = [agent["model"] for agent in agents]
+    rehearsal = all(providers.is_rehearsal(model) for model in models)
     context = {
         "estimate": estimate(posted.get("content", ""), agents) if all(models) else None,
-        "rehearsal": all(providers.is_rehearsal(model) for model in models),
+        "rehearsal": rehearsal,
+        "alike": _alike(models),
         "sameness": providers.sameness(models) if all(models) else "",
         "budgets": Budget.objects.of(request.user.pk),
+        "usual": usual("judgement", rehearsed=rehearsal),
     }
     return render(request, "judgements/_cost.html", context)
+
+
+def _alike(models: Sequence[str]) -> str:
+    """How many ask one model, in few words; empty where none of them do."""
+    asked = [model for model in models if model and not providers.is_rehearsal(model)]
+    return {2: "two ask one model", 3: "all ask one model"}.get(max(map(asked.count, asked), default=0), "")

@@ -7,16 +7,23 @@ const trouble = document.getElementById("trouble");
 const fields = () => [...form.elements].filter((field) => field.name && field.matches(":not([type=hidden], button)"));
 const isChoice = (field) => field.type === "radio";
 const choices = () => fields().filter(isChoice);
+const keptFor = () => document.getElementById("kept-for");
+const naming = document.getElementById("naming");
+const change = document.getElementById("change");
 
 // also after an answer to a form: coming back asks for the page, and sends nothing again
 const again = form.elements.again?.value;
 const address = again ? `${form.action}?again=${again}` : form.action;
 
-function keep() {
+function writtenNow() {
   const texts = fields().filter((field) => !isChoice(field)).map((field) => [field.name, field.value]);
   const council = choices().find((choice) => choice.checked)?.value ?? "";
   const version = form.elements.version?.value;
-  history.replaceState({ ...history.state, written: { texts, council, version } }, "", address);
+  return { texts, council, version, keptFor: keptFor().textContent, changing: change.open };
+}
+
+function keep() {
+  history.replaceState({ ...history.state, written: writtenNow() }, "", address);
 }
 
 // the version that the agents came from; their page may have been made from another one since
@@ -27,16 +34,27 @@ function bringBackVersion(version) {
   document.getElementById("agents").prepend(field);
 }
 
-function bringBack({ texts, council, version }) {
+function choose(council) {
   // one that is not offered any more is nobody's choice: its agents are then one's own
   const offered = choices().some((choice) => choice.value === council);
   for (const choice of choices()) choice.checked = choice.value === (offered ? council : "");
+}
+
+function bringBack({ texts, council, version, keptFor: sentence, changing }) {
+  choose(council);
   bringBackVersion(version);
   for (const [name, value] of texts) {
     const field = form.elements[name];
     if (field) field.value = value;
     if (value) field?.closest("details")?.setAttribute("open", "");
+    if (value && name === "title") naming.open = true;
   }
+  if (sentence) keptFor().textContent = sentence;
+  if (changing) change.open = true;
+  tellOfChange();
+}
+
+function tellOfChange() {
   for (const field of fields()) field.dispatchEvent(new Event("input", { bubbles: true }));
 }
 
@@ -52,10 +70,70 @@ addEventListener("pageshow", (event) => {
   if (!event.persisted && !isNew && history.state?.written) bringBack(history.state.written);
 });
 
+// ---- the three agents in short, as they are written in full ----
+
+const AGENT = /^a[123]-/;
+const NOT_YET = { name: "No name yet", model: "", criteria: "No criteria yet" };
+
+function showInShort({ name, value }) {
+  const short = document.querySelector(`[data-short="${name}"]`);
+  if (short) short.textContent = value.trim().split("\n")[0] || NOT_YET[name.slice(3)];
+}
+
+form.addEventListener("input", ({ target }) => AGENT.test(target.name) && showInShort(target));
+// what has still to be written is shown
+document.body.addEventListener("agents-changed", () => {
+  if (!form.elements["a1-name"].value) change.open = true;
+});
+
+// ---- an example fills the page and starts nothing; what was typed can be had back for a while ----
+
+const FOR_A_WHILE = 10_000;
+const undo = document.getElementById("undo");
+let taking;
+
+const isTyped = () =>
+  [form.elements.content, form.elements.title].some((field) => field.value.trim()) ||
+  fields().some((field) => AGENT.test(field.name) && field.value !== field.defaultValue);
+
+function offerUndo(before) {
+  const button = Object.assign(document.createElement("button"), { type: "button", className: "link", textContent: "Undo" });
+  button.addEventListener("click", () => {
+    bringBack(before);
+    takeUndoAway();
+    form.elements.content.focus();
+  });
+  undo.replaceChildren("Replaced. ", button);
+  wait();
+}
+
+function takeUndoAway() {
+  clearTimeout(taking);
+  undo.replaceChildren();
+}
+
+// not from under somebody's hands
+function wait() {
+  clearTimeout(taking);
+  taking = setTimeout(() => (undo.matches(":hover, :focus-within") ? wait() : takeUndoAway()), FOR_A_WHILE);
+}
+
+// it is told before the agents that come with it take their places
+document.body.addEventListener("example-came", ({ detail: { content, council } }) => {
+  takeUndoAway();
+  if (isTyped()) offerUndo(writtenNow());
+  form.elements.content.value = content;
+  form.elements.title.value = "";
+  naming.open = false;
+  choose(council);
+});
+document.body.addEventListener("agents-changed", tellOfChange);
+
 // ---- whoever has been signed out meanwhile is told so, and finds nothing swapped into the page that is not of it ----
 
 document.addEventListener("htmx:beforeSwap", ({ detail }) => {
-  if (new URL(detail.xhr.responseURL).pathname === detail.pathInfo.requestPath) return;
+  const asked = new URL(detail.pathInfo.requestPath, location.href);
+  if (new URL(detail.xhr.responseURL).pathname === asked.pathname) return;
   detail.shouldSwap = false;
   const link = Object.assign(document.createElement("a"), { href: form.action, target: "_blank", textContent: "Sign in" });
   const sentence = document.createElement("p");

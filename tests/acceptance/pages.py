@@ -44,7 +44,7 @@ def open_page(browser, site, size=DESK, **options):
 
 def start(page: Page, site: Site, content: str = JAPAN) -> None:
     page.goto(f"{site.url}/")
-    page.get_by_label("Content").fill(content)
+    page.get_by_label("What is to be decided?").fill(content)
     page.get_by_role("button", name="Start judgement").click()
     page.wait_for_url(re.compile(r"/judgements/[0-9a-f-]{36}/"))
 

@@ -55,7 +55,7 @@ def measure(folder: Path, judgements: int = 5) -> dict[str, Any]:
             page.goto(site.link)
             for _ in range(judgements):
                 page.goto(site.url)
-                page.get_by_label("Content").fill("I am going to travel to Japan next week.")
+                page.get_by_label("What is to be decided?").fill("I am going to travel to Japan next week.")
                 page.get_by_role("button", name="Start judgement").click()
                 page.wait_for_selector("#plate[data-state=approve]", timeout=60_000)
                 found += milliseconds(page, folder)

@@ -17,11 +17,13 @@ def test_who_goes_back_finds_all_that_was_written(scripted, scripted_site, endpo
     scripted.get_by_text("Release gate").click()
     name, model = scripted.locator("#a1-name"), scripted.locator("#a1-fallback")
     expect(name).to_have_value("Reliability engineer")
+    scripted.get_by_text("Change the three agents").click()
     name.fill("Reliable")
     scripted.get_by_text("Fallback model").first.click()
     model.fill("openai/gpt-5")
+    scripted.get_by_text("Give it a title").click()
     scripted.get_by_label("Title").fill("Japan")
-    scripted.get_by_label("Content").fill(JAPAN)
+    scripted.get_by_label("What is to be decided?").fill(JAPAN)
     scripted.get_by_role("button", name="Start judgement").click()
     scripted.wait_for_url("**/judgements/*/")
     live = scripted.url
@@ -35,22 +37,23 @@ def test_who_goes_back_finds_all_that_was_written(scripted, scripted_site, endpo
     expect(scripted.locator("#content-n")).to_have_text("40 / 20,000")
     scripted.get_by_role("link", name="New", exact=True).click()
     expect(scripted.locator("#content-n")).to_have_text("0 / 20,000")  # who asks for a new one gets one
-    expect(scripted.get_by_label("Content")).to_have_value("")
+    expect(scripted.get_by_label("What is to be decided?")).to_have_value("")
     scripted.goto(live)
 
 
 def test_who_goes_back_to_an_answered_form_sends_nothing_again(scripted, scripted_site, endpoint):
     endpoint.script(default=HELD)
     scripted.goto(scripted_site.url)
+    scripted.get_by_text("Change the three agents").click()
     scripted.locator("#a1-name").fill("Zed")
     scripted.get_by_role("button", name="Start judgement").click()
     expect(scripted).to_have_title(re.compile("^1 thing to correct"))
-    scripted.get_by_label("Content").fill(JAPAN)
+    scripted.get_by_label("What is to be decided?").fill(JAPAN)
     scripted.get_by_role("button", name="Start judgement").click()
     scripted.wait_for_url("**/judgements/*/")
     live = scripted.url
     scripted.go_back()
-    expect(scripted.get_by_label("Content")).to_have_value(JAPAN)
+    expect(scripted.get_by_label("What is to be decided?")).to_have_value(JAPAN)
     expect(scripted.locator("#a1-name")).to_have_value("Zed")
     scripted.goto(live)
 
@@ -58,7 +61,7 @@ def test_who_goes_back_to_an_answered_form_sends_nothing_again(scripted, scripte
 def test_a_double_click_starts_one_judgement(scripted, scripted_site, endpoint):
     endpoint.script(default=HELD)
     scripted.goto(scripted_site.url)
-    scripted.get_by_label("Content").fill("Once only?")
+    scripted.get_by_label("What is to be decided?").fill("Once only?")
     asked = []
     scripted.on("request", lambda request: request.method == "POST" and "cost" not in request.url and asked.append(1))
     scripted.get_by_role("button", name="Start judgement").dblclick()
@@ -91,7 +94,9 @@ def test_who_was_signed_out_meanwhile_keeps_the_agents_and_is_told(browser, scri
 
 def test_what_is_wrong_is_said_at_its_field_and_what_was_typed_is_kept(desk, site):
     desk.goto(f"{site.url}/")
+    desk.get_by_text("Give it a title").click()
     desk.get_by_label("Title").fill("Kept")
+    desk.get_by_text("Change the three agents").click()
     desk.locator("#a2-name").fill("")
     desk.get_by_role("button", name="Start judgement").click()
     expect(desk).to_have_title(re.compile("2 things to correct"))
@@ -102,10 +107,10 @@ def test_what_is_wrong_is_said_at_its_field_and_what_was_typed_is_kept(desk, sit
 
 def test_a_council_fills_the_agents_without_leaving_the_page(desk, site):
     desk.goto(f"{site.url}/")
-    desk.get_by_label("Content").fill("Kept")
+    desk.get_by_label("What is to be decided?").fill("Kept")
     desk.get_by_text("Release gate").click()
     expect(desk.locator("#a1-name")).to_have_value("Reliability engineer")
-    expect(desk.get_by_label("Content")).to_have_value("Kept")
+    expect(desk.get_by_label("What is to be decided?")).to_have_value("Kept")
 
 
 def test_a_council_is_made_changed_and_judged_with_and_shows_which_version_judged(desk, site):
@@ -123,8 +128,8 @@ def test_a_council_is_made_changed_and_judged_with_and_shows_which_version_judge
     expect(desk.get_by_text("Criteria of Clerk 2 changed.")).to_be_visible()
     council = desk.url
     desk.get_by_role("link", name="Start a judgement").click()
-    desk.get_by_label("Content").fill(JAPAN)
-    desk.get_by_label("Content").press("Control+Enter")
+    desk.get_by_label("What is to be decided?").fill(JAPAN)
+    desk.get_by_label("What is to be decided?").press("Control+Enter")
     expect(desk.locator("#plate")).to_contain_text(VERDICT, timeout=END)
     desk.goto(council)
     expect(desk.locator(".uses li")).to_contain_text(re.compile("(Approved|Rejected).*Japan.*Version 2,", re.DOTALL))
@@ -133,13 +138,15 @@ def test_a_council_is_made_changed_and_judged_with_and_shows_which_version_judge
 def test_agents_are_saved_as_a_council_without_scripts_and_nothing_written_is_lost(browser, site):
     page = open_page(browser, site, java_script_enabled=False).page
     page.goto(f"{site.url}/")
-    page.get_by_label("Content").fill(JAPAN)
+    page.get_by_label("What is to be decided?").fill(JAPAN)
+    page.get_by_text("Change the three agents").click()
     page.locator("#a1-name").fill("Caspar")
     page.get_by_role("button", name="Save as council").click()
     page.get_by_label("Name of the council").fill("Wise men")
     page.locator("#name").press("Enter")
     expect(page.get_by_role("radio", name="Wise men")).to_be_checked()
     expect(page.locator("#a1-name")).to_have_value("Caspar")
+    page.get_by_text("Give it a title").click()
     page.get_by_label("Title").press("Enter")
     expect(page.locator(".transcript, #plate").first).to_be_visible()
     assert "/judgements/" in page.url
@@ -155,11 +162,13 @@ def test_models_are_suggested_costs_said_waits_counted_down_and_fallbacks_named(
             page = open_page(browser, site).page
             page.goto(f"{site.url}/")
             expect(page.locator("#models option")).to_have_count(4)
-            expect(page.locator("#cost")).to_contain_text("All agents ask one model, acme/gpt-5")
+            expect(page.locator("#alike")).to_contain_text("all ask one model")
+            expect(page.locator("#alike")).to_contain_text("All agents ask one model, acme/gpt-5")
             expect(page.locator("#cost")).to_contain_text(re.compile(r"9 calls, about .* up to\s.*\$0\.0\d", re.DOTALL))
+            page.get_by_text("Change the three agents").click()
             page.locator("#agents details summary").nth(2).click()
             page.locator("#a3-fallback").fill("acme/spare")
-            page.get_by_label("Content").fill(JAPAN)
+            page.get_by_label("What is to be decided?").fill(JAPAN)
             page.get_by_role("button", name="Start judgement").click()
             expect(page.locator("#agent-3-state")).to_contain_text(
                 re.compile(r"Retry 1 of 3 in \d s"), ignore_case=True
@@ -167,3 +176,134 @@ def test_models_are_suggested_costs_said_waits_counted_down_and_fallbacks_named(
             expect(page.locator("#plate")).to_contain_text("Approved", timeout=END)
             expect(page.locator("#agent-3-rounds")).to_contain_text("answered by the fallback acme/spare")
             expect(page.locator("#verdict-meta")).to_contain_text(re.compile(r"Used\s*[\d,]+ tokens, \$0\.00"))
+
+
+# ---- examples to try, and one that is finished ------------------------------------------------------------------
+
+
+def test_an_example_fills_the_page_starts_nothing_and_can_be_undone(desk, site):
+    desk.goto(site.url)
+    content, agent = desk.get_by_label("What is to be decided?"), desk.locator("#short")
+    expect(content).to_be_focused()
+    content.fill("Something of mine.")
+    desk.get_by_role("link", name="Release on Friday at 16:00").click()
+    expect(content).to_have_value(re.compile("^Release 7.3"))
+    expect(desk.get_by_role("radio", name="Release gate")).to_be_checked()
+    expect(agent).to_contain_text("Reliability engineer")
+    expect(desk.get_by_role("status").filter(has_text="Replaced.")).to_be_visible()
+    desk.get_by_role("button", name="Undo").click()
+    expect(content).to_have_value("Something of mine.")
+    expect(desk.get_by_role("radio", name="Magi")).to_be_checked()
+    expect(agent).to_contain_text("Melchior")
+    expect(desk.get_by_role("button", name="Undo")).to_have_count(0)
+    assert desk.url == f"{site.url}/"
+
+
+def test_nothing_is_said_to_be_replaced_where_nothing_was_typed(desk, site):
+    desk.goto(site.url)
+    desk.get_by_role("link", name="Travel to Japan next week").click()
+    expect(desk.get_by_label("What is to be decided?")).to_have_value(JAPAN)
+    expect(desk.locator("#undo")).to_be_empty()
+
+
+def test_what_was_replaced_can_be_had_back_for_ten_seconds(desk, site):
+    desk.clock.install()
+    desk.goto(site.url)
+    desk.get_by_label("What is to be decided?").fill("Something of mine.")
+    desk.get_by_role("link", name="Refund after 40 days").click()
+    expect(desk.get_by_role("button", name="Undo")).to_be_visible()
+    desk.clock.fast_forward(9_000)
+    expect(desk.get_by_role("button", name="Undo")).to_be_visible()
+    desk.clock.fast_forward(2_000)
+    expect(desk.get_by_role("button", name="Undo")).to_have_count(0)
+
+
+def test_an_example_that_cannot_be_fetched_replaces_nothing(scripted, scripted_site):
+    page = scripted.context.new_page()
+    page.goto(scripted_site.url)
+    page.get_by_label("What is to be decided?").fill("Mine")
+    page.route("**/judgements/agents/*", lambda route: route.fulfill(status=503))
+    page.get_by_role("link", name="Refund after 40 days").click()
+    expect(page.locator("#trouble")).to_contain_text("Nothing was replaced.")
+    expect(page.get_by_label("What is to be decided?")).to_have_value("Mine")
+    page.unroute_all()
+    page.get_by_role("button", name="Try again").click()
+    expect(page.get_by_label("What is to be decided?")).to_have_value(re.compile("^Refund a coffee grinder"))
+
+
+def test_a_newcomer_opens_the_finished_example_and_replays_it(browser, tmp_path):
+    with Site(tmp_path, "--no-engine") as site:
+        watched = open_page(browser, site)
+        page = watched.page
+        page.goto(site.url)
+        page.get_by_role("link", name="Open the example").click()
+        expect(page.get_by_role("heading", level=1)).to_contain_text("Example:")
+        expect(page.locator("#plate")).to_contain_text("Approved")
+        page.get_by_role("link", name="Replay it").click()
+        page.get_by_role("slider", name="Time").press("Home")
+        for _ in range(3):
+            page.get_by_role("button", name="Step forward").click()
+        expect(page.locator("#plate")).to_contain_text("Judging")
+        page.get_by_role("slider", name="Time").press("End")
+        expect(page.locator("#plate")).to_contain_text("Approved")
+        assert watched.complaints == []
+        page.context.close()
+
+
+# ---- what is folded ---------------------------------------------------------------------------------------------
+
+
+def test_the_agents_in_short_follow_those_in_full(desk, site):
+    desk.goto(site.url)
+    expect(desk.locator("#agents")).to_be_hidden()
+    desk.get_by_text("Change the three agents").click()
+    desk.locator("#a2-name").fill("Balthazar")
+    desk.locator("#a2-criteria").fill("Be kind.\nAnd brief.")
+    expect(desk.locator("#short li").nth(1)).to_contain_text(re.compile(r"Balthazar.*Be kind\.$", re.DOTALL))
+
+
+def test_my_own_three_are_there_to_be_written(desk, site):
+    desk.goto(site.url)
+    desk.get_by_text("My own three").click()
+    expect(desk.locator("#a1-name")).to_be_visible()
+    expect(desk.locator("#short")).to_contain_text("No name yet")
+
+
+def test_what_is_folded_opens_where_there_is_something_to_correct(desk, site):
+    desk.goto(site.url)
+    desk.get_by_text("Give it a title").click()
+    desk.get_by_label("Title").fill("x" * 121)
+    desk.get_by_text("Change the three agents").click()
+    desk.locator("#a3-criteria").fill("")
+    desk.get_by_text("Change the three agents").click()
+    desk.get_by_text("Give it a title").click()
+    desk.get_by_role("button", name="Start judgement").click()
+    expect(desk).to_have_title(re.compile("3 things to correct"))
+    expect(desk.get_by_label("Title")).to_be_visible()
+    expect(desk.locator("#a3-criteria")).to_be_visible()
+
+
+def test_nothing_moves_when_another_council_is_chosen(desk, site):
+    desk.goto(site.url)
+    before = desk.locator(".new__go").bounding_box()
+    for council in ("Release gate", "Travel and spend", "Magi"):
+        desk.get_by_role("radio", name=council).check()
+        expect(desk.get_by_role("radio", name=council)).to_be_checked()
+        assert desk.locator(".new__go").bounding_box() == before
+
+
+def test_everything_can_be_reached_without_scripts(browser, site):
+    page = open_page(browser, site, java_script_enabled=False).page
+    page.goto(f"{site.url}/")
+    page.get_by_role("link", name="Release on Friday at 16:00").click()
+    expect(page.get_by_label("What is to be decided?")).to_have_value(re.compile("^Release 7.3"))
+    expect(page.get_by_role("radio", name="Release gate")).to_be_checked()
+    page.get_by_text("Give it a title").click()
+    page.get_by_label("Title").fill("A title")
+    page.get_by_text("Change the three agents").click()
+    page.locator("#agents details summary").first.click()
+    for field in ("name", "model", "criteria", "fallback"):
+        expect(page.locator(f"#a1-{field}")).to_be_visible()
+    page.get_by_role("button", name="Start judgement").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("A title")
+    page.context.close()

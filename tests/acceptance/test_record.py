@@ -71,7 +71,7 @@ def test_what_is_amended_is_judged_again_and_shown(scripted, scripted_site, endp
     judge(scripted, scripted_site)
     scripted.get_by_role("link", name="Judge again").click()
     expect(scripted.get_by_text("Judges again:")).to_be_visible()
-    content = scripted.get_by_label("Content")
+    content = scripted.get_by_label("What is to be decided?")
     content.fill(content.input_value().replace("Japan", "Taiwan"))
     scripted.get_by_role("button", name="Start judgement").click()
     scripted.wait_for_url(re.compile(r"/judgements/[0-9a-f-]{36}/"))

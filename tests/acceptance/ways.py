@@ -78,17 +78,50 @@ def of(moment: str) -> Callable[[Scene], str]:
 
 
 def filled_input(scene: Scene, site: Site | None = None) -> Page:
+    scene.judgement("approved")  # it is not the first visit any more
+    scene.sign_in(site or scene.site)
     page = scene.open(reverse("new"), site)
     page.get_by_text("Release gate").click()
     expect(page.locator("#a1-name")).to_have_value(RELEASE.members[0].name)
+    page.get_by_text("Give it a title").click()
     page.get_by_label("Title").fill(RELEASE.title)
-    page.get_by_label("Content").fill(RELEASE.content)
+    page.get_by_label("What is to be decided?").fill(RELEASE.content)
     expect(page.locator("#cost")).to_contain_text("9 calls")
     page.evaluate("document.activeElement.blur()")
     return page
 
 
+def typed_input(scene: Scene) -> Page:
+    """An example took the place of what was typed."""
+    page = scene.open(reverse("new"))
+    page.get_by_label("What is to be decided?").fill("Something of my own.")
+    page.get_by_role("link", name="Release on Friday").click()
+    expect(page.get_by_role("button", name="Undo")).to_be_visible()
+    page.evaluate("document.activeElement.blur()")
+    return page
+
+
+def first_visit(scene: Scene) -> Page:
+    """Who looks has judged nothing yet: what there is belongs to nobody."""
+    with rows(scene.idle_site) as database:
+        database.execute("UPDATE engine_run SET owner_id = NULL")
+    scene.sign_in(scene.idle_site)
+    return scene.open(reverse("new"), scene.idle_site)
+
+
+def open_agents(page: Page) -> None:
+    page.locator("#change:not([open]) summary").click()
+    expect(page.locator("#a1-name")).to_be_visible()
+
+
+def whole_input(scene: Scene) -> Page:
+    page = filled_input(scene)
+    open_agents(page)
+    return page
+
+
 def empty_input(scene: Scene) -> Page:
+    scene.judgement("approved")
     page = scene.open(reverse("new"))
     page.get_by_text("My own three").click()
     expect(page.locator("#a1-name")).to_have_value("")
@@ -96,8 +129,8 @@ def empty_input(scene: Scene) -> Page:
 
 
 def input_with_errors(scene: Scene) -> Page:
-    page = filled_input(scene)
-    page.get_by_label("Content").fill("")
+    page = whole_input(scene)
+    page.get_by_label("What is to be decided?").fill("")
     page.locator("#a2-name").fill(RELEASE.members[0].name)
     page.locator("#a3-model").fill("")
     page.locator("#a3-criteria").fill("")
@@ -115,8 +148,9 @@ def overtaken_input(scene: Scene) -> Page:
     page.get_by_role("button", name="Save changes").click()
     page = scene.open(f"{reverse('new')}?council=3")
     page.locator("[name=version]").evaluate("field => field.value -= 1")
+    open_agents(page)
     criteria.fill(before)
-    page.get_by_label("Content").fill(RELEASE.content)
+    page.get_by_label("What is to be decided?").fill(RELEASE.content)
     page.get_by_role("button", name="Start judgement").click()
     expect(page.get_by_role("alert")).to_contain_text("was changed meanwhile")
     return page

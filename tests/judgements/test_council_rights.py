@@ -5,6 +5,7 @@ from django.contrib.auth.models import Group, Permission, User
 from django.core.management import call_command
 from django.urls import reverse
 
+from judgements.examples import RELEASE
 from judgements.models import Council, Judgement, OnlyCouncils
 from tests.callers import Caller, problem
 from tests.conftest import JAPAN, agents
@@ -50,6 +51,13 @@ def test_the_page_offers_councils_only_and_lets_nobody_change_their_agents(only_
     assert "Save as council" not in html
     assert html.count(" readonly") == 12
     assert html_of(page, "council-agents", council=travel.pk).count(" readonly") == 12
+
+
+def test_an_example_brings_its_text_alone_where_its_agents_are_no_councils(only_councils, page, travel):
+    html = html_of(page, "new", example="release")
+    assert RELEASE.content in html
+    assert f'value="{travel.pk}" checked' in html
+    assert "Security reviewer" not in html
 
 
 def test_what_was_typed_stands_beside_the_refusal(only_councils, page, travel):

@@ -178,11 +178,34 @@ def test_what_it_may_cost_is_said_before_it_starts(page, acme):
 def test_a_price_that_nobody_knows_is_said_to_be_unknown(page, acme, settings):
     settings.PROVIDERS["acme"]["prices"] = {}
     posted = filled(**{"a1-model": "acme/big"})
-    assert "the price of a model is unknown" in page.post(reverse("expected-cost"), posted).content.decode()
+    assert "cost unknown" in page.post(reverse("expected-cost"), posted).content.decode()
 
 
 def test_a_rehearsal_costs_nothing(page):
     assert "costs nothing" in page.post(reverse("expected-cost"), filled()).content.decode()
+
+
+def test_a_rehearsal_counts_no_tokens(page):
+    assert "tokens" not in page.post(reverse("expected-cost"), filled()).content.decode()
+
+
+@pytest.mark.parametrize(
+    ("models", "said"),
+    [
+        (("acme/big",) * 3, "all ask one model"),
+        (("acme/big", "acme/big", "acme/small"), "two ask one model"),
+        (("acme/big", "acme/small", "acme/tiny"), "all of one vendor"),
+        (("rehearsal/magi",) * 3, ""),
+        (("acme/big", "other/small", "rehearsal/magi"), ""),
+    ],
+)
+def test_who_asks_the_same_is_noted(page, acme, models, said):
+    posted = filled(**{f"a{number}-model": model for number, model in enumerate(models, start=1)})
+    note = re.search(
+        r'<span id="alike"[^>]*>(.*)</span>', page.post(reverse("expected-cost"), posted).content.decode(), re.S
+    )
+    assert said in note[1]
+    assert bool(said) == bool(note[1].strip())
 
 
 def test_a_title_can_always_be_seen(page):

@@ -1,0 +1,58 @@
+"""The page that starts a judgement: what it offers to whom, and examples to try."""
+
+import json
+import re
+
+import pytest
+from django.urls import reverse
+
+from judgements.examples import RELEASE
+from judgements.models import Council
+from tests.judgements.test_councils import html_of
+
+pytestmark = pytest.mark.django_db
+
+
+def test_who_has_judged_nothing_yet_is_shown_a_finished_example(page):
+    assert reverse("example") in html_of(page, "new")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_who_has_judged_something_is_not(page, judgement):
+    assert reverse("example") not in html_of(page, "new")
+
+
+@pytest.fixture
+def gate():
+    agents = [agent | {"model": ""} for agent in RELEASE.agents("")]
+    return Council.objects.found(name="Release gate", agents=agents, owner=None)
+
+
+def chosen(html):
+    return re.findall(r'name="council" value="(\d*)" checked', html)
+
+
+def test_an_example_has_an_address(page, council, gate):
+    html = page.get(reverse("new"), {"example": "release"}).content.decode()
+    assert RELEASE.content in html
+    assert chosen(html) == [str(gate.pk)]
+    assert 'value="Security reviewer"' in html
+
+
+def test_an_example_that_is_none_is_the_usual_page(page):
+    assert page.get(reverse("new"), {"example": "x"}).status_code == 200
+
+
+def test_an_example_without_its_council_brings_its_agents_as_agents_of_ones_own(page, settings, gate):
+    gate.archive(None)
+    html = page.get(reverse("new"), {"example": "release"}).content.decode()
+    assert chosen(html) == [""]
+    assert html.count(f'value="{settings.DEFAULT_MODEL}"') >= 3
+    assert 'value="Security reviewer"' in html
+
+
+def test_the_page_is_told_what_an_example_is(page, gate):
+    answer = page.get(reverse("council-agents"), {"example": "release"})
+    told = json.loads(answer["HX-Trigger"])["example-came"]
+    assert told == {"content": RELEASE.content, "council": str(gate.pk)}
+    assert "Security reviewer" in answer.content.decode()
