@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import json
 import os
 import shutil
@@ -264,6 +265,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     longest = "newcomer accessibility chaos floods browser injection faults live_updates live_page simulation".split()
     places = {f"test_{name}.py": place for place, name in enumerate(longest)}
     items.sort(key=lambda item: places.get(item.path.name, 50 + ("acceptance" not in item.path.parts)))
+
+
+def pytest_collection_finish() -> None:
+    """What is loaded by now stays: to look through it for garbage again and again would take a twelfth of the time."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 def only_on(vendor: str) -> Callable[[Any], Any]:
