@@ -68,8 +68,9 @@ lock: ## write the locked requirements anew from pyproject.toml (needs uv)
 	echo "litellm[proxy]" | uv pip compile - --upgrade --quiet --no-annotate --no-header --generate-hashes --universal \
 	  --python-version 3.11 -o tests/requirements-litellm.txt
 
+# what tests keep in PostgreSQL stays, too: at most three templates magi_tests_*, which drop each other
 clean: ## remove the virtual environment and caches; var/ with its judgements stays
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
 $(PY):
 	@$(PYTHON) -c 'import sys; sys.exit("MAGI needs Python 3.11 or newer, this is " + sys.version.split()[0] \

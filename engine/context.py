@@ -79,7 +79,7 @@ class RunContext:
         return result
 
     async def end(self, status: str, change: Callable[[], None], error: dict | None = None) -> None:
-        """The run ends in the same transaction as `change`: no verdict without its end, no end without it.
+        """The run ends in the same transaction as `change`: no outcome without its end, no end without it.
 
         Raises what its seal raises; then nothing was written.
         """

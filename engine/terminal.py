@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand
 from .hidden import in_one_line, visible_text
 
 
-class Shown(TextIOBase):
+class Marking(TextIOBase):
     """An output for people: what would steer a terminal, or hide in it, is written as a mark."""
 
     def __init__(self, out: TextIO) -> None:
@@ -28,7 +28,7 @@ class Command(BaseCommand):
     """A command that writes sentences. One that writes a file to its output is no such command."""
 
     def execute(self, *args: Any, **options: Any) -> str | None:
-        outputs = {name: Shown(options.get(name) or getattr(sys, name)) for name in ("stdout", "stderr")}
+        outputs = {name: Marking(options.get(name) or getattr(sys, name)) for name in ("stdout", "stderr")}
         return super().execute(*args, **{**options, **outputs})
 
 

@@ -12,7 +12,7 @@ from runs.face import Face, Snapshot
 from runs.fragments import Fragment
 from runs.redaction import redact_due
 
-from . import api, cells, council_evidence, evidence, guards, procedure, record, rehearsal, retention, schemas, tables
+from . import api, council_evidence, evidence, glances, guards, procedure, record, rehearsal, retention, schemas, tables
 from .again import again_of, with_texts_beside
 from .display import Display, display_of, newly_decided
 from .filters import HistoryForm
@@ -81,8 +81,8 @@ class Judging(Face[Judgement, Display]):
     def listed(self, rows: QuerySet[Judgement]) -> QuerySet[Judgement]:
         return rows.select_related("run__owner", "council_version").defer("content")
 
-    def cells(self, rows: Sequence[Judgement]) -> Mapping[UUID, cells.Cell]:
-        return cells.cells(rows)
+    def glances(self, rows: Sequence[Judgement]) -> Mapping[UUID, glances.Glance]:
+        return glances.glances(rows)
 
     def columns(self, row: Judgement) -> tuple[Sequence[object], Sequence[object]]:
         return tables.columns(row)

@@ -44,7 +44,7 @@ class RunCommand(terminal.Command, Generic[Row]):
     """
 
     well: Collection[str] = ()
-    nothing = "Nothing came of it"  # as in "No verdict: the disk is full."
+    nothing = "Nothing came of it"  # as in "Nothing came of it: the disk is full."
     otherwise = False
 
     # ---- what a command brings ----------------------------------------------------------------------------

@@ -40,8 +40,8 @@ Render = Callable[[Sequence[Any], str], str]
 
 
 @dataclass(frozen=True)
-class Kind:
-    """How runs of a kind are read and some of them written; `frame` gives what stands before and behind all of them.
+class Format:
+    """How runs are read and some of them written; `frame` gives what stands before and behind all of them.
 
     `begun`: what writes is made anew for each file, where all of it has to be of one moment.
     """
@@ -73,15 +73,15 @@ _counting = RLock()  # views run in many threads, and what is forgotten ends in 
 AGAIN = 10.0  # seconds
 
 
-def download(source: Source, kind: str, address: str, user: Any, face: AnyFace | None) -> StreamingHttpResponse:
+def download(source: Source, format: str, address: str, user: Any, face: AnyFace | None) -> StreamingHttpResponse:
     """The answer that brings them, runs of this face or of any; `address` as in https://host. LimitReached where the
     user has too many under way.
 
     Whoever reads slowly keeps all of a file waiting in memory, so that their number has an end.
     """
-    response = StreamingHttpResponse(pieces(source, kind, address, face), content_type=KINDS[kind].content_type)
-    how = "attachment" if KINDS[kind].saved else "inline"
-    response["Content-Disposition"] = f'{how}; filename="{_nouns(face)}-{timezone.now():%Y-%m-%d}.{kind}"'
+    response = StreamingHttpResponse(pieces(source, format, address, face), content_type=FORMATS[format].content_type)
+    how = "attachment" if FORMATS[format].saved else "inline"
+    response["Content-Disposition"] = f'{how}; filename="{_nouns(face)}-{timezone.now():%Y-%m-%d}.{format}"'
     response["Cache-Control"] = "no-store"
     _begin(user.pk)
     # when it is closed, or forgotten without that because its reader has gone early
@@ -104,13 +104,13 @@ def _end(user: Any) -> None:
             del _under_way[user]
 
 
-async def pieces(source: Source, kind: str, address: str, face: AnyFace | None) -> AsyncIterator[str]:
+async def pieces(source: Source, format: str, address: str, face: AnyFace | None) -> AsyncIterator[str]:
     """The file, a batch at a time. Reading and writing it never hold up the loop that serves everybody else."""
     batches = source.batches(BATCH)
-    start, end = KINDS[kind].frame(face)
+    start, end = FORMATS[format].frame(face)
     yield start
-    render = await sync_to_async(KINDS[kind].begun)(face)
-    while rows := await sync_to_async(_next_of)(batches, KINDS[kind].read, face):
+    render = await sync_to_async(FORMATS[format].begun)(face)
+    while rows := await sync_to_async(_next_of)(batches, FORMATS[format].read, face):
         yield await sync_to_async(render)(rows, address)
     yield end
 
@@ -228,11 +228,11 @@ def _head(face: AnyFace | None) -> tuple[str, str]:
     return "\ufeff" + _table([_heads(face)]), ""
 
 
-KINDS = {
-    "csv": Kind("text/csv; charset=utf-8", _tabled, _csv, _head),
-    "jsonl": Kind("application/x-ndjson; charset=utf-8", _whole, lambda _: _json_lines),
-    "evidence.jsonl": Kind("application/x-ndjson; charset=utf-8", _whole, _evidence),
-    "html": Kind("text/html; charset=utf-8", _whole, lambda _: _records, _page, saved=False),
+FORMATS = {
+    "csv": Format("text/csv; charset=utf-8", _tabled, _csv, _head),
+    "jsonl": Format("application/x-ndjson; charset=utf-8", _whole, lambda _: _json_lines),
+    "evidence.jsonl": Format("application/x-ndjson; charset=utf-8", _whole, _evidence),
+    "html": Format("text/html; charset=utf-8", _whole, lambda _: _records, _page, saved=False),
 }
 
 

@@ -39,10 +39,10 @@ STANDINGS: dict[str, tuple[str, str]] = {
     Run.Status.FAILED: (FAILED, "Error"),
     Run.Status.CANCELLED: (STOPPED, "Cancelled"),
 }
-Cell = Any  # what a list shows of a run in the columns of its kind
+Glance = Any  # what a list shows of a run in the columns of its kind
 
 Row = TypeVar("Row")
-Shown = TypeVar("Shown")
+Displayed = TypeVar("Displayed")
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Display(Protocol):
     def final(self) -> bool: ...
 
 
-class Face(Procedure, Generic[Row, Shown]):
+class Face(Procedure, Generic[Row, Displayed]):
     noun: ClassVar[str]
     nouns: ClassVar[str]  # of addresses, and the folder of its templates
     sign: ClassVar[str] = "run"  # the small picture of its stage, in templates/_signs.html
@@ -151,15 +151,15 @@ class Face(Procedure, Generic[Row, Shown]):
         """What a run told, as its `error`, of the call that it failed by."""
         return {"message": call.error}
 
-    def display(self, seen: Snapshot[Row]) -> Shown:
+    def display(self, seen: Snapshot[Row]) -> Displayed:
         """Every word and number that a page shows, before any HTML."""
         raise NotImplementedError
 
-    def fragments(self, display: Shown) -> Iterator[Fragment]:
+    def fragments(self, display: Displayed) -> Iterator[Fragment]:
         """Every part of the page that changes."""
         raise NotImplementedError
 
-    def mark(self, before: Shown | None, display: Any) -> str:
+    def mark(self, before: Displayed | None, display: Any) -> str:
         """The state that stands out on the time line of a replay: of the end, and of what else it chooses."""
         return display.state if before is not None and display.over else ""
 
@@ -209,7 +209,7 @@ class Face(Procedure, Generic[Row, Shown]):
         state, word = STANDINGS[run.status]
         return state, run.outcome.capitalize() if run.outcome else word
 
-    def cells(self, rows: Sequence[Row]) -> Mapping[UUID, Cell]:
+    def glances(self, rows: Sequence[Row]) -> Mapping[UUID, Glance]:
         """What stands in columns of its own, of rows that were read with `listed`, in one query for all."""
         return dict.fromkeys(row.run.pk for row in cast(Sequence[Any], rows))
 
@@ -231,7 +231,7 @@ class Face(Procedure, Generic[Row, Shown]):
 
     # ---- its record ---------------------------------------------------------------------------------------
 
-    def recorded(self, seen: Snapshot[Row], display: Shown) -> dict[str, Any]:
+    def recorded(self, seen: Snapshot[Row], display: Displayed) -> dict[str, Any]:
         """What its `_record.html` shows beside what any record does."""
         return {}
 

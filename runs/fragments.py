@@ -39,7 +39,7 @@ def rendered(fragments: Iterable[Fragment]) -> str:
 
 
 @dataclass(frozen=True)
-class Shown:
+class OnPage:
     """A fragment on the page. `settled`: the run's revision at which it was found to change no more."""
 
     version: int
@@ -52,7 +52,7 @@ class LivePage:
 
     def __init__(self) -> None:
         self.version = 0
-        self._shown: dict[str, Shown] = {}
+        self._shown: dict[str, OnPage] = {}
         self._messages: dict[tuple[int, int], str] = {}
 
     def update(self, current: Iterable[Fragment], revision: int) -> None:
@@ -60,16 +60,16 @@ class LivePage:
 
         What is settled is not rendered again. `revision`: of which one of the run they are at the latest.
         """
-        changed: dict[str, Shown] = {}
+        changed: dict[str, OnPage] = {}
         for fragment in current:
             before = self._shown.get(fragment.place)
             if before and before.settled is not None:
                 continue
             html, settled = fragment.html(), revision if fragment.settled else None
             if before is None or before.html != html:
-                changed[fragment.place] = Shown(self.version + 1, html, settled)
+                changed[fragment.place] = OnPage(self.version + 1, html, settled)
             elif fragment.settled:
-                self._shown[fragment.place] = Shown(before.version, html, settled)
+                self._shown[fragment.place] = OnPage(before.version, html, settled)
         if changed:
             self.version += 1
             self._shown |= changed
@@ -77,7 +77,7 @@ class LivePage:
 
     def unsettle(self) -> None:
         """Everything may have changed, as by a redaction."""
-        self._shown = {place: Shown(one.version, one.html) for place, one in self._shown.items()}
+        self._shown = {place: OnPage(one.version, one.html) for place, one in self._shown.items()}
         self._messages.clear()
 
     def newer_than(self, version: int, painted: int = -1) -> str:

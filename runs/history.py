@@ -16,7 +16,7 @@ from django.db.models import Case, Q, QuerySet, When
 from engine.models import Run, overridden_by
 from engine.search import Term, label, terms_of
 
-from .face import Cell, Face, face_of, faces
+from .face import Face, Glance, face_of, faces
 from .models import arrived, found_by, in_order_of_arrival
 from .rights import SEE, Reach, Right, User
 from .words import asked_by, minutes
@@ -231,7 +231,7 @@ class Row:
     title: str
     state: str
     word: str
-    cell: Cell
+    glance: Glance
     asked_by: str
     created: datetime
     started: datetime | None
@@ -255,19 +255,19 @@ class Row:
 
 
 def rows_of(found: Sequence[Any]) -> list[Row]:
-    """The rows of runs, or of rows of one procedure, in as many queries as their faces need for their cells."""
+    """The rows of runs, or of rows of one procedure, in as many queries as their faces need for their glances."""
     runs = [one if isinstance(one, Run) else one.run for one in found]
     of_kind = defaultdict(list)
     for run, one in zip(runs, found, strict=True):
         of_kind[run.procedure].append(one)
-    cells = {pk: cell for rows in of_kind.values() for pk, cell in _cells(rows).items()}
-    return [_row(run, cells[run.pk], one.overridden_by) for run, one in zip(runs, found, strict=True)]
+    glances = {pk: glance for rows in of_kind.values() for pk, glance in _glances(rows).items()}
+    return [_row(run, glances[run.pk], one.overridden_by) for run, one in zip(runs, found, strict=True)]
 
 
-def _cells(found: Sequence[Any]) -> Mapping[UUID, Cell]:
+def _glances(found: Sequence[Any]) -> Mapping[UUID, Glance]:
     """What stands in the columns of one procedure alone; where kinds are mixed, there are none."""
     first = found[0]
-    return dict.fromkeys(run.pk for run in found) if isinstance(first, Run) else face_of(first.run).cells(found)
+    return dict.fromkeys(run.pk for run in found) if isinstance(first, Run) else face_of(first.run).glances(found)
 
 
 def moved_on(user: User, known: Mapping[UUID, int], face: AnyFace | None = None) -> list[Row]:
@@ -276,7 +276,7 @@ def moved_on(user: User, known: Mapping[UUID, int], face: AnyFace | None = None)
     return rows_of([one for one in found if (one.run if face else one).revision != known[one.pk]])
 
 
-def _row(run: Run, cell: Cell, by: str | None) -> Row:
+def _row(run: Run, glance: Glance, by: str | None) -> Row:
     face = face_of(run)
     state, word = face.shown(run)
     return Row(
@@ -285,7 +285,7 @@ def _row(run: Run, cell: Cell, by: str | None) -> Row:
         title=run.shown_title,
         state=state,
         word=word,
-        cell=cell,
+        glance=glance,
         asked_by=asked_by(run) or "command line",
         created=run.created,
         started=run.started,

@@ -28,7 +28,7 @@ def pages(face: Face[Any, Any]) -> list[URLPattern]:
         path(f"{face.nouns}/{address}", view, {"face": face}, name=face.page_name(name))
         for name, (address, view) in LISTS.items()
     ]
-    export = path(f"{face.nouns}/export.<str:kind>", history.export, {"face": face}, name=face.page_name("export"))
+    export = path(f"{face.nouns}/export.<str:format>", history.export, {"face": face}, name=face.page_name("export"))
     return [*lists, export] + [
         path(f"{face.nouns}/<uuid:pk>/{address}", view, {"face": face}, name=face.page_name(name))
         for name, (address, view) in VIEWS.items()

@@ -20,7 +20,7 @@ from django.test import TransactionTestCase
 from engine.evidence import guards
 from magi_site.groups import make_groups
 from magi_site.models import Token
-from tests.acceptance.site import digest, kept_file
+from tests.acceptance.site import digest, kept_file, put_out_stale
 
 T = TypeVar("T")
 ACCOUNTS = (User, Session, Token)
@@ -94,6 +94,7 @@ def _keep(copy: sqlite3.Connection, file: Path) -> None:
         with contextlib.closing(sqlite3.connect(whole)) as to:
             copy.backup(to)
         whole.rename(file)  # whole or not at all: others may be at it, too
+    put_out_stale(file)
 
 
 def _new_name() -> None:

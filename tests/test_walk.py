@@ -115,7 +115,7 @@ def address_of(pattern: str, cast: Cast, pk: UUID | None = None) -> str:
         "id": judgement if pattern.startswith("api/") else cast_rows(cast)["auth/user"],
         "pk": {"councils": cast.council.pk, "accounts": cast.token.pk}.get(pattern.partition("/")[0], judgement),
         "number": 1,
-        "kind": "csv",
+        "format": "csv",
         "token": "guessed",
         "content_type_id": ContentType.objects.get_for_model(Judgement).pk,
         "app_label": "judgements",

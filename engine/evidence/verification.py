@@ -163,7 +163,7 @@ def paired(kept: Kept, said: Said) -> Iterator[tuple[Line | None, Draft | None]]
 
 
 def _named(draft: Draft | None) -> str:
-    """“attempt B2”, “council 3 (Corpus)”, “note”."""
+    """“attempt B2”, “note”."""
     if not draft:
         return "a row"
     which, name = draft.facts.get("step", draft.facts.get("id", "")), draft.facts.get("name")
@@ -312,7 +312,7 @@ def _examine_names(said: Said, kept: Kept) -> Iterator[str]:
 
 
 def _examine_ends(told: Sequence[dict[str, Any]]) -> Iterator[Finding]:
-    """What has ended ends again only if it failed and was tried again: otherwise a verdict could be taken back."""
+    """What has ended ends again only if it failed and was tried again: otherwise an outcome could be taken back."""
     over: str | None = None  # unknown at first: a run may have been tried again before there was a log
     for seq, entry in enumerate(told, 1):
         if entry["kind"] == RETRIED:

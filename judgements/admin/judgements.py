@@ -24,9 +24,9 @@ class JudgementAdmin(KindAdmin):
 
     @admin.display(description="council")
     def council(self, listed: Any) -> str:
-        return visible(listed.in_list.row.cell.council)
+        return visible(listed.in_list.row.glance.council)
 
     @admin.display(description="flags")
     def flags(self, listed: Any) -> str:
-        rehearsed = ["Rehearsed"] if listed.in_list.row.cell.rehearsal else []
+        rehearsed = ["Rehearsed"] if listed.in_list.row.glance.rehearsal else []
         return ", ".join(filter(None, [super().flags(listed), *rehearsed]))

@@ -74,9 +74,9 @@ def changes(request: HttpRequest, face: AnyFace | None = None) -> HttpResponse:
 
 
 @require_GET
-def export(request: HttpRequest, kind: str, face: AnyFace) -> HttpResponseBase:
+def export(request: HttpRequest, format: str, face: AnyFace) -> HttpResponseBase:
     """Those runs of the same filters that one may export, as a file."""
-    if kind not in FILES:
+    if format not in FILES:
         raise Http404
     form = face.form(request.GET)
     if not form.is_valid():
@@ -85,7 +85,7 @@ def export(request: HttpRequest, kind: str, face: AnyFace) -> HttpResponseBase:
     address = request.build_absolute_uri("/").rstrip("/")
     try:
         found = History(request.user, form.sought, EXPORT, face)
-        return download(found, kind, address, request.user, face)
+        return download(found, format, address, request.user, face)
     except LimitReached as reached:
         again = {"Retry-After": str(reached.seconds)}
         return HttpResponse(str(reached), status=429, content_type="text/plain; charset=utf-8", headers=again)

@@ -13,13 +13,13 @@ const MARKS = {
   offline: "Offline",
   ended: "Not live",
 };
+const banner = $("#conn-banner");
+const { noun } = banner.dataset; // what a run of this kind is called
 const ENDED = {
   // codes after which the socket stays closed
-  4404: ["This page is no longer updated.", "You may have been signed out, or may not see this judgement any more."],
-  4429: ["This page is not updated.", "You have this judgement open too many times. Close other pages of it first."],
+  4404: ["This page is no longer updated.", `You may have been signed out, or may not see this ${noun} any more.`],
+  4429: ["This page is not updated.", `You have this ${noun} open too many times. Close other pages of it first.`],
 };
-
-const banner = $("#conn-banner");
 const announcer = $("#announcer");
 let connection = "connecting";
 let lostTimer;
@@ -46,7 +46,7 @@ function showBanner() {
   $("use", banner).setAttribute("href", offline ? "#i-off" : "#i-retry");
   $("strong", banner).textContent = offline ? "You are offline." : "Reconnecting.";
   $("[data-rest]", banner).textContent =
-    `The judgement goes on without this page. Last update at ${last}.` + (offline ? " It reconnects by itself." : "");
+    `The ${noun} goes on without this page. Last update at ${last}.` + (offline ? " It reconnects by itself." : "");
   $("[data-reload]", banner).hidden = offline;
   banner.hidden = false;
   if (offline) showConnection("offline");
@@ -205,8 +205,9 @@ poller?.addEventListener("htmx:afterRequest", ({ detail }) => {
 
 let left; // the fragment that is about to go with the focus, and the words of what has it
 
-function focusLeaf(id, words = "") {
+function focusLeaf(id, words) {
   const fragment = document.getElementById(id);
+  if (!fragment) return;
   const same = $$("a, button", fragment).find((link) => link.textContent === words);
   if (!same) fragment.tabIndex = -1;
   (same ?? fragment).focus({ preventScroll: true });
@@ -224,16 +225,19 @@ document.addEventListener("htmx:oobAfterSwap", () => {
 // ---- the question before cancelling; without it the button leads to a page that asks the same ----
 
 const question = $("#cancel");
+let asked; // the fragment whose button brought it, and the words on that
 
 document.addEventListener("click", (event) => {
   const button = event.target.closest("[data-cancel]");
   if (!question || !button) return;
   event.preventDefault();
-  if (button.ariaDisabled !== "true") question.showModal();
+  if (button.ariaDisabled === "true") return;
+  asked = [button.closest("[id]").id, button.textContent];
+  question.showModal();
 });
 question?.addEventListener("close", () => {
   const focused = document.activeElement; // its own button still, where the page has not been drawn since
-  if (focused === document.body || question.contains(focused)) focusLeaf("actions", "Cancel judgement");
+  if (focused === document.body || question.contains(focused)) focusLeaf(...asked);
 });
 
 function mayCancel(may) {
@@ -250,4 +254,4 @@ new MutationObserver(() => {
   markOverflow();
   if (isOver()) question?.close(); // there is nothing left to cancel
   document.title = `${$("#plate span").textContent}: ${heading} · MAGI`;
-}).observe($(".verdict"), { childList: true, subtree: true });
+}).observe($("#plate").parentElement, { childList: true, subtree: true });

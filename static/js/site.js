@@ -51,7 +51,7 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
-// a second click while the first is still on its way would start a second judgement
+// a second click while the first is still on its way would start a second run
 const ONCE_IN = 10_000;
 const sent = new WeakMap();
 

@@ -51,6 +51,13 @@ def kept_file(kind: str, *more: str) -> Path:
     return ROOT / ".pytest_cache" / kind / f"{digest(*more)}.sqlite3"
 
 
+def put_out_stale(kept: Path) -> None:
+    """All but this file and the two before it, which may be asked for again where branches are changed."""
+    with contextlib.suppress(FileNotFoundError):  # another process is at it, too
+        for stale in sorted(kept.parent.glob("*.sqlite3"), key=lambda file: file.stat().st_mtime)[:-3]:
+            stale.unlink()
+
+
 @functools.cache
 def migrated() -> Path:
     """A new installation's database."""
@@ -61,6 +68,7 @@ def migrated() -> Path:
             done = manage("migrate", "--verbosity", "0", env=environment(Path(folder), empty=True))
             assert done.returncode == 0, done.stderr
             (Path(folder) / "magi.sqlite3").rename(kept)  # whole or not at all: others may be at it, too
+        put_out_stale(kept)
     return kept
 
 

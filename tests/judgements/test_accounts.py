@@ -12,7 +12,7 @@ from engine.models import Review, Run
 from engine.models.budgets import Budget
 from judgements.models import Council, Judgement
 from runs import reviews, steering
-from runs.export import KINDS
+from runs.export import FORMATS
 from runs.face import faces
 from tests.conftest import JAPAN
 
@@ -67,8 +67,8 @@ def test_files_name_who_asked_and_who_cancelled(client, gone):
     record = json.loads(client.get(reverse("record-file", args=[gone.pk])).content)
     said = {name: text for entry in record["entries"] for name, text in entry["texts"].items()}
     assert (said["asked by"], said["cancelled by"]) == ("mira", "mira")
-    kind = KINDS["csv"]
-    assert ",mira," in kind.begun()(list(kind.read(faces()["judgement"])), "https://magi.example")
+    table, face = FORMATS["csv"], faces()["judgement"]
+    assert ",mira," in table.begun(face)(list(table.read(face)), "https://magi.example")
 
 
 def test_several_accounts_are_deleted_at_once(client, gone, noor):

@@ -225,9 +225,9 @@ def test_the_triangle_shows_how_far_each_agent_is(mira, status, decided, states)
     if status == "failed":
         Run.objects.update(error={"code": "timeout", "message": "No.", "agent": "C"})
     row = row_of(mira)
-    assert [vote.state for vote in row.cell.votes] == states
-    assert [vote.name for vote in row.cell.votes] == list(NAMES)
-    assert row.cell.approving == "–"
+    assert [vote.state for vote in row.glance.votes] == states
+    assert [vote.name for vote in row.glance.votes] == list(NAMES)
+    assert row.glance.approving == "–"
 
 
 # ---- htmx -------------------------------------------------------------------------------------------------

@@ -18,10 +18,10 @@ pytestmark = pytest.mark.django_db
 committed = pytest.mark.django_db(transaction=True)  # read by other threads
 
 
-async def file_of(user, kind, **asked):
+async def file_of(user, format, **asked):
     client = AsyncClient()
     await client.aforce_login(user)
-    answer = await client.get(reverse("export", args=[kind]), asked)
+    answer = await client.get(reverse("export", args=[format]), asked)
     assert answer.status_code == 200
     return answer, b"".join([part async for part in answer.streaming_content]).decode()
 

@@ -14,7 +14,7 @@ from django.core.management import call_command
 from engine.evidence import bundles, chain, signing
 from engine.evidence.checkpoints import Checkpoint
 from judgements.models import Council, Judgement
-from runs.export import KINDS
+from runs.export import FORMATS
 from tests.tools.offline import export, judged, summary, verify
 from tests.verifier import VERIFIER
 
@@ -116,7 +116,7 @@ def test_only_what_was_submitted_since_then_is_exported(bundle, tmp_path):
 
 
 def test_all_records_of_a_file_are_by_one_checkpoint(bundle, mira):
-    before, write = Checkpoint.objects.get().note, KINDS["evidence.jsonl"].begun()
+    before, write = Checkpoint.objects.get().note, FORMATS["evidence.jsonl"].begun(None)
     judged(mira)
     Checkpoint.objects.make()
     bundles._kept.clear()  # as a minute later

@@ -31,7 +31,7 @@ class Vote:
 
 
 @dataclass(frozen=True)
-class Cell:
+class Glance:
     votes: tuple[Vote, ...]
     council: str
     rehearsal: bool
@@ -49,15 +49,15 @@ class Cell:
         return ", ".join(f"{vote.name} {SAYS[vote.state]}" for vote in self.votes)
 
 
-def cells(judgements: Sequence[Judgement]) -> dict[UUID, Cell]:
+def glances(judgements: Sequence[Judgement]) -> dict[UUID, Glance]:
     """Of judgements that were read with their runs and councils, in one more query."""
     seated = _seated([judgement.pk for judgement in judgements])
-    return {judgement.pk: _cell(judgement, seated[judgement.pk]) for judgement in judgements}
+    return {judgement.pk: _glance(judgement, seated[judgement.pk]) for judgement in judgements}
 
 
-def _cell(judgement: Judgement, seated: "Sequence[_Seated]") -> Cell:
+def _glance(judgement: Judgement, seated: "Sequence[_Seated]") -> Glance:
     done = min((len(agent.history) for agent in seated), default=0)
-    return Cell(
+    return Glance(
         votes=tuple(Vote(agent.name, _vote(judgement.run, agent, done)) for agent in seated),
         council=judgement.council_version.name if judgement.council_version else "",
         rehearsal=any(agent.rehearsal for agent in seated),
