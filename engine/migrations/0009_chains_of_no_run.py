@@ -3,18 +3,9 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
-from engine.evidence import guards
+from engine.migrations._aside import around
 
-aside: list[str] = []
-
-
-def put_aside(apps, schema_editor):
-    aside.extend(guards.put_aside(schema_editor.connection, "engine_entry", "engine_leaf"))
-
-
-def put_back(apps, schema_editor):
-    while aside:
-        schema_editor.execute(aside.pop())
+ASIDE, BACK = around("engine_entry", "engine_leaf")
 
 
 def key(**values):
@@ -26,8 +17,8 @@ def key(**values):
 class Migration(migrations.Migration):
     dependencies = [("engine", "0008_run_permissions")]
     operations = [
-        migrations.RunPython(put_aside, put_back),
+        ASIDE,
         migrations.AlterField("entry", "run", key(db_index=False, related_name="entries")),
         migrations.AlterField("leaf", "run", key(related_name="leaves")),
-        migrations.RunPython(put_back, put_aside),
+        BACK,
     ]

@@ -5,21 +5,9 @@ from django.db import migrations, models
 from django.db.models import Q
 
 from engine.evidence import guards
+from engine.migrations._aside import around
 
-GUARD = guards.GUARDS["engine_run"]
-aside: list[str] = []
-
-
-def put_aside(apps, schema_editor):
-    aside.clear()
-    aside.extend(guards.put_aside(schema_editor.connection, GUARD.table))
-    guards.lift(schema_editor.connection, [GUARD])
-
-
-def put_back(apps, schema_editor):
-    while aside:
-        schema_editor.execute(aside.pop())
-    guards.install(schema_editor.connection, [GUARD])
+ASIDE, BACK = around("engine_run", lifted=lambda: [guards.GUARDS["engine_run"]])
 
 
 def of_runs(related_name):
@@ -35,7 +23,7 @@ def texts(length):
 class Migration(migrations.Migration):
     dependencies = [("engine", "0013_account")]
     operations = [
-        migrations.RunPython(put_aside, put_back),
+        ASIDE,
         migrations.AddField("run", "title", texts(120), False),
         migrations.AddField("run", "request", texts(64), False),
         migrations.AddField("run", "parent", of_runs("children")),
@@ -50,5 +38,5 @@ class Migration(migrations.Migration):
         migrations.AddField("run", "host", models.CharField(blank=True, db_default="", max_length=100)),
         migrations.AddIndex("run", models.Index(fields=["wakes_at"], condition=Q(status="waiting"), name="run_alarms")),
         migrations.AddIndex("run", models.Index(fields=["ended"], condition=Q(redacted=None), name="run_with_texts")),
-        migrations.RunPython(put_back, put_aside),
+        BACK,
     ]

@@ -3,30 +3,18 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
-from engine.evidence import guards
+from engine.migrations._aside import around
 from judgements.guards import GUARDS
 
-GUARD = GUARDS["judgements_judgement"]
-aside: list[str] = []
-
-
-def put_aside(apps, schema_editor):
-    aside.extend(guards.put_aside(schema_editor.connection, GUARD.table))
-    guards.lift(schema_editor.connection, [GUARD])
-
-
-def put_back(apps, schema_editor):
-    while aside:
-        schema_editor.execute(aside.pop())
-    guards.install(schema_editor.connection, [GUARD])
+ASIDE, BACK = around("judgements_judgement", lifted=lambda: [GUARDS["judgements_judgement"]])
 
 
 class Migration(migrations.Migration):
     dependencies = [("judgements", "0019_council_changes"), ("engine", "0013_account")]
     operations = [
-        migrations.RunPython(put_aside, put_back),
+        ASIDE,
         migrations.AddField("judgement", "request", models.CharField(blank=True, default="", max_length=64), False),
-        migrations.RunPython(put_back, put_aside),
+        BACK,
         migrations.AlterField(
             "idempotencykey",
             "judgement",

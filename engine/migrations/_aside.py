@@ -1,0 +1,22 @@
+"""For tables that are guarded: what stands on them or looks into them goes while they change, and comes back."""
+
+from django.db import migrations
+
+from engine.evidence import guards
+
+
+def around(*tables, lifted=list):
+    """What a migration does first and last. The guards that `lifted` returns are put up anew after it, as far as all
+    columns that they name are there by then."""
+    aside: list[str] = []
+
+    def put_aside(apps, schema_editor):
+        aside[:] = guards.put_aside(schema_editor.connection, *tables)
+        guards.lift(schema_editor.connection, lifted())
+
+    def put_back(apps, schema_editor):
+        while aside:
+            schema_editor.execute(aside.pop())
+        guards.install(schema_editor.connection, lifted())
+
+    return migrations.RunPython(put_aside, put_back), migrations.RunPython(put_back, put_aside)
