@@ -11,6 +11,8 @@ DATABASE ?= sqlite
 WORKERS ?= 4
 # files stay whole, for tests of one file share servers; those that take longest come first
 TOGETHER := --dist loadfile --no-loadscope-reorder --numprocesses
+# one by one: the longest two of these must not both be for the same worker
+CALM := --dist loadgroup --no-loadscope-reorder --numprocesses
 QUICK := tests/engine tests/runs tests/judgements tests/magi_site tests/tools $(filter-out tests/test_simulation.py,$(wildcard tests/test_*.py))
 # whatever ARGS choose may all be on the other side: 5 says that there was no test
 NONE_IS_FINE := || [ $$? -eq 5 ]
@@ -29,7 +31,7 @@ serve: $(VENV)/installed ## site and engine on http://127.0.0.1:8000 (HOST=, POR
 
 test: $(VENV)/installed-dev ## all tests; what the machine lacks is skipped with the reason (WORKERS=, ARGS=)
 	@$(MAKE) --no-print-directory --jobs 2 --keep-going test-together test-on-postgresql
-	@$(PY) -m pytest --numprocesses 2 -m calm --durations 10 $(ARGS) $(NONE_IS_FINE)
+	@$(PY) -m pytest $(CALM) 3 -m calm --durations 10 $(ARGS) $(NONE_IS_FINE)
 	@$(PY) -m pytest -m alone --durations 10 $(ARGS) $(NONE_IS_FINE)
 
 test-together:
@@ -39,7 +41,7 @@ test-on-postgresql:
 	@$(PY) -m tests.on_postgresql $(ARGS)
 
 test-quick: $(VENV)/installed-dev ## pure and database tests, on SQLite
-	@$(PY) -m pytest $(TOGETHER) 2 -q -m "not alone" $(QUICK) $(ARGS)
+	@$(PY) -m pytest $(TOGETHER) 3 -q -m "not alone" $(QUICK) $(ARGS)
 
 check: $(VENV)/installed-dev ## format, lint, types, import contract, migrations, deployment settings
 	@$(PY) -m ruff format --check .
