@@ -9,6 +9,7 @@ from django.http import HttpRequest
 
 from engine.models import ModelCall, Run
 from runs.face import Face, Snapshot
+from runs.filters import People
 from runs.fragments import Fragment
 from runs.redaction import redact_due
 
@@ -24,6 +25,7 @@ from .rules import Verdict
 
 class Judging(Face[Judgement, Display]):
     noun, nouns = "judgement", "judgements"
+    sign = "judge"
     schema = schemas.Judgement
     sign = "judge"
     going_on = "judging"
@@ -87,11 +89,14 @@ class Judging(Face[Judgement, Display]):
     def columns(self, row: Judgement) -> tuple[Sequence[object], Sequence[object]]:
         return tables.columns(row)
 
-    def form(self, asked: Mapping[str, Any]) -> HistoryForm:
-        return HistoryForm(asked)
+    def form(self, asked: Mapping[str, Any], people: People = ()) -> HistoryForm:
+        return HistoryForm(asked, people)
 
     def shown(self, run: Run) -> tuple[str, str]:
         return PLATE[status_of(run)]
+
+    def decided(self, outcome: str) -> tuple[str, str]:
+        return PLATE[outcome]
 
     def extra(self, request: HttpRequest, row: Judgement) -> dict[str, Any]:
         return {"again": again_of(row, request.user)}

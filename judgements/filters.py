@@ -20,17 +20,13 @@ class HistoryForm(filters.HistoryForm):
         empty_value=None,
         error_messages={"invalid_choice": "There is no such council."},
     )
-    field_order = ("q", "outcome", "council", "since", "until")
+    sets = ("council",)
 
-    def __init__(self, data: Mapping[str, Any]) -> None:
-        super().__init__(data, OUTCOMES)
+    def __init__(self, data: Mapping[str, Any], people: filters.People = ()) -> None:
+        super().__init__(data, OUTCOMES, people)
         council = cast(forms.ChoiceField, self.fields["council"])
         # read only where they are shown or one is asked for
         council.choices = lambda: [("", "All councils"), *councils()]
-
-    @property
-    def lists(self) -> list[forms.BoundField]:
-        return [*super().lists, self["council"]]
 
 
 def councils() -> list[tuple[int, str]]:

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from engine.llm.providers import is_rehearsal
 from engine.models import Run
+from runs import face
 
 from . import rules
 from .models import Agent, Judgement
@@ -30,11 +31,9 @@ class Vote:
     state: State
 
 
-@dataclass(frozen=True)
-class Glance:
+@dataclass(frozen=True, kw_only=True)
+class Glance(face.Glance):
     votes: tuple[Vote, ...]
-    council: str
-    rehearsal: bool
     decided: bool
 
     @property
@@ -59,7 +58,7 @@ def _glance(judgement: Judgement, seated: "Sequence[_Seated]") -> Glance:
     done = min((len(agent.history) for agent in seated), default=0)
     return Glance(
         votes=tuple(Vote(agent.name, _vote(judgement.run, agent, done)) for agent in seated),
-        council=judgement.council_version.name if judgement.council_version else "",
+        saved=judgement.council_version.name if judgement.council_version else "",
         rehearsal=any(agent.rehearsal for agent in seated),
         decided=judgement.run.outcome is not None,
     )

@@ -24,7 +24,7 @@ from engine.procedure import Procedure, procedures
 from . import past
 from .api import schemas
 from .contradictions import contradictions
-from .filters import HistoryForm
+from .filters import HistoryForm, People
 from .fragments import Fragment
 from .retention import INSTALLATION, KeptFor
 
@@ -39,7 +39,16 @@ STANDINGS: dict[str, tuple[str, str]] = {
     Run.Status.FAILED: (FAILED, "Error"),
     Run.Status.CANCELLED: (STOPPED, "Cancelled"),
 }
-Glance = Any  # what a list shows of a run in the columns of its kind
+
+
+@dataclass(frozen=True)
+class Glance:
+    """What a list shows of a run beside what any has: by which saved set it was made, whether it was rehearsed. A
+    procedure's own has more, for its `_row_glance.html`."""
+
+    saved: str = ""
+    rehearsal: bool = False
+
 
 Row = TypeVar("Row")
 Displayed = TypeVar("Displayed")
@@ -200,18 +209,21 @@ class Face(Procedure, Generic[Row, Displayed]):
         """These rows of its own, with what a list shows of each."""
         return rows.select_related("run__owner")
 
-    def form(self, asked: Mapping[str, Any]) -> HistoryForm:
-        """What its history is asked for."""
-        return HistoryForm(asked, (*self.outcomes, *self.standings))
+    def form(self, asked: Mapping[str, Any], people: People = ()) -> HistoryForm:
+        """What its history is asked for; `people`: who may be asked for as having asked."""
+        return HistoryForm(asked, (*self.outcomes, *self.standings), people)
 
     def shown(self, run: Run) -> tuple[str, str]:
         """Sign and word of a run in a list."""
-        state, word = STANDINGS[run.status]
-        return state, run.outcome.capitalize() if run.outcome else word
+        return self.decided(run.outcome) if run.outcome else STANDINGS[run.status]
+
+    def decided(self, outcome: str) -> tuple[str, str]:
+        """Sign and word of an outcome, whoever decided it."""
+        return STANDINGS[Run.Status.FINISHED][0], outcome.capitalize()
 
     def glances(self, rows: Sequence[Row]) -> Mapping[UUID, Glance]:
-        """What stands in columns of its own, of rows that were read with `listed`, in one query for all."""
-        return dict.fromkeys(row.run.pk for row in cast(Sequence[Any], rows))
+        """What stands in a cell of its own, of rows that were read with `listed`, in one query for all."""
+        return dict.fromkeys((row.run.pk for row in cast(Sequence[Any], rows)), Glance())
 
     # ---- its tables ---------------------------------------------------------------------------------------
 

@@ -1,25 +1,26 @@
-"""The history: which runs, in which order, and what a row shows of each.
+"""The history: which runs, and in which order. What a row shows of each: `listing.py`.
 
 Why so: docs/decisions.md, Finding.
 """
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cached_property
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Case, Q, QuerySet, When
+from django.db.models import Q, QuerySet
 
-from engine.models import Run, overridden_by
+from engine.models import Run
 from engine.search import Term, label, terms_of
 
-from .face import Face, Glance, face_of, faces
+from .face import Face, faces
+from .filters import NOBODY, OLDEST_FIRST, ONESELF, days_of
+from .listing import Row, listed, rows_of
 from .models import arrived, found_by, in_order_of_arrival
+from .people import named
 from .rights import SEE, Reach, Right, User
-from .words import asked_by, minutes
 
 AnyFace = Face[Any, Any]
 Rows = QuerySet[Any]
@@ -27,6 +28,7 @@ Rows = QuerySet[Any]
 
 PAGE = 25
 MOST_COUNTED = 1_000  # what is counted; beyond, nobody reads the number
+MOST_SORTED = 1_000  # of the newest, by anything but when they were created: no index has that of every filter
 MOST_NEWER = 100
 CURSORS = ("before", "after")  # where a page begins
 FLAG = "flag"
@@ -58,15 +60,23 @@ class Page:
 
 class History:
     """The runs that somebody asks for, of those that a right reaches to, newest first; those of one procedure where its
-    `face` is named, as its rows.
+    `face` is named, as its rows, or those of some `kinds`.
 
     Where words are sought, they come in the order in which they arrived, which is the order of the index: no common
     word has to be sorted. A page begins at a run, never at a number, so that new ones move nothing.
     """
 
-    def __init__(self, user: User, sought: Mapping[str, Any], right: Right = SEE, face: AnyFace | None = None) -> None:
+    def __init__(
+        self,
+        user: User,
+        sought: Mapping[str, Any],
+        right: Right = SEE,
+        face: AnyFace | None = None,
+        kinds: Collection[str] = (),
+    ) -> None:
         self._user, self._sought, self._right = user, sought, right
-        self._face = face
+        self._face, self._kinds = face, kinds or faces().keys()
+        self._sort = sought.get("sort", "")
         self._run = "run__" if face else ""
 
     @property
@@ -74,7 +84,9 @@ class History:
         """All that the right reaches to."""
         # runs of a procedure that is registered no more can be shown by nobody
         rows: Any = (
-            self._face.rows().model._default_manager.all() if self._face else Run.objects.filter(procedure__in=faces())
+            self._face.rows().model._default_manager.all()
+            if self._face
+            else Run.objects.filter(procedure__in=list(self._kinds))
         )
         return self._right.within(rows, self._user, f"{self._run}owner_id")
 
@@ -86,16 +98,31 @@ class History:
     @cached_property
     def _terms(self) -> list[list[Term]]:
         """What the index is asked for: words, and what stands in it beside them, so that the rare is found at once."""
-        terms = terms_of(self._sought.get("q", ""))
-        labels = (FLAG, *(self._face.filters if self._face else ()))
+        terms = [self._or_a_name(words) for words in terms_of(self._sought.get("q", ""))]
+        labels = (FLAG, *dict.fromkeys(name for face in self._faces for name in face.filters))
         terms += [[label(name, self._sought[name])] for name in labels if name in self._sought]
         if "owners" in self._sought:
             terms.append([label("by", owner) for owner in self._sought["owners"]])
-        if self._face and self._sought.get("outcome") in self._face.outcomes:
-            terms.append([label(self._face.outcome_name, self._sought["outcome"])])
+        if "by" in self._sought:
+            terms.append([label("by", self._asker(self._sought["by"]))])
+        outcome = self._sought.get("outcome")
+        if known := [face.outcome_name for face in self._faces if outcome in face.outcomes]:
+            terms.append([label(name, outcome) for name in dict.fromkeys(known)])
         if terms and self._right.reach(self._user) < Reach.ALL:
             terms.append([label("by", self._user.pk)])
         return terms
+
+    @property
+    def _faces(self) -> list[AnyFace]:
+        return [self._face] if self._face else [faces()[kind] for kind in self._kinds]
+
+    def _or_a_name(self, words: list[Term]) -> list[Term]:
+        """The same, or who asked has that name: in the index stands who it was, not what they are called today."""
+        people = named(words[0]) if self._right.reach(self._user) == Reach.ALL else []
+        return [*words, *(label("by", pk) for pk in people)]
+
+    def _asker(self, by: str) -> object:
+        return {ONESELF: self._user.pk, NOBODY: None}.get(by, by)
 
     @property
     def _statuses(self) -> Sequence[str]:
@@ -117,11 +144,19 @@ class History:
             found = found_by(found, self._terms, few=not self._by_arrival)
         if self._statuses:
             found = self._with(found, status__in=self._statuses)
-        if since := self._sought.get("since"):
+        since, until = self._days
+        if since:
             found = self._from(found, _midnight(since))
-        if until := self._sought.get("until"):
+        if until:
             found = self._to(found, datetime.combine(until, time.max, UTC))
         return found
+
+    @property
+    def _days(self) -> tuple[date | None, date | None]:
+        if period := self._sought.get("days"):
+            first, last = days_of(period, today := datetime.now(UTC).date())
+            return first, last if last < today else None
+        return self._sought.get("since"), self._sought.get("until")
 
     def _from(self, found: Rows, moment: datetime) -> Rows:
         near = Run.objects.filter(created__gte=_moved(moment, -OUT_OF_ORDER)).order_by("created")
@@ -174,14 +209,46 @@ class History:
             return self.page(size=size), True
 
     def page(self, before: UUID | None = None, after: UUID | None = None, size: int = PAGE) -> Page:
+        """What comes in the order asked for behind the run `before`, or next to it in front of `after`."""
+        if self._sort not in ("", OLDEST_FIRST):
+            return self._sorted_page(before, after, size)
+        down = self._sort != OLDEST_FIRST
         if after:
-            nearest = self._read(self._beyond(after, older=False), size + 1)
+            nearest = self._read(self._beyond(after, older=not down), size + 1)
             if len(nearest) > size:
                 return Page(nearest[size - 1 :: -1], newer=True, older=True)
         place = before if not after else None
-        found = self._beyond(place, older=True) if place else self._ordered(newest_first=True)
+        found = self._beyond(place, older=down) if place else self._ordered(newest_first=down)
         read = self._read(found, size + 1)
         return Page(read[:size], newer=bool(place), older=len(read) > size)
+
+    def _sorted_page(self, before: UUID | None, after: UUID | None, size: int) -> Page:
+        pks = self._sorted
+        try:
+            start = pks.index(before) + 1 if before else max(pks.index(after) - size, 0) if after else 0
+        except ValueError:
+            raise NoSuchPlace from None
+        wanted = pks[start : start + size]
+        found = {one.pk: one for one in self._read(self._all.filter(pk__in=wanted), size)}
+        page = [found[pk] for pk in wanted if pk in found]
+        return Page(page, newer=start > 0, older=len(pks) > start + size)
+
+    @property
+    def _sorted(self) -> list[UUID]:
+        """The newest of what is sought, in another order than that of their creation. Those of which it is not known
+        yet how long they took come last."""
+        names = ("owner__first_name", "owner__last_name", "owner__username", "asked_by", "started", "ended")
+        columns = ["pk", *(f"{self._run}{name}" for name in names)]
+        newest = list(self._ordered(newest_first=True).values_list(*columns)[:MOST_SORTED])
+        if self._sort.endswith("by"):
+            return _in_order([(row[0], _name(*row[1:5])) for row in newest], self._sort)
+        known = [(row[0], row[6] - row[5]) for row in newest if row[5] and row[6]]
+        return _in_order(known, self._sort) + [row[0] for row in newest if not (row[5] and row[6])]
+
+    def newest(self) -> str:
+        """The one that is asked for and was created last; empty where there is none."""
+        pk = self._ordered(newest_first=True).values_list("pk", flat=True).first()
+        return str(pk or "")
 
     def newer_than(self, place: UUID | None) -> int:
         """How many there are before this one, or at all; one more than `MOST_NEWER` stands for all that are more."""
@@ -193,9 +260,7 @@ class History:
         return self._read(self._all.filter(pk__in=pks), PAGE)
 
     def _read(self, found: Rows, number: int) -> list[Any]:
-        listed = self._face.listed(found) if self._face else found.select_related("owner")
-        overridden = When(**{f"{self._run}override__isnull": False}, then=overridden_by("pk"))
-        return list(listed.annotate(overridden_by=Case(overridden))[:number])
+        return list(listed(found, self._face)[:number])
 
     def batches(self, size: int) -> Iterator[list[UUID]]:
         """All of them, newest first, each batch read when it is asked for."""
@@ -210,6 +275,16 @@ class History:
         return list(found.values_list("pk", flat=True)[:number])
 
 
+def _in_order(rows: list[tuple[UUID, Any]], sort: str) -> list[UUID]:
+    return [pk for pk, _ in sorted(rows, key=lambda row: row[1], reverse=sort.startswith("-"))]
+
+
+def _name(first: str | None, last: str | None, username: str | None, then: str) -> str:
+    """As lists name who asked; behind all names, who used the command line."""
+    full = f"{first or ''} {last or ''}".strip()
+    return (full or username or then).casefold() or "\U0010ffff"
+
+
 def _midnight(day: date) -> datetime:
     return datetime.combine(day, time.min, UTC)
 
@@ -221,77 +296,7 @@ def _moved(moment: datetime, by: timedelta) -> datetime:
         return moment  # the first or the last day there is
 
 
-# ---- what a row shows -------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Row:
-    id: str
-    face: AnyFace
-    title: str
-    state: str
-    word: str
-    glance: Glance
-    asked_by: str
-    created: datetime
-    started: datetime | None
-    ended: datetime | None
-    over: bool
-    revision: int
-    override: str | None  # what a person decided instead, last, and who
-    overridden_by: str
-
-    @property
-    def short_id(self) -> str:
-        return self.id[:8]
-
-    @property
-    def address(self) -> str:
-        return self.face.address("live", UUID(self.id))
-
-    @property
-    def took(self) -> str:
-        return minutes(self.started, self.ended)
-
-
-def rows_of(found: Sequence[Any]) -> list[Row]:
-    """The rows of runs, or of rows of one procedure, in as many queries as their faces need for their glances."""
-    runs = [one if isinstance(one, Run) else one.run for one in found]
-    of_kind = defaultdict(list)
-    for run, one in zip(runs, found, strict=True):
-        of_kind[run.procedure].append(one)
-    glances = {pk: glance for rows in of_kind.values() for pk, glance in _glances(rows).items()}
-    return [_row(run, glances[run.pk], one.overridden_by) for run, one in zip(runs, found, strict=True)]
-
-
-def _glances(found: Sequence[Any]) -> Mapping[UUID, Glance]:
-    """What stands in the columns of one procedure alone; where kinds are mixed, there are none."""
-    first = found[0]
-    return dict.fromkeys(run.pk for run in found) if isinstance(first, Run) else face_of(first.run).glances(found)
-
-
 def moved_on(user: User, known: Mapping[UUID, int], face: AnyFace | None = None) -> list[Row]:
     """Those of these runs that have moved beyond the revision that is known."""
     found = History(user, {}, face=face).of(list(known))
     return rows_of([one for one in found if (one.run if face else one).revision != known[one.pk]])
-
-
-def _row(run: Run, glance: Glance, by: str | None) -> Row:
-    face = face_of(run)
-    state, word = face.shown(run)
-    return Row(
-        id=str(run.pk),
-        face=face,
-        title=run.shown_title,
-        state=state,
-        word=word,
-        glance=glance,
-        asked_by=asked_by(run) or "command line",
-        created=run.created,
-        started=run.started,
-        ended=run.ended,
-        over=run.over,
-        revision=run.revision,
-        override=run.override,
-        overridden_by=by or "",
-    )

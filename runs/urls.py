@@ -4,7 +4,7 @@ from django.urls import URLPattern, path
 
 from .consumers import LiveConsumer
 from .face import Face, faces
-from .views import history, live, record, redaction, replay
+from .views import history, live, record, redaction, replay, saved
 
 VIEWS = {
     "live": ("", live.live),
@@ -35,7 +35,12 @@ def pages(face: Face[Any, Any]) -> list[URLPattern]:
     ]
 
 
-urlpatterns = [path(f"runs/{address}", view, name=f"runs-{name}") for name, (address, view) in LISTS.items()]
+urlpatterns = [
+    *(path(f"runs/{address}", view, name=f"runs-{name}") for name, (address, view) in LISTS.items()),
+    path("runs/export.<str:format>", history.export, name="runs-export"),
+    path("runs/views/", saved.save_view, name="save-view"),
+    path("runs/views/<int:pk>/delete/", saved.delete_view, name="delete-view"),
+]
 
 # one socket; under the name of its kind, too, as pages of before know it
 websocket_urlpatterns = [

@@ -23,6 +23,28 @@ def asked_by(run: Run) -> str:
     return shown_name(run.owner) or run.asked_by
 
 
+CAUSES = {
+    "timeout": "no answer in time",
+    "unreachable": "could not be reached",
+    "rate_limited": "asked too often",
+    "server_error": "the provider failed",
+    "unusable_answer": "no usable answer",
+    "unauthorized": "the key was refused",
+    "unknown_model": "no such model",
+    "quota": "the account is used up",
+    "content_filter": "stopped by a filter",
+    "refused": "the request was refused",
+    "internal": "a fault of MAGI",
+}
+"""Why a run failed, by the code of its error, in as few words as a list has room for."""
+
+
+def cause(run: Run) -> str:
+    """The same of this one; empty where it has not failed."""
+    code = (run.error or {}).get("code", "") if run.status == Run.Status.FAILED else ""
+    return CAUSES.get(code, code)
+
+
 def minutes(started: datetime | None, ended: datetime | None) -> str:
     """Minutes and seconds in between, as in 1:05 or 12:05:00; empty while it has not ended."""
     if not (started and ended):

@@ -28,6 +28,7 @@ from magi_site.asgi import application
 from magi_site.groups import REVIEWERS
 from magi_site.models import Token
 from runs import reviews
+from runs.models import SavedView
 from runs.replay import FRAMES_FORM
 from runs.urls import websocket_urlpatterns
 from tests.conftest import ScriptedModels, agents, perform, says
@@ -53,6 +54,11 @@ class Cast:
     client: Client = field(default_factory=partial(Client, raise_request_exception=False))
     sessions: dict[str, str] = field(default_factory=dict)
     tokens: dict[str, str] = field(default_factory=dict)
+
+    def of_folder(self) -> dict[str, Any]:
+        """The key of what the owner has in each folder of the addresses, but for the judgement."""
+        view, _ = SavedView.objects.get_or_create(user=self.users["owner"], name=CANARY)
+        return {"councils": self.council.pk, "accounts": self.token.pk, "runs": view.pk}
 
 
 @pytest.fixture
@@ -113,7 +119,7 @@ def address_of(pattern: str, cast: Cast, pk: UUID | None = None) -> str:
     put = {
         "object_id": judgement if table in RUNS_IN_ADMIN else cast_rows(cast).get(table, ""),
         "id": judgement if pattern.startswith("api/") else cast_rows(cast)["auth/user"],
-        "pk": {"councils": cast.council.pk, "accounts": cast.token.pk}.get(pattern.partition("/")[0], judgement),
+        "pk": cast.of_folder().get(pattern.partition("/")[0], judgement),
         "number": 1,
         "format": "csv",
         "token": "guessed",

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import models
+from django.db.models.functions import Coalesce, Concat, NullIf, Trim
 from django.utils import timezone
 
 from engine.evidence.chain import Draft, stamp
@@ -70,6 +71,7 @@ def last_told(overrides: Sequence[Draft], outcome_name: str) -> str | None:
 
 
 def overridden_by(run: str) -> models.Subquery:
-    """By whom, for each row of a list; `run`: where the row has its run's key."""
+    """By whom, as they are called today, for each row of a list; `run`: where the row has its run's key."""
     last = Review.objects.overrides().filter(run=models.OuterRef(run)).order_by("-pk")
-    return models.Subquery(last.values("by")[:1])
+    name = Trim(Concat("author__first_name", models.Value(" "), "author__last_name"))
+    return models.Subquery(last.values(name=Coalesce(NullIf(name, models.Value("")), "by"))[:1])

@@ -24,7 +24,7 @@ class JudgementAdmin(KindAdmin):
 
     @admin.display(description="council")
     def council(self, listed: Any) -> str:
-        return visible(listed.in_list.row.glance.council)
+        return visible(listed.in_list.row.glance.saved)
 
     @admin.display(description="flags")
     def flags(self, listed: Any) -> str:

@@ -122,7 +122,8 @@ class JudgementQuerySet(models.QuerySet["Judgement"]):
         ]
         Agent.objects.bulk_create(seated)
         rehearsal = any(is_rehearsal(agent["model"]) for agent in agents)
-        words = [label("rehearsal", rehearsal), *judgement.first_words()]
+        names = words_of(" ".join(agent["name"] for agent in agents))
+        words = [label("rehearsal", rehearsal), *judgement.first_words(), *names]
         SearchText.objects.create(run=run, words=" ".join(words))
         sealing.submit(judgement.pk)
         return judgement

@@ -13,12 +13,13 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from engine.llm import catalogue
 from runs import retention
+from runs.face import faces
 from runs.forms import as_typed
+from runs.listing import listed, rows_of
 
 from ..changes import changes
 from ..forms import CouncilSubmission, agents_in
 from ..models import NAME_LENGTH, AgentValues, Council, CouncilVersion, Judgement, JudgementQuerySet, RevisedMeanwhile
-from ..parts import PLATE
 from .new import Refused, as_number, written_so_far
 
 NEWEST = 10
@@ -106,12 +107,8 @@ def _kept_before(council: Council) -> list[dict[str, Any]]:
 
 
 def _newest(judgements: JudgementQuerySet) -> list[dict[str, Any]]:
-    newest = judgements.select_related("run__owner", "council_version").order_by("-run__created")[:NEWEST]
-    rows = []
-    for judgement in newest:
-        state, word = PLATE[judgement.status]
-        rows.append({"judgement": judgement, "state": state, "word": word})
-    return rows
+    newest = list(listed(judgements, faces()["judgement"]).order_by("-run__created")[:NEWEST])
+    return [{"judgement": judgement, "row": row} for judgement, row in zip(newest, rows_of(newest), strict=True)]
 
 
 # ---- to make and to change --------------------------------------------------------------------------------

@@ -1,12 +1,16 @@
 from .keys import KEY_LENGTH, IdempotencyKey, KeyUsed, digest_of
 from .search import Flag, SearchText, arrived, forget_erased, found_by, in_order_of_arrival
+from .views import NAME_LENGTH, SavedView, TooManyViews
 
 __all__ = [
     "KEY_LENGTH",
+    "NAME_LENGTH",
     "Flag",
     "IdempotencyKey",
     "KeyUsed",
+    "SavedView",
     "SearchText",
+    "TooManyViews",
     "arrived",
     "digest_of",
     "forget_erased",

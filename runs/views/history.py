@@ -1,50 +1,62 @@
 from typing import Any
-from urllib.parse import urlencode
 from uuid import UUID
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
-from django.urls import reverse
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_GET
 
 from engine.models.pace import LimitReached
 
 from ..export import download
-from ..face import Face
-from ..filters import HistoryForm
-from ..history import MOST_COUNTED, MOST_NEWER, PAGE, AnyFace, History, Page, moved_on
+from ..face import faces
+from ..history import MOST_COUNTED, MOST_NEWER, MOST_SORTED, PAGE, AnyFace, History, Page, moved_on
+from ..listing import by_days
 from ..rights import EXPORT, SEE
 from ..words import counted
+from .asked import Asked, asked_of
+from .quick import loosened, presets, said_days, saved, shown
 
-FILES = ("csv", "jsonl")
+FILES = {"csv": "CSV, for spreadsheets", "jsonl": "JSON Lines, with all decisions"}
+SORTED = {"by": ("by", "-by"), "created": ("", "created"), "took": ("-took", "took")}
+"""Of each head that sorts: the order that it is asked for first, and the other one."""
 
 
 @require_GET
 def history(request: HttpRequest, face: AnyFace | None = None) -> HttpResponse:
     """The page, or, for htmx, its results. What htmx has forgotten of the page it asks for as a whole."""
-    form = _form(request, face)
-    found = History(request.user, form.sought, face=face)
+    asked = asked_of(request.user, request.GET, face)
+    found = asked.history
     page, lost = found.page_asked(request.GET)
     number = found.count()
+    part = request.htmx and not request.htmx.history_restore_request  # type: ignore[attr-defined]
     context = {
-        "form": form,
-        "filtered": bool(form.sought),
-        "query": _query(form),
+        "form": asked.form,
+        "filtered": bool(asked.filtered or asked.kinds),
+        "filters": len([name for name in asked.filtered if name != "q"]),
+        "days_said": said_days(asked.form.sought),
+        "query": asked.query(),
+        "view_query": asked.whole_query,
+        "bare": not (page.found or asked.filtered or asked.kinds or asked.form.errors or lost or page.newer),
+        "ways": ("Newer", "Older") if not asked.form.sought.get("sort") else ("Previous", "Next"),
         "rows": page.rows,
+        "groups": by_days(page.rows) if _by_created(asked) else [{"rows": page.rows}],
         "shown": page,
         "lost": lost,
         "own_alone": EXPORT.reach(request.user) < SEE.reach(request.user),
-        "count": _counted(number, face),
+        "count": _counted(number, asked.face),
+        "order": _order(asked, number),
+        "heads": {name: _head(asked, name) for name in SORTED},
         "page": "history",
-        **_around(face),
-        **_watching(page, newest_page=not page.newer),
+        **_around(asked),
+        **_watching(page, found, asked),
+        "loosened": loosened(asked) if not number else None,
+        **({} if part else _above(asked)),
     }
-    part = request.htmx and not request.htmx.history_restore_request  # type: ignore[attr-defined]
-    response = render(request, _templates(face, "_history.html" if part else "history.html"), context)
+    response = render(request, _templates(asked, "_history.html" if part else "history.html"), context)
     if part:
-        response["HX-Push-Url"] = _address(face, _query(form))
+        response["HX-Push-Url"] = asked.address_of(asked.query())
     patch_vary_headers(response, ["HX-Request", "HX-History-Restore-Request"])
     return response
 
@@ -52,11 +64,11 @@ def history(request: HttpRequest, face: AnyFace | None = None) -> HttpResponse:
 @require_GET
 def changes(request: HttpRequest, face: AnyFace | None = None) -> HttpResponse:
     """What has changed on an open history: rows that moved on, how many runs are newer. 204 if nothing has."""
-    form = _form(request, face)
+    asked = asked_of(request.user, request.GET, face)
     known = dict(filter(None, map(_known, request.GET.getlist("row")[:PAGE])))
-    moved = moved_on(request.user, known, face) if known else []
+    moved = moved_on(request.user, known, asked.face) if known else []
     newest, said = request.GET.get("newest"), request.GET.get("newer", "")
-    newer = 0 if newest is None else _newer(History(request.user, form.sought, face=face), newest)
+    newer = 0 if newest is None else _newer(asked.history, newest)
     if not moved and newer == (int(said) if said in map(str, range(MOST_NEWER + 2)) else 0):
         return HttpResponse(status=204)
     known |= {UUID(row.id): row.revision for row in moved}
@@ -65,27 +77,26 @@ def changes(request: HttpRequest, face: AnyFace | None = None) -> HttpResponse:
         "moved": moved,
         "newer": newer,
         "most_newer": MOST_NEWER,
-        "query": _query(form),
-        "form": form,
+        "query": asked.query(),
+        "form": asked.form,
         "watched": [f"{pk}.{revision}" for pk, revision in known.items() if pk not in over],
         "newest": newest,
     }
-    return render(request, _templates(face, "_changes.html"), {**context, **_around(face)})
+    return render(request, _templates(asked, "_changes.html"), {**context, **_around(asked)})
 
 
 @require_GET
-def export(request: HttpRequest, format: str, face: AnyFace) -> HttpResponseBase:
+def export(request: HttpRequest, format: str, face: AnyFace | None = None) -> HttpResponseBase:
     """Those runs of the same filters that one may export, as a file."""
     if format not in FILES:
         raise Http404
-    form = face.form(request.GET)
-    if not form.is_valid():
-        sentences = "\n".join(str(error) for errors in form.errors.values() for error in errors)
+    asked = asked_of(request.user, request.GET, face)
+    if not asked.form.is_valid():
+        sentences = "\n".join(str(error) for errors in asked.form.errors.values() for error in errors)
         return HttpResponse(sentences, status=400, content_type="text/plain; charset=utf-8")
     address = request.build_absolute_uri("/").rstrip("/")
     try:
-        found = History(request.user, form.sought, EXPORT, face)
-        return download(found, format, address, request.user, face)
+        return download(asked.of(asked.form.sought, EXPORT), format, address, request.user, asked.face)
     except LimitReached as reached:
         again = {"Retry-After": str(reached.seconds)}
         return HttpResponse(str(reached), status=429, content_type="text/plain; charset=utf-8", headers=again)
@@ -107,10 +118,37 @@ def _known(row: str) -> tuple[UUID, int] | None:
         return None
 
 
-def _watching(page: Page, *, newest_page: bool) -> dict[str, Any]:
-    """What an open page looks after: rows that are not over, and on the newest page what comes before them."""
+def _watching(page: Page, found: History, asked: Asked) -> dict[str, Any]:
+    """What an open page looks after: rows that are not over, and on the first page what is newer than all of them."""
     watched = [f"{row.id}.{row.revision}" for row in page.rows if not row.over]
-    return {"watched": watched, "newest": page.first if newest_page else None, "newer": 0}
+    newest = None if page.newer else found.newest() if asked.form.sought.get("sort") else page.first
+    return {"watched": watched, "newest": newest, "newer": 0}
+
+
+# ---- in which order ---------------------------------------------------------------------------------------
+
+
+def _by_created(asked: Asked) -> bool:
+    return asked.form.sought.get("sort", "") in SORTED["created"]
+
+
+def _order(asked: Asked, number: int) -> str:
+    if number > MOST_SORTED and not _by_created(asked):
+        return f"the newest {MOST_SORTED:,} of them {asked.form.order}"
+    return asked.form.order
+
+
+def _head(asked: Asked, name: str) -> dict[str, str]:
+    """Where a head leads, and how what stands under it is sorted."""
+    first, other = SORTED[name]
+    now = asked.form.sought.get("sort", "")
+    address = asked.address_of(asked.query(sort=other if now == first else first))
+    rising = now in ("by", "took", "created")
+    sorted_so = ("ascending" if rising else "descending") if now in SORTED[name] else ""
+    return {"address": address, "sort": sorted_so}
+
+
+# ---- what stands around the list --------------------------------------------------------------------------
 
 
 def _counted(number: int, face: AnyFace | None) -> str:
@@ -118,33 +156,49 @@ def _counted(number: int, face: AnyFace | None) -> str:
     return counted(number, MOST_COUNTED, noun, nouns)
 
 
-def _query(form: HistoryForm) -> str:
-    """The filters as an address carries them, without those that are empty or wrong."""
-    return urlencode({name: str(value) for name, value in form.sought.items()})
-
-
-def _address(face: AnyFace | None, query: str) -> str:
-    return f"{_list(face)}{'?' if query else ''}{query}"
-
-
-def _list(face: AnyFace | None, page: str = "history") -> str:
-    return reverse(face.page_name(page) if face else f"runs-{page}")
-
-
-def _around(face: AnyFace | None) -> dict[str, Any]:
-    """What the templates need to know of the kind, or of all."""
-    nouns = {"noun": face.noun, "nouns": face.nouns} if face else {"noun": "run", "nouns": "runs"}
+def _above(asked: Asked) -> dict[str, Any]:
+    """What stands above the results, and needs no look while words are typed."""
     return {
-        "face": face or nouns,
-        "list": _list(face),
-        "list_changes": _list(face, "history-changes"),
-        "results_part": _templates(face, "_results.html"),
+        "presets": presets(asked),
+        "saved_views": saved(asked),
+        "all_kinds": _kinds(asked),
     }
 
 
-def _templates(face: AnyFace | None, name: str) -> list[str]:
-    return [*([f"{face.nouns}/{name}"] if face else []), f"runs/{name}"]
+def _kinds(asked: Asked) -> list[dict[str, Any]]:
+    """To be ticked, each with how many of it the other filters leave."""
+    if asked.fixed or len(faces()) < 2:
+        return []
+    return [
+        {
+            "kind": kind,
+            "face": face,
+            "ticked": kind in asked.kinds,
+            "count": shown(History(asked.user, asked.form.sought, face=face).count()),
+        }
+        for kind, face in faces().items()
+    ]
 
 
-def _form(request: HttpRequest, face: AnyFace | None) -> HistoryForm:
-    return face.form(request.GET) if face else HistoryForm(request.GET, tuple(Face.standings))
+def _around(asked: Asked) -> dict[str, Any]:
+    """What the templates need to know of the kind, or of all."""
+    face = asked.face
+    return {
+        "face": face or {"noun": "run", "nouns": "runs"},
+        "list": asked.list,
+        "list_changes": asked.address("history-changes"),
+        "results_part": _templates(asked, "_results.html"),
+        "exports": _exports(asked),
+    }
+
+
+def _exports(asked: Asked) -> list[dict[str, str]]:
+    query = asked.query()
+    return [
+        {"address": f"{asked.address('export', format)}{'?' if query else ''}{query}", "words": words}
+        for format, words in FILES.items()
+    ]
+
+
+def _templates(asked: Asked, name: str) -> list[str]:
+    return [*([f"{asked.face.nouns}/{name}"] if asked.face else []), f"runs/{name}"]

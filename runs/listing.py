@@ -1,0 +1,166 @@
+"""What a row of a list shows of any run: how it came out, what is to be known of that, a glance at what it did."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from itertools import groupby
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Case, QuerySet, When
+from django.utils.dateformat import format as date_format
+
+from engine.models import Run, overridden_by
+
+from .face import Face, Glance, face_of
+from .words import asked_by, cause, minutes
+
+AnyFace = Face[Any, Any]
+COMMAND_LINE = "command line"
+VOID, DASHED = "void", "dash"  # an outcome that does not hold any more, and one that never did
+WEEK = timedelta(days=6)  # with today seven days
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """A fact about the outcome: `state` is its sign and colour, `way` how its border is drawn."""
+
+    words: str
+    state: str = ""
+    way: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    id: str
+    face: AnyFace
+    title: str
+    state: str
+    word: str
+    glance: Glance
+    stamps: tuple[Stamp, ...]
+    held: str
+    asked_by: str
+    created: datetime
+    started: datetime | None
+    ended: datetime | None
+    over: bool
+    revision: int
+    override: str | None  # what a person decided instead, last, and who
+    overridden_by: str
+
+    @property
+    def short_id(self) -> str:
+        return self.id[:8]
+
+    @property
+    def address(self) -> str:
+        return self.face.address("live", UUID(self.id))
+
+    @property
+    def took(self) -> str:
+        return minutes(self.started, self.ended)
+
+    @property
+    def when(self) -> str:
+        """As short as it is clear beside the heading of its day."""
+        today = datetime.now(UTC).date()
+        if self.created.date() >= today - timedelta(days=1):
+            return date_format(self.created, "H:i")
+        return date_format(self.created, "j M, H:i" if self.created.year == today.year else "j M Y")
+
+    @property
+    def glance_parts(self) -> list[str]:
+        return [f"{self.face.nouns}/_row_glance.html", "runs/_row_glance.html"]
+
+
+def listed(rows: QuerySet[Any], face: AnyFace | None) -> QuerySet[Any]:
+    """Rows of this kind, or runs, with what a list shows of each."""
+    run, found = ("run__", face.listed(rows)) if face else ("", rows.select_related("owner"))
+    return found.annotate(overridden_by=Case(When(**{f"{run}override__isnull": False}, then=overridden_by("pk"))))
+
+
+def rows_of(found: Sequence[Any]) -> list[Row]:
+    """The rows of runs, or of rows of one procedure, that were read as `listed`, in as many queries as their faces need
+    for their glances."""
+    runs = [one if isinstance(one, Run) else one.run for one in found]
+    of_kind = defaultdict(list)
+    for run, one in zip(runs, found, strict=True):
+        of_kind[run.procedure].append(one)
+    glances = {pk: glance for rows in of_kind.values() for pk, glance in _glances(rows).items()}
+    return [_row(run, glances[run.pk], one.overridden_by or "") for run, one in zip(runs, found, strict=True)]
+
+
+def _glances(found: Sequence[Any]) -> Mapping[UUID, Glance]:
+    """Of one kind. Runs alone are read as rows of their procedure first."""
+    if not isinstance(found[0], Run):
+        return face_of(found[0].run).glances(found)
+    face = face_of(found[0])
+    rows = face.rows().model._default_manager.filter(pk__in=[run.pk for run in found])
+    return face.glances(list(face.listed(rows)))
+
+
+def _row(run: Run, glance: Glance, overridden_by: str) -> Row:
+    face = face_of(run)
+    state, word = face.shown(run)
+    return Row(
+        id=str(run.pk),
+        face=face,
+        title=run.shown_title,
+        state=state,
+        word=word,
+        glance=glance,
+        stamps=tuple(_stamps(run, glance, overridden_by)),
+        held=VOID if run.override is not None else DASHED if glance.rehearsal else "",
+        asked_by=asked_by(run) or COMMAND_LINE,
+        created=run.created,
+        started=run.started,
+        ended=run.ended,
+        over=run.over,
+        revision=run.revision,
+        override=run.override,
+        overridden_by=overridden_by,
+    )
+
+
+def _stamps(run: Run, glance: Glance, overridden_by: str) -> list[Stamp]:
+    stamps = []
+    if run.override is not None:
+        state, word = face_of(run).decided(run.override)
+        by = f" by {overridden_by}" if overridden_by else ""
+        stamps.append(Stamp(f"Overridden: {word.lower()}{by}", state))
+    if glance.rehearsal:
+        stamps.append(Stamp("Rehearsal", way="dash"))
+    if why := cause(run):
+        stamps.append(Stamp(why, way="plain"))
+    return stamps
+
+
+# ---- by days ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Days:
+    heading: str
+    rows: list[Row]
+
+
+def by_days(rows: Sequence[Row]) -> list[Days]:
+    """The same in the same order, under the day, the week or the month that they were created in."""
+    today = datetime.now(UTC).date()
+    return [
+        Days(heading, list(some)) for heading, some in groupby(rows, lambda row: _heading(row.created.date(), today))
+    ]
+
+
+def _heading(day: date, today: date) -> str:
+    if day >= today:
+        return "Today"
+    if day == today - timedelta(days=1):
+        return "Yesterday"
+    if day >= today - WEEK:
+        return "Last week"
+    if (day.year, day.month) == (today.year, today.month):
+        return f"Earlier in {date_format(day, 'F')}"
+    return date_format(day, "F" if day.year == today.year else "F Y")

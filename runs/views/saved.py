@@ -1,0 +1,36 @@
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_POST
+
+from ..models import NAME_LENGTH, SavedView, TooManyViews
+from .asked import asked_of
+
+
+@require_POST
+def save_view(request: HttpRequest) -> HttpResponse:
+    """Keep what the history is asked for under a name, as far as it can be asked for."""
+    name = " ".join(request.POST.get("name", "").replace("\0", "").split())
+    query = asked_of(request.user, QueryDict(request.POST.get("query", "")), None).query()
+    if not name or len(name) > NAME_LENGTH:
+        return _refuse(request, f"Give the view a name of at most {NAME_LENGTH} characters.", query)
+    try:
+        SavedView.objects.save_view(request.user, name, query)
+    except TooManyViews as error:
+        return _refuse(request, str(error), query)
+    return redirect(_history(query))
+
+
+@require_POST
+def delete_view(request: HttpRequest, pk: int) -> HttpResponse:
+    get_object_or_404(SavedView, pk=pk, user=request.user).delete()
+    return redirect("runs-history")
+
+
+def _refuse(request: HttpRequest, sentence: str, query: str) -> HttpResponse:
+    context = {"title": "Not saved", "sentence": sentence, "back": _history(query), "page": "history"}
+    return render(request, "runs/not_saved.html", context, status=422)
+
+
+def _history(query: str) -> str:
+    return f"{reverse('runs-history')}{'?' if query else ''}{query}"
