@@ -1,5 +1,4 @@
 from django.urls import path
-from django.views.generic import RedirectView
 
 from runs.face import faces
 from runs.urls import pages
@@ -12,9 +11,9 @@ urlpatterns = [
     path("judgements/agents/", new.council_agents, name="council-agents"),
     path("judgements/models/", new.model_suggestions, name="model-suggestions"),
     path("judgements/cost/", new.expected_cost, name="expected-cost"),
-    # before those of all judgements: it is none, but its links are made alike; nothing more is on record of it
+    # before those of all judgements: it is none, but its links are made alike
     path(f"judgements/{EXAMPLE}/", example.example, name="example"),
-    path(f"judgements/{EXAMPLE}/record/", RedirectView.as_view(pattern_name="example")),
+    path(f"judgements/{EXAMPLE}/record/", example.record, name="example-record"),
     path(f"judgements/{EXAMPLE}/replay/", example.replay, name="example-replay"),
     path(f"judgements/{EXAMPLE}/replay/frames/", example.frames, name="example-frames"),
     *pages(faces()["judgement"]),

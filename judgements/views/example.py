@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET
 
 from runs.face import Snapshot, faces
@@ -22,6 +22,12 @@ def example(request: HttpRequest) -> HttpResponse:
     face, seen = faces()["judgement"], _seen()
     context = {**face.page(seen.run.pk), "display": face.display(seen), "steerable": False, "page": "example"}
     return render(request, "judgements/example.html", context)
+
+
+@require_GET
+def record(request: HttpRequest) -> HttpResponse:
+    """There is none: nobody was asked, and nothing is kept."""
+    return redirect("example")
 
 
 @require_GET
