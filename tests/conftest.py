@@ -262,7 +262,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
             item.add_marker("database")
     yield  # pytest-django would begin with what opens the database
     # workers share the files, in this order: those that take longest must not come last
-    longest = "newcomer accessibility chaos floods browser injection faults live_updates live_page simulation".split()
+    longest = """
+        newcomer accessibility chaos floods browser injection faults live_updates live_page simulation
+        tampering walk forgeries
+    """.split()
     places = {f"test_{name}.py": place for place, name in enumerate(longest)}
     items.sort(key=lambda item: places.get(item.path.name, 50 + ("acceptance" not in item.path.parts)))
 
