@@ -13,7 +13,7 @@ from uuid import UUID
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
-from django.db.models import QuerySet
+from django.db.models import QuerySet, TextChoices
 from django.http import StreamingHttpResponse
 from django.template.loader import render_to_string
 from django.utils import timezone
@@ -21,19 +21,24 @@ from django.utils import timezone
 from engine.evidence import bundles
 from engine.evidence.bundles import Tree
 from engine.hidden import visible_json, visible_text
-from engine.models import ModelCall
+from engine.models import ModelCall, last_override
 from engine.models.pace import LimitReached
 
 from .api.objects import run_object
-from .face import Face, face_of, rows_in
+from .face import Face, face_of, flags_known, rows_in
+from .models import SearchText
 from .record import record_lines, record_of
-from .words import asked_by
+from .rows import with_reviews
+from .words import asked_by, cause
 
 AnyFace = Face[Any, Any]
 
 BATCH = 100
 HEAD = ["id", "url", "title"]
 TAIL = ["created", "started", "ended", "asked by", "redacted"]
+KIND = "kind"
+# what came later stands behind what programs have read by its place
+ADDED = ["override", "override_by", "override_reason", "rehearsal", "flags", "cause", "record_hash"]
 FORMULA = (*"=+-@", *"＝＋－＠", "\t", "\r", "\n")
 
 Render = Callable[[Sequence[Any], str], str]
@@ -135,9 +140,9 @@ def _nouns(face: AnyFace | None) -> str:
 def _heads(face: AnyFace | None) -> list[str]:
     """Where kinds are mixed, none has columns of its own."""
     if not face:
-        return [*HEAD, "kind", "outcome", *TAIL]
+        return [*HEAD, KIND, "outcome", *TAIL, *ADDED]
     asked, came = face.heads
-    return [*HEAD, *asked, "outcome", *came, *TAIL]
+    return [*HEAD, *asked, "outcome", *came, *TAIL, KIND, *ADDED]
 
 
 def _table(rows: Sequence[Sequence[object]]) -> str:
@@ -153,7 +158,24 @@ def _cell(value: object) -> str:
 
 
 def _csv(face: AnyFace | None) -> Render:
-    return lambda rows, address: _table([_row(row, address, mixed=not face) for row in rows])
+    return lambda rows, address: _table(_rows(rows, address, mixed=not face))
+
+
+def _rows(rows: Sequence[Any], address: str, *, mixed: bool) -> list[list[object]]:
+    flags = SearchText.objects.flags_of([row.pk for row in rows], flags_known())
+    kinds = [[] if mixed else [row.run.procedure] for row in rows]
+    return [
+        [*_row(row, address, mixed=mixed), *kind, *_added(row, flags.get(row.pk, []))]
+        for row, kind in zip(rows, kinds, strict=True)
+    ]
+
+
+def _added(row: Any, flags: Iterable[TextChoices]) -> list[object]:
+    """What stands under `ADDED`."""
+    run, last = row.run, last_override(row.run.reviews.all())
+    rehearsal = "yes" if face_of(run).rehearsal(row) else "no"
+    overridden = [last.outcome, last.by, last.text] if last else ["", "", ""]
+    return [*overridden, rehearsal, ", ".join(flags), cause(run), row.record_hash]
 
 
 def _row(row: Any, address: str, *, mixed: bool) -> list[object]:
@@ -216,7 +238,7 @@ def _record(row: Any, calls: list[ModelCall]) -> str:
 
 
 def _tabled(face: AnyFace) -> QuerySet[Any]:
-    return face.tabled()
+    return with_reviews(face.tabled())
 
 
 def _whole(face: AnyFace) -> QuerySet[Any]:
@@ -246,7 +268,7 @@ def table(face: AnyFace, moment: datetime | None, address: str) -> Iterator[str]
         found = found.filter(created__gte=moment)
     yield _head(face)[0]
     for pks in Chosen(found.order_by("created", "pk").values_list("pk", flat=True)).batches(BATCH):
-        rows = face.tabled().in_bulk(pks)
+        rows = _tabled(face).in_bulk(pks)
         yield _csv(face)([rows[pk] for pk in pks], address)
 
 

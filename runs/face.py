@@ -26,6 +26,7 @@ from .api import schemas
 from .contradictions import contradictions
 from .filters import HistoryForm, People
 from .fragments import Fragment
+from .models import Flag
 from .retention import INSTALLATION, KeptFor
 
 PAGES = ("live", "record", "record-file", "fragments", "replay", "replay-frames", "cancel", "retry", "redact")
@@ -301,3 +302,9 @@ def face_of(run: Run) -> Face[Any, Any]:
 def faces() -> dict[str, Face[Any, Any]]:
     """By what stands in `Run.procedure`."""
     return cast(dict[str, Face[Any, Any]], procedures())
+
+
+def flags_known(face: Face[Any, Any] | None = None) -> list[TextChoices]:
+    """What runs of this kind may be flagged with, or those of any."""
+    own = [flag for one in ([face] if face else faces().values()) for flag in one.flags]
+    return list(dict.fromkeys([*own, *Flag]))

@@ -10,8 +10,11 @@ Rows = TypeVar("Rows", bound=QuerySet[Any])
 
 
 def with_run(rows: Rows) -> Rows:
-    """With their runs, whose they are and what people said of them. `record_hash`: of the newest entry of one that is
-    over."""
+    """With their runs, whose they are, and what `with_reviews` brings."""
+    return with_reviews(rows.select_related("run__owner", "run__cancelled_by"))
+
+
+def with_reviews(rows: Rows) -> Rows:
+    """With what people said of them. `record_hash`: of the newest entry of one that is over."""
     newest = Subquery(Entry.objects.filter(run=OuterRef("pk")).order_by("-seq").values("hash")[:1])
-    found = rows.select_related("run__owner", "run__cancelled_by").prefetch_related("run__reviews")
-    return found.annotate(record_hash=Case(When(run__ended__isnull=False, then=newest)))
+    return rows.prefetch_related("run__reviews").annotate(record_hash=Case(When(run__ended__isnull=False, then=newest)))

@@ -85,8 +85,11 @@ class Load:
         return Judgement(run=run, content=self._text(60), council_version=version, prompt_version="1")
 
     def _found_by(self, judgement, number: int) -> list[str]:
+        from tests.conftest import NAMES
+
         words = [*judgement.first_words(), EVERYWHERE, *self._text(9 * 40).split()]
         words += [HALF] * (number % 2) + [RARE] * (number % max(self.number // 20, 1) == 3)
+        words += [name.lower() for name in NAMES]
         words.append(label("rehearsal", number % 10 == 0))
         if judgement.run.outcome:
             words.append(label("verdict", judgement.run.outcome))

@@ -24,7 +24,7 @@ class Asked:
     name: str
     user: object
     asked: dict[str, str]
-    path: str = "/judgements/"
+    path: str = "/runs/"
 
 
 def views(load) -> list[Asked]:
@@ -57,6 +57,17 @@ def views(load) -> list[Asked]:
         **{f"outcome {word}": {"outcome": word} for word in ("approved", "rejected", "error", "cancelled", "idle")},
         "error and common word": {"outcome": "error", "q": EVERYWHERE},
         "judging and common word": {"outcome": "judging", "q": EVERYWHERE},
+        "today": {"days": "today"},
+        "last week": {"days": "week"},
+        "mine": {"by": "me"},
+        "asked by one with few": {"by": str(load.few.pk)},
+        "name of who asked": {"q": "few"},
+        "name of an agent": {"q": "melchior"},
+        "nothing, by five filters": old | council | {"q": "qqqqqqq", "outcome": "approved", "by": "me"},
+        **{f"sorted {sort}": {"sort": sort} for sort in ("created", "by", "-took", "took")},
+        "sorted -took, common word": {"sort": "-took", "q": EVERYWHERE},
+        "sorted by, failed": {"sort": "by", "outcome": "error"},
+        "sorted created, common word": {"sort": "created", "q": EVERYWHERE},
     }
     users = {"staff": load.staff, "busy": load.busy, "few": load.few}
     return [Asked(f"{who}: {name}", user, what) for who, user in users.items() for name, what in asked.items()]

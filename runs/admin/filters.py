@@ -9,12 +9,11 @@ from typing import Any
 from django.contrib import admin
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
-from django.db.models import Q, QuerySet, TextChoices
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
-from ..face import Face, faces
+from ..face import Face, faces, flags_known
 from ..filters import Day
-from ..models import Flag
 from ..words import shown_name
 
 AnyFace = Face[Any, Any]
@@ -23,12 +22,6 @@ Parts = tuple[int, ...]
 
 MOST_PEOPLE = 20
 KIND = "kind"
-
-
-def flags_known(face: AnyFace | None) -> list[TextChoices]:
-    """What runs of this kind may be flagged with, or those of any."""
-    own = [flag for one in ([face] if face else faces().values()) for flag in one.flags]
-    return list(dict.fromkeys([*own, *Flag]))
 
 
 class Asked(admin.SimpleListFilter):

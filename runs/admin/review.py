@@ -15,11 +15,12 @@ from django.contrib.admin.views.main import ChangeList
 from django.db.models import QuerySet, TextChoices
 from django.http import HttpRequest
 
+from ..face import flags_known
 from ..filters import QUERY_LENGTH
 from ..history import CURSORS, History, Row
 from ..models import SearchText
 from ..words import counted
-from .filters import Asked, DateFilter, Parts, flags_known, parts_of, span
+from .filters import Asked, DateFilter, Parts, parts_of, span
 
 MOST_COUNTED = 5_000  # what is counted
 

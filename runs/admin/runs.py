@@ -17,13 +17,13 @@ from engine.models import Run
 from engine.templatetags.hidden import visible
 
 from .. import reviews
-from ..face import face_of, faces
+from ..face import face_of, faces, flags_known
 from ..forms import as_typed
 from ..models import SearchText
 from ..record import integrity_of, record_of
 from ..rights import EXPORT, REDACT, REVIEW, SEE, Reach
 from .actions import Actions
-from .filters import KIND, AnyFace, DateFilter, FlagFilter, KindFilter, PersonFilter, StatusFilter, flags_known
+from .filters import KIND, AnyFace, DateFilter, FlagFilter, KindFilter, PersonFilter, StatusFilter
 from .forms import ReviewForm
 from .review import ReviewList
 

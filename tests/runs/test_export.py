@@ -9,8 +9,11 @@ from asgiref.sync import sync_to_async
 from django.test import AsyncClient
 from django.urls import reverse
 
+from engine.models import Run
 from judgements.models import Judgement
+from runs import reviews
 from runs.api.objects import run_object
+from runs.export import ADDED
 from tests.conftest import agents
 from tests.judgements.past import judged, many, submit
 
@@ -96,3 +99,22 @@ async def test_a_file_of_nothing_is_a_file(mira):
 def test_a_file_with_a_wrong_filter_says_what_is_wrong(page):
     answer = page.get(reverse("export", args=["csv"]), {"since": "x"})
     assert (answer.status_code, answer.content) == (400, b"Write the day as year, month and day: 2026-11-21.")
+
+
+@committed
+async def test_a_table_says_behind_its_older_columns_what_became_of_the_outcome(mira, reviewer):
+    @sync_to_async
+    def stand():
+        made = judged(mira, "Travel", "RRA")
+        reviews.add(made.run, reviewer, "=No.", "approved")
+        Run.objects.filter(pk=submit(mira, "Broken", status="failed").pk).update(error={"code": "quota"})
+        return made.pk
+
+    pk = await stand()
+    found = {row["title"]: row for row in csv.DictReader(io.StringIO((await file_of(mira, "csv"))[1], newline=""))}
+    assert list(found["Travel"])[-9:] == ["redacted", "kind", *ADDED]
+    whole = await sync_to_async(Judgement.objects.whole().get)(pk=pk)
+    added = [found["Travel"][name] for name in ("kind", *ADDED)]
+    by = reviewer.username
+    assert added == ["judgement", "approved", by, "'=No.", "yes", "overridden", "", whole.record_hash]
+    assert found["Broken"]["cause"] == "the account is used up"
