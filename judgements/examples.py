@@ -311,7 +311,7 @@ REFUND = Example(
                 ),
                 (
                     APPROVE,
-                    "Melchior's reason of round 2 is the one that I asked for. The maker pays only for what arrives "
+                    "A gave the reason in round 2 that I asked for. The maker pays only for what arrives "
                     "within four days, and the customer lets go of the grinder only against the money: so it must be "
                     "now, and it says why. I approve.",
                 ),
