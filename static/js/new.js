@@ -1,6 +1,7 @@
 // The input page: what was written on it is still there when somebody comes back to it or loads it again.
 const form = document.querySelector("form.new");
 const trouble = document.getElementById("trouble");
+const announcer = document.getElementById("announcer");
 
 // ---- kept with the page's place in the tab's history, as browsers do for most fields, but not for all of these ----
 
@@ -126,6 +127,7 @@ document.body.addEventListener("example-came", ({ detail: { content, council } }
   form.elements.title.value = "";
   naming.open = false;
   choose(council);
+  announcer.textContent = "The example is filled in. Nothing has been started.";
 });
 document.body.addEventListener("agents-changed", tellOfChange);
 
@@ -139,5 +141,5 @@ document.addEventListener("htmx:beforeSwap", ({ detail }) => {
   const sentence = document.createElement("p");
   sentence.append("You have been signed out. ", link, " on another page, then load this one again: what you wrote stays.");
   trouble.replaceChildren(sentence);
-  document.getElementById("announcer").textContent = sentence.textContent;
+  announcer.textContent = sentence.textContent;
 });
