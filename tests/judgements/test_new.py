@@ -8,6 +8,7 @@ from django.urls import reverse
 
 from judgements.examples import RELEASE
 from judgements.models import Council
+from runs.face import faces
 from tests.judgements.test_councils import html_of
 
 pytestmark = pytest.mark.django_db
@@ -56,3 +57,22 @@ def test_the_page_is_told_what_an_example_is(page, gate):
     told = json.loads(answer["HX-Trigger"])["example-came"]
     assert told == {"content": RELEASE.content, "council": str(gate.pk)}
     assert "Security reviewer" in answer.content.decode()
+
+
+# ---- what can be started ---------------------------------------------------------------------------------------
+
+
+def test_one_kind_alone_is_no_choice(page):
+    assert "How it is worked on" not in html_of(page, "new")
+
+
+def test_each_kind_that_a_page_starts_says_what_it_is_good_for(page, monkeypatch):
+    check = type(faces()["check"])
+    monkeypatch.setattr(check, "begun_at", "check-history")
+    monkeypatch.setattr(check, "verb", "Check")
+    monkeypatch.setattr(check, "good_for", "Whether something is sound.")
+    html = html_of(page, "new")
+    cards = re.findall(r'class="kind" href="([^"]*)"(.*?)>.*?kind__t">(.*?)<.*?kind__s">(.*?)<', html, re.DOTALL)
+    assert [address for address, *_ in cards] == [reverse("new"), reverse("check-history")]
+    assert [chosen for _, chosen, *_ in cards] == [' aria-current="page"', ""]
+    assert cards[1][2:] == ("Check", "Whether something is sound.")
