@@ -4,21 +4,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from engine.llm.providers import sameness
+from django.urls import reverse
+
 from engine.models import ModelCall
 from runs import words
+from runs.stamps import Stamp, stamp_of
 from runs.usage import used
 
 from . import rules
+from .chips import chips_of
 from .models import Agent, Judgement
-from .parts import PLATE, Cell, Round, Seat, State
+from .parts import PLATE, Cell, Chip, Round, Seat, State
 from .seats import seat_of
 from .sentences import (
     announcement,
     decisions_in,
     sentence_of_kept,
+    sentence_of_retry,
     sentence_of_rule,
     sentence_under_plate,
+    sentences_of_remarks,
     sentences_of_verdict,
 )
 
@@ -29,14 +34,14 @@ class Display:
     title: str
     content: str
     redacted: str
-    overridden: str
+    stamp: Stamp | None
+    chips: tuple[Chip, ...]
     council: str
     asked_by: str
     created: datetime
     started: datetime | None
     ended: datetime | None
     rehearsal: str
-    sameness: str
     used: str
     state: State
     word: str
@@ -45,7 +50,9 @@ class Display:
     rule_lead: str
     rule_rest: str
     decided: tuple[str, ...]
+    remarkable: tuple[str, ...]
     kept: str
+    retry: str
     announcement: str
     seats: tuple[Seat, ...]
     rounds: tuple[Round, ...]
@@ -60,8 +67,27 @@ class Display:
         return self.state in ("approve", "reject", "stopped") or bool(self.redacted)
 
     @property
+    def record(self) -> str:
+        return reverse("record", args=[self.id])
+
+    @property
+    def why(self) -> str:
+        """Where the reason of an override stands."""
+        return f"{self.record}#reviews"
+
+    @property
+    def unasked(self) -> bool:
+        """Whether no model at all was asked."""
+        return all(seat.rehearsal for seat in self.seats)
+
+    @property
     def took(self) -> str:
         return words.took(self.started, self.ended)
+
+    @property
+    def begun(self) -> int:
+        """The round that goes on; 0 where none does."""
+        return next((one.number for one in self.rounds if one.current and any(c.running for c in one.cells)), 0)
 
     @property
     def rounds_newest_first(self) -> list[Round]:
@@ -85,14 +111,14 @@ def display_of(judgement: Judgement, calls: list[ModelCall], texts: Mapping[str,
         title=judgement.run.shown_title,
         content=judgement.content,
         redacted=words.redacted(run),
-        overridden=words.overridden(run),
+        stamp=stamp_of(run, word, judgement.rehearsal_sentence, lambda outcome: PLATE[outcome][0]),
+        chips=chips_of(judgement, seats),
         council=judgement.council_version.name if judgement.council_version else "",
         asked_by=words.asked_by(run),
         created=run.created,
         started=run.started,
         ended=run.ended,
         rehearsal=judgement.rehearsal_sentence,
-        sameness=sameness(agent.model for agent in judgement.agents.all()),
         used=used(calls),
         state=state,
         word=word,
@@ -101,7 +127,9 @@ def display_of(judgement: Judgement, calls: list[ModelCall], texts: Mapping[str,
         rule_lead=rule_lead,
         rule_rest=rule_rest,
         decided=sentences_of_verdict(judgement, seats),
+        remarkable=sentences_of_remarks(judgement),
         kept=sentence_of_kept(decisions_in(seats)),
+        retry=sentence_of_retry(judgement, seats),
         announcement=announcement(judgement, seats, lead, rest),
         seats=seats,
         rounds=tuple(_round(judgement, number, seats) for number in rules.ROUNDS),

@@ -1,6 +1,7 @@
 """What a judgement is to the engine and to all doors. What it says is said elsewhere: here it has its one name."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -20,7 +21,7 @@ from .filters import HistoryForm
 from .fragments import fragments
 from .models import STANDINGS, Judgement, Remark, RoundDecision, status_of
 from .parts import PLATE
-from .rules import Verdict
+from .rules import ROUNDS, SEATS, Verdict
 
 
 class Judging(Face[Judgement, Display]):
@@ -73,6 +74,20 @@ class Judging(Face[Judgement, Display]):
     def failure(self, row: Judgement, call: ModelCall) -> dict[str, Any]:
         name = next(agent.name for agent in row.agents.all() if agent.seat == call.step[0])
         return {"message": procedure.sentence_of_failure(name, int(call.step[1:]), call.attempt, call.error)}
+
+    def pauses(self, row: Judgement) -> list[datetime]:
+        """When all three had decided: else nobody would see it of those that decided last."""
+        made = [[d.made for agent in row.agents.all() for d in agent.decided if d.round == n] for n in ROUNDS[:-1]]
+        return [max(times) for times in made if len(times) == len(SEATS)]
+
+    def answers(self, row: Judgement) -> dict[str, str]:
+        return {agent.step(d.round): d.reason for agent in row.agents.all() for d in agent.decided}
+
+    def chapter(self, before: Display | None, display: Display) -> str:
+        begun = display.begun
+        if not begun or (before and before.begun == begun):
+            return ""
+        return "Round 1" if begun == 1 else str(begun)
 
     def mark(self, before: Display | None, display: Display) -> str:
         return super().mark(before, display) or (newly_decided(before, display) if before else "")

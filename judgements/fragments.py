@@ -9,12 +9,12 @@ from . import rules
 from .display import Display
 from .parts import Cell
 
-OF_JUDGEMENT = ("plate", "verdict_sub", "verdict_meta", "matrix", "decided", "tr_empty")
+OF_JUDGEMENT = ("plate", "stamp", "chips", "verdict_sub", "verdict_meta", "matrix", "decided", "tr_empty")
 NOT_REPLAYED = ("actions", "kept", "replay", "announcer")
 OF_AGENT = ("agent_state", "agent_tally", "agent_dstate", "agent_sum")
 WITH_TEXT = ("agent_reason", "agent_rounds")
 
-SHARED = ("plate", "kept", "announcer", "socket")  # drawn alike for every run
+SHARED = ("plate", "stamp", "kept", "announcer", "socket")  # drawn alike for every run
 
 
 def fragment(name: str, *args: Any, **more: Any) -> Fragment:

@@ -19,6 +19,7 @@ WORDS: dict[State, str] = {
     "reject": "Reject",
     "judging": "Judging",
     "failed": "Failed",
+    "stopped": "Cut off",
     "wait": "Not started",
     "none": "Not run",
 }
@@ -53,6 +54,17 @@ class Cell:
     @property
     def shown(self) -> bool:
         return self.state not in ("wait", "none")
+
+
+@dataclass(frozen=True)
+class Chip:
+    """A note on one line, its sentence on demand. `anchor`: where in the record more of it stands."""
+
+    word: str
+    sentence: str
+    sign: str = ""
+    anchor: str = ""
+    dashed: bool = False
 
 
 @dataclass(frozen=True)

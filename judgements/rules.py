@@ -78,6 +78,14 @@ def changed_in(history: History) -> tuple[int, ...]:
     return tuple(n for n in ROUNDS[1:] if n in history and n - 1 in history and history[n] != history[n - 1])
 
 
+def gave_way(histories: Mapping[str, History], seat: str) -> bool:
+    """Whether an agent ended elsewhere than it began, and changed after both others had decided so the round before."""
+    own, others = histories[seat], [histories[other] for other in SEATS if other != seat]
+    end = Decision.APPROVE if agent_verdict(own) == Verdict.APPROVED else Decision.REJECT
+    joined = [n for n in changed_in(own) if own[n] == end and all(other.get(n - 1) == end for other in others)]
+    return own[ROUNDS[0]] != end and bool(joined)
+
+
 def carried(history: History) -> bool:
     """Whether an agent rejected last and approves all the same: its earlier rounds carry it."""
     last = ROUNDS[-1]

@@ -5,7 +5,7 @@ from functools import partial
 
 from engine.llm.providers import is_rehearsal
 from engine.models import ModelCall, Run
-from runs.usage import cost, tokens
+from runs.usage import known_cost, tokens
 
 from . import rules
 from .models import Agent, Judgement
@@ -14,6 +14,7 @@ from .rules import Decision
 
 ERASED = "Erased."
 CARRIED = "Carried by earlier rounds"
+CUT_OFF = "Cut off when it was cancelled"
 CORNERS = ("top", "left", "right")
 
 
@@ -48,8 +49,9 @@ def seat_of(
 def _seat_state(judgement: Judgement, agent: Agent, cells: tuple[Cell, ...], asked: bool) -> tuple[State, str, str]:
     """Yellow while it waits for the next round, green or red by its score once it has decided three times."""
     if verdict := agent.verdict:
+        remark = _remark(judgement, agent)
         approves = verdict == rules.Verdict.APPROVED
-        return ("approve", "Approves", "") if approves else ("reject", "Rejects", "")
+        return ("approve", "Approves", remark) if approves else ("reject", "Rejects", remark)
     current = cells[judgement.current_round - 1]
     if current.state == "failed":
         return "failed", "Failed", f"in round {current.round}"
@@ -59,9 +61,21 @@ def _seat_state(judgement: Judgement, agent: Agent, cells: tuple[Cell, ...], ask
         return "idle", "Idle", ""
     if current.decided:
         return "pending", "Pending", f"for round {current.round + 1}"
+    if current.state == "wait":
+        return "pending", "Pending", f"for round {current.round}"
     if current.state == "retrying":
         return "retrying", current.word, ""
     return "judging", "Judging", f"round {current.round}"
+
+
+def _remark(judgement: Judgement, agent: Agent) -> str:
+    """The one that weighs most of what is not seen of a verdict at a glance."""
+    if rules.carried(agent.history):
+        return "carried by rounds 1 and 2"
+    if rules.gave_way(judgement.histories, agent.seat):
+        return "swayed by the others"
+    changed = rules.changed_in(agent.history)
+    return f"changed its mind in round {' and '.join(map(str, changed))}" if changed else ""
 
 
 def _stopped(judgement: Judgement, agent: Agent, current: Cell, asked: bool) -> str:
@@ -87,10 +101,11 @@ def _cell(
     cell = partial(Cell, agent.name, seat_number, number, rules.tenths(rules.WEIGHTS[number]))
     if decision:
         state: State = "approve" if decision.decision == Decision.APPROVE else "reject"
+        outweighed = ", outweighed" if number == rules.ROUNDS[-1] and rules.carried(agent.history) else ""
         fallback = decision.call.model if decision.call.model != agent.model else ""
         return cell(
             state,
-            WORDS[state],
+            f"{WORDS[state]}{outweighed}",
             reason=ERASED if judgement.run.redacted else decision.reason,
             seconds=_seconds(decision.call),
             fallback=fallback,
@@ -100,11 +115,17 @@ def _cell(
     if call and call.status == ModelCall.Status.FAILED:
         return _cell_of_failure(judgement, call, cell)
     if judgement.run.over:
-        return cell("none", WORDS["none"])
-    if number == judgement.current_round and judgement.run.status == Run.Status.RUNNING:
+        cut = texts.get(step)
+        return cell("stopped", WORDS["stopped"], cut, mark=CUT_OFF) if cut else cell("none", WORDS["none"])
+    if number == judgement.current_round and judgement.run.status == Run.Status.RUNNING and _begun(number, latest):
         since = call.started if call and call.status == ModelCall.Status.OPEN else None
         return cell("judging", WORDS["judging"], texts.get(step, ""), since=since)
     return cell("wait", WORDS["wait"])
+
+
+def _begun(number: int, latest: Mapping[str, ModelCall]) -> bool:
+    """Whether anybody has been asked in this round: before that, those who decided in the one before wait for it."""
+    return number == rules.ROUNDS[0] or any(f"{seat}{number}" in latest for seat in rules.SEATS)
 
 
 def _seconds(call: ModelCall) -> str:
@@ -115,7 +136,7 @@ def _details(call: ModelCall, fallback: str) -> str:
     """How the decision came about: time, tokens, cost, and who stood in."""
     parts = [_seconds(call)]
     if call.input_tokens is not None and not is_rehearsal(call.model):
-        parts += [tokens(call.input_tokens + (call.output_tokens or 0), call.estimated), cost(call.cost)]
+        parts += [tokens(call.input_tokens + (call.output_tokens or 0), call.estimated), *known_cost(call.cost)]
     if fallback:
         parts.append(f"answered by the fallback {fallback}")
     return " · ".join(part for part in parts if part)

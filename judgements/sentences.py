@@ -28,7 +28,7 @@ def sentence_under_plate(judgement: Judgement, seats: tuple[Seat, ...]) -> tuple
         return "", "Queued. It starts when a worker is free."
     if judgement.status == "judging":
         so_far = f"{decisions_in(seats)} of 9 decisions are in."
-        if rules.approval_certain(_histories(judgement)):
+        if rules.approval_certain(judgement.histories):
             so_far = "Approval is certain: two agents have 0.5 already."
         retrying = sum(seat.state == "retrying" for seat in seats)
         more = ("", " One agent is asked again.", " Two agents are asked again.", " All are asked again.")[retrying]
@@ -40,7 +40,18 @@ def sentence_under_plate(judgement: Judgement, seats: tuple[Seat, ...]) -> tuple
     if judgement.status == "cancelled":
         return _sentence_of_cancelled(judgement)
     message = (judgement.run.error or {}).get("message", "")
-    return f"Failed in round {number}.", f"{message} There is no verdict{_answers_kept(judgement)}".strip()
+    return f"Failed in round {number}, without a verdict.", message
+
+
+def sentence_of_retry(judgement: Judgement, seats: tuple[Seat, ...]) -> str:
+    """What it would do; empty where nothing can be tried again."""
+    if judgement.status != "error" or judgement.run.redacted:
+        return ""
+    done = decisions_in(seats)
+    missing = len(rules.SEATS) * len(rules.ROUNDS) - done
+    if not done:
+        return "Retry asks all three agents again."
+    return f"Retry asks only for the {missing} decisions that are missing, and keeps the {done} that are there."
 
 
 def _sentence_of_cancelled(judgement: Judgement) -> tuple[str, str]:
@@ -78,21 +89,40 @@ def sentence_of_rule(judgement: Judgement, seats: tuple[Seat, ...]) -> tuple[str
     return "2 of 3", "agents must approve."
 
 
-def _histories(judgement: Judgement) -> dict[str, rules.History]:
-    return {agent.seat: agent.history for agent in judgement.agents.all()}
-
-
 def sentences_of_verdict(judgement: Judgement, seats: tuple[Seat, ...]) -> tuple[str, ...]:
     """How the verdict came about, sentence by sentence; nothing while there is none."""
     if not judgement.run.outcome:
         return ()
-    histories = _histories(judgement)
+    histories = judgement.histories
     approving = [seat.name for seat in seats if seat.state == "approve"]
     names = f" ({', '.join(approving)})" if approving else ""
     return (
         f"{_agree(len(approving))}{names}. Two are needed, so the judgement is {judgement.run.outcome}.",
         *_otherwise(histories, rules.verdict(histories)),
     )
+
+
+def sentences_of_remarks(judgement: Judgement) -> tuple[str, ...]:
+    """What nobody would see at a glance of a verdict; nothing where all of it is plain."""
+    if not judgement.run.outcome:
+        return ()
+    histories = judgement.histories
+    named = {agent.seat: agent.name for agent in judgement.agents.all()}
+    return (
+        *(sentence for seat in rules.SEATS for sentence in _of_agent(named[seat], seat, histories)),
+        *_otherwise(histories, rules.verdict(histories)),
+    )
+
+
+def _of_agent(name: str, seat: str, histories: Mapping[str, rules.History]) -> Iterator[str]:
+    history = histories[seat]
+    if rules.carried(history):
+        yield f"{name} rejects in round 3 and still approves: rounds 1 and 2 gave it 0.50 of 1.00, which is enough."
+    elif rules.gave_way(histories, seat):
+        first, then = ("rejected", "approved") if rules.score(history) >= rules.THRESHOLD else ("approved", "rejected")
+        yield f"{name} {first} on its own, and changed its mind after both others had {then}."
+    elif changed := rules.changed_in(history):
+        yield f"{name} changed its mind in round {' and '.join(map(str, changed))}."
 
 
 def _otherwise(histories: Mapping[str, rules.History], verdict: rules.Verdict) -> Iterator[str]:
@@ -122,5 +152,5 @@ def announcement(judgement: Judgement, seats: tuple[Seat, ...], lead: str, rest:
         return "Round 1 started. Three agents are judging."
     before = [seat.cells[number - 2] for seat in seats]
     approve = sum(cell.state == "approve" for cell in before)
-    certain = " Approval is certain already." if rules.approval_certain(_histories(judgement)) else ""
+    certain = " Approval is certain already." if rules.approval_certain(judgement.histories) else ""
     return f"Round {number - 1} complete: {approve} approve, {3 - approve} reject. Round {number} started.{certain}"

@@ -28,6 +28,7 @@ from .filters import HistoryForm, People
 from .fragments import Fragment
 from .models import Flag
 from .retention import INSTALLATION, KeptFor
+from .stamps import Stamp
 
 PAGES = ("live", "record", "record-file", "fragments", "replay", "replay-frames", "cancel", "retry", "redact")
 
@@ -57,7 +58,8 @@ Displayed = TypeVar("Displayed")
 
 @dataclass(frozen=True)
 class Snapshot(Generic[Row]):
-    """One look at all rows of a run. `texts` are growing now, by the step that they are for."""
+    """One look at all rows of a run. `texts` are growing now, by the step that they are for; of a moment in the past
+    they are what each grew to."""
 
     run: Run
     row: Row
@@ -69,8 +71,8 @@ class Snapshot(Generic[Row]):
         return self.run.ended or past.beginning_of(self.run)
 
     def at(self, moment: datetime) -> "Snapshot[Row]":
-        """The same as it was then, of a run that is over."""
-        if moment >= self.end:
+        """The same as it was then."""
+        if self.run.ended and moment >= self.run.ended:
             return self
         calls = [past.call_at(call, moment) for call in self.calls if call.started <= moment]
         later = [call for call in self.calls if call.started > moment]
@@ -78,13 +80,15 @@ class Snapshot(Generic[Row]):
         run = past.run_at(self.run, moment, calls, later, partial(face.failure, self.row))
         row = copy(face.at(self.row, moment))
         row.run = run
-        return Snapshot(run, row, calls, {})
+        asked = {call.step for call in calls if call.status == ModelCall.Status.OPEN}
+        coming = {step: text for step, text in face.answers(self.row).items() if step in asked}
+        return Snapshot(run, row, calls, coming)
 
 
 class Display(Protocol):
     """What the pages of any run ask of what a procedure shows: `state` is the sign and colour of its plate, `word` what
-    stands on it, `announcement` the newest thing that happened, for those who hear the page. `final`: nothing can
-    change any more."""
+    stands on it, `stamp` what is to be known of that, `announcement` the newest thing that happened, for those who hear
+    the page. `final`: nothing can change any more."""
 
     @property
     def id(self) -> str: ...
@@ -94,6 +98,8 @@ class Display(Protocol):
     def state(self) -> str: ...
     @property
     def word(self) -> str: ...
+    @property
+    def stamp(self) -> Stamp | None: ...
     @property
     def announcement(self) -> str: ...
     @property
@@ -168,6 +174,18 @@ class Face(Procedure, Generic[Row, Displayed]):
     def fragments(self, display: Displayed) -> Iterator[Fragment]:
         """Every part of the page that changes."""
         raise NotImplementedError
+
+    def pauses(self, row: Row) -> Sequence[datetime]:
+        """Moments, in their order, at which its live page stays for a little while before it goes on."""
+        return ()
+
+    def answers(self, row: Row) -> Mapping[str, str]:
+        """The texts that models gave, by the step that they were for: a look back writes them as they came."""
+        return {}
+
+    def chapter(self, before: Displayed | None, display: Any) -> str:
+        """The name of what begins here on the time line of a replay; empty where nothing does."""
+        return ""
 
     def mark(self, before: Displayed | None, display: Any) -> str:
         """The state that stands out on the time line of a replay: of the end, and of what else it chooses."""

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -35,6 +36,7 @@ LOOK_AFTER = 1.5  # seconds after which rows and rights are looked at without a 
 CONFIRMED_FOR = 2.0  # seconds: nothing is sent on an older look at the right to see it
 CALM = 0.05  # seconds between two looks at the rows
 TEXT_INTERVAL = 0.25  # seconds between two renderings of growing text
+PAUSE = 0.7  # seconds that a moment stays on the pages which is to be seen before they go on
 WINDOW = 8  # messages on their way to one watcher
 WINDOW_SIZE = 1_000_000  # and so many characters
 LOST_AFTER = 3.0  # seconds without an acknowledgement: the message is taken for lost
@@ -43,6 +45,8 @@ SOCKETS_PER_USER = 20  # and run
 CLOSED_NOT_FOUND = 4404
 TOO_MANY = 4429
 TRY_AGAIN = 1013  # the page connects again by itself
+
+NEVER = datetime.min.replace(tzinfo=UTC)
 
 _feeds: dict[UUID, "Feed"] = {}
 _sending: set[asyncio.Task[None]] = set()
@@ -197,12 +201,14 @@ class Feed:
         self._watchers: set[Watcher] = set()
         self._page = LivePage()
         self._rows: Snapshot[Any] | None = None
+        self._shown: Snapshot[Any] | None = None  # the rows, or a moment on the way to them
+        self._passed = NEVER  # the last of such moments
         self._revision: int | None = None
         self._read_by = 0
         self._texts: dict[str, str] = {}
         self._open: dict[str, int] = {}  # step -> the model call that is under way
         self._looked_at = self._grown_at = -math.inf
-        self._look_at, self._grow_at = -math.inf, math.inf
+        self._look_at, self._grow_at, self._go_on_at = -math.inf, math.inf, math.inf
         self._bell = asyncio.Event()
         loop = asyncio.get_running_loop()
         self._tasks = [loop.create_task(self._listen()), loop.create_task(self._follow_to_the_end())]
@@ -277,6 +283,8 @@ class Feed:
             self._bell.clear()
             if time.monotonic() >= self._look_at:
                 await self._look()
+            if time.monotonic() >= self._go_on_at:
+                self._go_on()
             if time.monotonic() >= self._grow_at:
                 self._render_growing()
             now = time.monotonic()
@@ -285,7 +293,7 @@ class Feed:
             await self._wait()
 
     async def _wait(self) -> None:
-        due = min(self._look_at, self._grow_at, *(watcher.due for watcher in self._watchers))
+        due = min(self._look_at, self._grow_at, self._go_on_at, *(watcher.due for watcher in self._watchers))
         with suppress(TimeoutError):
             async with asyncio.timeout(max(0, due - time.monotonic())):
                 await self._bell.wait()
@@ -312,20 +320,35 @@ class Feed:
     def _take_over(self, rows: Snapshot[Any], revision: int | None, read_by: int) -> None:
         if rows.run.redacted:  # perhaps just now, perhaps once more
             self._page.unsettle()
+            self._texts, self._go_on_at = {}, math.inf
+        if self._rows is None or rows.run.redacted:  # what was before is nobody's news, or is to be seen no more
+            self._passed = max(face_of(rows.run).pauses(rows.row), default=NEVER)
         self._rows, self._revision, self._read_by = rows, revision, read_by
         latest = {call.step: call for call in rows.calls}
         under_way = {step: call.pk for step, call in latest.items() if call.status == ModelCall.Status.OPEN}
-        # the text of an attempt ends with it
-        self._texts = {s: text for s, text in self._texts.items() if self._open.get(s) == under_way.get(s)}
+        if rows.run.status != Run.Status.CANCELLED:  # then they are cut off, and stay
+            # the text of an attempt ends with it
+            self._texts = {s: text for s, text in self._texts.items() if self._open.get(s) == under_way.get(s)}
         self._open = under_way
-        self._page.update(self._fragments(), read_by)
+        if self._go_on_at == math.inf:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        """Show the rows, or, for a while, the next moment on the way to them that is to be seen."""
+        rows = self._rows
+        if rows is None:
+            raise RuntimeError("There is nothing to go on to before the first look at the rows.")
+        moment = next((pause for pause in face_of(rows.run).pauses(rows.row) if pause > self._passed), None)
+        self._shown, self._passed = (rows.at(moment), moment) if moment else (rows, self._passed)
+        self._go_on_at = time.monotonic() + PAUSE if moment else math.inf
+        self._page.update(self._fragments(), self._read_by)
 
     def _render_growing(self) -> None:
         self._grown_at, self._grow_at = time.monotonic(), math.inf
         self._page.update((fragment for fragment in self._fragments() if fragment.steps), self._read_by)
 
     def _fragments(self) -> Iterator[Fragment]:
-        if self._rows is None:
+        if self._shown is None:
             raise RuntimeError("There is nothing to show before the first look at the rows.")
-        face = face_of(self._rows.run)
-        return face.fragments(face.display(replace(self._rows, texts=self._texts)))
+        face = face_of(self._shown.run)
+        return face.fragments(face.display(replace(self._shown, texts=self._texts)))

@@ -1,6 +1,6 @@
 """A run played again: what its page showed at each moment, worked out from its rows.
 
-What is in no row is not played: a text comes whole with its row, for how it grew was never stored.
+How a text grew was never stored: it is written evenly from the moment when it was asked for to that of its row.
 
 Why so: docs/decisions.md, Pages.
 """
@@ -14,11 +14,11 @@ from django.utils.timesince import timesince
 
 from engine.hidden import visible_text
 
-from .face import Snapshot, face_of
+from .face import Face, Snapshot, face_of
 from .fragments import Fragment
 from .past import beginning_of
 
-FRAMES_FORM = 1  # moves when the frames of the same rows become others: browsers keep them
+FRAMES_FORM = 2  # moves when the frames of the same rows become others: browsers keep them
 LONGEST_GAP = timedelta(seconds=30)
 SHORTENED = timedelta(seconds=3)
 
@@ -69,7 +69,7 @@ def replay(seen: Snapshot[Any]) -> dict[str, Any]:
             for key, html in changed.items():
                 versions.setdefault(key, []).append((len(frames), *_difference(shown.get(key, ""), html)))
             shown |= changed
-            frames.append(_frame(moment, before, display, past.face.mark(before, display)))
+            frames.append(_frame(past.face, moment, before, display))
             before = display
     _lay_out(frames, past.beginning)
     return {"length": frames[-1]["at"], "frames": frames, "fragments": versions}
@@ -94,9 +94,10 @@ def _common(one: Iterable[str], other: Iterable[str]) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
-def _frame(moment: datetime, before: Any, display: Any, mark: str) -> dict[str, Any]:
+def _frame(face: Face[Any, Any], moment: datetime, before: Any, display: Any) -> dict[str, Any]:
     said = display.announcement if before is None or before.announcement != display.announcement else ""
-    return {"moment": moment, "said": visible_text(said), "mark": mark}
+    mark, chapter = face.mark(before, display), face.chapter(before, display)
+    return {"moment": moment, "said": visible_text(said), "mark": mark, "chapter": chapter}
 
 
 def _lay_out(frames: list[dict[str, Any]], beginning: datetime) -> None:

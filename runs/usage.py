@@ -8,12 +8,12 @@ from engine.models import ModelCall
 
 
 def used(calls: Sequence[ModelCall]) -> str:
-    """Tokens and cost of all attempts so far; empty where no model has been asked."""
+    """Tokens and, where it is known, cost of all attempts so far; empty where no model has been asked."""
     counted = _counted(calls)
     if not counted:
         return ""
     number = sum((call.input_tokens or 0) + (call.output_tokens or 0) for call in counted)
-    return f"{tokens(number, any(call.estimated for call in counted))}, {cost(_cost(counted))}"
+    return ", ".join([tokens(number, any(call.estimated for call in counted)), *known_cost(_cost(counted))])
 
 
 def used_both_ways(calls: Sequence[ModelCall]) -> list[str]:
@@ -30,6 +30,11 @@ def used_both_ways(calls: Sequence[ModelCall]) -> list[str]:
 
 def tokens(number: int, estimated: bool) -> str:
     return f"{'about ' if estimated else ''}{number:,} tokens"
+
+
+def known_cost(amount: int | None) -> list[str]:
+    """It, where it is known: the record alone says that it is not."""
+    return [] if amount is None else [dollars(amount)]
 
 
 def cost(amount: int | None) -> str:

@@ -145,8 +145,8 @@ class Reader:
         except ValidationError as error:
             raise failures.UnusableAnswer(self._not_a_completion(data)) from error
         if chunk.error is not None:
-            said = self._provider.clean(json.dumps(chunk.error, ensure_ascii=False))[:300]
-            raise failures.ServerError(f"The endpoint sent an error in place of an answer: {said}")
+            said = failures.quoted(self._provider.clean(json.dumps(chunk.error, ensure_ascii=False)))
+            raise failures.ServerError(f"The endpoint sent an error in place of an answer: {said}.")
         if chunk.choices is None:
             raise failures.UnusableAnswer(self._not_a_completion(data))
         self._take(chunk)

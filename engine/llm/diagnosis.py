@@ -43,7 +43,7 @@ class _Refusal:
 
     @property
     def said(self) -> str:
-        return f" It said: {self.message[:300]}" if self.message else ""
+        return f" It said: {failures.quoted(self.message)}." if self.message else ""
 
 
 Meaning = tuple[type[failures.CallFailed], str]

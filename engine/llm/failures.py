@@ -19,6 +19,12 @@ CallFailed
 from ..hidden import in_one_line
 
 LONGEST_WAIT = 60  # seconds that an endpoint may ask to wait
+MOST_QUOTED = 300
+
+
+def quoted(words: str) -> str:
+    """Somebody else's, with a beginning and an end, so that nobody takes them for ours."""
+    return f"“{words if len(words) <= MOST_QUOTED else f'{words[:MOST_QUOTED]}…'}”"
 
 
 class CallFailed(Exception):

@@ -195,9 +195,14 @@ class Judgement(models.Model):
         ]
 
     @property
+    def histories(self) -> dict[str, dict[int, Decision]]:
+        """What was decided so far, by seats and rounds."""
+        return {agent.seat: agent.history for agent in self.agents.all()}
+
+    @property
     def current_round(self) -> int:
         """The first round with a decision missing; 3 when none is."""
-        histories = [agent.history for agent in self.agents.all()]
+        histories = self.histories.values()
         return next((n for n in rules.ROUNDS if any(n not in h for h in histories)), rules.ROUNDS[-1])
 
     def first_words(self) -> list[str]:

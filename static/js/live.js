@@ -253,5 +253,5 @@ new MutationObserver(() => {
   showConnection();
   markOverflow();
   if (isOver()) question?.close(); // there is nothing left to cancel
-  document.title = `${$("#plate span").textContent}: ${heading} · MAGI`;
-}).observe($("#plate").parentElement, { childList: true, subtree: true });
+  document.title = `${$("#plate").dataset.title}: ${heading} · MAGI`;
+}).observe($("#plate").closest("section, main"), { childList: true, subtree: true });

@@ -26,6 +26,7 @@ function load(told) {
   slider.max = told.length;
   $("[data-length]", player).textContent = clockText(told.length);
   $(".player__marks", player).append(...frames.filter((frame) => frame.mark || frame.pause).map(markOf));
+  $(".player__marks", player).append(...frames.filter((frame) => frame.chapter).map(chapterOf));
   $(".player__controls", player).hidden = false;
   setClock(moment);
   seek(0);
@@ -48,6 +49,14 @@ function markOf(frame) {
   return mark;
 }
 
+function chapterOf(frame) {
+  const name = document.createElement("span");
+  name.className = "player__chapter";
+  name.textContent = frame.chapter;
+  name.style.left = `${(100 * frame.at) / (Number(slider.max) || 1)}%`;
+  return name;
+}
+
 // The time of day that the position stands for. Within a gap that was shortened it runs faster.
 function moment() {
   const frame = frames[current];
@@ -63,8 +72,8 @@ const newest = (versions, number) => versions.findLast((version) => version.fram
 
 function show(number) {
   for (const versions of fragments) {
-    const { html } = newest(versions, number);
-    if (html !== newest(versions, current).html) replaceLeaf(html);
+    const { html, frame } = newest(versions, number);
+    if (html !== newest(versions, current).html) replaceLeaf(html, versions.find((later) => later.frame > frame));
   }
   current = number;
   note.textContent = frames[current].pause;
@@ -72,11 +81,28 @@ function show(number) {
   markOverflow();
 }
 
-function replaceLeaf(html) {
+function replaceLeaf(html, following) {
   const template = document.createElement("template");
   template.innerHTML = html;
   const fragment = template.content.firstElementChild;
+  for (const span of $$("[data-typed]", fragment)) {
+    const began = Date.parse(span.dataset.typed);
+    const ended = following ? frames[following.frame].now : began;
+    typed.set(span, { letters: [...span.textContent], began, ended });
+  }
   document.getElementById(fragment.id).replaceWith(fragment);
+}
+
+// What was written while time went by: how it came was never kept, so it comes evenly until it was there.
+const typed = new WeakMap();
+
+function type() {
+  for (const span of $$("[data-typed]")) {
+    const { letters, began, ended } = typed.get(span) ?? { letters: [] };
+    const share = ended > began ? Math.min(1, Math.max(0, (moment() - began) / (ended - began))) : 0;
+    const words = letters.slice(0, Math.round(share * letters.length)).join("");
+    if (span.textContent !== words) span.textContent = words;
+  }
 }
 
 function frameAt(seconds) {
@@ -84,6 +110,7 @@ function frameAt(seconds) {
 }
 
 function showTime() {
+  type();
   slider.value = position;
   const time = clockText(position);
   $("[data-at]", player).textContent = time;

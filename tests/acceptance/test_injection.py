@@ -136,7 +136,7 @@ def test_the_live_page_shows_what_was_written_and_answered(scene, guard, injecte
         page = scene.open(reverse("live", args=[pk]))
         expect(page.locator("#announcer")).to_contain_text("Error.")  # only the socket says it: its fragments are here
         reasons = [f"The reason is {text} and no other." for text in texts]
-        guard.shows(" ".join(texts), *texts, *reasons, *(f"It said: Sorry: {text}" for text in texts))
+        guard.shows(" ".join(texts), *texts, *reasons, *(f"It said: “Sorry: {text}" for text in texts))
 
 
 @pytest.mark.parametrize("page", ["admin:judgements_judgement_change", "record"])
@@ -175,7 +175,7 @@ def test_the_doctor_shows_what_an_endpoint_says(scene, guard):
         page = scene.open(reverse("doctor"))
         with page.expect_navigation():
             page.get_by_role("button", name="Check now").click()
-        guard.shows(in_one_line(f"It said: {text}"))
+        guard.shows(in_one_line(f"It said: “{text}"))
 
 
 def test_names_of_models_and_councils_are_suggested_as_they_are(scene, guard, injected):

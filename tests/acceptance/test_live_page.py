@@ -70,7 +70,7 @@ def test_polls_follow_a_failure_and_its_retry(without_sockets, scripted_site, en
     endpoint.script(by_text=[["round 3 of 3.", FAILS_ONCE]])
     start(page, scripted_site)
     page.clock.fast_forward(15_000)
-    poll_until(page, "#verdict-sub", "Failed in round 3.")
+    poll_until(page, "#verdict-sub", "Failed in round 3, without a verdict.")
     page.get_by_role("button", name="Retry").click()
     page.clock.fast_forward(15_000)
     poll_until(page, "#plate", "APPROVED")

@@ -22,15 +22,15 @@ def test_what_is_certain_is_said_while_it_is_judged(scripted, scripted_site, end
     expect(sub).to_have_text("Round 3 of 3. Approval is certain: two agents have 0.5 already.", timeout=END)
     expect(scripted.locator("#agent-1-tally")).to_contain_text("certain already")
     expect(scripted.locator("#agent-3-tally")).not_to_contain_text("certain already")
-    expect(scripted.get_by_role("heading", name="How it was decided")).to_be_hidden()
+    expect(scripted.get_by_role("heading", name="What is not obvious")).to_be_hidden()
 
 
-def test_how_it_was_decided_appears_with_the_verdict(scripted, scripted_site, endpoint):
+def test_what_is_not_obvious_appears_with_the_verdict(scripted, scripted_site, endpoint):
     endpoint.script(by_text=[["This is round 1 of 3.", {"decision": "reject"}]])
     judge(scripted, scripted_site)
-    decided = scripted.get_by_role("region", name="How it was decided")
-    expect(decided).to_contain_text("0 × 0.1 + 1 × 0.4 + 1 × 0.5 = 0.9, 0.5 approves")
-    expect(decided).to_contain_text("Swayed: the first round alone would have rejected it.")
+    section = scripted.get_by_role("region", name="What is not obvious")
+    expect(section).to_contain_text("Swayed: the first round alone would have rejected it.")
+    expect(scripted.locator("#agent-1-sum")).to_contain_text("0 × 0.1 + 1 × 0.4 + 1 × 0.5 = 0.9, 0.5 approves")
 
 
 def test_a_failed_attempt_stands_in_the_record_with_its_raw_answer(scripted, scripted_site, endpoint):

@@ -1,5 +1,7 @@
 """A judgement that is over, played again in a real browser."""
 
+import re
+
 from playwright.sync_api import expect
 
 from tests.acceptance.pages import middle_of, open_page
@@ -19,12 +21,12 @@ def test_a_replay_plays_to_the_verdict_and_goes_back(reader, judged):
     slider.focus()
     reader.keyboard.press("Home")
     expect(plate).to_contain_text("Idle")
-    expect(player.locator(".player__clock")).to_have_text("0:00 of 0:01")
+    expect(player.locator(".player__clock")).to_have_text(re.compile("0:00 of 0:0[1-9]"))
     reader.keyboard.press("ArrowRight")
     expect(reader.locator("#verdict-sub")).to_contain_text("Round 1 of 3. 0 of 9 decisions are in.")
     reader.keyboard.press("End")
     expect(plate).to_contain_text("Approved")
-    expect(slider).to_have_attribute("aria-valuetext", "0:01 of 0:01")
+    expect(slider).to_have_attribute("aria-valuetext", re.compile(r"(0:0[1-9]) of \1"))
     reader.keyboard.press("ArrowLeft")
     reader.keyboard.press("Space")
     expect(plate).to_contain_text("Approved")

@@ -16,6 +16,7 @@ from runs.api import schemas
 from runs.face import Face, Snapshot
 from runs.fragments import Fragment
 from runs.redaction import redact_due
+from runs.stamps import Stamp, stamp_of
 
 from . import procedure, rules
 from .models import Check, Draft, Report
@@ -28,6 +29,7 @@ class Display:
     question: str
     state: str
     word: str
+    stamp: Stamp | None
     draft: str | None
     finding: str | None
     over: bool
@@ -51,6 +53,7 @@ def display_of(seen: Snapshot[Check]) -> Display:
         check.question,
         state,
         word,
+        stamp_of(run, word, "", lambda outcome: "approve"),
         draft and draft.text,
         report and report.finding,
         run.over,
@@ -111,6 +114,7 @@ class Checking(Face[Check, Display]):
     def fragments(self, display: Display) -> Iterator[Fragment]:
         shown = {"display": display}
         yield Fragment("runs/fragments", "plate", shown)
+        yield Fragment("runs/fragments", "stamp", shown)
         yield Fragment("checks/fragments", "draft", shown, settled=display.draft is not None)
         yield Fragment("checks/fragments", "report", shown, settled=display.finding is not None)
 

@@ -87,7 +87,7 @@ def test_what_an_endpoint_says_does_nothing_to_a_terminal(provider, texts):
     provider.script(default={"behaviour": "status", "status": 418, "body": {"error": {"message": message}}})
     *_, told = said_by_the_command().splitlines()
     assert told.startswith("PROBLEM  openai")
-    assert f"It said: {in_one_line(message.replace(chr(0), chr(92) + 'x00')[:300])}" in told
+    assert f"It said: “{in_one_line(message.replace(chr(0), chr(92) + 'x00')[:300])}" in told
 
 
 def test_models_are_listed_by_names_that_hide_nothing(provider, settings):

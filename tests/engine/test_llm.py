@@ -156,7 +156,7 @@ async def test_a_key_that_an_endpoint_repeats_is_not_kept(models, endpoint):
 @pytest.mark.parametrize("said", [f"bad header: Bearer {KEY}", "bad \ud800 thing", "bad \x00 thing"])
 async def test_no_key_and_nothing_unstorable_is_in_a_sentence(models, endpoint, said):
     endpoint.script(default={"behaviour": "status", "status": 400, "body": {"error": {"message": said}}})
-    with pytest.raises(failures.Refused, match="It said: bad") as failed:
+    with pytest.raises(failures.Refused, match="It said: “bad") as failed:
         await ask(models)
     for text in (str(failed.value), failed.value.raw):
         assert KEY not in text

@@ -11,14 +11,17 @@ from channels.db import database_sync_to_async
 from django.contrib.auth.models import AnonymousUser, Group, User
 from django.contrib.sessions.backends.db import SessionStore
 from django.db import connection
+from django.db.models import F
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
-from engine import live
+from engine import live, steering
 from engine.models import ModelCall, Run
 from engine.reader import read
 from magi_site.groups import REVIEWERS
 from runs import feed
 from runs.feed import Watcher
+from runs.redaction import redact
 from tests.conftest import allow
 from tests.databases import tampering
 
@@ -208,6 +211,75 @@ async def test_the_text_of_a_failed_attempt_is_not_shown_as_that_of_the_next(jud
     await until(lambda: "Half a sentence" in page.shown)
     await ModelCall.objects.aupdate(status="interrupted")
     await asked(judgement, "A1", attempt=2)
+    await until(lambda: "Half a sentence" not in page.shown)
+
+
+def complete(judgement, number):
+    """All three have decided, and are asked again in the same instant."""
+    Run.objects.filter(pk=judgement.pk, started=None).update(started=F("created"))
+    for agent in judgement.agents.all():
+        step = agent.step(number)
+        call = ModelCall.objects.filter(run=judgement.pk, step=step).first() or ask(judgement, step)
+        agent.decisions.create(round=number, decision="approve", reason="So be it.", call=call)
+        ModelCall.objects.filter(pk=call.pk).update(status="answered", ended=timezone.now())
+    for agent in judgement.agents.all():
+        ask(judgement, agent.step(number + 1))
+
+
+async def test_who_decided_last_is_seen_waiting_before_the_next_round_is_shown(judgement, mira, opened):
+    await asked(judgement, "A1")
+    page = await opened(mira)
+    await until(lambda: page.messages)
+    await database_sync_to_async(complete)(judgement, 1)
+    live.announce(judgement.pk)
+    await until(lambda: page.shown.count('data-state="pending"') == 3)
+    began = time.monotonic()
+    await until(lambda: 'data-state="pending"' not in page.shown)
+    assert time.monotonic() - began > feed.PAUSE - 0.1
+    assert page.shown.count("Judging <small>round 2</small>") == 3
+
+
+async def test_each_of_two_rounds_that_came_at_once_is_seen(judgement, mira, opened):
+    await asked(judgement, "A1")
+    page = await opened(mira)
+    await until(lambda: page.messages)
+    await database_sync_to_async(complete)(judgement, 1)
+    await database_sync_to_async(complete)(judgement, 2)
+    live.announce(judgement.pk)
+    await until(lambda: page.shown.count("<small>for round 2") == 3)
+    await until(lambda: page.shown.count("<small>for round 3") == 3)
+    await until(lambda: page.shown.count("Judging <small>round 3</small>") == 3)
+
+
+async def test_a_page_that_comes_later_is_shown_what_is_now(judgement, mira, opened):
+    await database_sync_to_async(complete)(judgement, 1)
+    page = await opened(mira)
+    await until(lambda: page.messages)
+    assert "Judging <small>round 2</small>" in page.messages[0][1]
+
+
+async def test_what_was_half_written_stays_when_it_is_cancelled(judgement, mira, opened):
+    await asked(judgement, "A1")
+    page = await opened(mira)
+    await until(lambda: page.messages)
+    live.show_text(judgement.pk, "A1", "Half a sentence")
+    await until(lambda: "Half a sentence" in page.shown)
+    await database_sync_to_async(steering.cancel)(judgement.pk, mira)
+    live.announce(judgement.pk)
+    await until(lambda: "Cut off when it was cancelled" in page.shown)
+    assert "Half a sentence" in page.shown
+
+
+async def test_a_redaction_takes_what_was_half_written(judgement, mira, opened):
+    await asked(judgement, "A1")
+    page = await opened(mira)
+    await until(lambda: page.messages)
+    live.show_text(judgement.pk, "A1", "Half a sentence")
+    await until(lambda: "Half a sentence" in page.shown)
+    await database_sync_to_async(steering.cancel)(judgement.pk, mira)
+    await until(lambda: "Cut off" in page.shown)
+    await database_sync_to_async(redact)(judgement.pk, "", "")
+    live.announce(judgement.pk)
     await until(lambda: "Half a sentence" not in page.shown)
 
 

@@ -28,6 +28,8 @@ PER_AGENT = ("state", "tally", "reason", "dstate", "sum", "rounds")
 IDS = {
     *(
         "plate",
+        "stamp",
+        "chips",
         "verdict-sub",
         "verdict-meta",
         "actions",

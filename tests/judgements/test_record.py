@@ -62,8 +62,7 @@ def test_a_failed_judgement_has_a_record_without_a_verdict(page, judgement, mode
     models.will("openai/b", Unauthorized("The key was refused."))
     judged(judgement, models)
     html = words(record(page, judgement))
-    assert "Failed in round 1." in html
-    assert "There is no verdict" in html
+    assert "Failed in round 1, without a verdict." in html
     assert "The key was refused. (unauthorized)" in html
     assert "How it was decided" not in html
 

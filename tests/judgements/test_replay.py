@@ -125,8 +125,9 @@ def test_every_frame_can_be_put_together_from_the_differences(finished):
     shown = html_at(told, number)
     assert "2 of 9 decisions are in." in shown["verdict_sub"]
     assert "Reason B1." in shown["cell-1-2"]
-    assert "Reason" not in shown["cell-1-3"]
-    assert "Connection" not in shown["verdict_meta"]
+    assert ">Reason C1.</span>" in shown["cell-1-3"]
+    assert "data-typed=" in shown["cell-1-3"]
+    assert "conn" not in shown["verdict_meta"]
 
 
 def test_a_retry_and_a_fallback_are_played(judgement):
@@ -152,7 +153,7 @@ def test_a_failure_that_was_tried_again_days_later_is_played_without_the_days(ju
     call(judgement, "A1", days + 3, days + 7, "failed", error="It does not exist.", series=1)
     judged = end(judgement, "failed", days + 7, retries=1, error={"code": "unknown_model", "message": "Gone."})
     between = past_of(judged).display_at(at(60))
-    assert (between.word, between.lead) == ("Error", "Failed in round 1.")
+    assert (between.word, between.lead) == ("Error", "Failed in round 1, without a verdict.")
     assert "Melchior gave no decision in round 1 after 1 attempt: The key was refused." in between.rest
     told = played(Judgement.objects.whole().get(pk=judged.pk))
     assert told["length"] == 3 + 3 + 4

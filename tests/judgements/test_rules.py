@@ -108,3 +108,12 @@ def test_no_verdict_is_guessed_while_an_agent_is_missing():
 
 def test_what_is_still_open_shrinks_with_each_round():
     assert [rules.still_open(history(*[True] * n)) for n in range(4)] == [10, 9, 5, 0]
+
+
+def test_an_agent_gives_way_where_both_others_had_decided_as_it_then_does():
+    yes, no = history(True, True, True), history(False, False, False)
+    assert rules.gave_way({"A": history(False, True, True), "B": yes, "C": yes}, "A")
+    assert rules.gave_way({"A": history(True, False, False), "B": no, "C": no}, "A")
+    assert not rules.gave_way({"A": history(False, True, True), "B": yes, "C": no}, "A")  # on its own
+    assert not rules.gave_way({"A": history(True, False, True), "B": no, "C": no}, "A")  # and came back
+    assert not rules.gave_way({"A": history(True, True, False), "B": no, "C": no}, "A")  # carried
