@@ -22,13 +22,13 @@ from .fragments import fragments
 from .models import STANDINGS, Judgement, Remark, RoundDecision, status_of
 from .parts import PLATE
 from .rules import ROUNDS, SEATS, Verdict
+from .shelf import Councils
 
 
 class Judging(Face[Judgement, Display]):
     noun, nouns = "judgement", "judgements"
     sign = "judge"
     schema = schemas.Judgement
-    sign = "judge"
     going_on = "judging"
     begun_at = "new"
     verb, good_for = "Judge", "Yes or no to one thing. Three agents, each with its own criteria."
@@ -41,6 +41,7 @@ class Judging(Face[Judgement, Display]):
     flags = tuple(Remark)
     filters = ("council", "rehearsal")
     standings = STANDINGS
+    shelves = (Councils(),)
     heads = tables.HEADS
     tabled = staticmethod(tables.tabled)
     word = staticmethod(status_of)

@@ -2,8 +2,10 @@ from django.urls import path
 
 from runs.face import faces
 from runs.urls import pages
+from runs.views.library import library
 
 from .exhibit import ID as EXAMPLE
+from .shelf import Councils
 from .views import councils, example, new
 
 urlpatterns = [
@@ -17,7 +19,7 @@ urlpatterns = [
     path(f"judgements/{EXAMPLE}/replay/", example.replay, name="example-replay"),
     path(f"judgements/{EXAMPLE}/replay/frames/", example.frames, name="example-frames"),
     *pages(faces()["judgement"]),
-    path("councils/", councils.councils, name="councils"),
+    path("councils/", library, {"only": Councils.name}, name="councils"),
     path("councils/new/", councils.new, name="council-new"),
     path("councils/<int:pk>/", councils.council, name="council"),
     path("councils/<int:pk>/versions/<int:number>/", councils.version, name="council-version"),

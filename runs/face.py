@@ -28,6 +28,7 @@ from .filters import HistoryForm, People
 from .fragments import Fragment
 from .models import Flag
 from .retention import INSTALLATION, KeptFor
+from .shelves import Shelf
 from .stamps import Stamp
 
 PAGES = ("live", "record", "record-file", "fragments", "replay", "replay-frames", "cancel", "retry", "redact")
@@ -243,6 +244,10 @@ class Face(Procedure, Generic[Row, Displayed]):
     def glances(self, rows: Sequence[Row]) -> Mapping[UUID, Glance]:
         """What stands in a cell of its own, of rows that were read with `listed`, in one query for all."""
         return dict.fromkeys((row.run.pk for row in cast(Sequence[Any], rows)), Glance())
+
+    # ---- what is kept of it to be used again -----------------------------------------------------------------
+
+    shelves: ClassVar[Sequence[Shelf]] = ()
 
     # ---- its tables ---------------------------------------------------------------------------------------
 

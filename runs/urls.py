@@ -4,7 +4,7 @@ from django.urls import URLPattern, path
 
 from .consumers import LiveConsumer
 from .face import Face, faces
-from .views import history, live, record, redaction, replay, saved
+from .views import history, library, live, record, redaction, replay, saved
 
 VIEWS = {
     "live": ("", live.live),
@@ -40,6 +40,7 @@ urlpatterns = [
     path("runs/export.<str:format>", history.export, name="runs-export"),
     path("runs/views/", saved.save_view, name="save-view"),
     path("runs/views/<int:pk>/delete/", saved.delete_view, name="delete-view"),
+    path("library/", library.library, name="library"),
 ]
 
 # one socket; under the name of its kind, too, as pages of before know it

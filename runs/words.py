@@ -45,6 +45,14 @@ def cause(run: Run) -> str:
     return CAUSES.get(code, code)
 
 
+def day(moment: datetime, now: datetime) -> str:
+    """As in today, yesterday, 2 Sep, and 2 Sep 2025 of another year."""
+    ago = (now.date() - moment.date()).days
+    if ago in (0, 1):
+        return ("today", "yesterday")[ago]
+    return date_format(moment, "j M" if moment.year == now.year else "j M Y")
+
+
 def minutes(started: datetime | None, ended: datetime | None) -> str:
     """Minutes and seconds in between, as in 1:05 or 12:05:00; empty while it has not ended."""
     if not (started and ended):

@@ -139,6 +139,19 @@ def reviews_of_all(load) -> list[Asked]:
     return [Asked(f"review of all: {name}", load.staff, what, path) for name, what in asked.items()]
 
 
+def libraries(load) -> list[Asked]:
+    """The library, which counts what was done with each council."""
+    from django.urls import reverse
+
+    users = {"staff": load.staff, "busy": load.busy, "few": load.few}
+    asked = {"all": {}, "search": {"q": "mel"}}
+    return [
+        Asked(f"library, {who}: {name}", user, what, reverse("library"))
+        for who, user in users.items()
+        for name, what in asked.items()
+    ]
+
+
 class Clock:
     """Wraps every query, and adds up what they take."""
 
@@ -191,7 +204,7 @@ def main(options: argparse.Namespace) -> None:
         load.make(options.detailed)
         print(f"{options.judgements} judgements, {size(place)} MB")
         print(f"{'':34} {'database p50, p99':>17} {'answer p50, p99':>17}")
-        for asked in [*views(load), *reviews(load), *reviews_of_all(load)]:
+        for asked in [*views(load), *reviews(load), *reviews_of_all(load), *libraries(load)]:
             if not asked.name.startswith(options.only):
                 continue
             print(measure(asked), flush=True)

@@ -59,6 +59,7 @@ ROUTES = {
     "cancel": (STEER, STEER),
     "retry": (SIGNED_IN_NO_METHOD, STEER),
     "redact": (REDACT, REDACT),
+    "library": (SIGNED_IN, SIGNED_IN_NO_METHOD),
     "councils": (SIGNED_IN, SIGNED_IN_NO_METHOD),
     "council-new": (SIGNED_IN, SIGNED_IN),
     "council": (SIGNED_IN, SIGNED_IN_NO_METHOD),

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.exceptions import PermissionDenied
 from django.db import models, transaction
-from django.db.models import Count, Max, Prefetch, Q
+from django.db.models import Prefetch, Q
 
 from engine.evidence import sealing
 from engine.hidden import visible_text
@@ -69,12 +69,6 @@ class JudgementQuerySet(models.QuerySet["Judgement"]):
         """With everything that a page shows of a judgement, in a few queries however many there are."""
         calls = Prefetch("agents__decisions__call", ModelCall.objects.defer("prompt", "answer"))
         return with_run(self).select_related("council_version").prefetch_related(calls)
-
-    def use_of_councils(self) -> dict[int, dict[str, Any]]:
-        """For each council that has judged any of these: how many (`number`) and when last (`last`)."""
-        council = "council_version__council"
-        used = self.exclude(council_version=None).order_by().values(council)
-        return {row[council]: row for row in used.annotate(number=Count("pk"), last=Max("run__created"))}
 
     @after_deadlock
     @transaction.atomic

@@ -6,7 +6,6 @@ from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import BadRequest, PermissionDenied
 from django.db import IntegrityError, transaction
-from django.db.models.functions import Lower
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -26,19 +25,7 @@ NEWEST = 10
 WRITTEN = ("title", "content", "council", "version", "again")
 
 
-# ---- to look at -------------------------------------------------------------------------------------------
-
-
-@require_GET
-def councils(request: HttpRequest) -> HttpResponse:
-    used = Judgement.objects.visible_to(request.user).use_of_councils()
-    offered: list[dict[str, Any]] = []
-    archived: list[dict[str, Any]] = []
-    for council in Council.objects.whole().order_by(Lower("name")):
-        row = {"council": council, "use": used.get(council.pk, {"number": 0, "last": None})}
-        (archived if council.archived else offered).append(row)
-    context = {"rows": offered, "archived": archived, "page": "councils"}
-    return render(request, "judgements/councils/list.html", context)
+# ---- to look at; all of them stand in the library ---------------------------------------------------------
 
 
 @require_GET
@@ -56,7 +43,7 @@ def council(request: HttpRequest, pk: int) -> HttpResponse:
         "obligation": retention.OBLIGATION if retention.is_short(council.kept_days) else "",
         "kept_before": _kept_before(council),
         "default_model": settings.DEFAULT_MODEL,
-        "page": "councils",
+        "page": "library",
     }
     return render(request, "judgements/councils/council.html", context)
 
@@ -78,7 +65,7 @@ def version(request: HttpRequest, pk: int, number: int) -> HttpResponse:
         "judgements": _newest(judgements),
         "number": judgements.count(),
         "default_model": settings.DEFAULT_MODEL,
-        "page": "councils",
+        "page": "library",
     }
     return render(request, "judgements/councils/version.html", context)
 
@@ -245,7 +232,7 @@ def _form_page(
         "models": catalogue.offered(catalogue.declared()),
         "obligation": retention.OBLIGATION,
         "default_model": settings.DEFAULT_MODEL,
-        "page": "councils",
+        "page": "library",
     }
     return render(request, "judgements/councils/form.html", context, status=409 if overtaken else 200)
 

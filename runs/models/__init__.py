@@ -1,5 +1,5 @@
 from .keys import KEY_LENGTH, IdempotencyKey, KeyUsed, digest_of
-from .search import Flag, SearchText, arrived, forget_erased, found_by, in_order_of_arrival
+from .search import Flag, SearchText, arrived, forget_erased, found_by, in_order_of_arrival, newest_found
 from .views import NAME_LENGTH, SavedView, TooManyViews
 
 __all__ = [
@@ -16,4 +16,5 @@ __all__ = [
     "forget_erased",
     "found_by",
     "in_order_of_arrival",
+    "newest_found",
 ]

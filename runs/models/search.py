@@ -5,6 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import connection, models
+from django.db.models.expressions import RawSQL
 
 from engine.models import Run
 from engine.search import Term, label, labels_of
@@ -121,6 +122,16 @@ def _with_words(rows: models.QuerySet[Any]) -> models.QuerySet[Any]:
     return rows.filter(**{f"{'' if rows.model is Run else 'run__'}search__isnull": False})
 
 
+def newest_found(labels: Sequence[Term], most: int) -> RawSQL:
+    """The keys of the runs with all of these labels that arrived last, as a subquery: for counts that have an end."""
+    sought: list[list[Term]] = [[label] for label in labels]
+    if connection.vendor == "sqlite":
+        newest = "SELECT rowid FROM runs_words WHERE runs_words MATCH %s ORDER BY rowid DESC LIMIT %s"
+        return RawSQL(f"SELECT run_id FROM runs_searchtext WHERE id IN ({newest})", [_query_of_sqlite(sought), most])  # noqa: S608, S611
+    newest = "SELECT run_id FROM runs_searchtext WHERE found_by @@ %s::tsquery ORDER BY id DESC LIMIT %s"
+    return RawSQL(newest, [_query_of_postgresql(sought), most])  # noqa: S611 - fixed names; the query is a parameter
+
+
 def arrived(found: models.QuerySet[Any], sign: str, number: int) -> models.QuerySet[Any]:
     return found.extra(where=[f"{_position()} {sign} %s"], params=[number])  # noqa: S610 - fixed names
 
@@ -152,8 +163,12 @@ def _query_of_sqlite(terms: Sequence[Sequence[Term]]) -> str:
 
 
 def _found(runs: models.QuerySet[Any], terms: Sequence[Sequence[Term]]) -> models.QuerySet[Any]:
-    query = _query(terms, " | ", " & ", lambda word, star: f"'{word}'{':*' if star else ''}")
+    query = _query_of_postgresql(terms)
     return _with_words(runs).extra(where=["runs_searchtext.found_by @@ %s::tsquery"], params=[query])
+
+
+def _query_of_postgresql(terms: Sequence[Sequence[Term]]) -> str:
+    return _query(terms, " | ", " & ", lambda word, star: f"'{word}'{':*' if star else ''}")
 
 
 def _query(terms: Sequence[Sequence[Term]], either: str, both: str, quoted: Callable[[str, str], str]) -> str:

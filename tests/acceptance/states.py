@@ -78,7 +78,6 @@ EVERY = [
     State("record-print", at("record", of("approved")), printed=True),
     State("live-print", live("approved"), printed=True),
     State("replay", ways.replay),
-    State("councils", at("councils")),
     State("council", at("council", 2)),
     State("council-short", ways.short_council),
     State("council-short-edit", partial(ways.short_council, url_name="council-edit")),
@@ -104,6 +103,9 @@ EVERY = [
     State("admin-review-error", ways.review_without_text, ours=".review"),
     State("admin-printout", ways.printout),
     State("doctor", at("doctor"), ours="#content"),
+    # last, for it makes judgements of its own
+    State("library", ways.library),
+    State("library-none", at("library", q="zeppelin")),
 ]
 
 

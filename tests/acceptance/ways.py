@@ -170,6 +170,26 @@ def input_of_councils_only(scene: Scene) -> Page:
             database.execute("UPDATE auth_user SET is_superuser = 1")
 
 
+def library(scene: Scene) -> Page:
+    """With a council that has judged often, and one that is archived."""
+    page = scene.open(reverse("library"))
+    if not page.locator(".shelf__came svg").count():
+        scene.judgement("error")
+        scene.judgement("overridden")
+        refusals = {(agent, number): {"decision": "reject"} for agent in (1, 2, 3) for number in (1, 2, 3)}
+        for changes, sign, times in (({}, ">Approved<", 4), (refusals, ">Rejected<", 4)):
+            scene.endpoint.script(by_text=RELEASE.rules(changes))
+            for pk in [scene.submit(RELEASE) for _ in range(times)]:
+                scene.wait_for(pk, sign)
+        scene.post(scene.site, reverse("council-new"), RELEASE.form(name="Letters that leave the house"))
+        with rows(scene.site) as database:
+            [made] = database.execute("SELECT max(id) FROM judgements_council").fetchone()
+        scene.post(scene.site, reverse("council-switch", args=[made]), {"do": "archive"})
+        page.reload()
+    page.locator("summary", has_text="Archived").click()
+    return page
+
+
 def locked_council(scene: Scene) -> Page:
     scene.post(scene.site, reverse("council-switch", args=[1]), {"do": "lock"})
     return scene.open(reverse("council", args=[1]))

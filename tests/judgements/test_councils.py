@@ -37,46 +37,8 @@ def html_of(client, name, *args, **query):
     return client.get(reverse(name, args=args), query).content.decode()
 
 
-def row_of(client, council):
-    """Its row of the list."""
-    html = html_of(client, "councils")
-    return html[html.index(reverse("council", args=[council.pk])) :].split("</tr>")[0]
-
-
 def judged_by(version, owner, **values):
     return Judgement.objects.submit(owner=owner, content=JAPAN, agents=version.agents(), council=version, **values)
-
-
-# ---- the list ----------------------------------------------------------------------------------------------
-
-
-def test_the_list_shows_agents_version_and_use_of_each_council(page, travel, mira):
-    judgement = judged_by(travel.current, mira)
-    row = row_of(page, travel)
-    for text in ("Travel", "Melchior, Balthasar, Casper", f"{judgement.run.created:%H:%M}", "mira"):
-        assert text in row
-    assert '1<span class="councils__label"> judgement</span>' in row
-
-
-def test_the_list_takes_no_query_per_council(page, travel, mira, django_assert_num_queries):
-    for number in range(5):
-        other = Council.objects.found(name=f"Other {number}", agents=trio(), owner=mira)
-        judged_by(other.current, mira)
-    with django_assert_num_queries(6):  # session, user, its permissions, use, councils, members
-        page.get(reverse("councils"))
-
-
-def test_judgements_of_others_are_neither_counted_nor_shown(page, travel, noor):
-    judged_by(travel.current, noor, title="Secret plan")
-    html = html_of(page, "council", travel.pk)
-    assert "Secret plan" not in html
-    assert "No judgement of yours has used it yet." in html
-    assert '0<span class="councils__label"> judgements</span>' in row_of(page, travel)
-
-
-def test_an_empty_list_says_what_to_do(page):
-    Council.objects.update(archived="2026-01-01T00:00Z")
-    assert "Make the first council" in html_of(page, "councils")
 
 
 # ---- one council -------------------------------------------------------------------------------------------
@@ -127,7 +89,7 @@ def test_what_people_wrote_is_never_markup(page, mira):
     evil = "<img src=x onerror=y>"
     council = Council.objects.found(name=evil, agents=trio(a1_name=evil, a2_criteria=evil), owner=mira)
     council.revise(name=f"{evil}2", agents=trio(a1_name=f"{evil}3"), author=mira)
-    for name, args in (("councils", []), ("council", [council.pk]), ("council-version", [council.pk, 1])):
+    for name, args in (("library", []), ("council", [council.pk]), ("council-version", [council.pk, 1])):
         assert "<img" not in html_of(page, name, *args)
 
 

@@ -1,0 +1,50 @@
+"""The page of what is kept to be used again, whatever procedure it belongs to."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_GET
+
+from ..filters import QUERY_LENGTH
+from ..library import MOST, Asked, Group, groups, shelves
+
+MINE = "mine"
+
+
+@require_GET
+def library(request: HttpRequest, only: str = "") -> HttpResponse:
+    """All shelves, or the `only` one of that name."""
+    asked = Asked(request.GET.get("q", "")[:QUERY_LENGTH], request.GET.get("owner") == MINE)
+    found = groups(request.user, asked, only)
+    tabs = _tabs()
+    context = {
+        "asked": asked,
+        # a shelf on which nothing is found stands only where nothing is sought
+        "groups": [group for group in found if group.rows or not asked],
+        "archived": [row for group in found for row in group.archived],
+        "tabs": tabs,
+        "alone": None if tabs else found[0],
+        "count": "" if tabs else _counted(found[0], asked),
+        "list": request.path,
+        "most": MOST,
+        "page": "library",
+    }
+    return render(request, "runs/library.html", context)
+
+
+def _tabs() -> Sequence[dict[str, Any]]:
+    """The ways to all of it and to each shelf, with how much is there; none where there is one shelf."""
+    each = [
+        {"address": shelf.address, "word": shelf.name.capitalize(), "number": shelf.count()} for _, shelf in shelves()
+    ]
+    if len(each) == 1:
+        return ()
+    return [{"address": reverse("library"), "word": "All", "number": sum(tab["number"] for tab in each)}, *each]
+
+
+def _counted(group: Group, asked: Asked) -> str:
+    number = f"{group.found:,} of {group.kept:,}" if asked else f"{group.kept:,}"
+    return f"{number} {group.shelf.noun if group.kept == 1 else group.shelf.name}"
