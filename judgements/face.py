@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from engine.models import ModelCall, Run
-from runs.face import Face, Snapshot
+from runs.face import Face, Look, Snapshot
 from runs.filters import People
 from runs.fragments import Fragment
 from runs.redaction import redact_due
@@ -39,6 +39,8 @@ class Judging(Face[Judgement, Display]):
     outcome_name = evidence.OUTCOME_NAME
     outcomes = tuple(Verdict)
     flags = tuple(Remark)
+    looks = (Look(Remark.SWAYED, "Swayed", "the first round alone would have decided otherwise", "retry"),)
+    stays = "The agents' verdict stays."
     filters = ("council", "rehearsal")
     standings = STANDINGS
     shelves = (Councils(),)

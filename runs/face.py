@@ -86,6 +86,21 @@ class Snapshot(Generic[Row]):
         return Snapshot(run, row, calls, coming)
 
 
+@dataclass(frozen=True)
+class Look:
+    """Something that makes runs worth a look before others: what reviewers call it and what it means, as it stands
+    behind the name. `sign` is a state or the name of a small picture."""
+
+    flag: str
+    name: str
+    note: str
+    sign: str
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.note[0].upper()}{self.note[1:]}."
+
+
 class Display(Protocol):
     """What the pages of any run ask of what a procedure shows: `state` is the sign and colour of its plate, `word` what
     stands on it, `stamp` what is to be known of that, `announcement` the newest thing that happened, for those who hear
@@ -115,6 +130,8 @@ class Face(Procedure, Generic[Row, Displayed]):
     sign: ClassVar[str] = "run"  # the small picture of its stage, in templates/_signs.html
     schema: ClassVar[type[Schema]] = schemas.Run  # of its object in the API
     flags: ClassVar[Sequence[TextChoices]] = ()  # its own, beside those that any run may have
+    looks: ClassVar[Sequence[Look]] = ()  # those of its flags that need a look first
+    stays: ClassVar[str] = "The outcome stays."  # what an override does not change
     going_on: ClassVar[str] = "going on"  # as in "Keep going on", instead of cancelling it
     outcomes: ClassVar[Sequence[str]] = ()  # that it can come to, where they are known before
     # where a page starts one: the name of its address, what one does there, and what that is good for
@@ -282,6 +299,12 @@ class Face(Procedure, Generic[Row, Displayed]):
     def rehearsal(self, row: Row) -> str:
         """Who asked no model, in a sentence; empty where everybody did."""
         return ""
+
+    # ---- its review ---------------------------------------------------------------------------------------
+
+    def why(self, row: Row, look: Look) -> str:
+        """In a sentence, why this run has the flag."""
+        return look.sentence
 
     # ---- what is found, kept and erased -------------------------------------------------------------------
 

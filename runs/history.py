@@ -7,10 +7,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db.models import Count, Q, QuerySet
 
 from engine.models import Run
 from engine.search import Term, label, terms_of
@@ -144,6 +145,8 @@ class History:
             found = found_by(found, self._terms, few=not self._by_arrival)
         if self._statuses:
             found = self._with(found, status__in=self._statuses)
+        if "among" in self._sought:
+            found = found.filter(pk__in=self._sought["among"])
         since, until = self._days
         if since:
             found = self._from(found, _midnight(since))
@@ -159,16 +162,17 @@ class History:
         return self._sought.get("since"), self._sought.get("until")
 
     def _from(self, found: Rows, moment: datetime) -> Rows:
-        near = Run.objects.filter(created__gte=_moved(moment, -OUT_OF_ORDER)).order_by("created")
-        return self._within(self._with(found, created__gte=moment), near, ">=")
+        before = Run.objects.filter(created__lt=_moved(moment, -OUT_OF_ORDER)).order_by("-created")
+        return self._within(self._with(found, created__gte=moment), before, ">")
 
     def _to(self, found: Rows, moment: datetime) -> Rows:
-        near = Run.objects.filter(created__lte=_moved(moment, OUT_OF_ORDER)).order_by("-created")
-        return self._within(self._with(found, created__lte=moment), near, "<=")
+        after = Run.objects.filter(created__gt=_moved(moment, OUT_OF_ORDER)).order_by("created")
+        return self._within(self._with(found, created__lte=moment), after, "<")
 
-    def _within(self, found: Rows, near: QuerySet[Run], sign: str) -> Rows:
-        """Where words are sought, the index need not look through what arrived on other days."""
-        number = near.values_list("search__id", flat=True).first() if self._by_arrival else None
+    def _within(self, found: Rows, outside: QuerySet[Run], sign: str) -> Rows:
+        """Where words are sought, the index need not look through what arrived on other days: beyond the nearest of
+        those. Never beyond one that is sought itself, for others may have arrived on its other side."""
+        number = outside.values_list("search__id", flat=True).first() if self._by_arrival else None
         return found if number is None else arrived(found, sign, number)
 
     def newest_first(self) -> Rows:
@@ -199,6 +203,15 @@ class History:
     def count(self, most: int = MOST_COUNTED) -> int:
         """How many there are; one more than `most` stands for all that are more."""
         return self._found.values("pk")[: most + 1].count()
+
+    def counts_between(self, moments: Sequence[datetime]) -> list[int]:
+        """How many there are from each of these moments, oldest first, to the next one, in one query."""
+        started = self._from(self._found, moments[0])
+        spans = {
+            f"span_{place}": Count("pk", filter=Q(**{f"{self._run}created__gte": since, f"{self._run}created__lt": to}))
+            for place, (since, to) in enumerate(pairwise(moments))
+        }
+        return list(started.aggregate(**spans).values())
 
     def page_asked(self, asked: Mapping[str, str], size: int = PAGE) -> tuple[Page, bool]:
         """The page that begins where it is asked to; the newest one, and True, where there is no such place."""

@@ -14,7 +14,7 @@ from engine.evidence import bundles, signing
 from engine.evidence.bundles import Tree
 from engine.evidence.chain import canonical
 from engine.evidence.checkpoints import Checkpoint
-from engine.evidence.entries import ADOPTED
+from engine.evidence.entries import ADOPTED, ENDED
 from engine.evidence.entries import Entry as Sealed
 from engine.evidence.findings import Fault
 from engine.evidence.log import Leaf
@@ -164,24 +164,44 @@ def _digest(text: str) -> str:
 
 @dataclass(frozen=True)
 class Integrity:
-    """Whether a record is what it was, worked out now. `sealed` is False for one that goes on."""
+    """Whether a record is what it was, worked out now. `sealed` is False for one that goes on. Since `since` nothing of
+    its end may differ; it was `signed` with so many `others`, unless that is still to come."""
 
     faults: tuple[Fault, ...]
     sealed: bool
     entries: int
     redacted: bool
     place: str
+    since: datetime | None
+    signed: datetime | None
+    others: int
 
 
 def integrity_of(run: Run) -> Integrity:
     _, kept, faults = verify_one(run.pk)
+    ends = [seq for seq, kind, _, _ in kept.entries if kind == ENDED]
+    leaf = kept.leaf_of(ends[-1]) if ends else None
+    signed, others = _signature(leaf.index) if leaf else (None, 0)
     return Integrity(
         faults=tuple(faults),
         sealed=bool(kept.entries) and run.over,
         entries=len(kept.entries),
         redacted=bool(kept.redacted_up_to),
         place=_place_in_log(run),
+        since=leaf.at if leaf else None,
+        signed=signed,
+        others=others,
     )
+
+
+def _signature(leaf: int) -> tuple[datetime | None, int]:
+    """When the first checkpoint over this leaf was made, and how many other leaves were signed with it for the first
+    time."""
+    over = Checkpoint.objects.filter(size__gt=leaf).order_by("size").first()
+    if over is None:
+        return None, 0
+    before = Checkpoint.objects.filter(size__lte=leaf).order_by("-size").values_list("size", flat=True).first()
+    return over.made, over.size - (before or 0) - 1
 
 
 def _place_in_log(run: Run) -> str:

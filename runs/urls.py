@@ -4,7 +4,7 @@ from django.urls import URLPattern, path
 
 from .consumers import LiveConsumer
 from .face import Face, faces
-from .views import history, library, live, record, redaction, replay, saved
+from .views import history, library, live, record, redaction, replay, review, saved
 
 VIEWS = {
     "live": ("", live.live),
@@ -41,6 +41,9 @@ urlpatterns = [
     path("runs/views/", saved.save_view, name="save-view"),
     path("runs/views/<int:pk>/delete/", saved.delete_view, name="delete-view"),
     path("library/", library.library, name="library"),
+    path("review/", review.review, name="review"),
+    path("review/figures/", review.figures, name="review-figures"),
+    path("review/<uuid:pk>/", review.one, name="review-one"),
 ]
 
 # one socket; under the name of its kind, too, as pages of before know it

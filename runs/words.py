@@ -42,6 +42,11 @@ CAUSES = {
 def cause(run: Run) -> str:
     """The same of this one; empty where it has not failed."""
     code = (run.error or {}).get("code", "") if run.status == Run.Status.FAILED else ""
+    return cause_of(code)
+
+
+def cause_of(code: str) -> str:
+    """The same of a code; one that a procedure made up is said as it is."""
     return CAUSES.get(code, code)
 
 

@@ -12,6 +12,8 @@ RARE = "zeppelin"
 EVERYWHERE = "decision"
 HALF = "budget"
 STATUSES = [("finished", 0.93), ("failed", 0.04), ("cancelled", 0.02), ("queued", 0.005), ("running", 0.005)]
+CAUSES = [("timeout", "openai/large"), ("unauthorized", "mistral/small"), ("unusable_answer", "openai/small")]
+OVERRIDDEN = 500  # of so many one
 FLAGS = {"swayed": 0.1, "carried": 0.03, "changed": 0.4, "fallback": 0.001}
 
 
@@ -56,6 +58,7 @@ class Load:
             SearchText(run=judgement.run, words=" ".join(self._found_by(judgement, number)))
             for judgement, number in zip(judgements, numbers, strict=True)
         )
+        self._fail([run for run in runs if run.status == "failed"])
         self._decide([one for one, n in zip(judgements, numbers, strict=True) if n >= self.number - detailed])
 
     def _run(self, number: int):
@@ -75,7 +78,8 @@ class Load:
             created=created,
             started=None if status == "queued" else created,
             ended=created + timedelta(seconds=48) if over else None,
-            error={"code": "timeout", "message": "No answer.", "agent": "B"} if status == "failed" else None,
+            override="rejected" if status == "finished" and not number % OVERRIDDEN else None,
+            error={"code": cause_of(number)[0], "message": "No answer.", "agent": "B"} if status == "failed" else None,
         )
 
     def _judgement(self, run):
@@ -93,6 +97,7 @@ class Load:
         words.append(label("rehearsal", number % 10 == 0))
         if judgement.run.outcome:
             words.append(label("verdict", judgement.run.outcome))
+            words += [label("flag", "overridden")] * (not number % OVERRIDDEN)
             words += [label("flag", flag) for flag, share in FLAGS.items() if self._random.random() < share]
         return list(dict.fromkeys(words))
 
@@ -100,6 +105,25 @@ class Load:
         """Many common words, few rare ones."""
         ranks = (min(int(self._random.paretovariate(0.6)), VOCABULARY - 1) for _ in range(length))
         return " ".join(self._words[rank] for rank in ranks)
+
+    def _fail(self, runs) -> None:
+        from engine.models import ModelCall
+
+        models = dict(CAUSES)
+        ModelCall.objects.bulk_create(
+            ModelCall(
+                run=run,
+                step="B1",
+                attempt=1,
+                status="failed",
+                model=models[run.error["code"]],
+                prompt="[]",
+                deadline=self._now,
+                ended=self._now,
+                started=self._now,
+            )
+            for run in runs
+        )
 
     def _decide(self, judgements) -> None:
         from engine.models import ModelCall
@@ -138,3 +162,8 @@ class Load:
             )
             for (agent, number), call in zip(decided, calls, strict=True)
         )
+
+
+def cause_of(number: int) -> tuple[str, str]:
+    """Of ten failures seven have the first cause, two the second, one the third."""
+    return CAUSES[(number % 10 > 6) + (number % 10 > 8)]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from statistics import quantiles
 
-from tests.history_load import EVERYWHERE, FLAGS, HALF, RARE
+from tests.history_load import CAUSES, EVERYWHERE, FLAGS, HALF, RARE
 from tests.stage import DATABASES, stage
 
 TIMES = 40
@@ -152,6 +152,34 @@ def libraries(load) -> list[Asked]:
     ]
 
 
+def desks(load) -> list[Asked]:
+    """The views of the reviewers' desk, its figures and its records."""
+    from django.urls import reverse
+    from django.utils import timezone
+
+    from engine.models import Run
+
+    path = reverse("review")
+    newest = Run.objects.filter(status="failed").order_by("-created")
+    last_month = (timezone.now().replace(day=1) - timedelta(days=1)).strftime("%Y-%m")
+    cause = " ".join(CAUSES[2])
+    asked = {
+        "newest month": {},
+        **{look: {"look": look} for look in ("error", "overridden", "swayed")},
+        "last month": {"month": last_month, "look": "swayed"},
+        "one cause": {"look": "error", "cause": cause},
+        "error, page 6": {"look": "error", "before": str(newest[500].pk)},
+    }
+    figures = {"look": "error", "shown": cause, "newest": str(newest[0].pk)}
+    finished = Run.objects.filter(status="finished").order_by("-created")[0].pk
+    return [
+        *(Asked(f"desk: {name}", load.staff, what, path) for name, what in asked.items()),
+        Asked("desk: figures", load.staff, figures, reverse("review-figures")),
+        Asked("desk: a record, error", load.staff, {"look": "error"}, reverse("review-one", args=[newest[0].pk])),
+        Asked("desk: a record, swayed", load.staff, {"look": "swayed"}, reverse("review-one", args=[finished])),
+    ]
+
+
 class Clock:
     """Wraps every query, and adds up what they take."""
 
@@ -204,7 +232,7 @@ def main(options: argparse.Namespace) -> None:
         load.make(options.detailed)
         print(f"{options.judgements} judgements, {size(place)} MB")
         print(f"{'':34} {'database p50, p99':>17} {'answer p50, p99':>17}")
-        for asked in [*views(load), *reviews(load), *reviews_of_all(load), *libraries(load)]:
+        for asked in [*views(load), *reviews(load), *reviews_of_all(load), *libraries(load), *desks(load)]:
             if not asked.name.startswith(options.only):
                 continue
             print(measure(asked), flush=True)

@@ -28,6 +28,7 @@ EXPORT = "llnonoo"
 REDACT = "llnfnfo"
 RECEIPT = "llnonfo"
 COUNCIL = "llffffo"
+DESK = "llfffoo"
 DOOR, REVIEW, ALL, NEVER = "llllooo", "llllfoo", "llllffo", "llllfff"
 NO_CHECK_IN_ADMIN = "llllfnn"
 """Of the admin: who is staff, reviewers, all permissions, nobody."""
@@ -43,6 +44,9 @@ ROUTES = {
     "runs-export": (SIGNED_IN, SIGNED_IN_NO_METHOD),
     "save-view": (SIGNED_IN_NO_METHOD, SIGNED_IN),
     "delete-view": (SIGNED_IN_NO_METHOD, "llnonnn"),
+    "review": (DESK, SIGNED_IN_NO_METHOD),
+    "review-figures": (DESK, SIGNED_IN_NO_METHOD),
+    "review-one": (DESK, DESK),
     "council-agents": (SIGNED_IN, SIGNED_IN_NO_METHOD),
     "model-suggestions": (SIGNED_IN, SIGNED_IN_NO_METHOD),
     "example": (SIGNED_IN, SIGNED_IN_NO_METHOD),

@@ -53,6 +53,7 @@ OURS = set(
     list_changes row.face.noun stamp.mark display.stamp.mark display.retry
     shelf.name shelf.noun shelf.about shelf.purpose item.version row.warning row.times row.when row.outcome
     part.state part.x part.width group.found
+    .figure .caption .flag .share .x .y .width .height .key .address place face.stays
 """.split()
 )
 COUNTED = re.compile(r"(date|length|thousands|dollars|pluralize|add|slice)\b")

@@ -38,8 +38,13 @@ class SearchTextQuerySet(models.QuerySet["SearchText"]):
         self, runs: Sequence[UUID], known: Sequence[models.TextChoices]
     ) -> dict[UUID, list[models.TextChoices]]:
         """Those of the `known` flags that each has, in their order, in one query; they are what the filter finds."""
-        found = {pk: set(words.split(" ")) for pk, words in self.filter(run__in=runs).values_list("run", "words")}
-        return {pk: [flag for flag in known if label("flag", flag) in words] for pk, words in found.items()}
+        found = self.labels_of(runs)
+        return {pk: [flag for flag in known if label("flag", flag) in labels] for pk, labels in found.items()}
+
+    def labels_of(self, runs: Sequence[UUID]) -> dict[UUID, set[Term]]:
+        """All labels that each has, in one query."""
+        found = self.filter(run__in=runs).values_list("run", "words")
+        return {pk: set(labels_of(words)) for pk, words in found}
 
     def astray(self, labels: Mapping[int, Collection[str]], known: Collection[str]) -> tuple[list[int], list[int]]:
         """Which of these numbers the index of SQLite does not find by all of their labels, and which by another one of

@@ -72,6 +72,13 @@ EVERY = [
     State("history", ways.full_history),
     State("history-search", at("history", q="release", outcome="approved")),
     State("history-none", at("history", q="zeppelin")),
+    State("review", ways.desk),
+    State("review-error", ways.desk_of("error")),
+    State("review-record", ways.desk_of("overridden")),
+    State("review-override", ways.asked_to_override),
+    State("review-refused", ways.override_without_reason),
+    State("review-broken", ways.broken_record),
+    State("review-empty", ways.empty_desk),
     State("menu", ways.menu, ours=".bar"),  # what it covers is not looked at
     State("record", at("record", of("approved"))),
     State("record-error", at("record", of("error"))),

@@ -7,8 +7,8 @@ from typing import Any
 from django.urls import reverse
 from playwright.sync_api import Page, WebSocketRoute, expect
 
-from tests.acceptance.cases import RELEASE
-from tests.acceptance.scene import MOMENTS, Scene, file_of, rows
+from tests.acceptance.cases import REFUND, RELEASE
+from tests.acceptance.scene import MOMENTS, Scene, file_of, rows, unguarded
 from tests.acceptance.site import Site
 
 
@@ -290,6 +290,60 @@ def reviewers_list(scene: Scene) -> Page:
     for moment in MOMENTS:
         scene.judgement(moment)
     return scene.open(reverse("admin:judgements_judgement_changelist"))
+
+
+def desk(scene: Scene) -> Page:
+    for moment in MOMENTS:
+        scene.judgement(moment)
+    return scene.open(reverse("review"))
+
+
+def desk_of(moment: str) -> Callable[[Scene], Page]:
+    """With this record beside the list, or on a page of its own where there is no room."""
+
+    def go(scene: Scene) -> Page:
+        desk(scene)
+        look = "error" if moment == "error" else "overridden"
+        return scene.open(reverse("review-one", args=[scene.judgement(moment)]) + f"?look={look}")
+
+    return go
+
+
+def asked_to_override(scene: Scene) -> Page:
+    page = desk_of("error")(scene)
+    page.get_by_role("radio", name="Override").check()
+    page.get_by_label("Note, or the reason").fill("The vendor confirmed the answer by phone.")
+    page.get_by_label("Approved").check()
+    page.get_by_role("button", name="Add").click()
+    expect(page.get_by_text("This cannot be undone.")).to_be_visible()
+    return page
+
+
+def override_without_reason(scene: Scene) -> Page:
+    page = desk_of("error")(scene)
+    page.get_by_role("radio", name="Override").check()
+    page.get_by_role("button", name="Add").click()
+    expect(page.get_by_text("Choose what you decide instead.")).to_be_visible()
+    return page
+
+
+def broken_record(scene: Scene) -> Page:
+    """While it is looked at, its content is another than what was sealed."""
+    run = scene.judgement("rejected")
+    address = f"{reverse('review-one', args=[run])}?look=swayed"
+    change = "UPDATE judgements_judgement SET content = ? WHERE run_id = ?"
+    with rows(scene.site) as database, unguarded(database, "judgements_judgement"):
+        database.execute(change, ("Something else.", run.replace("-", "")))
+    try:
+        return scene.open(address)
+    finally:
+        with rows(scene.site) as database, unguarded(database, "judgements_judgement"):
+            database.execute(change, (REFUND.content, run.replace("-", "")))
+
+
+def empty_desk(scene: Scene) -> Page:
+    scene.sign_in(scene.idle_site)
+    return scene.open(reverse("review"), scene.idle_site)
 
 
 def printout(scene: Scene) -> Page:

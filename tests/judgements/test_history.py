@@ -60,6 +60,14 @@ def test_both_days_belong_to_what_is_shown(mira):
     assert titles(mira, since=NOON.date(), until=NOON.date()) == ["evening", "morning"]
 
 
+def test_what_arrived_in_another_order_than_it_was_made_is_found_by_words_too(mira):
+    for title, minute in (("second", 1), ("first", 0), ("third", 2)):
+        submit(mira, title, minute=minute)
+    day = NOON.date()
+    for days in ({"since": day}, {"until": day}, {"since": day, "until": day}):
+        assert sorted(titles(mira, q="about", **days)) == ["first", "second", "third"]
+
+
 @pytest.mark.parametrize(
     ("asked", "sentence"),
     [

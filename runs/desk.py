@@ -1,0 +1,390 @@
+"""The reviewers' desk: what needs a look first, month by month and by its causes.
+
+Why so: docs/decisions.md, Review and the admin.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from functools import cached_property
+from typing import Any
+from uuid import UUID
+
+from django.utils.dateformat import format as date_format
+from django.utils.http import urlencode
+from django.utils.timesince import timesince
+
+from engine.models import ModelCall, Run, last_override
+from engine.search import label
+
+from .face import Face, Look, face_of, faces, flags_known
+from .history import CURSORS, History, Page
+from .listing import Row
+from .models import Flag, SearchText
+from .rights import REVIEW, User
+from .words import cause_of
+
+MONTHS = 12
+PAGE = 100
+MOST_EXPLAINED = 1_000  # the newest of a month; nobody reads the causes of more
+MOST_CAUSES = 6
+ERRORS = Look("error", "Errors", "ended without an outcome", "failed")
+OVERRIDDEN = Look(Flag.OVERRIDDEN, "Overridden", "a person decided otherwise", "writes")
+BAR_STEP, BAR_WIDTH, BAR_HEIGHT = 9, 6, 28  # of a strip, in its own units
+
+
+@dataclass(frozen=True)
+class Month:
+    first: date
+
+    @property
+    def last(self) -> date:
+        return (self.first + timedelta(days=31)).replace(day=1) - timedelta(days=1)
+
+    @property
+    def key(self) -> str:
+        return f"{self.first:%Y-%m}"
+
+    @property
+    def label(self) -> str:
+        return date_format(self.first, "F Y")
+
+    @property
+    def word(self) -> str:
+        return date_format(self.first, "F")
+
+    @property
+    def days(self) -> dict[str, date]:
+        """As the history is asked for it."""
+        return {"since": self.first, "until": self.last}
+
+
+def months_until(day: date) -> list[Month]:
+    """Twelve, the oldest first."""
+    number = 12 * day.year + day.month - 1
+    return [Month(date(one // 12, one % 12 + 1, 1)) for one in range(number - MONTHS + 1, number + 1)]
+
+
+@dataclass(frozen=True)
+class Bar:
+    x: int
+    y: int
+    height: int
+    chosen: bool
+    width: int = BAR_WIDTH
+
+
+@dataclass(frozen=True)
+class Tile:
+    """How often something that needs a look happened, in the month and in each of the twelve."""
+
+    look: Look
+    months: Sequence[Month]
+    month: Month
+    numbers: Sequence[int]
+    address: str
+    chosen: bool
+
+    @property
+    def number(self) -> int:
+        return self.numbers[self.months.index(self.month)]
+
+    @property
+    def figure(self) -> str:
+        return f"{self.number:,}"
+
+    @property
+    def bars(self) -> Iterator[Bar]:
+        """One unit high where there is nothing: a month is seen to be there."""
+        most = max(self.numbers)
+        for place, (month, number) in enumerate(zip(self.months, self.numbers, strict=True)):
+            height = 1 + round((BAR_HEIGHT - 2) * number / most) if number else 1
+            yield Bar(BAR_STEP * place, BAR_HEIGHT - height, height, month == self.month)
+
+    @property
+    def caption(self) -> str:
+        figures = ", ".join(f"{number:,}" for number in self.numbers)
+        return f"{self.look.name} by month, {self.months[0].word} to {self.months[-1].word}: {figures}"
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Why so many of them need a look. `what` is a code and a model, or an outcome and what a person made of it."""
+
+    what: tuple[str, str]
+    words: str
+    detail: str
+    runs: Sequence[UUID]
+    share: int  # of all that have a cause, in hundredths
+    address: str
+    chosen: bool
+
+    @property
+    def number(self) -> int:
+        return len(self.runs)
+
+    @property
+    def figure(self) -> str:
+        return f"{self.number:,}"
+
+    @property
+    def key(self) -> str:
+        return " ".join(self.what)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A run in the list."""
+
+    row: Row
+    flags: Sequence[str]
+    why: str
+    address: str
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a record needs a look: by which flag, and in a sentence."""
+
+    flag: str
+    text: str
+
+
+def looks() -> dict[str, Look]:
+    """All that needs a look, by what it is asked for: of any run, then what the faces add."""
+    found: dict[str, Look] = {}
+    for look in (ERRORS, OVERRIDDEN, *(look for face in faces().values() for look in face.looks)):
+        found.setdefault(str(look.flag), look)
+    return found
+
+
+class Desk:
+    """What somebody who may review asks to see. Nothing is read before it is shown."""
+
+    def __init__(self, user: User, asked: Mapping[str, str], path: str, today: date | None = None) -> None:
+        self._user, self._asked, self._path = user, asked, path
+        self.months = months_until(today or datetime.now(UTC).date())
+        self.month = next((one for one in self.months if one.key == asked.get("month")), self.months[-1])
+
+    def _history(self, sought: Mapping[str, Any]) -> History:
+        return History(self._user, sought, REVIEW)
+
+    # ---- what needs a look ----------------------------------------------------------------------------------
+
+    @cached_property
+    def look(self) -> Look:
+        """The one that is asked for, or the first of which there is any."""
+        if asked := looks().get(self._asked.get("look", "")):
+            return asked
+        return next((look for look in looks().values() if self._numbers[look.flag][self._place]), ERRORS)
+
+    @property
+    def _place(self) -> int:
+        return self.months.index(self.month)
+
+    @cached_property
+    def _numbers(self) -> dict[str, list[int]]:
+        return {flag: self._history(_sought(look)).counts_between(self._bounds) for flag, look in looks().items()}
+
+    @property
+    def _bounds(self) -> list[datetime]:
+        ends = [*(month.first for month in self.months), self.months[-1].last + timedelta(days=1)]
+        return [datetime.combine(day, time.min, UTC) for day in ends]
+
+    @cached_property
+    def tiles(self) -> list[Tile]:
+        return [
+            Tile(look, self.months, self.month, self._numbers[flag], self.address(look=flag), look == self.look)
+            for flag, look in looks().items()
+        ]
+
+    @property
+    def number(self) -> int:
+        return self._numbers[self.look.flag][self._place]
+
+    @property
+    def nothing(self) -> bool:
+        """Whether nothing at all needs a look in the month."""
+        return not any(numbers[self._place] for numbers in self._numbers.values())
+
+    @property
+    def in_month(self) -> History:
+        """All runs of the month."""
+        return self._history(self.month.days)
+
+    @cached_property
+    def _sought(self) -> dict[str, Any]:
+        return _sought(self.look) | self.month.days
+
+    # ---- by which causes ------------------------------------------------------------------------------------
+
+    @cached_property
+    def _by_cause(self) -> dict[tuple[str, str], list[UUID]]:
+        """The newest of them, the most frequent cause first."""
+        newest = self._history(self._sought).newest_first()[:MOST_EXPLAINED]
+        found = list(newest.values_list("pk", "outcome", "status", "override", "error"))
+        models = _models_of([pk for pk, *_ in found]) if self.look == ERRORS else {}
+        causes = defaultdict(list)
+        for pk, outcome, status, override, error in found:
+            failed = (error or {}).get("code", ""), models.get(pk, "")
+            causes[failed if self.look == ERRORS else (outcome or status, override or "")].append(pk)
+        return dict(sorted(causes.items(), key=lambda one: (-len(one[1]), one[0])))
+
+    @cached_property
+    def causes(self) -> list[Cause]:
+        chosen = self._asked.get("cause", "")
+        number = sum(map(len, self._by_cause.values()))
+        found = [
+            Cause(
+                what=what,
+                words=_in_words(what[0]) if self.look == ERRORS else what[0].capitalize(),
+                detail=what[1] if self.look == ERRORS or not what[1] else f"overridden: {what[1]}",
+                runs=runs,
+                share=round(100 * len(runs) / number),
+                address=self.address(look=self.look.flag, cause="" if " ".join(what) == chosen else " ".join(what)),
+                chosen=" ".join(what) == chosen,
+            )
+            for what, runs in self._by_cause.items()
+        ]
+        return found[:MOST_CAUSES] + [cause for cause in found[MOST_CAUSES:] if cause.chosen]
+
+    @property
+    def further_causes(self) -> int:
+        return len(self._by_cause) - len(self.causes)
+
+    @cached_property
+    def cause(self) -> Cause | None:
+        return next((cause for cause in self.causes if cause.chosen), None)
+
+    # ---- which records --------------------------------------------------------------------------------------
+
+    @cached_property
+    def _listed(self) -> History:
+        """A cause is known of the newest alone, so its runs are named to the history."""
+        if self._asked.get("cause") and self.cause:
+            return self._history({"among": self.cause.runs})
+        return self._history(self._sought)
+
+    @cached_property
+    def page(self) -> Page:
+        return self._listed.page_asked(self._asked, PAGE)[0]
+
+    @cached_property
+    def lines(self) -> list[Line]:
+        runs, rows = self.page.found, self.page.rows
+        labels = SearchText.objects.labels_of([run.pk for run in runs])
+        return [self._line(run, row, labels.get(run.pk, set())) for run, row in zip(runs, rows, strict=True)]
+
+    def _line(self, run: Run, row: Row, labels: set[str]) -> Line:
+        flags = [flag for flag in flags_known() if label("flag", flag) in labels]
+        return Line(
+            row=row,
+            flags=[str(flag.label).lower() for flag in flags],
+            why=_sentence(run, row, flags),
+            address=self.address_of(run.pk),
+        )
+
+    def line_of(self, run: UUID) -> Line | None:
+        """The line of a run, whether or not it stands on this page."""
+        found = [one for one in self.lines if one.row.id == str(run)]
+        if found:
+            return found[0]
+        page = Page(self._history({}).of([run]), newer=False, older=False)
+        labels = SearchText.objects.labels_of([run])
+        return self._line(page.found[0], page.rows[0], labels.get(run, set())) if page.found else None
+
+    @property
+    def newer(self) -> int:
+        """How many came while the page was open, whose newest run is asked for."""
+        newest = self._asked.get("newest", "")
+        try:
+            return self._listed.newer_than(UUID(newest)) if newest else 0
+        except ValueError:
+            return 0
+
+    # ---- addresses ------------------------------------------------------------------------------------------
+
+    @property
+    def query(self) -> dict[str, str]:
+        """What the list is of, as an address carries it."""
+        asked = {"month": self.month.key, "look": self.look.flag, "cause": self._asked.get("cause", "")}
+        return {name: value for name, value in asked.items() if value}
+
+    @property
+    def place(self) -> dict[str, str]:
+        """The same, and on which page of it."""
+        return self.query | {name: self._asked[name] for name in CURSORS if self._asked.get(name)}
+
+    def address(self, **asked: str) -> str:
+        return f"{self._path}?{urlencode({'month': self.month.key, **{k: v for k, v in asked.items() if v}})}"
+
+    def address_of(self, run: UUID) -> str:
+        return f"{self._path}{run}/?{urlencode(self.place)}"
+
+    @property
+    def here(self) -> str:
+        return f"{self._path}?{urlencode(self.place)}"
+
+    @property
+    def newest(self) -> str:
+        return f"{self._path}?{urlencode(self.query)}"
+
+    @property
+    def newer_page(self) -> str:
+        return f"{self._path}?{urlencode(self.query | {'after': self.page.first})}" if self.page.newer else ""
+
+    @property
+    def older_page(self) -> str:
+        return f"{self._path}?{urlencode(self.query | {'before': self.page.last})}" if self.page.older else ""
+
+
+def _sought(look: Look) -> dict[str, Any]:
+    return {"outcome": "error"} if look == ERRORS else {"flag": look.flag}
+
+
+def _in_words(code: str) -> str:
+    words = cause_of(code) or "no reason given"
+    return f"{words[0].upper()}{words[1:]}"
+
+
+def _models_of(failed: Sequence[UUID]) -> dict[UUID, str]:
+    """The model that each was given up by: of its calls that failed, the last one's."""
+    calls = ModelCall.objects.filter(run__in=failed, status=ModelCall.Status.FAILED).order_by("pk")
+    return dict(calls.values_list("run", "model"))
+
+
+# ---- why ----------------------------------------------------------------------------------------------------
+
+
+def _sentence(run: Run, row: Row, flags: Sequence[Any]) -> str:
+    """The first reason, as a line of the list says it."""
+    if run.status == Run.Status.FAILED:
+        return _failure(run)
+    if row.override:
+        return f"{row.overridden_by} decided {row.override} instead."
+    return next((look.sentence for look in row.face.looks if look.flag in flags), "")
+
+
+def _failure(run: Run) -> str:
+    error = run.error or {}
+    return error.get("message") or f"{_in_words(error.get('code', ''))}."
+
+
+def _later(run: Run, moment: datetime) -> str:
+    if run.ended is None or moment < run.ended + timedelta(minutes=1):
+        return ""
+    return f", {timesince(run.ended, moment, depth=1)} later"
+
+
+def reasons_of(row: Any, flags: Sequence[Any]) -> list[Reason]:
+    """All reasons why a record needs a look, of a row that was read with the `rows` of its face."""
+    run, found = row.run, []
+    face: Face[Any, Any] = face_of(run)
+    if run.status == Run.Status.FAILED:
+        found.append(Reason("error", _failure(run)))
+    if last := last_override(run.reviews.all()):
+        said = f": “{last.text}”" if last.text else "."
+        found.append(Reason("overridden", f"{last.by} decided {last.outcome} instead{_later(run, last.made)}{said}"))
+    found += [Reason(look.name.lower(), face.why(row, look)) for look in face.looks if look.flag in flags]
+    return found

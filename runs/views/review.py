@@ -1,0 +1,164 @@
+"""The reviewers' desk: what needs a look first, a list of it, and one record beside the list."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+from uuid import UUID
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.cache import patch_vary_headers
+from django.views.decorators.http import require_GET, require_http_methods
+
+from engine.models import REVIEW_LENGTH, Run
+
+from .. import reviews
+from ..desk import MOST_EXPLAINED, Desk, Line, reasons_of
+from ..face import face_of, faces, flags_known
+from ..forms import Text, as_typed
+from ..history import MOST_COUNTED, MOST_NEWER
+from ..models import SearchText
+from ..record import integrity_of
+from ..rights import EXPORT, REVIEW, Reach
+from ..usage import used
+from ..words import counted
+
+NOTE, OVERRIDE = "note", "override"
+
+
+class WordForm(forms.Form):
+    """A note, or an override with its reason and outcome, which is asked for twice."""
+
+    what = forms.ChoiceField(choices=[(NOTE, "Note"), (OVERRIDE, "Override")], error_messages={"required": "Choose."})
+    text = Text(max_length=REVIEW_LENGTH, needed="Write the note, or the reason for deciding otherwise.", lines=True)
+    outcome = forms.ChoiceField(required=False, error_messages={"invalid_choice": "There is no such outcome."})
+    sure = forms.BooleanField(required=False)
+
+    def __init__(self, outcomes: Sequence[str], data: Mapping[str, Any] | None = None) -> None:
+        super().__init__(data, auto_id="word-%s")
+        choices = [(outcome, outcome.capitalize()) for outcome in outcomes]
+        cast(forms.ChoiceField, self.fields["outcome"]).choices = choices
+        if not outcomes:
+            cast(forms.ChoiceField, self.fields["what"]).choices = [(NOTE, "Note")]
+
+    def clean(self) -> None:
+        if self.overrides and "outcome" not in self.errors and not self.cleaned_data.get("outcome"):
+            self.add_error("outcome", "Choose what you decide instead.")
+
+    @property
+    def overrides(self) -> bool:
+        return self.data.get("what") == OVERRIDE
+
+    @property
+    def to_be_confirmed(self) -> bool:
+        return self.is_valid() and self.overrides and not self.cleaned_data["sure"]
+
+    @property
+    def review(self) -> dict[str, Any]:
+        """As `runs.reviews.add` takes it."""
+        said = self.cleaned_data
+        return {"text": said["text"], "outcome": said["outcome"] if self.overrides else None}
+
+
+@require_GET
+def review(request: HttpRequest) -> HttpResponse:
+    """The list, with its first record beside it where there is room."""
+    desk = _desk(request)
+    first = desk.page.found[0].pk if desk.page.found else None
+    return _page(request, desk, _one(request, desk, first) if first else {})
+
+
+@require_http_methods(["GET", "POST"])
+def one(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """One record: beside the list, on a page of its own where there is no room, and for a script by itself."""
+    desk = _desk(request)
+    run = get_object_or_404(REVIEW.within(Run.objects.filter(procedure__in=faces()), request.user), pk=pk)
+    if request.method == "GET":
+        return _shown(request, desk, _one(request, desk, pk))
+    form = WordForm(face_of(run).outcomes, as_typed(request.POST))
+    if not form.is_valid() or form.to_be_confirmed:
+        return _shown(request, desk, _one(request, desk, pk, form), status=200 if form.is_valid() else 422)
+    try:
+        said = reviews.add(run, request.user, **form.review)
+    except ValueError as error:
+        messages.error(request, str(error))
+    else:
+        decided = f"Overridden: {said.outcome}. It is in the record." if said.outcome else "Your note is in the record."
+        messages.success(request, decided)
+    if request.htmx:  # type: ignore[attr-defined]
+        fresh = _desk(request)
+        return _shown(request, fresh, {**_one(request, fresh, pk), "reviewed": True})
+    return redirect(f"{_desk(request).address_of(pk)}#said")
+
+
+@require_GET
+def figures(request: HttpRequest) -> HttpResponse:
+    """The numbers of an open desk as they are now: of its tiles, of the causes that it shows, and what is newer."""
+    desk = _desk(request)
+    causes = {cause.key: cause for cause in desk.causes}
+    shown = [(place, causes.get(key)) for place, key in enumerate(request.GET.getlist("shown")[:20], 1)]
+    context = {"desk": desk, "causes": shown, "most_newer": MOST_NEWER}
+    return render(request, "runs/_review_figures.html", context)
+
+
+def _desk(request: HttpRequest) -> Desk:
+    if REVIEW.reach(request.user) < Reach.ALL:
+        raise PermissionDenied("You may not review. An administrator can give you the right to.")
+    return Desk(request.user, request.GET.dict(), reverse("review"))
+
+
+def _shown(request: HttpRequest, desk: Desk, one: dict[str, Any], status: int = 200) -> HttpResponse:
+    if request.htmx:  # type: ignore[attr-defined]
+        # htmx puts nothing in that was refused, and what was typed is to stand there with its error
+        answer = render(request, "runs/_review_one.html", {"desk": desk, **one})
+    else:
+        answer = _page(request, desk, {**one, "opened": True}, status)
+    patch_vary_headers(answer, ["HX-Request"])
+    return answer
+
+
+def _page(request: HttpRequest, desk: Desk, one: dict[str, Any], status: int = 200) -> HttpResponse:
+    context = {
+        "desk": desk,
+        "all_in_month": counted(desk.in_month.count(), MOST_COUNTED, "run", "runs") if desk.nothing else "",
+        "most_explained": MOST_EXPLAINED,
+        "page": "review",
+        **one,
+    }
+    return render(request, "runs/review.html", context, status=status)
+
+
+def _one(request: HttpRequest, desk: Desk, pk: UUID, form: WordForm | None = None) -> dict[str, Any]:
+    """What `_review_one.html` shows of a record."""
+    run = get_object_or_404(Run, pk=pk)
+    face = face_of(run)
+    row = face.rows().get(pk=pk)
+    calls = face.calls(row)
+    labels = SearchText.objects.flags_of([pk], flags_known(face)).get(pk, [])
+    return {
+        **face.page(pk),
+        "run": row.run,
+        "row": row,
+        "display": face.display(face.seen(row, calls)),
+        "line": desk.line_of(pk),
+        "held": face.decided(row.run.override) if row.run.override else None,
+        "reasons": reasons_of(row, labels),
+        "used": used(calls),
+        "integrity": integrity_of(row.run),
+        "exportable": EXPORT.covers(request.user, row.run),
+        "form": form or WordForm(face.outcomes),
+        "place": _place(desk.lines, pk),
+        "result_part": [f"{face.nouns}/_review.html", "runs/_review_result.html"],
+    }
+
+
+def _place(lines: Sequence[Line], pk: UUID) -> dict[str, Any]:
+    """Where it stands in the list that is shown, and what stands beside it."""
+    found = next((number for number, line in enumerate(lines) if line.row.id == str(pk)), None)
+    if found is None:
+        return {}
+    before, after = lines[found - 1 : found] if found else [], lines[found + 1 : found + 2]
+    return {"number": found + 1, "of": len(lines), "before": before and before[0], "after": after and after[0]}
