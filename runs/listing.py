@@ -8,10 +8,10 @@ from itertools import groupby
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Case, QuerySet, When
+from django.db.models import QuerySet
 from django.utils.dateformat import format as date_format
 
-from engine.models import Run, overridden_by
+from engine.models import Run, overriders
 
 from .face import Face, Glance, face_of
 from .words import asked_by, cause, minutes
@@ -77,8 +77,7 @@ class Row:
 
 def listed(rows: QuerySet[Any], face: AnyFace | None) -> QuerySet[Any]:
     """Rows of this kind, or runs, with what a list shows of each."""
-    run, found = ("run__", face.listed(rows)) if face else ("", rows.select_related("owner"))
-    return found.annotate(overridden_by=Case(When(**{f"{run}override__isnull": False}, then=overridden_by("pk"))))
+    return face.listed(rows) if face else rows.select_related("owner")
 
 
 def rows_of(found: Sequence[Any]) -> list[Row]:
@@ -89,7 +88,8 @@ def rows_of(found: Sequence[Any]) -> list[Row]:
     for run, one in zip(runs, found, strict=True):
         of_kind[run.procedure].append(one)
     glances = {pk: glance for rows in of_kind.values() for pk, glance in _glances(rows).items()}
-    return [_row(run, glances[run.pk], one.overridden_by or "") for run, one in zip(runs, found, strict=True)]
+    by = overriders([run.pk for run in runs if run.override is not None])
+    return [_row(run, glances[run.pk], by.get(run.pk, "")) for run in runs]
 
 
 def _glances(found: Sequence[Any]) -> Mapping[UUID, Glance]:

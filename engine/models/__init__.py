@@ -9,7 +9,7 @@ from .calls import ModelCall, Usage
 from .claims import LEASE, Claimed
 from .markers import WriterMarker
 from .pace import LimitReached, Pace, per_minute
-from .reviews import REVIEW_LENGTH, Review, last_override, last_told, overridden_by
+from .reviews import REVIEW_LENGTH, Review, last_override, last_told, overriders
 from .runs import NOBODY, TITLE_LENGTH, Run, account_of, after_deadlock, record_name
 
 __all__ = [
@@ -35,7 +35,7 @@ __all__ = [
     "after_deadlock",
     "last_override",
     "last_told",
-    "overridden_by",
+    "overriders",
     "per_minute",
     "record_name",
 ]

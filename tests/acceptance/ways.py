@@ -355,6 +355,17 @@ def printout(scene: Scene) -> Page:
     return page
 
 
+def history_unfolded(scene: Scene) -> Page:
+    """Of all kinds, with all that opens: the filters of a small screen, the days, and where a view is saved."""
+    full_history(scene)
+    if not scene.page.get_by_role("link", name="Refused by us").count():
+        answer = scene.post(scene.site, reverse("save-view"), {"name": "Refused by us", "query": "outcome=rejected"})
+        assert answer.status == 302
+    page = scene.open(f"{reverse('runs-history')}?outcome=rejected")
+    page.evaluate("document.querySelectorAll('main details:not(.menu--btn)').forEach(one => { one.open = true })")
+    return page
+
+
 def empty_history(scene: Scene) -> Page:
     scene.sign_in(scene.idle_site)
     return scene.open(reverse("history"), scene.idle_site)
