@@ -76,6 +76,11 @@ class Tally:
     formula: str
     certain: bool
 
+    @property
+    def no_from(self) -> int:
+        """Where the part against begins, of a hundred: it grows from the right."""
+        return 100 - self.no
+
 
 @dataclass(frozen=True)
 class Seat:

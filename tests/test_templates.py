@@ -50,7 +50,7 @@ OURS = set(
     cl.counted cl.search_help_text api.info.description call.method call.path call.summary call.description one.name
     one.in one.schema.description field.description cell.mark round.cell.mark face.noun face.nouns face.going_on
     .prefix alike example.key example.title kind.verb kind.good_for links.fragments links.replay_frames list
-    list_changes row.face.noun stamp.mark display.stamp.mark display.retry
+    list_changes row.face.noun stamp.mark display.stamp.mark display.retry .no_from
     shelf.name shelf.noun shelf.about shelf.purpose item.version row.warning row.times row.when row.outcome
     part.state part.x part.width group.found
     .figure .caption .flag .share .x .y .width .height .key .address place face.stays

@@ -7,7 +7,7 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,20 @@ from tests.acceptance.site import Site
 from tests.endpoint import Endpoint
 
 PATIENCE = 60.0
+
+
+def rehearsed(case: Case) -> Case:
+    criteria = "Approve everything."
+    members = tuple(replace(one, model="rehearsal/instant", criteria=criteria) for one in case.members)
+    return replace(case, members=members, council="")
+
+
+def of_one_model(case: Case) -> Case:
+    return replace(case, members=tuple(replace(one, model="openai/gpt-4o") for one in case.members), council="")
+
+
+# longer than there is room for, and with all the notes that there are
+LONG = replace(of_one_model(RELEASE), title=f"{RELEASE.title}: {RELEASE.content}"[:120])
 
 
 @dataclass(frozen=True)
@@ -49,6 +63,10 @@ MOMENTS = {
     "redacted": Moment(">Approved<", overridden=True, redacted=True),
     "round1": Moment(">Judging<", changes={(1, 1): stalls(9), (2, 1): stalls(7), (3, 1): stalls(6)}),
     "round2": Moment("4 of 9 decisions", changes=ROUND_2),
+    "watched": Moment("4 of 9 decisions", changes=ROUND_2),
+    "carried": Moment(">Approved<", changes={(2, 3): {"decision": "reject"}}),
+    "rehearsed": Moment(">Approved<", rehearsed(RELEASE)),
+    "long": Moment(">Approved<", LONG),
     "retry": Moment("Retry 1 of 3", changes={(3, 2): BUSY}),
 }
 

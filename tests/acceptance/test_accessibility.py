@@ -1,6 +1,7 @@
 """What every page owes its readers, checked in every state: axe, both themes, from a wide window to a small phone."""
 
 import base64
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from importlib.resources import files
 
@@ -177,6 +178,26 @@ def test_nothing_is_wider_than_the_window_nor_cut(shown: tuple[Page, State]) -> 
             found["spaced" if spaced else "plain", width] = page.evaluate(CUT)
     page.evaluate(SPACED, False)
     assert not {where: cut for where, cut in found.items() if cut}
+
+
+# the sizes of usual windows, from the smallest that shows the whole triangle
+STAGES = ((1440, 900), (1366, 768), (1280, 720), (1024, 768), (1024, 700))
+PLACES = """[...document.querySelectorAll("#stage, .agent")].map(e => e.getBoundingClientRect())
+    .flatMap(({top, bottom}) => [Math.round(top), Math.round(bottom)])"""
+OF_A_STAGE = [s for s in states("live-") + states("overridden-live") if not s.printed and not s.settle]
+
+
+def test_the_stage_stands_still_and_in_sight_whatever_it_shows(scene: Scene) -> None:
+    found = defaultdict(set)
+    for state in OF_A_STAGE:
+        page = reach(scene, state)
+        for width, height in STAGES:
+            resize(page, state, width, height, "dark")
+            found[width, height].add(tuple(page.evaluate(PLACES)))
+        if page != scene.page:
+            page.close()
+    assert {size: len(places) for size, places in found.items()} == dict.fromkeys(STAGES, 1)
+    assert all(max(places) <= height for (_, height), (places,) in found.items())
 
 
 @on(lambda state: state.name in PAINTED)

@@ -228,6 +228,29 @@ def test_decisions_are_pushed_into_the_page(scripted, scripted_site, endpoint):
     assert statistics.median(after) < 1_000
 
 
+# when each block was seen waiting, and until when
+YELLOW = """
+    globalThis.yellow = {};
+    const look = () => {
+        for (const head of document.querySelectorAll(".agent__state[data-state=pending]"))
+            ((yellow[head.id] ??= {})[head.innerText] ??= []).push(Math.round(performance.now()));
+        requestAnimationFrame(look);
+    };
+    look();
+"""
+
+
+@pytest.mark.calm
+def test_who_has_decided_is_seen_waiting_also_when_all_three_are_equally_fast(scripted, scripted_site, endpoint):
+    endpoint.script(delay=2)  # the page is there before the first of them answers
+    scripted.add_init_script(YELLOW)
+    start(scripted, scripted_site)
+    expect(scripted.locator("#plate")).to_contain_text("Approved", timeout=END)
+    seen = scripted.evaluate("yellow")
+    assert {head: len(rounds) for head, rounds in seen.items()} == {f"agent-{n}-state": 2 for n in (1, 2, 3)}
+    assert all(times[-1] - times[0] >= 600 for rounds in seen.values() for times in rounds.values())
+
+
 def test_nothing_moves_while_reasons_grow(scripted, scripted_site, endpoint, judged):
     growing = {"reason": "It is clear, and the effort fits its aim. " * 25, "chunks": 12, "chunk_delay": 0.06}
     endpoint.script(by_text=[[part, rule | growing] for part, rule in push.APART["by_text"]], default=growing)

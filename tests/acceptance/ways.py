@@ -8,7 +8,7 @@ from django.urls import reverse
 from playwright.sync_api import Page, WebSocketRoute, expect
 
 from tests.acceptance.cases import REFUND, RELEASE
-from tests.acceptance.scene import MOMENTS, Scene, file_of, rows, unguarded
+from tests.acceptance.scene import MOMENTS, PATIENCE, Scene, file_of, rows, unguarded
 from tests.acceptance.site import Site
 
 
@@ -210,6 +210,17 @@ def open_panel(page: Page, number: int) -> None:
     button = page.locator(f"#agent-{number} .agent__more")
     button.evaluate("button => button.click()")
     expect(page.locator(f"#agent-{number}-detail")).to_be_visible()
+
+
+def cancelled_while_watched(scene: Scene) -> Page:
+    """What agents had written by then stays, where it was seen."""
+    pk = scene.judgement("watched")
+    page = scene.open(reverse("live", args=[pk]))
+    scene.wait_for_reasons(page)
+    scene.post(scene.site, reverse("cancel", args=[pk]))
+    expect(page.locator("#plate")).to_contain_text("Cancelled", timeout=PATIENCE * 1000)
+    del scene._judgements["watched"]
+    return page
 
 
 def ask_before_cancelling(scene: Scene) -> Page:
