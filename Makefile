@@ -16,7 +16,7 @@ CALM := --dist loadgroup --no-loadscope-reorder --numprocesses
 QUICK := tests/engine tests/runs tests/judgements tests/magi_site tests/tools $(filter-out tests/test_simulation.py,$(wildcard tests/test_*.py))
 # whatever ARGS choose may all be on the other side: 5 says that there was no test
 NONE_IS_FINE := || [ $$? -eq 5 ]
-PIP := $(PY) -m pip -qq --disable-pip-version-check install --require-hashes --only-binary :all:
+INSTALL := $(PY) tools/install.py
 
 .PHONY: help serve test test-together test-on-postgresql test-quick check chaos screenshots format lock clean
 .DEFAULT_GOAL := help
@@ -81,11 +81,11 @@ $(PY):
 
 $(VENV)/installed: requirements.txt | $(PY)
 	@echo "Installing the locked dependencies into $(VENV) ..." >&2
-	@$(PIP) -r requirements.txt
+	@$(INSTALL) requirements.txt
 	@touch $@
 
 # of the tools' files few are ever used: Python compiles these when they are, and to install takes two thirds of the time
 $(VENV)/installed-dev: requirements-dev.txt | $(PY)
 	@echo "Installing the locked dependencies and test tools into $(VENV) ..." >&2
-	@$(PIP) --no-compile -r requirements-dev.txt
+	@$(INSTALL) requirements-dev.txt --no-compile
 	@touch $@
