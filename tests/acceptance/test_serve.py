@@ -13,3 +13,18 @@ def test_other_machines_are_not_served_without_https(tmp_path):
         done = manage("serve", "--host", "0.0.0.0", env=site.env)
     assert done.returncode == 1
     assert "ALLOWED_HOSTS" in done.stderr
+
+
+def test_the_first_words_say_where_it_is_how_to_come_in_who_answers_and_where_the_data_lie(tmp_path):
+    with Site(tmp_path) as site:
+        said = site.log.read_text()
+    assert said.startswith(f"MAGI is at {site.url}/\n\n  Sign in  {site.url}/accounts/enter/")
+    assert "  Models   none is set up: agents rehearse, by a stated rule and at no cost\n" in said
+    assert f"  Data     {tmp_path}/magi.sqlite3\n" in said
+
+
+def test_the_providers_are_named_without_their_keys(tmp_path):
+    with Site(tmp_path, OPENAI_API_KEY="sk-canary-1234567890", MAGI_DEFAULT_MODEL="openai/gpt-a") as site:
+        said = site.log.read_text()
+    assert "  Models   of openai; where none is named, openai/gpt-a\n" in said
+    assert "canary" not in said

@@ -1,7 +1,9 @@
 import asyncio
 import logging
 import socket
+import sys
 from argparse import ArgumentParser
+from collections.abc import Iterator
 from typing import Any, cast
 
 # Importing daphne.server chooses Twisted's asyncio reactor; it must come before anything else of Twisted.
@@ -55,11 +57,10 @@ class Command(terminal.Command):
 
     def _welcome(self, host: str, port: int) -> None:
         place = f"http://{f'[{host}]' if ':' in host else host}:{port}"
-        path = first_sign_in_path()
-        if path:
-            self.stdout.write(f"Sign in as the first administrator (works once): {place}{path}")
-        else:
-            self.stdout.write(f"MAGI is at {place}/")
+        self.stdout.write(f"MAGI is at {place}/\n\n")
+        for name, said in _facts(place):
+            self.stdout.write(f"  {name:8} {said}")
+        self.stdout.write("")
         self.stdout.flush()
 
     def _start_engine(self) -> None:
@@ -75,6 +76,27 @@ class Command(terminal.Command):
             return defer.Deferred.fromFuture(asyncio.ensure_future(engine.stop(grace=GRACE)))
 
         cast(Any, reactor).addSystemEventTrigger("before", "shutdown", stop)
+
+
+def _facts(place: str) -> Iterator[tuple[str, str]]:
+    """What whoever has started it wants to know first."""
+    if path := first_sign_in_path():
+        yield "Sign in", f"{place}{path}"
+        yield "", "as the first administrator, with a link that works once"
+    if settings.PROVIDERS:
+        yield "Models", f"of {', '.join(settings.PROVIDERS)}; where none is named, {settings.DEFAULT_MODEL}"
+    else:
+        yield "Models", "none is set up: agents rehearse, by a stated rule and at no cost"
+    yield "Data", _data()
+    if sys.stdout.isatty():
+        yield "Stop", "Ctrl+C"
+
+
+def _data() -> str:
+    database = settings.DATABASES["default"]
+    if "sqlite" in database["ENGINE"]:
+        return str(database["NAME"])
+    return f"{database['NAME']} on {database['HOST'] or 'this machine'}, keys in {settings.ENVIRONMENT.MAGI_DATA_DIR}"
 
 
 def _migrate() -> None:
