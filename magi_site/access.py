@@ -47,13 +47,19 @@ def first_sign_in_path() -> str | None:
 def enter(request: HttpRequest, pk: int, token: str) -> HttpResponse:
     user = get_user_model().objects.filter(pk=pk, is_active=True).first()
     if user is None or not one_time_link.check_token(user, token):
-        raise Http404("This link has been used, or is too old.")
+        return _holds_no_more(request)
     # of two visits at once one moves the time of the last sign-in, and with it the token
     mine = get_user_model().objects.filter(pk=pk, last_login=user.last_login).update(last_login=timezone.now())
     if not mine:
-        raise Http404("This link has just been used.")
+        return _holds_no_more(request)
     login(request, user, backend=settings.AUTHENTICATION_BACKENDS[0])
-    return redirect("new")
+    # whoever comes in so cannot come again, unless there is a password
+    return redirect("new" if user.has_usable_password() else "password")
+
+
+def _holds_no_more(request: HttpRequest) -> HttpResponse:
+    """Of a link that was used, is too old or never was: they all look alike."""
+    return render(request, "registration/link.html", status=404)
 
 
 @login_not_required

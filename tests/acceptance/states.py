@@ -33,6 +33,7 @@ EVERY = [
     State("sign-in", ways.signed_out),
     State("sign-in-error", ways.wrong_password),
     State("sign-in-limit", ways.too_many_attempts),
+    State("sign-in-link", ways.used_link),
     State("password", at("password")),
     State("tokens", at("tokens")),
     State("tokens-new", ways.new_token),

@@ -26,6 +26,11 @@ def wrong_password(scene: Scene) -> Page:
     return page
 
 
+def used_link(scene: Scene) -> Page:
+    scene.context.clear_cookies()
+    return scene.open(reverse("enter", args=[1, "x-y"]))
+
+
 def new_token(scene: Scene) -> Page:
     """The page that shows a token, beside one that holds for ever and one that has ended."""
     page = scene.open(reverse("tokens"))

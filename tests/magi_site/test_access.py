@@ -56,14 +56,33 @@ def test_a_stranger_is_let_into_no_call_of_the_api(client, name, path):
 
 def test_the_link_for_the_first_administrator_signs_in_once(client):
     path = first_sign_in_path()
-    assert client.get(path)["Location"] == reverse("new")
+    client.get(path)
     assert client.session["_auth_user_id"] == str(User.objects.get(is_superuser=True).pk)
     client.logout()
     assert client.get(path).status_code == 404
 
 
-def test_a_link_with_another_token_is_unknown(client, reviewer):
-    assert client.get(reverse("enter", args=[reviewer.pk, "x-y"])).status_code == 404
+def test_whoever_enters_first_is_offered_a_password_and_may_skip_it(client):
+    html = client.get(first_sign_in_path(), follow=True).content.decode()
+    assert "Set a password" in html
+    assert f'href="{reverse("new")}">Skip for now</a>' in html
+
+
+def test_a_link_that_was_used_says_so_and_what_to_do(client):
+    path = first_sign_in_path()
+    client.get(path)
+    assert "You are signed in already." in client.get(path).content.decode()
+    client.logout()
+    html = client.get(path).content.decode()
+    assert "This link works no more" in html
+    assert "it prints another link" in " ".join(html.split())
+    assert f'href="{reverse("login")}">Sign in</a>' in html
+
+
+def test_a_link_of_nobody_is_met_like_one_that_was_used(client, reviewer):
+    met = [client.get(reverse("enter", args=[pk, "x-y"])) for pk in (reviewer.pk, reviewer.pk + 1_000)]
+    assert [one.status_code for one in met] == [404, 404]
+    assert met[0].content == met[1].content
 
 
 def test_no_link_is_made_once_an_administrator_has_a_password(reviewer):
