@@ -24,6 +24,7 @@ from engine.worker import Engine
 
 from .api.objects import run_object
 from .face import face_of
+from .usage import used_both_ways
 
 # 64 is EX_USAGE of sysexits.h, for 1 and 2 say what came of it
 WELL, OTHERWISE, NOTHING, WAITS, USAGE = 0, 1, 2, 3, 64
@@ -112,6 +113,8 @@ class RunCommand(terminal.Command, Generic[Row]):
         self._end(face_of(run).rows().get(pk=run.pk), options["json"])
 
     def _end(self, row: Any, as_json: bool) -> NoReturn:
+        if said := used_both_ways(row.run.calls.all()):
+            self._say(f"Used {', '.join(said)}.")
         # in ASCII: whatever encoding the terminal has, what came of it comes out
         self.stdout.write(json.dumps(run_object(row, address())) if as_json else self.word(row))
         self.stdout.flush()

@@ -1,4 +1,5 @@
 import json
+import re
 import uuid
 
 import pytest
@@ -28,6 +29,16 @@ def test_a_fresh_folder_judges_with_the_first_council_and_says_that_it_rehearses
     assert done.returncode == {"approved": 0, "rejected": 1}[done.stdout.strip()]
     assert "Rehearsal: no model was asked." in done.stderr
     assert done.stderr.count("Rehearsal. ") == 9
+    assert "tokens" not in done.stderr
+    assert "cost" not in done.stderr
+
+
+def test_what_models_used_is_said_once_at_the_end(endpoint, tmp_path):
+    endpoint.script(by_text=[["You are agent ", {"reason": "It is so.", "decision": "approve"}]])
+    env = environment(tmp_path, OPENAI_BASE_URL=endpoint.base_url, MAGI_DEFAULT_MODEL="openai/unheard-of")
+    said = manage("judge", JAPAN, env=env | {"OPENAI_API_KEY": "sk-canary-1234567890"}).stderr
+    assert said.count("cost unknown") == 1
+    assert re.search(r"Used (about )?[\d,]+ tokens in, [\d,]+ out, cost unknown\.\n$", said)
 
 
 def test_the_exit_status_is_the_verdict(env, tmp_path):
