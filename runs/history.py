@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Q, QuerySet, Subquery
 
 from engine.models import Run
 from engine.search import Term, label, terms_of
@@ -19,7 +19,7 @@ from engine.search import Term, label, terms_of
 from .face import Face, faces
 from .filters import NOBODY, OLDEST_FIRST, ONESELF, days_of
 from .listing import Row, listed, rows_of
-from .models import arrived, found_by, in_order_of_arrival
+from .models import arrived, counts_by_arrival, found_by, in_order_of_arrival
 from .people import named
 from .rights import SEE, Reach, Right, User
 
@@ -205,13 +205,18 @@ class History:
         return self._found.values("pk")[: most + 1].count()
 
     def counts_between(self, moments: Sequence[datetime]) -> list[int]:
-        """How many there are from each of these moments, oldest first, to the next one, in one query."""
-        started = self._from(self._found, moments[0])
+        """How many there are from each of these moments, oldest first, to the next one, in a query or two.
+
+        By words alone the index counts by itself, from the first arrival of each time to that of the next. Who came in
+        another order in the very moment between two times may be counted in the other one.
+        """
+        if self._by_arrival:
+            return counts_by_arrival(self._terms, _first_arrivals(moments))
         spans = {
             f"span_{place}": Count("pk", filter=Q(**{f"{self._run}created__gte": since, f"{self._run}created__lt": to}))
             for place, (since, to) in enumerate(pairwise(moments))
         }
-        return list(started.aggregate(**spans).values())
+        return list(self._with(self._found, created__gte=moments[0]).aggregate(**spans).values())
 
     def page_asked(self, asked: Mapping[str, str], size: int = PAGE) -> tuple[Page, bool]:
         """The page that begins where it is asked to; the newest one, and True, where there is no such place."""
@@ -296,6 +301,13 @@ def _name(first: str | None, last: str | None, username: str | None, then: str) 
     """As lists name who asked; behind all names, who used the command line."""
     full = f"{first or ''} {last or ''}".strip()
     return (full or username or then).casefold() or "\U0010ffff"
+
+
+def _first_arrivals(moments: Sequence[datetime]) -> list[int | None]:
+    """The number of the first run since each of these moments; None where there is none yet."""
+    firsts = [Run.objects.filter(created__gte=one).order_by("created").values("search__id")[:1] for one in moments]
+    found = Run.objects.order_by("-created").values_list(*(Subquery(first) for first in firsts)).first()
+    return list(found or [None] * len(moments))
 
 
 def _midnight(day: date) -> datetime:

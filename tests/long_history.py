@@ -166,7 +166,7 @@ def desks(load) -> list[Asked]:
     asked = {
         "newest month": {},
         **{look: {"look": look} for look in ("error", "overridden", "swayed")},
-        "last month": {"month": last_month, "look": "swayed"},
+        "last month": {"month": last_month, "look": "error"},
         "one cause": {"look": "error", "cause": cause},
         "error, page 6": {"look": "error", "before": str(newest[500].pk)},
     }

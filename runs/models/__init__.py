@@ -1,5 +1,14 @@
 from .keys import KEY_LENGTH, IdempotencyKey, KeyUsed, digest_of
-from .search import Flag, SearchText, arrived, forget_erased, found_by, in_order_of_arrival, newest_found
+from .search import (
+    Flag,
+    SearchText,
+    arrived,
+    counts_by_arrival,
+    forget_erased,
+    found_by,
+    in_order_of_arrival,
+    newest_found,
+)
 from .views import NAME_LENGTH, SavedView, TooManyViews
 
 __all__ = [
@@ -12,6 +21,7 @@ __all__ = [
     "SearchText",
     "TooManyViews",
     "arrived",
+    "counts_by_arrival",
     "digest_of",
     "forget_erased",
     "found_by",

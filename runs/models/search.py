@@ -1,6 +1,7 @@
 """Finding runs by words: the one place that knows which database is underneath."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 from uuid import UUID
 
@@ -143,6 +144,29 @@ def arrived(found: models.QuerySet[Any], sign: str, number: int) -> models.Query
 
 def in_order_of_arrival(found: models.QuerySet[Any], *, newest_first: bool) -> models.QuerySet[Any]:
     return found.extra(order_by=[f"{'-' if newest_first else ''}{_position()}"])
+
+
+def counts_by_arrival(terms: Sequence[Sequence[Term]], numbers: Sequence[int | None]) -> list[int]:
+    """How many have, of each of these lists, at least one term, and have arrived from each of these numbers on to the
+    next one; None is the end. The index alone is read."""
+    least = next((number for number in numbers if number is not None), None)
+    if least is None:
+        return [0] * (len(numbers) - 1)
+    beyond = SearchText.objects.order_by("-pk").values_list("pk", flat=True)[0] + 1
+    bounds = [beyond if number is None else number for number in numbers]
+    if connection.vendor == "sqlite":
+        table, where, query = "runs_words", "runs_words MATCH %s", _query_of_sqlite(terms)
+    else:
+        table, where, query = "runs_searchtext", "found_by @@ %s::tsquery", _query_of_postgresql(terms)
+    name = _position()
+    counted = ", ".join(f"count(*) FILTER (WHERE {name} >= %s AND {name} < %s)" for _ in bounds[1:])
+    between = [bound for span in pairwise(bounds) for bound in span]
+    with connection.cursor() as cursor:
+        cursor.execute(  # fixed names; what is asked for are parameters
+            f"SELECT {counted} FROM {table} WHERE {where} AND {name} >= %s",  # noqa: S608
+            [*between, query, least],
+        )
+        return list(cursor.fetchone())
 
 
 def _position() -> str:
