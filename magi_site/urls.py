@@ -9,7 +9,7 @@ from . import access, api, health, icon, tokens
 from .sign_in import SignIn
 
 admin.site.site_header = admin.site.site_title = "MAGI"
-admin.site.index_title = "Review"
+admin.site.index_title = "Administration"
 admin.site.login = access.admin_sign_in  # type: ignore[method-assign,assignment]
 admin.site.password_change = access.admin_password  # type: ignore[method-assign,assignment]
 

@@ -27,6 +27,14 @@ def test_only_who_may_look_sees_list_and_page(client, judgement):
         assert client.get(address).status_code == 403
 
 
+def test_list_and_page_lead_to_the_desk_in_the_colours_of_the_product(admin, approved):
+    for address in (reverse("admin:index"), reverse("admin:engine_run_changelist"), page_of(approved)):
+        html = admin.get(address).content.decode()
+        assert f'href="{reverse("review")}"' in html
+        assert "css/admin.css" in html
+    assert reverse("review-one", args=[approved.pk]) in html
+
+
 @pytest.mark.parametrize("action", ["add", "change", "delete"])
 def test_nothing_can_be_added_changed_or_deleted(admin, judgement, action):
     args = [] if action == "add" else [judgement.pk]
