@@ -22,6 +22,7 @@ from .fragments import fragments
 from .models import STANDINGS, Judgement, Remark, RoundDecision, status_of
 from .parts import PLATE
 from .rules import ROUNDS, SEATS, Verdict
+from .sentences import sentence_of_swayed
 from .shelf import Councils
 
 
@@ -118,6 +119,9 @@ class Judging(Face[Judgement, Display]):
 
     def extra(self, request: HttpRequest, row: Judgement) -> dict[str, Any]:
         return {"again": again_of(row, request.user)}
+
+    def why(self, row: Judgement, look: Look) -> str:
+        return sentence_of_swayed(row) or look.sentence
 
     def beside(self, run: Run) -> list[Judgement]:
         return with_texts_beside(run.pk)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from runs import words
 
 from . import rules
-from .models import Judgement
+from .models import Agent, Judgement
 from .parts import PLATE, Seat
 
 
@@ -154,3 +154,21 @@ def announcement(judgement: Judgement, seats: tuple[Seat, ...], lead: str, rest:
     approve = sum(cell.state == "approve" for cell in before)
     certain = " Approval is certain already." if rules.approval_certain(judgement.histories) else ""
     return f"Round {number - 1} complete: {approve} approve, {3 - approve} reject. Round {number} started.{certain}"
+
+
+def sentence_of_swayed(judgement: Judgement) -> str:
+    """Who ended elsewhere than it began; empty where decisions are missing."""
+    turned = [agent for agent in judgement.agents.all() if agent.verdict and agent.verdict != _first_verdict(agent)]
+    by_end = {end: [agent.name for agent in turned if agent.verdict == end] for end in rules.Verdict}
+    return " ".join(_turned(names, end) for end, names in by_end.items() if names)
+
+
+def _first_verdict(agent: Agent) -> rules.Verdict:
+    approved = agent.history[rules.ROUNDS[0]] == rules.Decision.APPROVE
+    return rules.Verdict.APPROVED if approved else rules.Verdict.REJECTED
+
+
+def _turned(names: list[str], end: rules.Verdict) -> str:
+    began, ended = ("rejected", "approve") if end == rules.Verdict.APPROVED else ("approved", "reject")
+    last = ended if len(names) > 1 else f"{ended}s"
+    return f"{' and '.join(names)} {began} alone and {last} after reading the others."

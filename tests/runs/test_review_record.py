@@ -9,7 +9,7 @@ from django.urls import reverse
 from engine.models import Review, Run
 from judgements.models import Judgement
 from runs import reviews
-from tests.conftest import allow
+from tests.conftest import ScriptedModels, allow, judged
 from tests.databases import tampering
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -26,6 +26,15 @@ def test_a_record_says_why_what_and_whether_it_is_unchanged(admin, approved, rev
     html = admin.get(address(approved)).content.decode()
     for text in ("reviewer decided rejected instead", "“Not this week.”", "Casper", "Unchanged since", "entries"):
         assert text in html
+
+
+def test_a_judgement_says_who_was_swayed(admin, mira):
+    models = ScriptedModels()
+    models.will("openai/a", "approve", "approve", "approve")
+    models.will("openai/b", "approve", "reject", "reject")
+    models.will("openai/c", "reject", "reject", "reject")
+    html = admin.get(address(judged(mira, models))).content.decode()
+    assert "Balthasar approved alone and rejects after reading the others." in html
 
 
 def test_a_script_gets_the_record_alone(admin, approved):
