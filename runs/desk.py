@@ -200,6 +200,10 @@ class Desk:
         ]
 
     @property
+    def of_errors(self) -> bool:
+        return self.look == ERRORS
+
+    @property
     def number(self) -> int:
         return self._numbers[self.look.flag][self._place]
 
@@ -224,11 +228,11 @@ class Desk:
         """The newest of them, the most frequent cause first."""
         newest = self._history(self._sought).newest_first()[:MOST_EXPLAINED]
         found = list(newest.values_list("pk", "outcome", "status", "override", "error"))
-        models = _models_of([pk for pk, *_ in found]) if self.look == ERRORS else {}
+        models = _models_of([pk for pk, *_ in found]) if self.of_errors else {}
         causes = defaultdict(list)
         for pk, outcome, status, override, error in found:
             failed = (error or {}).get("code", ""), models.get(pk, "")
-            causes[failed if self.look == ERRORS else (outcome or status, override or "")].append(pk)
+            causes[failed if self.of_errors else (outcome or status, override or "")].append(pk)
         return dict(sorted(causes.items(), key=lambda one: (-len(one[1]), one[0])))
 
     @cached_property
@@ -238,8 +242,8 @@ class Desk:
         found = [
             Cause(
                 what=what,
-                words=_in_words(what[0]) if self.look == ERRORS else what[0].capitalize(),
-                detail=what[1] if self.look == ERRORS or not what[1] else f"overridden: {what[1]}",
+                words=_in_words(what[0]) if self.of_errors else what[0].capitalize(),
+                detail=what[1] if self.of_errors or not what[1] else f"overridden: {what[1]}",
                 runs=runs,
                 share=round(100 * len(runs) / number),
                 address=self.address(look=self.look.flag, cause="" if " ".join(what) == chosen else " ".join(what)),
