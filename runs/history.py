@@ -181,7 +181,7 @@ class History:
 
     def _ordered(self, *, newest_first: bool) -> Rows:
         if self._by_arrival:
-            return in_order_of_arrival(self._found, newest_first=newest_first)
+            return in_order_of_arrival(self._found, newest_first=newest_first, few=self._number <= MOST_COUNTED)
         sign = "-" if newest_first else ""
         return self._found.order_by(f"{sign}{self._run}created", f"{sign}pk")
 
@@ -202,6 +202,13 @@ class History:
 
     def count(self, most: int = MOST_COUNTED) -> int:
         """How many there are; one more than `most` stands for all that are more."""
+        return self._number if most == MOST_COUNTED else self._counted(most)
+
+    @cached_property
+    def _number(self) -> int:
+        return self._counted(MOST_COUNTED)
+
+    def _counted(self, most: int) -> int:
         return self._found.values("pk")[: most + 1].count()
 
     def counts_between(self, moments: Sequence[datetime]) -> list[int]:

@@ -142,7 +142,12 @@ def arrived(found: models.QuerySet[Any], sign: str, number: int) -> models.Query
     return found.extra(where=[f"{_position()} {sign} %s"], params=[number])  # noqa: S610 - fixed names
 
 
-def in_order_of_arrival(found: models.QuerySet[Any], *, newest_first: bool) -> models.QuerySet[Any]:
+def in_order_of_arrival(found: models.QuerySet[Any], *, newest_first: bool, few: bool) -> models.QuerySet[Any]:
+    """`few`: they are sorted. PostgreSQL, which takes a word that it knows nothing of for a common one, would otherwise
+    go through all there is in order."""
+    if few and connection.vendor != "sqlite":
+        found = found.extra(select={"arrival": f"{_position()} + 0"})  # noqa: S610 - fixed names
+        return found.order_by("-arrival" if newest_first else "arrival")
     return found.extra(order_by=[f"{'-' if newest_first else ''}{_position()}"])
 
 
