@@ -84,8 +84,8 @@ class Judging(Face[Judgement, Display]):
         made = [[d.made for agent in row.agents.all() for d in agent.decided if d.round == n] for n in ROUNDS[:-1]]
         return [max(times) for times in made if len(times) == len(SEATS)]
 
-    def answers(self, row: Judgement) -> dict[str, str]:
-        return {agent.step(d.round): d.reason for agent in row.agents.all() for d in agent.decided}
+    def answers(self, row: Judgement) -> dict[int, str]:
+        return {d.call_id: d.reason for agent in row.agents.all() for d in agent.decided}
 
     def chapter(self, before: Display | None, display: Display) -> str:
         begun = display.begun

@@ -81,8 +81,9 @@ class Snapshot(Generic[Row]):
         run = past.run_at(self.run, moment, calls, later, partial(face.failure, self.row))
         row = copy(face.at(self.row, moment))
         row.run = run
-        asked = {call.step for call in calls if call.status == ModelCall.Status.OPEN}
-        coming = {step: text for step, text in face.answers(self.row).items() if step in asked}
+        answers = face.answers(self.row)
+        under_way = [call for call in calls if call.status == ModelCall.Status.OPEN]
+        coming = {call.step: answers[call.pk] for call in under_way if call.pk in answers}
         return Snapshot(run, row, calls, coming)
 
 
@@ -197,8 +198,8 @@ class Face(Procedure, Generic[Row, Displayed]):
         """Moments, in their order, at which its live page stays for a little while before it goes on."""
         return ()
 
-    def answers(self, row: Row) -> Mapping[str, str]:
-        """The texts that models gave, by the step that they were for: a look back writes them as they came."""
+    def answers(self, row: Row) -> Mapping[int, str]:
+        """The texts that models gave, by the model call that brought them: a look back writes them as they came."""
         return {}
 
     def chapter(self, before: Displayed | None, display: Any) -> str:

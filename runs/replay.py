@@ -18,7 +18,7 @@ from .face import Face, Snapshot, face_of
 from .fragments import Fragment
 from .past import beginning_of
 
-FRAMES_FORM = 2  # moves when the frames of the same rows become others: browsers keep them
+FRAMES_FORM = 3  # moves when the frames of the same rows become others: browsers keep them
 LONGEST_GAP = timedelta(seconds=30)
 SHORTENED = timedelta(seconds=3)
 

@@ -145,6 +145,13 @@ def test_a_retry_and_a_fallback_are_played(judgement):
     assert seats[1].until == at(5)
 
 
+def test_an_attempt_that_failed_writes_nothing_of_what_a_later_one_said(judgement):
+    call(judgement, "A1", 0, 3, "failed", error="It answered 500.", retry_at=at(5))
+    decide(judgement, "A1", 5, 7, attempt=2)
+    past = past_of(end(judgement, "cancelled", 9))
+    assert [past.display_at(at(second)).seats[0].cells[0].reason for second in (1, 6)] == ["", "Reason A1."]
+
+
 def test_a_failure_that_was_tried_again_days_later_is_played_without_the_days(judgement):
     days = 2 * 86_400
     for step in ("B1", "C1"):
