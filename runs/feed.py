@@ -28,6 +28,7 @@ from engine.reader import read
 
 from .face import Snapshot, face_of, faces, snapshot_of
 from .fragments import Fragment, LivePage
+from .past import beginning_of
 from .rights import SEE
 
 log = logging.getLogger(__name__)
@@ -152,18 +153,18 @@ class Seen:
     """What one look at the rows found; the rows themselves only where the revision has moved."""
 
     allowed: frozenset[Watcher]
-    revision: int | None = None
+    revision: int = -1
     rows: Snapshot[Any] | None = None
-    read_by: int = 0  # the revision of which the rows are at the latest
+    read_by: int = 0  # the revision at the end of the look: the rows are of no later one
 
 
-def _look(pk: UUID, watchers: list[Watcher], revision: int | None) -> Seen:
+def _look(pk: UUID, watchers: list[Watcher], revision: int) -> Seen:
     found = Run.objects.only("revision", "owner", "procedure").filter(pk=pk, procedure__in=faces()).first()
     if found is None:
         return Seen(frozenset())
     allowed = _allowed(found, watchers)
     if not allowed or found.revision == revision:
-        return Seen(allowed, revision)
+        return Seen(allowed, revision, read_by=found.revision)
     # the revision of the first query: what changed since is found by the next look
     rows = snapshot_of(found)
     return Seen(allowed, found.revision, rows, Run.objects.values_list("revision", flat=True).get(pk=pk))
@@ -203,9 +204,9 @@ class Feed:
         self._rows: Snapshot[Any] | None = None
         self._shown: Snapshot[Any] | None = None  # the rows, or a moment on the way to them
         self._passed = NEVER  # the last of such moments
-        self._revision: int | None = None
-        self._read_by = 0
-        self._texts: dict[str, str] = {}
+        self._revision, self._read_by = -1, 0
+        self._reached = -1  # the last revision that was shown as it is
+        self._texts: dict[str, tuple[int, str]] = {}  # step -> whose it is, and how far it is
         self._open: dict[str, int] = {}  # step -> the model call that is under way
         self._looked_at = self._grown_at = -math.inf
         self._look_at, self._grow_at, self._go_on_at = -math.inf, math.inf, math.inf
@@ -220,6 +221,8 @@ class Feed:
             return False
         self._watchers.add(watcher)
         self._serve(watcher, time.monotonic())
+        if watcher.painted > self._reached:
+            self._nudge()
         return True
 
     def leave(self, watcher: Watcher) -> None:
@@ -261,7 +264,7 @@ class Feed:
         if step not in self._open:
             self._nudge()
             return
-        self._texts[step] = text
+        self._texts[step] = self._open[step], text
         self._grow_at = max(time.monotonic(), self._grown_at + TEXT_INTERVAL)
         self._bell.set()
 
@@ -301,7 +304,7 @@ class Feed:
     def _serve(self, watcher: Watcher, now: float) -> None:
         if watcher.is_silent(now):
             self._shut_out(watcher, TRY_AGAIN)
-        elif watcher.wants(self._page.version, now):
+        elif watcher.painted <= self._reached and watcher.wants(self._page.version, now):  # none is turned back
             watcher.send(self._page.version, self._page.newer_than(watcher.acknowledged, watcher.painted), now)
 
     async def _look(self) -> None:
@@ -312,12 +315,13 @@ class Feed:
         for watcher in watchers:
             if watcher in seen.allowed:
                 watcher.confirmed = began
+                watcher.painted = min(watcher.painted, seen.read_by)  # with no more than there is, whatever it says
             else:
                 self._shut_out(watcher, CLOSED_NOT_FOUND)
         if seen.rows:
             self._take_over(seen.rows, seen.revision, seen.read_by)
 
-    def _take_over(self, rows: Snapshot[Any], revision: int | None, read_by: int) -> None:
+    def _take_over(self, rows: Snapshot[Any], revision: int, read_by: int) -> None:
         if rows.run.redacted:  # perhaps just now, perhaps once more
             self._page.unsettle()
             self._texts, self._go_on_at = {}, math.inf
@@ -326,9 +330,10 @@ class Feed:
         self._rows, self._revision, self._read_by = rows, revision, read_by
         latest = {call.step: call for call in rows.calls}
         under_way = {step: call.pk for step, call in latest.items() if call.status == ModelCall.Status.OPEN}
-        if rows.run.status != Run.Status.CANCELLED:  # then they are cut off, and stay
-            # the text of an attempt ends with it
-            self._texts = {s: text for s, text in self._texts.items() if self._open.get(s) == under_way.get(s)}
+        cancelled = rows.run.status == Run.Status.CANCELLED  # then the last texts are cut off, and stay
+        written = {call.pk for call in latest.values()} if cancelled else under_way.values()
+        # the text of an attempt ends with it
+        self._texts = {step: (call, text) for step, (call, text) in self._texts.items() if call in written}
         self._open = under_way
         if self._go_on_at == math.inf:
             self._go_on()
@@ -338,9 +343,13 @@ class Feed:
         rows = self._rows
         if rows is None:
             raise RuntimeError("There is nothing to go on to before the first look at the rows.")
-        moment = next((pause for pause in face_of(rows.run).pauses(rows.row) if pause > self._passed), None)
-        self._shown, self._passed = (rows.at(moment), moment) if moment else (rows, self._passed)
-        self._go_on_at = time.monotonic() + PAUSE if moment else math.inf
+        # what seems to be before its beginning was told by a clock that is behind: it would turn the pages back to it
+        passed = max(self._passed, beginning_of(rows.run))
+        moment = next((pause for pause in face_of(rows.run).pauses(rows.row) if pause > passed), None)
+        if moment:
+            self._shown, self._passed, self._go_on_at = rows.at(moment), moment, time.monotonic() + PAUSE
+        else:
+            self._shown, self._reached, self._go_on_at = rows, self._revision, math.inf
         self._page.update(self._fragments(), self._read_by)
 
     def _render_growing(self) -> None:
@@ -351,4 +360,5 @@ class Feed:
         if self._shown is None:
             raise RuntimeError("There is nothing to show before the first look at the rows.")
         face = face_of(self._shown.run)
-        return face.fragments(face.display(replace(self._shown, texts=self._texts)))
+        texts = {step: text for step, (_, text) in self._texts.items()}
+        return face.fragments(face.display(replace(self._shown, texts=texts)))

@@ -4,6 +4,7 @@ import asyncio
 import itertools
 import re
 import time
+from datetime import timedelta
 from uuid import uuid4
 
 import pytest
@@ -33,8 +34,8 @@ numbers = itertools.count()
 class Page:
     """An open page: it applies messages as live.js does. One that is deaf acknowledges nothing."""
 
-    def __init__(self, user, deaf=False, session_key=None):
-        self.watcher = Watcher(user, session_key, self._take, self._end)
+    def __init__(self, user, deaf=False, session_key=None, painted=-1):
+        self.watcher = Watcher(user, session_key, self._take, self._end, painted)
         self.deaf, self.closed, self.version = deaf, None, 0
         self.messages, self.fragments = [], {}
 
@@ -258,6 +259,67 @@ async def test_a_page_that_comes_later_is_shown_what_is_now(judgement, mira, ope
     assert "Judging <small>round 2</small>" in page.messages[0][1]
 
 
+async def painted_now(judgement):
+    return await Run.objects.values_list("revision", flat=True).aget(pk=judgement.pk)
+
+
+async def test_a_page_that_comes_while_a_moment_is_shown_is_not_turned_back_to_it(judgement, mira, opened):
+    await asked(judgement, "A1")
+    first = await opened(mira)
+    await until(lambda: first.messages)
+    await database_sync_to_async(complete)(judgement, 1)
+    await database_sync_to_async(complete)(judgement, 2)
+    live.announce(judgement.pk)
+    await until(lambda: "<small>for round 2" in first.shown)
+    second = await opened(mira, painted=await painted_now(judgement))
+    await until(lambda: second.messages)
+    assert "<small>for round" not in "".join(message for _, message in second.messages)
+    assert second.shown.count("Judging <small>round 3</small>") == 3
+
+
+async def test_a_page_that_knows_more_than_its_feed_is_not_turned_back(judgement, mira, opened):
+    first = await opened(mira)
+    await until(lambda: first.messages)
+    await database_sync_to_async(ask)(judgement, "A1")
+    second = await opened(mira, painted=await painted_now(judgement))
+    await until(lambda: second.messages)
+    assert "Idle" not in second.messages[0][1]
+
+
+async def test_a_page_that_says_it_knows_more_than_there_is_follows_all_the_same(judgement, mira, opened):
+    first = await opened(mira)
+    await until(lambda: first.messages)
+    page = await opened(mira, painted=1_000_000)
+    name = await change(judgement)
+    await until(lambda: name in page.shown)
+
+
+async def test_a_clock_that_was_ahead_at_the_beginning_turns_no_page_back_to_it(judgement, mira, opened):
+    await asked(judgement, "A1")
+    page = await opened(mira)
+    await until(lambda: page.messages)
+    await Run.objects.aupdate(started=timezone.now() + timedelta(minutes=5))
+    await database_sync_to_async(complete)(judgement, 1)
+    live.announce(judgement.pk)
+    await until(lambda: "Judging <small>round 2</small>" in page.shown)
+    assert "Queued." not in "".join(message for _, message in page.messages)
+
+
+async def test_the_text_of_a_failed_attempt_is_not_what_a_cancellation_cut_off(judgement, mira, opened, monkeypatch):
+    monkeypatch.setattr(feed, "LOOK_AFTER", 60)
+    await asked(judgement, "A1")
+    page = await opened(mira)
+    await until(lambda: page.messages)
+    live.show_text(judgement.pk, "A1", "Half a sentence")
+    await until(lambda: "Half a sentence" in page.shown)
+    await ModelCall.objects.aupdate(status="failed", ended=timezone.now(), retry_at=timezone.now())
+    await database_sync_to_async(ask)(judgement, "A1", 2)
+    await database_sync_to_async(steering.cancel)(judgement.pk, mira)
+    live.announce(judgement.pk)
+    await until(lambda: "Cancelled" in page.shown)
+    assert "Half a sentence" not in page.shown
+
+
 async def test_what_was_half_written_stays_when_it_is_cancelled(judgement, mira, opened):
     await asked(judgement, "A1")
     page = await opened(mira)
@@ -281,6 +343,20 @@ async def test_a_redaction_takes_what_was_half_written(judgement, mira, opened):
     await database_sync_to_async(redact)(judgement.pk, "", "")
     live.announce(judgement.pk)
     await until(lambda: "Half a sentence" not in page.shown)
+
+
+async def test_a_redaction_does_not_wait_for_a_moment_to_pass(judgement, mira, opened, monkeypatch):
+    monkeypatch.setattr(feed, "PAUSE", 60)
+    await asked(judgement, "A1")
+    page = await opened(mira)
+    await until(lambda: page.messages)
+    await database_sync_to_async(complete)(judgement, 1)
+    live.announce(judgement.pk)
+    await until(lambda: "So be it." in page.shown)
+    await database_sync_to_async(steering.cancel)(judgement.pk, mira)
+    await database_sync_to_async(redact)(judgement.pk, "", "")
+    live.announce(judgement.pk)
+    await until(lambda: "So be it." not in page.shown)
 
 
 async def test_text_that_runs_ahead_of_the_rows_makes_the_feed_look_at_them(judgement, mira, opened, monkeypatch):
