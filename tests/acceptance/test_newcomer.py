@@ -21,5 +21,5 @@ def test_a_newcomer_clones_types_one_command_signs_in_decides_and_watches(browse
         expect(page.locator("#matrix td .lamp:is([data-state=approve],[data-state=reject])")).to_have_count(9)
         assert set(states(page)) <= {"approve", "reject"}
         expect(page.locator("#ws")).not_to_have_attribute("ws-connect", re.compile(".*"))
-        expect(page).to_have_title(re.compile("(Approved|Rejected): I am going to travel to Japan"))
+        expect(page).to_have_title(re.compile("Rehearsal, (approved|rejected): I am going to travel to Japan"))
         assert watched.complaints == []
