@@ -27,7 +27,7 @@ from .words import day
 
 AnyFace = Face[Any, Any]
 
-NEWEST = 1_000  # runs of each thing that are looked at
+NEWEST = 200  # runs of each thing that are looked at
 MOST = 100  # things of a shelf that are shown
 RATED = timedelta(days=90)
 FEWEST = 10  # runs that make a rate
@@ -128,7 +128,8 @@ class Row:
         number = self.came.failed
         if not number:
             return ""
-        return f"{number:,} error{'' if number == 1 else 's'} in {date_format(timezone.now(), 'F')}"
+        where = f"among the newest {NEWEST:,}" if self.number > NEWEST else f"in {date_format(timezone.now(), 'F')}"
+        return f"{number:,} error{'' if number == 1 else 's'} {where}"
 
     @property
     def failures(self) -> str:

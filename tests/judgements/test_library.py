@@ -10,7 +10,9 @@ from django.utils import timezone
 from engine.models import Run
 from judgements.models import Council
 from runs import library
+from runs.face import faces
 from runs.library import Asked
+from runs.shelves import Shelf
 from runs.words import day
 from tests.conftest import submitted_at
 from tests.judgements.test_councils import judged_by, trio
@@ -130,6 +132,12 @@ def test_nobody_counts_without_end(page, travel, mira, monkeypatch):
     assert "<b>2+</b>" in row_of(page, travel)
 
 
+def test_errors_among_many_are_those_of_the_newest(page, travel, mira, monkeypatch):
+    monkeypatch.setattr(library, "NEWEST", 2)
+    ended(travel, mira, *[None] * 4)
+    assert "errors among the newest 2" in row_of(page, travel)
+
+
 def test_a_day_is_said_as_people_say_it():
     now = datetime(2026, 11, 22, 0, 30, tzinfo=UTC)
     ago = [timedelta(minutes=20), timedelta(hours=1), timedelta(days=2), timedelta(days=400)]
@@ -203,6 +211,29 @@ def test_only_so_many_are_shown_and_the_others_are_searched_for(page, travel, co
     monkeypatch.setattr("runs.views.library.MOST", 1)
     assert names(page) == [council.name]
     assert "The first 1 of 2. Search for the others." in html_of(page)
+
+
+class Drawer(Shelf):
+    name, noun, about, label = "drawers", "drawer", "what checks take out", "drawer"
+    purpose, permission, address, new = "Put something in.", "judgements.add_council", "/drawers/", "/drawers/new/"
+
+    def count(self):
+        return 0
+
+    def items(self, user):
+        return []
+
+
+def test_another_procedure_puts_a_shelf_of_its_own_beside(page, travel, monkeypatch):
+    monkeypatch.setattr(type(faces()["check"]), "shelves", (Drawer(),))
+    html = html_of(page)
+    assert re.findall(r'<a href="(\S+)"(?: aria-current="page")?>(\w+)\n<span>(\d)</span>', html) == [
+        ("/library/", "All", "1"),
+        ("/councils/", "Councils", "1"),
+        ("/drawers/", "Drawers", "0"),
+    ]
+    assert "No drawer yet.\nPut something in." in html
+    assert "drawers/new" not in page.get(reverse("councils")).content.decode()
 
 
 def test_asking_for_nothing_is_no_search():
