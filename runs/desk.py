@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any
 from uuid import UUID
 
+from django.db.models import QuerySet
 from django.utils.dateformat import format as date_format
 from django.utils.http import urlencode
 from django.utils.timesince import timesince
@@ -19,7 +20,7 @@ from engine.models import ModelCall, Run, last_override
 from engine.search import label
 
 from .face import Face, Look, face_of, faces, flags_known
-from .history import CURSORS, History, Page
+from .history import CURSORS, History, Page, Times
 from .listing import Row
 from .models import Flag, SearchText
 from .rights import REVIEW, User
@@ -27,7 +28,7 @@ from .words import cause_of
 
 MONTHS = 12
 PAGE = 100
-MOST_EXPLAINED = 1_000  # the newest of a month; nobody reads the causes of more
+MOST_EXPLAINED = 500  # the newest of a month; nobody reads the causes of more
 MOST_CAUSES = 6
 ERRORS = Look("error", "Errors", "ended without an outcome", "failed")
 OVERRIDDEN = Look(Flag.OVERRIDDEN, "Overridden", "a person decided otherwise", "writes")
@@ -185,12 +186,9 @@ class Desk:
 
     @cached_property
     def _numbers(self) -> dict[str, list[int]]:
-        return {flag: self._history(_sought(look)).counts_between(self._bounds) for flag, look in looks().items()}
-
-    @property
-    def _bounds(self) -> list[datetime]:
         ends = [*(month.first for month in self.months), self.months[-1].last + timedelta(days=1)]
-        return [datetime.combine(day, time.min, UTC) for day in ends]
+        times = Times([datetime.combine(day, time.min, UTC) for day in ends])
+        return {flag: self._history(_sought(look)).counts_between(times) for flag, look in looks().items()}
 
     @cached_property
     def tiles(self) -> list[Tile]:
@@ -228,7 +226,7 @@ class Desk:
         """The newest of them, the most frequent cause first."""
         newest = self._history(self._sought).newest_first()[:MOST_EXPLAINED]
         found = list(newest.values_list("pk", "outcome", "status", "override", "error"))
-        models = _models_of([pk for pk, *_ in found]) if self.of_errors else {}
+        models = _models_of(newest) if self.of_errors else {}
         causes = defaultdict(list)
         for pk, outcome, status, override, error in found:
             failed = (error or {}).get("code", ""), models.get(pk, "")
@@ -352,9 +350,9 @@ def _in_words(code: str) -> str:
     return f"{words[0].upper()}{words[1:]}"
 
 
-def _models_of(failed: Sequence[UUID]) -> dict[UUID, str]:
+def _models_of(failed: QuerySet[Run]) -> dict[UUID, str]:
     """The model that each was given up by: of its calls that failed, the last one's."""
-    calls = ModelCall.objects.filter(run__in=failed, status=ModelCall.Status.FAILED).order_by("pk")
+    calls = ModelCall.objects.filter(run__in=failed.values("pk"), status=ModelCall.Status.FAILED).order_by("pk")
     return dict(calls.values_list("run", "model"))
 
 

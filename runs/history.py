@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, Q, QuerySet, Subquery
+from django.db.models import Count, Q, QuerySet
 
 from engine.models import Run
 from engine.search import Term, label, terms_of
@@ -57,6 +57,19 @@ class Page:
     @property
     def last(self) -> str:
         return str(self.found[-1].pk) if self.found else ""
+
+
+@dataclass(frozen=True)
+class Times:
+    """Moments, the oldest first, between which it is counted."""
+
+    moments: Sequence[datetime]
+
+    @cached_property
+    def arrivals(self) -> list[int | None]:
+        """The number of the first run since each of them; None where there is none yet."""
+        firsts = [Run.objects.filter(created__gte=one).order_by("created") for one in self.moments]
+        return [first.values_list("search__id", flat=True).first() for first in firsts]
 
 
 class History:
@@ -211,19 +224,19 @@ class History:
     def _counted(self, most: int) -> int:
         return self._found.values("pk")[: most + 1].count()
 
-    def counts_between(self, moments: Sequence[datetime]) -> list[int]:
-        """How many there are from each of these moments, oldest first, to the next one, in a query or two.
+    def counts_between(self, times: "Times") -> list[int]:
+        """How many there are from each of these moments to the next one, in one query.
 
         By words alone the index counts by itself, from the first arrival of each time to that of the next. Who came in
         another order in the very moment between two times may be counted in the other one.
         """
         if self._by_arrival:
-            return counts_by_arrival(self._terms, _first_arrivals(moments))
+            return counts_by_arrival(self._terms, times.arrivals)
         spans = {
             f"span_{place}": Count("pk", filter=Q(**{f"{self._run}created__gte": since, f"{self._run}created__lt": to}))
-            for place, (since, to) in enumerate(pairwise(moments))
+            for place, (since, to) in enumerate(pairwise(times.moments))
         }
-        return list(self._with(self._found, created__gte=moments[0]).aggregate(**spans).values())
+        return list(self._with(self._found, created__gte=times.moments[0]).aggregate(**spans).values())
 
     def page_asked(self, asked: Mapping[str, str], size: int = PAGE) -> tuple[Page, bool]:
         """The page that begins where it is asked to; the newest one, and True, where there is no such place."""
@@ -308,13 +321,6 @@ def _name(first: str | None, last: str | None, username: str | None, then: str) 
     """As lists name who asked; behind all names, who used the command line."""
     full = f"{first or ''} {last or ''}".strip()
     return (full or username or then).casefold() or "\U0010ffff"
-
-
-def _first_arrivals(moments: Sequence[datetime]) -> list[int | None]:
-    """The number of the first run since each of these moments; None where there is none yet."""
-    firsts = [Run.objects.filter(created__gte=one).order_by("created").values("search__id")[:1] for one in moments]
-    found = Run.objects.order_by("-created").values_list(*(Subquery(first) for first in firsts)).first()
-    return list(found or [None] * len(moments))
 
 
 def _midnight(day: date) -> datetime:

@@ -123,12 +123,16 @@ def _shown(request: HttpRequest, desk: Desk, one: dict[str, Any], status: int = 
 def _page(request: HttpRequest, desk: Desk, one: dict[str, Any], status: int = 200) -> HttpResponse:
     context = {
         "desk": desk,
-        "all_in_month": counted(desk.in_month.count(), MOST_COUNTED, "run", "runs") if desk.nothing else "",
+        "all_in_month": _counted(desk.in_month.count()) if desk.nothing else "",
         "most_explained": MOST_EXPLAINED,
         "page": "review",
         **one,
     }
     return render(request, "runs/review.html", context, status=status)
+
+
+def _counted(number: int) -> str:
+    return counted(number, MOST_COUNTED, "run", "runs") if number else "No runs"
 
 
 def _one(request: HttpRequest, desk: Desk, pk: UUID, form: WordForm | None = None) -> dict[str, Any]:
