@@ -189,10 +189,14 @@ function showPlaying() {
 
 // To the next thing that is said; where an agent is merely asked nothing is.
 function step(direction) {
+  const end = frames.length - 1;
+  let number = Math.min(end, Math.max(0, current + direction));
+  while (!frames[number].said && number > 0 && number < end) number += direction;
+  go(number);
+}
+
+function go(number) {
   pause();
-  let number = current + direction;
-  while (frames[number] && !frames[number].said && number > 0 && number < frames.length - 1) number += direction;
-  if (!frames[number]) return;
   seek(number);
   say(saidOf(frames[number]));
 }
@@ -218,8 +222,8 @@ slider.addEventListener("input", () => {
 const KEYS = {
   ArrowLeft: () => step(-1),
   ArrowRight: () => step(1),
-  Home: () => (pause(), seek(0)),
-  End: () => (pause(), seek(frames.length - 1)),
+  Home: () => go(0),
+  End: () => go(frames.length - 1),
   " ": () => (playing ? pause() : play()),
 };
 player.addEventListener("keydown", (event) => {
