@@ -19,7 +19,7 @@ for (const failure of ["htmx:responseError", "htmx:sendError", "htmx:timeout"]) 
 document.addEventListener("htmx:beforeSwap", ({ detail }) => {
   if (!detail.shouldSwap || !detail.requestConfig.elt.dataset.trouble) return;
   trouble.replaceChildren();
-  announcer.textContent = "";
+  if (announcer.textContent === detail.requestConfig.elt.dataset.trouble) announcer.textContent = "";
 });
 // the address has changed already; what it stands for comes with a reload, or its error page does
 document.addEventListener("htmx:historyCacheMissLoadError", () => location.reload());

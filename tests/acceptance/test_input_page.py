@@ -191,6 +191,7 @@ def test_an_example_fills_the_page_starts_nothing_and_can_be_undone(desk, site):
     expect(desk.get_by_role("radio", name="Release gate")).to_be_checked()
     expect(agent).to_contain_text("Reliability engineer")
     expect(desk.get_by_role("status").filter(has_text="Replaced.")).to_be_visible()
+    expect(desk.locator("#announcer")).to_have_text("The example is filled in. Nothing has been started.")
     desk.get_by_role("button", name="Undo").click()
     expect(content).to_have_value("Something of mine.")
     expect(desk.get_by_role("radio", name="Magi")).to_be_checked()
