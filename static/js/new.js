@@ -81,7 +81,10 @@ function showInShort({ name, value }) {
   if (short) short.textContent = value.trim().split("\n")[0] || NOT_YET[name.slice(3)];
 }
 
-form.addEventListener("input", ({ target }) => AGENT.test(target.name) && showInShort(target));
+// what came from the server stands there already, with all its characters to be seen
+form.addEventListener("input", ({ target, isTrusted }) => {
+  if (AGENT.test(target.name) && (isTrusted || target.value !== target.defaultValue)) showInShort(target);
+});
 // what has still to be written is shown
 document.body.addEventListener("agents-changed", () => {
   if (!form.elements["a1-name"].value) change.open = true;

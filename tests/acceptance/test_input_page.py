@@ -254,6 +254,19 @@ def test_a_newcomer_opens_the_finished_example_and_replays_it(browser, tmp_path)
 # ---- what is folded ---------------------------------------------------------------------------------------------
 
 
+def test_what_nobody_would_see_of_a_councils_agents_is_seen_in_short(desk, site):
+    desk.goto(f"{site.url}/councils/new/")
+    desk.get_by_label("Name").first.fill("Hidden")
+    for number in (1, 2, 3):
+        desk.locator(f"#a{number}-name").fill(f"\u202eAgent {number}")
+        desk.locator(f"#a{number}-criteria").fill("Approve.")
+    desk.get_by_role("button", name="Save council").click()
+    desk.goto(site.url)
+    desk.get_by_role("radio", name="Hidden").check(force=True)
+    expect(desk.locator("#a1-name")).to_have_value("\u202eAgent 1")
+    expect(desk.locator("#short")).to_contain_text("‹U+202E›Agent 1")
+
+
 def test_the_agents_in_short_follow_those_in_full(desk, site):
     desk.goto(site.url)
     expect(desk.locator("#agents")).to_be_hidden()
