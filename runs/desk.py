@@ -19,9 +19,9 @@ from django.utils.timesince import timesince
 from engine.models import ModelCall, Run, last_override
 from engine.search import label
 
-from .face import Face, Look, face_of, faces, flags_known
+from .face import Face, Glance, Look, face_of, faces, flags_known
 from .history import CURSORS, History, Page, Times
-from .listing import Row
+from .listing import Row, rows_of
 from .models import Flag, SearchText
 from .rights import REVIEW, User
 from .words import cause_of
@@ -32,6 +32,7 @@ MOST_EXPLAINED = 500  # the newest of a month; nobody reads the causes of more
 MOST_CAUSES = 6
 ERRORS = Look("error", "Errors", "ended without an outcome", "failed")
 OVERRIDDEN = Look(Flag.OVERRIDDEN, "Overridden", "a person decided otherwise", "writes")
+REHEARSED = label("rehearsal", True)
 BAR_STEP, BAR_WIDTH, BAR_HEIGHT = 9, 6, 28  # of a strip, in its own units
 
 
@@ -274,8 +275,13 @@ class Desk:
 
     @cached_property
     def lines(self) -> list[Line]:
-        runs, rows = self.page.found, self.page.rows
+        return self._lines(self.page.found)
+
+    def _lines(self, runs: Sequence[Run]) -> list[Line]:
+        """Labels say all that a line shows beside its run: nothing of any kind is read."""
         labels = SearchText.objects.labels_of([run.pk for run in runs])
+        glances = {run.pk: Glance(rehearsal=REHEARSED in labels.get(run.pk, ())) for run in runs}
+        rows = rows_of(runs, glances)
         return [self._line(run, row, labels.get(run.pk, set())) for run, row in zip(runs, rows, strict=True)]
 
     def _line(self, run: Run, row: Row, labels: set[str]) -> Line:
@@ -289,12 +295,8 @@ class Desk:
 
     def line_of(self, run: UUID) -> Line | None:
         """The line of a run, whether or not it stands on this page."""
-        found = [one for one in self.lines if one.row.id == str(run)]
-        if found:
-            return found[0]
-        page = Page(self._history({}).of([run]), newer=False, older=False)
-        labels = SearchText.objects.labels_of([run])
-        return self._line(page.found[0], page.rows[0], labels.get(run, set())) if page.found else None
+        here = [line for line in self.lines if line.row.id == str(run)]
+        return next(iter(here or self._lines(self._history({}).of([run]))), None)
 
     @property
     def newer(self) -> int:

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Q, QuerySet, Subquery
 
 from engine.models import Run
 from engine.search import Term, label, terms_of
@@ -68,8 +68,9 @@ class Times:
     @cached_property
     def arrivals(self) -> list[int | None]:
         """The number of the first run since each of them; None where there is none yet."""
-        firsts = [Run.objects.filter(created__gte=one).order_by("created") for one in self.moments]
-        return [first.values_list("search__id", flat=True).first() for first in firsts]
+        since = (Run.objects.filter(created__gte=one).order_by("created") for one in self.moments)
+        firsts = [Subquery(runs.values("search__id")[:1]) for runs in since]
+        return list(Run.objects.order_by("-created").values_list(*firsts).first() or [None] * len(firsts))
 
 
 class History:

@@ -80,16 +80,21 @@ def listed(rows: QuerySet[Any], face: AnyFace | None) -> QuerySet[Any]:
     return face.listed(rows) if face else rows.select_related("owner")
 
 
-def rows_of(found: Sequence[Any]) -> list[Row]:
+def rows_of(found: Sequence[Any], glances: Mapping[UUID, Glance] | None = None) -> list[Row]:
     """The rows of runs, or of rows of one procedure, that were read as `listed`, in as many queries as their faces need
-    for their glances."""
+    for their glances; in none for those where they are known."""
     runs = [one if isinstance(one, Run) else one.run for one in found]
+    if glances is None:
+        glances = _glances_of(runs, found)
+    by = overriders([run.pk for run in runs if run.override is not None])
+    return [_row(run, glances[run.pk], by.get(run.pk, "")) for run in runs]
+
+
+def _glances_of(runs: Sequence[Run], found: Sequence[Any]) -> Mapping[UUID, Glance]:
     of_kind = defaultdict(list)
     for run, one in zip(runs, found, strict=True):
         of_kind[run.procedure].append(one)
-    glances = {pk: glance for rows in of_kind.values() for pk, glance in _glances(rows).items()}
-    by = overriders([run.pk for run in runs if run.override is not None])
-    return [_row(run, glances[run.pk], by.get(run.pk, "")) for run in runs]
+    return {pk: glance for rows in of_kind.values() for pk, glance in _glances(rows).items()}
 
 
 def _glances(found: Sequence[Any]) -> Mapping[UUID, Glance]:
