@@ -164,7 +164,7 @@ def test_a_note_and_an_override_stay_beside_the_verdict(scene, page):
     expect(page.locator(".plate").first).to_contain_text("Rejected")
     expect(beside).to_contain_text("Intact")
     page.get_by_role("link", name="Live page").click()
-    expect(page.get_by_text("Overridden by")).to_contain_text("approved")
+    expect(page.get_by_text("Overridden: approved by")).to_be_visible()
 
 
 def test_the_selection_is_printed_as_one_page(page):
