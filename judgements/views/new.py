@@ -213,7 +213,7 @@ def _input_page(
         "models": catalogue.offered(catalogue.declared()),
         "kept_for": _kept_for(chosen.council),
         "rehearsal": not settings.PROVIDERS,
-        "examples": EXAMPLES,
+        "examples": () if earlier else EXAMPLES,  # an example is nothing that was judged before
         # there is something to correct, or nothing to show of them in short
         "change_open": any(form.errors or not form["name"].value() for form in submission.agents),
         "first_visit": request.method == "GET" and not earlier and not _has_judged(request),

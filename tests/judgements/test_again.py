@@ -50,6 +50,11 @@ def test_the_council_stays_chosen_while_it_has_the_same_agents(page, council, mi
     assert chosen not in again(page, judgement)
 
 
+def test_no_example_takes_the_place_of_what_is_judged_again(page, judgement):
+    assert "?example=" in page.get(reverse("new")).content.decode()
+    assert "?example=" not in again(page, judgement)
+
+
 def test_a_council_that_is_archived_is_not_chosen_again(page, council, mira):
     judgement = Judgement.objects.submit(owner=mira, content=JAPAN, agents=council.agents(), council=council.current)
     Council.objects.filter(pk=council.pk).update(archived=judgement.run.created)
