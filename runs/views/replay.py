@@ -28,7 +28,7 @@ def replayed(request: HttpRequest, seen: Snapshot[Any]) -> HttpResponse:
     context = {
         **face.page(seen.run.pk),
         "display": past.display_at(past.moments[0]),
-        "ended": past.display_at(past.moments[-1]).word,
+        "end": past.display_at(past.moments[-1]),
         "live_page": f"{face.nouns}/live.html",
         "replay": True,
         "page": "replay",

@@ -1,6 +1,7 @@
 """A judgement that is over, played again from its rows."""
 
 import json
+import re
 import time
 from datetime import UTC, datetime, timedelta
 
@@ -11,7 +12,8 @@ from engine.models import ModelCall, Run
 from judgements.display import display_of
 from judgements.fragments import fragments
 from judgements.models import Judgement
-from runs import replay
+from judgements.rules import Verdict
+from runs import replay, reviews
 from runs.face import face_of
 from tests.conftest import JAPAN, agents, perform, submitted_at
 
@@ -222,6 +224,13 @@ def test_the_page_shows_the_state_before_round_1_without_a_socket(client, mira, 
     assert "Reason A1." not in html
     assert "ws-connect" not in html
     assert 'id="conn"' not in html
+
+
+def test_a_replay_says_that_what_it_leads_to_was_overridden(client, mira, reviewer, finished):
+    client.force_login(mira)
+    assert "Overridden" not in get(client, finished).content.decode()
+    reviews.add(finished.run, reviewer, "Not this week.", Verdict.REJECTED)
+    assert re.search(r"It ended:\s+approved.\s+Overridden: rejected by ", get(client, finished).content.decode())
 
 
 def test_what_is_not_over_is_not_replayed(client, mira, judgement):
