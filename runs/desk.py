@@ -24,7 +24,7 @@ from .history import CURSORS, History, Page, Times
 from .listing import Row, rows_of
 from .models import Flag, SearchText
 from .rights import REVIEW, User
-from .words import cause_of
+from .words import cause_of, shown_name
 
 MONTHS = 12
 PAGE = 100
@@ -389,6 +389,7 @@ def reasons_of(row: Any, flags: Sequence[Any]) -> list[Reason]:
         found.append(Reason("error", _failure(run)))
     if last := last_override(run.reviews.all()):
         said = f": “{last.text}”" if last.text else "."
-        found.append(Reason("overridden", f"{last.by} decided {last.outcome} instead{_later(run, last.made)}{said}"))
+        who = shown_name(last.author) or last.by  # as the list calls whoever it was
+        found.append(Reason("overridden", f"{who} decided {last.outcome} instead{_later(run, last.made)}{said}"))
     found += [Reason(look.name.lower(), face.why(row, look)) for look in face.looks if look.flag in flags]
     return found

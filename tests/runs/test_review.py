@@ -171,11 +171,12 @@ def test_the_number_of_queries_does_not_grow_with_the_list(admin, mira):
             assert admin.get(REVIEW, {"look": "error"}).status_code == 200
         return len(queries)
 
-    for title in ("one", "two"):  # the first record of all has no place in the log before its own
-        fail(mira, title, day=f"{datetime.now(UTC):%Y-%m}-01")
+    day = f"{datetime.now(UTC):%Y-%m}-01"
+    for minute in range(2):  # the first record of all has no place in the log before its own
+        fail(mira, f"number {minute}", day=day, minute=minute)
     before = asked()
-    for number in range(5):
-        fail(mira, f"number {number}", model=f"openai/{number}", day=f"{datetime.now(UTC):%Y-%m}-01")
+    for minute in range(2, 7):
+        fail(mira, f"number {minute}", model=f"openai/{minute}", day=day, minute=minute)
     assert asked() == before
 
 
