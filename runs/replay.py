@@ -71,6 +71,7 @@ def replay(seen: Snapshot[Any]) -> dict[str, Any]:
             shown |= changed
             frames.append(_frame(past.face, moment, before, display))
             before = display
+    _name_once(frames)
     _lay_out(frames, past.beginning)
     return {"length": frames[-1]["at"], "frames": frames, "fragments": versions}
 
@@ -98,6 +99,15 @@ def _frame(face: Face[Any, Any], moment: datetime, before: Any, display: Any) ->
     said = display.announcement if before is None or before.announcement != display.announcement else ""
     mark, chapter = face.mark(before, display), face.chapter(before, display)
     return {"moment": moment, "said": visible_text(said), "mark": mark, "chapter": chapter}
+
+
+def _name_once(frames: list[dict[str, Any]]) -> None:
+    """A chapter begins where it began first: what was left and taken up again goes on with it."""
+    begun: set[str] = set()
+    for frame in frames:
+        if frame["chapter"] in begun:
+            frame["chapter"] = ""
+        begun.add(frame["chapter"])
 
 
 def _lay_out(frames: list[dict[str, Any]], beginning: datetime) -> None:

@@ -154,6 +154,20 @@ def test_an_attempt_that_failed_writes_nothing_of_what_a_later_one_said(judgemen
     assert [past.display_at(at(second)).seats[0].cells[0].reason for second in (1, 6)] == ["", "Reason A1."]
 
 
+def test_a_round_is_a_chapter_once_however_often_it_was_taken_up_again(judgement):
+    for step in ("B1", "C1"):
+        decide(judgement, step, 0, 2)
+    call(judgement, "A1", 0, 3, "failed", error="It answered 500.", retry_at=at(5))
+    call(judgement, "A1", 5, 7, "interrupted", attempt=2)
+    decide(judgement, "A1", 20, 22, attempt=3)
+    call(judgement, "A2", 22, 24, "interrupted")
+    told = played(end(judgement, "cancelled", 24))
+    assert [(frame["at"], frame["chapter"]) for frame in told["frames"] if frame["chapter"]] == [
+        (0, "Round 1"),
+        (22, "2"),
+    ]
+
+
 def test_a_failure_that_was_tried_again_days_later_is_played_without_the_days(judgement):
     days = 2 * 86_400
     for step in ("B1", "C1"):
