@@ -95,15 +95,18 @@ document.body.addEventListener("agents-changed", () => {
 const FOR_A_WHILE = 10_000;
 const undo = document.getElementById("undo");
 let taking;
+let replaced; // what was typed, as long as it can be had back
+let example = ""; // the text of the one that came last
 
 const isTyped = () =>
-  [form.elements.content, form.elements.title].some((field) => field.value.trim()) ||
+  (form.elements.content.value.trim() && form.elements.content.value !== example) ||
+  form.elements.title.value.trim() ||
   fields().some((field) => AGENT.test(field.name) && field.value !== field.defaultValue);
 
-function offerUndo(before) {
+function offerUndo() {
   const button = Object.assign(document.createElement("button"), { type: "button", className: "link", textContent: "Undo" });
   button.addEventListener("click", () => {
-    bringBack(before);
+    bringBack(replaced);
     takeUndoAway();
     form.elements.content.focus();
   });
@@ -113,6 +116,7 @@ function offerUndo(before) {
 
 function takeUndoAway() {
   clearTimeout(taking);
+  replaced = undefined;
   undo.replaceChildren();
 }
 
@@ -124,9 +128,9 @@ function wait() {
 
 // it is told before the agents that come with it take their places
 document.body.addEventListener("example-came", ({ detail: { content, council } }) => {
-  takeUndoAway();
-  if (isTyped()) offerUndo(writtenNow());
-  form.elements.content.value = content;
+  if (isTyped()) replaced = writtenNow();
+  if (replaced) offerUndo();
+  form.elements.content.value = example = content;
   form.elements.title.value = "";
   naming.open = false;
   choose(council);

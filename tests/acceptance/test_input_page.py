@@ -200,10 +200,25 @@ def test_an_example_fills_the_page_starts_nothing_and_can_be_undone(desk, site):
     assert desk.url == f"{site.url}/"
 
 
+def test_what_was_typed_can_be_had_back_after_a_second_example_too(desk, site):
+    desk.goto(site.url)
+    content = desk.get_by_label("What is to be decided?")
+    content.fill("Something of mine.")
+    desk.get_by_role("link", name="Release on Friday at 16:00").click()
+    expect(content).to_have_value(re.compile("^Release 7.3"))
+    desk.get_by_role("link", name="Refund after 40 days").click()
+    expect(content).to_have_value(re.compile("^Refund a coffee grinder"))
+    desk.get_by_role("button", name="Undo").click()
+    expect(content).to_have_value("Something of mine.")
+
+
 def test_nothing_is_said_to_be_replaced_where_nothing_was_typed(desk, site):
     desk.goto(site.url)
+    content = desk.get_by_label("What is to be decided?")
     desk.get_by_role("link", name="Travel to Japan next week").click()
-    expect(desk.get_by_label("What is to be decided?")).to_have_value(JAPAN)
+    expect(content).to_have_value(JAPAN)
+    desk.get_by_role("link", name="Refund after 40 days").click()
+    expect(content).to_have_value(re.compile("^Refund a coffee grinder"))
     expect(desk.locator("#undo")).to_be_empty()
 
 
