@@ -221,7 +221,7 @@ def measure(asked: Asked) -> str:
 
 def spread(times: list[float]) -> str:
     cuts = quantiles(times, n=100, method="inclusive")
-    return f"{cuts[49]:8.1f} {cuts[98]:8.1f}"
+    return f"{cuts[49]:8.1f} {cuts[94]:8.1f} {cuts[98]:8.1f}"
 
 
 def main(options: argparse.Namespace) -> None:
@@ -231,7 +231,7 @@ def main(options: argparse.Namespace) -> None:
         load = Load(options.judgements)
         load.make(options.detailed)
         print(f"{options.judgements} judgements, {size(place)} MB")
-        print(f"{'':34} {'database p50, p99':>17} {'answer p50, p99':>17}")
+        print(f"{'':34} {'database p50, p95, p99':>26} {'answer p50, p95, p99':>26}")
         for asked in [*views(load), *reviews(load), *reviews_of_all(load), *libraries(load), *desks(load)]:
             if not asked.name.startswith(options.only):
                 continue
