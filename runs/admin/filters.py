@@ -21,6 +21,7 @@ Parts = tuple[int, ...]
 """A year, or a year and a month, or a year, a month and a day."""
 
 MOST_PEOPLE = 20
+MOST_TYPED = 200  # letters of a name
 KIND = "kind"
 
 
@@ -111,9 +112,14 @@ class PersonFilter(FormFilter):
 
     def __init__(self, request: HttpRequest, params: dict[str, Any], model: Any, model_admin: Any) -> None:
         super().__init__(request, params, model, model_admin)
-        self.person, self.who = self.asked.get("person", ""), self.asked.get("who", "").strip()
+        self.person, self.who = self.asked.get("person", ""), self._name(self.asked.get("who", ""))
         self.people = self._people()
         self.too_many = len(self.people) > MOST_PEOPLE
+
+    @staticmethod
+    def _name(typed: str) -> str:
+        """No longer than a name is, and without what no database takes."""
+        return typed.replace("\0", "")[:MOST_TYPED].strip()
 
     def _people(self) -> list[User]:
         """The chosen one, or those whose names begin with all the words; one beyond `MOST_PEOPLE` stands for more."""

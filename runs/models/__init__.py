@@ -9,11 +9,12 @@ from .search import (
     in_order_of_arrival,
     newest_found,
 )
-from .views import NAME_LENGTH, SavedView, TooManyViews
+from .views import NAME_LENGTH, QUERY_LENGTH, SavedView, TooManyViews
 
 __all__ = [
     "KEY_LENGTH",
     "NAME_LENGTH",
+    "QUERY_LENGTH",
     "Flag",
     "IdempotencyKey",
     "KeyUsed",

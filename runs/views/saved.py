@@ -3,7 +3,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
-from ..models import NAME_LENGTH, SavedView, TooManyViews
+from ..models import NAME_LENGTH, QUERY_LENGTH, SavedView, TooManyViews
 from .asked import asked_of
 
 
@@ -14,6 +14,8 @@ def save_view(request: HttpRequest) -> HttpResponse:
     query = asked_of(request.user, QueryDict(request.POST.get("query", "")), None).query()
     if not name or len(name) > NAME_LENGTH:
         return _refuse(request, f"Give the view a name of at most {NAME_LENGTH} characters.", query)
+    if len(query) > QUERY_LENGTH:
+        return _refuse(request, "What is sought is too long to be saved. Seek fewer words.", query)
     try:
         SavedView.objects.save_view(request.user, name, query)
     except TooManyViews as error:

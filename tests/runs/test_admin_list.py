@@ -46,6 +46,8 @@ def test_a_word_of_a_reason_finds_its_judgement(admin, failed):
         ({"rehearsal": "no"}, ""),
         ({"who": "MIR"}, "Travel Ship"),
         ({"who": "nobody of that name"}, ""),
+        ({"who": "mi\0r"}, "Travel Ship"),
+        ({"who": "a " * 2_000}, ""),
         ({"person": "nobody"}, ""),
         ({"person": "9" * 40}, ""),
         ({"since": "2025-02-28", "until": "2025-02-28"}, "Refund"),

@@ -1,6 +1,7 @@
 """The one history of all kinds: filters, orders, quick views, saved views, and what an empty list says."""
 
 from datetime import UTC, datetime, timedelta
+from urllib.parse import quote
 
 import pytest
 from django.contrib.auth.models import User
@@ -209,6 +210,12 @@ def test_quick_views_are_not_counted_beyond_what_anybody_reads(page, mira, monke
 
 def save(client, name, query):
     return client.post(reverse("save-view"), {"name": name, "query": query})
+
+
+def test_what_is_too_long_for_a_view_is_refused_in_words(page):
+    answer = save(page, "Smiles", f"q={quote('😀' * 900)}")
+    assert answer.status_code == 422
+    assert "too long to be saved" in answer.content.decode()
 
 
 def test_a_saved_view_leads_back_to_what_was_asked(page, mira):
