@@ -1,1 +1,20 @@
+import pytest
+
+from runs import feed
+from tests.judgements.open_pages import Page
 from tests.judgements.redacted import approved, failed  # noqa: F401 - fixtures
+
+
+@pytest.fixture
+async def opened(judgement):
+    """Opens pages of the judgement; at the end the feed's last watcher leaves."""
+    pages = []
+
+    async def opened(user, **how):
+        pages.append(await Page(user, **how).open(judgement.pk))
+        return pages[-1]
+
+    yield opened
+    for page in pages:
+        page.feed.leave(page.watcher)
+    assert feed._feeds == {}

@@ -1,10 +1,8 @@
 """What the open pages of one judgement are sent, whatever the channel layer and the pages do."""
 
 import asyncio
-import itertools
 import re
 import time
-from datetime import timedelta
 from uuid import uuid4
 
 import pytest
@@ -12,116 +10,17 @@ from channels.db import database_sync_to_async
 from django.contrib.auth.models import AnonymousUser, Group, User
 from django.contrib.sessions.backends.db import SessionStore
 from django.db import connection
-from django.db.models import F
 from django.test.utils import CaptureQueriesContext
-from django.utils import timezone
 
-from engine import live, steering
+from engine import live
 from engine.models import ModelCall, Run
 from engine.reader import read
 from magi_site.groups import REVIEWERS
 from runs import feed
-from runs.feed import Watcher
-from runs.redaction import redact
 from tests.conftest import allow
-from tests.databases import tampering
+from tests.judgements.open_pages import Page, ask, asked, change, parts, until
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-numbers = itertools.count()
-
-
-class Page:
-    """An open page: it applies messages as live.js does. One that is deaf acknowledges nothing."""
-
-    def __init__(self, user, deaf=False, session_key=None, painted=-1):
-        self.watcher = Watcher(user, session_key, self._take, self._end, painted)
-        self.deaf, self.closed, self.version = deaf, None, 0
-        self.messages, self.fragments = [], {}
-
-    async def open(self, pk):
-        assert await feed.may_watch(pk, self.watcher)
-        self.feed = feed.join(pk, self.watcher)
-        return self
-
-    async def _take(self, message):
-        self.messages.append((time.monotonic(), message))
-        version = int(re.match(r"<!--(\d+)-->", message)[1])
-        if version > self.version and not self.deaf:
-            self.version = version
-            self.fragments |= {re.search(r'id="([^"]+)"', part)[1]: part for part in parts(message)}
-        if not self.deaf:
-            self.feed.acknowledge(self.watcher, self.version)
-
-    async def _end(self, code):
-        self.closed = code
-
-    def hears_again(self):
-        self.deaf = False
-        self.feed.acknowledge(self.watcher, int(re.match(r"<!--(\d+)-->", self.messages[-1][1])[1]))
-
-    @property
-    def shown(self):
-        return "".join(self.fragments.values())
-
-    @property
-    def last(self):
-        return self.messages[-1][1] if self.messages else ""
-
-
-def parts(message):
-    """The fragments of a message: each begins with an element that is swapped by its id."""
-    starts = [m.start() for m in re.finditer(r'<\w+[^<>]*\sid="[^"]+"[^<>]*hx-swap-oob', message)]
-    return [message[a:b].strip() for a, b in itertools.pairwise([*starts, len(message)])]
-
-
-@pytest.fixture
-async def opened(judgement):
-    """Opens pages of the judgement; at the end the feed's last watcher leaves."""
-    pages = []
-
-    async def opened(user, **how):
-        pages.append(await Page(user, **how).open(judgement.pk))
-        return pages[-1]
-
-    yield opened
-    for page in pages:
-        page.feed.leave(page.watcher)
-    assert feed._feeds == {}
-
-
-async def until(true, seconds=10.0):
-    async with asyncio.timeout(seconds):
-        while not true():
-            await asyncio.sleep(0.01)
-
-
-async def change(judgement, announced=True):
-    """Rows that pages show are changed, and their revision with them."""
-    title = f"Agent {next(numbers)}"
-    await database_sync_to_async(_rename)(judgement, title)
-    if announced:
-        live.announce(judgement.pk)
-    return title
-
-
-def _rename(judgement, name):
-    with tampering():  # nothing else that a page shows can become any other text
-        judgement.agents.filter(seat="A").update(criteria=name)
-    run = Run.objects.get(pk=judgement.pk)
-    Run.objects.filter(pk=judgement.pk).update(revision=run.revision + 1)
-
-
-def ask(judgement, step, attempt=1):
-    run = Run.objects.get(pk=judgement.pk)
-    Run.objects.filter(pk=run.pk).update(status="running", revision=run.revision + 1)
-    return ModelCall.objects.create(run=run, step=step, attempt=attempt, model="x", prompt="", deadline=run.created)
-
-
-async def asked(judgement, *steps, attempt=1):
-    for step in steps:
-        await database_sync_to_async(ask)(judgement, step, attempt)
-    live.announce(judgement.pk)
 
 
 async def test_all_pages_of_a_process_share_one_reading_and_one_subscription(judgement, mira, reviewer, opened):
@@ -213,150 +112,6 @@ async def test_the_text_of_a_failed_attempt_is_not_shown_as_that_of_the_next(jud
     await ModelCall.objects.aupdate(status="interrupted")
     await asked(judgement, "A1", attempt=2)
     await until(lambda: "Half a sentence" not in page.shown)
-
-
-def complete(judgement, number):
-    """All three have decided, and are asked again in the same instant."""
-    Run.objects.filter(pk=judgement.pk, started=None).update(started=F("created"))
-    for agent in judgement.agents.all():
-        step = agent.step(number)
-        call = ModelCall.objects.filter(run=judgement.pk, step=step).first() or ask(judgement, step)
-        agent.decisions.create(round=number, decision="approve", reason="So be it.", call=call)
-        ModelCall.objects.filter(pk=call.pk).update(status="answered", ended=timezone.now())
-    for agent in judgement.agents.all():
-        ask(judgement, agent.step(number + 1))
-
-
-async def test_who_decided_last_is_seen_waiting_before_the_next_round_is_shown(judgement, mira, opened):
-    await asked(judgement, "A1")
-    page = await opened(mira)
-    await until(lambda: page.messages)
-    await database_sync_to_async(complete)(judgement, 1)
-    live.announce(judgement.pk)
-    await until(lambda: page.shown.count('data-state="pending"') == 3)
-    began = time.monotonic()
-    await until(lambda: 'data-state="pending"' not in page.shown)
-    assert time.monotonic() - began > feed.PAUSE - 0.1
-    assert page.shown.count("Judging <small>round 2</small>") == 3
-
-
-async def test_each_of_two_rounds_that_came_at_once_is_seen(judgement, mira, opened):
-    await asked(judgement, "A1")
-    page = await opened(mira)
-    await until(lambda: page.messages)
-    await database_sync_to_async(complete)(judgement, 1)
-    await database_sync_to_async(complete)(judgement, 2)
-    live.announce(judgement.pk)
-    await until(lambda: page.shown.count("<small>for round 2") == 3)
-    await until(lambda: page.shown.count("<small>for round 3") == 3)
-    await until(lambda: page.shown.count("Judging <small>round 3</small>") == 3)
-
-
-async def test_a_page_that_comes_later_is_shown_what_is_now(judgement, mira, opened):
-    await database_sync_to_async(complete)(judgement, 1)
-    page = await opened(mira)
-    await until(lambda: page.messages)
-    assert "Judging <small>round 2</small>" in page.messages[0][1]
-
-
-async def painted_now(judgement):
-    return await Run.objects.values_list("revision", flat=True).aget(pk=judgement.pk)
-
-
-async def test_a_page_that_comes_while_a_moment_is_shown_is_not_turned_back_to_it(judgement, mira, opened):
-    await asked(judgement, "A1")
-    first = await opened(mira)
-    await until(lambda: first.messages)
-    await database_sync_to_async(complete)(judgement, 1)
-    await database_sync_to_async(complete)(judgement, 2)
-    live.announce(judgement.pk)
-    await until(lambda: "<small>for round 2" in first.shown)
-    second = await opened(mira, painted=await painted_now(judgement))
-    await until(lambda: second.messages)
-    assert "<small>for round" not in "".join(message for _, message in second.messages)
-    assert second.shown.count("Judging <small>round 3</small>") == 3
-
-
-async def test_a_page_that_knows_more_than_its_feed_is_not_turned_back(judgement, mira, opened):
-    first = await opened(mira)
-    await until(lambda: first.messages)
-    await database_sync_to_async(ask)(judgement, "A1")
-    second = await opened(mira, painted=await painted_now(judgement))
-    await until(lambda: second.messages)
-    assert "Idle" not in second.messages[0][1]
-
-
-async def test_a_page_that_says_it_knows_more_than_there_is_follows_all_the_same(judgement, mira, opened):
-    first = await opened(mira)
-    await until(lambda: first.messages)
-    page = await opened(mira, painted=1_000_000)
-    name = await change(judgement)
-    await until(lambda: name in page.shown)
-
-
-async def test_a_clock_that_was_ahead_at_the_beginning_turns_no_page_back_to_it(judgement, mira, opened):
-    await asked(judgement, "A1")
-    page = await opened(mira)
-    await until(lambda: page.messages)
-    await Run.objects.aupdate(started=timezone.now() + timedelta(minutes=5))
-    await database_sync_to_async(complete)(judgement, 1)
-    live.announce(judgement.pk)
-    await until(lambda: "Judging <small>round 2</small>" in page.shown)
-    assert "Queued." not in "".join(message for _, message in page.messages)
-
-
-async def test_the_text_of_a_failed_attempt_is_not_what_a_cancellation_cut_off(judgement, mira, opened, monkeypatch):
-    monkeypatch.setattr(feed, "LOOK_AFTER", 60)
-    await asked(judgement, "A1")
-    page = await opened(mira)
-    await until(lambda: page.messages)
-    live.show_text(judgement.pk, "A1", "Half a sentence")
-    await until(lambda: "Half a sentence" in page.shown)
-    await ModelCall.objects.aupdate(status="failed", ended=timezone.now(), retry_at=timezone.now())
-    await database_sync_to_async(ask)(judgement, "A1", 2)
-    await database_sync_to_async(steering.cancel)(judgement.pk, mira)
-    live.announce(judgement.pk)
-    await until(lambda: "Cancelled" in page.shown)
-    assert "Half a sentence" not in page.shown
-
-
-async def test_what_was_half_written_stays_when_it_is_cancelled(judgement, mira, opened):
-    await asked(judgement, "A1")
-    page = await opened(mira)
-    await until(lambda: page.messages)
-    live.show_text(judgement.pk, "A1", "Half a sentence")
-    await until(lambda: "Half a sentence" in page.shown)
-    await database_sync_to_async(steering.cancel)(judgement.pk, mira)
-    live.announce(judgement.pk)
-    await until(lambda: "Cut off when it was cancelled" in page.shown)
-    assert "Half a sentence" in page.shown
-
-
-async def test_a_redaction_takes_what_was_half_written(judgement, mira, opened):
-    await asked(judgement, "A1")
-    page = await opened(mira)
-    await until(lambda: page.messages)
-    live.show_text(judgement.pk, "A1", "Half a sentence")
-    await until(lambda: "Half a sentence" in page.shown)
-    await database_sync_to_async(steering.cancel)(judgement.pk, mira)
-    await until(lambda: "Cut off" in page.shown)
-    await database_sync_to_async(redact)(judgement.pk, "", "")
-    live.announce(judgement.pk)
-    await until(lambda: "Half a sentence" not in page.shown)
-
-
-async def test_a_redaction_does_not_wait_for_a_moment_to_pass(judgement, mira, opened, monkeypatch):
-    monkeypatch.setattr(feed, "PAUSE", 60)
-    await asked(judgement, "A1")
-    page = await opened(mira)
-    await until(lambda: page.messages)
-    await database_sync_to_async(complete)(judgement, 1)
-    live.announce(judgement.pk)
-    await until(lambda: "So be it." in page.shown)
-    await database_sync_to_async(steering.cancel)(judgement.pk, mira)
-    await database_sync_to_async(redact)(judgement.pk, "", "")
-    live.announce(judgement.pk)
-    await until(lambda: "So be it." not in page.shown)
 
 
 async def test_text_that_runs_ahead_of_the_rows_makes_the_feed_look_at_them(judgement, mira, opened, monkeypatch):
