@@ -10,7 +10,7 @@ from functools import partial
 
 from playwright.sync_api import Page
 
-from tests.acceptance import ways
+from tests.acceptance import ways, ways_of_lists
 from tests.acceptance.scene import Scene
 from tests.acceptance.ways import at, live, of
 
@@ -47,7 +47,7 @@ EVERY = [
     State("input-errors", ways.input_with_errors),
     State("input-overtaken", ways.overtaken_input),
     State("input-councils", ways.input_of_councils_only),
-    State("history-empty", ways.empty_history),
+    State("history-empty", ways_of_lists.empty_history),
     State("live-idle", ways.idle),
     State("live-round1", live("round1")),
     State("live-round2", live("round2")),
@@ -74,19 +74,19 @@ EVERY = [
     State("overridden-record", at("record", of("overridden"))),
     State("redacted-live", live("redacted")),
     State("redacted-record", at("record", of("redacted"))),
-    State("history", ways.full_history),
+    State("history", ways_of_lists.full_history),
     State("history-search", at("history", q="release", outcome="approved")),
     State("history-none", at("history", q="zeppelin")),
     State("history-loosened", at("runs-history", q="release", outcome="rejected")),
     State("history-sorted", at("runs-history", sort="-took")),
-    State("history-unfolded", ways.history_unfolded),
-    State("review", ways.desk),
-    State("review-error", ways.desk_of("error")),
-    State("review-record", ways.desk_of("overridden")),
-    State("review-override", ways.asked_to_override),
-    State("review-refused", ways.override_without_reason),
-    State("review-broken", ways.broken_record),
-    State("review-empty", ways.empty_desk),
+    State("history-unfolded", ways_of_lists.history_unfolded),
+    State("review", ways_of_lists.desk),
+    State("review-error", ways_of_lists.desk_of("error")),
+    State("review-record", ways_of_lists.desk_of("overridden")),
+    State("review-override", ways_of_lists.asked_to_override),
+    State("review-refused", ways_of_lists.override_without_reason),
+    State("review-broken", ways_of_lists.broken_record),
+    State("review-empty", ways_of_lists.empty_desk),
     State("menu", ways.menu, ours=".bar"),  # what it covers is not looked at
     State("record", at("record", of("approved"))),
     State("record-error", at("record", of("error"))),
@@ -109,7 +109,7 @@ EVERY = [
     State("admin", at("admin:index"), ours="body"),
     State("admin-users", at("admin:auth_user_changelist"), ours="body"),
     State("admin-user", at("admin:auth_user_add"), ours="body"),
-    State("admin-list", ways.reviewers_list, ours="body"),
+    State("admin-list", ways_of_lists.reviewers_list, ours="body"),
     State("admin-list-none", at("admin:judgements_judgement_changelist", q="zeppelin", who="zed"), ours="body"),
     State("admin-runs", at("admin:engine_run_changelist"), ours="body"),
     State("admin-run", at("admin:engine_run_change", of("approved")), ours=".review"),
@@ -118,7 +118,7 @@ EVERY = [
     State("admin-judgement-overridden", at("admin:judgements_judgement_change", of("overridden")), ours=".review"),
     State("admin-judgement-redacted", at("admin:judgements_judgement_change", of("redacted")), ours=".review"),
     State("admin-review-error", ways.review_without_text, ours=".review"),
-    State("admin-printout", ways.printout),
+    State("admin-printout", ways_of_lists.printout),
     State("doctor", at("doctor"), ours="body"),
     # last, for it makes judgements of its own
     State("library", ways.library),

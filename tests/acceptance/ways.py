@@ -7,8 +7,8 @@ from typing import Any
 from django.urls import reverse
 from playwright.sync_api import Page, WebSocketRoute, expect
 
-from tests.acceptance.cases import REFUND, RELEASE
-from tests.acceptance.scene import MOMENTS, PATIENCE, Scene, file_of, rows, unguarded
+from tests.acceptance.cases import RELEASE
+from tests.acceptance.scene import PATIENCE, Scene, file_of, rows
 from tests.acceptance.site import Site
 
 
@@ -294,97 +294,6 @@ def menu(scene: Scene) -> Page:
     page = scene.open(reverse("history"))
     page.locator("details.account summary").click()
     return page
-
-
-def full_history(scene: Scene) -> Page:
-    for moment in MOMENTS:
-        scene.judgement(moment)
-    return scene.open(reverse("history"))
-
-
-def reviewers_list(scene: Scene) -> Page:
-    for moment in MOMENTS:
-        scene.judgement(moment)
-    return scene.open(reverse("admin:judgements_judgement_changelist"))
-
-
-def desk(scene: Scene) -> Page:
-    for moment in MOMENTS:
-        scene.judgement(moment)
-    return scene.open(reverse("review"))
-
-
-def desk_of(moment: str) -> Callable[[Scene], Page]:
-    """With this record beside the list, or on a page of its own where there is no room."""
-
-    def go(scene: Scene) -> Page:
-        desk(scene)
-        look = "error" if moment == "error" else "overridden"
-        return scene.open(reverse("review-one", args=[scene.judgement(moment)]) + f"?look={look}")
-
-    return go
-
-
-def asked_to_override(scene: Scene) -> Page:
-    page = desk_of("error")(scene)
-    page.get_by_role("radio", name="Override").check()
-    page.get_by_label("Note, or the reason").fill("The vendor confirmed the answer by phone.")
-    page.get_by_label("Approved").check()
-    page.get_by_role("button", name="Add").click()
-    expect(page.get_by_text("This cannot be undone.")).to_be_visible()
-    return page
-
-
-def override_without_reason(scene: Scene) -> Page:
-    page = desk_of("error")(scene)
-    page.get_by_role("radio", name="Override").check()
-    page.get_by_role("button", name="Add").click()
-    expect(page.get_by_text("Choose what you decide instead.")).to_be_visible()
-    return page
-
-
-def broken_record(scene: Scene) -> Page:
-    """While it is looked at, its content is another than what was sealed."""
-    run = scene.judgement("rejected")
-    address = f"{reverse('review-one', args=[run])}?look=swayed"
-    change = "UPDATE judgements_judgement SET content = ? WHERE run_id = ?"
-    with rows(scene.site) as database, unguarded(database, "judgements_judgement"):
-        database.execute(change, ("Something else.", run.replace("-", "")))
-    try:
-        return scene.open(address)
-    finally:
-        with rows(scene.site) as database, unguarded(database, "judgements_judgement"):
-            database.execute(change, (REFUND.content, run.replace("-", "")))
-
-
-def empty_desk(scene: Scene) -> Page:
-    scene.sign_in(scene.idle_site)
-    return scene.open(reverse("review"), scene.idle_site)
-
-
-def printout(scene: Scene) -> Page:
-    page = reviewers_list(scene)
-    page.locator("#action-toggle").check()
-    page.get_by_label("Action:").select_option("print_records")
-    page.get_by_role("button", name="Go").click()
-    expect(page.get_by_role("article")).to_have_count(len(MOMENTS))
-    return page
-
-
-def history_unfolded(scene: Scene) -> Page:
-    """Of all kinds, with all that opens: the filters of a small screen, the days, and where a view is saved."""
-    full_history(scene)
-    if not scene.page.get_by_role("link", name="Refused by us").count():
-        answer = scene.post(scene.site, reverse("save-view"), {"name": "Refused by us", "query": "outcome=rejected"})
-        assert answer.status == 302
-    page = scene.open(f"{reverse('runs-history')}?outcome=rejected")
-    page.evaluate("document.querySelectorAll('main details:not(.menu--btn)').forEach(one => { one.open = true })")
-    return page
-
-
-def empty_history(scene: Scene) -> Page:
-    scene.sign_in(scene.idle_site)
-    return scene.open(reverse("history"), scene.idle_site)
 
 
 def not_understood(scene: Scene) -> Page:
