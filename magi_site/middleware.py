@@ -1,11 +1,17 @@
+from codecs import lookup
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
 from asgiref.sync import iscoroutinefunction
 from channels.security.websocket import WebsocketDenier
 from django.conf import settings
+from django.core.exceptions import BadRequest
+from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpRequest, HttpResponse
 from django.utils.decorators import sync_and_async_middleware
+
+from .problems import PATHS, problem
 
 HEADERS = {
     "Content-Security-Policy": (
@@ -36,6 +42,42 @@ def headers(get_response: Callable) -> Callable[[HttpRequest], HttpResponse | Aw
         return add(get_response(request))
 
     return answer_later if iscoroutinefunction(get_response) else answer
+
+
+@sync_and_async_middleware
+def only_utf8(get_response: Callable) -> Callable[[HttpRequest], HttpResponse | Awaitable[HttpResponse]]:
+    """Refuses what says that it is in another encoding: Django would decode forms and addresses by it, and several make
+    half a surrogate pair, which no database takes and no page can show."""
+
+    def refusal(request: HttpRequest) -> HttpResponse | None:
+        named = (request.content_params or {}).get("charset", "utf-8")
+        if _is_utf8(named):
+            return None
+        if request.path_info.startswith(PATHS):
+            return problem(415, f"Send it as UTF-8: {named[:60]!a} is not read.")
+        raise BadRequest(f"Sent as {named[:60]!a}, and UTF-8 alone is read.")
+
+    async def answer_later(request: HttpRequest) -> HttpResponse:
+        return refusal(request) or await get_response(request)
+
+    def answer(request: HttpRequest) -> HttpResponse:
+        return refusal(request) or get_response(request)
+
+    return answer_later if iscoroutinefunction(get_response) else answer
+
+
+def _is_utf8(encoding: str) -> bool:
+    try:
+        return lookup(encoding).name == "utf-8"
+    except (LookupError, ValueError):  # ValueError: a name with a NUL
+        return False
+
+
+class Request(ASGIRequest):
+    def _set_content_type_params(self, meta: dict[str, Any]) -> None:
+        # Django lets no name of an encoding fail but one that there is not; `only_utf8` refuses one with a NUL
+        with suppress(ValueError):
+            super()._set_content_type_params(meta)  # type: ignore[misc]
 
 
 def same_origin(sockets: Callable) -> Callable:
