@@ -1,0 +1,68 @@
+"""PDFs as somebody may attach them, made from nothing."""
+
+import io
+import zlib
+
+from pypdf import PdfReader, PdfWriter
+
+FONT = b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"
+PICTURE = (
+    b"<< /Type /XObject /Subtype /Image /Width 1 /Height 1 /ColorSpace /DeviceGray /BitsPerComponent 8 /Length 1 >>"
+)
+
+
+def pdf(*pages: bytes | str, times: int = 1) -> bytes:
+    """A page for each: lines of text, or the very instructions that draw it, so many times over."""
+    objects = [b"<< /Type /Catalog /Pages 2 0 R >>", b"", FONT, stream(PICTURE, b"\x80")]
+    kids = []
+    for page in pages:
+        objects.append(packed(page if isinstance(page, bytes) else drawn(page), times))
+        kids.append(len(objects) + 1)
+        objects.append(
+            b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents %d 0 R"
+            b" /Resources << /Font << /F1 3 0 R >> /XObject << /Im1 4 0 R >> >> >>" % len(objects)
+        )
+    named = b" ".join(b"%d 0 R" % kid for kid in kids)
+    objects[1] = b"<< /Type /Pages /Count %d /Kids [%s] >>" % (len(kids), named)
+    return file_of(objects)
+
+
+def drawn(text: str) -> bytes:
+    lines = (f"({line}) Tj T*" for line in text.split("\n"))
+    return f"BT /F1 12 Tf 14 TL 50 800 Td {' '.join(lines)} ET".encode()
+
+
+def stream(head: bytes, data: bytes) -> bytes:
+    return head + b"\nstream\n" + data + b"\nendstream"
+
+
+def packed(data: bytes, times: int = 1) -> bytes:
+    """Never all of it in memory: only a child may have that."""
+    packing = zlib.compressobj(9)
+    small = b"".join(packing.compress(data) for _ in range(times)) + packing.flush()
+    return stream(b"<< /Filter /FlateDecode /Length %d >>" % len(small), small)
+
+
+def file_of(objects: list[bytes]) -> bytes:
+    out, places = bytearray(b"%PDF-1.4\n"), []
+    for number, body in enumerate(objects, 1):
+        places.append(len(out))
+        out += b"%d 0 obj\n%s\nendobj\n" % (number, body)
+    table = b"".join(b"%010d 00000 n \n" % place for place in places)
+    head = b"xref\n0 %d\n0000000000 65535 f \n%s" % (len(objects) + 1, table)
+    end = b"trailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (len(objects) + 1, len(out))
+    return bytes(out) + head + end
+
+
+def encrypted(data: bytes, password: str) -> bytes:
+    writer, out = PdfWriter(clone_from=PdfReader(io.BytesIO(data))), io.BytesIO()
+    writer.encrypt(password)
+    writer.write(out)
+    return out.getvalue()
+
+
+PICTURE_ALONE = b"q 200 0 0 200 50 500 cm /Im1 Do Q"
+CV = pdf("Curriculum vitae\nHana Kubo\nTwelve years of supervision.", "References on request.")
+SCANNED = pdf(PICTURE_ALONE, PICTURE_ALONE)
+UNPACKING = pdf(b" " * 1_000_000, times=300)
+SLOW = pdf(*[b"BT /F1 12 Tf (a) Tj ET "] * 5, times=50_000)

@@ -1,0 +1,77 @@
+"""Whatever a program in a child process does, it has an end, and nobody else is the worse for it."""
+
+import os
+import threading
+import time
+
+import pytest
+
+from toolbox import child
+from toolbox.child import AT_ONCE, Bounds, Broken, OutOfMemory, OutOfTime
+
+SHORT = Bounds(seconds=1.0, memory=128 * 2**20, output=100_000)
+
+
+@pytest.fixture
+def program(tmp_path):
+    def written(source):
+        path = tmp_path / "program.py"
+        path.write_text(f"import os, sys, time\n{source}\n")
+        return path
+
+    return written
+
+
+def test_it_reads_what_it_is_given_and_says_what_came_of_it(program):
+    upper = program("sys.stdout.buffer.write(sys.stdin.buffer.read().upper())")
+    assert child.run(upper, b"abc\xff") == b"ABC\xff"
+
+
+@pytest.mark.parametrize(
+    ("source", "end"),
+    [
+        ("while True: pass", OutOfTime),
+        ("time.sleep(60)", OutOfTime),
+        ("sys.stdin.close(); time.sleep(60)", OutOfTime),
+        ("bytes(2**28)", OutOfMemory),
+        ("held = [b'x' * 2**20 for _ in range(1000)]", OutOfMemory),
+        ("print('x' * 200_000)", Broken),
+        ("raise ValueError('no')", Broken),
+        ("os.abort()", Broken),
+        ("this is no program", Broken),
+    ],
+)
+def test_what_runs_away_is_ended(program, source, end):
+    began = time.monotonic()
+    with pytest.raises(end):
+        child.run(program(source), b"x" * 100_000, SHORT)
+    assert time.monotonic() - began < 10
+
+
+def test_a_child_whose_parent_is_gone_ends_by_itself(program):
+    told = program("import resource; print(resource.getrlimit(resource.RLIMIT_CPU)[0])")
+    assert child.run(told, b"", SHORT) == b"2\n"
+
+
+def test_it_has_no_key_of_ours_and_leaves_no_file(program, monkeypatch, tmp_path):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    told = program("print(sorted(name for name in os.environ if not name.startswith('LC_')))")
+    assert child.run(told, b"") == b"[]\n"
+    assert os.listdir(tmp_path) == ["program.py"]
+
+
+def test_no_more_are_at_work_at_once_than_may_be(program, tmp_path):
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    counted = program(
+        f"open(f'{marks}/{{os.getpid()}}', 'w').close(); time.sleep(0.2)\n"
+        f"print(len(os.listdir('{marks}')))\nos.remove(f'{marks}/{{os.getpid()}}')"
+    )
+    seen = []
+    together = [threading.Thread(target=lambda: seen.append(int(child.run(counted, b"")))) for _ in range(6)]
+    for thread in together:
+        thread.start()
+    for thread in together:
+        thread.join()
+    assert len(seen) == 6
+    assert max(seen) <= AT_ONCE

@@ -1,0 +1,170 @@
+"""What people attach becomes lines that can be cited, or a sentence that says why it does not."""
+
+from hashlib import sha256
+from subprocess import run
+from sys import executable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.models import DocumentLimits
+from engine.models.documents import LINE_LENGTH
+from tests.toolbox import pdfs
+from toolbox import child
+from toolbox.documents import PDF, REFUSED, STOPPED, UnreadableDocument, lines_of, pasted, read
+from toolbox.pdf import MOST_PAGES
+
+LIMITS = DocumentLimits(number=8, size=2 * 2**20, characters=60_000)
+
+
+def lines(name, data):
+    return list(read(name, data, LIMITS).lines)
+
+
+def refusal(name, data):
+    with pytest.raises(UnreadableDocument) as refused:
+        read(name, data, LIMITS)
+    return str(refused.value)
+
+
+# ---- text -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("notes.txt", "text"),
+        ("notes", "text"),
+        ("run.log", "text"),
+        ("README.md", "markdown"),
+        ("A.MARKDOWN", "markdown"),
+        ("prices.csv", "csv"),
+    ],
+)
+def test_its_name_says_what_it_is(name, kind):
+    assert read(name, b"Something.", LIMITS).kind == kind
+
+
+def test_its_digest_is_that_of_the_file_as_it_came():
+    data = "\ufeffOne.\r\n\r\n\r\nTwo.  \r\n\r\n".encode()
+    found = read("C:\\people\\hana\\notes.txt", data, LIMITS)
+    assert (found.title, found.lines) == ("notes.txt", ("One.", "", "Two."))
+    assert found.digest == sha256(data).hexdigest()
+
+
+def test_a_long_line_is_broken_between_words_and_a_long_word_where_it_must_be():
+    long = " ".join(["supervision"] * 40)
+    broken = lines_of(long)
+    assert " ".join(broken) == long
+    assert [len(line) for line in lines_of("x" * 400)] == [160, 160, 80]
+    assert lines_of("    indented") == ["    indented"]
+
+
+@given(st.text(max_size=2_000))
+def test_no_line_is_too_long_and_no_word_is_lost(text):
+    try:
+        found = pasted("notes", text, LIMITS)
+    except UnreadableDocument:
+        return
+    assert all(len(line) <= LINE_LENGTH and "\n" not in line for line in found.lines)
+    assert "".join("".join(found.lines).split()) == "".join(text.replace("\0", "\ufffd").split())
+    assert all((found.lines[0], found.lines[-1]))
+
+
+def test_a_line_of_two_megabytes_takes_no_time():
+    assert len(lines("one.txt", b"x" * LIMITS.size)) == -(-LIMITS.size // LINE_LENGTH)
+
+
+def test_what_was_pasted_is_called_as_its_author_says():
+    found = pasted("Letter of a student", "She listens.", LIMITS)
+    assert (found.title, found.kind, found.lines) == ("Letter of a student", "text", ("She listens.",))
+
+
+def test_a_name_is_as_long_as_a_title_may_be():
+    assert len(read(f"{'n' * 200}.txt", b"x", LIMITS).title) == 120
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "sentence"),
+    [
+        ("a.txt", b"", "a.txt is empty."),
+        ("a.md", b" \n\t\n", "a.md is empty."),
+        ("cv.docx", b"PK\x03\x04\x14\0\x06\0", "cv.docx is neither text nor a PDF."),
+        ("a.txt", "Müller".encode("latin-1"), "a.txt is not in UTF-8."),
+        ("a.txt", b"x" * (2 * 2**20 + 1), "a.txt has 2.0 MB, and 2 MB are the most."),
+        (f"{'n' * 99}.txt", b"", f"{'n' * 59}… is empty."),
+        ("", b"", "A document without a name is empty."),
+    ],
+)
+def test_what_cannot_be_read_is_named_with_what_to_do(name, data, sentence):
+    said = refusal(name, data)
+    assert said.startswith(sentence)
+    assert len(said) > len(sentence)
+
+
+# ---- CSV --------------------------------------------------------------------------------------------------
+
+
+def test_a_record_is_a_line_whatever_stands_in_its_cells():
+    assert lines("a.csv", b'name,note\nHana,"two\nlines, and a comma"\n') == [
+        "name | note",
+        "Hana | two lines, and a comma",
+    ]
+    assert lines("a.csv", b"name;price\nTea;1,20\n") == ["name | price", "Tea | 1,20"]
+
+
+def test_a_broken_one_is_refused_with_the_line():
+    assert refusal("a.csv", b'a,b\n"c,d\n').startswith("a.csv cannot be read as CSV: in line 2,")
+
+
+# ---- PDF --------------------------------------------------------------------------------------------------
+
+
+def test_a_pdf_is_read_page_after_page():
+    read_lines = ["Curriculum vitae", "Hana Kubo", "Twelve years of supervision.", "", "References on request."]
+    assert lines("cv.pdf", pdfs.CV) == read_lines
+    assert read("cv", pdfs.CV, LIMITS).kind == "pdf"
+
+
+def test_a_page_without_text_among_others_is_said_to_be_there():
+    mixed = pdfs.pdf("Text.", pdfs.PICTURE_ALONE, "More.")
+    assert lines("a.pdf", mixed) == ["Text.", "", "(Page 2 has no text that could be read.)", "", "More."]
+
+
+@pytest.mark.parametrize(
+    ("data", "sentence"),
+    [
+        (pdfs.CV[:500], "is broken."),
+        (b"%PDF-1.4\n" + bytes(range(1, 256)), "is broken."),
+        (b"No PDF at all.", "is broken."),
+        (pdfs.encrypted(pdfs.CV, "secret"), "is encrypted."),
+        (pdfs.encrypted(pdfs.CV, ""), "is encrypted."),
+        (pdfs.SCANNED, "has no text, only pictures."),
+        (pdfs.UNPACKING, "unpacks to more than can be read."),
+        (pdfs.pdf(*["x"] * (MOST_PAGES + 1)), "has more than 200 pages."),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_pdf_that_cannot_be_read_is_named_with_what_to_do(data, sentence):
+    said = refusal("cv.pdf", data)
+    assert said.startswith(f"cv.pdf {sentence}")
+    assert len(said) > len(sentence) + 10
+
+
+def test_one_that_takes_too_long_is_ended():
+    with pytest.raises(child.OutOfTime):
+        child.run(PDF, pdfs.SLOW, child.Bounds(seconds=1.0))
+
+
+def test_every_end_of_a_child_has_its_words():
+    assert STOPPED.keys() == set(child.Stopped.__subclasses__())
+    assert f"{MOST_PAGES} pages" in REFUSED["pages"]
+
+
+def test_what_opens_them_is_never_loaded_here():
+    told = (
+        "import django, sys; django.setup(); import toolbox.documents; print([m for m in sys.modules if 'pypdf' in m])"
+    )
+    env = {"DJANGO_SETTINGS_MODULE": "tests.settings"}
+    assert run([executable, "-c", told], capture_output=True, text=True, env=env).stdout == "[]\n"

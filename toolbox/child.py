@@ -1,0 +1,92 @@
+"""Work that may run away, in a child process with an end: of time, of memory, of what it says.
+
+The child has none of our environment, so none of our keys, and makes no file. It is this very file that starts there:
+it sets the limits to itself before anything of the program is read.
+
+Why so: docs/decisions.md, Documents.
+"""
+
+import os
+import resource
+import runpy
+import subprocess
+import sys
+import tempfile
+import threading
+from contextlib import suppress
+from dataclasses import astuple, dataclass
+from pathlib import Path
+
+AT_ONCE = 2  # children of one process: what they may take counts for each
+NO_MEMORY = 3  # the exit status of a child that had not enough
+
+
+@dataclass(frozen=True)
+class Bounds:
+    seconds: float = 10.0
+    memory: int = 256 * 2**20  # bytes of address space
+    output: int = 8 * 2**20  # bytes
+
+
+class Stopped(Exception):
+    """The child gave nothing. It was still at work when its time was over, or ended without a result."""
+
+
+class OutOfTime(Stopped): ...
+
+
+class OutOfMemory(Stopped): ...
+
+
+class Broken(Stopped): ...
+
+
+_places = threading.BoundedSemaphore(AT_ONCE)
+
+
+def run(program: Path, data: bytes, bounds: Bounds | None = None) -> bytes:
+    """What this program says, to which `data` is its standard input. Stopped where it comes to no end within bounds."""
+    bounds = bounds or Bounds()
+    limits = [str(limit) for limit in astuple(bounds)]
+    # a file: the system itself then ends what says too much
+    with _places, tempfile.TemporaryFile() as said:
+        command = [sys.executable, "-IB", __file__, str(program), *limits]
+        try:
+            done = subprocess.run(  # noqa: S603 - our own file
+                command, input=data, stdout=said, stderr=subprocess.DEVNULL, env={}, timeout=bounds.seconds
+            )
+        except subprocess.TimeoutExpired as error:
+            raise OutOfTime from error
+        if done.returncode:
+            raise OutOfMemory if done.returncode == NO_MEMORY else Broken
+        said.seek(0)
+        return said.read()
+
+
+# ---- in the child -----------------------------------------------------------------------------------------
+
+
+def _limit(bounds: Bounds) -> None:
+    processor = int(bounds.seconds) + 1  # for a child whose parent is gone
+    limits = {
+        resource.RLIMIT_CPU: processor,
+        resource.RLIMIT_AS: bounds.memory,
+        resource.RLIMIT_FSIZE: bounds.output,
+        resource.RLIMIT_CORE: 0,
+    }
+    for which, most in limits.items():
+        with suppress(ValueError, OSError):  # macOS knows no limit of the address space: its time ends all the same
+            resource.setrlimit(which, (most, most))
+
+
+def _main(program: str, seconds: str, memory: str, output: str) -> None:
+    _limit(Bounds(float(seconds), int(memory), int(output)))
+    try:
+        runpy.run_path(program, run_name="__main__")
+        sys.stdout.flush()
+    except MemoryError:
+        os._exit(NO_MEMORY)
+
+
+if __name__ == "__main__":
+    _main(*sys.argv[1:])
