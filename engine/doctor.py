@@ -113,10 +113,12 @@ def _look_into_database() -> Finding:
     executor = MigrationExecutor(connection)
     if missing := executor.migration_plan(executor.loader.graph.leaf_nodes()):
         return Finding("database", False, f"{len(missing)} migrations are missing. Run manage.py migrate.")
-    waiting, performed = Run.objects.queued().count(), Run.objects.in_progress().count()
+    queued, performed = Run.objects.queued().count(), Run.objects.in_progress().count()
+    waiting = Run.objects.filter(status=Run.Status.WAITING).count()
     if Run.objects.neglected().exists():
-        return Finding("engine", False, f"{waiting} runs wait and no engine takes them. Start serve or runengine.")
-    return Finding("database", True, f"{connection.vendor}, {performed} runs in progress, {waiting} waiting.")
+        return Finding("engine", False, f"{queued} runs wait and no engine takes them. Start serve or runengine.")
+    waits = f", {waiting} waiting for somebody" if waiting else ""
+    return Finding("database", True, f"{connection.vendor}, {performed} runs in progress, {queued} queued{waits}.")
 
 
 async def _channel_layer() -> Finding:

@@ -22,6 +22,8 @@ POINTS = (
     "before-outcome-commit",
     "after-outcome-commit",
 )
+POINTS_OF_WAITS = ("before-park-commit", "after-park-commit", "before-rest-commit", "after-rest-commit")
+POINTS_OF_GATES = ("before-gate-commit", "after-gate-commit", "before-expiry-commit", "after-expiry-commit")
 
 _armed: tuple[str, str, int] | None = None
 _passed: Counter[str] = Counter()
@@ -36,7 +38,11 @@ def arm(fault: str) -> None:
         return
     point, _, rest = fault.partition("=")
     action, _, number = rest.partition("@")
-    if point not in POINTS or action.partition(":")[0] not in ("exit", "raise", "pause"):
+    if point not in (*POINTS, *POINTS_OF_WAITS, *POINTS_OF_GATES) or action.partition(":")[0] not in (
+        "exit",
+        "raise",
+        "pause",
+    ):
         raise ValueError(f"no such fault: {fault}")
     _armed = point, action, int(number or 1)
 

@@ -12,10 +12,26 @@ if TYPE_CHECKING:
     from .context import RunContext
     from .evidence.guards import Guards
     from .evidence.told import ChainWitness, Said
+    from .models import DocumentLimits, Gate, Run
+
+
+class DoesNotFit(Exception):
+    """What somebody said at a gate cannot be taken. `problems`: a path into what was said, and a sentence, of each."""
+
+    def __init__(self, problems: Sequence[tuple[str, str]]) -> None:
+        super().__init__(" ".join(sentence for _, sentence in problems))
+        self.problems = problems
+
 
 Change = Callable[[], None]
 Answerer = Callable[[list[dict[str, str]]], str]
-"""Makes the text of an answer from the messages of a request."""
+"""Makes the text of an answer from the messages of a request; a `CutShort` is one that an endpoint cut off."""
+
+
+class CutShort(str):
+    """The beginning of an answer, up to an endpoint's limit of length."""
+
+
 Chore = Callable[[], bool]
 """Does a little of what is due, in short transactions; returns whether there is more."""
 
@@ -26,7 +42,9 @@ class Procedure:
     guards: "ClassVar[Guards]" = {}  # what may still happen to its tables
     outcome_name: ClassVar[str] = "outcome"  # under which evidence says what came of a run
     rehearsals: ClassVar[Mapping[str, Answerer]] = {}  # by the name of the form of an answer
+    documents: "ClassVar[DocumentLimits | None]" = None  # how many its runs may have; none where nothing is said
     chores: ClassVar[Sequence[Chore]] = ()
+    timeout: ClassVar[float | None] = None  # seconds for one claim; None: settings.RUN_TIMEOUT
     chains: "ClassVar[Sequence[ChainWitness]]" = ()  # of what it has beside runs
 
     async def perform(self, run: "RunContext") -> Change:
@@ -40,6 +58,14 @@ class Procedure:
     def erase(self, run: UUID) -> None:
         """Empty the texts of its own rows, in the transaction of a redaction."""
         raise NotImplementedError
+
+    def answered(self, gate: "Gate", choice: str, answer: Any) -> None:
+        """Somebody has decided at one of its gates, whose last decision it is, in that transaction. DoesNotFit where it
+        cannot be taken: then nothing was said. May write rows of its own, that the entries of the decision tell of."""
+
+    def held_back(self, run: "Run") -> int:
+        """What stays set aside while it waits, in billionths of a dollar: for an end that must not lack money."""
+        return 0
 
     def doubt(self, entries: Sequence[dict[str, Any]]) -> str:
         """What the entries of one run say that cannot be by its own rules, in a sentence; empty where nothing does.

@@ -5,6 +5,7 @@ Why so: docs/decisions.md, Finding.
 
 import re
 import unicodedata
+from hashlib import sha256
 
 LONGEST_WORD = 64
 
@@ -15,6 +16,7 @@ _ALONE = (
 )
 _WORD = re.compile(rf"[{_ALONE}]|[^\W{_ALONE}]+")
 _ID = re.compile(r"\b([0-9a-f]{8})(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", re.IGNORECASE)
+_PLAIN = re.compile(r"[a-z0-9_]*")
 _SHORT_ID = re.compile(r"[0-9a-f]{8}")
 
 Term = str
@@ -37,7 +39,12 @@ def _plain(text: str) -> str:
 
 
 def label(name: str, value: object) -> Term:
-    """A word that no text contains and no word begins: what a run can be found by besides its texts."""
+    """A word that no text contains and no word begins: what a run can be found by besides its texts.
+
+    A text that is no plain word, as an outcome in somebody's own words, stands in it by a digest, whatever its case.
+    """
+    if isinstance(value, str) and not _PLAIN.fullmatch(value):
+        value = sha256(value.casefold().encode()).hexdigest()[:16]
     return f"={name}={value}"
 
 

@@ -1,6 +1,7 @@
 """What people do to a run: its rows and its evidence in one transaction."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 from uuid import UUID
 
 from django.db import transaction
@@ -9,19 +10,49 @@ from django.db.models.functions import Now
 
 from .evidence import sealing
 from .evidence.entries import retried_by
-from .models import Budget, ModelCall, Run, after_deadlock, record_name
+from .models import GOING_ON, Budget, Gate, ModelCall, Run, after_deadlock, record_name
+
+T = TypeVar("T")
+
+
+class Over(Exception):
+    """The run has ended: nothing that comes from outside reaches it any more."""
+
+
+@after_deadlock
+@transaction.atomic
+def act(pk: UUID, change: Callable[[], T]) -> T:
+    """Write what comes from outside, and tell the run. Raises Over, and what `change` does.
+
+    While nobody works on the run it is sealed at once; otherwise when its worker lets go of it.
+    """
+    if not Run.objects.nudge(pk):
+        raise Over(str(pk))
+    result = change()
+    if Run.objects.filter(pk=pk, status=Run.Status.QUEUED).exists():
+        sealing.seal_act(pk)
+    return result
+
+
+def interrupt(pk: UUID) -> None:
+    """In an act: whoever works on the run loses it, what is being asked is not kept, and it goes on from its rows."""
+    held = Run.objects.filter(pk=pk, status=Run.Status.RUNNING)
+    held.count_work()
+    ModelCall.objects.filter(run__in=held).interrupt()
+    held.update(status=Run.Status.QUEUED, worker="", lease_expires_at=None, wakes_at=Now())
 
 
 @after_deadlock
 @transaction.atomic
 def cancel(pk: UUID, by: Any = None) -> bool:
     """End a run that is not over. What it has stays; whoever performs it can write nothing more."""
-    going_on = (Run.Status.QUEUED, Run.Status.RUNNING, Run.Status.WAITING)
-    cancelled = Run.objects.filter(pk=pk, status__in=going_on).update(
+    Run.objects.filter(pk=pk, status=Run.Status.RUNNING).count_work()
+    cancelled = Run.objects.filter(pk=pk, status__in=GOING_ON).update(
         status=Run.Status.CANCELLED,
         cancelled_by=by,
         cancelled_by_name=record_name(by),
         ended=Now(),
+        why="",
         worker="",
         lease_expires_at=None,
         fence=F("fence") + 1,
@@ -29,6 +60,7 @@ def cancel(pk: UUID, by: Any = None) -> bool:
     )
     if cancelled:
         ModelCall.objects.filter(run=pk).interrupt()
+        Gate.objects.filter(run=pk).void()
         Run.objects.release([pk])
         sealing.seal_ended([pk])
     return bool(cancelled)
@@ -47,6 +79,7 @@ def retry(pk: UUID, cost: int | None = None, by: Any = None) -> bool:
         error=None,
         deaths=0,
         crashes=0,
+        wakes_at=Now(),
         retries=F("retries") + 1,
         revision=F("revision") + 1,
     )

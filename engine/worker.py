@@ -15,6 +15,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import Error as DBError
+from django.db.models import Q
 
 from . import chores, live, reader
 from .context import LeaseLost, RunContext
@@ -23,6 +24,7 @@ from .llm.client import ModelClient
 from .llm.failures import RunFailed
 from .models import LEASE, Claimed, Run
 from .procedure import Change, procedures
+from .waiting import Rests, Waits
 from .writer import AWAY, Writer
 
 log = logging.getLogger(__name__)
@@ -37,14 +39,14 @@ class Engine:
     def __init__(
         self, concurrency: int | None = None, only: UUID | None = None, models: ModelClient | None = None
     ) -> None:
-        """`only`: an engine for this one run, that leaves all others alone."""
+        """`only`: an engine for this one run and those that it makes, that leaves all others alone."""
         # random at every start: a restarted worker must not be taken for the one that died
         self.worker = secrets.token_hex(8)
         self.concurrency = concurrency or settings.ENGINE_CONCURRENCY
         self.models = models or ModelClient(settings.CALL_TIMEOUT)
         self.writer = Writer(self.worker)
         self._only = only
-        self._queue = Run.objects.filter(pk=only) if only else Run.objects.all()
+        self._queue = Run.objects.filter(Q(pk=only) | Q(root=only)) if only else Run.objects.all()
         self._bell = asyncio.Event()
         self._performing: dict[asyncio.Task[None], Run] = {}
         self._doubted: set[UUID] = set()
@@ -147,8 +149,13 @@ class Engine:
         context = RunContext(run, self.models, self.writer)
         try:
             try:
-                change = await _within_deadline(procedures()[run.procedure].perform(context))
+                procedure = procedures()[run.procedure]
+                change = await _within_deadline(procedure.perform(context), procedure.timeout or settings.RUN_TIMEOUT)
                 await context.end(Run.Status.FINISHED, change)
+            except Waits as waits:
+                await context.park(waits)
+            except Rests:
+                await context.let_others_go_first()
             except RunFailed as failure:
                 error = {"code": failure.code, "message": str(failure), **failure.detail}
                 await context.end(Run.Status.FAILED, _nothing, error)
@@ -219,14 +226,14 @@ class Engine:
                 await live.wake_engines()
 
 
-async def _within_deadline(performing: Awaitable[Change]) -> Change:
+async def _within_deadline(performing: Awaitable[Change], seconds: float) -> Change:
     try:
-        async with asyncio.timeout(settings.RUN_TIMEOUT) as deadline:
+        async with asyncio.timeout(seconds) as deadline:
             return await performing
     except TimeoutError as error:
         if not deadline.expired():
             raise
-        raise RunFailed("timeout", f"It was not done within {settings.RUN_TIMEOUT:g} s.") from error
+        raise RunFailed("timeout", f"It was not done within {seconds:g} s.") from error
 
 
 def _seal_the_failed(claimed: Claimed) -> None:

@@ -18,7 +18,7 @@ from . import chain
 from .chain import Draft, stamp
 
 SUBMITTED, ATTEMPT, ENDED, RETRIED, REDACTED = "submitted", "attempt", "ended", "retried", "redacted"
-ADOPTED = "adopted"
+ADOPTED, GATE, DECIDED = "adopted", "gate", "decided"
 WITHOUT_ROWS = (RETRIED, REDACTED, ADOPTED)
 MAKER = f"magi {VERSION}"
 LOG = UUID(int=0)  # the chain of the log itself: its one entry says that the log has begun, and what it adopted
@@ -53,7 +53,7 @@ class Entry(models.Model):
         "engine.Run", on_delete=models.PROTECT, related_name="entries", db_index=False, db_constraint=False
     )
     seq = models.PositiveIntegerField()
-    kind = models.CharField(max_length=12)
+    kind = models.CharField(max_length=40)
     line = models.TextField()
     hash = models.CharField(max_length=64)
 

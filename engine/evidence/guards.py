@@ -304,6 +304,37 @@ _tables = (
             ),
         ),
     ),
+    Guard("engine_park"),
+    Guard(
+        "engine_gate",
+        unique=((("run_id", "step", "number"), ""),),
+        run="OLD.run_id",
+        rules=(
+            Rule(
+                "kept",
+                kept=(
+                    *("id", "run_id", "step", "number", "kind", "tool", "whole", "policy", "choices"),
+                    *("when_failed", "asked", "made", "expires"),
+                ),
+                once=("closed", "used"),
+                unlinked=("asked_user_id", "asked_group_id"),
+                erased=("title", "text"),
+            ),
+            Rule("closed", when="OLD.state <> 'pending'", kept=("state",)),
+        ),
+    ),
+    Guard(
+        "engine_gatedecision",
+        run="(SELECT run_id FROM engine_gate WHERE id = OLD.gate_id)",
+        rules=(
+            Rule(
+                "kept",
+                kept=("id", "gate_id", "by", "decision", "choice", "made"),
+                unlinked=("by_user_id",),
+                erased=("text", "answer"),
+            ),
+        ),
+    ),
     Guard(
         "engine_review",
         run="OLD.run_id",
@@ -315,6 +346,12 @@ _tables = (
                 erased=("text",),
             ),
         ),
+    ),
+    Guard(
+        "engine_document",
+        unique=((("run_id", "number"), ""),),
+        run="OLD.run_id",
+        rules=(Rule("kept", kept=("id", "run_id", "number", "kind", "made"), erased=("title", "text", "digest")),),
     ),
     Guard(
         "engine_modelcall",

@@ -6,8 +6,10 @@ Why so: docs/decisions.md, The record.
 import json
 import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from heapq import merge
+from operator import attrgetter
 from uuid import UUID
 
 from django.db import transaction
@@ -18,7 +20,7 @@ from engine.models import Run
 from engine.trouble import AWAY
 
 from .chain import NOTHING_BEFORE, Draft, stamp
-from .entries import ADOPTED, ATTEMPT, ENDED, LOG, REDACTED, SUBMITTED, Entry, Head, chained
+from .entries import ADOPTED, ATTEMPT, ENDED, LOG, REDACTED, SUBMITTED, WITHOUT_ROWS, Entry, Head, chained
 from .log import Leaf, Salt
 from .told import Said, said_of, said_of_runs
 
@@ -70,23 +72,51 @@ def submit(run: UUID) -> None:
     Leaf.objects.add(_add(run, asked, 0, NOTHING_BEFORE))  # a chain that is there already stands in the way
 
 
+def seal_so_far(run: UUID) -> Head | None:
+    """Append what the rows of a run that goes on tell beyond what is in its chain already, while nothing of it is open:
+    when it is parked, rests, or somebody acts on it while nobody works on it.
+
+    None where there is nothing new, or where what was asked was not sealed: it gets no outcome either.
+    """
+    there = _kinds_of(run)
+    new = list(_new(said_of([run])[run], there)) if there else []
+    return append(run, new) if new else None
+
+
+def seal_act(run: UUID) -> None:
+    """The same for somebody who acts from outside, as the last thing in that transaction: the log's end is locked."""
+    if head := seal_so_far(run):
+        Leaf.objects.add(head)
+
+
+def _kinds_of(run: UUID) -> Counter[str]:
+    return Counter(Entry.objects.filter(run=run).values_list("kind", flat=True))
+
+
+def _new(said: Said, there: Mapping[str, int]) -> Iterator[Draft]:
+    """What is in no entry yet, but for the end: what was asked, then all that happened, each kind in the order of its
+    rows, which is the order of their keys."""
+    yield from said[SUBMITTED][there.get(SUBMITTED, 0) :]
+    kinds = [kind for kind in said if kind not in (SUBMITTED, ENDED, *WITHOUT_ROWS)]
+    yield from merge(*(said[kind][there.get(kind, 0) :] for kind in kinds), key=attrgetter("at"))
+
+
 def seal(run: UUID) -> Head:
     """Append what the rows of a run that has just ended tell beyond what is in its chain already.
 
     RunFailed where it has an outcome about something else than what was submitted.
     """
-    said, there = said_of([run])[run], Counter(Entry.objects.filter(run=run).values_list("kind", flat=True))
+    said = said_of([run])[run]
     if said[ENDED][0].facts["status"] == Run.Status.FINISHED:
         _refuse_doubtful(run, said)
-    new = [draft for kind in (SUBMITTED, ATTEMPT) for draft in said[kind][there[kind] :]]
-    return append(run, [*new, *said[ENDED]])
+    return append(run, [*_new(said, _kinds_of(run)), *said[ENDED]])
 
 
 def _refuse_doubtful(run: UUID, said: Said) -> None:
     line = Entry.objects.filter(run=run, seq=1, kind=SUBMITTED).values_list("line", flat=True).first()
     if not (_is_sealed(run, said[SUBMITTED][0], line) if line else not _begun()):
         raise RunFailed("internal", f"What was submitted is not what is there now. {NO_OUTCOME}")
-    told = [*said[SUBMITTED], *said[ATTEMPT], *said[ENDED]]
+    told = [*_new(said, {}), *said[ENDED]]
     entries = [{"kind": draft.kind, "facts": draft.facts, "texts": draft.texts} for draft in told]
     if said.witness and (doubt := said.witness.doubt(entries)):
         raise RunFailed("internal", f"{doubt} {NO_OUTCOME}")

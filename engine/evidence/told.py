@@ -11,7 +11,8 @@ from django.contrib.auth import get_user_model
 from django.core.exceptions import EmptyResultSet
 from django.db import connection, models
 
-from engine.models import NOBODY, ModelCall, Review, Run
+from engine.models import NOBODY, Document, Gate, ModelCall, Review, Run
+from engine.models.documents import label_of
 from engine.procedure import Procedure, procedures
 
 from .chain import Draft, stamp
@@ -48,8 +49,8 @@ class ChainWitness(Witness, Protocol):
 class Said(defaultdict[str, list[Draft]]):
     """What the rows of one chain tell, by kind of entry, each kind in its order.
 
-    `witness` knows the rules that it has to follow. `whole`: all of it has to be in entries by now; of a run that goes
-    on, what it has done since is sealed at its end.
+    `witness` knows the rules that it has to follow. `whole`: all of it has to be in entries by now, as of a run that is
+    over or waits; of one that goes on, what it has done since is sealed when it is let go of.
     """
 
     def __init__(self, witness: Witness | None, drafts: Drafts, *, whole: bool = True) -> None:
@@ -88,15 +89,27 @@ def said_of_runs(runs: Sequence[UUID], *, new: bool = False) -> dict[UUID, Said]
     for row in plain(Run.objects.filter(pk__in=runs), *RUN):
         pk = key(row["pk"])
         said[pk] = of_procedure[row["procedure"]][pk] = _of_run(row)
+    if not new or any(kind in procedures() and procedures()[kind].documents for kind in of_procedure):
+        _tell_documents(said)
     calls = ModelCall.objects.none() if new else ModelCall.objects.filter(run__in=list(said)).order_by("pk")
     for row in plain(calls, *CALL):
         said[key(row["run"])][ATTEMPT].append(_of_call(row))
+    for pk, draft in [] if new else Gate.objects.drafts(said):
+        said[pk][draft.kind].append(draft)
     for procedure, told in of_procedure.items():
         if witness := procedures().get(procedure):
             witness.tell(told, new=new)
     if not new:
         _tell_reviews(said)
     return said
+
+
+def _tell_documents(said: Mapping[UUID, Said]) -> None:
+    """They came with what was asked. A run without any tells nothing of them, as before there were documents."""
+    for row in plain(Document.objects.filter(run__in=list(said)).order_by("run", "number"), *DOCUMENT):
+        asked, number = said[key(row["run"])][SUBMITTED][0], row["number"]
+        asked.facts.setdefault("documents", []).append({"number": number, "kind": row["kind"]})
+        asked.texts |= {f"{name} of {label_of(number)}": row[name] for name in DOCUMENT_TEXTS}
 
 
 def _tell_reviews(said: Mapping[UUID, Said]) -> None:
@@ -160,6 +173,8 @@ CALL_FACTS = (
 )
 CALL_TEXTS = ("prompt", "answer", "error")
 CALL = ("pk", "run", "started", "ended", *CALL_FACTS, *CALL_TEXTS)
+DOCUMENT_TEXTS = ("title", "text", "digest")
+DOCUMENT = ("run", "number", "kind", *DOCUMENT_TEXTS)
 
 
 def _of_run(values: dict[str, Any]) -> Said:
@@ -189,7 +204,7 @@ def _of_run(values: dict[str, Any]) -> Said:
     drafts = {SUBMITTED: [submitted], ENDED: [ended] if over else []}
     if values["redacted"]:
         drafts[REDACTED] = [Draft(REDACTED, stamp(values["redacted"]) or "")]
-    return Said(procedure, drafts, whole=over)
+    return Said(procedure, drafts, whole=over or values["status"] == Run.Status.WAITING)
 
 
 def _of_call(values: dict[str, Any]) -> Draft:

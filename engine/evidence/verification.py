@@ -12,11 +12,12 @@ from django.db import DatabaseError, connection
 from django.utils.dateformat import format as date_format
 
 from engine.models import Run
+from engine.models.gates import misjudged
 from engine.procedure import procedures
 
 from . import chain
 from .chain import NOTHING_BEFORE, Draft, stamp
-from .entries import ADOPTED, ATTEMPT, ENDED, LOG, REDACTED, RETRIED, SUBMITTED, WITHOUT_ROWS, Entry
+from .entries import ADOPTED, ATTEMPT, DECIDED, ENDED, GATE, LOG, REDACTED, RETRIED, SUBMITTED, WITHOUT_ROWS, Entry
 from .findings import NOTHING_KEPT, Fault, Finding, Kept, Line, Place
 from .log import Leaf, Salt
 from .told import NAMES, Said, Witness, key, misowned, plain, said_of
@@ -79,6 +80,8 @@ def _contradictions(said: dict[UUID, Said]) -> dict[UUID, list[str]]:
     """What rows that are no evidence say otherwise than what is told of these runs."""
     found: dict[UUID, list[str]] = defaultdict(list)
     for pk, text in misowned(said):
+        found[pk].append(text)
+    for pk, text in misjudged(list(said)):
         found[pk].append(text)
     for procedure in procedures().values():
         for pk, text in procedure.contradictions({pk: one for pk, one in said.items() if one.witness is procedure}):
@@ -246,6 +249,7 @@ LABELS = {
     "cancelled by": "name of who cancelled",
     "answered_by": "answering model",
     "by": "author",
+    "said": "decision",
     "started": "start",
 }
 
@@ -257,7 +261,7 @@ def _subject(name: str, draft: Draft) -> str:
 
 
 def _was(name: str) -> str:
-    return "were" if name.endswith(("agents", "tokens", "scores", "retries")) else "was"
+    return "were" if name.endswith(("agents", "documents", "tokens", "scores", "retries")) else "was"
 
 
 def _short(value: Any) -> str:
@@ -356,7 +360,8 @@ def _examine_seals(pk: UUID, kept: Kept) -> Iterator[Finding]:
 
 
 def _examine_times(kept: Kept) -> Iterator[Finding]:
-    """An entry is as old as its leaf, and an attempt no older than what was asked: only then is its time a fact.
+    """An entry is as old as its leaf, and what is sealed later no older than what was asked: only then is its time a
+    fact.
 
     Runs alone may be older than the log: what belongs to none is sealed as it comes.
     """
@@ -371,12 +376,18 @@ def _examine_times(kept: Kept) -> Iterator[Finding]:
         if leaf is None or leaf.index < begun:
             continue
         at, logged = _time_of(line), datetime.fromisoformat(stamp(leaf.at) or "")
-        since = first if kind == ATTEMPT else logged
+        since = first if _is_sealed_later(kind) else logged
         if not (since - MOST_APART <= at <= logged + MOST_APART):
             yield Finding(
                 seq,
                 f"It says that it is of {date_format(at, 'j F Y')}, and was sealed on {date_format(logged, 'j F Y')}.",
             )
+
+
+def _is_sealed_later(kind: str) -> bool:
+    """With the park, the rest or the end after it; all else in the transaction in which it happens. What a procedure
+    tells has its name before a dot."""
+    return kind in (ATTEMPT, GATE, DECIDED) or "." in kind
 
 
 def _time_of(line: str) -> datetime:

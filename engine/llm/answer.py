@@ -124,7 +124,7 @@ class Reader:
         if reply.finish == "content_filter":
             raise failures.ContentFiltered("The endpoint's content filter stopped the answer.")
         if reply.finish == "length":
-            raise failures.UnusableAnswer("The answer was cut off at the endpoint's length limit; it must be shorter.")
+            raise failures.CutOff("The answer was cut off at the endpoint's length limit; it must be shorter.")
         if reply.finish is None:
             raise failures.Unreachable("The answer broke off before its end.")
         if reply.finish != "stop":

@@ -20,6 +20,7 @@ from ..hidden import in_one_line
 
 LONGEST_WAIT = 60  # seconds that an endpoint may ask to wait
 MOST_QUOTED = 300
+CUT_OFF = "cut_off"  # the code of an attempt that brought a part of an answer, of which the rest was asked for
 
 
 def quoted(words: str) -> str:
@@ -27,7 +28,16 @@ def quoted(words: str) -> str:
     return f"“{words if len(words) <= MOST_QUOTED else f'{words[:MOST_QUOTED]}…'}”"
 
 
-class CallFailed(Exception):
+class RunFailed(Exception):
+    """A run cannot go on. `detail` is what its procedure wants to keep beside the code and the sentence."""
+
+    def __init__(self, code: str, sentence: str, **detail: object) -> None:
+        super().__init__(sentence)
+        self.code = code
+        self.detail = detail
+
+
+class CallFailed(RunFailed):
     """One attempt failed. The text is a sentence for people, on one line and with marks for what nobody would see in
     what it repeats; `raw` is what came back, as it came, as far as anything did."""
 
@@ -40,7 +50,8 @@ class CallFailed(Exception):
     output_tokens: int | None = None
 
     def __init__(self, sentence: str, *, raw: str = "") -> None:
-        super().__init__(in_one_line(sentence))
+        Exception.__init__(self, in_one_line(sentence))
+        self.detail = {}
         self.raw = raw
 
 
@@ -67,6 +78,13 @@ class ServerError(CallFailed):
 
 class UnusableAnswer(CallFailed):
     code = "unusable_answer"
+
+
+class CutOff(UnusableAnswer):
+    """The endpoint's limit of length ended the answer. Where the question says how it goes on, that is no failed
+    attempt: the rest is asked for."""
+
+    continued = False
 
 
 class Unauthorized(CallFailed):
@@ -110,12 +128,3 @@ class FormatRefused(Refused):
     def __init__(self, sentence: str, *, raw: str = "", refused: str = "") -> None:
         super().__init__(sentence, raw=raw)
         self.refused = refused
-
-
-class RunFailed(Exception):
-    """A run cannot go on. `detail` is what its procedure wants to keep beside the code and the sentence."""
-
-    def __init__(self, code: str, sentence: str, **detail: object) -> None:
-        super().__init__(sentence)
-        self.code = code
-        self.detail = detail

@@ -1,6 +1,6 @@
 """How a model is asked, and what its answer must look like."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Generic, TypeVar
@@ -34,6 +34,18 @@ class AnswerForm(Generic[T]):
             },
             "json_object": {"type": "json_object", "schema": self.schema},
         }
+
+
+@dataclass(frozen=True)
+class Continuing:
+    """How an answer goes on that was cut at the endpoint's limit of length.
+
+    `carry_on` makes the request for the rest of a conversation and the parts so far, or None where too little came;
+    `join` makes one answer of the parts, which ends there where it is told that nobody asks any more.
+    """
+
+    carry_on: Callable[[list[Message], Sequence[str]], list[Message] | None]
+    join: Callable[[Sequence[str], bool], str]
 
 
 FORMATS = ("json_schema", "json_object", "text")  # the ladder, from the strictest down

@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator
 
 import httpx2
 
-from engine.procedure import procedures
+from engine.procedure import CutShort, procedures
 
 PACE = {"magi": 0.03, "instant": 0.0}
 
@@ -46,7 +46,7 @@ class _Stream(httpx2.AsyncByteStream):
         for word in re.findall(r"\s*\S+\s*", self._text):
             yield self._chunk({"content": word})
             await asyncio.sleep(self._pace)
-        yield self._chunk({}, finish="stop")
+        yield self._chunk({}, finish="length" if isinstance(self._text, CutShort) else "stop")
         yield b"data: [DONE]\n\n"
 
     def _chunk(self, delta: dict[str, str], finish: str | None = None) -> bytes:

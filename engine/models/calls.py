@@ -114,11 +114,20 @@ class ModelCall(models.Model):
     def __str__(self) -> str:
         return f"{self.step}, attempt {self.attempt}"
 
-    def close(self, status: str, *, counted: tuple[int | None, int | None], said: str | None, **values: object) -> None:
+    def close(
+        self,
+        status: str,
+        *,
+        counted: tuple[int | None, int | None],
+        said: str | None,
+        but: int = 0,
+        **values: object,
+    ) -> None:
         """The end of the call, and what it cost, in one transaction with what follows from it.
 
         `counted`: the tokens in and out that the endpoint counted. Where it did not they are estimated from the
-        prompt and from what was `said`, or stay unknown where that is None: nothing shows that a model was asked.
+        prompt and from what was `said`, or stay unknown where that is None: nothing shows that a model was asked. `but`
+        as in `Run.pay`.
         """
         input_tokens, output_tokens = counted
         estimated = said is not None and (input_tokens is None or output_tokens is None)
@@ -126,7 +135,7 @@ class ModelCall(models.Model):
             input_tokens, output_tokens = tokens_of(self.prompt), tokens_of(said or "")
         cost = prices.cost(self.model, input_tokens, output_tokens)
         if cost:
-            self.run.pay(cost)
+            self.run.pay(cost, but)
         ModelCall.objects.filter(pk=self.pk).update(
             status=status,
             ended=timezone.now(),

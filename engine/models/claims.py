@@ -13,6 +13,7 @@ from django.conf import settings
 from django.db import connection, models
 from django.db.models import Case, Count, F, Min, Q, When
 from django.db.models.functions import Coalesce, Least, Now
+from django.utils import timezone
 
 from .budgets import Budget
 from .calls import ModelCall
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 LEASE = timedelta(seconds=settings.ENGINE_LEASE)
 LONGEST_LEASE = LEASE + timedelta(seconds=60)  # one that ends later was written by a clock that was wrong
 NEGLECTED = timedelta(seconds=60)
+WOKEN_AT_ONCE = 1_000
 MOST_DEATHS = 5
 # How many runs may be performed together that met so many crashes: any number, then ever fewer, in the end one.
 SUSPECT, ALONE = 2, 4
@@ -41,6 +43,9 @@ class RunStatus(models.TextChoices):
     FINISHED = "finished"
     FAILED = "failed"
     CANCELLED = "cancelled"
+
+
+GOING_ON = (RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.WAITING)
 
 
 def _lease_ended() -> Q:
@@ -75,19 +80,26 @@ class ClaimQuerySet(models.QuerySet["Run"]):
         """What met more than one crash and has not got on since: perhaps it kills its engine."""
         return self.filter(crashes__gte=SUSPECT)
 
+    def due(self) -> Self:
+        """What waits, and is to be looked at again by now."""
+        return self.filter(status=RunStatus.WAITING, wakes_at__lte=Now())
+
     def neglected(self) -> Self:
-        """What has waited long although no engine is at work: nobody holds a lease."""
+        """What could have gone on for long although no engine is at work: nobody holds a lease. What waits for somebody
+        is not left alone."""
         if self.in_progress().exists():
             return self.none()
         late = Q(lease_expires_at__lt=Now() - NEGLECTED) | Q(lease_expires_at__gt=Now() + LONGEST_LEASE)
         overdue = late & Q(status=RunStatus.RUNNING)
-        return self.filter(overdue | Q(status=RunStatus.QUEUED, created__lt=Now() - NEGLECTED))
+        since = self.annotate(since=Coalesce("wakes_at", "created")).filter(since__lt=Now() - NEGLECTED).values("pk")
+        could_go_on = Q(status=RunStatus.QUEUED) | Q(status=RunStatus.WAITING, wakes_at__isnull=False)
+        return self.filter(overdue | could_go_on & Q(pk__in=since))
 
     # ---- claim --------------------------------------------------------------------------------------------
 
     def waits(self, worker: str) -> bool:
         """Whether there may be anything to claim: a plain look, for on SQLite a transaction takes the write lock."""
-        return self.queued().exists() or self.abandoned(worker).exists()
+        return self.queued().exists() or self.due().exists() or self.abandoned(worker).exists()
 
     def claim(
         self,
@@ -98,8 +110,8 @@ class ClaimQuerySet(models.QuerySet["Run"]):
         *,
         suspects_first: bool = False,
     ) -> "Claimed":
-        """Take back what others abandoned, then take up to `places` runs for this worker, in a transaction of whoever
-        calls, who then has sealed what failed. Each claim moves the fence.
+        """Take back what others abandoned, wake what is due, then take up to `places` runs for this worker, in a
+        transaction of whoever calls, who then has sealed what failed. Each claim moves the fence.
 
         Owners take turns, and so do lanes: who has least among what the worker has `performed` comes first, then
         the oldest. No single lane gets the last `reserve` places: a slow provider must not fill them all.
@@ -108,6 +120,7 @@ class ClaimQuerySet(models.QuerySet["Run"]):
         They wait for all others, unless they come first: then the others wait until the worker has nothing left.
         """
         failed = self._take_back(worker)
+        self._wake()
         wanted = self._wanted(worker, places, performed, reserve, suspects_first)
         taken = [pk for pk, fence in wanted if self._take(pk, fence, worker)]
         return Claimed(list(self.filter(pk__in=taken).order_by("created")), failed)
@@ -124,6 +137,11 @@ class ClaimQuerySet(models.QuerySet["Run"]):
         turns = others._turns(places, performed, reserve)
         return [row for (lane, owner), number in turns.items() for row in others._oldest(lane, owner, number)]
 
+    def _wake(self) -> None:
+        """Queue what waited for a time that has come."""
+        due = [pk for pk, _ in self.due()._locked(WOKEN_AT_ONCE)]
+        self.filter(pk__in=due).update(status=RunStatus.QUEUED, why="", revision=F("revision") + 1)
+
     def _take_back(self, worker: str) -> list[uuid.UUID]:
         """Queue again what other workers died of, or with; what failed of it.
 
@@ -133,6 +151,7 @@ class ClaimQuerySet(models.QuerySet["Run"]):
         if not self.abandoned(worker).exists():
             return []
         alone, together = self._abandoned_by_the_dead(worker)
+        self.filter(pk__in=[*alone, *together]).count_work()
         changed: dict[str, Any] = {
             "fence": F("fence") + 1,
             "revision": F("revision") + 1,
@@ -221,12 +240,23 @@ class ClaimQuerySet(models.QuerySet["Run"]):
                 claims=F("claims") + 1,
                 revision=F("revision") + 1,
                 lease_expires_at=Now() + LEASE,
+                claimed_at=Now(),
                 started=Coalesce("started", Now()),
             )
         )
 
-    def release(self, pks: Iterable[uuid.UUID]) -> None:
-        """Give the budgets back what these runs will not spend any more."""
-        for run in self.filter(pk__in=list(pks), reserved__gt=0):
-            self.filter(pk=run.pk).update(reserved=0)
-            Budget.objects.settle(run.owner_id, spent=0, freed=run.reserved, reserved_in=run.reserved_in)
+    def count_work(self) -> None:
+        """Add what somebody else ends to how long these were worked on: up to when their leases were renewed last."""
+        now, worked = timezone.now(), dict[uuid.UUID, Any]()
+        for pk, claimed, ends in self.exclude(claimed_at=None).values_list("pk", "claimed_at", "lease_expires_at"):
+            renewed = min((ends or now + LEASE) - LEASE, now)
+            worked[pk] = When(pk=pk, then=F("worked") + max((renewed - claimed).total_seconds(), 0.0))
+        if worked:
+            self.model.objects.filter(pk__in=worked).update(worked=Case(*worked.values(), default=F("worked")))
+
+    def release(self, pks: Iterable[uuid.UUID], but: int = 0) -> None:
+        """Give the budgets back what these runs will not spend any more, `but` for so much of each."""
+        for run in self.filter(pk__in=list(pks), reserved__gt=but):
+            self.filter(pk=run.pk).update(reserved=but)
+            freed = run.reserved - but
+            Budget.objects.settle(run.owner_id, spent=0, freed=freed, reserved_in=run.reserved_in)

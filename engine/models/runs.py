@@ -2,23 +2,27 @@
 
 import uuid
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Any
 
 import tenacity
 from django.conf import settings
 from django.db import OperationalError, connection, models
-from django.db.models import F, Q
+from django.db.models import Case, F, Q, Value, When
 from django.db.models.functions import Coalesce, Now
 from django.utils import timezone
 
 from .budgets import Budget
 from .calls import ModelCall
-from .claims import LEASE, SUSPECT, ClaimQuerySet, RunStatus
+from .claims import GOING_ON, LEASE, SUSPECT, ClaimQuerySet, RunStatus
+from .documents import Document
+from .gates import Gate
 from .pace import LimitReached, Pace, per_minute
 
 NOBODY = "nobody"  # the account of what the command line asked
 TITLE_LENGTH = 120
 OUTCOME_LENGTH = 60
+WHY_LENGTH = 300
 QUEUE_AGAIN = 30.0  # seconds after which somebody whose queue is full may try again
 
 # Two transactions that touch runs and budgets in another order may meet; PostgreSQL ends one, which is made again.
@@ -44,8 +48,51 @@ class RunQuerySet(ClaimQuerySet):
     def give_back(self, worker: str, pks: Iterable[uuid.UUID] | None = None) -> int:
         """What this worker holds, or only these of it, goes back to the queue, for the next one to claim at once."""
         given = self.held(worker) if pks is None else self.held(worker).filter(pk__in=list(pks))
+        given.count_work()
         ModelCall.objects.filter(run__in=given).interrupt()
         return given.update(status=RunStatus.QUEUED, worker="", lease_expires_at=None, revision=F("revision") + 1)
+
+    # ---- wait and go on -----------------------------------------------------------------------------------
+
+    def park(self, pk: uuid.UUID, seen: int, until: datetime | None, why: str, worked: float) -> None:
+        """Let it wait, unless something came from outside since the look at `seen`: then it is queued at once.
+
+        In a transaction that has proved the claim, by whose lock on the row no news can come meanwhile.
+        """
+        let_go = {"worker": "", "lease_expires_at": None, "worked": F("worked") + worked}
+        waits = {"status": RunStatus.WAITING, "wakes_at": until, "why": why[:WHY_LENGTH]}
+        if self.filter(pk=pk, news=seen).update(**waits, **let_go):
+            Park.objects.create(run_id=pk)
+        else:
+            self.put_back(pk, worked)
+
+    def put_back(self, pk: uuid.UUID, worked: float) -> None:
+        """Into the queue, by whoever holds it and has proved that."""
+        self.filter(pk=pk).update(
+            status=RunStatus.QUEUED,
+            worker="",
+            lease_expires_at=None,
+            wakes_at=Now(),
+            worked=F("worked") + worked,
+        )
+
+    def nudge(self, pk: uuid.UUID) -> bool:
+        """Tell a run that something came from outside, in the transaction of that: first of all there, so that nobody
+        parks or ends it meanwhile. False where it is over, and what came is to be refused.
+
+        It always meets the row of a run that goes on, in whatever state: an UPDATE whose condition does not match takes
+        no lock and waits for none, and what it was to wake may just be about to wait.
+        """
+        waits = Q(status=RunStatus.WAITING)
+        return bool(
+            self.filter(pk=pk, status__in=GOING_ON).update(
+                news=F("news") + 1,
+                revision=F("revision") + 1,
+                wakes_at=Case(When(waits, then=Now()), default=F("wakes_at")),
+                why=Case(When(waits, then=Value("")), default=F("why")),
+                status=Case(When(waits, then=Value(RunStatus.QUEUED)), default=F("status")),
+            )
+        )
 
     # ---- admit --------------------------------------------------------------------------------------------
 
@@ -65,8 +112,8 @@ class RunQuerySet(ClaimQuerySet):
     # ---- erase --------------------------------------------------------------------------------------------
 
     def erase(self, pk: uuid.UUID, *, names: bool) -> None:
-        """Empty the texts of a run and of its calls, and with `names` who asked for it and who cancelled it. The first
-        time of that stays as `redacted`.
+        """Empty the texts of a run, its calls, documents and gates, and with `names` who asked for it and who cancelled
+        it. The first time of that stays as `redacted`.
 
         `sealing.redact` must have said so before.
         """
@@ -79,6 +126,8 @@ class RunQuerySet(ClaimQuerySet):
             "cancelled_by_name": "",
         }
         ModelCall.objects.filter(run=pk).update(prompt="", answer="", error="")
+        Document.objects.filter(run=pk).update(title="", text="", digest="")
+        Gate.objects.erase(pk)
         self.filter(pk=pk).update(
             title="",
             request="",
@@ -120,9 +169,10 @@ class Run(models.Model):
     since. `request`: a digest of the idempotency key and the request that it came with, empty where there was none.
 
     `parent` is the run that made it, and `root` the one at the top of those; neither ever changes. `spend` is the most
-    that it may cost, in billionths of a dollar. `news` counts what came from outside, `wakes_at` is when a waiting run
-    is looked at again at the latest, `worked` its seconds over all claims, and `host` the one machine that may claim
-    it, or empty.
+    that it may cost, in billionths of a dollar. `news` counts what came from outside. `wakes_at` is when a waiting run
+    is looked at again at the latest, and afterwards since when it can go on; `why` says for what it waits, where no row
+    does. `worked` are its seconds over all claims, the last of them since `claimed_at`, and `host` is the one machine
+    that may claim it, or empty.
 
     `asked_by` and `cancelled_by_name` are the names of those users then, and `account` is the key of who asked, or
     `NOBODY`: an account may be deleted, what it asked stays. Runs of before accounts were kept have none.
@@ -159,6 +209,8 @@ class Run(models.Model):
     spend = models.BigIntegerField(null=True)
     news = models.BigIntegerField(db_default=0)
     wakes_at = models.DateTimeField(null=True)
+    why = models.CharField(max_length=WHY_LENGTH, blank=True, db_default="")
+    claimed_at = models.DateTimeField(null=True)
     worked = models.FloatField(db_default=0.0)
     host = models.CharField(max_length=100, blank=True, db_default="")
     reserved = models.BigIntegerField(default=0)
@@ -214,12 +266,36 @@ class Run(models.Model):
         return self.status in (self.Status.FINISHED, self.Status.FAILED, self.Status.CANCELLED)
 
     @property
+    def held(self) -> str:
+        """What holds: what a person decided last, or what it came to itself; empty where it came to nothing."""
+        return self.override or self.outcome or ""
+
+    @property
+    def reinstated(self) -> bool:
+        """Whether a person has taken back what another one decided instead of its outcome."""
+        return self.override is not None and self.override == self.outcome
+
+    @property
     def seconds(self) -> float | None:
         return (self.ended - self.started).total_seconds() if self.started and self.ended else None
 
-    def pay(self, cost: int) -> None:
-        """Take it from what was set aside for the run, and from the budgets. `cost` in billionths of a dollar."""
+    def pay(self, cost: int, but: int = 0) -> None:
+        """Take it from what was set aside for the run, `but` for so much, and from the budgets. In billionths of a
+        dollar."""
         reserved, budgets = Run.objects.values_list("reserved", "reserved_in").get(pk=self.pk)
-        freed = min(reserved, cost)
+        freed = min(max(reserved - but, 0), cost)
         Run.objects.filter(pk=self.pk).update(reserved=reserved - freed)
         Budget.objects.settle(self.owner_id, spent=cost, freed=freed, reserved_in=budgets)
+
+
+class Park(models.Model):
+    """When a run began to wait: for those who look back at it."""
+
+    run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="parks")
+    made = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["pk"]
+
+    def __str__(self) -> str:
+        return f"{self.run_id} since {self.made}"
