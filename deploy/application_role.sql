@@ -16,7 +16,11 @@ DECLARE
         "engine_run": ["owner_id", "asked_by", "account", "status", "revision", "worker", "fence", "claims", "deaths",
             "crashes", "retries", "lease_expires_at", "started", "ended", "error", "reserved", "reserved_in", "cancelled_by_id",
             "cancelled_by_name", "title", "request", "outcome", "override", "redacted", "spend", "news", "wakes_at",
-            "worked", "host"],
+            "worked", "host", "why", "claimed_at"],
+        "engine_park": [],
+        "engine_document": ["title", "text", "digest"],
+        "engine_gate": ["title", "text", "state", "closed", "used", "asked_user_id", "asked_group_id"],
+        "engine_gatedecision": ["text", "answer", "by_user_id"],
         "engine_modelcall": ["status", "prompt", "answer", "answer_format", "answered_by", "input_tokens",
             "output_tokens", "estimated", "cost", "error_code", "error", "ended", "retry_at"],
         "engine_review": ["text", "author_id"],
@@ -26,7 +30,19 @@ DECLARE
         "judgements_receipt": ["consumed", "consumed_by", "expected", "use_entry"],
         "judgements_councilversion": ["author_id"],
         "judgements_member": [],
-        "judgements_councilchange": []
+        "judgements_councilchange": [],
+        "debates_debate": ["question", "seed_word", "ended_because", "no_decision"],
+        "debates_option": ["meaning"],
+        "debates_member": ["who", "user_id"],
+        "debates_firstverdict": ["reasoning"],
+        "debates_turn": ["state", "closed", "reason_skipped"],
+        "debates_message": ["content", "reasoning", "artifact", "request", "by_id"],
+        "debates_point": ["claim"],
+        "debates_steer": ["text", "reasoning", "request", "done", "by_id"],
+        "debates_panelversion": ["author_id"],
+        "debates_panelseat": [],
+        "debates_paneloption": [],
+        "debates_panelchange": []
     }';
     here CONSTANT text := current_schema();
     tbl text;

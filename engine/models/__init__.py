@@ -6,29 +6,40 @@ from engine.evidence.log import Leaf, Salt
 
 from .budgets import Budget, BudgetUsedUp
 from .calls import ModelCall, Usage
-from .claims import LEASE, Claimed
+from .claims import GOING_ON, LEASE, Claimed
+from .documents import Document, DocumentLimits, NewDocument, TooManyDocuments
+from .gates import AlreadyUsed, Gate, GateDecision
 from .markers import WriterMarker
 from .pace import LimitReached, Pace, per_minute
 from .reviews import REVIEW_LENGTH, Review, last_override, last_told, overriders
-from .runs import NOBODY, TITLE_LENGTH, Run, account_of, after_deadlock, record_name
+from .runs import NOBODY, TITLE_LENGTH, Park, Run, account_of, after_deadlock, record_name
 
 __all__ = [
+    "GOING_ON",
     "LEASE",
     "NOBODY",
     "REVIEW_LENGTH",
     "TITLE_LENGTH",
+    "AlreadyUsed",
     "Budget",
     "BudgetUsedUp",
     "Checkpoint",
     "Claimed",
+    "Document",
+    "DocumentLimits",
     "Entry",
+    "Gate",
+    "GateDecision",
     "Leaf",
     "LimitReached",
     "ModelCall",
+    "NewDocument",
     "Pace",
+    "Park",
     "Review",
     "Run",
     "Salt",
+    "TooManyDocuments",
     "Usage",
     "WriterMarker",
     "account_of",

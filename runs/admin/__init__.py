@@ -1,5 +1,6 @@
 """The reviewers' desk in the admin: the list of runs, and each as a document. It knows procedures by their faces."""
 
+from .gates import GateAdmin
 from .runs import KindAdmin, RunAdmin
 
-__all__ = ["KindAdmin", "RunAdmin"]
+__all__ = ["GateAdmin", "KindAdmin", "RunAdmin"]

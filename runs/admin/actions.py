@@ -48,7 +48,9 @@ class Actions(ReadOnly):
         except BudgetUsedUp as error:
             self.message_user(request, f"Not all were queued again. {error}", messages.WARNING)
             return
-        said = self._how_many(retried, "queued again", "left alone: only what failed is tried again")
+        said = self._how_many(
+            retried, "queued again", "left alone: only what failed and nobody has decided is tried again"
+        )
         self.message_user(request, said)
 
     @admin.action(description="Export selected %(verbose_name_plural)s as CSV", permissions=["export"])

@@ -78,7 +78,7 @@ class RunAdmin(Actions):
         if request.method not in ("GET", "HEAD"):
             raise PermissionDenied
         row = self._row(request, object_id)
-        return self._page(request, row, ReviewForm(face_of(row.run).outcomes))
+        return self._page(request, row, ReviewForm(reviews.alternatives(row.run)))
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         self._found(request, object_id)
@@ -92,15 +92,15 @@ class RunAdmin(Actions):
         face = face_of(row.run)
         if not REVIEW.covers(request.user, row.run):
             raise PermissionDenied(REVIEW.refusal(face.noun))
-        form = ReviewForm(face.outcomes, as_typed(request.POST))
+        form = ReviewForm(face.outcomes_of(row.run), as_typed(request.POST))
         if not form.is_valid():
             return self._page(request, row, form)
         try:
             reviews.add(row.run, request.user, **form.review)
         except ValueError as error:
             self.message_user(request, str(error), messages.ERROR)
-        else:
-            self.message_user(request, "It is in the record.")
+            return self._page(request, row, form)
+        self.message_user(request, "It is in the record.")
         return redirect(f"admin:{self._name('change')}", object_id)
 
     def get_urls(self) -> list[Any]:

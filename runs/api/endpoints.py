@@ -89,7 +89,7 @@ class Calls:
         return answer(request, row, HTTPStatus.ACCEPTED)
 
     def retry(self, request: HttpRequest, id: UUID) -> HttpResponse:
-        """It goes on with what is missing. 409 where it has not failed."""
+        """It goes on with what is missing. 409 where it has not failed, is redacted, or a person has decided it."""
         row = found(request, id, self._kind, STEER)
         try:
             retried = steering.retry(row, credential(request).owner, limited=True)
@@ -97,7 +97,7 @@ class Calls:
             raise Refusal(402, str(error)) from error
         row = found(request, id, self._kind)
         if not retried:
-            raise Refusal(409, f"Only what failed can be retried. This one: {_status(row)}.")
+            raise Refusal(409, f"{steering.why_not_retried(row.run)} It is now: {_status(row)}.")
         return answer(request, row, HTTPStatus.ACCEPTED)
 
     def kind(self, request: HttpRequest, id: UUID) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from engine.llm.prices import decimal
-from engine.models import ModelCall, Run, Usage, last_override
+from engine.models import Gate, GateDecision, ModelCall, Run, Usage, last_override
 from runs.face import Face, face_of, faces, rows_in
 
 
@@ -67,3 +67,37 @@ def _usage(usage: Usage) -> dict[str, Any]:
 
 def time_of(moment: datetime | None) -> str | None:
     return moment.isoformat().replace("+00:00", "Z") if moment else None
+
+
+def gate_object(gate: Gate, address: str) -> dict[str, Any]:
+    """What waits for somebody, or did, of a gate that was read whole."""
+    return {
+        "id": gate.pk,
+        "url": f"{address}/gates/{gate.pk}/",
+        "run": str(gate.run_id),
+        "step": gate.step,
+        "number": gate.number,
+        "kind": gate.kind,
+        "title": gate.title,
+        "text": gate.text,
+        "digest": gate.digest,
+        "whole": gate.whole or None,
+        "state": gate.state,
+        "asked": gate.asked or None,
+        "choices": gate.choices,
+        "made": time_of(gate.made),
+        "closed": time_of(gate.closed),
+        "expires": time_of(gate.expires),
+        "decisions": [_said(one) for one in gate.decisions.all()],
+    }
+
+
+def _said(one: GateDecision) -> dict[str, Any]:
+    return {
+        "by": one.by or None,
+        "decision": one.decision,
+        "choice": one.choice or None,
+        "text": one.text,
+        "answer": one.value,
+        "at": time_of(one.made),
+    }

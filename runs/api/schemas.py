@@ -137,6 +137,52 @@ class Run(Schema):
     override: RunOverride | None = Field(description="What a person decided instead, last. The outcome stays.")
 
 
+class Choice(Strict):
+    """The procedure's own word of a decision, with what stands on its button."""
+
+    word: str
+    decision: str
+    sentence: str
+
+
+class GateDecision(Strict):
+    """What somebody said; nobody, where time did."""
+
+    by: str | None
+    decision: str
+    choice: str | None
+    text: str
+    answer: Any
+    at: Moment
+
+
+class Gate(Strict):
+    """What a run may not do before somebody has decided about exactly this text."""
+
+    id: int
+    url: Address
+    run: Identifier
+    step: str
+    number: int = Field(description="How often it was asked at this place: with another text, or of somebody else.")
+    kind: str
+    title: str
+    text: str
+    digest: str = Field(description="SHA-256 of the text.")
+    whole: str | None = Field(description="SHA-256 of what the text was cut from; null where nothing was cut.")
+    state: str = Field(description="One of pending, approved, rejected, answered, expired and void.")
+    asked: str | None = Field(description="Who is asked by name; null: whose run it is, and who may decide for all.")
+    choices: list[Choice]
+    made: Moment
+    closed: Moment | None
+    expires: Moment | None
+    decisions: list[GateDecision]
+
+
+class Gates(Strict):
+    results: list[Gate]
+    next: Address | None = Field(description="Where the page of later ones is; null on the last page.")
+
+
 def page_of(nouns: str, schema: type[Schema]) -> type[Schema]:
     """Of a list of these."""
     following = Field(description="Where the page of older ones is; null on the last page.")

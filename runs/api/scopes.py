@@ -24,9 +24,10 @@ class Scope(TextChoices):
 
     SUBMIT = "submit", "Submit work, and get and use receipts"
     STEER = "steer", "Cancel and retry work"
+    DECIDE = "decide", "Decide what waits for you"
 
 
-USUAL = (Scope.SUBMIT, Scope.STEER)
+USUAL = (Scope.SUBMIT, Scope.STEER)  # what submits must not approve itself
 
 
 class Credential(Protocol):

@@ -12,10 +12,12 @@ from engine.evidence.chain import Draft
 from engine.evidence.checkpoints import Checkpoint
 from engine.evidence.entries import REDACTED, Entry
 from engine.evidence.log import Leaf, Salt
-from engine.models import ModelCall, Review, Run
+from engine.models import Document, Gate, GateDecision, ModelCall, NewDocument, Park, Review, Run
+from engine.models.gates import policy_of
 from judgements import prompts, rules
 from judgements.models import Agent, Council, CouncilChange, CouncilVersion, Judgement, Member, Receipt, RoundDecision
 from runs import reviews
+from tests.checking.models import Check
 from tests.conftest import JAPAN, agents, says
 
 REASON = "Because the criteria say so."
@@ -25,7 +27,11 @@ GUARDED = (
     Checkpoint,
     Salt,
     Run,
+    Document,
     ModelCall,
+    Park,
+    Gate,
+    GateDecision,
     Judgement,
     Agent,
     RoundDecision,
@@ -38,9 +44,11 @@ GUARDED = (
 
 
 def make_judged():
-    """One that waits, one that is over and reviewed, and a checkpoint."""
+    """Two that wait, one of them with a document, one that is over and reviewed, and a checkpoint."""
     asker, reviewer = User.objects.create_user("asker"), User.objects.create_superuser("reviewer")
     Judgement.objects.submit(owner=asker, content=JAPAN, agents=agents("openai/a", "openai/b", "openai/c"))
+    read = NewDocument("bridge.txt", "text", ("Open it.",), "0" * 64)
+    Check.objects.submit(owner=asker, question="Sound?", writer="openai/a", checker="openai/b", documents=[read])
     three = [{**agent, "model": "", "fallback": ""} for agent in agents()]
     council = Council.objects.found(name="Kept", agents=three, owner=None)
     judgement = Judgement.objects.submit(
@@ -49,9 +57,14 @@ def make_judged():
     for number in rules.ROUNDS:
         for agent in judgement.agents.all():
             decide(agent, number)
+    asked = {"step": "publish", "kind": "answer", "title": "May it go out?", "text": JAPAN, "policy": policy_of(None)}
+    gate = Gate.objects.ask(None, run_id=judgement.pk, **asked)
+    GateDecision.objects.create(gate=gate, by="reviewer", decision="approve", text="Yes.")
+    Gate.objects.update(state="approved", closed=Now())
     judgement.conclude()
     Run.objects.filter(pk=judgement.pk).update(status="finished", started=Now(), ended=Now())
     Leaf.objects.add(sealing.seal(judgement.pk))
+    Park.objects.create(run_id=judgement.pk)
     reviews.add(judgement.run, reviewer, "Seen.")
     Receipt.objects.issue(judgement, reviewer)
     Checkpoint.objects.make()

@@ -74,7 +74,7 @@ FAILING = {
     "garbage": failures.Unreachable,
     "cut_connection": failures.Unreachable,
     "cut_stream": failures.Unreachable,
-    "finish_length": failures.UnusableAnswer,
+    "finish_length": failures.CutOff,
     "finish_filter": failures.ContentFiltered,
     "refusal": failures.UnusableAnswer,
     "not_json": failures.UnusableAnswer,

@@ -1,5 +1,7 @@
 """What a text can be found by."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -42,6 +44,16 @@ def test_no_word_is_the_beginning_of_a_label():
 def test_a_text_is_found_by_itself(text):
     sought = [term.rstrip("*") for group in terms_of(text) for term in group if "=" not in term]
     assert set(sought) <= set(words_of(text))
+
+
+@given(st.text())
+def test_a_label_is_one_word_that_the_index_keeps_whole(value):
+    assert re.fullmatch(r"=outcome=[a-z0-9_]*", label("outcome", value))
+
+
+def test_labels_of_texts_that_differ_by_more_than_case_differ():
+    assert label("outcome", "HIRE ON CONDITIONS") == label("outcome", "hire on conditions")
+    assert len({label("outcome", word) for word in ("A+", "A-", "A", "ä", "no_decision")}) == 5
 
 
 def test_only_the_last_word_may_be_a_beginning():

@@ -38,7 +38,7 @@ async def test_who_decided_last_is_seen_waiting_before_the_next_round_is_shown(j
     await until(lambda: page.shown.count('data-state="pending"') == 3)
     began = time.monotonic()
     await until(lambda: 'data-state="pending"' not in page.shown)
-    assert time.monotonic() - began > feed.PAUSE - 0.1
+    assert time.monotonic() - began > feed.HALT - 0.1
     assert page.shown.count("Judging <small>round 2</small>") == 3
 
 
@@ -148,7 +148,7 @@ async def test_a_redaction_takes_what_was_half_written(judgement, mira, opened):
 
 
 async def test_a_redaction_does_not_wait_for_a_moment_to_pass(judgement, mira, opened, monkeypatch):
-    monkeypatch.setattr(feed, "PAUSE", 60)
+    monkeypatch.setattr(feed, "HALT", 60)
     await asked(judgement, "A1")
     page = await opened(mira)
     await until(lambda: page.messages)

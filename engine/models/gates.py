@@ -1,0 +1,289 @@
+"""Gates: what a run may not do before somebody has decided about exactly this text.
+
+Why so: docs/decisions.md, Gates.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from hashlib import sha256
+from typing import Any, Self
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib.auth.models import Group
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from engine.evidence.chain import Draft, stamp
+from engine.evidence.entries import DECIDED, GATE
+
+from .claims import GOING_ON
+
+NO_PERSON = ""  # who decided where time did
+
+
+class GateState(models.TextChoices):
+    PENDING = "pending"
+    APPROVED = "approved"
+    REJECTED = "rejected"
+    ANSWERED = "answered"
+    EXPIRED = "expired"
+    VOID = "void"
+
+
+class Decision(models.TextChoices):
+    """What a person may say; `EXPIRE` is said by nobody, when the time was over."""
+
+    APPROVE = "approve"
+    REJECT = "reject"
+    ANSWER = "answer"
+    EXPIRE = "expire"
+
+
+SPOKEN = (Decision.APPROVE, Decision.REJECT, Decision.ANSWER)
+REMIND, REJECT, RETURN = "remind", "reject", "return"
+USUAL: dict[str, Any] = {"who": "person", "persons": 1, "four_eyes": False, "hours": None, "expiry": REMIND}
+
+
+def policy_of(given: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Who has to decide, and what becomes of it in the end, with what is usual for what is not said.
+
+    `persons`: how many have to approve. `four_eyes`: not whoever asked for the run. `hours`: after so many `expiry`
+    comes: `reject` closes the gate, `return` lets the run go on without a decision; with `remind` it has no end.
+    """
+    policy = USUAL | dict(given or {})
+    if policy.keys() != USUAL.keys() or policy["who"] != "person" or policy["expiry"] not in (REMIND, REJECT, RETURN):
+        raise ValueError(f"no such policy: {given}")
+    return policy
+
+
+def state_of(policy: Mapping[str, Any], decisions: Iterable["GateDecision"]) -> str:
+    """What these decisions, oldest first, come to by this policy. Pure."""
+    said = [one.decision for one in decisions]
+    for decision, state in (
+        (Decision.REJECT, GateState.REJECTED),  # one is enough, whoever else approved
+        (Decision.EXPIRE, GateState.EXPIRED),
+        (Decision.ANSWER, GateState.ANSWERED),
+    ):
+        if decision in said:
+            return state
+    return GateState.APPROVED if said.count(Decision.APPROVE) >= policy["persons"] else GateState.PENDING
+
+
+class AlreadyUsed(Exception):
+    """What this gate allowed has been done."""
+
+
+class GateQuerySet(models.QuerySet["Gate"]):
+    def whole(self) -> Self:
+        return self.select_related("run", "asked_user", "asked_group").prefetch_related("decisions")
+
+    def pending(self) -> Self:
+        """What is still asked: of a run that has ended nothing is."""
+        return self.filter(state=GateState.PENDING, run__status__in=GOING_ON)
+
+    def for_user(self, user: Any) -> Self:
+        """What waits for this person: asked by name, in one of its groups, or as whose run it is, and not said yet."""
+        own = Q(asked_user=None, asked_group=None, run__owner=user)
+        asked = self.pending().filter(_asked_of(user) | own)
+        four_eyes = Q(policy__four_eyes=True, run__owner=user)
+        return asked.exclude(four_eyes).exclude(pk__in=GateDecision.objects.filter(by_user=user).values("gate"))
+
+    def asked_of(self, user: Any) -> Self:
+        """What this person was ever asked by name or in a group: it may see those runs."""
+        return self.filter(_asked_of(user))
+
+    def asked(self) -> set[Any]:
+        """Who is asked at these, by their keys: by name, and all members of the groups."""
+        members = Group.objects.filter(pk__in=self.values("asked_group")).values_list("user", flat=True)
+        return {*self.values_list("asked_user", flat=True), *members} - {None}
+
+    def newest(self, run: UUID, step: str) -> "Gate | None":
+        return self.whole().filter(run=run, step=step).order_by("-number").first()
+
+    def ask(self, before: "Gate | None", **values: Any) -> "Gate":
+        """Ask at this place, or ask there anew: then nobody is asked any more what stood there before.
+
+        In a transaction of the run's worker.
+        """
+        if before:
+            self.filter(pk=before.pk).void()
+        made = timezone.now()
+        policy = values["policy"]
+        ends = policy["hours"] is not None and policy["expiry"] != REMIND
+        expires = made + timedelta(hours=policy["hours"]) if ends else None
+        return self.create(number=before.number + 1 if before else 1, made=made, expires=expires, **values)
+
+    def void(self) -> int:
+        """Nobody is asked these any more."""
+        return self.filter(state=GateState.PENDING).update(state=GateState.VOID, closed=timezone.now())
+
+    def expire(self, gate: "Gate", now: datetime) -> None:
+        """Close it as its time is over, unless somebody decided just before. In a transaction of the run's worker."""
+        decision = Decision.REJECT if gate.policy["expiry"] == REJECT else Decision.EXPIRE
+        state = GateState.REJECTED if decision == Decision.REJECT else GateState.EXPIRED
+        due = self.filter(pk=gate.pk, state=GateState.PENDING, expires__lte=now)
+        if due.update(state=state, closed=timezone.now()):
+            GateDecision.objects.create(gate=gate, by=NO_PERSON, decision=decision)
+
+    def drafts(self, runs: Iterable[UUID]) -> list[tuple[UUID, Draft]]:
+        """What these runs were asked and answered, each kind in its order."""
+        gates = {gate.pk: gate for gate in self.filter(run__in=list(runs)).order_by("pk")}
+        decisions = GateDecision.objects.filter(gate__in=gates).order_by("pk") if gates else []
+        asked = [(gate.run_id, gate.draft()) for gate in gates.values()]
+        return asked + [(gates[one.gate_id].run_id, one.draft(gates[one.gate_id])) for one in decisions]
+
+    def erase(self, run: UUID) -> None:
+        self.filter(run=run).update(title="", text="")
+        GateDecision.objects.filter(gate__run=run).update(text="", answer="")
+
+
+def _asked_of(user: Any) -> Q:
+    return Q(asked_user=user) | Q(asked_group__in=user.groups.values("pk"))
+
+
+class Gate(models.Model):
+    """One thing that a run may not do before somebody has decided about exactly this text.
+
+    `kind` is the procedure's word for it, `step` the place in the run, and `number` counts how often it was asked
+    there: with another text, or of somebody else. `whole`: SHA-256 of what `text` was cut from, empty where nothing
+    was cut. `policy` as in `policy_of`. `choices` are the procedure's own words, each with the decision that it belongs
+    to and the sentence on its button. `when_failed`: what a decider that is no person and fails means. `asked`: who was
+    asked, as they were called then; nobody by name are the run's owner and who may decide for all. `used`: when what
+    it allowed was begun.
+    """
+
+    State = GateState
+
+    run = models.ForeignKey("engine.Run", on_delete=models.PROTECT, related_name="gates")
+    step = models.CharField(max_length=80)
+    number = models.PositiveSmallIntegerField()
+    kind = models.CharField(max_length=20)
+    tool = models.CharField(max_length=120, blank=True)
+    title = models.CharField(max_length=200, blank=True)
+    text = models.TextField(blank=True)
+    whole = models.CharField(max_length=64, blank=True)
+    policy = models.JSONField()
+    choices = models.JSONField(default=list)
+    when_failed = models.CharField(max_length=8, default="person")
+    asked_user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="gates")
+    asked_group = models.ForeignKey("auth.Group", on_delete=models.SET_NULL, null=True, related_name="+")
+    asked = models.CharField(max_length=150, blank=True)
+    state = models.CharField(max_length=10, choices=State, default=State.PENDING)
+    made = models.DateTimeField()
+    closed = models.DateTimeField(null=True)
+    expires = models.DateTimeField(null=True)
+    used = models.DateTimeField(null=True)
+
+    objects = GateQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["pk"]
+        permissions = [("decide_gate", "Can decide at everybody's gates")]
+        indexes = [
+            models.Index(fields=["asked_user"], condition=Q(state="pending"), name="gate_of_user"),
+            models.Index(fields=["asked_group"], condition=Q(state="pending"), name="gate_of_group"),
+            models.Index(fields=["run"], condition=Q(state="pending"), name="gate_pending"),
+        ]
+        constraints = [models.UniqueConstraint(fields=["run", "step", "number"], name="one_gate_of_a_number")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.step}, {self.number}"
+
+    @property
+    def pending(self) -> bool:
+        return self.state == GateState.PENDING
+
+    @property
+    def approved(self) -> bool:
+        return self.state == GateState.APPROVED
+
+    @property
+    def digest(self) -> str:
+        """Of the text, to be shown; nothing rests on it."""
+        return sha256(self.text.encode()).hexdigest()
+
+    @property
+    def last(self) -> "GateDecision | None":
+        return max(self.decisions.all(), key=lambda one: one.pk, default=None)
+
+    @property
+    def choice(self) -> str:
+        """The procedure's own word that it was closed by, if it has one."""
+        return self.last.choice if self.last else ""
+
+    @property
+    def words(self) -> str:
+        return self.last.text if self.last else ""
+
+    @property
+    def answer(self) -> Any:
+        return self.last.value if self.last else None
+
+    def is_about(self, text: str, whole: str, asked: Any) -> bool:
+        """Whether it asks this, of this user or group."""
+        return (self.text, self.whole, self.asked) == (text, whole, name_of_asked(asked))
+
+    def use(self) -> None:
+        """Its decision is acted on, in this transaction: it never allows anything again. AlreadyUsed."""
+        if not Gate.objects.filter(pk=self.pk, used=None).update(used=timezone.now()):
+            raise AlreadyUsed(str(self))
+
+    def draft(self) -> Draft:
+        facts: dict[str, Any] = {
+            "step": self.step,
+            "number": self.number,
+            "kind": self.kind,
+            "policy": self.policy,
+            "choices": self.choices,
+            "expires": stamp(self.expires),
+        }
+        facts |= {name: getattr(self, name) for name in ("tool", "whole", "asked") if getattr(self, name)}
+        return Draft(GATE, stamp(self.made) or "", facts, {"title": self.title, "text": self.text}, row=self.pk)
+
+
+class GateDecision(models.Model):
+    """Who said what at a gate. `by`: their name then. `answer` is JSON, and empty where there is none."""
+
+    gate = models.ForeignKey(Gate, on_delete=models.PROTECT, related_name="decisions")
+    by_user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
+    by = models.CharField(max_length=150, blank=True)
+    decision = models.CharField(max_length=8, choices=Decision)
+    choice = models.CharField(max_length=40, blank=True)
+    text = models.TextField(blank=True)
+    answer = models.TextField(blank=True)
+    made = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["pk"]
+
+    def __str__(self) -> str:
+        return f"{self.decision} by {self.by or 'nobody'}"
+
+    @property
+    def value(self) -> Any:
+        return json.loads(self.answer) if self.answer else None
+
+    def draft(self, gate: Gate) -> Draft:
+        facts = {"step": gate.step, "number": gate.number, "said": self.decision, "by": self.by}
+        facts |= {"choice": self.choice} if self.choice else {}
+        texts = {"text": self.text, "answer": self.answer}
+        return Draft(DECIDED, stamp(self.made) or "", facts, texts, row=self.pk)
+
+
+def name_of_asked(asked: Any) -> str:
+    """How a user or a group that is asked is called; empty where nobody is by name."""
+    if asked is None:
+        return ""
+    return asked.name if isinstance(asked, Group) else asked.get_username()
+
+
+def misjudged(runs: Sequence[UUID]) -> list[tuple[UUID, str]]:
+    """Whose gates stand otherwise than their decisions make them."""
+    found = []
+    for gate in Gate.objects.filter(run__in=list(runs)).exclude(state=GateState.VOID).prefetch_related("decisions"):
+        if gate.state != state_of(gate.policy, gate.decisions.all()):
+            found.append((gate.run_id, f"Its gate {gate.step} stands otherwise than it was decided."))
+    return found

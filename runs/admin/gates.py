@@ -1,0 +1,66 @@
+"""What people were asked and said, to be read: it is decided on the gates' own pages, one by one."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from engine.models import Gate
+from engine.templatetags.hidden import visible
+
+from ..face import face_of
+from ..rights import SEE, Reach
+from .read_only import ReadOnly
+
+
+@admin.register(Gate)
+class GateAdmin(ReadOnly):
+    list_display = ["what", "of_run", "state", "asks", "made", "expires", "closed"]
+    list_display_links = None
+    fields = readonly_fields = (
+        "what",
+        "of_run",
+        "kind",
+        "step",
+        "number",
+        "state",
+        "asks",
+        "made",
+        "expires",
+        "closed",
+    )
+    list_filter = ["state"]
+    date_hierarchy = "made"
+    ordering = ["-pk"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Gate]:
+        return Gate.objects.select_related("run")
+
+    def view_on_site(self, gate: Gate) -> str:
+        return reverse("gate", args=[gate.pk])
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return SEE.reach(request.user) == Reach.ALL
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return self.has_view_permission(request)
+
+    @admin.display(description="what is asked")
+    def what(self, gate: Gate) -> SafeString:
+        return _link(reverse("gate", args=[gate.pk]), gate.title or "Redacted")
+
+    @admin.display(description="of")
+    def of_run(self, gate: Gate) -> SafeString:
+        return _link(face_of(gate.run).address("live", gate.run_id), gate.run.shown_title)
+
+    @admin.display(description="who is asked")
+    def asks(self, gate: Gate) -> str:
+        return visible(gate.asked or "whose run it is")
+
+
+def _link(address: str, text: str) -> SafeString:
+    return format_html('<a href="{}">{}</a>', address, visible(text))

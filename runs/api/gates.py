@@ -1,0 +1,96 @@
+"""What waits for somebody, and what a program says there.
+
+Why so: docs/decisions.md, Gates.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from django.http import HttpRequest, HttpResponse
+from ninja import Field, Query, Router
+
+from engine.gates import DECISION_LENGTH, Closed, DoesNotFit, NotAsked, NotDecided, TooLate
+from engine.models import Gate
+from runs import steering
+from runs.deciding import for_me, may_see, seen_by
+
+from .answers import address_of, json_answer, missing, take_only
+from .objects import gate_object
+from .refusals import Refusal, wrong_fields
+from .schemas import Gate as GateObject
+from .schemas import Gates, Strict, problems
+from .schemas import text as length
+from .scopes import Scope, credential, needs
+
+router = Router()
+PAGE = 50
+STATUSES: Mapping[type[NotDecided], int] = {NotAsked: 403, Closed: 409, TooLate: 410}
+
+
+class SoughtGates(Strict):
+    """Which of those that wait."""
+
+    mine: bool = Field(False, description="Only those that wait for the owner of the token.")
+    cursor: int = Field(0, ge=0, description="Where the page begins: part of the address that the page before gives.")
+
+
+class Said(Strict):
+    decision: str = Field(description="One of approve, reject and answer.")
+    choice: str = Field("", description="One of the gate's choices, where it has some for this decision.")
+    text: Annotated[str, length(DECISION_LENGTH)] = Field("", description="Why, in words; stays in the record.")
+    answer: Any = Field(None, description="What the gate asks for, where that is more than words.")
+    digest: str = Field("", description="SHA-256 of the text that was read: a mixed up gate is refused with 409.")
+
+
+@router.get(
+    "/gates",
+    response=Gates,
+    openapi_extra=problems(422),
+    url_name="gates",
+    summary="List what waits to be decided, oldest first",
+)
+def gates(request: HttpRequest, asked: Query[SoughtGates]) -> HttpResponse:
+    take_only(request, *SoughtGates.model_fields)
+    owner, address = credential(request).owner, address_of(request)
+    found = for_me(owner).whole() if asked.mine else seen_by(owner).pending()
+    rows = list(found.filter(pk__gt=asked.cursor).order_by("pk")[: PAGE + 1])
+    page, mine = rows[:PAGE], "mine=1&" if asked.mine else ""
+    following = f"{address}{request.path}?{mine}cursor={page[-1].pk}" if len(rows) > PAGE else None
+    return json_answer({"results": [gate_object(gate, address) for gate in page], "next": following})
+
+
+@router.get("/gates/{id}", response=GateObject, openapi_extra=problems(404), url_name="gate", summary="Look at a gate")
+def gate(request: HttpRequest, id: int) -> HttpResponse:
+    take_only(request)
+    return json_answer(gate_object(_found(request, id), address_of(request)))
+
+
+def _kind(request: HttpRequest, id: int, said: Said) -> str:
+    return _found(request, id).run.procedure
+
+
+@router.post(
+    "/gates/{id}/decide",
+    response=GateObject,
+    openapi_extra=problems(403, 404, 409, 410, 422),
+    url_name="gate-decide",
+    summary="Decide at a gate",
+)
+@needs(Scope.DECIDE, _kind)
+def decide(request: HttpRequest, id: int, said: Said) -> HttpResponse:
+    """The first decision that closes it holds; who comes second gets 409 with who was first."""
+    _found(request, id)
+    try:
+        decided = steering.decide(id, credential(request).owner, **said.model_dump())
+    except DoesNotFit as refused:
+        raise wrong_fields(refused.problems) from refused
+    except NotDecided as refused:
+        raise Refusal(STATUSES[type(refused)], str(refused)) from refused
+    return json_answer(gate_object(decided, address_of(request)))
+
+
+def _found(request: HttpRequest, pk: int) -> Gate:
+    found = Gate.objects.whole().filter(pk=pk).first()
+    if found is None or not may_see(found, credential(request).owner):
+        raise missing("gate")
+    return found

@@ -1,0 +1,34 @@
+"""What a procedure brings to the page of its gates, all of it with a usual answer."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.http import QueryDict
+
+from engine.models import Gate
+
+
+class AtGates:
+    """The half of a face that pages of gates know.
+
+    A gate whose answer has a form of its own names a template for it, which stands in the form of the page, above the
+    buttons: it shows `gate`, what `gate_context` gives, and by `errors`, sentences by their paths, what could not be
+    taken. What was typed is read by `gate_answer` into what any other door sends as the answer, and
+    `Procedure.answered` takes or refuses that for all doors.
+    """
+
+    def reaches_out(self, gate: Gate) -> bool:
+        """Whether what it asks for leaves the house and cannot be taken back."""
+        return False
+
+    def gate_template(self, gate: Gate) -> str:
+        """The template of its own form; empty for a field for words alone."""
+        return ""
+
+    def gate_context(self, gate: Gate, typed: Mapping[str, Any]) -> dict[str, Any]:
+        """What that template needs besides. `typed`: what was sent and could not be taken."""
+        return {}
+
+    def gate_answer(self, gate: Gate, typed: QueryDict) -> Any:
+        """What was typed into that form, as the answer that the API would take; None where it was left empty."""
+        return None

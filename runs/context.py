@@ -1,0 +1,22 @@
+"""What every page knows besides its own."""
+
+from typing import Any
+
+from django.http import HttpRequest
+from django.utils.functional import SimpleLazyObject
+
+from engine.models import Gate
+
+COUNTED_TO = 99
+
+
+def waiting(request: HttpRequest) -> dict[str, Any]:
+    """How many things wait for whoever looks, as the bar says it: nothing where nothing does."""
+    return {"waits_for_me": SimpleLazyObject(lambda: _count(request.user))}
+
+
+def _count(user: Any) -> str:
+    if not user.is_authenticated:
+        return ""
+    number = len(Gate.objects.for_user(user).order_by().values_list("pk", flat=True)[: COUNTED_TO + 1])
+    return f"{COUNTED_TO}+" if number > COUNTED_TO else str(number or "")

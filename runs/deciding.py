@@ -1,0 +1,124 @@
+"""What waits for whom, and what is to be seen and said there: for pages, API and commands."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import F
+
+from engine.gates import may_decide, offered
+from engine.models import Gate, GateDecision, Run
+from engine.models.gates import Decision, GateQuerySet
+
+from .face import Face, face_of, faces
+from .rights import SEE, User
+
+MOST = 200
+WORDS = {Decision.APPROVE: "Approve", Decision.REJECT: "Reject", Decision.ANSWER: "Answer"}
+DONE = {"approved": "approve", "rejected": "reject", "answered": "approve", "pending": "pending"}
+
+
+@dataclass(frozen=True)
+class Option:
+    """One thing that can be said at a gate: a decision, with a word of the procedure's own where it has one."""
+
+    decision: str
+    word: str
+    sentence: str
+
+    @property
+    def value(self) -> str:
+        return f"{self.decision} {self.word}".strip()
+
+
+def options(gate: Gate) -> Iterator[Option]:
+    for decision in offered(gate):
+        own = [one for one in gate.choices if one["decision"] == decision]
+        yield from (Option(decision, one["word"], one["sentence"]) for one in own)
+        if not own:
+            yield Option(decision, "", WORDS[Decision(decision)])
+
+
+def may_see(gate: Gate, user: User) -> bool:
+    """Whoever sees the run or may decide here."""
+    return SEE.covers(user, gate.run) or may_decide(gate, user)
+
+
+def seen_by(user: User) -> GateQuerySet:
+    """Those that stand in lists: of runs that this person may see."""
+    runs = SEE.within(Run.objects.filter(procedure__in=faces()), user)
+    return Gate.objects.whole().filter(run__in=runs)
+
+
+def in_order(gates: GateQuerySet) -> GateQuerySet:
+    """What has an end first, then what has waited longest."""
+    return gates.order_by(F("expires").asc(nulls_last=True), "made", "pk")
+
+
+# ---- the page of what waits ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Item:
+    """A gate in a list. `act`: what one goes there for."""
+
+    gate: Gate
+    face: Face[Any, Any]
+    act: str
+
+    @property
+    def state(self) -> str:
+        return DONE.get(self.gate.state, "none")
+
+
+@dataclass(frozen=True)
+class Group:
+    name: str
+    note: str
+    sign: str
+    items: Sequence[Item]
+
+
+OUT = ("Leaves the house", "Cannot be taken back. One by one.", "out", "Read and decide")
+HERE = ("Changes something here", "Decides how a run goes on.", "writes", "Look it over")
+QUESTIONS = ("Questions", "Somebody needs a word from you.", "quest", "Look and answer")
+
+
+def group_of(gate: Gate) -> tuple[str, str, str, str]:
+    if face_of(gate.run).reaches_out(gate):
+        return OUT
+    return QUESTIONS if tuple(offered(gate)) == (Decision.ANSWER,) else HERE
+
+
+def groups(gates: Sequence[Gate]) -> list[Group]:
+    """By what follows from them, not by their kinds; none without items."""
+    found: dict[tuple[str, str, str, str], list[Item]] = {OUT: [], HERE: [], QUESTIONS: []}
+    for gate in gates:
+        kind = group_of(gate)
+        found[kind].append(Item(gate, face_of(gate.run), kind[-1]))
+    return [Group(*kind[:3], items) for kind, items in found.items() if items]
+
+
+def for_me(user: Any) -> GateQuerySet:
+    return Gate.objects.for_user(user)
+
+
+def for_my_groups(user: Any) -> GateQuerySet:
+    return Gate.objects.pending().filter(asked_group__in=user.groups.values("pk"))
+
+
+def of_others(user: Any) -> GateQuerySet:
+    """What this person's runs ask of somebody else."""
+    return Gate.objects.pending().filter(run__owner=user).exclude(pk__in=Gate.objects.for_user(user).values("pk"))
+
+
+def decided_by(user: Any) -> GateQuerySet:
+    return Gate.objects.filter(pk__in=GateDecision.objects.filter(by_user=user).values("gate"))
+
+
+VIEWS: Mapping[str, Any] = {
+    "": ("For me", for_me),
+    "groups": ("For my groups", for_my_groups),
+    "others": ("What I asked of others", of_others),
+    "decided": ("Decided", decided_by),
+}

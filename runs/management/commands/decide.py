@@ -1,0 +1,57 @@
+import json
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from engine import terminal
+from engine.gates import DoesNotFit, NotDecided
+from engine.models import Gate
+from engine.models.gates import Decision
+from runs import steering
+from runs.command import USAGE
+
+from .gates import named
+
+
+class Command(terminal.Command):
+    help = "Decide at a gate. Nothing is written where it is refused; the status is 1 then."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("gate", type=int, metavar="GATE")
+        parser.add_argument("--by", required=True, metavar="USER", help="who decides")
+        _add_decisions(parser)
+        parser.add_argument("--then", default="", metavar="WORD", help="one of the gate's choices")
+        parser.add_argument("--digest", default="", help="SHA-256 of the text that was read")
+
+    def handle(self, *, gate: int, by: str, then: str, digest: str, **options: Any) -> None:
+        decision, said = _said(options)
+        try:
+            decided = steering.decide(gate, named(by), decision, choice=then, digest=digest, **said)
+        except Gate.DoesNotExist as error:
+            raise CommandError(f"There is no gate {gate}.", returncode=USAGE) from error
+        except DoesNotFit as error:
+            sentences = (f"{path}: {sentence}" for path, sentence in error.problems)
+            raise CommandError(" ".join(sentences), returncode=USAGE) from error
+        except NotDecided as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(decided.state)
+
+
+def _add_decisions(parser: ArgumentParser) -> None:
+    decisions = parser.add_mutually_exclusive_group(required=True)
+    decisions.add_argument("--approve", action="store_true")
+    decisions.add_argument("--reject", metavar="REASON")
+    decisions.add_argument("--answer", metavar="TEXT", help="in words, or as JSON where the gate has a form")
+
+
+def _said(options: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    if options["approve"]:
+        return Decision.APPROVE, {}
+    if options["reject"] is not None:
+        return Decision.REJECT, {"text": options["reject"]}
+    try:
+        form = json.loads(options["answer"])
+    except ValueError:
+        form = None
+    return Decision.ANSWER, {"answer": form} if isinstance(form, dict | list) else {"text": options["answer"]}

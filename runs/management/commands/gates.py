@@ -1,0 +1,40 @@
+import json
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.core.management.base import CommandError, CommandParser
+
+from engine import terminal
+from engine.models import Gate
+from runs.api.objects import gate_object
+from runs.command import USAGE, address
+from runs.deciding import for_me, in_order
+
+
+class Command(terminal.Command):
+    help = "Say what waits to be decided, what has an end first."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--mine", metavar="USER", help="only what waits for this user")
+        parser.add_argument("--json", action="store_true", help="as the API shows it")
+
+    def handle(self, *, mine: str | None, json: bool, **options: Any) -> None:
+        gates = list(in_order((for_me(named(mine)) if mine else Gate.objects.pending()).whole()))
+        if json:
+            self.stdout.write(as_json(gates))
+            return
+        for gate in gates:
+            ends = f", until {gate.expires:%Y-%m-%d %H:%M} UTC" if gate.expires else ""
+            who = gate.asked or gate.run.asked_by or "whoever may decide"
+            self.stdout.write(f"{gate.pk}: {gate.title} ({gate.kind} of {gate.run.shown_title}; asks {who}{ends})")
+
+
+def as_json(gates: list[Gate]) -> str:
+    return json.dumps([gate_object(gate, address()) for gate in gates])
+
+
+def named(name: str) -> User:
+    user = User.objects.filter(username=name).first()
+    if user is None:
+        raise CommandError(f"There is no user {name}.", returncode=USAGE)
+    return user

@@ -1,0 +1,74 @@
+"""What waits for somebody, and one of those things with its decision."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_http_methods
+
+from engine.gates import Closed, DoesNotFit, NotAsked, NotDecided, TooLate, may_decide
+from engine.models import Gate
+from engine.models.gates import Decision
+from runs import steering
+
+from ..deciding import MOST, VIEWS, group_of, groups, in_order, may_see, options
+from ..face import face_of
+from ..usage import used_both_ways
+
+STATUSES: Mapping[type[NotDecided], int] = {NotAsked: 403, Closed: 409, TooLate: 410}
+
+
+@require_GET
+def waiting(request: HttpRequest) -> HttpResponse:
+    view = request.GET.get("view", "")
+    if view not in VIEWS:
+        raise Http404
+    found = {name: read(request.user) for name, (_, read) in VIEWS.items()}
+    gates = in_order(found[view].whole()) if view != "decided" else found[view].whole().order_by("-closed", "-pk")
+    tabs = [{"view": name, "word": word, "number": found[name].count()} for name, (word, _) in VIEWS.items()]
+    context = {"groups": groups(list(gates[:MOST])), "tabs": tabs, "view": view, "page": "waiting", "most": MOST}
+    return render(request, "runs/waiting.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def gate(request: HttpRequest, pk: int) -> HttpResponse:
+    found = Gate.objects.whole().filter(pk=pk).first()
+    if found is None or not may_see(found, request.user):
+        raise Http404
+    if request.method != "POST":
+        return _page(request, found)
+    decision, _, choice = request.POST.get("said", "").partition(" ")
+    text = request.POST.get("text", "").strip()
+    answer = face_of(found.run).gate_answer(found, request.POST) if decision == Decision.ANSWER else None
+    try:
+        if decision == Decision.REJECT and not choice and not text:
+            raise DoesNotFit([("text", "Say why, in a word.")])
+        digest = request.POST.get("digest", "")
+        steering.decide(pk, request.user, decision, text=text, choice=choice, answer=answer, digest=digest)
+    except DoesNotFit as refused:
+        return _page(request, found, 422, errors=dict(refused.problems))
+    except NotDecided as refused:
+        return _page(request, Gate.objects.whole().get(pk=pk), STATUSES[type(refused)], line=str(refused))
+    return redirect("gate", pk)
+
+
+def _page(request: HttpRequest, gate: Gate, status: int = 200, **more: Any) -> HttpResponse:
+    face = face_of(gate.run)
+    context = {
+        "gate": gate,
+        "face": face,
+        "live": face.address("live", gate.run_id),
+        "decisions": gate.decisions.all(),
+        "options": list(options(gate)),
+        "open": gate.pending and not gate.run.over and may_decide(gate, request.user),
+        "group": group_of(gate)[0],
+        "own": face.gate_template(gate),
+        "used": used_both_ways(list(gate.run.calls.all())),
+        "typed": request.POST.get("text", ""),
+        "errors": {},
+        "page": "waiting",
+        **face.gate_context(gate, request.POST),
+        **more,
+    }
+    return render(request, "runs/gate.html", context, status=status)

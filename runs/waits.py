@@ -1,0 +1,67 @@
+"""For whom or for what a run waits, as its page says it."""
+
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from engine.models import Gate, ModelCall, Park, Run
+
+from .past import row_at
+
+
+@dataclass(frozen=True)
+class Wait:
+    """`why`: in a sentence, where no gate says it. `since` is unknown of a run that is only played."""
+
+    why: str
+    since: datetime | None
+    until: datetime | None
+    gates: Sequence[Gate]
+
+
+def wait_of(run: Run, parks: Sequence[datetime], gates: Sequence[Gate]) -> Wait | None:
+    if run.status != Run.Status.WAITING:
+        return None
+    pending = [gate for gate in gates if gate.pending]
+    return Wait(run.why, max(parks, default=None), run.wakes_at, pending)
+
+
+def parks_of(pk: UUID) -> list[datetime]:
+    """When this run began to wait, each time."""
+    return list(Park.objects.filter(run=pk).values_list("made", flat=True))
+
+
+def gates_of(pk: UUID) -> list[Gate]:
+    return list(Gate.objects.whole().filter(run=pk))
+
+
+# ---- at a moment in the past --------------------------------------------------------------------------------
+
+
+def gate_at(gate: Gate, moment: datetime) -> Gate:
+    then = row_at(gate, moment)
+    if gate.closed and gate.closed > moment:
+        then.state, then.closed = Gate.State.PENDING, None
+    return then
+
+
+def moments_of(parks: Sequence[datetime], gates: Sequence[Gate]) -> list[datetime]:
+    """When somebody was asked, when somebody decided, and when the run began to wait."""
+    decided = [one.made for gate in gates for one in gate.decisions.all()]
+    closed = [gate.closed for gate in gates if gate.closed]
+    return [*parks, *(gate.made for gate in gates), *decided, *closed]
+
+
+def waiting_at(
+    run: Run, moment: datetime, parks: Sequence[datetime], gates: Sequence[Gate], calls: Sequence[ModelCall]
+) -> Run:
+    """The run as it was then, with `calls` as they were: it waits if nothing has happened since it was parked."""
+    last = max((park for park in parks if park <= moment), default=None)
+    since = [call.started for call in calls] + [then for then in moments_of((), gates) if then <= moment]
+    if last is None or any(then > last for then in since):
+        return run
+    then = copy(run)
+    then.status, then.why, then.wakes_at = Run.Status.WAITING, "", None
+    return then
