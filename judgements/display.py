@@ -63,8 +63,10 @@ class Display:
 
     @property
     def final(self) -> bool:
-        """Nothing can change any more: no verdict is taken back, and only what failed and has its texts is retried."""
-        return self.state in ("approve", "reject", "stopped") or bool(self.redacted)
+        """Nothing can change any more: no verdict is taken back, and only what failed, has its texts and was decided by
+        nobody is retried."""
+        decided = self.stamp is not None and self.stamp.by_a_person
+        return self.state in ("approve", "reject", "stopped") or bool(self.redacted) or (self.over and decided)
 
     @property
     def record(self) -> str:

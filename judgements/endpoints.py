@@ -20,11 +20,12 @@ from runs.api.schemas import placed, problems
 from runs.api.scopes import Scope, credential, needs
 from runs.api.submitting import OnceKey, submitted
 from runs.face import faces
+from runs.forms import as_read
 from runs.history import History
 
 from . import procedure, receipt_endpoints, rules, schemas
 from .filters import HistoryForm
-from .forms import Submission, as_read, council_named
+from .forms import Submission, council_named
 from .models import Council, CouncilChanged, Judgement
 
 router = router_of("judgement", lists=False)

@@ -13,13 +13,14 @@ from runs.face import Face, Look, Snapshot
 from runs.filters import People
 from runs.fragments import Fragment
 from runs.redaction import redact_due
+from runs.saved.evidence import SavedWitness
 
-from . import api, council_evidence, evidence, glances, guards, procedure, record, rehearsal, retention, schemas, tables
+from . import api, evidence, glances, guards, procedure, record, rehearsal, retention, schemas, tables
 from .again import again_of, with_texts_beside
 from .display import Display, display_of, newly_decided
 from .filters import HistoryForm
 from .fragments import fragments
-from .models import STANDINGS, Judgement, Remark, RoundDecision, status_of
+from .models import STANDINGS, Council, Judgement, Remark, RoundDecision, status_of
 from .parts import PLATE
 from .rules import ROUNDS, SEATS, Verdict
 from .sentences import sentence_of_swayed
@@ -36,7 +37,8 @@ class Judging(Face[Judgement, Display]):
     guards = guards.GUARDS
     rehearsals = {procedure.DECISION.name: rehearsal.answer}
     chores = (redact_due,)
-    chains = (council_evidence,)
+    chains = (SavedWitness(Council),)
+    waits = False
     outcome_name = evidence.OUTCOME_NAME
     outcomes = tuple(Verdict)
     flags = tuple(Remark)
@@ -79,7 +81,7 @@ class Judging(Face[Judgement, Display]):
         name = next(agent.name for agent in row.agents.all() if agent.seat == call.step[0])
         return {"message": procedure.sentence_of_failure(name, int(call.step[1:]), call.attempt, call.error)}
 
-    def pauses(self, row: Judgement) -> list[datetime]:
+    def halts(self, row: Judgement) -> list[datetime]:
         """When all three had decided: else nobody would see it of those that decided last."""
         made = [[d.made for agent in row.agents.all() for d in agent.decided if d.round == n] for n in ROUNDS[:-1]]
         return [max(times) for times in made if len(times) == len(SEATS)]

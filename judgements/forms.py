@@ -1,29 +1,18 @@
 """What a new judgement must be, for every door: the page, the command line, the API."""
 
-import unicodedata
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from itertools import filterfalse
 from typing import Any, cast
 
 from django import forms
 from django.conf import settings
 from django.core.exceptions import ValidationError
 
-from engine.hidden import hides
-from engine.llm.providers import UnknownProvider, is_rehearsal, resolve
 from engine.models import TITLE_LENGTH
 from runs import retention
-from runs.forms import Text
+from runs.forms import FieldProblem, Text, as_read, first_errors, known_fallback, known_model
+from runs.saved import NAME_LENGTH
 
-from .models import CONTENT_LENGTH, CRITERIA_LENGTH, NAME_LENGTH, AgentValues, Council
-
-
-def as_read(name: str) -> str:
-    """A name as people tell it from another: without case, width, doubled spaces and what nobody sees."""
-    seen = "".join(filterfalse(hides, name))
-    return " ".join(unicodedata.normalize("NFKC", seen).casefold().split())
-
+from .models import CONTENT_LENGTH, CRITERIA_LENGTH, AgentValues, Council
 
 TAKEN_NAME = "Another council has this name. Give this one another."
 ARCHIVED_NAME = "An archived council has this name. Bring that one back, or give this one another name."
@@ -118,42 +107,11 @@ class AgentForm(forms.Form):
         field.required, field.needed = False, ""
 
     def clean_model(self) -> str:
-        model = self.cleaned_data["model"]
-        return _known(model) if model else ""
+        return known_model(self.cleaned_data["model"])
 
     def clean_fallback(self) -> str:
-        fallback = self.cleaned_data["fallback"]
-        if not fallback:
-            return ""
         model = self.cleaned_data["model"] or settings.DEFAULT_MODEL if "model" in self.cleaned_data else ""
-        if fallback == model:
-            raise ValidationError("The fallback is the model itself. Name another, or none.")
-        if is_rehearsal(fallback) and not is_rehearsal(model):
-            raise ValidationError("A rehearsal asks no model, so it cannot stand in for one.")
-        return _known(fallback)
-
-
-def _known(model: str) -> str:
-    try:
-        resolve(model)
-    except UnknownProvider as error:
-        raise ValidationError(str(error)) from error
-    return model
-
-
-@dataclass(frozen=True)
-class FieldProblem:
-    """One thing to correct: `path` for software ("agents.1.name"); `field_id` ("a2-name") and `label` for the page."""
-
-    path: str
-    field_id: str
-    label: str
-    message: str
-
-
-def _first_errors(form: forms.Form) -> list[tuple[str, str]]:
-    """Each field with what is wrong, in the order of the page."""
-    return [(name, str(form.errors[name][0])) for name in form.fields if name in form.errors]
+        return known_fallback(self.cleaned_data["fallback"], model)
 
 
 class ThreeAgents:
@@ -181,10 +139,10 @@ class ThreeAgents:
         """What is to be corrected; nothing of a form that was not posted."""
         found = [
             FieldProblem(name, name, str(self.own.fields[name].label or name.capitalize()), message)
-            for name, message in _first_errors(self.own)
+            for name, message in first_errors(self.own)
         ]
         for form in self.agents:
-            for name, message in _first_errors(form):
+            for name, message in first_errors(form):
                 path, label = f"agents.{form.number - 1}.{name}", f"Agent {form.number}, {name}"
                 found.append(FieldProblem(path, f"{form.prefix}-{name}", label, message))
         return found

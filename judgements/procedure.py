@@ -3,7 +3,6 @@
 Why so: docs/decisions.md, Judging and reading.
 """
 
-import asyncio
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -41,7 +40,8 @@ async def judge(run: RunContext) -> Change:
     for number in rules.ROUNDS:
         earlier = _before(decided, number)
         undecided = [agent for agent in agents if (number, agent.seat) not in decided]
-        for decision in await _judge_round(run, judgement, undecided, number, earlier):
+        # siblings finish: one that fails for good ends the run only after the others' answers are kept
+        for decision in await run.together(*(_decide(run, judgement, agent, number, earlier) for agent in undecided)):
             decided[number, decision.seat] = decision
     return judgement.conclude
 
@@ -59,25 +59,6 @@ def _before(decided: dict[tuple[int, str], Earlier], number: int) -> tuple[Earli
     return tuple(decided[key] for key in sorted(decided) if key[0] < number)
 
 
-async def _judge_round(
-    run: RunContext,
-    judgement: Judgement,
-    undecided: list[Agent],
-    number: int,
-    earlier: tuple[Earlier, ...],
-) -> list[Earlier]:
-    """Siblings finish: an agent that fails for good ends the run only after the others' answers are kept."""
-    work = [_decide(run, judgement, agent, number, earlier) for agent in undecided]
-    outcomes = await asyncio.gather(*work, return_exceptions=True)
-    for outcome in outcomes:
-        if isinstance(outcome, BaseException) and not isinstance(outcome, CallFailed):
-            raise outcome
-    for agent, outcome in zip(undecided, outcomes, strict=True):
-        if isinstance(outcome, CallFailed):
-            raise _failure(agent, number, outcome) from outcome
-    return [outcome for outcome in outcomes if isinstance(outcome, Earlier)]
-
-
 async def _decide(
     run: RunContext, judgement: Judgement, agent: Agent, number: int, earlier: tuple[Earlier, ...]
 ) -> Earlier:
@@ -87,7 +68,10 @@ async def _decide(
         agent.decide(number, answer, call)
 
     messages = prompts.messages(case)
-    answer = await run.ask(agent.step(number), agent.model, messages, DECISION, keep, agent.fallback)
+    try:
+        answer = await run.ask(agent.step(number), agent.model, messages, DECISION, keep, agent.fallback)
+    except CallFailed as failure:
+        raise _failure(agent, number, failure) from failure
     return Earlier(number, agent.seat, rules.Decision(answer.decision), answer.reason)
 
 

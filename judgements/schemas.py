@@ -9,6 +9,7 @@ from engine.models import TITLE_LENGTH
 from runs.api import schemas as shared
 from runs.api.schemas import Address, Identifier, Moment, Run, RunError, RunOverride, Strict, text
 from runs.filters import QUERY_LENGTH
+from runs.saved import NAME_LENGTH
 
 from .filters import OUTCOMES
 from .models import (
@@ -16,7 +17,6 @@ from .models import (
     CONTENT_LENGTH,
     CRITERIA_LENGTH,
     LONGEST_LIFETIME,
-    NAME_LENGTH,
     USUAL_LIFETIME,
 )
 

@@ -47,6 +47,8 @@ def sentence_of_retry(judgement: Judgement, seats: tuple[Seat, ...]) -> str:
     """What it would do; empty where nothing can be tried again."""
     if judgement.status != "error" or judgement.run.redacted:
         return ""
+    if judgement.override:
+        return "A person has decided it, so it is not retried."
     done = decisions_in(seats)
     missing = len(rules.SEATS) * len(rules.ROUNDS) - done
     if not done:

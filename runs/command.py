@@ -68,6 +68,10 @@ class RunCommand(terminal.Command, Generic[Row]):
         """What came of it, in one word."""
         return row.run.outcome or row.run.status
 
+    def status_of(self, run: Run) -> int:
+        """How it ends where the run has finished."""
+        return WELL if run.outcome in self.well else OTHERWISE
+
     # ---- the shell ----------------------------------------------------------------------------------------
 
     def create_parser(self, *args: Any, **kwargs: Any) -> CommandParser:
@@ -127,7 +131,7 @@ class RunCommand(terminal.Command, Generic[Row]):
             return WAITS
         if run.status != Run.Status.FINISHED:
             return NOTHING
-        return WELL if run.outcome in self.well else OTHERWISE
+        return self.status_of(run)
 
     # ---- what happens -------------------------------------------------------------------------------------
 

@@ -14,17 +14,16 @@ from uuid import UUID
 from django.db.models import QuerySet
 from django.utils.dateformat import format as date_format
 from django.utils.http import urlencode
-from django.utils.timesince import timesince
 
-from engine.models import ModelCall, Run, last_override
+from engine.models import ModelCall, Run
 from engine.search import label
 
-from .face import Face, Glance, Look, face_of, faces, flags_known
+from .face import Glance, Look, faces, flags_known
 from .history import CURSORS, History, Page, Times
 from .listing import Row, rows_of
 from .models import Flag, SearchText
+from .reasons import failure_in_words, sentence_of
 from .rights import REVIEW, User
-from .words import cause_of, shown_name
 
 MONTHS = 12
 PAGE = 100
@@ -145,14 +144,6 @@ class Line:
     address: str
 
 
-@dataclass(frozen=True)
-class Reason:
-    """Why a record needs a look: by which flag, and in a sentence."""
-
-    flag: str
-    text: str
-
-
 def looks() -> dict[str, Look]:
     """All that needs a look, by what it is asked for: of any run, then what the faces add."""
     found: dict[str, Look] = {}
@@ -217,15 +208,16 @@ class Desk:
         return self._history(self.month.days)
 
     @cached_property
-    def _sought(self) -> dict[str, Any]:
-        return _sought(self.look) | self.month.days
+    def _of_tile(self) -> History:
+        """One, so that it is counted once."""
+        return self._history(_sought(self.look) | self.month.days)
 
     # ---- by which causes ------------------------------------------------------------------------------------
 
     @cached_property
     def _by_cause(self) -> dict[tuple[str, str], list[UUID]]:
         """The newest of them, the most frequent cause first."""
-        newest = self._history(self._sought).newest_first()[:MOST_EXPLAINED]
+        newest = self._of_tile.newest_first()[:MOST_EXPLAINED]
         found = list(newest.values_list("pk", "outcome", "status", "override", "error"))
         models = _models_of(newest) if self.of_errors else {}
         causes = defaultdict(list)
@@ -241,8 +233,8 @@ class Desk:
         found = [
             Cause(
                 what=what,
-                words=_in_words(what[0]) if self.of_errors else what[0].capitalize(),
-                detail=what[1] if self.of_errors or not what[1] else f"overridden: {what[1]}",
+                words=failure_in_words(what[0]) if self.of_errors else what[0].capitalize(),
+                detail=what[1] if self.of_errors else _decided_after(*what),
                 runs=runs,
                 share=round(100 * len(runs) / number),
                 address=self.address(look=self.look.flag, cause="" if " ".join(what) == chosen else " ".join(what)),
@@ -267,7 +259,7 @@ class Desk:
         """A cause is known of the newest alone, so its runs are named to the history."""
         if self._asked.get("cause") and self.cause:
             return self._history({"among": self.cause.runs})
-        return self._history(self._sought)
+        return self._of_tile
 
     @cached_property
     def page(self) -> Page:
@@ -289,7 +281,7 @@ class Desk:
         return Line(
             row=row,
             flags=[str(flag.label).lower() for flag in flags],
-            why=_sentence(run, row, flags),
+            why=sentence_of(run, row, flags),
             address=self.address_of(run.pk),
         )
 
@@ -347,49 +339,13 @@ def _sought(look: Look) -> dict[str, Any]:
     return {"outcome": "error"} if look == ERRORS else {"flag": look.flag}
 
 
-def _in_words(code: str) -> str:
-    words = cause_of(code) or "no reason given"
-    return f"{words[0].upper()}{words[1:]}"
+def _decided_after(outcome: str, override: str) -> str:
+    if not override:
+        return ""
+    return "reinstated" if override == outcome else f"overridden: {override}"
 
 
 def _models_of(failed: QuerySet[Run]) -> dict[UUID, str]:
     """The model that each was given up by: of its calls that failed, the last one's."""
     calls = ModelCall.objects.filter(run__in=failed.values("pk"), status=ModelCall.Status.FAILED).order_by("pk")
     return dict(calls.values_list("run", "model"))
-
-
-# ---- why ----------------------------------------------------------------------------------------------------
-
-
-def _sentence(run: Run, row: Row, flags: Sequence[Any]) -> str:
-    """The first reason, as a line of the list says it."""
-    if run.status == Run.Status.FAILED:
-        return _failure(run)
-    if row.override:
-        return f"{row.overridden_by} decided {row.override} instead."
-    return next((look.sentence for look in row.face.looks if look.flag in flags), "")
-
-
-def _failure(run: Run) -> str:
-    error = run.error or {}
-    return error.get("message") or f"{_in_words(error.get('code', ''))}."
-
-
-def _later(run: Run, moment: datetime) -> str:
-    if run.ended is None or moment < run.ended + timedelta(minutes=1):
-        return ""
-    return f", {timesince(run.ended, moment, depth=1)} later"
-
-
-def reasons_of(row: Any, flags: Sequence[Any]) -> list[Reason]:
-    """All reasons why a record needs a look, of a row that was read with the `rows` of its face."""
-    run, found = row.run, []
-    face: Face[Any, Any] = face_of(run)
-    if run.status == Run.Status.FAILED:
-        found.append(Reason("error", _failure(run)))
-    if last := last_override(run.reviews.all()):
-        said = f": “{last.text}”" if last.text else "."
-        who = shown_name(last.author) or last.by  # as the list calls whoever it was
-        found.append(Reason("overridden", f"{who} decided {last.outcome} instead{_later(run, last.made)}{said}"))
-    found += [Reason(look.name.lower(), face.why(row, look)) for look in face.looks if look.flag in flags]
-    return found

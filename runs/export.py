@@ -173,9 +173,13 @@ def _rows(rows: Sequence[Any], address: str, *, mixed: bool) -> list[list[object
 def _added(row: Any, flags: Iterable[TextChoices]) -> list[object]:
     """What stands under `ADDED`."""
     run, last = row.run, last_override(row.run.reviews.all())
-    rehearsal = "yes" if face_of(run).rehearsal(row) else "no"
+    rehearsal = "yes" if _rehearsed(row) else "no"
     overridden = [last.outcome, last.by, last.text] if last else ["", "", ""]
     return [*overridden, rehearsal, ", ".join(flags), cause(run), row.record_hash]
+
+
+def _rehearsed(row: Any) -> bool:
+    return bool(face_of(row.run).rehearsal(row))
 
 
 def _row(row: Any, address: str, *, mixed: bool) -> list[object]:
@@ -203,8 +207,13 @@ def _time(moment: datetime | None) -> str:
 
 
 def _json_lines(rows: Sequence[Any], address: str) -> str:
-    usage = ModelCall.objects.usage_of([row.pk for row in rows])
-    objects = (run_object(row, address, usage[row.pk]) for row in rows)
+    pks = [row.pk for row in rows]
+    usage, flags = ModelCall.objects.usage_of(pks), SearchText.objects.flags_of(pks, flags_known())
+    objects = (
+        {"rehearsal": _rehearsed(row), "flags": list(map(str, flags.get(row.pk, [])))}
+        | run_object(row, address, usage[row.pk])
+        for row in rows
+    )
     return "".join(f"{visible_json(one)}\n" for one in objects)
 
 

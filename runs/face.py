@@ -18,11 +18,12 @@ from django.urls import reverse
 from ninja import Schema
 
 from engine.evidence.told import Said
-from engine.models import ModelCall, Run
+from engine.models import Gate, ModelCall, Run
 from engine.procedure import Procedure, procedures
 
 from . import past
 from .api import schemas
+from .at_gates import AtGates
 from .contradictions import contradictions
 from .filters import HistoryForm, People
 from .fragments import Fragment
@@ -30,6 +31,7 @@ from .models import Flag
 from .retention import INSTALLATION, KeptFor
 from .shelves import Shelf
 from .stamps import Stamp
+from .waits import Wait, gate_at, gates_of, parks_of, wait_of, waiting_at
 
 PAGES = ("live", "record", "record-file", "fragments", "replay", "replay-frames", "cancel", "retry", "redact")
 
@@ -66,6 +68,12 @@ class Snapshot(Generic[Row]):
     row: Row
     calls: Sequence[ModelCall]
     texts: Mapping[str, str]
+    parks: Sequence[datetime] = ()
+    gates: Sequence[Gate] = ()
+
+    @property
+    def wait(self) -> Wait | None:
+        return wait_of(self.run, self.parks, self.gates)
 
     @property
     def end(self) -> datetime:
@@ -79,12 +87,15 @@ class Snapshot(Generic[Row]):
         later = [call for call in self.calls if call.started > moment]
         face = face_of(self.run)
         run = past.run_at(self.run, moment, calls, later, partial(face.failure, self.row))
+        run = waiting_at(run, moment, self.parks, self.gates, calls)
         row = copy(face.at(self.row, moment))
         row.run = run
         answers = face.answers(self.row)
         under_way = [call for call in calls if call.status == ModelCall.Status.OPEN]
         coming = {call.step: answers[call.pk] for call in under_way if call.pk in answers}
-        return Snapshot(run, row, calls, coming)
+        parks = [park for park in self.parks if park <= moment]
+        gates = [gate_at(gate, moment) for gate in self.gates if gate.made <= moment]
+        return Snapshot(run, row, calls, coming, parks, gates)
 
 
 @dataclass(frozen=True)
@@ -125,11 +136,12 @@ class Display(Protocol):
     def final(self) -> bool: ...
 
 
-class Face(Procedure, Generic[Row, Displayed]):
+class Face(AtGates, Procedure, Generic[Row, Displayed]):
     noun: ClassVar[str]
     nouns: ClassVar[str]  # of addresses, and the folder of its templates
     sign: ClassVar[str] = "run"  # the small picture of its stage, in templates/_signs.html
     schema: ClassVar[type[Schema]] = schemas.Run  # of its object in the API
+    waits: ClassVar[bool] = True  # whether its runs may be parked
     flags: ClassVar[Sequence[TextChoices]] = ()  # its own, beside those that any run may have
     looks: ClassVar[Sequence[Look]] = ()  # those of its flags that need a look first
     stays: ClassVar[str] = "The outcome stays."  # what an override does not change
@@ -176,7 +188,9 @@ class Face(Procedure, Generic[Row, Displayed]):
 
     def seen(self, row: Any, calls: Sequence[ModelCall] | None = None) -> Snapshot[Any]:
         """A row that was read with `rows`, and what belongs to it, as they are now; `calls` where they are read."""
-        return Snapshot(row.run, row, self.calls(row) if calls is None else calls, {})
+        calls = self.calls(row) if calls is None else calls
+        waits = (parks_of(row.run.pk), gates_of(row.run.pk)) if self.waits else ((), ())
+        return Snapshot(row.run, row, calls, {}, *waits)
 
     def at(self, row: Row, moment: datetime) -> Any:
         """The row as it was then."""
@@ -194,8 +208,8 @@ class Face(Procedure, Generic[Row, Displayed]):
         """Every part of the page that changes."""
         raise NotImplementedError
 
-    def pauses(self, row: Row) -> Sequence[datetime]:
-        """Moments, in their order, at which its live page stays for a little while before it goes on."""
+    def halts(self, row: Row) -> Sequence[datetime]:
+        """Moments, in their order, at which its live page halts for a little while before it goes on."""
         return ()
 
     def answers(self, row: Row) -> Mapping[int, str]:
@@ -250,6 +264,10 @@ class Face(Procedure, Generic[Row, Displayed]):
     def form(self, asked: Mapping[str, Any], people: People = ()) -> HistoryForm:
         """What its history is asked for; `people`: who may be asked for as having asked."""
         return HistoryForm(asked, (*self.outcomes, *self.standings), people)
+
+    def outcomes_of(self, run: Run) -> Sequence[str]:
+        """What this run can come to, which a person may decide instead."""
+        return self.outcomes
 
     def shown(self, run: Run) -> tuple[str, str]:
         """Sign and word of a run in a list."""

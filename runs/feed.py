@@ -37,7 +37,7 @@ LOOK_AFTER = 1.5  # seconds after which rows and rights are looked at without a 
 CONFIRMED_FOR = 2.0  # seconds: nothing is sent on an older look at the right to see it
 CALM = 0.05  # seconds between two looks at the rows
 TEXT_INTERVAL = 0.25  # seconds between two renderings of growing text
-PAUSE = 0.7  # seconds that a moment stays on the pages which is to be seen before they go on
+HALT = 0.7  # seconds that a moment stays on the pages which is to be seen before they go on
 WINDOW = 8  # messages on their way to one watcher
 WINDOW_SIZE = 1_000_000  # and so many characters
 LOST_AFTER = 3.0  # seconds without an acknowledgement: the message is taken for lost
@@ -326,7 +326,7 @@ class Feed:
             self._page.unsettle()
             self._texts, self._go_on_at = {}, math.inf
         if self._rows is None or rows.run.redacted:  # what was before is nobody's news, or is to be seen no more
-            self._passed = max(face_of(rows.run).pauses(rows.row), default=NEVER)
+            self._passed = max(face_of(rows.run).halts(rows.row), default=NEVER)
         self._rows, self._revision, self._read_by = rows, revision, read_by
         latest = {call.step: call for call in rows.calls}
         under_way = {step: call.pk for step, call in latest.items() if call.status == ModelCall.Status.OPEN}
@@ -345,9 +345,9 @@ class Feed:
             raise RuntimeError("There is nothing to go on to before the first look at the rows.")
         # what seems to be before its beginning was told by a clock that is behind: it would turn the pages back to it
         passed = max(self._passed, beginning_of(rows.run))
-        moment = next((pause for pause in face_of(rows.run).pauses(rows.row) if pause > passed), None)
+        moment = next((halt for halt in face_of(rows.run).halts(rows.row) if halt > passed), None)
         if moment:
-            self._shown, self._passed, self._go_on_at = rows.at(moment), moment, time.monotonic() + PAUSE
+            self._shown, self._passed, self._go_on_at = rows.at(moment), moment, time.monotonic() + HALT
         else:
             self._shown, self._reached, self._go_on_at = rows, self._revision, math.inf
         self._page.update(self._fragments(), self._read_by)

@@ -2,6 +2,7 @@
 
 import unicodedata
 from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import filterfalse
 from typing import Any
 
@@ -9,6 +10,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 
 from engine.hidden import hides
+from engine.llm.providers import UnknownProvider, is_rehearsal, resolve
 
 
 def as_typed(posted: Mapping[str, Any]) -> dict[str, str]:
@@ -19,12 +21,13 @@ def as_typed(posted: Mapping[str, Any]) -> dict[str, str]:
 class Text(forms.CharField):
     """Text of a person: kept as it was written, but for what no database or page could keep."""
 
-    def __init__(self, *, max_length: int, needed: str = "", lines: bool = False) -> None:
+    def __init__(self, *, max_length: int, needed: str = "", lines: bool = False, **more: Any) -> None:
         super().__init__(
             required=bool(needed),
             strip=not lines,
             error_messages={"required": needed},
             widget=forms.Textarea if lines else forms.TextInput,
+            **more,
         )
         self.longest, self.needed, self.lines = max_length, needed, lines
 
@@ -41,3 +44,46 @@ class Text(forms.CharField):
         for position, char in enumerate(value, start=1):
             if char not in allowed and unicodedata.category(char) in ("Cc", "Cs"):
                 raise ValidationError(f"Character U+{ord(char):04X} at position {position} cannot be kept.")
+
+
+def as_read(name: str) -> str:
+    """A name as people tell it from another: without case, width, doubled spaces and what nobody sees."""
+    seen = "".join(filterfalse(hides, name))
+    return " ".join(unicodedata.normalize("NFKC", seen).casefold().split())
+
+
+@dataclass(frozen=True)
+class FieldProblem:
+    """One thing to correct: `path` for software ("agents.1.name"); `field_id` ("a2-name") and `label` for the page."""
+
+    path: str
+    field_id: str
+    label: str
+    message: str
+
+
+def first_errors(form: forms.Form) -> list[tuple[str, str]]:
+    """Each field with what is wrong, in the order of the page."""
+    return [(name, str(form.errors[name][0])) for name in form.fields if name in form.errors]
+
+
+# ---- models -----------------------------------------------------------------------------------------------
+
+
+def known_model(model: str) -> str:
+    """The same, or empty; ValidationError where no provider is known for it."""
+    try:
+        if model:
+            resolve(model)
+    except UnknownProvider as error:
+        raise ValidationError(str(error)) from error
+    return model
+
+
+def known_fallback(fallback: str, model: str) -> str:
+    """One that can stand in for the model, or none."""
+    if fallback and fallback == model:
+        raise ValidationError("The fallback is the model itself. Name another, or none.")
+    if is_rehearsal(fallback) and not is_rehearsal(model):
+        raise ValidationError("A rehearsal asks no model, so it cannot stand in for one.")
+    return known_model(fallback)

@@ -5,7 +5,7 @@ Blocks, buttons and panels are never replaced: focus, hover and an open panel su
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.template.loader import get_template
@@ -40,11 +40,13 @@ def rendered(fragments: Iterable[Fragment]) -> str:
 
 @dataclass(frozen=True)
 class OnPage:
-    """A fragment on the page. `settled`: the run's revision at which it was found to change no more."""
+    """A fragment on the page, and what it was drawn from. `settled`: the run's revision at which it was found to change
+    no more."""
 
     version: int
     html: str
     settled: int | None = None
+    context: dict[str, Any] | None = None
 
 
 class LivePage:
@@ -58,18 +60,21 @@ class LivePage:
     def update(self, current: Iterable[Fragment], revision: int) -> None:
         """Take over those of the fragments that differ from what is there. A new version if any does.
 
-        What is settled is not rendered again. `revision`: of which one of the run they are at the latest.
+        What is settled is not rendered again, nor what shows the same as before. `revision`: of which one of the run
+        they are at the latest.
         """
         changed: dict[str, OnPage] = {}
         for fragment in current:
             before = self._shown.get(fragment.place)
             if before and before.settled is not None:
                 continue
-            html, settled = fragment.html(), revision if fragment.settled else None
+            same = before is not None and before.context == fragment.context
+            html, settled = before.html if before and same else fragment.html(), revision if fragment.settled else None
+            now = OnPage(self.version + 1, html, settled, fragment.context)
             if before is None or before.html != html:
-                changed[fragment.place] = OnPage(self.version + 1, html, settled)
-            elif fragment.settled:
-                self._shown[fragment.place] = OnPage(before.version, html, settled)
+                changed[fragment.place] = now
+            else:
+                self._shown[fragment.place] = replace(now, version=before.version)
         if changed:
             self.version += 1
             self._shown |= changed

@@ -19,7 +19,7 @@ from engine.evidence.entries import Entry as Sealed
 from engine.evidence.findings import Fault
 from engine.evidence.log import Leaf
 from engine.evidence.verification import verify_one
-from engine.models import ModelCall, Review, Run
+from engine.models import Document, ModelCall, Review, Run
 from engine.version import VERSION
 
 from .face import Face, face_of
@@ -146,9 +146,15 @@ def _provenance(face: Face[Any, Any], row: Any, calls: list[ModelCall]) -> Itera
     yield "Error", f"{error['message']} ({error['code']})".strip() if error else ""
     for name, text in face.asked(row).items():
         yield name, ERASED if run.redacted else f"sha256 {_digest(text)}"
+    for document in run.documents.defer("text") if face.documents else ():
+        yield f"Document {document.label}", ERASED if run.redacted else _document(document)
     yield "Record", f"sha256 {row.record_hash}" if row.record_hash else ""
     yield "In the log", _place_in_log(run)
     yield "Record made by", f"magi {VERSION}"
+
+
+def _document(document: Document) -> str:
+    return f"{document.title}, {document.get_kind_display()}, sha256 {document.digest} of the file"
 
 
 def _listed(names: Iterable[str]) -> str:

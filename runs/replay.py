@@ -17,8 +17,9 @@ from engine.hidden import visible_text
 from .face import Face, Snapshot, face_of
 from .fragments import Fragment
 from .past import beginning_of
+from .waits import moments_of
 
-FRAMES_FORM = 3  # moves when the frames of the same rows become others: browsers keep them
+FRAMES_FORM = 4  # moves when the frames of the same rows become others: browsers keep them
 LONGEST_GAP = timedelta(seconds=30)
 SHORTENED = timedelta(seconds=3)
 
@@ -39,6 +40,7 @@ class Past:
         """When anything changed, the state before its beginning first. Clocks of other machines may be off a little."""
         run, end = self._seen.run, self._seen.end
         times = {run.started, *(t for call in self._seen.calls for t in (call.started, call.ended))}
+        times |= {*moments_of(self._seen.parks, self._seen.gates)}
         between = sorted(time for time in times if time and self.beginning <= time < end)
         return [run.created, *between, end]
 
@@ -117,7 +119,7 @@ def _lay_out(frames: list[dict[str, Any]], beginning: datetime) -> None:
     for frame, (moment, following) in zip(frames, pairwise([*moments, moments[-1]]), strict=True):
         gap = following - moment
         frame |= {"at": round(at.total_seconds(), 3), "now": round(moment.timestamp() * 1000)}
-        frame["pause"] = f"Pause of {_length(moment, following)} left out." if gap > LONGEST_GAP else ""
+        frame["gap"] = f"{_length(moment, following)} left out." if gap > LONGEST_GAP else ""
         at += SHORTENED if gap > LONGEST_GAP else gap
 
 

@@ -3,16 +3,16 @@
 Why so: docs/decisions.md, Rights.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, TypeVar
 
 from django.contrib.auth import get_backends
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
-from engine.models import Run
+from engine.models import Gate, Run
 
 User = AbstractBaseUser | AnonymousUser
 Rows = TypeVar("Rows", bound=QuerySet[Any])
@@ -30,7 +30,8 @@ class Reach(IntEnum):
 class Right:
     """To do one thing: with the permission to everybody's runs, without it to one's own, if `own`, or to none.
 
-    Whatever it is, it reaches no further than what one may see. To be staff gives nothing: it opens the admin's door.
+    Whatever it is, it reaches no further than what one may see, and whoever is asked at a gate of a run may see that
+    run. To be staff gives nothing: it opens the admin's door.
     """
 
     permission: str
@@ -44,14 +45,23 @@ class Right:
         return self._reach(user, getattr(user, "has_perm", _has_nothing))
 
     def covers(self, user: User, run: Run) -> bool:
-        return _takes_in(self.reach(user), user, run)
+        reach = self.reach(user)
+        if _takes_in(reach, user, run):
+            return True
+        asked = self == SEE and reach > Reach.NOTHING and Gate.objects.filter(run=run).asked_of(user)
+        return bool(asked and asked.exists())
 
     def within(self, rows: Rows, user: User, owner: str = "owner_id") -> Rows:
         """Those of these rows that it reaches to; `owner`: where a row says whose its run is."""
         reach = self.reach(user)
         if reach == Reach.ALL:
             return rows
-        return rows.filter(**{owner: user.pk}) if reach == Reach.OWN else rows.none()
+        if reach == Reach.NOTHING:
+            return rows.none()
+        own = Q(**{owner: user.pk})
+        # looked up first: beside the owner in one query it would keep a long history from its index
+        asked = list(_asked(Gate.objects.asked_of(user))) if self == SEE else []
+        return rows.filter(own | Q(pk__in=asked)) if asked else rows.filter(own)
 
     def covering(self, users: Collection[Any], run: Run) -> set[Any]:
         """Those of these users, by `pk`, for whom it covers this run. However many, they are asked for at once.
@@ -62,8 +72,11 @@ class Right:
         asked = {user.pk for user in users if not (self.own and user.pk == run.owner_id)}
         having = {name: _having(name, asked) for name in {self.permission, SEE.permission}} if asked else {}
 
+        seeing = Gate.objects.filter(run=run).asked() if self == SEE and asked else set()
+
         def may(user: Any) -> bool:
-            return _takes_in(self._reach(user, lambda name: user.pk in having.get(name, ())), user, run)
+            reach = self._reach(user, lambda name: user.pk in having.get(name, ()))
+            return _takes_in(reach, user, run) or (user.pk in seeing and reach > Reach.NOTHING)
 
         return {user.pk for user in users if may(user)}
 
@@ -75,7 +88,7 @@ class Right:
 
 
 SEE = Right("engine.view_run", "see it")
-STEER = Right("engine.steer_run", "cancel or retry it")
+STEER = Right("engine.steer_run", "cancel, retry or steer it")
 EXPORT = Right("engine.export_run", "take its record as a file")
 REVIEW = Right("engine.add_review", "review it", own=False)
 # an owner alone may not: it cannot be undone, and takes the texts from everybody
@@ -84,6 +97,11 @@ REDACT = Right("engine.redact_run", "redact it", own=False)
 
 def _takes_in(reach: Reach, user: User, run: Run) -> bool:
     return reach == Reach.ALL or (reach == Reach.OWN and user.pk is not None and run.owner_id == user.pk)
+
+
+def _asked(gates: QuerySet[Gate]) -> Iterable[Any]:
+    """Of which runs they are."""
+    return gates.values_list("run", flat=True).distinct()
 
 
 def _has_nothing(permission: str) -> bool:

@@ -4,7 +4,7 @@ from django.urls import URLPattern, path
 
 from .consumers import LiveConsumer
 from .face import Face, faces
-from .views import history, library, live, record, redaction, replay, review, saved
+from .views import gates, history, library, live, record, redaction, replay, review, saved
 
 VIEWS = {
     "live": ("", live.live),
@@ -40,6 +40,8 @@ urlpatterns = [
     path("runs/export.<str:format>", history.export, name="runs-export"),
     path("runs/views/", saved.save_view, name="save-view"),
     path("runs/views/<int:pk>/delete/", saved.delete_view, name="delete-view"),
+    path("waiting/", gates.waiting, name="waiting"),
+    path("gates/<int:pk>/", gates.gate, name="gate"),
     path("library/", library.library, name="library"),
     path("review/", review.review, name="review"),
     path("review/figures/", review.figures, name="review-figures"),

@@ -83,7 +83,12 @@ def lasting(time: timedelta) -> str:
 def overridden(run: Run) -> str:
     """What a person decided instead, last; empty where nobody did."""
     last = last_override(run.reviews.all())
-    return f"Overridden by {last.by} on {date_format(last.made, 'j F Y')}: {last.outcome}." if last else ""
+    return f"{deed(run)} by {last.by} on {date_format(last.made, 'j F Y')}: {last.outcome}." if last else ""
+
+
+def deed(run: Run) -> str:
+    """What the last override of it did."""
+    return "Reinstated" if run.reinstated else "Overridden"
 
 
 def redacted(run: Run) -> str:

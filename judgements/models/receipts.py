@@ -25,9 +25,10 @@ from engine.evidence.chain import Draft, canonical, stamp
 from engine.evidence.log import Leaf
 from engine.llm.providers import is_rehearsal
 from engine.models import record_name
+from runs.saved import NAME_LENGTH
 
 from ..rules import Verdict
-from .councils import NAME_LENGTH, CouncilVersion
+from .councils import CouncilVersion
 from .judgements import Judgement, RoundDecision
 
 RECEIPT_FORM = "magi-receipt/2"

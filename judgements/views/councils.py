@@ -15,10 +15,11 @@ from runs import retention
 from runs.face import faces
 from runs.forms import as_typed
 from runs.listing import listed, rows_of
+from runs.saved import NAME_LENGTH, RevisedMeanwhile
 
 from ..changes import changes
 from ..forms import CouncilSubmission, agents_in
-from ..models import NAME_LENGTH, AgentValues, Council, CouncilVersion, Judgement, JudgementQuerySet, RevisedMeanwhile
+from ..models import AgentValues, Council, CouncilVersion, Judgement, JudgementQuerySet
 from .new import Refused, as_number, written_so_far
 
 NEWEST = 10

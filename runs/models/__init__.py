@@ -7,7 +7,7 @@ from .search import (
     forget_erased,
     found_by,
     in_order_of_arrival,
-    newest_found,
+    newest_of_each,
 )
 from .views import NAME_LENGTH, QUERY_LENGTH, SavedView, TooManyViews
 
@@ -27,5 +27,5 @@ __all__ = [
     "forget_erased",
     "found_by",
     "in_order_of_arrival",
-    "newest_found",
+    "newest_of_each",
 ]

@@ -6,7 +6,6 @@ from typing import Any
 from uuid import UUID
 
 from django.db import connection, models
-from django.db.models.expressions import RawSQL
 
 from engine.models import Run
 from engine.search import Term, label, labels_of
@@ -128,14 +127,38 @@ def _with_words(rows: models.QuerySet[Any]) -> models.QuerySet[Any]:
     return rows.filter(**{f"{'' if rows.model is Run else 'run__'}search__isnull": False})
 
 
-def newest_found(labels: Sequence[Term], most: int) -> RawSQL:
-    """The keys of the runs with all of these labels that arrived last, as a subquery: for counts that have an end."""
-    sought: list[list[Term]] = [[label] for label in labels]
+def newest_of_each(labels: Mapping[int, Sequence[Term]], most: int, apart: Term) -> tuple[str, list[Any]]:
+    """A table in SQL, with its parameters: for each key the runs with all of its labels that arrived last, at most so
+    many, each with `key`, `run_id` and whether it has the label `apart`. For counts that have an end."""
     if connection.vendor == "sqlite":
-        newest = "SELECT rowid FROM runs_words WHERE runs_words MATCH %s ORDER BY rowid DESC LIMIT %s"
-        return RawSQL(f"SELECT run_id FROM runs_searchtext WHERE id IN ({newest})", [_query_of_sqlite(sought), most])  # noqa: S608, S611
-    newest = "SELECT run_id FROM runs_searchtext WHERE found_by @@ %s::tsquery ORDER BY id DESC LIMIT %s"
-    return RawSQL(newest, [_query_of_postgresql(sought), most])  # noqa: S611 - fixed names; the query is a parameter
+        return _newest_on_sqlite(labels, most, apart)
+    each = ((key, _query_of_postgresql([[apart]]), _query_of_postgresql(_all(words))) for key, words in labels.items())
+    return " UNION ALL ".join([_NEWEST] * len(labels)), [param for one in each for param in (*one, most)]
+
+
+def _newest_on_sqlite(labels: Mapping[int, Sequence[Term]], most: int, apart: Term) -> tuple[str, list[Any]]:
+    each = ((key, _query_of_sqlite(_all(words))) for key, words in labels.items())
+    table = " UNION ALL ".join([_NEWEST_ON_SQLITE] * len(labels))
+    return (
+        # looked for once, not once for each key
+        f"SELECT key, run_id, number IN ({_ROWS_ON_SQLITE}) AS apart FROM ({table})",  # noqa: S608 - fixed names
+        [_query_of_sqlite([[apart]]), *(param for one in each for param in (*one, most))],
+    )
+
+
+def _all(words: Sequence[Term]) -> list[list[Term]]:
+    return [[word] for word in words]
+
+
+_ROWS_ON_SQLITE = "SELECT rowid FROM runs_words WHERE runs_words MATCH %s"
+_NEWEST_ON_SQLITE = (
+    f"SELECT %s AS key, id AS number, run_id FROM runs_searchtext WHERE id IN ({_ROWS_ON_SQLITE} "  # noqa: S608 - fixed
+    "ORDER BY rowid DESC LIMIT %s)"
+)
+_NEWEST = (
+    "(SELECT %s AS key, run_id, found_by @@ %s::tsquery AS apart FROM runs_searchtext WHERE found_by @@ %s::tsquery "
+    "ORDER BY id DESC LIMIT %s)"
+)
 
 
 def arrived(found: models.QuerySet[Any], sign: str, number: int) -> models.QuerySet[Any]:

@@ -29,29 +29,15 @@ def history(request: HttpRequest, face: AnyFace | None = None) -> HttpResponse:
     asked = asked_of(request.user, request.GET, face)
     found = asked.history
     page, lost = found.page_asked(request.GET)
-    number = found.count()
     part = request.htmx and not request.htmx.history_restore_request  # type: ignore[attr-defined]
     context = {
-        "form": asked.form,
-        "filtered": bool(asked.filtered or asked.kinds),
-        "filters": len([name for name in asked.filtered if name != "q"]),
-        "days_said": said_days(asked.form.sought),
-        "query": asked.query(),
-        "view_query": asked.whole_query,
         "bare": not (page.found or asked.filtered or asked.kinds or asked.form.errors or lost or page.newer),
-        "ways": ("Newer", "Older") if not asked.form.sought.get("sort") else ("Previous", "Next"),
-        "rows": page.rows,
-        "groups": by_days(page.rows) if _by_created(asked) else [{"rows": page.rows}],
-        "shown": page,
         "lost": lost,
-        "own_alone": EXPORT.reach(request.user) < SEE.reach(request.user),
-        "count": _counted(number, asked.face),
-        "order": _order(asked, number),
-        "heads": {name: _head(asked, name) for name in SORTED},
         "page": "history",
+        **_asked_for(asked),
+        **_listed(asked, page, found.count()),
         **_around(asked),
         **_watching(page, found, asked),
-        "loosened": loosened(asked) if not number else None,
         **({} if part else _above(asked)),
     }
     response = render(request, _templates(asked, "_history.html" if part else "history.html"), context)
@@ -123,6 +109,32 @@ def _watching(page: Page, found: History, asked: Asked) -> dict[str, Any]:
     watched = [f"{row.id}.{row.revision}" for row in page.rows if not row.over]
     newest = None if page.newer else found.newest() if asked.form.sought.get("sort") else page.first
     return {"watched": watched, "newest": newest, "newer": 0}
+
+
+def _asked_for(asked: Asked) -> dict[str, Any]:
+    return {
+        "form": asked.form,
+        "filtered": bool(asked.filtered or asked.kinds),
+        "filters": len([name for name in asked.filtered if name != "q"]),
+        "days_said": said_days(asked.form.sought),
+        "query": asked.query(),
+        "view_query": asked.whole_query,
+        "own_alone": EXPORT.reach(asked.user) < SEE.reach(asked.user),
+    }
+
+
+def _listed(asked: Asked, page: Page, number: int) -> dict[str, Any]:
+    """What a page of the list shows of the `number` that there are."""
+    return {
+        "rows": page.rows,
+        "groups": by_days(page.rows) if _by_created(asked) else [{"rows": page.rows}],
+        "shown": page,
+        "count": _counted(number, asked.face),
+        "loosened": None if number else loosened(asked),
+        "order": _order(asked, number),
+        "heads": {name: _head(asked, name) for name in SORTED},
+        "ways": ("Newer", "Older") if not asked.form.sought.get("sort") else ("Previous", "Next"),
+    }
 
 
 # ---- in which order ---------------------------------------------------------------------------------------

@@ -13,48 +13,66 @@ from django.urls import reverse
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_GET, require_http_methods
 
-from engine.models import REVIEW_LENGTH, Run
+from engine.models import REVIEW_LENGTH, Review, Run
 
 from .. import reviews
-from ..desk import MOST_EXPLAINED, Desk, Line, reasons_of
+from ..desk import MOST_EXPLAINED, Desk, Line
 from ..face import face_of, faces, flags_known
 from ..forms import Text, as_typed
 from ..history import MOST_COUNTED, MOST_NEWER
 from ..models import SearchText
+from ..reasons import reasons_of
 from ..record import integrity_of
 from ..rights import EXPORT, REVIEW, Reach
 from ..usage import used
-from ..words import counted
+from ..words import counted, deed
 
 NOTE, OVERRIDE = "note", "override"
 
 
 class WordForm(forms.Form):
-    """A note, or an override with its reason and outcome, which is asked for twice."""
+    """A note, or an override with its reason and outcome, which is asked for twice; `keep` goes back to the form."""
 
     what = forms.ChoiceField(choices=[(NOTE, "Note"), (OVERRIDE, "Override")], error_messages={"required": "Choose."})
     text = Text(max_length=REVIEW_LENGTH, needed="Write the note, or the reason for deciding otherwise.", lines=True)
     outcome = forms.ChoiceField(required=False, error_messages={"invalid_choice": "There is no such outcome."})
     sure = forms.BooleanField(required=False)
+    keep = forms.BooleanField(required=False)
 
-    def __init__(self, outcomes: Sequence[str], data: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, run: Run, data: Mapping[str, Any] | None = None) -> None:
         super().__init__(data, auto_id="word-%s")
+        self.run = run
+        outcomes = face_of(run).outcomes_of(run)
         choices = [(outcome, outcome.capitalize()) for outcome in outcomes]
         cast(forms.ChoiceField, self.fields["outcome"]).choices = choices
         if not outcomes:
             cast(forms.ChoiceField, self.fields["what"]).choices = [(NOTE, "Note")]
 
     def clean(self) -> None:
-        if self.overrides and "outcome" not in self.errors and not self.cleaned_data.get("outcome"):
+        if not self.overrides or "outcome" in self.errors:
+            return
+        chosen = self.cleaned_data.get("outcome")
+        if not chosen:
             self.add_error("outcome", "Choose what you decide instead.")
+        elif not self.cleaned_data["sure"] and (problem := reviews.why_not(self.run, chosen)):
+            self.add_error("outcome", problem)
+
+    @property
+    def offered(self) -> list[tuple[str, str]]:
+        """What can be decided instead."""
+        return [(outcome, outcome.capitalize()) for outcome in reviews.alternatives(self.run)]
 
     @property
     def overrides(self) -> bool:
         return self.data.get("what") == OVERRIDE
 
     @property
+    def settled(self) -> bool:
+        return self.is_valid() and (not self.overrides or self.cleaned_data["sure"])
+
+    @property
     def to_be_confirmed(self) -> bool:
-        return self.is_valid() and self.overrides and not self.cleaned_data["sure"]
+        return self.is_valid() and not self.settled and not self.cleaned_data["keep"]
 
     @property
     def review(self) -> dict[str, Any]:
@@ -78,20 +96,25 @@ def one(request: HttpRequest, pk: UUID) -> HttpResponse:
     run = get_object_or_404(REVIEW.within(Run.objects.filter(procedure__in=faces()), request.user), pk=pk)
     if request.method == "GET":
         return _shown(request, desk, _one(request, desk, pk))
-    form = WordForm(face_of(run).outcomes, as_typed(request.POST))
-    if not form.is_valid() or form.to_be_confirmed:
+    form = WordForm(run, as_typed(request.POST))
+    if not form.is_valid() or not form.settled:
         return _shown(request, desk, _one(request, desk, pk, form), status=200 if form.is_valid() else 422)
     try:
         said = reviews.add(run, request.user, **form.review)
     except ValueError as error:
         messages.error(request, str(error))
-    else:
-        decided = f"Overridden: {said.outcome}. It is in the record." if said.outcome else "Your note is in the record."
-        messages.success(request, decided)
+        return _shown(request, desk, _one(request, desk, pk, form), status=409)
+    messages.success(request, _kept(said))
     if request.htmx:  # type: ignore[attr-defined]
         fresh = _desk(request)
         return _shown(request, fresh, {**_one(request, fresh, pk), "reviewed": True})
     return redirect(f"{_desk(request).address_of(pk)}#said")
+
+
+def _kept(said: Review) -> str:
+    if not said.outcome:
+        return "Your note is in the record."
+    return f"{deed(said.run)}: {said.outcome}. It is in the record."
 
 
 @require_GET
@@ -153,7 +176,7 @@ def _one(request: HttpRequest, desk: Desk, pk: UUID, form: WordForm | None = Non
         "used": used(calls),
         "integrity": integrity_of(row.run),
         "exportable": EXPORT.covers(request.user, row.run),
-        "form": form or WordForm(face.outcomes),
+        "form": form or WordForm(run),
         "place": _place(desk.lines, pk),
         "result_part": [f"{face.nouns}/_review.html", "runs/_review_result.html"],
     }

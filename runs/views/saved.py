@@ -1,23 +1,38 @@
+from django import forms
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
+from ..forms import Text
 from ..models import NAME_LENGTH, QUERY_LENGTH, SavedView, TooManyViews
 from .asked import asked_of
+
+NEEDED = f"Give the view a name of at most {NAME_LENGTH} characters."
+
+
+class NameForm(forms.Form):
+    name = Text(max_length=NAME_LENGTH, needed=NEEDED)
+
+    def clean_name(self) -> str:
+        return " ".join(self.cleaned_data["name"].split())
+
+    @property
+    def problem(self) -> str:
+        return " ".join(dict.fromkeys([*map(str, self.errors.get("name", ())), NEEDED]))
 
 
 @require_POST
 def save_view(request: HttpRequest) -> HttpResponse:
     """Keep what the history is asked for under a name, as far as it can be asked for."""
-    name = " ".join(request.POST.get("name", "").replace("\0", "").split())
+    form = NameForm(request.POST)
     query = asked_of(request.user, QueryDict(request.POST.get("query", "")), None).query()
-    if not name or len(name) > NAME_LENGTH:
-        return _refuse(request, f"Give the view a name of at most {NAME_LENGTH} characters.", query)
+    if not form.is_valid():
+        return _refuse(request, form.problem, query)
     if len(query) > QUERY_LENGTH:
         return _refuse(request, "What is sought is too long to be saved. Seek fewer words.", query)
     try:
-        SavedView.objects.save_view(request.user, name, query)
+        SavedView.objects.save_view(request.user, form.cleaned_data["name"], query)
     except TooManyViews as error:
         return _refuse(request, str(error), query)
     return redirect(_history(query))

@@ -25,7 +25,7 @@ function load(told) {
   fragments = Object.values(told.fragments).map(versionsOf);
   slider.max = told.length;
   $("[data-length]", player).textContent = clockText(told.length);
-  $(".player__marks", player).append(...frames.filter((frame) => frame.mark || frame.pause).map(markOf));
+  $(".player__marks", player).append(...frames.filter((frame) => frame.mark || frame.gap).map(markOf));
   $(".player__marks", player).append(...frames.filter((frame) => frame.chapter).map(chapterOf));
   $(".player__controls", player).hidden = false;
   setClock(moment);
@@ -44,7 +44,7 @@ function versionsOf(differences) {
 function markOf(frame) {
   const mark = document.createElement("span");
   if (frame.mark) mark.dataset.state = frame.mark;
-  else mark.dataset.pause = "";
+  else mark.dataset.gap = "";
   mark.style.left = `${(100 * frame.at) / (Number(slider.max) || 1)}%`;
   return mark;
 }
@@ -76,8 +76,8 @@ function show(number) {
     if (html !== newest(versions, current).html) replaceLeaf(html, versions.find((later) => later.frame > frame));
   }
   current = number;
-  note.textContent = frames[current].pause;
-  note.hidden = !frames[current].pause;
+  note.textContent = frames[current].gap;
+  note.hidden = !frames[current].gap;
   markOverflow();
 }
 
@@ -142,7 +142,7 @@ function speak() {
   announcer.textContent = unsaid;
 }
 
-const saidOf = (frame) => [frame.said, frame.pause].filter(Boolean).join(" ");
+const saidOf = (frame) => [frame.said, frame.gap].filter(Boolean).join(" ");
 
 // ---- playing ----
 

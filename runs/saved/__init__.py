@@ -1,0 +1,21 @@
+from .versions import (
+    NAME_LENGTH,
+    RETENTION_DAYS,
+    ChangeKind,
+    RevisedMeanwhile,
+    Saved,
+    SavedChange,
+    SavedQuerySet,
+    SavedVersion,
+)
+
+__all__ = [
+    "NAME_LENGTH",
+    "RETENTION_DAYS",
+    "ChangeKind",
+    "RevisedMeanwhile",
+    "Saved",
+    "SavedChange",
+    "SavedQuerySet",
+    "SavedVersion",
+]

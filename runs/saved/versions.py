@@ -1,0 +1,268 @@
+"""What is saved to be used again, in numbered versions. What one holds is its procedure's.
+
+Why so: docs/decisions.md, One house for all procedures.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Self, cast
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.db import connection, models, transaction
+from django.utils import timezone
+
+from engine.evidence import sealing
+from engine.evidence.chain import Draft, stamp
+from engine.hidden import visible_text
+from engine.models import record_name
+
+from .. import retention
+
+NAME_LENGTH = 60
+RETENTION_DAYS = 365
+
+
+class RevisedMeanwhile(Exception):
+    """Another version was saved since the one that somebody began to change."""
+
+
+class ChangeKind(models.TextChoices):
+    ADOPTED = "adopted"  # as it was when changes began to be kept
+    FOUNDED = "founded"
+    REVISED = "revised"
+    ARCHIVED = "archived"
+    BROUGHT_BACK = "brought back"
+    LOCKED = "locked"
+    UNLOCKED = "unlocked"
+    KEPT = "kept"  # its texts, for another time
+
+
+class SavedQuerySet(models.QuerySet[Any]):
+    def offered(self) -> Self:
+        """What a new run may start from."""
+        return self.filter(archived=None)
+
+    def hold(self, pk: int) -> Any:
+        """It as it is, and as it stays until this transaction ends. Any number may hold it at once."""
+        if connection.vendor == "postgresql":  # SQLite has one writer anyway
+            with connection.cursor() as cursor:
+                table = self.model._meta.db_table
+                cursor.execute(f"SELECT FROM {table} WHERE id = %s FOR SHARE", [pk])
+        # read after the lock, by a statement of its own: one read with it would be the one from before the wait
+        return self.select_related("current").get(pk=pk)
+
+    @transaction.atomic
+    def found(self, *, name: str, owner: Any, retention_days: int = RETENTION_DAYS, **held: Any) -> Any:
+        """A new one with its first version, which holds this. IntegrityError where the name is taken."""
+        saved = self.create(name=name, owner=owner, retention_days=retention_days)
+        saved.revise(name=name, author=owner, **held)
+        return saved
+
+    def changed(self, pk: int, kind: ChangeKind, by: Any) -> None:
+        """Write down what it is from now on, and seal it, in the transaction of what changed it."""
+        saved = self.select_related("owner", "current").get(pk=pk)
+        values = {**saved.state(), "version": saved.current, "owner_name": record_name(saved.owner)}
+        change = saved.changes.create(kind=kind, by=record_name(by), **values)
+        sealing.record(change.chain, change.draft())
+
+
+class Saved(models.Model):
+    """Something to start runs from. It is changed by a new version and never deleted: runs point at the version that
+    they were made by. For how long their texts are kept (0: for ever) is no part of a version: it changes nothing about
+    how they run.
+
+    A model of it has `current`, one of its `versions`, and `changes`.
+    """
+
+    name = models.CharField(max_length=NAME_LENGTH, unique=True)
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
+    created = models.DateTimeField(default=timezone.now)
+    archived = models.DateTimeField(null=True)
+    locked = models.DateTimeField(null=True)
+    retention_days = models.PositiveIntegerField(default=RETENTION_DAYS)
+
+    pk: int
+    current: Any
+    versions: Any
+    changes: Any
+    objects: Any
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return visible_text(self.name)
+
+    def is_editable_by(self, user: AbstractBaseUser | AnonymousUser) -> bool:
+        """Its owner may always change it, and who may change all of them as long as it is not locked."""
+        if not user.is_active:
+            return False
+        if getattr(user, "is_superuser", False) or (user.pk is not None and user.pk == self.owner_id):
+            return True
+        meta = self._meta
+        return not self.locked and cast(AnonymousUser, user).has_perm(f"{meta.app_label}.change_{meta.model_name}")
+
+    def state(self) -> dict[str, Any]:
+        """All that a change of it changes."""
+        return {
+            "name": self.name,
+            "owner": self.owner_id,
+            "version": self.current.number if self.current else None,
+            "archived": self.archived is not None,
+            "locked": self.locked is not None,
+            "retention_days": self.retention_days,
+        }
+
+    @property
+    def kept(self) -> str:
+        """How long the texts of its runs are kept, in words."""
+        return retention.in_words(self.kept_days)
+
+    @property
+    def kept_days(self) -> int:
+        """What holds for runs from now on; 0: for ever."""
+        return retention.at_least(self.retention_days, settings.RETENTION_FLOOR_DAYS)
+
+    def keep_for(self, days: int, by: Any) -> bool:
+        """Keep the texts of its runs for so long, 0 for ever; whether that is a change.
+
+        A shorter time holds for later runs alone: see `retention.spans`.
+        """
+        changed = self._change(ChangeKind.KEPT, by, lambda all_: all_.exclude(retention_days=days), retention_days=days)
+        self.retention_days = days
+        return changed
+
+    @transaction.atomic
+    def revise(self, *, name: str, author: Any, opened: int | None = None, **held: Any) -> Any:
+        """A new version with this name, which holds this; the current one where nothing differs.
+
+        RevisedMeanwhile where the current version is not the one with the number `opened`, if that is given;
+        IntegrityError where another has the name.
+        """
+        others = type(self).objects
+        # the lock first and alone: a row joined to it would be the one from before the wait
+        current = others.select_for_update().get(pk=self.pk).current
+        if current and current.is_just(name, held):
+            return current
+        if current and opened not in (None, current.number):
+            raise RevisedMeanwhile
+        columns = self.versions.model.columns(held)
+        number = current.number + 1 if current else 1
+        version = self.versions.create(number=number, name=name, author=author, **columns)
+        version.fill(held)
+        others.filter(pk=self.pk).update(name=name, current=version)
+        others.changed(self.pk, ChangeKind.REVISED if current else ChangeKind.FOUNDED, author)
+        self.name, self.current = name, version  # only now: a page may still show it where the name is taken
+        return version
+
+    def archive(self, by: Any) -> None:
+        """Offer it no longer, and let it start nothing new. What it made keeps it, and it can be brought back."""
+        self._change(ChangeKind.ARCHIVED, by, lambda all_: all_.filter(archived=None), archived=timezone.now())
+
+    def bring_back(self, by: Any) -> None:
+        self._change(ChangeKind.BROUGHT_BACK, by, lambda all_: all_.exclude(archived=None), archived=None)
+
+    def lock(self, by: Any) -> None:
+        """Let nobody but its owner change it; without an owner nobody but a superuser."""
+        self._change(ChangeKind.LOCKED, by, lambda all_: all_.filter(locked=None), locked=timezone.now())
+
+    def unlock(self, by: Any) -> None:
+        self._change(ChangeKind.UNLOCKED, by, lambda all_: all_.exclude(locked=None), locked=None)
+
+    @transaction.atomic
+    def _change(self, kind: ChangeKind, by: Any, others: Callable[[Any], Any], **values: Any) -> bool:
+        """Whether it was one of those that are otherwise, and so is changed now, on record."""
+        changed = others(type(self).objects).filter(pk=self.pk).update(**values)
+        if changed:
+            type(self).objects.changed(self.pk, kind, by)
+        return bool(changed)
+
+
+class SavedVersion(models.Model):
+    """It as it was from one change to the next. Nobody changes it."""
+
+    number = models.PositiveIntegerField()
+    name = models.CharField(max_length=NAME_LENGTH)
+    created = models.DateTimeField(default=timezone.now)
+    author = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return visible_text(f"{self.name}, version {self.number}")
+
+    @classmethod
+    def columns(cls, held: Mapping[str, Any]) -> dict[str, Any]:
+        """Those of its own that say what it holds."""
+        return {}
+
+    def fill(self, held: Mapping[str, Any]) -> None:
+        """Add the rows of what it holds to a version that was just made."""
+        raise NotImplementedError
+
+    def is_just(self, name: str, held: Mapping[str, Any]) -> bool:
+        """Whether it has this name and holds this, as it was written."""
+        raise NotImplementedError
+
+
+class SavedChange(models.Model):
+    """That somebody made or changed it, and what it has been since: the newest says what it is now.
+
+    Who may use a name, what stands behind it, and for how long texts are kept follows from it, so it is evidence.
+    `by` and `owner_name` are the names of those users then, `owner` is that account's key.
+    """
+
+    Kind = ChangeKind
+    chain: ClassVar[UUID]  # the one of all changes of these; no run has this key
+    entry: ClassVar[str]  # the kind of its entries
+    whose: ClassVar[str]  # the column of what was changed
+    told_with: ClassVar[tuple[str, ...]] = ()  # the rows that tell what a version holds
+
+    made = models.DateTimeField(default=timezone.now)
+    kind = models.CharField(max_length=12, choices=ChangeKind)
+    by = models.CharField(max_length=150, blank=True)
+    name = models.CharField(max_length=NAME_LENGTH)
+    owner = models.BigIntegerField(null=True)
+    owner_name = models.CharField(max_length=150, blank=True)
+    archived = models.BooleanField()
+    locked = models.BooleanField()
+    retention_days = models.PositiveIntegerField()
+
+    version: Any
+    objects: ClassVar[Any]
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.kind}"
+
+    @property
+    def kept(self) -> str:
+        return retention.in_words(self.retention_days)
+
+    @property
+    def saved_id(self) -> int:
+        return getattr(self, self.whose)
+
+    def held(self) -> dict[str, Any]:
+        """What its version holds, as facts of the entry."""
+        raise NotImplementedError
+
+    def draft(self) -> Draft:
+        """The entry that tells of it."""
+        facts = {"id": self.saved_id, "change": self.kind, "by": self.by, "owner_name": self.owner_name}
+        return Draft(self.entry, stamp(self.made) or "", {**facts, **self.state(), **self.held()}, row=self.pk)
+
+    def state(self) -> dict[str, Any]:
+        """What it has been since, as `Saved.state` says what it is."""
+        return {
+            "name": self.name,
+            "owner": self.owner,
+            "version": self.version.number if self.version else None,
+            "archived": self.archived,
+            "locked": self.locked,
+            "retention_days": self.retention_days,
+        }
