@@ -103,6 +103,7 @@ api = Api(
 for face in faces().values():
     api.add_router("", f"{face.room}.endpoints.router")
 api.add_router("", "runs.api.endpoints.router")
+api.add_router("", "runs.api.gates.router")
 
 
 # ---- errors -----------------------------------------------------------------------------------------------

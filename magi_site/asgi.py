@@ -10,9 +10,10 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "magi_site.settings")
 pages = get_asgi_application()
 
 # these need the apps that the line above loads
-from magi_site.middleware import same_origin  # noqa: E402
+from magi_site.middleware import Request, same_origin  # noqa: E402
 from runs.urls import websocket_urlpatterns  # noqa: E402
 
+pages.request_class = Request
 # the router would end an unknown path with an exception
 sockets = URLRouter([*websocket_urlpatterns, re_path("", WebsocketDenier.as_asgi())])
 

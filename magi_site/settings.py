@@ -16,6 +16,7 @@ INSTALLED_APPS = [
     "engine",
     "runs",
     "judgements",
+    "debates",
     "channels",
     "django_htmx",
     "django.contrib.admin",
@@ -30,6 +31,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "magi_site.middleware.headers",
     "magi_site.problems.problems",
+    "magi_site.middleware.only_utf8",
     "magi_site.static.StaticFiles",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -64,6 +66,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "runs.context.waiting",
             ],
         },
     }
@@ -117,7 +120,7 @@ CHECKPOINT_WEBHOOK = ENVIRONMENT.MAGI_CHECKPOINT_WEBHOOK
 # ---- the engine -------------------------------------------------------------------------------------------
 
 # what stands in `Run.procedure` for ever -> the class that the engine performs it by
-PROCEDURES = {"judgement": "judgements.face.Judging"}
+PROCEDURES = {"judgement": "judgements.face.Judging", "debate": "debates.face.Debating"}
 RETENTION_DAYS = ENVIRONMENT.MAGI_RETENTION_DAYS
 RETENTION_FLOOR_DAYS = ENVIRONMENT.MAGI_RETENTION_FLOOR_DAYS
 PROVIDERS = ENVIRONMENT.providers

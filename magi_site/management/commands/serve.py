@@ -12,7 +12,8 @@ from daphne.endpoints import build_endpoint_description_strings
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import CommandError
-from django.db import ProgrammingError
+from django.db import ProgrammingError, connection
+from django.db.migrations.executor import MigrationExecutor
 from twisted.internet import defer, reactor
 
 from engine import terminal
@@ -42,6 +43,9 @@ class Command(terminal.Command):
                 "proxy with https before it, or serve on 127.0.0.1."
             )
         _refuse_taken_port(host, port)
+        if _waits_for_migrations():
+            self.stdout.write("Preparing the database ...")
+            self.stdout.flush()
         _migrate()
         if adopted := sealing.adopt():
             self.stdout.write(f"Sealed {adopted:,} judgements that were there before the log began.")
@@ -97,6 +101,11 @@ def _data() -> str:
     if "sqlite" in database["ENGINE"]:
         return str(database["NAME"])
     return f"{database['NAME']} on {database['HOST'] or 'this machine'}, keys in {settings.ENVIRONMENT.MAGI_DATA_DIR}"
+
+
+def _waits_for_migrations() -> bool:
+    waiting = MigrationExecutor(connection)
+    return bool(waiting.migration_plan(waiting.loader.graph.leaf_nodes()))
 
 
 def _migrate() -> None:

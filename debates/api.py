@@ -1,0 +1,226 @@
+"""What the API says of a debate beside what it says of any run."""
+
+import json
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from typing import Any
+
+from engine.llm.prices import decimal
+from runs.api.objects import time_of
+
+from . import prompts
+from .estimate import Estimate, estimate
+from .models import Debate, FirstVerdict, Member, Message
+from .rules import course as rules
+from .rules.outcome import outcome_of
+from .scaffold import number_of
+from .table import EVERYONE, Facts
+
+
+def facts(row: Debate) -> dict[str, Any]:
+    course = row.course()
+    come_to = row.come_to(course)
+    return {
+        "question": row.question,
+        "stage": _stage(row, course),
+        "rule": row.rule,
+        "most": course.most,
+        "until": time_of(row.until),
+        "reply_within": row.reply_within,
+        "view": row.view,
+        "switches": {name: getattr(row, name) for name in ("first", "reply", "call", "challenge", "free_floor")},
+        "timekeeper": row.at_seat(0).model or None,
+        "rehearsal": row.rehearsal,
+        "clock": {"said": course.clock, "most": course.most, "to_deadline": course.to_deadline},
+        "floor": _floor(row, course),
+        "options": [
+            {"number": one.number, "word": one.word, "meaning": one.meaning, "direction": one.direction}
+            for one in row.options.all()
+        ],
+        "members": [_member(one, course) for one in row.table],
+        "messages": messages(row, course),
+        "tally": dict(come_to.tally),
+        "no_decision": row.no_decision or None,
+        "because": row.ended_because or None,
+        "because_of_absence": _absent(row, course),
+        "first": _first(row, course),
+        "changes": [_change(one) for one in course.changes],
+        "estimate": _estimate(row),
+        "seed": row.seed if row.run.over else None,
+        "seed_word": row.seed_word if row.run.over else None,
+        "seed_sha256": sha256(bytes.fromhex(row.seed)).hexdigest(),
+    }
+
+
+def messages(row: Debate, course: rules.Course | None = None, after: int = 0) -> list[dict[str, Any]]:
+    """Those with a higher number, in their order."""
+    names = {seat.seat: seat.name for seat in (course or row.course()).seats}
+    seats = {member.pk: member.seat for member in row.members.all()}
+    return [_message(row, one, seats, names) for one in row.messages.all() if one.number > after]
+
+
+def _stage(row: Debate, course: rules.Course) -> str | None:
+    if row.run.over:
+        return None
+    if row.ended_because:
+        return "closing"
+    return "open" if course.messages or not row.first else "first"
+
+
+def _floor(row: Debate, course: rules.Course) -> dict[str, Any] | None:
+    turn = course.open_turn
+    return {"member": turn.seat, "why": turn.why} if turn and not row.run.over else None
+
+
+def _member(member: Member, course: rules.Course) -> dict[str, Any]:
+    stands_by = course.stands_by.get(member.seat, "")
+    stated = _last_stated(member, course)
+    return {
+        "seat": member.seat,
+        "kind": member.kind,
+        "name": member.name,
+        "who": member.who,
+        "model": member.model or None,
+        "fallback": member.fallback or None,
+        "user": member.user_name or None,
+        "stands_by": stands_by if stands_by in course.settings.options else None,
+        "abstained": stands_by == rules.ABSTAIN,
+        "reasoning": stated[1],
+        "since": stated[0],
+        "withdrawn": member.seat in course.withdrawn,
+        "silent": member.seat in course.silent,
+        "messages": course.counts.get(member.seat, 0),
+    }
+
+
+def _last_stated(member: Member, course: rules.Course) -> tuple[int | None, str]:
+    """Since which message a member stands by what it stands by, and its newest reason."""
+    challenges = {turn.number for turn in course.turns if turn.why == rules.Why.CHALLENGE}
+    since, reasoning, stood = None, "", ""
+    of_member = {one.number: one for one in member.debate.messages.all() if one.member_id == member.pk}
+    for said in course.messages:
+        if said.number in of_member and said.verdict and said.turn not in challenges:
+            since = since if said.verdict == stood else said.number
+            stood, reasoning = said.verdict, of_member[said.number].reasoning or reasoning
+    left = [one for one in member.debate.steers.all() if one.act == rules.Act.WITHDRAW and one.member_id == member.pk]
+    return since, next((one.reasoning for one in left if one.reasoning), reasoning)
+
+
+def _message(row: Debate, one: Message, seats: Mapping[int, int], names: Mapping[int, str]) -> dict[str, Any]:
+    stated = one.said_in(row)
+    return {
+        "number": one.number,
+        "id": f"{str(row.pk)[:8]}-{one.number}",
+        "at": time_of(one.made),
+        "kind": one.kind,
+        "seat": _seat(one, seats),
+        "name": _name(one, seats, names),
+        "speaking_to": _addressees(one, names),
+        "expects_answer": one.expects_answer,
+        "content": _content(one, names),
+        "points": [_point(one.number, place, point) for place, point in enumerate(one.points.all(), 1)],
+        "artifact": json.loads(one.artifact) if one.artifact else None,
+        "verdict": stated if stated and not one.abstained else None,
+        "abstained": one.abstained,
+        "verdict_reasoning": one.reasoning,
+        "moved_by": one.moved_by,
+        "withdrawn": one.withdrawn,
+        "continues": one.continues,
+        "clock": one.clock,
+        "heard": one.heard,
+        "cut": one.cut,
+    }
+
+
+def _seat(one: Message, seats: Mapping[int, int]) -> int | None:
+    if one.kind == rules.Sort.NOTE:
+        return 0
+    return seats.get(one.member_id or 0)
+
+
+def _name(one: Message, seats: Mapping[int, int], names: Mapping[int, str]) -> str:
+    if one.kind == rules.Sort.CHAIR:
+        return one.by_name
+    return names.get(_seat(one, seats) or 0, "")
+
+
+def _addressees(one: Message, names: Mapping[int, str]) -> list[str]:
+    return [names.get(seat, "") for seat in one.speaking_to] or [EVERYONE]
+
+
+def _content(one: Message, names: Mapping[int, str]) -> str:
+    """Of a note the facts in words, and what a model made of them beside."""
+    if one.kind != rules.Sort.NOTE or not one.facts:
+        return one.content
+    whole: dict[str, Any] = {n: tuple(v) if isinstance(v, list) else v for n, v in one.facts.items()}
+    return f"{prompts.stated(one.note, Facts(**whole), names)} {one.content}".strip()
+
+
+def _point(message: int, place: int, point: Any) -> dict[str, Any]:
+    return {
+        "number": number_of(message, place),
+        "claim": point.claim,
+        "option": point.option or None,
+        "side": point.side,
+        "document": point.document or None,
+        "line": point.line,
+        "answers": point.answers or None,
+    }
+
+
+def _absent(row: Debate, course: rules.Course) -> list[str]:
+    """Whose word is missing, and why, in sentences."""
+    names = {member.seat: member.name for member in row.seated}
+    silent = [f"{name} is silent." for seat, name in names.items() if seat in course.silent]
+    if not row.run.over:
+        return silent
+    none = [f"{name} gave no verdict." for seat, name in names.items() if seat not in course.stands_by]
+    return [*silent, *none]
+
+
+def _change(change: rules.Change) -> dict[str, Any]:
+    return {
+        "message": change.number,
+        "seat": change.seat,
+        "from": change.before,
+        "to": change.verdict,
+        "moved_by": list(change.moved_by),
+    }
+
+
+def first_verdicts(row: Debate) -> list[tuple[Member, FirstVerdict]]:
+    """Those that anybody may see: with a person on a seat nobody does before the end."""
+    if row.with_person and not row.run.over:
+        return []
+    return [(one, one.first) for one in row.seated if hasattr(one, "first")]
+
+
+def _first(row: Debate, course: rules.Course) -> dict[str, Any] | None:
+    """What each stood by alone, and what the rule would have made of that; null where it is not shown."""
+    known = first_verdicts(row)
+    if not known:
+        return None
+    stated = {member.seat: first.stated for member, first in known}
+    alone = outcome_of(row.rule, course.settings.options, [stated.get(one.seat, "") for one in course.voters])
+    return {"outcome": alone.word if row.run.over else None, "verdicts": [_alone(*one) for one in known]}
+
+
+def _alone(member: Member, first: FirstVerdict) -> dict[str, Any]:
+    return {
+        "seat": member.seat,
+        "verdict": first.verdict.word if first.verdict else None,
+        "abstained": first.abstained,
+        "confidence": first.confidence,
+        "reasoning": first.reasoning,
+        "missing": first.missing or None,
+    }
+
+
+def estimated(row: Debate) -> Estimate:
+    asked: Sequence[dict[str, str]] = [{"model": one.model, "fallback": one.fallback} for one in row.seated]
+    return estimate(row.question, asked, row.at_seat(0).model, row.most)
+
+
+def _estimate(row: Debate) -> dict[str, Any]:
+    known = estimated(row)
+    return {"calls": known.calls, "dollars": decimal(known.cost), "likely_dollars": decimal(known.likely)}

@@ -1,0 +1,124 @@
+"""The HTTP API of debates. Who calls, and what an error looks like, is the site's business.
+
+Why so: docs/decisions.md, The API.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from http import HTTPStatus
+from typing import Annotated, Any
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse
+from ninja import Query
+
+from engine.models.budgets import BudgetUsedUp
+from runs.api.answers import answer, found, json_answer, take_only
+from runs.api.endpoints import router_of
+from runs.api.refusals import Refusal, wrong_fields
+from runs.api.schemas import placed, problems
+from runs.api.scopes import Scope, credential, needs
+from runs.api.submitting import OnceKey, submitted
+from runs.rights import SEE, STEER
+
+from . import chair, procedure, schemas
+from .api import messages
+from .forms import Submission
+from .models import Debate
+from .rules.course import Act
+
+router = router_of("debate")
+
+After = Annotated[int, Query(ge=0, description="The number of the newest message that is known already.")]
+
+# ---- submitting -------------------------------------------------------------------------------------------
+
+
+@router.post(
+    "/debates",
+    response={202: schemas.Debate},
+    openapi_extra=problems(400, 402, 403, 413, 415, 422, 429, also={202: placed("debate")}),
+    summary="Submit a debate",
+)
+@needs(Scope.SUBMIT, "debate")
+def submit_debate(request: HttpRequest, asked: schemas.NewDebate, key: OnceKey = None) -> HttpResponse:
+    """Two to nine members argue about the question until each has said what it stands by; a rule makes an outcome.
+
+    402 where a budget has not enough left for what it may cost at most, which `estimate` says: nothing changes by
+    asking again soon. The same request under the same key brings the debate that was submitted first.
+    """
+    return submitted(request, "debate", asked, key, partial(_submit, request, asked))
+
+
+def _submit(request: HttpRequest, asked: schemas.NewDebate, **once: str) -> Debate:
+    own = asked.model_dump(exclude={"options", "members"})
+    submission = Submission.of(list(map(_texts, asked.options)), list(map(_texts, asked.members)), **own)
+    if not submission.is_valid():
+        raise wrong_fields((problem.path, problem.message) for problem in submission.problems)
+    return procedure.submit(owner=credential(request).owner, limited=True, **once, **submission.values())
+
+
+def _texts(one: schemas.NewOption | schemas.NewMember) -> dict[str, str]:
+    return {name: value or "" for name, value in one.model_dump().items()}
+
+
+# ---- what is said -----------------------------------------------------------------------------------------
+
+
+@router.get(
+    "/debates/{uuid:id}/messages",
+    response=schemas.Messages,
+    openapi_extra=problems(404, 422),
+    summary="What was said in a debate",
+)
+def debate_messages(request: HttpRequest, id: UUID, after: After = 0) -> HttpResponse:
+    """All of it, or what came after a message."""
+    take_only(request, "after")
+    return json_answer({"results": messages(found(request, id, "debate"), after=after)})
+
+
+@router.post(
+    "/debates/{uuid:id}/messages",
+    response={202: schemas.Debate},
+    openapi_extra=problems(400, 403, 404, 409, 413, 415, 422),
+    summary="Say something as the chair",
+)
+@needs(Scope.STEER, "debate")
+def say_in_debate(request: HttpRequest, id: UUID, asked: schemas.Words, key: OnceKey = None) -> HttpResponse:
+    """To everyone or to one member; `ask` gives that member the floor next. 409 with why not."""
+    by, to = credential(request).owner, None if asked.to == "everyone" else asked.to
+    return _done(request, id, partial(chair.say, id, by, asked.text, to=to, ask=asked.ask, key=key or ""))
+
+
+# ---- steering ---------------------------------------------------------------------------------------------
+
+
+@router.post(
+    "/debates/{uuid:id}/steer",
+    response={202: schemas.Debate},
+    openapi_extra=problems(400, 402, 403, 404, 409, 413, 415, 422),
+    summary="Steer a debate",
+)
+@needs(Scope.STEER, "debate")
+def steer_debate(request: HttpRequest, id: UUID, asked: schemas.Steering, key: OnceKey = None) -> HttpResponse:
+    """As the chair: give a member the floor next, give twenty messages more, close after this message or at once, end
+    without a closing, recall a member that has withdrawn, give up one whose model fails. As a person on a seat:
+    withdraw. 409 with why not."""
+    by, once = credential(request).owner, key or ""
+    if asked.kind == Act.WITHDRAW:
+        leave = partial(chair.withdraw, id, by, asked.verdict or "", asked.reasoning or "", once)
+        return _done(request, id, leave, seated=True)
+    act = partial(chair.steer, id, by, asked.kind, seat=asked.member, amount=asked.amount, key=once)
+    return _done(request, id, act)
+
+
+def _done(request: HttpRequest, pk: UUID, do: Callable[[], Any], *, seated: bool = False) -> HttpResponse:
+    """What it has come to. `seated`: done by a person that sits there, and not by whoever may steer."""
+    found(request, pk, "debate", SEE if seated else STEER)
+    try:
+        do()
+    except chair.Refused as refused:
+        raise Refusal(409, str(refused)) from refused
+    except BudgetUsedUp as error:
+        raise Refusal(402, str(error)) from error
+    return answer(request, found(request, pk, "debate"), HTTPStatus.ACCEPTED)

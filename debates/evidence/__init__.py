@@ -1,0 +1,32 @@
+"""A debate's record: what its rows tell, what it is found by, and what of it cannot be.
+
+Why so: docs/decisions.md, The record of a debate.
+"""
+
+from collections.abc import Iterator
+
+from engine.evidence.entries import ENDED, SUBMITTED
+from engine.evidence.told import Said
+from engine.llm.providers import is_rehearsal
+from engine.search import label
+
+from ..models.keeping import flags_of
+from ..rules.outcome import outcome_of
+from .doubts import doubt
+from .retold import Retold
+from .telling import said_in_order, tell
+
+__all__ = ["doubt", "labels", "tell"]
+
+
+def labels(said: Said) -> Iterator[str]:
+    """Those that its rows make beside what any run is found by, from what is told of it."""
+    [submitted, *_] = said[SUBMITTED]
+    yield label("rehearsal", any(is_rehearsal(member["model"]) for member in submitted.facts["members"]))
+    if submitted.facts["panel"]:
+        yield label("panel", submitted.facts["panel"]["id"])
+    if any(ended.facts["outcome"] for ended in said[ENDED]):
+        retold = Retold(list(said_in_order(said)))
+        course = retold.course()
+        verdicts = [course.stands_by.get(one.seat, "") for one in course.voters]
+        yield from flags_of(course, outcome_of(retold.settings.rule, retold.settings.options, verdicts))

@@ -1,0 +1,180 @@
+"""What members' models really answered, against what was kept of it, as far as neither is erased."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from engine.models import ModelCall
+
+from .. import prompts, table
+from ..models.laying import artifact_of
+from ..prompts import Answer
+from ..prompts.answers import LONGEST_WORDS
+from ..prompts.parsing import parsed
+from ..prompts.wording import presentable
+from ..rules.course import Course, Turn
+from .retold import FIRST, MESSAGE, NOTE, SPOKEN, Entry, Retold, verdict_in
+
+THEN = datetime(1970, 1, 1, tzinfo=UTC)  # when something was said is in no answer
+
+
+def doubt_answers(retold: Retold) -> Iterator[str]:
+    yield from _unkept(retold)
+    if not retold.texts.get("question") or retold.asked["prompt_version"] != prompts.VERSION:
+        return
+    readable = Readable(retold)
+    for entry in retold.of(FIRST):
+        yield from readable.first(entry["facts"], entry["texts"])
+    for entry in retold.of(MESSAGE):
+        yield from readable.message(entry["facts"], entry["texts"])
+    for entry in retold.of(NOTE):
+        yield from readable.note(entry["facts"], entry["texts"])
+
+
+def _unkept(retold: Retold) -> Iterator[str]:
+    """Each answer that could be used was, and what a model is said to have said has one."""
+    kept = {tuple(attempt) for one in retold.facts(MESSAGE) for attempt in one["attempts"] if attempt}
+    kept |= {tuple(one["attempt"]) for one in retold.facts(FIRST) if one["attempt"]}
+    for place, entry in retold.attempts.items():
+        answered = entry["facts"]["status"] == ModelCall.Status.ANSWERED
+        if answered and place not in kept and not str(place[0]).startswith("note-"):
+            yield f"The answer of {place[0]} was not kept."
+    models = {one["seat"]: one["model"] for one in retold.asked["members"]}
+    for one in retold.facts(MESSAGE):
+        last = (one["attempts"] or [None])[-1]
+        if models.get(one["seat"]) and not (last and last[0] == f"turn-{one['turn']}" and _answered(retold, last)):
+            yield f"Message {one['number']} is no answer of its member's model."
+    for one in retold.facts(FIRST):
+        if not one["missing"] and not (one["attempt"] and one["attempt"][0] == f"first-{one['seat']}"):
+            yield f"The first verdict of seat {one['seat']} is no answer of its model."
+
+
+def _answered(retold: Retold, place: Sequence[Any]) -> bool:
+    entry = retold.attempts.get(tuple(place))
+    return entry is not None and entry["facts"]["status"] == ModelCall.Status.ANSWERED
+
+
+class Readable:
+    """A debate with its texts: answers are read again as they were when they came."""
+
+    def __init__(self, retold: Retold) -> None:
+        self.retold = retold
+        self.turns = {turn.number: turn for turn in retold.turns}
+        self.words = dict(_words(retold))
+        self.empty = _table(retold, self.words)
+
+    def table(self, course: Course) -> table.Table:
+        numbers = {message.number for message in course.messages}
+        words = {number: said for number, said in self.words.items() if number in numbers}
+        return replace(self.empty, course=course, words=words)
+
+    def answer(self, place: Sequence[Any] | None) -> str:
+        entry = self.retold.attempts.get(tuple(place)) if place else None
+        return entry["texts"].get("answer", "") if entry else ""
+
+    def first(self, facts: Mapping[str, Any], texts: Mapping[str, str]) -> Iterator[str]:
+        answer = self.answer(facts["attempt"])
+        if not answer:
+            return
+        try:
+            read = prompts.read_first(self.empty, facts["seat"], answer)
+        except (ValueError, RecursionError):
+            yield f"What seat {facts['seat']} answered before the debate cannot be read."
+            return
+        said = (read.verdict, read.reasoning, read.confidence)
+        if said != (verdict_in(facts), texts.get("reasoning", ""), facts["confidence"]):
+            yield f"The model on seat {facts['seat']} answered otherwise than its first verdict says."
+
+    def message(self, facts: Mapping[str, Any], texts: Mapping[str, str]) -> Iterator[str]:
+        turn, parts = self.turns.get(facts["turn"]), [self.answer(place) for place in facts["attempts"]]
+        if not turn or not all(parts) or not parts:
+            return
+        if len(parts) > 1:  # how they were joined depends on the endpoint
+            if verdict_in(facts) and not any(verdict_in(facts) in part for part in parts):
+                yield f"The model of message {facts['number']} answered nothing of its verdict."
+        elif not self._says(turn, parts[0], facts, texts):
+            yield f"The model of message {facts['number']} answered otherwise than it says."
+
+    def _says(self, turn: Turn, answer: str, facts: Mapping[str, Any], texts: Mapping[str, str]) -> bool:
+        heard, kept = facts["heard"], _kept(facts, texts)
+        for acts in range(self.retold.sure_acts(turn.after), self.retold.possible_acts(heard) + 1):
+            seen = self.table(self.retold.before(turn.number, heard, acts))
+            try:
+                if prompts.read_answer(seen, turn, answer) == kept:
+                    return True
+            except (ValueError, RecursionError):
+                continue
+        return False
+
+    def note(self, facts: Mapping[str, Any], texts: Mapping[str, str]) -> Iterator[str]:
+        content = texts.get("content")
+        if not content:
+            return
+        step = f"note-{facts['after']}"
+        answers = [
+            entry["texts"].get("answer", "") for place, entry in self.retold.attempts.items() if place[0] == step
+        ]
+        if not any(_words_of(answer) == content for answer in answers):
+            yield f"The timekeeper's model did not say what note {facts['number']} says."
+
+
+def _words_of(answer: str) -> str:
+    try:
+        return presentable(parsed(answer, ("words",))["words"], LONGEST_WORDS)
+    except (ValueError, RecursionError):
+        return ""
+
+
+def _kept(facts: Mapping[str, Any], texts: Mapping[str, str]) -> Answer:
+    return Answer(
+        content=texts.get("content", ""),
+        to=tuple(facts["speaking_to"]),
+        wants_answer=facts["expects_answer"],
+        points=tuple(_points(facts, texts)),
+        artifact=artifact_of(texts.get("artifact", "")),
+        verdict=verdict_in(facts),
+        reasoning=texts.get("reasoning", ""),
+        moved_by=tuple(facts["moved_by"]),
+        withdrawn=facts["withdrawn"],
+    )
+
+
+def _points(facts: Mapping[str, Any], texts: Mapping[str, str]) -> Iterator[table.Point]:
+    for one in facts["points"]:
+        claim = texts.get(f"claim {one['number']}", "")
+        yield table.Point(claim, one["option"], one["side"], one["document"], one["line"] or 0, one["answers"])
+
+
+def _words(retold: Retold) -> Iterator[tuple[int, table.Words]]:
+    for entry in (*retold.of(NOTE), *retold.of(SPOKEN)):
+        yield entry["facts"]["number"], table.Words(THEN, entry["texts"].get("content", ""))
+    for entry in retold.of(MESSAGE):
+        yield entry["facts"]["number"], _words_of_member(entry)
+
+
+def _words_of_member(entry: Entry) -> table.Words:
+    kept = _kept(entry["facts"], entry["texts"])
+    return table.Words(THEN, kept.content, kept.points, kept.artifact, kept.reasoning)
+
+
+def _table(retold: Retold, words: Mapping[int, table.Words]) -> table.Table:
+    asked = retold.asked
+    return table.Table(
+        course=retold.course(),
+        question=retold.texts.get("question", ""),
+        options=[table.Option(one["word"], direction=one["direction"]) for one in asked["options"]],
+        documents=list(_documents(retold)),
+        who={},
+        words=words,
+        run="",
+        boundary=asked["boundary"],
+        view=asked["view"],
+    )
+
+
+def _documents(retold: Retold) -> Iterator[table.Document]:
+    for one in retold.asked.get("documents", ()):
+        label, texts = f"A{one['number']}", retold.texts
+        text = texts.get(f"text of {label}", "")
+        yield table.Document(label, texts.get(f"title of {label}", ""), text.split("\n") if text else ())

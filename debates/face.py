@@ -1,0 +1,84 @@
+"""What a debate is to the engine and to all doors. What it says is said elsewhere: here it has its one name."""
+
+import secrets
+from collections.abc import Iterator, Mapping
+from typing import Any
+from uuid import UUID
+
+from django.db.models import QuerySet
+from django.http import HttpRequest, QueryDict
+
+from engine.models import Gate, ModelCall, Run
+from runs.face import Face, Snapshot
+from runs.fragments import Fragment
+from runs.redaction import redact_due
+from runs.retention import KeptFor
+from runs.saved.evidence import SavedWitness
+from runs.saved.retention import kept_for
+
+from . import api, chair, evidence, guards, people, procedure, rehearsal, schemas
+from .display import Display, display_of
+from .fragments import fragments
+from .models import Debate, Option, Panel, erase
+from .rules.outcome import NO_DECISION
+
+
+class Debating(Face[Debate, Display]):
+    noun, nouns = "debate", "debates"
+    sign = "debate"
+    schema = schemas.Debate
+    going_on = "debating"
+    begun_at = "debate-new"
+    verb, good_for = "Debate", "What speaks for what. Two to nine members argue until each stands by an option."
+    guards = guards.GUARDS
+    chores = (redact_due,)
+    chains = (SavedWitness(Panel),)
+    rehearsals = {
+        "message": procedure.rehearsed,
+        "closing": rehearsal.closing,
+        "first": rehearsal.first,
+        "timekeeper": rehearsal.timekeeper,
+    }
+    perform = staticmethod(procedure.debate)
+    answered = staticmethod(people.answered)
+    facts = staticmethod(api.facts)
+    tell = staticmethod(evidence.tell)
+    doubt = staticmethod(evidence.doubt)
+    labels = staticmethod(evidence.labels)
+
+    def erase(self, run: UUID) -> None:
+        erase(run)
+
+    def kept_for(self) -> KeptFor:
+        return kept_for(Panel, "debate__panel_version")
+
+    def rows(self) -> QuerySet[Debate]:
+        return Debate.objects.whole()
+
+    def calls(self, row: Debate) -> list[ModelCall]:
+        return row.calls
+
+    def extra(self, request: HttpRequest, row: Debate) -> dict[str, Any]:
+        """`key`: by which what is sent twice from one page is done once."""
+        return {"key": secrets.token_hex(16), "seated": chair.may_withdraw(row, request.user)}
+
+    def outcomes_of(self, run: Run) -> list[str]:
+        return [*Option.objects.filter(debate=run.pk).values_list("word", flat=True), NO_DECISION]
+
+    def estimate(self, row: Debate) -> int | None:
+        return row.estimate().cost
+
+    def display(self, seen: Snapshot[Debate]) -> Display:
+        return display_of(seen)
+
+    def fragments(self, display: Display) -> Iterator[Fragment]:
+        return fragments(display)
+
+    def gate_template(self, gate: Gate) -> str:
+        return "debates/_turn.html"
+
+    def gate_context(self, gate: Gate, typed: Mapping[str, Any]) -> dict[str, Any]:
+        return people.form_of(gate, typed)
+
+    def gate_answer(self, gate: Gate, typed: QueryDict) -> Any:
+        return people.answer_of(typed)

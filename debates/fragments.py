@@ -1,0 +1,54 @@
+"""The parts of a debate's live page that change. What was said is settled: it is drawn once."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from runs.fragments import Fragment
+
+from .display import Display
+
+SHARED = ("plate", "stamp", "kept", "announcer", "socket")  # drawn alike for every run
+STATUS = ("plate", "stamp", "verdict_sub", "verdict_meta")
+NOT_REPLAYED = ("actions", "kept", "announcer")
+
+
+def fragment(name: str, *args: Any, **more: Any) -> Fragment:
+    return Fragment("runs/fragments" if name in SHARED else "debates/fragments", name, *args, **more)
+
+
+def fragments(display: Display) -> Iterator[Fragment]:
+    """Every fragment, the socket last: when nothing can change any more it goes, and with it the way for any other."""
+    shown = {"display": display}
+    yield from (fragment(name, shown) for name in STATUS)
+    yield from (fragment(name, context) for name, context in _drawn(display))
+    yield from (fragment(name, shown, replayed=False) for name in NOT_REPLAYED)
+    for seat in display.seats:
+        yield fragment("seat", {"seat": seat}, (seat.number,))
+    for rail in display.rails:
+        yield fragment("rail", {"rail": rail}, (rail.seat,))
+    yield from _of_transcript(display)
+    if display.final:
+        yield fragment("socket", shown, replayed=False)
+
+
+def _drawn(display: Display) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each with what it shows and no more: it is drawn again when that has changed."""
+    yield "stand", {"stand": display.stand}
+    yield "clock", {"clock": display.clock}
+    yield "wires", {"wires": display.wires}
+    yield "curves", {"curves": display.curves}
+    yield "changes", {"changes": display.changes, "over": display.over}
+    yield "counts", {"counts": display.counts}
+    yield "ending", {"ending": display.ending}
+
+
+def _of_transcript(display: Display) -> Iterator[Fragment]:
+    for alone in display.alone:
+        steps = frozenset([f"first-{alone.seat}"]) if alone.growing else frozenset()
+        yield fragment("alone", {"alone": alone}, (alone.seat,), steps, settled=alone.look is not None)
+    for slot in display.slots:
+        steps = frozenset([slot.growing.step]) if slot.growing else frozenset()
+        yield fragment("msg", {"slot": slot}, (slot.number,), steps, settled=slot.settled)
+    for closing in display.closings:
+        steps = frozenset([closing.growing.step]) if closing.growing else frozenset()
+        yield fragment("closing", {"closing": closing}, (closing.seat,), steps)

@@ -1,0 +1,86 @@
+import sys
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import CommandError
+
+from debates import api
+from debates.examples import EXAMPLES
+from debates.forms import ON_AT_FIRST, Submission
+from debates.models import Debate
+from debates.procedure import submit
+from debates.rules.outcome import NO_DECISION
+from engine.models import Run
+from engine.models.budgets import BudgetUsedUp
+from runs.command import NOTHING, OTHERWISE, WELL, News, RunCommand, bad_input
+from runs.forms import as_read
+
+
+class Command(RunCommand[Debate]):
+    help = (
+        "Hold a debate. Exit status: 0 an option was decided (with --expect: that one), 1 another one, 2 nothing came "
+        "of it, 3 it waits for a person, 64 bad usage or input."
+    )
+    nothing = "Nothing was decided"
+    expected = ""
+
+    def add_own_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("question", nargs="?", default="-", help="what is to be decided; - reads it")
+        parser.add_argument("--title", default="")
+        parser.add_argument("--panel", help="who argues about what options (default: the first ready-made one)")
+        parser.add_argument("--most", metavar="N", help="messages at most")
+        parser.add_argument("--spend", metavar="MONEY", help="dollars at most, as in 3.00")
+        parser.add_argument("--seed", metavar="HEX", help="64 digits, to hold a debate again")
+        parser.add_argument("--expect", metavar="OPTION", help="the option that is hoped for")
+
+    def submit(self, options: dict[str, Any]) -> Debate:
+        submission = Submission.of(**self._asked(options))
+        if not submission.is_valid():
+            raise bad_input(" ".join(f"{p.path}: {p.message}" for p in submission.problems))
+        self.expected = self._expected(options["expect"], submission.values())
+        try:
+            return submit(owner=None, **submission.values())
+        except BudgetUsedUp as error:
+            raise CommandError(str(error), returncode=NOTHING) from error
+
+    def _asked(self, options: dict[str, Any]) -> dict[str, Any]:
+        question = sys.stdin.read() if options["question"] == "-" else options["question"]
+        own = {name: options[name] for name in ("title", "most", "spend", "seed") if options[name]}
+        return {**panel_called(options["panel"]), **dict.fromkeys(ON_AT_FIRST, True), **own, "question": question}
+
+    def _expected(self, word: str | None, values: dict[str, Any]) -> str:
+        known = [option["word"] for option in values["options"]]
+        found = next((one for one in known if word and as_read(one) == as_read(word)), "")
+        if word and not found:
+            raise bad_input(f"--expect: there is no such option. There are: {', '.join(known)}.")
+        return found
+
+    def begins(self, row: Debate) -> Iterator[str]:
+        names = ", ".join(member.name for member in row.seated)
+        yield f"Debating “{row.run.title}” ({row.pk}): {names}."
+        if row.rehearsal:
+            yield "Rehearsal: no model was asked. Answers follow a stated rule."
+
+    def news(self, row: Debate) -> News:
+        for message in api.messages(row):
+            to = "" if message["speaking_to"] == ["everyone"] else f" to {', '.join(message['speaking_to'])}"
+            verdict = "ABSTAIN" if message["abstained"] else message["verdict"]
+            stands = f" [{verdict}]" if verdict else ""
+            said = f"{message['number']}. {message['name']}{to}{stands}: {message['content']}"
+            yield ("message", message["number"]), f"  {said}"
+
+    def status_of(self, run: Run) -> int:
+        if run.outcome == NO_DECISION:
+            return NOTHING
+        return WELL if not self.expected or run.outcome == self.expected else OTHERWISE
+
+
+def panel_called(name: str | None) -> dict[str, Any]:
+    """Members, options and rule as a submission takes them."""
+    known = {example.title: example for example in EXAMPLES}
+    found = next((one for one in known if not name or as_read(one) == as_read(name)), None)
+    if found is None:
+        raise bad_input(f"There is no panel “{name}”. Known: {', '.join(known)}.")
+    return known[found].as_typed(settings.DEFAULT_MODEL)

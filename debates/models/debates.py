@@ -1,0 +1,376 @@
+"""A debate, who sits in it, and what its verdicts can be."""
+
+import hashlib
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from django.conf import settings
+from django.db import models, transaction
+from django.db.models import Prefetch, Q
+
+from engine.evidence import sealing
+from engine.hidden import visible_text
+from engine.llm.providers import is_rehearsal, lane_of
+from engine.models import ModelCall, Run, account_of, after_deadlock, record_name
+from engine.models.budgets import Budget
+from engine.search import label, words_of
+from runs.models import SearchText
+from runs.rights import SEE, Right, User
+from runs.rows import with_run
+
+from .. import prompts
+from ..estimate import Estimate, estimate
+from ..rules import course as rules
+from ..rules.outcome import Outcome, Rule, outcome_of
+from .panels import PanelVersion
+from .values import (
+    MEANING_LENGTH,
+    MOST_MEMBERS,
+    NAME_LENGTH,
+    QUESTION_LENGTH,
+    WHO_LENGTH,
+    WORD_LENGTH,
+    Direction,
+    MemberValues,
+    OptionValues,
+    Switches,
+    View,
+)
+
+
+@dataclass(frozen=True)
+class Keys:
+    """What the rows of a debate name by keys: seats of members, numbers of turns, words of options."""
+
+    seats: Mapping[int, int]
+    turns: Mapping[int, int]
+    words: Mapping[int, str]
+
+
+class DebateQuerySet(models.QuerySet["Debate"]):
+    def within(self, right: Right, user: User) -> "DebateQuerySet":
+        """Those to which a right of this user reaches."""
+        return right.within(self, user, "run__owner_id")
+
+    def visible_to(self, user: User) -> "DebateQuerySet":
+        return self.within(SEE, user)
+
+    def talked(self) -> "DebateQuerySet":
+        """With all that its rules look at, in few queries however long it is."""
+        lists = (
+            "options",
+            "members__user",
+            "members__first__verdict",
+            "turns__member",
+            "messages__member",
+            "messages__points",
+            "steers",
+        )
+        return self.select_related("run").prefetch_related(*lists)
+
+    def whole(self) -> "DebateQuerySet":
+        """With everything that a page shows."""
+        calls = Prefetch("run__calls", ModelCall.objects.order_by("pk").defer("prompt", "answer"))
+        return with_run(self).prefetch_related(
+            "options", "members__user", "members__first", "turns", "messages__points", "steers", calls
+        )
+
+    @after_deadlock
+    @transaction.atomic
+    def submit(
+        self,
+        *,
+        owner: Any,
+        question: str,
+        options: Sequence[OptionValues],
+        members: Sequence[MemberValues],
+        title: str = "",
+        timekeeper: str = "",
+        rule: str = Rule.MAJORITY,
+        most: int = rules.USUAL_MOST,
+        spend: int | None = None,
+        until: Any = None,
+        reply_within: int | None = 24,
+        view: str = View.PERSPECTIVE,
+        switches: Switches | None = None,
+        word: str = "",
+        seed: bytes | None = None,
+        panel: PanelVersion | None = None,
+        earlier: "Debate | None" = None,
+        request: str = "",
+    ) -> "Debate":
+        """Queue a debate: run, debate, options, members and the seal on them stand together or not at all.
+
+        `timekeeper`: the model that words its notes, none for the stated sentences. `spend` in billionths of a dollar,
+        `reply_within` hours. `seed`: 32 bytes, to hold a debate again; else it is drawn, and if somebody gives a `word`
+        of their own, is SHA-256 of what was drawn and the word. `panel`: the version that all this was taken from. The
+        debate bears its name if it is still the same; PanelChanged where it is, and not what the panel is now.
+        BudgetUsedUp where a budget has not enough left for
+        what it may cost.
+        """
+        same = {"options": options, "members": members, "timekeeper": timekeeper, "rule": rule, "view": view}
+        panel = _borne(panel, {**same, "switches": switches})
+        reserved = Budget.objects.reserve(owner, _set_aside(question, members, timekeeper, most, spend))
+        random, seed = _seeded(seed, word)
+        models_asked = [one["model"] for one in members if one.get("model")]
+        run = Run.objects.create(
+            procedure="debate",
+            owner=owner,
+            asked_by=record_name(owner),
+            account=account_of(owner),
+            lane=lane_of([*models_asked, *filter(None, [timekeeper])]),
+            title=title.strip() or _title_of(question),
+            spend=spend,
+            request=request,
+            **reserved,
+        )
+        debate = self.create(
+            run=run,
+            question=question,
+            rule=rule,
+            most=most,
+            until=until,
+            reply_within=reply_within,
+            view=view,
+            seed=seed.hex(),
+            seed_random=random.hex() if random else "",
+            seed_word=word,
+            boundary=secrets.token_hex(8),
+            prompt_version=prompts.VERSION,
+            panel_version=panel,
+            earlier=earlier,
+            **(switches or {}),
+        )
+        Option.objects.bulk_create(Option(debate=debate, number=n, **one) for n, one in enumerate(options, 1))
+        keeper = Member(debate=debate, seat=0, kind=rules.Kind.TIMEKEEPER, name="Timekeeper", model=timekeeper)
+        seated = (
+            Member(debate=debate, seat=seat, user_name=record_name(one.get("user")), **one)
+            for seat, one in enumerate(members, 1)
+        )
+        Member.objects.bulk_create([keeper, *seated])
+        SearchText.objects.create(run=run, words=" ".join(debate.first_words(members)))
+        sealing.submit(debate.pk)
+        return debate
+
+
+def _borne(panel: PanelVersion | None, asked: Mapping[str, Any]) -> PanelVersion | None:
+    """The panel that a debate of all this is by, held until the transaction's end."""
+    if panel is None or not panel.has(asked):
+        return None
+    panel.hold()
+    return panel
+
+
+def _set_aside(
+    question: str, members: Sequence[MemberValues], timekeeper: str, most: int, spend: int | None
+) -> int | None:
+    expected = estimate(question, members, timekeeper, most).cost
+    return spend if expected is None or (spend is not None and spend < expected) else expected
+
+
+def _seeded(seed: bytes | None, word: str) -> tuple[bytes, bytes]:
+    """What was drawn, where a word was given along, and the seed."""
+    drawn = seed or secrets.token_bytes(32)
+    return (drawn, hashlib.sha256(drawn + word.encode()).digest()) if word else (b"", drawn)
+
+
+def _title_of(question: str) -> str:
+    first = next((line.strip() for line in question.splitlines() if line.strip()), "")
+    return first if len(first) <= 80 else f"{first[:79].rstrip()}…"
+
+
+class Debate(models.Model):
+    """Members argue about one question. Title, life cycle and outcome are its run's; where it stands follows from its
+    rows (`course`). `seed` and what it was made of are on record; nobody may read them before its end."""
+
+    run = models.OneToOneField(Run, on_delete=models.PROTECT, primary_key=True, related_name="debate")
+    question = models.TextField(max_length=QUESTION_LENGTH)
+    panel_version = models.ForeignKey(PanelVersion, on_delete=models.PROTECT, null=True, related_name="debates")
+    earlier = models.ForeignKey("self", on_delete=models.PROTECT, null=True, related_name="later")
+    rule = models.CharField(max_length=20)
+    most = models.PositiveSmallIntegerField(default=rules.USUAL_MOST)
+    until = models.DateTimeField(null=True)
+    reply_within = models.PositiveIntegerField(null=True)
+    reply = models.BooleanField(default=True)
+    call = models.BooleanField(default=True)
+    challenge = models.BooleanField(default=True)
+    first = models.BooleanField(default=True)
+    free_floor = models.BooleanField(default=False)
+    view = models.CharField(max_length=20, choices=View, default=View.PERSPECTIVE)
+    seed = models.CharField(max_length=64)
+    seed_random = models.CharField(max_length=64, blank=True)
+    seed_word = models.CharField(max_length=200, blank=True)
+    boundary = models.CharField(max_length=32)
+    prompt_version = models.CharField(max_length=20)
+    no_decision = models.CharField(max_length=20, blank=True)
+    ended_because = models.CharField(max_length=20, blank=True)
+
+    record_hash: str | None = None  # of the newest entry of one that is over, where it was read with `whole()`
+
+    objects = DebateQuerySet.as_manager()
+
+    class Meta:
+        default_permissions = ()
+        constraints = [
+            models.CheckConstraint(
+                name="debate_most", condition=Q(most__gte=rules.LEAST_MOST, most__lte=rules.MOST)
+            ),
+            models.CheckConstraint(name="debate_rule_known", condition=Q(rule__in=[str(rule) for rule in Rule])),
+            models.CheckConstraint(name="debate_view_known", condition=Q(view__in=View.values)),
+        ]  # fmt: skip
+
+    def __str__(self) -> str:
+        return visible_text(self.run.shown_title)
+
+    @property
+    def calls(self) -> list[ModelCall]:
+        return list(self.run.calls.all())
+
+    @property
+    def table(self) -> "Sequence[Member]":
+        """Its members and the timekeeper, by their seats."""
+        return sorted(self.members.all(), key=lambda one: one.seat)
+
+    @property
+    def seated(self) -> "Sequence[Member]":
+        """Those with a verdict."""
+        return [member for member in self.table if member.kind == rules.Kind.MEMBER]
+
+    @property
+    def words(self) -> Mapping[int, str]:
+        """The options' words by their keys."""
+        return {option.pk: option.word for option in self.options.all()}
+
+    @property
+    def keys(self) -> Keys:
+        seats = {member.pk: member.seat for member in self.members.all()}
+        return Keys(seats, {turn.pk: turn.number for turn in self.turns.all()}, self.words)
+
+    @property
+    def with_person(self) -> bool:
+        return any(member.is_person for member in self.members.all())
+
+    @property
+    def rehearsal(self) -> bool:
+        return any(is_rehearsal(member.model) for member in self.members.all())
+
+    def course(self, claim: int = 0, *, affords: bool = True, late: bool = False) -> rules.Course:
+        """What its rules see of it. `claim`: the run's present one."""
+        keys = self.keys
+        messages = sorted(self.messages.all(), key=lambda one: one.number)
+        return rules.Course(
+            settings=self.settings,
+            seats=[rules.Seat(one.seat, one.name, one.kind, one.is_person) for one in self.table],
+            firsts=[rules.First(one.seat, one.first.said_in(keys)) for one in self.table if hasattr(one, "first")],
+            turns=[turn.seen(keys) for turn in sorted(self.turns.all(), key=lambda one: one.number)],
+            messages=[message.seen(keys) for message in messages],
+            steers=[steer.seen(keys) for steer in sorted(self.steers.all(), key=lambda one: one.number)],
+            because=self.ended_because,
+            claim=claim,
+            series=self.run.retries,
+            affords=affords,
+            late=late,
+        )
+
+    @cached_property
+    def so_far(self) -> rules.Course:
+        """The course of rows that were read to be shown, worked out once: they are shown over and over."""
+        return self.course()
+
+    @property
+    def settings(self) -> rules.Settings:
+        return rules.Settings(
+            options=tuple(option.word for option in sorted(self.options.all(), key=lambda one: one.number)),
+            rule=self.rule,
+            seed=bytes.fromhex(self.seed),
+            most=self.most,
+            reply=self.reply,
+            call=self.call,
+            challenge=self.challenge,
+            first=self.first,
+            free_floor=self.free_floor,
+        )
+
+    def at_seat(self, seat: int) -> "Member":
+        return next(one for one in self.members.all() if one.seat == seat)
+
+    def option_called(self, word: str) -> "Option | None":
+        return next((option for option in self.options.all() if option.word == word), None)
+
+    def come_to(self, course: rules.Course) -> Outcome:
+        """What its verdicts make by its rule, as they stand."""
+        verdicts = [course.stands_by.get(one.seat, "") for one in course.voters]
+        return outcome_of(self.rule, course.settings.options, verdicts)
+
+    def estimate(self) -> Estimate:
+        """What it may cost if all of it is asked (again)."""
+        asked = [vars(member) for member in self.seated]
+        return estimate(self.question, asked, self.at_seat(0).model, self.most)
+
+    def first_words(self, members: Sequence[MemberValues]) -> list[str]:
+        """What it can be found by from the start."""
+        rehearsed = any(is_rehearsal(one.get("model", "")) for one in members)
+        labels = [label("id", str(self.pk)[:8]), label("by", self.run.owner_id), label("rehearsal", rehearsed)]
+        if self.panel_version:
+            labels.append(label("panel", self.panel_version.panel_id))
+        names = " ".join(one["name"] for one in members)
+        return [*labels, *words_of(f"{self.run.title}\n{self.question}\n{names}")]
+
+
+class Option(models.Model):
+    debate = models.ForeignKey(Debate, on_delete=models.PROTECT, related_name="options")
+    number = models.PositiveSmallIntegerField()
+    word = models.CharField(max_length=WORD_LENGTH)
+    meaning = models.CharField(max_length=MEANING_LENGTH, blank=True)
+    direction = models.CharField(max_length=10, choices=Direction, default=Direction.BETWEEN)
+
+    class Meta:
+        default_permissions = ()
+        ordering = ["number"]
+        constraints = [
+            models.UniqueConstraint(fields=["debate", "number"], name="option_number"),
+            models.UniqueConstraint(fields=["debate", "word"], name="option_word"),
+            models.CheckConstraint(name="option_direction", condition=Q(direction__in=Direction.values)),
+        ]
+
+    def __str__(self) -> str:
+        return self.word
+
+
+class Member(models.Model):
+    """Somebody at the table; the timekeeper sits on seat 0."""
+
+    debate = models.ForeignKey(Debate, on_delete=models.PROTECT, related_name="members")
+    seat = models.PositiveSmallIntegerField()
+    kind = models.CharField(max_length=20, default=rules.Kind.MEMBER.value)
+    name = models.CharField(max_length=NAME_LENGTH)
+    who = models.TextField(max_length=WHO_LENGTH, blank=True)
+    model = models.CharField(max_length=200, blank=True)
+    fallback = models.CharField(max_length=200, blank=True)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="seats")
+    user_name = models.CharField(max_length=150, blank=True)
+
+    class Meta:
+        default_permissions = ()
+        ordering = ["seat"]
+        constraints = [
+            models.UniqueConstraint(fields=["debate", "seat"], name="member_seat"),
+            models.UniqueConstraint(fields=["debate", "name"], name="member_name"),
+            models.UniqueConstraint(fields=["debate", "user"], name="member_user"),
+            models.CheckConstraint(name="member_seat_known", condition=Q(seat__lte=MOST_MEMBERS)),
+            models.CheckConstraint(name="member_kind_known", condition=Q(kind__in=[str(kind) for kind in rules.TURNS])),
+            models.CheckConstraint(
+                name="member_is_somebody", condition=~Q(model="", user_name="") | Q(kind=rules.Kind.TIMEKEEPER.value)
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def is_person(self) -> bool:
+        """Also once the account is gone."""
+        return bool(self.user_name)

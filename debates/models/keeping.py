@@ -1,0 +1,189 @@
+"""What a debate's engine and its people write: each is a part of one transaction that holds the run's row."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Max
+from django.utils import timezone
+
+from engine.llm.failures import CUT_OFF
+from engine.models import Gate, ModelCall, Run
+from engine.search import label, words_of
+from runs.models import SearchText
+
+from ..prompts import Answer
+from ..rules import course as rules
+from ..rules.outcome import Outcome
+from ..table import Point
+from .debates import Debate, Member, Option
+from .talk import FirstVerdict, Message, Steer, Turn
+from .talk import Point as PointRow
+
+
+def keep_first(debate: UUID, seat: int, call: ModelCall, said: Answer) -> None:
+    FirstVerdict.objects.create(
+        member=_member(debate, seat),
+        reasoning=said.reasoning,
+        confidence=said.confidence,
+        call=call,
+        **_stated(debate, said.verdict),
+    )
+
+
+def keep_first_missing(debate: UUID, seat: int, code: str) -> None:
+    FirstVerdict.objects.create(member=_member(debate, seat), missing=code)
+
+
+def keep_turn(debate: UUID, turn: rules.Turn) -> None:
+    Turn.objects.create(
+        debate_id=debate,
+        number=turn.number,
+        member=_member(debate, turn.seat),
+        why=turn.why,
+        after=turn.after,
+        asked_by=turn.asked_by,
+        steer=turn.steer,
+        weights=[list(one) for one in turn.weights],
+        ticket=turn.ticket,
+        series=turn.series,
+    )
+    if turn.steer is not None:
+        Steer.objects.filter(debate=debate, number=turn.steer, done=None).update(done=timezone.now())
+
+
+def skip(debate: UUID, number: int, reason: str) -> None:
+    """Where a person is being asked, nobody asks any more."""
+    Gate.objects.filter(run=debate, step=f"turn-{number}").void()
+    Turn.objects.filter(debate=debate, number=number, state=rules.Standing.OPEN).update(
+        state=rules.Standing.SKIPPED, reason_skipped=reason, closed=timezone.now()
+    )
+
+
+def keep_message(
+    debate: UUID,
+    number: int,
+    said: Answer,
+    *,
+    heard: int = 0,
+    continues: int | None = None,
+    calls: Sequence[int] = (),
+    cut: bool = False,
+) -> Message:
+    """What was said in turn `number`. `heard`: the newest message that its speaker had read; `calls`: what it took;
+    `cut`: it ended before it was whole, however often it was continued."""
+    turn = Turn.objects.select_related("member").get(debate=debate, number=number)
+    closing = turn.why == rules.Why.CLOSING
+    counts = not closing and continues is None and rules.TURNS[turn.member.kind].counts
+    now = timezone.now()
+    message = Message.objects.create(
+        debate_id=debate,
+        number=_next(debate, "number"),
+        clock=_next(debate, "clock") if counts else None,
+        kind=rules.Sort.CLOSING if closing else rules.Sort.SAID,
+        turn=turn,
+        member=turn.member,
+        speaking_to=list(said.to),
+        expects_answer=said.wants_answer,
+        content=said.content,
+        reasoning=said.reasoning,
+        artifact=json.dumps(asdict(said.artifact), ensure_ascii=False) if said.artifact else "",
+        moved_by=list(said.moved_by),
+        withdrawn=said.withdrawn,
+        continues=continues,
+        heard=heard,
+        cut=cut,
+        calls=list(calls),
+        made=now,
+        **_stated(debate, said.verdict),
+    )
+    _keep_points(message, said.points)
+    Turn.objects.filter(pk=turn.pk).update(state=rules.Standing.SPOKEN, closed=now)
+    texts = [said.content, said.reasoning, *(point.claim for point in said.points)]
+    SearchText.objects.add(debate, words_of("\n".join(texts)))
+    return message
+
+
+def _keep_points(message: Message, points: Iterable[Point]) -> None:
+    PointRow.objects.bulk_create(
+        PointRow(
+            message=message,
+            number=number,
+            claim=point.claim,
+            option=point.option,
+            side=point.side,
+            document=point.document,
+            line=point.line or None,
+            answers=point.answers,
+        )
+        for number, point in enumerate(points, 1)
+    )
+
+
+def keep_note(debate: UUID, note: str, after: int, facts: Mapping[str, Any], words: str, claim: int) -> None:
+    """`facts`: what the note says by numbers and names, `words` what it says."""
+    Message.objects.create(
+        debate_id=debate,
+        number=_next(debate, "number"),
+        kind=rules.Sort.NOTE,
+        note=note,
+        after=after,
+        facts=dict(facts),
+        content=words,
+        claim=claim,
+    )
+
+
+def begin_closing(debate: UUID, because: str, turns: Sequence[rules.Turn]) -> None:
+    for turn in turns:
+        keep_turn(debate, turn)
+    Debate.objects.filter(pk=debate).update(ended_because=because)
+    Steer.objects.filter(debate=debate, done=None).update(done=timezone.now())
+
+
+def conclude(debate: UUID, because: str) -> None:
+    """Write what the verdicts make by the rule, in the transaction of the run's end."""
+    found = Debate.objects.talked().get(pk=debate)
+    course = found.course()
+    outcome = found.come_to(course)
+    Debate.objects.filter(pk=debate).update(no_decision=outcome.code)
+    Debate.objects.filter(pk=debate, ended_because="").update(ended_because=because)
+    Run.objects.filter(pk=debate).update(outcome=outcome.word)
+    SearchText.objects.add(debate, [label("outcome", outcome.word), *flags_of(course, outcome)])
+
+
+def flags_of(course: rules.Course, outcome: Outcome) -> list[str]:
+    """By what makes a debate worth a look it can be found."""
+    known = {
+        "changed": bool(course.changes),
+        "unanimous": bool(outcome.option) and outcome.tally[outcome.option] == outcome.base,
+        "challenged": course.challenged is not None,
+        "no_decision": not outcome.option,
+        "person": any(seat.person for seat in course.seats),
+        "silent": bool(course.silent),
+    }
+    return [label("flag", flag) for flag, holds in known.items() if holds]
+
+
+def calls_of(last: ModelCall) -> list[int]:
+    """The calls that brought an answer: its last one, and those before it that were cut off."""
+    same = {"run": last.run_id, "step": last.step, "series": last.series}
+    parts = ModelCall.objects.filter(**same, error_code=CUT_OFF, attempt__lt=last.attempt).order_by("attempt")
+    return [*parts.values_list("pk", flat=True), last.pk]
+
+
+def _next(debate: UUID, column: str) -> int:
+    newest = Message.objects.filter(debate=debate).aggregate(newest=Max(column))["newest"]
+    return (newest or 0) + 1
+
+
+def _member(debate: UUID, seat: int) -> Member:
+    return Member.objects.get(debate=debate, seat=seat)
+
+
+def _stated(debate: UUID, verdict: str) -> dict[str, Any]:
+    if not verdict or verdict == rules.ABSTAIN:
+        return {"verdict": None, "abstained": verdict == rules.ABSTAIN}
+    return {"verdict": Option.objects.get(debate=debate, word=verdict), "abstained": False}

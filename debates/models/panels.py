@@ -1,0 +1,232 @@
+"""Panels: members, options and rules that debates can start from, in numbered versions.
+
+Why so: docs/decisions.md, One house for all procedures.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+from uuid import UUID
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from engine.hidden import visible_text
+from runs.saved import Saved, SavedChange, SavedQuerySet, SavedVersion
+
+from ..rules import course as rules
+from ..rules.outcome import Rule
+from .values import (
+    MEANING_LENGTH,
+    MOST_MEMBERS,
+    NAME_LENGTH,
+    SWITCHES,
+    USUAL_REPLY,
+    WHO_LENGTH,
+    WORD_LENGTH,
+    Direction,
+    MemberValues,
+    OptionValues,
+    View,
+    switched,
+)
+
+PANELS = UUID("6d616769-0000-4000-8000-70616e656c73")  # the one chain of all panels; no run has this key
+PANEL = "panel"  # the kind of its entries
+RULES = ("rule", "timekeeper", "view")  # which a debate by a panel has as they are
+BOUNDS = ("most", "reply_within")  # which each debate may have otherwise
+
+
+class PanelChanged(Exception):
+    """What a debate was to start from is no longer what the panel is."""
+
+    def __init__(self, panel: "Panel", opened: "PanelVersion") -> None:
+        number = panel.current.number if panel.current else 0
+        changed = f"changed meanwhile. Now it is “{panel.name}”, version {number}."
+        super().__init__(f"The panel “{opened.name}” was {'archived meanwhile.' if panel.archived else changed}")
+        self.panel, self.opened = panel, opened
+
+
+class PanelQuerySet(SavedQuerySet):
+    def whole(self) -> Self:
+        """With the current version and what it holds, in three queries."""
+        return self.select_related("owner", "current").prefetch_related("current__seats", "current__options")
+
+
+class Panel(Saved):
+    """Members, options and rules to start a debate from."""
+
+    current = models.OneToOneField("PanelVersion", on_delete=models.PROTECT, null=True, related_name="+")
+
+    objects = PanelQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["pk"]
+
+
+class PanelVersion(SavedVersion):
+    panel = models.ForeignKey(Panel, on_delete=models.PROTECT, related_name="versions")
+    rule = models.CharField(max_length=20, default=Rule.MAJORITY.value)
+    timekeeper = models.CharField(max_length=200, blank=True)
+    view = models.CharField(max_length=20, choices=View, default=View.PERSPECTIVE)
+    most = models.PositiveSmallIntegerField(default=rules.USUAL_MOST)
+    reply_within = models.PositiveIntegerField(null=True)
+    first = models.BooleanField(default=True)
+    reply = models.BooleanField(default=True)
+    call = models.BooleanField(default=True)
+    challenge = models.BooleanField(default=True)
+    free_floor = models.BooleanField(default=False)
+
+    class Meta:
+        ordering = ["-number"]
+        constraints = [
+            models.UniqueConstraint("panel", "number", name="one_panel_version_per_number"),
+            models.CheckConstraint(name="panel_rule_known", condition=Q(rule__in=[str(rule) for rule in Rule])),
+            models.CheckConstraint(name="panel_view_known", condition=Q(view__in=View.values)),
+            models.CheckConstraint(name="panel_most", condition=Q(most__gte=rules.LEAST_MOST, most__lte=rules.MOST)),
+        ]
+
+    @property
+    def names(self) -> str:
+        return ", ".join(seat.name for seat in self.seats.all())
+
+    def held(self) -> dict[str, Any]:
+        """What it holds, as it was written: models that were left open are empty."""
+        return {
+            "options": [option.values() for option in self.options.all()],
+            "members": [seat.values() for seat in self.seats.all()],
+            **{name: getattr(self, name) for name in (*RULES, *BOUNDS)},
+            "switches": {name: getattr(self, name) for name in SWITCHES},
+        }
+
+    def values(self) -> dict[str, Any]:
+        """The same as a new debate takes it: with the default model where one was left open, and somebody yet to be
+        named where a person sits."""
+        members = [seat.as_member() for seat in self.seats.all()]
+        return {**self.held(), "members": members}
+
+    def has(self, asked: Mapping[str, Any]) -> bool:
+        """Whether a debate of these members, options and rules is by this panel: with one changed it no longer is."""
+        return _compared(self.values()) == _compared(asked) and [seat.person for seat in self.seats.all()] == [
+            bool(member.get("user")) for member in asked["members"]
+        ]
+
+    def hold(self) -> None:
+        """Let its panel stay as it is until this transaction ends.
+
+        PanelChanged where this is not the current version, or the panel is archived.
+        """
+        panel = Panel.objects.hold(self.panel_id)
+        if panel.archived or panel.current_id != self.pk:
+            raise PanelChanged(panel, self)
+
+    def is_just(self, name: str, held: Mapping[str, Any]) -> bool:
+        return (self.name, self.held()) == (name, written(held))
+
+    @classmethod
+    def columns(cls, held: Mapping[str, Any]) -> dict[str, Any]:
+        held = written(held)
+        return {**{name: held[name] for name in (*RULES, *BOUNDS)}, **held["switches"]}
+
+    def fill(self, held: Mapping[str, Any]) -> None:
+        held = written(held)
+        members, options = enumerate(held["members"], 1), enumerate(held["options"], 1)
+        PanelSeat.objects.bulk_create(PanelSeat(version=self, seat=seat, **one) for seat, one in members)
+        PanelOption.objects.bulk_create(PanelOption(version=self, number=number, **one) for number, one in options)
+
+
+class PanelSeat(models.Model):
+    """A member of a panel's version. Without a model it takes the installation's default one, or a `person` sits there,
+    whom each debate names."""
+
+    version = models.ForeignKey(PanelVersion, on_delete=models.CASCADE, related_name="seats")
+    seat = models.PositiveSmallIntegerField()
+    name = models.CharField(max_length=NAME_LENGTH)
+    who = models.TextField(max_length=WHO_LENGTH, blank=True)
+    model = models.CharField(max_length=200, blank=True)
+    fallback = models.CharField(max_length=200, blank=True)
+    person = models.BooleanField(default=False)
+
+    class Meta:
+        ordering = ["seat"]
+        default_permissions = ()
+        constraints = [
+            models.UniqueConstraint("version", "seat", name="one_panel_seat_per_number"),
+            models.UniqueConstraint("version", "name", name="one_panel_seat_per_name"),
+            models.CheckConstraint(name="panel_seat_known", condition=Q(seat__gte=1, seat__lte=MOST_MEMBERS)),
+            models.CheckConstraint(
+                name="panel_person_has_no_model", condition=Q(person=False) | Q(model="", fallback="")
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return visible_text(self.name)
+
+    def values(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in SEAT}
+
+    def as_member(self) -> MemberValues:
+        model = "" if self.person else self.model or settings.DEFAULT_MODEL
+        return {"name": self.name, "who": self.who, "model": model, "fallback": self.fallback}
+
+
+class PanelOption(models.Model):
+    version = models.ForeignKey(PanelVersion, on_delete=models.CASCADE, related_name="options")
+    number = models.PositiveSmallIntegerField()
+    word = models.CharField(max_length=WORD_LENGTH)
+    meaning = models.CharField(max_length=MEANING_LENGTH, blank=True)
+    direction = models.CharField(max_length=10, choices=Direction, default=Direction.BETWEEN)
+
+    class Meta:
+        ordering = ["number"]
+        default_permissions = ()
+        constraints = [
+            models.UniqueConstraint("version", "number", name="one_panel_option_per_number"),
+            models.UniqueConstraint("version", "word", name="one_panel_option_per_word"),
+            models.CheckConstraint(name="panel_option_direction", condition=Q(direction__in=Direction.values)),
+        ]
+
+    def __str__(self) -> str:
+        return visible_text(self.word)
+
+    def values(self) -> OptionValues:
+        return {"word": self.word, "meaning": self.meaning, "direction": self.direction}
+
+
+class PanelChange(SavedChange):
+    chain, entry, whose = PANELS, PANEL, "panel_id"
+    told_with = ("version__seats", "version__options")
+
+    panel = models.ForeignKey(Panel, on_delete=models.PROTECT, related_name="changes")
+    version = models.ForeignKey(PanelVersion, on_delete=models.PROTECT, null=True, related_name="+")
+
+    class Meta:
+        ordering = ["pk"]
+        default_permissions = ()
+
+    def held(self) -> dict[str, Any]:
+        return {"holds": self.version.held() if self.version else None}
+
+
+# ---- what is held, as it was written -----------------------------------------------------------------------
+
+SEAT = ("name", "who", "model", "fallback", "person")
+NOBODY: dict[str, Any] = {"who": "", "model": "", "fallback": "", "person": False}
+NOTHING: OptionValues = {"meaning": "", "direction": Direction.BETWEEN.value}
+USUAL: dict[str, Any] = {
+    **{"rule": Rule.MAJORITY.value, "timekeeper": "", "view": View.PERSPECTIVE.value},
+    **{"most": rules.USUAL_MOST, "reply_within": USUAL_REPLY},
+}
+
+
+def written(held: Mapping[str, Any]) -> dict[str, Any]:
+    """With what stands where nothing was said."""
+    members = [{name: {**NOBODY, **member}[name] for name in SEAT} for member in held["members"]]
+    options: Sequence[OptionValues] = [{**NOTHING, **option} for option in held["options"]]
+    own = {name: held.get(name, USUAL.get(name)) for name in (*RULES, *BOUNDS)}
+    return {"options": options, "members": members, **own, "switches": switched(held.get("switches") or {})}
+
+
+def _compared(values: Mapping[str, Any]) -> dict[str, Any]:
+    held = written(values)
+    return {name: held[name] for name in ("options", "members", *RULES, "switches")}

@@ -1,0 +1,61 @@
+"""What debates and panels are made of, before it is rows."""
+
+from collections.abc import Mapping
+from typing import Any, TypedDict
+
+from django.db import models
+
+QUESTION_LENGTH = 20_000
+NAME_LENGTH = 60
+WHO_LENGTH = 4_000
+WORD_LENGTH = 40
+MEANING_LENGTH = 200
+USUAL_REPLY = 24  # hours that a person has for a turn
+MOST_MEMBERS, MOST_OPTIONS = 9, 6
+
+
+class Direction(models.TextChoices):
+    """How an option looks: what it comes to for the question."""
+
+    FOR = "for", "For"
+    BETWEEN = "between", "In between"
+    AGAINST = "against", "Against"
+
+
+class View(models.TextChoices):
+    """How members see what was said before."""
+
+    PERSPECTIVE = "perspective", "Each from its own side"
+    MINUTES = "minutes", "All alike, members as letters"
+
+
+class OptionValues(TypedDict, total=False):
+    word: str
+    meaning: str
+    direction: str
+
+
+class MemberValues(TypedDict, total=False):
+    name: str
+    who: str
+    model: str
+    fallback: str
+    user: Any
+
+
+class Switches(TypedDict, total=False):
+    """What a debate may be told beside its rule; without a word it is on, but for the free floor."""
+
+    reply: bool
+    call: bool
+    challenge: bool
+    first: bool
+    free_floor: bool
+
+
+SWITCHES = tuple(Switches.__annotations__)
+
+
+def switched(switches: Mapping[str, Any]) -> dict[str, bool]:
+    """All of them, with how those stand of which nothing is said."""
+    return {name: bool(switches.get(name, name != "free_floor")) for name in SWITCHES}

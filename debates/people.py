@@ -1,0 +1,114 @@
+"""What a person on a seat is asked, and what becomes of the answer: a turn is a gate that waits for this person."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from django.http import QueryDict
+
+from engine.models import Gate
+from engine.models.gates import RETURN
+from engine.procedure import DoesNotFit
+
+from . import prompts
+from .models import Debate, keeping
+from .models.laying import table_of
+from .rules.course import Standing, Turn, Why
+from .rules.floor import continues
+from .table import EVERYONE, Table
+
+KIND = "turn"
+SPEAK, SKIP = "speak", "skip"
+CHOICES = (
+    {"word": SPEAK, "decision": "answer", "sentence": "Say it"},
+    {"word": SKIP, "decision": "answer", "sentence": "Skip my turn"},
+)
+WAS_NOT_THERE = "{name} was not there in time."
+SKIPPED = "{name} skipped the turn."
+HAS_LEFT = "{name} has no account any more."
+
+
+def step_of(turn: Turn) -> str:
+    return f"turn-{turn.number}"
+
+
+def policy_of(debate: Debate) -> dict[str, Any]:
+    """This person alone, for as long as the debate says; then it goes on without."""
+    return {"hours": debate.reply_within, "expiry": RETURN}
+
+
+def title_of(debate: Debate) -> str:
+    return f"Your turn in: {debate.run.shown_title}"
+
+
+def text_of(table: Table, turn: Turn, continues: int | None) -> str:
+    """Why this person has the floor, and for what."""
+    if turn.why == Why.CLOSING:
+        return "The debate is over. All say their last word now, and nobody hears the others'. Say yours."
+    return prompts.why(table, turn, continues)
+
+
+def answered(gate: Gate, choice: str, answer: Any) -> None:
+    """Write what a person said in its turn, or that it was skipped, in the transaction of the decision.
+
+    DoesNotFit where it cannot be said so.
+    """
+    debate = Debate.objects.talked().get(pk=gate.run_id)
+    course = debate.course()
+    turn = next((one for one in course.turns if step_of(one) == gate.step and one.state == Standing.OPEN), None)
+    if gate.kind != KIND or turn is None:
+        raise DoesNotFit([("choice", "This turn is over.")])
+    if choice == SKIP:
+        keeping.skip(debate.pk, turn.number, SKIPPED.format(name=debate.at_seat(turn.seat).name))
+        return
+    said = _said(debate, turn, answer)
+    keeping.keep_message(debate.pk, turn.number, said, heard=course.newest, continues=continues(course, turn))
+
+
+def _said(debate: Debate, turn: Turn, answer: Any) -> prompts.Answer:
+    """A person's words are held to what a model's are."""
+    table = table_of(debate, debate.course())
+    try:
+        return prompts.read_answer(table, turn, json.dumps(answer))
+    except ValueError as error:
+        raise DoesNotFit([("answer", str(error))]) from error
+
+
+def leave(run: UUID, turn: Turn, name: str, reason: str) -> None:
+    keeping.skip(run, turn.number, reason.format(name=name))
+
+
+# ---- the form of a person's turn ----------------------------------------------------------------------------
+
+
+def form_of(gate: Gate, typed: Mapping[str, Any]) -> dict[str, Any]:
+    """What the form shows: the members to speak to, the options, and what was typed before."""
+    debate = Debate.objects.talked().get(pk=gate.run_id)
+    course = debate.course()
+    turn = next(one for one in course.turns if step_of(one) == gate.step)
+    table = table_of(debate, course)
+    return {
+        "turn": {
+            "closing": turn.why == Why.CLOSING,
+            "must": prompts.must_decide(table, turn),
+            "names": [name for seat, name in table.names.items() if seat != turn.seat],
+            "options": course.settings.options,
+            "stands": course.stands_by.get(turn.seat, ""),
+            "to": [EVERYONE],
+            **typed,
+        }
+    }
+
+
+def answer_of(typed: QueryDict) -> dict[str, Any] | None:
+    """What was typed, as the answer that a model would give; nothing where nothing was said."""
+    if not typed.get("content", "").strip():
+        return None
+    said: dict[str, Any] = {name: typed.get(name, "") for name in ("content", "verdict", "verdict_reasoning")}
+    said["moved_by"] = [int(number) for number in re.findall(r"[0-9]{1,4}", typed.get("moved_by", ""))]
+    if "to" in typed:  # a closing has no such field
+        said["speaking_to"] = typed.getlist("to")
+        said |= {name: name in typed for name in ("expects_answer", "withdrawn")}
+    return said

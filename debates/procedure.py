@@ -1,0 +1,189 @@
+"""A debate, performed: what comes next follows from the rows alone, so it goes on where it was left.
+
+Why so: docs/decisions.md, Debating.
+"""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Sum
+
+from engine.context import RunContext
+from engine.llm.failures import CallFailed, RunFailed
+from engine.llm.forms import AnswerForm, Continuing
+from engine.models import Gate, ModelCall
+from engine.procedure import Change, CutShort
+from runs import submissions
+
+from . import people, prompts, rehearsal
+from .estimate import turn_cost
+from .models import Debate, Member, keeping
+from .models.laying import table_of
+from .rules import course as rules
+from .rules import floor
+from .table import Table
+
+TIMEKEEPER = 0  # the seat
+CONTINUING = Continuing(prompts.carry_on, prompts.join)
+
+
+def submit(**asked: Any) -> Debate:
+    """Queue a debate and wake the engine. Takes what `Debate.objects.submit` and `submissions.submit` take."""
+    return submissions.submit(Debate.objects, **asked)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One look at a debate."""
+
+    debate: Debate
+    table: Table
+
+    @property
+    def course(self) -> rules.Course:
+        return self.table.course
+
+    def member(self, seat: int) -> Member:
+        return self.debate.at_seat(seat)
+
+
+def look(pk: UUID, claim: int, now: datetime) -> Seen:
+    debate = Debate.objects.talked().get(pk=pk)
+    late = debate.until is not None and now >= debate.until
+    course = debate.course(claim, affords=_affords(debate), late=late)
+    return Seen(debate, table_of(debate, course))
+
+
+def _affords(debate: Debate) -> bool:
+    """Whether its own money pays one more turn, and the closing after it."""
+    if debate.run.spend is None:
+        return True
+    said = len(debate.messages.all())
+    spent = ModelCall.objects.filter(run=debate.pk).aggregate(cost=Sum("cost"))["cost"] or 0
+    more = [turn_cost(debate.question, vars(one), said) for one in debate.seated if one.model]
+    return debate.run.spend - spent >= sum(more) + max(more, default=0)
+
+
+async def debate(run: RunContext) -> Change:
+    while True:
+        seen = await run.look(partial(look, run.pk, run.claimed.claims, run.now))
+        step = floor.next_step(seen.course)
+        if isinstance(step, floor.End):
+            return partial(keeping.conclude, run.pk, step.because)
+        await _take(run, seen, step)
+
+
+async def _take(run: RunContext, seen: Seen, step: floor.Step) -> None:
+    match step:
+        case floor.FirstVerdicts(seats):
+            await run.together(*(_first(run, seen, seat) for seat in seats))
+        case floor.KeepTime(note, after):
+            await _keep_time(run, seen, note, after)
+        case floor.Hear(turn, continues):
+            await _hear(run, seen, turn, continues)
+        case floor.Closing(turns):
+            await run.together(*(_hear(run, seen, turn) for turn in turns))
+        case floor.Rest():
+            await run.rest()
+        case floor.TooFew():
+            raise RunFailed("member_failed", sentence_of_too_few(seen.course))
+        case _:
+            await run.write(partial(_written(step), run.pk), "turn")
+
+
+def _written(step: floor.Step) -> Callable[[UUID], None]:
+    """The steps that ask nobody."""
+    match step:
+        case floor.Give(turn):
+            return partial(keeping.keep_turn, turn=turn)
+        case floor.Skip(turn, reason):
+            return partial(keeping.skip, number=turn.number, reason=reason)
+        case floor.BeginClosing(because, turns):
+            return partial(keeping.begin_closing, because=because, turns=turns)
+    raise AssertionError(f"no such step: {step}")
+
+
+async def _first(run: RunContext, seen: Seen, seat: int) -> None:
+    member = seen.member(seat)
+
+    def keep(call: ModelCall, said: prompts.Answer) -> None:
+        keeping.keep_first(run.pk, seat, call, said)
+
+    form = AnswerForm(*prompts.first_form(seen.table, seat))
+    try:
+        await run.ask(f"first-{seat}", member.model, prompts.first(seen.table, seat), form, keep, member.fallback)
+    except CallFailed as failure:
+        await run.write(partial(keeping.keep_first_missing, run.pk, seat, failure.code))
+
+
+async def _hear(run: RunContext, seen: Seen, turn: rules.Turn, continues: int | None = None) -> None:
+    hear = _hear_person if seen.member(turn.seat).is_person else _hear_model
+    await hear(run, seen, turn, continues)
+
+
+async def _hear_person(run: RunContext, seen: Seen, turn: rules.Turn, continues: int | None) -> None:
+    """Waits until this person has spoken, which is written in the decision's own transaction."""
+    member, step = seen.member(turn.seat), people.step_of(turn)
+    if member.user is None or not member.user.is_active:
+        await run.write(partial(people.leave, run.pk, turn, member.name, people.HAS_LEFT))
+        return
+    asked = {"title": people.title_of(seen.debate), "text": people.text_of(seen.table, turn, continues)}
+    policy = people.policy_of(seen.debate)
+    gate = await run.gate(step, kind=people.KIND, policy=policy, choices=people.CHOICES, asked=member.user, **asked)
+    if gate.state == Gate.State.EXPIRED:
+        await run.write(partial(people.leave, run.pk, turn, member.name, people.WAS_NOT_THERE))
+
+
+async def _hear_model(run: RunContext, seen: Seen, turn: rules.Turn, continues: int | None) -> None:
+    member, step = seen.member(turn.seat), people.step_of(turn)
+
+    def keep(call: ModelCall, said: prompts.Answer) -> None:
+        calls = keeping.calls_of(call)
+        keeping.keep_message(run.pk, turn.number, said, heard=seen.course.newest, continues=continues, calls=calls)
+
+    asked = prompts.perspective(seen.table, turn, continues)
+    form = AnswerForm(*prompts.form(seen.table, turn))
+    try:
+        await run.ask(step, member.model, asked, form, keep, member.fallback, on_cut=CONTINUING)
+    except CallFailed as failure:
+        await run.write(partial(keeping.skip, run.pk, turn.number, sentence_of_skip(member.name, failure)))
+
+
+async def _keep_time(run: RunContext, seen: Seen, note: rules.Note, after: int) -> None:
+    """By stated sentences; a model, where there is one, words them besides, and is not waited for where it fails."""
+    facts = prompts.facts_of(seen.table, _minutes_left(seen.debate, run.now))
+    kept = partial(keeping.keep_note, run.pk, note, after, asdict(facts), claim=run.claimed.claims)
+    keeper = seen.member(TIMEKEEPER)
+    if not keeper.model:
+        await run.write(partial(kept, words=""), "note")
+        return
+    asked = prompts.timekeeper(seen.table, keeper.seat, note, facts)
+    stated = prompts.stated(note, facts, seen.table.names)
+    form = AnswerForm(*prompts.timekeeper_form(seen.table, keeper.seat, stated))
+    try:
+        await run.ask(f"note-{after}", keeper.model, asked, form, lambda call, words: kept(words=words))
+    except CallFailed:
+        await run.write(partial(kept, words=""), "note")
+
+
+def _minutes_left(debate: Debate, now: datetime) -> int | None:
+    return int((debate.until - now).total_seconds() // 60) if debate.until else None
+
+
+def sentence_of_skip(name: str, failure: CallFailed) -> str:
+    return f"{name} could not speak: {failure}"
+
+
+def sentence_of_too_few(course: rules.Course) -> str:
+    silent = [one.name for one in course.voters if one.seat in course.silent]
+    return f"Fewer than two members can speak. Silent: {', '.join(silent)}."
+
+
+def rehearsed(messages: list[dict[str, str]]) -> str:
+    """A message in the rehearsal, as it would arrive."""
+    part = rehearsal.cut(messages)
+    return CutShort(part) if part else rehearsal.message(messages)

@@ -1,0 +1,60 @@
+"""What everybody in a debate is told, and what form an answer must have.
+
+The system message holds what a member must follow: the shared layer, then its own. What others wrote stands in the
+user's messages alone, in elements that no text can close: first the material, between two lines with a boundary that
+is drawn once for each debate, then the debate as this member has lived it. The last thing said is always why it speaks
+now. Nothing of first verdicts, of models and of the seed is in any of it.
+
+Why so: docs/decisions.md, What members of a debate are told.
+"""
+
+from .answers import (
+    Answer,
+    Form,
+    answer_schema,
+    complaint,
+    first_form,
+    form,
+    preview,
+    read_answer,
+    read_first,
+    read_words,
+    timekeeper_form,
+)
+from .cut import carry_on, close, join, prefill
+from .history import elements, first, perspective, timekeeper
+from .layers import CLOSING, FIRST, FORMS, LAYERS
+from .notes import facts_of, must_decide, stated, why
+
+VERSION = "1"  # a new one for whatever changes in what is said here, also in a complaint
+
+__all__ = [
+    "CLOSING",
+    "FIRST",
+    "FORMS",
+    "LAYERS",
+    "VERSION",
+    "Answer",
+    "Form",
+    "answer_schema",
+    "carry_on",
+    "close",
+    "complaint",
+    "elements",
+    "facts_of",
+    "first",
+    "first_form",
+    "form",
+    "join",
+    "must_decide",
+    "perspective",
+    "prefill",
+    "preview",
+    "read_answer",
+    "read_first",
+    "read_words",
+    "stated",
+    "timekeeper",
+    "timekeeper_form",
+    "why",
+]

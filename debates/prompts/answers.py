@@ -1,0 +1,155 @@
+"""What becomes of an answer, and what is said to a model whose answer cannot be used."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+from pydantic_core import from_json
+
+from ..rules.course import Turn, Why
+from ..table import EVERYONE, Artifact, Point, Shape, Table
+from . import layers
+from .checks import Given, in_first, in_message, in_words
+from .parsing import parsed
+from .schemas import answer_schema, schema_of
+from .wording import presentable
+
+LONGEST_CONTENT, LONGEST_REASONING, LONGEST_CLAIM = 4000, 2000, 200
+LONGEST_TITLE, LONGEST_CELL, LONGEST_WORDS = 120, 200, 500
+MOST_TOLD = 5
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a member answered, with seats for names (`to`: none for everyone). `verdict`: an option, ABSTAIN, or empty
+    for "as before", and then `reasoning` and `moved_by` are empty, too. `confidence` of a first verdict alone."""
+
+    content: str = ""
+    to: tuple[int, ...] = ()
+    wants_answer: bool = False
+    points: tuple[Point, ...] = ()
+    artifact: Artifact | None = None
+    verdict: str = ""
+    reasoning: str = ""
+    moved_by: tuple[int, ...] = ()
+    withdrawn: bool = False
+    confidence: int | None = None
+
+
+class Form(NamedTuple):
+    """All that the engine's form of an answer takes, by the same names."""
+
+    name: str
+    schema: dict[str, Any]
+    read: Callable[[str], Any]
+    preview: Callable[[str], str]
+    complaint: Callable[[str], str]
+
+
+def form(table: Table, turn: Turn) -> Form:
+    """Of a message in this turn, or of a closing."""
+    name = "closing" if turn.why == Why.CLOSING else "message"
+    return Form(name, answer_schema(table, turn), partial(read_answer, table, turn), preview, complaint)
+
+
+def first_form(table: Table, seat: int) -> Form:
+    schema = schema_of(layers.FIRST, table, seat, decides=True)
+    return Form(
+        "first", schema, partial(read_first, table, seat), partial(preview, field="verdict_reasoning"), complaint
+    )
+
+
+def timekeeper_form(table: Table, seat: int, stated: str) -> Form:
+    """`stated`: what the timekeeper would say by itself."""
+    schema = schema_of(layers.FORMS[table.seats[seat].kind], table, seat, decides=False)
+    return Form("timekeeper", schema, partial(read_words, table, stated), partial(preview, field="words"), complaint)
+
+
+def preview(text: str, field: str = "content") -> str:
+    """What is said in an answer that is still arriving; empty while there is nothing."""
+    try:
+        partial = from_json(text, allow_partial="trailing-strings")
+    except ValueError:
+        return ""
+    said = partial.get(field) if isinstance(partial, dict) else None
+    return presentable(said, LONGEST_CONTENT) if isinstance(said, str) else ""
+
+
+def complaint(problem: str) -> str:
+    """Said to the model when its answer could not be used and it is asked again."""
+    return (
+        f"Your last answer could not be used: {problem} Answer again with exactly one JSON object in the form that you "
+        "were asked for, and nothing else."
+    )
+
+
+# ---- reading ----------------------------------------------------------------------------------------------
+
+
+def read_answer(table: Table, turn: Turn, text: str) -> Answer:
+    """The answer that a text is. ValueError with a sentence for each thing that makes it unusable.
+
+    Texts are trimmed and cut at their bounds, and control characters in them become visible; how it came stays in the
+    model call. The verdict of a challenge is left out, and so is one that stays what it was without a new reason.
+    """
+    fields = layers.CLOSING if turn.why == Why.CLOSING else layers.FORMS[table.seats[turn.seat].kind]
+    given = Given(table, turn, parsed(text, fields))
+    _refuse(in_message(given))
+    verdict = given.verdict
+    return Answer(
+        content=presentable(given["content"], LONGEST_CONTENT),
+        to=_seats(table, given["speaking_to"]),
+        wants_answer=given["expects_answer"],
+        points=tuple(_point(point) for point in given["points"]),
+        artifact=_artifact(given["artifact"]),
+        verdict=verdict,
+        reasoning=presentable(given["verdict_reasoning"], LONGEST_REASONING) if verdict else "",
+        moved_by=tuple(given.moved_by) if verdict and verdict != given.before else (),
+        withdrawn=given["withdrawn"],
+    )
+
+
+def read_first(table: Table, seat: int, text: str) -> Answer:
+    """A first verdict: `verdict`, `reasoning` and `confidence`."""
+    given = parsed(text, layers.FIRST)
+    _refuse(in_first(table, given))
+    reasoning = presentable(given["verdict_reasoning"], LONGEST_REASONING)
+    return Answer(verdict=given["verdict"], reasoning=reasoning, confidence=given["confidence"])
+
+
+def read_words(table: Table, stated: str, text: str) -> str:
+    """What a timekeeper's model made of the stated sentences."""
+    said = presentable(parsed(text, ("words",))["words"], LONGEST_WORDS)
+    _refuse(in_words(table, stated, said))
+    return said
+
+
+def _refuse(problems: Iterable[str]) -> None:
+    if found := list(dict.fromkeys(problems)):
+        raise ValueError(" ".join(found[:MOST_TOLD]))
+
+
+def _seats(table: Table, names: Sequence[str]) -> tuple[int, ...]:
+    if EVERYONE in names:
+        return ()
+    return tuple(seat for seat, name in table.names.items() if name in names)
+
+
+def _point(point: Any) -> Point:
+    claim = presentable(point.claim, LONGEST_CLAIM)
+    return Point(claim, point.option, point.side, point.document, point.line, point.answers)
+
+
+def _artifact(given: Any) -> Artifact | None:
+    """An empty one is none."""
+    if given is None or not (given.text.strip() or given.columns):
+        return None
+    title = presentable(given.title, LONGEST_TITLE)
+    if given.kind == Shape.TEXT:
+        return Artifact(title, given.kind, presentable(given.text, LONGEST_CONTENT))
+    return Artifact(title, given.kind, columns=_cells(given.columns), rows=tuple(_cells(row) for row in given.rows))
+
+
+def _cells(cells: Sequence[str]) -> tuple[str, ...]:
+    return tuple(presentable(cell, LONGEST_CELL) for cell in cells)

@@ -1,0 +1,206 @@
+"""What makes an answer of the right form unusable, a sentence for each; they go back to whoever answered."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..rules.course import ABSTAIN, Message, Sort, Turn, Why
+from ..table import EVERYONE, Shape, Side, Table, View
+from .notes import must_decide
+from .parsing import quoted, short
+from .schemas import addressees
+from .wording import listed, overlap, words
+
+MOST_POINTS, MOST_ROWS, MOST_CELLS = 3, 20, 6
+FEWEST_WORDS = 2
+MOST_REPEATED = 0.5
+
+_NONE: dict[str, Any] = {
+    "speaking_to": (),
+    "expects_answer": False,
+    "content": "",
+    "points": (),
+    "artifact": None,
+    "verdict": "",
+    "verdict_reasoning": "",
+    "moved_by": (),
+    "withdrawn": False,
+}
+
+
+@dataclass(frozen=True)
+class Given:
+    """The fields of one answer, beside the debate and the turn that it is an answer in."""
+
+    table: Table
+    turn: Turn
+    fields: dict[str, Any]
+
+    def __getitem__(self, field: str) -> Any:
+        return self.fields.get(field, _NONE[field])
+
+    @property
+    def before(self) -> str:
+        """What the member has stood by so far."""
+        return self.table.course.stands_by.get(self.turn.seat, "")
+
+    @property
+    def reasoned(self) -> bool:
+        return len(words(self["verdict_reasoning"])) >= FEWEST_WORDS
+
+    @property
+    def verdict(self) -> str:
+        """As far as it says something: one that is not new, without a reason, is "as before"."""
+        stated = "" if self.turn.why == Why.CHALLENGE else self["verdict"]
+        return "" if stated == self.before and not self.reasoned else stated
+
+    @property
+    def moved_by(self) -> list[int]:
+        """In the view of the minutes nobody knows its own messages, so that one of them is merely left out."""
+        own = {one.number for one in self.own} if self.table.view == View.MINUTES else set()
+        return [number for number in dict.fromkeys(self["moved_by"]) if number not in own]
+
+    @property
+    def own(self) -> Sequence[Message]:
+        return [message for message in self.table.course.messages if message.seat == self.turn.seat]
+
+
+def in_message(given: Given) -> Iterator[str]:
+    yield from _content(given)
+    yield from _addressees(given)
+    yield from _points(given)
+    yield from _artifact(given["artifact"])
+    yield from _verdict(given)
+    yield from _moved_by(given)
+    if given["withdrawn"] and not (given.verdict or given.before):
+        yield "You can withdraw only with a verdict or an abstention: state one, or stay."
+
+
+def _content(given: Given) -> Iterator[str]:
+    said = words(given["content"])
+    if len(said) < FEWEST_WORDS:
+        yield "The message says nothing: its content has less than two words."
+    elif given.turn.why != Why.CLOSING and (number := _said_before(given, said)):
+        yield f"You have said this in message {number}. Say what is new, or withdraw."
+
+
+def _said_before(given: Given, said: Sequence[str]) -> int | None:
+    before = ((one.number, words(given.table.words[one.number].content)) for one in reversed(given.own))
+    return next((number for number, old in before if overlap(said, old) > MOST_REPEATED), None)
+
+
+def _addressees(given: Given) -> Iterator[str]:
+    known = addressees(given.table, given.turn.seat)
+    for name in given["speaking_to"]:
+        if name not in known:
+            yield f"You cannot speak to {quoted(name)}. Name one or more of {listed(known[:-1])}, or {EVERYONE}."
+
+
+# ---- points and artifact ----------------------------------------------------------------------------------
+
+
+def _points(given: Given) -> Iterator[str]:
+    points = given["points"]
+    if len(points) > MOST_POINTS:
+        yield f"A message has at most {MOST_POINTS} points; yours has {len(points)}."
+    for point in points[:MOST_POINTS]:
+        yield from _point(given.table, point)
+
+
+def _point(table: Table, point: Any) -> Iterator[str]:
+    if len(words(point.claim)) < FEWEST_WORDS:
+        yield "A point claims nothing: its claim has less than two words."
+    if point.option not in table.words_of_options:
+        yield f"{quoted(point.option)} of a point is none of the options. These are {listed(table.words_of_options)}."
+    if point.side not in list(Side):
+        yield f"The side of a point is “for” or “against”, not {quoted(point.side)}."
+    if point.answers and point.answers not in table.points:
+        yield f"There is no point {quoted(point.answers)} to answer."
+    yield from _source(table, point.document, point.line)
+
+
+def _source(table: Table, document: str, line: int) -> Iterator[str]:
+    lines = {one.id: len(one.lines) for one in table.documents}
+    if document and document not in lines:
+        these = f"There are {listed(list(lines))}." if lines else "There is none."
+        yield f"There is no document {quoted(document)}. {these}"
+    elif document and not 0 <= line <= lines[document]:
+        yield f"{document} has {lines[document]} lines; you cited line {short(line)}."
+    elif line and not document:
+        yield f"You cited line {short(line)}, but no document."
+
+
+def _artifact(artifact: Any) -> Iterator[str]:
+    if artifact is None:
+        return
+    if artifact.kind not in list(Shape):
+        yield f"An artifact is a “text”, a “table” or “bars”, not {quoted(artifact.kind)}."
+    elif artifact.kind != Shape.TEXT and (artifact.columns or artifact.rows):
+        yield from _table(artifact.columns, artifact.rows, artifact.kind == Shape.BARS)
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]], bars: bool) -> Iterator[str]:
+    if len(rows) > MOST_ROWS or len(columns) > MOST_CELLS:
+        yield f"A table has at most {MOST_ROWS} rows of {MOST_CELLS} cells; yours has {len(rows)} of {len(columns)}."
+    elif not columns or any(len(row) != len(columns) for row in rows):
+        yield "Each row of a table has one cell for each of its columns."
+    elif bars and not (rows and len(columns) > 1 and all(_is_number(row[-1]) for row in rows)):
+        yield "A table that is drawn as bars has a number in the last of its columns, in every row."
+
+
+def _is_number(cell: str) -> bool:
+    return bool(re.fullmatch(r"\s*[-+−]?[0-9][0-9,.' ]*%?\s*", cell))
+
+
+# ---- verdicts ---------------------------------------------------------------------------------------------
+
+
+def _verdict(given: Given) -> Iterator[str]:
+    stated, options = given["verdict"], given.table.words_of_options
+    if given.turn.why == Why.CHALLENGE:
+        return
+    if stated and stated not in (*options, ABSTAIN):
+        yield f"{quoted(stated)} is none of the options. A verdict is {listed(options, ',')} or {ABSTAIN}."
+    elif not stated and must_decide(given.table, given.turn):
+        yield f"You have no verdict yet. State one of {', '.join(options)} or {ABSTAIN}, and say why."
+    elif stated and stated != given.before and not given.reasoned:
+        yield f"You state the verdict {stated} without a reason. Say why, in two words or more, in verdict_reasoning."
+
+
+def _moved_by(given: Given) -> Iterator[str]:
+    heard = {one.number for one in given.table.heard(given.turn) if one.sort in (Sort.SAID, Sort.CHAIR)}
+    own = {one.number for one in given.own}
+    for number in given.moved_by:
+        if number in own:
+            yield f"Message {number} is your own; moved_by names messages of others."
+        elif number not in heard:
+            yield f"You have heard no message {short(number)} of another member; moved_by names only such."
+
+
+def in_first(table: Table, fields: dict[str, Any]) -> Iterator[str]:
+    if fields["verdict"] not in (*table.words_of_options, ABSTAIN):
+        said = f"{quoted(fields['verdict'])} is none of the options." if fields["verdict"] else "There is no verdict."
+        yield f"{said} State one of {', '.join(table.words_of_options)} or {ABSTAIN}, and say why."
+    if len(words(fields["verdict_reasoning"])) < FEWEST_WORDS:
+        yield "The verdict has no reason: verdict_reasoning has less than two words."
+    if not 0 <= fields["confidence"] <= 100:
+        yield "The confidence is a number from 0 to 100."
+
+
+def in_words(table: Table, stated: str, said: str) -> Iterator[str]:
+    """An option may be named where the stated sentences do so, in these very sentences, and nowhere else."""
+    if len(words(said)) < FEWEST_WORDS:
+        yield "The note says nothing: it has less than two words."
+    own = said
+    for sentence in re.split(r"(?<=[.!?])\s+", stated):
+        own = own.replace(sentence, " ")
+    found = words(own)
+    for option in table.words_of_options:
+        if _stands_in(words(option), found):
+            yield f"The note names the option {option}; a timekeeper names none."
+
+
+def _stands_in(sought: Sequence[str], found: Sequence[str]) -> bool:
+    places = range(len(found) - len(sought) + 1)
+    return bool(sought) and any(list(sought) == list(found[place : place + len(sought)]) for place in places)

@@ -1,0 +1,92 @@
+"""An answer that was cut at the endpoint's limit: it is asked for the rest, and the parts become one answer."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+from xml.sax.saxutils import unescape
+
+from pydantic_core import from_json
+
+from engine.hidden import visible_json
+
+from ..scaffold import Message, inside, write
+from .wording import last_words
+
+FEWEST_WORDS = 30  # of content, for a part that is worth going on from
+POINT = {"claim", "option", "side", "document", "line", "answers"}
+MOST_POINTS = 3
+
+Conversation = list[dict[str, str]]
+
+
+def carry_on(messages: Conversation, parts: Sequence[str]) -> Conversation | None:
+    """The request for the rest of an answer that came in these parts so far, the last of them cut. None where too
+    little came of it: then it is an unusable answer like any other."""
+    said = join(parts)
+    content = str(from_json(said)["content"])
+    if len(content.split()) < FEWEST_WORDS:
+        return None
+    asked = (
+        f"Your message was cut off after the words “…{inside(last_words(content))}”. Give the rest only, in the same "
+        "form; the first part stands."
+    )
+    return [*messages, {"role": "assistant", "content": said}, {"role": "user", "content": asked}]
+
+
+def join(parts: Sequence[str], cut: bool = False) -> str:
+    """One answer of several parts, as JSON. What is said is put together; for all else the first part stands, as far as
+    it had come. `cut`: the last part has no end either, and nobody is asked any more."""
+    answers = [_read(part) for part in parts]
+    contents = [str(answer["content"]).strip() for answer in answers if answer.get("content")]
+    joined: dict[str, Any] = {}
+    for answer in answers:
+        joined = answer | joined
+    joined["content"] = " ".join(contents) + ("…" if cut else "")
+    if any("points" in answer for answer in answers):
+        joined["points"] = [point for answer in answers for point in _points(answer)][:MOST_POINTS]
+    return visible_json(joined)
+
+
+def prefill(begun: Message, parts: Sequence[str]) -> str | None:
+    """The message as it stands so far, for an endpoint that goes on where a request's last message ends: open, in its
+    scaffold, and answered in plain text. `begun`: the message without its content."""
+    content = str(from_json(join(parts))["content"])
+    if len(content.split()) < FEWEST_WORDS:
+        return None
+    return write(replace(begun, content=content)).removesuffix("</Content>\n</Message>")
+
+
+def close(parts: Sequence[str], text: str) -> str:
+    """The answer that was opened so, closed by rule: all but what is said is the parts' own."""
+    joined = from_json(join(parts))
+    rest = unescape(text.partition("</Content>")[0], {"&quot;": '"'})
+    return visible_json(joined | {"content": joined["content"] + rest})
+
+
+def _read(part: str) -> dict[str, Any]:
+    """As far as it has come; of what was cut in the middle only what is said counts."""
+    try:
+        whole = json.loads(part)
+    except (ValueError, RecursionError):
+        return _beginning(part)
+    return whole if isinstance(whole, dict) else {}
+
+
+def _beginning(part: str) -> dict[str, Any]:
+    try:
+        found, certain = (from_json(part, allow_partial=how) for how in ("trailing-strings", True))
+    except ValueError:
+        return {}
+    if not isinstance(found, dict):
+        return {}
+    last = list(found)[-1:]
+    kept = {key: value for key, value in certain.items() if key not in last or key == "points"}
+    if "verdict_reasoning" not in kept:
+        kept.pop("verdict", None)  # one whose reason did not come is stated in the rest, or not at all
+    return kept | {key: found[key] for key in last if key == "content"}
+
+
+def _points(answer: dict[str, Any]) -> list[dict[str, Any]]:
+    points = answer.get("points")
+    return [one for one in points if isinstance(one, dict) and one.keys() >= POINT] if isinstance(points, list) else []

@@ -1,0 +1,97 @@
+"""The fields of an answer in a model's text: strict in what there is, lenient in what is missing."""
+
+import json
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, create_model
+
+from .wording import presentable
+
+
+class KeyTwice(ValueError):
+    pass
+
+
+def _without_nulls(value: Any) -> Any:
+    """What is given as null is not given."""
+    return {key: one for key, one in value.items() if one is not None} if isinstance(value, dict) else value
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class _Point(_Strict):
+    claim: str
+    option: str
+    side: str
+    document: str = ""
+    line: int = 0
+    answers: str = ""
+
+
+class _Artifact(_Strict):
+    title: str = ""
+    kind: str
+    text: str = ""
+    columns: list[str] = []
+    rows: list[list[str]] = []
+
+
+_TYPES: dict[str, Any] = {
+    "speaking_to": (list[str], []),
+    "expects_answer": (bool, False),
+    "content": (str, ...),
+    "points": (list[Annotated[_Point, BeforeValidator(_without_nulls)]], []),
+    "artifact": (Annotated[_Artifact | None, BeforeValidator(_without_nulls)], None),
+    "verdict": (str, ""),
+    "verdict_reasoning": (str, ""),
+    "moved_by": (list[int], []),
+    "withdrawn": (bool, False),
+    "confidence": (int, ...),
+    "words": (str, ...),
+}
+
+
+@cache
+def _model(fields: tuple[str, ...]) -> type[BaseModel]:
+    """What is missing is none, but for what is said."""
+    return create_model("Answer", __base__=_Strict, **{field: _TYPES[field] for field in fields})
+
+
+def parsed(text: str, fields: Sequence[str]) -> dict[str, Any]:
+    """The fields of one JSON object, nothing around it, no key twice. ValueError with a sentence if it is not that."""
+    try:
+        given = json.loads(text, object_pairs_hook=_no_key_twice)
+        return dict(_model(tuple(fields)).model_validate(_without_nulls(given)))
+    except ValidationError as error:
+        raise ValueError(_what_is_wrong(error)) from error
+    except KeyTwice:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise ValueError("The answer is not one JSON object.") from error
+
+
+def _no_key_twice(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise KeyTwice(f"The answer has the key {quoted(key)} twice.")
+        found[key] = value
+    return found
+
+
+def _what_is_wrong(error: ValidationError) -> str:
+    first = error.errors()[0]
+    place = f" at {quoted('.'.join(map(str, first['loc'])))}" if first["loc"] else ""
+    return f"The answer does not have the agreed form{place}: {first['msg']}."
+
+
+def short(value: object) -> str:
+    return presentable(str(value), 40)
+
+
+def quoted(value: object) -> str:
+    return f"“{short(value)}”"

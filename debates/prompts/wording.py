@@ -1,0 +1,53 @@
+"""What a text is made of, and how much of it is shown."""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+
+from engine.hidden import escaped
+
+# scripts without spaces, in which each sign counts as a word: Thai, Lao, Myanmar, Khmer, kana, bopomofo and Han
+_ALONE = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u312f\u3400-\u4dbf\u4e00-\u9fff"
+_WORD = re.compile(rf"[{_ALONE}]|[^\W_{_ALONE}]+")
+
+
+def words(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())
+
+
+def last_words(text: str, count: int = 12) -> str:
+    return " ".join(text.split()[-count:])[-200:]
+
+
+def presentable(text: str, most: int) -> str:
+    """A text that any page and any database takes: trimmed, cut, with control characters made visible."""
+    shown = text.strip()
+    if not shown.isprintable():
+        shown = "".join(char if char in "\n\t" or not _controls(char) else escaped(char) for char in shown)
+    return shown if len(shown) <= most else f"{shown[: most - 2]} …"
+
+
+def _controls(char: str) -> bool:
+    return unicodedata.category(char) in ("Cc", "Cs")
+
+
+def listed(names: Sequence[str], last: str = "and") -> str:
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} {last} {names[-1]}"
+
+
+def counted(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
+def overlap(said: Sequence[str], before: Sequence[str], width: int = 8) -> float:
+    """How much of what is said was said before, by its stretches of eight words. Shorter texts are the same or not."""
+    if len(said) < width:
+        return float(list(said) == list(before))
+    now, then = _stretches(said, width), _stretches(before, width)
+    return len(now & then) / len(now)
+
+
+def _stretches(said: Sequence[str], width: int) -> set[tuple[str, ...]]:
+    return {tuple(said[place : place + width]) for place in range(len(said) - width + 1)}

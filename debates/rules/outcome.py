@@ -1,0 +1,103 @@
+"""What the verdicts of a debate's members come to, by a rule that was stated before. A tie is never drawn."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from .course import ABSTAIN
+
+NO_DECISION = "no_decision"
+
+
+class Rule(StrEnum):
+    PLURALITY = "plurality"
+    MAJORITY = "majority"
+    TWO_THIRDS = "two_thirds"
+    UNANIMOUS = "unanimous"
+    MEDIAN = "median"
+    NONE = "none"
+
+
+class NoDecision(StrEnum):
+    """Why there is none."""
+
+    TIE = "tie"
+    TOO_FEW = "too_few"
+    QUORUM = "quorum"
+    NO_RULE = "no_rule"  # none was asked for: the verdicts stand by themselves
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """`option` is empty where there is no decision, and `code` says why. `tally` has every option in its order; `base`
+    is how many members there are, whatever they said."""
+
+    option: str
+    code: str
+    tally: Mapping[str, int]
+    abstained: int
+    missing: int
+    base: int
+
+    @property
+    def word(self) -> str:
+        """As it stands in `Run.outcome`."""
+        return self.option or NO_DECISION
+
+
+def outcome_of(rule: str, options: Sequence[str], verdicts: Sequence[str]) -> Outcome:
+    """`verdicts`: of every member an option, ABSTAIN, or empty where it gave none; its length is the base."""
+    stated = Counter(verdict for verdict in verdicts if verdict and verdict != ABSTAIN)
+    tally = {option: stated[option] for option in options}
+    option, code = _decided(rule, tally, verdicts)
+    return Outcome(option, code, tally, verdicts.count(ABSTAIN), verdicts.count(""), len(verdicts))
+
+
+def _decided(rule: str, tally: Mapping[str, int], verdicts: Sequence[str]) -> tuple[str, str]:
+    if rule == Rule.NONE:
+        return "", NoDecision.NO_RULE
+    if 2 * sum(tally.values()) <= len(verdicts):
+        return "", NoDecision.QUORUM
+    return _RULES[rule](tally, verdicts)
+
+
+def _leading(tally: Mapping[str, int], needed: float) -> tuple[str, str]:
+    """The option with the most verdicts, if they are at least `needed` and no other has as many."""
+    most = max(tally.values())
+    ahead = [option for option, count in tally.items() if count == most]
+    if most >= needed:
+        return (ahead[0], "") if len(ahead) == 1 else ("", NoDecision.TIE)
+    return "", NoDecision.TIE if len(ahead) > 1 else NoDecision.TOO_FEW
+
+
+def _plurality(tally: Mapping[str, int], verdicts: Sequence[str]) -> tuple[str, str]:
+    return _leading(tally, 2)
+
+
+def _majority(tally: Mapping[str, int], verdicts: Sequence[str]) -> tuple[str, str]:
+    return _leading(tally, len(verdicts) // 2 + 1)
+
+
+def _two_thirds(tally: Mapping[str, int], verdicts: Sequence[str]) -> tuple[str, str]:
+    return _leading(tally, 2 * len(verdicts) / 3)
+
+
+def _unanimous(tally: Mapping[str, int], verdicts: Sequence[str]) -> tuple[str, str]:
+    """Of all that did not abstain: who gave no verdict did not agree."""
+    return _leading(tally, max(2, len(verdicts) - verdicts.count(ABSTAIN)))
+
+
+def _median(tally: Mapping[str, int], verdicts: Sequence[str]) -> tuple[str, str]:
+    in_order = [option for option, count in tally.items() for _ in range(count)]
+    lower, upper = in_order[(len(in_order) - 1) // 2], in_order[len(in_order) // 2]
+    return (lower, "") if lower == upper else ("", NoDecision.TIE)
+
+
+_RULES: Mapping[str, Callable[[Mapping[str, int], Sequence[str]], tuple[str, str]]] = {
+    Rule.PLURALITY: _plurality,
+    Rule.MAJORITY: _majority,
+    Rule.TWO_THIRDS: _two_thirds,
+    Rule.UNANIMOUS: _unanimous,
+    Rule.MEDIAN: _median,
+}

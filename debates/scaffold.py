@@ -1,0 +1,286 @@
+"""Messages as elements: in them members read one another, and a debate leaves the house.
+
+What is written can be read again, to the last sign. Whatever could end an element, break a line or hide stands in it as
+an escape: no text reaches beyond its own element. The reader takes nothing but what the writer makes.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
+
+from engine.hidden import CATEGORIES
+
+from .rules.course import Seat
+from .table import EVERYONE, Artifact, Document, Option, Point, Shape
+
+
+@dataclass(frozen=True)
+class Message:
+    """`run`: the first eight signs of its debate's id. `to`: names, none for everyone. `verdict`: what its speaker
+    stands by now; `stated` where this message says so."""
+
+    run: str
+    number: int
+    at: datetime
+    speaker: str
+    content: str = ""
+    to: tuple[str, ...] = ()
+    wants_answer: bool = False
+    points: tuple[Point, ...] = ()
+    artifact: Artifact | None = None
+    verdict: str = ""
+    stated: bool = False
+    moved_by: tuple[int, ...] = ()
+    reasoning: str = ""
+    withdrawn: bool = False
+    continues: int | None = None
+
+
+@dataclass(frozen=True)
+class Note:
+    """Of the timekeeper, by the clock after message `after`."""
+
+    run: str
+    number: int
+    at: datetime
+    speaker: str
+    kind: str
+    after: int
+    content: str = ""
+
+
+@dataclass(frozen=True)
+class Debate:
+    """A whole debate as it is exported. `digests`: SHA-256 of each document, by its id."""
+
+    run: str
+    title: str
+    question: str
+    options: Sequence[Option]
+    members: Sequence[Seat]
+    documents: Sequence[Document]
+    digests: dict[str, str]
+    messages: Sequence[Message | Note]
+    outcome: str = ""
+
+
+# ---- texts ------------------------------------------------------------------------------------------------
+
+_SHORT = {"\\": r"\\", "\n": r"\n", "\r": r"\r", "\t": r"\t"}
+_LONG = {short: char for char, short in _SHORT.items()}
+_ESCAPE = re.compile(r"\\(?:u[0-9a-f]{4}|U[0-9a-f]{8}|.)")
+
+
+def visible(text: str) -> str:
+    """On one line, with a backslash before what would break it or hide."""
+    if text.isprintable() and "\\" not in text:
+        return text
+    return "".join(_SHORT.get(char) or (_numbered(char) if _hides(char) else char) for char in text)
+
+
+def _hides(char: str) -> bool:
+    return unicodedata.category(char) in CATEGORIES
+
+
+def _numbered(char: str) -> str:
+    """Beyond four digits not as two halves, which would read as the same as two halves that stood there."""
+    return f"\\u{ord(char):04x}" if ord(char) < 0x10000 else f"\\U{ord(char):08x}"
+
+
+def as_it_was(text: str) -> str:
+    return _ESCAPE.sub(lambda found: _LONG.get(found[0]) or chr(int(found[0][2:], 16)), text)
+
+
+def inside(text: str) -> str:
+    """As it stands in an element or between the quotes of an attribute."""
+    shown = visible(text)
+    return shown.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+
+
+def element(name: str, text: str = "", **attributes: object) -> str:
+    return wrapped(name, inside(text), **attributes)
+
+
+def wrapped(name: str, content: str, **attributes: object) -> str:
+    """Around what is written already. Attributes without a value are left out."""
+    known = "".join(f' {key}="{inside(str(value))}"' for key, value in attributes.items() if value not in ("", None))
+    return f"<{name}{known}>{content}</{name}>"
+
+
+# ---- writing ----------------------------------------------------------------------------------------------
+
+
+def write(message: Message | Note) -> str:
+    return _write_note(message) if isinstance(message, Note) else _write_message(message)
+
+
+def _write_note(note: Note) -> str:
+    inner = element("Speaker", note.speaker) + element("Content", note.content)
+    return wrapped("Note", inner, **_identity(note), kind=note.kind, after=note.after)
+
+
+def _identity(message: Message | Note) -> dict[str, str]:
+    at = message.at.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    return {"id": f"{message.run}-{message.number}", "timestamp": at}
+
+
+def _write_message(message: Message) -> str:
+    wanted = "wanted" if message.wants_answer else ""
+    inner = [
+        element("Speaker", message.speaker),
+        *(element("SpeakingTo", name, answer=wanted) for name in message.to or [EVERYONE]),
+        wrapped("Artifacts", _artifacts(message)),
+        _write_verdict(message),
+        element("VerdictReasoning", message.reasoning),
+        element("Withdrawn", "true" if message.withdrawn else "false"),
+        element("Content", message.content),
+    ]
+    return wrapped("Message", _lines(inner), **_identity(message), continues=message.continues)
+
+
+def _lines(inner: Sequence[str]) -> str:
+    return "\n" + "".join(f"{line}\n" for line in inner) if inner else ""
+
+
+def _artifacts(message: Message) -> str:
+    points = [_write_point(point, number_of(message.number, place)) for place, point in enumerate(message.points, 1)]
+    return _lines([*points, *([_write_artifact(message.artifact)] if message.artifact else [])])
+
+
+def number_of(message: int, place: int) -> str:
+    """Of a point, by which others can answer it."""
+    return f"{message}.{place}"
+
+
+def _write_point(point: Point, number: str) -> str:
+    source = {"document": point.document, "line": point.line or "", "answers": point.answers}
+    return element("Point", point.claim, number=number, option=point.option, side=point.side, **source)
+
+
+def _write_artifact(artifact: Artifact) -> str:
+    if artifact.kind == Shape.TEXT:
+        return wrapped("Text", inside(artifact.text), title=artifact.title)
+    rows = [
+        wrapped("Row", "".join(element("Cell", cell) for cell in row)) for row in (artifact.columns, *artifact.rows)
+    ]
+    show = Shape.BARS if artifact.kind == Shape.BARS else ""
+    return wrapped("Table", "".join(rows), title=artifact.title, show=show)
+
+
+def _write_verdict(message: Message) -> str:
+    stated = "now" if message.stated else ""
+    return element("Verdict", message.verdict, stated=stated, moved_by=" ".join(map(str, message.moved_by)))
+
+
+def write_debate(debate: Debate) -> str:
+    """The file of an export, with all that was said."""
+    options = [element("Option", one.meaning, word=one.word, direction=one.direction) for one in debate.options]
+    members = [element("Member", one.name, seat=one.seat, kind=one.kind) for one in debate.members]
+    documents = [
+        element("Document", one.title, id=one.id, lines=len(one.lines), sha256=debate.digests.get(one.id))
+        for one in debate.documents
+    ]
+    inner = [
+        element("Title", debate.title),
+        element("Question", debate.question),
+        wrapped("Options", _lines(options)),
+        wrapped("Members", _lines(members)),
+        wrapped("Documents", _lines(documents)),
+        wrapped("Messages", _lines([write(message) for message in debate.messages])),
+        element("Outcome", debate.outcome),
+    ]
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{wrapped("Debate", _lines(inner), id=debate.run)}\n'
+
+
+# ---- reading ----------------------------------------------------------------------------------------------
+
+
+def read(text: str) -> Message | Note:
+    """The way back from `write`. ValueError where a text is not what that writes; declarations are not looked at."""
+    if "<!" in text or "<?" in text:
+        raise ValueError("not a message: it declares something")
+    try:
+        root = ElementTree.fromstring(text)  # noqa: S314 - without declarations there is nothing to expand
+        return _READERS[root.tag](root)
+    except (ElementTree.ParseError, KeyError, IndexError) as error:
+        raise ValueError(f"not a message: {error}") from error
+
+
+def _read_note(root: Element) -> Note:
+    speaker, content = _in_order(root, ["Speaker", "Content"])
+    kind, after = _attribute(root, "kind"), int(root.attrib["after"])
+    return Note(**_read_identity(root), speaker=_text(speaker), kind=kind, after=after, content=_text(content))
+
+
+def _read_message(root: Element) -> Message:
+    to = root.findall("SpeakingTo")
+    names = ["Speaker", *["SpeakingTo"] * len(to), *"Artifacts Verdict VerdictReasoning Withdrawn Content".split()]
+    speaker, *_, artifacts, verdict, reasoning, withdrawn, content = _in_order(root, names)
+    *points, artifact = [*artifacts, None] if _has_points_alone(artifacts) else list(artifacts)
+    continues = root.attrib.get("continues")
+    addressed = tuple(_text(one) for one in to)
+    return Message(
+        **_read_identity(root),
+        speaker=_text(speaker),
+        content=_text(content),
+        to=() if addressed == (EVERYONE,) else addressed,
+        wants_answer=to[0].attrib.get("answer") == "wanted",
+        points=tuple(_read_point(one) for one in points if one is not None),
+        artifact=None if artifact is None else _read_artifact(artifact),
+        verdict=_text(verdict),
+        stated="stated" in verdict.attrib,
+        moved_by=tuple(int(number) for number in verdict.attrib.get("moved_by", "").split()),
+        reasoning=_text(reasoning),
+        withdrawn=_text(withdrawn) == "true",
+        continues=int(continues) if continues else None,
+    )
+
+
+def _in_order(root: Element, names: list[str]) -> list[Element]:
+    children = list(root)
+    if [child.tag for child in children] != names:
+        raise ValueError("not a message: its elements are not those of the form")
+    return children
+
+
+def _read_identity(root: Element) -> dict:
+    run, _, number = root.attrib["id"].rpartition("-")
+    at = datetime.fromisoformat(root.attrib["timestamp"])
+    return {"run": as_it_was(run), "number": int(number), "at": at}
+
+
+def _text(child: Element) -> str:
+    return as_it_was(child.text or "")
+
+
+def _attribute(child: Element, name: str) -> str:
+    return as_it_was(child.attrib.get(name, ""))
+
+
+def _has_points_alone(artifacts: Element) -> bool:
+    return all(one.tag == "Point" for one in artifacts)
+
+
+def _read_point(point: Element) -> Point:
+    option, side = _attribute(point, "option"), _attribute(point, "side")
+    line = int(point.attrib.get("line", "0"))
+    return Point(_text(point), option, side, _attribute(point, "document"), line, _attribute(point, "answers"))
+
+
+def _read_artifact(artifact: Element) -> Artifact:
+    title = _attribute(artifact, "title")
+    if artifact.tag == "Text":
+        return Artifact(title, Shape.TEXT, _text(artifact))
+    columns, *rows = _read_rows(artifact)
+    return Artifact(title, Shape.BARS if "show" in artifact.attrib else Shape.TABLE, columns=columns, rows=tuple(rows))
+
+
+def _read_rows(table: Element) -> Iterator[tuple[str, ...]]:
+    return (tuple(_text(cell) for cell in row) for row in table)
+
+
+_READERS: dict[str, Callable[[Element], Message | Note]] = {"Message": _read_message, "Note": _read_note}

@@ -1,0 +1,160 @@
+"""All that the parts of the display are made from: the rows, what the rules make of them, and what grows right now."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from engine.models import ModelCall, Run
+from runs.face import Snapshot
+
+from .models import Debate, FirstVerdict, Member, Message, Turn
+from .parts import Look, looks_of
+from .rules import course as rules
+from .rules.course import Course
+
+ATTEMPTS = 4
+
+
+@dataclass(frozen=True)
+class Scene:
+    debate: Debate
+    run: Run
+    course: Course
+    latest: Mapping[str, ModelCall]  # by step; what failed before the run was tried again says nothing any more
+    texts: Mapping[str, str]
+
+    @cached_property
+    def looks(self) -> Mapping[str, Look]:
+        return looks_of(sorted(self.debate.options.all(), key=lambda one: one.number))
+
+    @cached_property
+    def members(self) -> Mapping[int, Member]:
+        """By their seats, the timekeeper among them."""
+        return {member.seat: member for member in self.debate.table}
+
+    @cached_property
+    def seats(self) -> Mapping[int, int]:
+        """By the keys of the members."""
+        return {member.pk: member.seat for member in self.members.values()}
+
+    @cached_property
+    def seated(self) -> Sequence[Member]:
+        return self.debate.seated
+
+    @cached_property
+    def names(self) -> Mapping[int, str]:
+        return {seat: member.name for seat, member in self.members.items()}
+
+    @cached_property
+    def places(self) -> Mapping[int, int]:
+        """How far from the first each seat is."""
+        return {member.seat: place for place, member in enumerate(self.seated)}
+
+    @cached_property
+    def messages(self) -> Sequence[Message]:
+        return sorted(self.debate.messages.all(), key=lambda one: one.number)
+
+    @cached_property
+    def known(self) -> Mapping[int, rules.Message]:
+        """What the rules see of each message, by its number."""
+        return {message.number: message for message in self.course.messages}
+
+    @cached_property
+    def turns(self) -> Mapping[int, Turn]:
+        """By their keys."""
+        return {turn.pk: turn for turn in self.debate.turns.all()}
+
+    @cached_property
+    def firsts(self) -> Mapping[int, FirstVerdict]:
+        """What each said alone; while somebody may still be swayed by it, nobody sees it."""
+        if self.firsts_hidden:
+            return {}
+        return {one.seat: one.first for one in self.seated if hasattr(one, "first")}
+
+    @property
+    def firsts_hidden(self) -> bool:
+        return self.debate.with_person and not self.run.over
+
+    @property
+    def over(self) -> bool:
+        return self.run.over
+
+    @property
+    def going_on(self) -> bool:
+        return self.run.status == Run.Status.RUNNING
+
+    @property
+    def closing(self) -> bool:
+        return bool(self.course.because) and not self.over
+
+    @cached_property
+    def changes(self) -> Mapping[int, rules.Change]:
+        """By the message that made them."""
+        return {change.number: change for change in self.course.changes}
+
+    @cached_property
+    def challenges(self) -> frozenset[int]:
+        """The turns whose verdict is nobody's own."""
+        return frozenset(turn.number for turn in self.course.turns if turn.why == rules.Why.CHALLENGE)
+
+    @cached_property
+    def _stood(self) -> Mapping[int, str]:
+        stood: dict[int | None, str] = {}
+        found = {}
+        for message in self.course.messages:
+            if message.verdict and message.turn not in self.challenges:
+                stood[message.seat] = message.verdict
+            found[message.number] = stood.get(message.seat, "")
+        return found
+
+    @cached_property
+    def _clocks(self) -> Sequence[int]:
+        """By the numbers of the messages, from 0 on."""
+        clocks = [0]
+        for message in self.course.messages:
+            clocks.append(message.clock or clocks[-1])
+        return clocks
+
+    def clock_at(self, number: int) -> int:
+        """How far the clock was when that was the newest message."""
+        return self._clocks[min(number, len(self._clocks) - 1)]
+
+    def stood_at(self, number: int) -> str:
+        """What the speaker of a message has stood by since."""
+        return self._stood[number]
+
+    @cached_property
+    def open_turn(self) -> rules.Turn | None:
+        """Who has the floor; nobody while it is queued, and in the closing all have it."""
+        return None if self.over else self.course.open_turn
+
+    @cached_property
+    def cut_turn(self) -> rules.Turn | None:
+        """Who had the floor when it was cancelled."""
+        return self.course.open_turn if self.run.status == Run.Status.CANCELLED else None
+
+    @cached_property
+    def closing_turns(self) -> Sequence[rules.Turn]:
+        """Those whose last word is still awaited."""
+        return [turn for turn in self.course.closings if turn.state == rules.Standing.OPEN and not self.over]
+
+    def look(self, verdict: str) -> Look:
+        return self.looks[verdict]
+
+    def name(self, seat: int | None) -> str:
+        return self.names.get(seat or 0, "")
+
+    def is_speaking(self, step: str) -> bool:
+        call = self.latest.get(step)
+        return self.going_on and call is not None and call.status == ModelCall.Status.OPEN
+
+    def retried(self, step: str) -> ModelCall | None:
+        """The attempt that has failed, where another one follows."""
+        call = self.latest.get(step)
+        failed = call is not None and call.status == ModelCall.Status.FAILED and call.retry_at is not None
+        return call if failed and self.going_on else None
+
+
+def scene_of(seen: Snapshot[Debate]) -> Scene:
+    latest = {call.step: call for call in seen.calls if call.series == seen.run.retries}
+    return Scene(seen.row, seen.run, seen.row.so_far, latest, seen.texts)

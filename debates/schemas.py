@@ -1,0 +1,274 @@
+"""What the API takes and gives, for its description and for a first check. What a value must be, `forms` say."""
+
+from typing import Annotated, Literal
+
+from ninja import Field
+from pydantic import ConfigDict, StrictBool, StrictInt
+
+from engine.models import TITLE_LENGTH
+from runs.api.schemas import Moment, Run, Strict, text
+
+from .forms import LEAST_MEMBERS, LEAST_OPTIONS, LONGEST_REPLY, SEED_WORD_LENGTH, USUAL_REPLY
+from .models import (
+    CONTENT_LENGTH,
+    MEANING_LENGTH,
+    MOST_MEMBERS,
+    MOST_OPTIONS,
+    NAME_LENGTH,
+    QUESTION_LENGTH,
+    WHO_LENGTH,
+    WORD_LENGTH,
+)
+from .rules import course as rules
+
+Direction = Literal["for", "between", "against"]
+ModelName = Annotated[str, text(200)]
+Rule = Literal["plurality", "majority", "two_thirds", "unanimous", "median", "none"]
+View = Literal["perspective", "minutes"]
+Status = Literal["queued", "running", "waiting", "finished", "failed", "cancelled"]
+Act = Literal["ask", "extend", "close", "close_at_once", "end", "recall", "give_up", "withdraw"]
+
+# ---- what it takes ----------------------------------------------------------------------------------------
+
+
+class NewOption(Strict):
+    word: Annotated[str, text(WORD_LENGTH, 1)]
+    meaning: Annotated[str, text(MEANING_LENGTH)] | None = None
+    direction: Direction | None = Field(None, description="For the look alone: what it comes to for the question.")
+
+
+class NewMember(Strict):
+    """A model's seat has `model`, a person's `user`."""
+
+    name: Annotated[str, text(NAME_LENGTH, 1)]
+    who: Annotated[str, text(WHO_LENGTH)] | None = Field(None, description="Expertise, character, way of speaking.")
+    model: ModelName | None = Field(None, description="As provider/model.")
+    fallback: ModelName | None = Field(None, description="A model to ask where the first one fails.")
+    user: Annotated[str, text(150)] | None = Field(None, description="The name of the account of a person.")
+
+
+class NewDebate(Strict):
+    """A question, what a verdict can be, and who argues about it."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {
+                    "question": "Should the library open on Sundays?",
+                    "options": [{"word": "OPEN", "direction": "for"}, {"word": "STAY CLOSED", "direction": "against"}],
+                    "members": [
+                        {"name": "Ada", "who": "Runs the library.", "model": "openai/gpt-5-mini"},
+                        {"name": "Ben", "who": "Keeps the city's books.", "model": "openai/gpt-5-mini"},
+                    ],
+                }
+            ]
+        },
+    )
+
+    question: Annotated[str, text(QUESTION_LENGTH, 1)] = Field(description="What is to be decided.")
+    title: Annotated[str, text(TITLE_LENGTH)] | None = Field(
+        None, description="Without one it is the first line of the question."
+    )
+    options: list[NewOption] = Field(
+        description=f"{LEAST_OPTIONS} to {MOST_OPTIONS}, in their order. ABSTAIN is always possible and is none."
+    )
+    members: list[NewMember] = Field(description=f"{LEAST_MEMBERS} to {MOST_MEMBERS}, in the order of their seats.")
+    timekeeper: ModelName | None = Field(None, description="The model that words its notes; none for stated sentences.")
+    rule: Rule = Field("majority", description="What makes an outcome of the verdicts.")
+    most: StrictInt = Field(
+        rules.USUAL_MOST, description=f"Messages at most, {rules.LEAST_MOST} to {rules.MOST}; not below the members."
+    )
+    spend: Annotated[str, text(30)] | None = Field(None, description="Dollars at most, as a decimal: 3.00.")
+    until: Moment | None = Field(None, description="When it closes at the latest.")
+    reply_within: StrictInt | None = Field(
+        USUAL_REPLY, description=f"Hours that a person has for a turn, 1 to {LONGEST_REPLY:,}; null without end."
+    )
+    first: StrictBool = Field(True, description="Ask each member alone first.")
+    reply: StrictBool = Field(True, description="Whoever is asked answers next, at most twice in a row.")
+    call: StrictBool = Field(True, description="Call whoever is silent for too long.")
+    challenge: StrictBool = Field(True, description="When all agree, hear the case against it before it ends.")
+    free_floor: StrictBool = Field(False, description="The last speaker may be drawn again, and continues then.")
+    view: View = Field("perspective", description="How members see what was said before.")
+    seed: Annotated[str, text(64, 64)] | None = Field(
+        None, description="64 hexadecimal digits, to hold a debate again with the same draws."
+    )
+    word: Annotated[str, text(SEED_WORD_LENGTH)] | None = Field(
+        None, description="A word of one's own: the seed is then SHA-256 of what was drawn and the word."
+    )
+
+
+class Words(Strict):
+    """What the chair says."""
+
+    text: Annotated[str, text(CONTENT_LENGTH, 1)]
+    to: StrictInt | Literal["everyone"] = Field("everyone", description="The seat of a member, or everyone.")
+    ask: StrictBool = Field(False, description="Whether that member has the floor next.")
+
+
+class Steering(Strict):
+    """`amount` is for extending, `member` for asking, recalling and giving up, the others for withdrawing."""
+
+    kind: Act = Field(description="All are the chair's, but withdrawing: that does a person who sits on a seat.")
+    amount: StrictInt = Field(rules.SPAN, description="Messages more, in steps of twenty, up to 200 in all.")
+    member: StrictInt | None = Field(None, description="The seat of whom it is about.")
+    verdict: Annotated[str, text(WORD_LENGTH)] | None = Field(
+        None, description="An option or ABSTAIN; without one it stays as it is."
+    )
+    reasoning: Annotated[str, text(CONTENT_LENGTH)] | None = None
+
+
+# ---- what it gives ----------------------------------------------------------------------------------------
+
+
+class Clock(Strict):
+    said: int = Field(description="Messages of members so far; one and its continuation count once.")
+    most: int
+    to_deadline: int
+
+
+class Floor(Strict):
+    member: int
+    why: Literal["asked", "reply", "roll_call", "challenge", "call", "draw", "closing"]
+
+
+class Option(Strict):
+    number: int
+    word: str
+    meaning: str
+    direction: Direction
+
+
+class Member(Strict):
+    seat: int = Field(description="1 to 9; the timekeeper has 0.")
+    kind: str
+    name: str
+    who: str
+    model: str | None
+    fallback: str | None
+    user: str | None
+    stands_by: str | None = Field(description="An option.")
+    abstained: bool
+    reasoning: str
+    since: int | None = Field(description="The message since which it stands by that.")
+    withdrawn: bool
+    silent: bool
+    messages: int
+
+
+class Point(Strict):
+    number: str = Field(examples=["46.1"])
+    claim: str
+    option: str | None
+    side: str
+    document: str | None = Field(examples=["A1"])
+    line: int | None
+    answers: str | None = Field(description="The number of the point that it answers.", examples=["12.1"])
+
+
+class Artifact(Strict):
+    title: str
+    kind: Literal["text", "table", "bars"]
+    text: str
+    columns: list[str]
+    rows: list[list[str]]
+
+
+class Message(Strict):
+    number: int
+    id: str = Field(examples=["7f3a9c21-46"])
+    at: Moment
+    kind: Literal["said", "note", "chair", "closing"]
+    seat: int | None = Field(description="Null for the chair.")
+    name: str
+    speaking_to: list[str] = Field(description="Names, or everyone.")
+    expects_answer: bool
+    content: str
+    points: list[Point]
+    artifact: Artifact | None
+    verdict: str | None = Field(description="An option, where this message stated one.")
+    abstained: bool
+    verdict_reasoning: str
+    moved_by: list[int] = Field(description="The messages that it names as what changed its mind.")
+    withdrawn: bool
+    continues: int | None
+    clock: int | None = Field(description="The how manieth of the members' messages it is.")
+    heard: int = Field(description="The newest message that its speaker had read.")
+    cut: bool
+
+
+class Messages(Strict):
+    results: list[Message]
+
+
+class FirstVerdict(Strict):
+    seat: int
+    verdict: str | None
+    abstained: bool
+    confidence: int | None
+    reasoning: str
+    missing: str | None = Field(description="The code of why there is none.")
+
+
+class FirstVerdicts(Strict):
+    outcome: str | None = Field(description="What the rule would have made of them, once it is over.")
+    verdicts: list[FirstVerdict]
+
+
+class Change(Strict):
+    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+
+    message: int
+    seat: int
+    before: str = Field(alias="from")
+    to: str
+    moved_by: list[int]
+
+
+class Switches(Strict):
+    first: bool
+    reply: bool
+    call: bool
+    challenge: bool
+    free_floor: bool
+
+
+class Expected(Strict):
+    calls: int
+    dollars: str | None = Field(description="A decimal; null where a price is unknown.")
+    likely_dollars: str | None = Field(description="If it ends after 30 messages.")
+
+
+class Debate(Run):
+    model_config = ConfigDict(extra="allow")
+
+    kind: Literal["debate"]
+    status: Status
+    outcome: str | None = Field(description="An option, or no_decision; null until it has finished.")
+    question: str
+    stage: Literal["first", "open", "closing"] | None = Field(description="Null once it is over.")
+    rule: Rule
+    most: int
+    until: Moment | None
+    reply_within: int | None
+    view: View
+    switches: Switches
+    timekeeper: str | None
+    rehearsal: bool = Field(description="True where any answer came from the rehearsal and no model was asked for it.")
+    clock: Clock
+    floor: Floor | None
+    options: list[Option]
+    members: list[Member]
+    messages: list[Message]
+    tally: dict[str, int] = Field(description="Verdicts by option, as members stand by them now.")
+    no_decision: Literal["tie", "too_few", "quorum", "no_rule"] | None
+    because: str | None = Field(description="Why it ended, or is closing.")
+    because_of_absence: list[str] = Field(description="Whose word is missing, and why.")
+    first: FirstVerdicts | None = Field(
+        description="What each stood by alone. Null where it is not shown: with a person on a seat, before the end."
+    )
+    changes: list[Change]
+    estimate: Expected
+    seed: str | None = Field(description="Once it is over.")
+    seed_word: str | None = Field(description="Once it is over.")
+    seed_sha256: str = Field(description="Sealed when it was submitted.")

@@ -1,0 +1,108 @@
+"""A member as the table shows it: what it stands by, what it does now, and what it has done."""
+
+from dataclasses import replace
+
+from .models import Member
+from .parts import MISSING, UNDECIDED, Look, Row, Seat
+from .rules.course import ABSTAIN, Act, Turn
+from .scene import Scene
+from .sentences import counted, retry_in_words
+
+ROLE_LENGTH = 60
+
+
+def seat_of(scene: Scene, member: Member) -> Seat:
+    seat = Seat(member.seat, member.name, role_of(member), look_of(scene, member.seat), line_of(scene, member.seat))
+    if scene.over:
+        return replace(seat, out=_is_out(scene, member.seat))
+    turn = turn_of(scene, member.seat)
+    if turn:
+        return _with_floor(scene, member, turn, seat)
+    if _is_asked_alone(scene, member):
+        return replace(seat, now="Asked alone", sign="dots", speaks=True)
+    if member.seat in asked(scene):
+        return replace(seat, now="Asked", sign="right", asked=True)
+    return replace(seat, out=_is_out(scene, member.seat))
+
+
+def role_of(member: Member) -> str:
+    """What it is, in few words: the first of those that say who it is."""
+    first = next((line.strip() for line in member.who.splitlines() if line.strip()), "")
+    role = first.split(". ")[0].rstrip(".")
+    role = f"Person: {role}" if member.user_name and role else "A person" if member.user_name else role
+    return role if len(role) <= ROLE_LENGTH else f"{role[: ROLE_LENGTH - 1].rstrip()}…"
+
+
+def look_of(scene: Scene, seat: int) -> Look:
+    verdict = scene.course.stands_by.get(seat, "")
+    return MISSING if not verdict and seat in scene.course.silent else scene.look(verdict)
+
+
+def line_of(scene: Scene, seat: int) -> str:
+    if seat in scene.course.withdrawn:
+        return f"Withdrew after {withdrew_after(scene, seat)}"
+    if seat in scene.course.silent:
+        return "Silent"
+    return counted(scene.course.counts[seat], "message")
+
+
+def withdrew_after(scene: Scene, seat: int) -> int:
+    """The number of its message, or of the last one before it left out of turn."""
+    own = (one.number for one in scene.course.messages if one.withdrawn and one.seat == seat)
+    left = (one.after for one in scene.course.acts(Act.WITHDRAW) if one.seat == seat)
+    return next(own, 0) or next(left, 0)
+
+
+def _is_out(scene: Scene, seat: int) -> bool:
+    return seat in scene.course.withdrawn or seat in scene.course.silent
+
+
+def turn_of(scene: Scene, seat: int) -> Turn | None:
+    """The turn that it has right now."""
+    turns = [*([scene.open_turn] if scene.open_turn else []), *scene.closing_turns]
+    return next((turn for turn in turns if turn.seat == seat), None)
+
+
+def step_of(turn: Turn) -> str:
+    return f"turn-{turn.number}"
+
+
+def _with_floor(scene: Scene, member: Member, turn: Turn, seat: Seat) -> Seat:
+    if member.user_name:
+        return replace(seat, now="Has the floor", sign="pause", asked=True)
+    if call := scene.retried(step_of(turn)):
+        return replace(seat, now=retry_in_words(call.attempt), sign="retry", until=call.retry_at, asked=True)
+    if not scene.going_on:
+        return replace(seat, now="Next", sign="right", asked=True)
+    return replace(seat, now="Speaking", sign="dots", speaks=True)
+
+
+def _is_asked_alone(scene: Scene, member: Member) -> bool:
+    missing = scene.course.settings.first and not scene.course.messages and not member.user_name
+    return missing and scene.going_on and not hasattr(member, "first")
+
+
+def asked(scene: Scene) -> frozenset[int]:
+    """Whose answer the last message wants."""
+    last = scene.course.said[-1] if scene.course.said else None
+    return frozenset(last.to if last and last.wants_answer and not scene.course.because else ())
+
+
+def rows_of(scene: Scene) -> tuple[Row, ...]:
+    """A line for each option, and for those that stand by none."""
+    course = scene.course
+    stood = {seat.seat: course.stands_by.get(seat.seat, "") for seat in course.voters}
+    verdicts = [*course.settings.options, *(one for one in (ABSTAIN, "") if one in stood.values())]
+    return tuple(_row(scene, verdict, [seat for seat, by in stood.items() if by == verdict]) for verdict in verdicts)
+
+
+def _row(scene: Scene, verdict: str, seats: list[int]) -> Row:
+    look = scene.look(verdict) if verdict or not scene.over else replace(UNDECIDED, word="None")
+    return Row(look, len(seats), ", ".join(_name(scene, seat) for seat in seats) or "Nobody")
+
+
+def _name(scene: Scene, seat: int) -> str:
+    name = scene.name(seat)
+    if seat in scene.course.withdrawn:
+        return f"{name} (withdrawn)"
+    return f"{name} (silent)" if seat in scene.course.silent else name

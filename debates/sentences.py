@@ -1,0 +1,362 @@
+"""What the pages of a debate say in sentences: how it stands, why it ended, and the newest that happened."""
+
+from collections.abc import Iterable, Sequence
+
+from django.utils.dateformat import format as date_format
+
+from engine.models import Run
+from runs import words
+
+from .models import Message, Steer
+from .prompts import stated
+from .rules import course as rules
+from .rules.course import ABSTAIN, Act, Change, Note, Sort, Turn, Why
+from .rules.floor import Because
+from .rules.outcome import NoDecision, Outcome, Rule
+from .scene import ATTEMPTS, Scene
+from .table import Facts
+
+NUMBERS = "no one two three four five six seven eight nine".split()
+ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
+
+
+def counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def in_words(number: int) -> str:
+    return NUMBERS[number] if number < len(NUMBERS) else str(number)
+
+
+def listed(names: Iterable[str]) -> str:
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def clock_time(scene: Scene) -> str:
+    return f"{scene.run.ended:%H:%M:%S} UTC" if scene.run.ended else ""
+
+
+# ---- under the plate --------------------------------------------------------------------------------------
+
+
+def sentence_under_plate(scene: Scene) -> tuple[str, str]:
+    """Its strong beginning and the rest."""
+    return _UNDER_PLATE[Run.Status(scene.run.status)](scene)
+
+
+def _queued(scene: Scene) -> tuple[str, str]:
+    if not scene.course.messages:
+        return "", "Queued. It starts when a worker is free."
+    return f"{said(scene)}.", "Queued. It goes on when a worker is free."
+
+
+def _running(scene: Scene) -> tuple[str, str]:
+    if scene.course.because:
+        done = sum(turn.state != rules.Standing.OPEN for turn in scene.course.closings)
+        asked = f"{done} of {counted(len(scene.course.closings), 'last word')} said."
+        return sentence_of_because(scene), asked
+    if not scene.course.messages:
+        return "Before the debate.", _alone(scene)
+    return f"{said(scene)}.", f"{sentence_of_verdicts(scene)} {sentence_of_floor(scene)}".strip()
+
+
+def _alone(scene: Scene) -> str:
+    asked = [seat for seat in scene.course.voters if not seat.person]
+    if not scene.course.settings.first or not asked:
+        return "The timekeeper opens it."
+    return f"Each member is asked alone: {len(scene.course.firsts)} of {len(asked)} have answered."
+
+
+def _waiting(scene: Scene) -> tuple[str, str]:
+    waited_for = awaited(scene)
+    if not waited_for:
+        return "", scene.run.why or "It waits, and goes on by itself."
+    idle = "Nothing runs and nothing is spent meanwhile."
+    if scene.run.wakes_at:
+        return f"For {listed(waited_for)},", f"until {date_format(scene.run.wakes_at, 'j M, H:i')} UTC. {idle}"
+    return f"For {listed(waited_for)}.", idle
+
+
+def awaited(scene: Scene) -> Sequence[str]:
+    """The persons who have the floor."""
+    turns = scene.closing_turns or ([scene.open_turn] if scene.open_turn else [])
+    return [scene.name(turn.seat) for turn in turns if scene.members[turn.seat].user_name]
+
+
+def _finished(scene: Scene) -> tuple[str, str]:
+    outcome = scene.debate.come_to(scene.course)
+    after = f"{sentence_of_because(scene).removesuffix('.')}, after {counted(scene.course.clock, 'message')}."
+    absent = sentence_of_absence(scene)
+    if outcome.option:
+        how = RULES[Rule(scene.debate.rule)].lower()
+        return f"{outcome.tally[outcome.option]} of {outcome.base} by {how}.", f"{after}{absent}"
+    return NO_DECISION[NoDecision(outcome.code)], f"{after}{absent}"
+
+
+def _failed(scene: Scene) -> tuple[str, str]:
+    message = (scene.run.error or {}).get("message", "")
+    return f"Failed after {counted(scene.course.clock, 'message')}, without an outcome.", message
+
+
+def _cancelled(scene: Scene) -> tuple[str, str]:
+    kept = "" if scene.run.redacted else " All that was said is kept."
+    by = words.shown_name(scene.run.cancelled_by) or scene.run.cancelled_by_name
+    when = f"Cancelled after {counted(scene.course.clock, 'message')}"
+    return (when, f"by {by}. There is no outcome.{kept}") if by else (f"{when}.", f"There is no outcome.{kept}")
+
+
+_UNDER_PLATE = {
+    Run.Status.QUEUED: _queued,
+    Run.Status.RUNNING: _running,
+    Run.Status.WAITING: _waiting,
+    Run.Status.FINISHED: _finished,
+    Run.Status.FAILED: _failed,
+    Run.Status.CANCELLED: _cancelled,
+}
+
+
+def said(scene: Scene) -> str:
+    return f"{scene.course.clock} of {counted(scene.course.most, 'message')}"
+
+
+def sentence_of_verdicts(scene: Scene) -> str:
+    course = scene.course
+    members = [seat.seat for seat in course.voters]
+    have = sum(seat in course.stands_by for seat in members)
+    if not have:
+        sentence = "Nobody has a verdict yet"
+    elif have == len(members):
+        sentence = f"All {in_words(have)} have a verdict"
+    else:
+        sentence = f"{have} of {len(members)} {'has' if have == 1 else 'have'} a verdict"
+    silent = course.silent - course.withdrawn
+    gone = [_so_many(course.withdrawn, "withdrawn"), _so_many(silent, "fallen silent")]
+    return f"{', '.join([sentence, *filter(None, gone)])}."
+
+
+def _so_many(seats: Iterable[int], done: str) -> str:
+    number = len(list(seats))
+    return f"{in_words(number)} {'has' if number == 1 else 'have'} {done}" if number else ""
+
+
+def sentence_of_floor(scene: Scene) -> str:
+    turn = scene.open_turn
+    return f"{scene.name(turn.seat)} {why_in_words(scene, turn)}." if turn else ""
+
+
+def why_in_words(scene: Scene, turn: Turn) -> str:
+    """Why it has the floor, behind its name."""
+    if turn.why == Why.REPLY:
+        return f"answers {asker(scene, turn)}"
+    return _WHY[Why(turn.why)]
+
+
+def asker(scene: Scene, turn: Turn) -> str:
+    asked = scene.known.get(turn.asked_by or 0)
+    return scene.name(asked.seat) if asked else "the last message"
+
+
+_WHY = {
+    Why.ASKED: "is asked by the chair",
+    Why.ROLL_CALL: "has no verdict and is called on to state one",
+    Why.CHALLENGE: "puts the case against what all believe",
+    Why.CALL: "has been silent longest and is called",
+    Why.DRAW: "was drawn and has the floor",
+    Why.CLOSING: "says a last word",
+}
+
+
+# ---- how it ends ------------------------------------------------------------------------------------------
+
+
+def sentence_of_because(scene: Scene) -> str:
+    """Why it has ended, or is closing; empty while it goes on."""
+    because = scene.course.because
+    if because == Because.MOST:
+        return f"All {counted(scene.course.most, 'message')} are said."
+    return BECAUSE[Because(because)] if because else ""
+
+
+BECAUSE = {
+    Because.ALL_WITHDRAWN: "All have withdrawn.",
+    Because.AGREED: "All stand by one option, and held to it when it was challenged.",
+    Because.STALEMATE: "Everybody has a verdict, and nobody has moved since the last deadline.",
+    Because.MOST: "All messages are said.",
+    Because.SPEND: "Its money would not pay another turn.",
+    Because.UNTIL: "Its time is over.",
+    Because.CLOSED: "Closed by the chair.",
+    Because.ALONE: "One member was left, and has had its say.",
+}
+
+RULES = {
+    Rule.PLURALITY: "Plurality",
+    Rule.MAJORITY: "Majority of all",
+    Rule.TWO_THIRDS: "Two thirds of all",
+    Rule.UNANIMOUS: "Unanimity",
+    Rule.MEDIAN: "Median",
+    Rule.NONE: "No rule",
+}
+
+COUNTED = (Rule.MAJORITY, Rule.TWO_THIRDS)
+
+NO_DECISION = {
+    NoDecision.TIE: "Two or more options have as many.",
+    NoDecision.TOO_FEW: "No option has enough.",
+    NoDecision.QUORUM: "Half of the members or more stand by no option.",
+    NoDecision.NO_RULE: "No rule was asked for: the verdicts stand by themselves.",
+}
+
+
+def sentence_of_absence(scene: Scene) -> str:
+    """Who was missing, and what of it counts; begins with a space where there is anything to say."""
+    course = scene.course
+    names = [scene.name(one.seat) for one in course.voters if one.seat not in course.stands_by]
+    silent = [scene.name(seat) for seat in sorted(course.silent - course.withdrawn)]
+    missing = f" {listed(names)} gave no verdict and {_counts(names)} for none." if names else ""
+    return f"{missing} {listed(silent)} fell silent." if silent else missing
+
+
+def _counts(names: Sequence[str]) -> str:
+    return "counts" if len(names) == 1 else "count"
+
+
+def sentence_of_end(scene: Scene) -> str:
+    """What the verdicts came to, by which rule."""
+    outcome = scene.debate.come_to(scene.course)
+    tally = ", ".join(f"{option} {count}" for option, count in outcome.tally.items())
+    by = f"By {RULES[Rule(scene.debate.rule)].lower()}" if scene.debate.rule != Rule.NONE else "By no rule"
+    return f"{tally}. {by}: {outcome.option or 'no decision'}."
+
+
+def sentence_of_rule(scene: Scene, outcome: Outcome) -> tuple[str, str]:
+    """The sentence under where they stand, in the same two parts."""
+    rule = Rule(scene.debate.rule)
+    number = f" {outcome.base}:" if rule in COUNTED else ":"
+    return f"{RULES[rule]}{number}", f"{needed(rule, outcome.base)} {_now(scene, outcome)}".strip()
+
+
+def needed(rule: Rule, base: int) -> str:
+    return {
+        Rule.PLURALITY: "the option with the most verdicts, two at the least.",
+        Rule.MAJORITY: f"an option needs {base // 2 + 1}.",
+        Rule.TWO_THIRDS: f"an option needs {-(-2 * base // 3)}.",
+        Rule.UNANIMOUS: "all that do not abstain, two at the least.",
+        Rule.MEDIAN: "the verdict in the middle, by the order of the options.",
+        Rule.NONE: "the verdicts stand by themselves.",
+    }[rule]
+
+
+def _now(scene: Scene, outcome: Outcome) -> str:
+    if scene.debate.rule == Rule.NONE:
+        return ""
+    if scene.run.outcome:
+        return f"{outcome.option} has them." if outcome.option and scene.debate.rule in COUNTED else ""
+    if outcome.option:
+        return f"{outcome.option} would be decided if it ended now."
+    return (
+        "Who has no verdict at the end counts for none." if scene.course.undecided else "Nothing would be decided now."
+    )
+
+
+# ---- changes ----------------------------------------------------------------------------------------------
+
+
+def sentence_of_named(scene: Scene, change: Change) -> str:
+    if not change.moved_by:
+        return "Named no message: a second thought."
+    return f"Named {messages_named(scene, change.moved_by)}."
+
+
+def messages_named(scene: Scene, numbers: Sequence[int]) -> str:
+    """As in "message 45 of Ilse Brandt"."""
+    return listed(f"message {number} of {_speaker(scene, number)}" for number in numbers)
+
+
+def _speaker(scene: Scene, number: int) -> str:
+    message = scene.known.get(number)
+    if message is None or message.sort == Sort.CHAIR:
+        return "the chair"
+    return scene.name(message.seat) if message.seat else "the timekeeper"
+
+
+# ---- the timekeeper and the chair -------------------------------------------------------------------------
+
+
+def lead_of_note(note: str) -> str:
+    return "Timekeeper, deadline." if note == Note.DEADLINE else "Timekeeper."
+
+
+def sentence_of_note(scene: Scene, message: Message) -> str:
+    """Its facts, and what a model made of them."""
+    facts = Facts(**message.facts) if message.facts else None
+    return " ".join(filter(None, [stated(message.note, facts, scene.names) if facts else "", message.content]))
+
+
+def sentence_of_steer(scene: Scene, steer: Steer, most: int) -> str:
+    name = scene.name(scene.seats.get(steer.member_id or 0))
+    if steer.act == Act.WITHDRAW:
+        verdict = steer.said_in(scene.debate)
+        stands = "abstaining" if verdict == ABSTAIN else f"standing by {verdict}" if verdict else ""
+        return f"withdraws{f', {stands}' if stands else ''}."
+    if steer.act == Act.EXTEND:
+        return f"{counted(steer.amount, 'message')} more: up to {most}."
+    return _STEERED[Act(steer.act)].format(name=name)
+
+
+_STEERED = {
+    Act.ASK: "{name} has the floor next.",
+    Act.CLOSE: "the debate is closed.",
+    Act.CLOSE_AT_ONCE: "the debate is closed at once.",
+    Act.END: "the debate has ended, without a closing.",
+    Act.RECALL: "{name} is recalled.",
+    Act.GIVE_UP: "{name} is given up.",
+}
+
+
+# ---- for people who hear the page -------------------------------------------------------------------------
+
+
+def announcement(scene: Scene, word: str, lead: str, rest: str) -> str:
+    """The newest thing that happened, and who has the floor since."""
+    if scene.over:
+        return " ".join(filter(None, [f"{word}.", lead, rest]))
+    if not scene.run.started:
+        return ""
+    if scene.run.status == Run.Status.WAITING:
+        return f"Waiting. {lead} {rest}"
+    if scene.course.because:
+        return f"Closing. {sentence_of_because(scene)}"
+    turn = scene.open_turn
+    if turn and (call := scene.retried(f"turn-{turn.number}")):
+        return f"{scene.name(turn.seat)} did not answer. {retry_in_words(call.attempt)}."
+    return f"{_newest(scene)} {sentence_of_floor(scene)}".strip()
+
+
+def retry_in_words(attempt: int) -> str:
+    return f"Retry {attempt + 1} of {ATTEMPTS}"
+
+
+def _newest(scene: Scene) -> str:
+    if not scene.course.messages:
+        return "The members are asked alone."
+    last = scene.course.messages[-1]
+    if last.sort == Sort.NOTE:
+        return _newest_note(scene, last)
+    if change := scene.changes.get(last.number):
+        return f"{scene.name(change.seat)} changes to {scene.look(change.verdict).word}."
+    name = scene.name(last.seat) if last.seat else "The chair"
+    return f"{name} speaks to {to_whom(scene, last.to)}."
+
+
+def _newest_note(scene: Scene, last: rules.Message) -> str:
+    if last.note == Note.OPENING:
+        return "The debate begins."
+    kind = "Deadline" if last.note == Note.DEADLINE else "Reminder"
+    before = scene.changes.get(last.number - 1)
+    moved = f"{scene.name(before.seat)} changes to {scene.look(before.verdict).word}. " if before else ""
+    return f"{moved}{kind}: {last.after} of {counted(scene.course.most, 'message')}."
+
+
+def to_whom(scene: Scene, seats: Sequence[int]) -> str:
+    return listed(scene.name(seat) for seat in seats) if seats else "everyone"

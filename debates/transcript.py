@@ -1,0 +1,284 @@
+"""The transcript: what was said, noted and done, line by line, and what is being said right now.
+
+A slot is the place of one message, by its number: first what happened since the one before, then the message itself.
+The slot after the newest message belongs to whoever has the floor. What a slot shows is worked out when it is drawn,
+for of a long debate all but the last are drawn only once.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+
+from .models import FirstVerdict, Member, Message, Point
+from .parts import MISSING, Artifact, Bar, Claim, Event, Growing, Look, Said, Stated
+from .rules import course as rules
+from .rules.course import Act, Sort, Standing, Turn
+from .scene import Scene
+from .seats import step_of
+from .sentences import (
+    asker,
+    lead_of_note,
+    messages_named,
+    retry_in_words,
+    sentence_of_because,
+    sentence_of_end,
+    sentence_of_note,
+    sentence_of_steer,
+    to_whom,
+)
+
+MOST_NOTES = rules.MOST // rules.REMINDER_EVERY + 1
+MOST_OF_CHAIR = 40
+SIGNS = {"for": "+", "against": "−"}
+
+
+@dataclass(frozen=True)
+class Slot:
+    """`events`: since the message before. `message` never changes, once it is there."""
+
+    number: int
+    message: Message | None
+    events: tuple[Event, ...]
+    growing: Growing | None
+    scene: Scene = field(compare=False, repr=False)
+
+    @property
+    def hidden(self) -> bool:
+        return not (self.message or self.events or self.growing)
+
+    @property
+    def settled(self) -> bool:
+        """What is told beside the newest message may still come."""
+        return self.number < self.scene.course.newest
+
+    @property
+    def spoken(self) -> bool:
+        return self.message is not None and self.message.kind != Sort.NOTE
+
+    @property
+    def person(self) -> bool:
+        return self.message is not None and self.message.kind == Sort.CHAIR
+
+    @cached_property
+    def note(self) -> Event | None:
+        if self.message is None or self.message.kind != Sort.NOTE:
+            return None
+        return Event("clock", lead_of_note(self.message.note), sentence_of_note(self.scene, self.message))
+
+    @cached_property
+    def said(self) -> Said | None:
+        return said_of(self.scene, self.message) if self.message and self.spoken else None
+
+
+def slots_of(scene: Scene) -> tuple[Slot, ...]:
+    """Those with anything in them, and the one of the floor."""
+    events = _events_by_slot(scene)
+    numbers = range(1, scene.course.newest + 2)
+    messages = {message.number: message for message in scene.messages}
+    floor = _growing(scene)
+    last = scene.course.newest + 1
+    return tuple(
+        Slot(n, messages.get(n), tuple(events.get(n, ())), floor if n == last else None, scene) for n in numbers
+    )
+
+
+def most_slots(scene: Scene) -> int:
+    """How many there may come to be; of one that is over for good, how many there are."""
+    members = len(scene.seated)
+    parts = rules.MOST if scene.debate.free_floor else 0
+    return rules.MOST + parts + MOST_NOTES + MOST_OF_CHAIR + members + 1
+
+
+# ---- a message --------------------------------------------------------------------------------------------
+
+
+def said_of(scene: Scene, message: Message) -> Said:
+    known = scene.known[message.number]
+    person = message.kind == Sort.CHAIR
+    member = scene.members.get(known.seat or 0)
+    return Said(
+        number=message.number,
+        name=f"{message.by_name}, chair" if person else member.name if member else "",
+        to="last word" if message.kind == Sort.CLOSING else f"to {to_whom(scene, known.to)}",
+        at=message.made,
+        words="Erased." if scene.run.redacted else message.content,
+        look=None if person else scene.look(scene.stood_at(message.number)),
+        claims=tuple(_claim(scene, message, point) for point in message.points.all()),
+        artifact=artifact_of(message.artifact),
+        stated=_stated(scene, message, known),
+        withdraws=message.withdrawn,
+        person=person,
+        part_two=message.continues,
+        marks=tuple(_marks(scene, message)),
+        reason=message.reasoning,
+    )
+
+
+def _claim(scene: Scene, message: Message, point: Point) -> Claim:
+    source = f"{point.document}:{point.line}" if point.document and point.line else point.document
+    answered = int(point.answers.split(".")[0]) if point.answers else None
+    number = f"{message.number}.{point.number}"
+    claim = "Erased." if scene.run.redacted else point.claim
+    return Claim(number, SIGNS[point.side], point.option, point.side, claim, source, point.answers, answered)
+
+
+def _stated(scene: Scene, message: Message, known: rules.Message) -> Stated | None:
+    if not known.verdict or known.turn in scene.challenges:
+        return None
+    change = scene.changes.get(message.number)
+    named = messages_named(scene, change.moved_by) if change and change.moved_by else ""
+    before = scene.look(change.before) if change else None
+    return Stated(scene.look(known.verdict), before, message.reasoning, named)
+
+
+def _marks(scene: Scene, message: Message) -> Iterator[str]:
+    """How it came about, where that is not as usual."""
+    if scene.known[message.number].turn in scene.challenges:
+        yield "a challenge: not its own verdict"
+    if len(message.calls) > 1:
+        yield f"in {len(message.calls)} answers" if len(message.calls) > 2 else "in two answers"
+    if message.cut:
+        yield "cut"
+
+
+# ---- artifacts --------------------------------------------------------------------------------------------
+
+
+def artifact_of(kept: str) -> Artifact | None:
+    """As it was checked when it was kept: title, kind, text, columns and rows."""
+    if not kept:
+        return None
+    told = json.loads(kept)
+    columns = tuple(map(str, told.get("columns") or ()))
+    rows = tuple(tuple(map(str, row)) for row in told.get("rows") or ())
+    bars = _bars(rows) if told.get("kind") == "bars" else ()
+    return Artifact(told.get("title", ""), told.get("kind", "text"), told.get("text", ""), columns, rows, bars)
+
+
+def _bars(rows: Sequence[tuple[str, ...]]) -> tuple[Bar, ...]:
+    """The first column names them, the last one that holds a number says how long they are."""
+    numbers = [(row[0], row[-1], _number(row[-1])) for row in rows if len(row) > 1]
+    longest = max((abs(number) for _, _, number in numbers if number is not None), default=0)
+    return tuple(
+        Bar(label, value, round(100 * abs(number) / longest) if longest else 0)
+        for label, value, number in numbers
+        if number is not None
+    )
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text.replace(",", "").replace(" ", "").rstrip("%"))
+    except ValueError:
+        return None
+
+
+# ---- what grows -------------------------------------------------------------------------------------------
+
+
+def _growing(scene: Scene) -> Growing | None:
+    """What whoever has the floor is saying."""
+    turn = scene.open_turn or scene.cut_turn
+    return growing_of(scene, turn) if turn else None
+
+
+def growing_of(scene: Scene, turn: Turn) -> Growing | None:
+    step = step_of(turn)
+    member, call = scene.members[turn.seat], scene.latest.get(step)
+    text = scene.texts.get(step, "")
+    to = f"to {asker(scene, turn)}" if turn.why == rules.Why.REPLY else ""
+    look = scene.look(scene.course.stands_by.get(turn.seat, ""))
+    if scene.over:
+        return Growing(step, member.name, to, look, text, cut="Not said: it was cancelled.") if text else None
+    if failed := scene.retried(step):
+        again = f"{failed.error} It is asked again; after the fourth attempt its turn is skipped."
+        return Growing(step, member.name, to, look, again, retry=retry_in_words(failed.attempt), until=failed.retry_at)
+    if not scene.is_speaking(step):
+        return None
+    return Growing(step, member.name, to, look, text, since=call.started if call else None)
+
+
+@dataclass(frozen=True)
+class Alone:
+    """What a member said before the debate, or is saying."""
+
+    seat: int
+    name: str
+    look: Look | None
+    words: str
+    confidence: int | None = None
+    growing: bool = False
+    since: datetime | None = None
+
+    @property
+    def hidden(self) -> bool:
+        return self.look is None and not self.growing
+
+
+def alone_of(scene: Scene, member: Member) -> Alone:
+    first: FirstVerdict | None = scene.firsts.get(member.seat)
+    if first:
+        return _alone_said(scene, member, first)
+    step = f"first-{member.seat}"
+    if scene.firsts_hidden or not scene.is_speaking(step):
+        return Alone(member.seat, member.name, None, "")
+    call = scene.latest[step]
+    return Alone(member.seat, member.name, None, scene.texts.get(step, ""), growing=True, since=call.started)
+
+
+def _alone_said(scene: Scene, member: Member, first: FirstVerdict) -> Alone:
+    if first.missing:
+        return Alone(member.seat, member.name, MISSING, "Could not be asked.")
+    words = "Erased." if scene.run.redacted else first.reasoning
+    verdict = first.said_in(scene.debate)
+    return Alone(member.seat, member.name, scene.look(verdict), words, first.confidence)
+
+
+# ---- what is no message -----------------------------------------------------------------------------------
+
+
+def _events_by_slot(scene: Scene) -> Mapping[int, Sequence[Event]]:
+    """By the number of the message before which they happened."""
+    found: dict[int, list[Event]] = {}
+    for made, event in sorted(_events(scene), key=lambda one: one[0]):
+        found.setdefault(_slot_at(scene, made), []).append(event)
+    return found
+
+
+def _slot_at(scene: Scene, made: datetime) -> int:
+    return next((one.number for one in scene.messages if one.made > made), scene.course.newest + 1)
+
+
+def _events(scene: Scene) -> Iterator[tuple[datetime, Event]]:
+    yield from _skipped(scene)
+    yield from _steered(scene)
+    if scene.debate.ended_because and (closings := [t for t in scene.turns.values() if t.why == rules.Why.CLOSING]):
+        yield min(turn.made for turn in closings), _closing_begins(scene, len(closings))
+    if scene.run.outcome and scene.run.ended:
+        yield scene.run.ended, Event("clock", "Ended.", sentence_of_end(scene))
+
+
+def _skipped(scene: Scene) -> Iterator[tuple[datetime, Event]]:
+    for turn in scene.turns.values():
+        if turn.state == Standing.SKIPPED and turn.closed:
+            name = scene.name(scene.seats[turn.member_id])
+            reason = "" if scene.run.redacted else turn.reason_skipped
+            struck = scene.texts.get(turn.step, "")
+            yield turn.closed, Event("dash", f"{name}: turn skipped.", reason, struck)
+
+
+def _steered(scene: Scene) -> Iterator[tuple[datetime, Event]]:
+    most = scene.course.settings.most
+    for steer in sorted(scene.debate.steers.all(), key=lambda one: one.number):
+        most += steer.amount if steer.act == Act.EXTEND else 0
+        name = scene.name(scene.seats.get(steer.member_id or 0)) if steer.act == Act.WITHDRAW else steer.by_name
+        lead = name if steer.act == Act.WITHDRAW else f"{name}, chair:"
+        yield steer.made, Event("person", lead, sentence_of_steer(scene, steer, min(most, rules.MOST)))
+
+
+def _closing_begins(scene: Scene, asked: int) -> Event:
+    at_once = f"{asked} last words are asked for at once; nobody sees another's."
+    at_once = "One last word is asked for." if asked == 1 else at_once
+    return Event("clock", "Timekeeper, closing.", f"{sentence_of_because(scene)} {at_once}")

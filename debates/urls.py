@@ -1,0 +1,15 @@
+from django.urls import path
+
+from runs.face import faces
+from runs.urls import pages
+
+from .views import new, steering
+
+urlpatterns = [
+    path("debates/new/", new.new, name="debate-new"),
+    path("debates/cost/", new.expected_cost, name="debate-cost"),
+    path("debates/<uuid:pk>/say/", steering.say, name="debate-say"),
+    path("debates/<uuid:pk>/steer/", steering.steer, name="debate-steer"),
+    path("debates/<uuid:pk>/withdraw/", steering.withdraw, name="debate-withdraw"),
+    *pages(faces()["debate"]),
+]

@@ -1,0 +1,253 @@
+"""A debate as its rows say it is: everybody says what a test wants, and the rest follows from the rules."""
+
+import contextlib
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from debates.models import Debate, FirstVerdict, Member, Message, Steer, Turn, keeping
+from debates.prompts import Answer
+from debates.rules import course as rules
+from debates.rules import floor
+from debates.rules.course import Act, Note, Sort, Standing, Why
+from debates.table import Artifact, Facts, Point
+from engine.models import ModelCall, Run
+from runs.face import Snapshot
+
+SEED = bytes(range(32))
+OPTIONS: Sequence[Mapping[str, str]] = (
+    {"word": "HIRE", "meaning": "An offer for the permanent post.", "direction": "for"},
+    {"word": "HIRE ON CONDITIONS", "meaning": "An offer with clauses.", "direction": "between"},
+    {"word": "DO NOT HIRE", "meaning": "No offer.", "direction": "against"},
+)
+PANEL = (
+    ("Amara Osei", "Methods. You look at how results came about."),
+    ("Ilse Brandt", "Leadership. You look at how groups are led."),
+    ("Rajiv Menon", "Team and teaching."),
+    ("Hana Kubo", "Instruments and software."),
+    ("Tomás Rey", "Budget and risk."),
+    ("Edda Holm", "Law."),
+    ("Gita Rao", "Ethics."),
+    ("Hugo Blanc", "Buildings."),
+    ("Ivy Tran", "The newcomer."),
+)
+QUESTION = (
+    "Should the institute offer Dr. Lindqvist the permanent post, with a staff of eleven and the two new microscopes? "
+    "Her letter asks for a start in March and half a year without teaching."
+)
+TITLE = "Dr. Mira Lindqvist as head of the imaging laboratory"
+BEGINNING = datetime(2026, 11, 21, 14, 1, tzinfo=UTC)
+
+
+def asked(number: int = 5, *, model: str = "openai/a", **more: Any) -> dict[str, Any]:
+    """What `Debate.objects.submit` takes of a panel of so many."""
+    members = [{"name": name, "who": who, "model": model} for name, who in PANEL[:number]]
+    told = {"title": TITLE, "question": QUESTION, "options": OPTIONS, "members": members, "seed": SEED}
+    return told | more
+
+
+class Table:
+    """A debate that is at work. Members are called by their seats, and each thing happens ten seconds after the one
+    before."""
+
+    def __init__(self, owner: Any, number: int = 5, **more: Any) -> None:
+        self.debate = Debate.objects.submit(owner=owner, **asked(number, **more))
+        self._moments = (BEGINNING + timedelta(seconds=10 * n) for n in itertools.count(1))
+        Run.objects.filter(pk=self.pk).update(status=Run.Status.RUNNING, started=BEGINNING, claims=1)
+
+    @property
+    def pk(self) -> Any:
+        return self.debate.pk
+
+    @property
+    def row(self) -> Debate:
+        """As it is now, with all that a page shows."""
+        return Debate.objects.whole().get(pk=self.pk)
+
+    def seen(self, **texts: str) -> Snapshot[Debate]:
+        """`texts` are growing now, by steps with an underscore in place of the hyphen."""
+        row = self.row
+        return Snapshot(row.run, row, row.calls, {step.replace("_", "-"): text for step, text in texts.items()})
+
+    @property
+    def course(self) -> rules.Course:
+        return Debate.objects.talked().get(pk=self.pk).course(claim=2)
+
+    @property
+    def newest(self) -> int:
+        return self.debate.messages.count()
+
+    @property
+    def said(self) -> int:
+        """The number of what a member said last."""
+        return self.debate.messages.filter(kind=Sort.SAID).order_by("-number").values_list("number", flat=True)[0]
+
+    # ---- what happens --------------------------------------------------------------------------------------
+
+    def alone(self, seat: int, verdict: str, reasoning: str = "For reasons of its own.", confidence: int = 70) -> None:
+        said = Answer(verdict=verdict, reasoning=reasoning, confidence=confidence)
+        with self._later():
+            keeping.keep_first(self.pk, seat, self.call(f"first-{seat}"), said)
+
+    def could_not_be_asked(self, seat: int) -> None:
+        keeping.keep_first_missing(self.pk, seat, "timeout")
+
+    def note(self, words: str = "") -> None:
+        """The one that is due; the opening where there is none yet."""
+        course = self.course
+        due = Note.OPENING if not course.notes else Note.DEADLINE if course.clock % rules.SPAN == 0 else Note.REMINDER
+        with self._later():
+            keeping.keep_note(self.pk, due, course.clock, asdict(facts_of(course)), words, claim=1)
+
+    def open(self, seat: int | None = None, why: str = "", asked_by: int | None = None, **told: Any) -> Turn:
+        """The floor, given to whoever has it next by the rules, or to somebody."""
+        if seat is None:
+            given = floor.next_step(self.course)
+            assert isinstance(given, floor.Give), given
+            turn = given.turn
+        else:
+            drawn = {"weights": tuple((one.seat, 1) for one in self.debate.seated), "ticket": 0} if not why else {}
+            known = {"asked_by": asked_by, **drawn, **told}
+            turn = rules.Turn(self.debate.turns.count() + 1, seat, why or Why.DRAW, self.newest, **known)
+        with self._later():
+            keeping.keep_turn(self.pk, turn)
+        return Turn.objects.get(debate=self.pk, number=turn.number)
+
+    def say(self, seat: int | None = None, content: str = "That is one way to see it.", **said: Any) -> Message:
+        """In the turn that is open, or in one of its own; and what the clock asks for after it."""
+        given = {key: said.pop(key) for key in ("why", "asked_by") if key in said}
+        kept = {key: said.pop(key) for key in ("continues", "calls", "cut") if key in said}
+        turn = self.opened or self.open(seat, **given)
+        kept.setdefault("calls", [self.call(turn.step).pk])
+        with self._later():
+            message = keeping.keep_message(self.pk, turn.number, Answer(content, **said), heard=turn.after, **kept)
+        if message.clock and message.clock % rules.REMINDER_EVERY == 0:
+            self.note()
+        return message
+
+    def skip(self, reason: str = "could not speak: 401 The key was refused.") -> None:
+        turn = self.opened
+        assert turn
+        with self._later():
+            keeping.skip(self.pk, turn.number, reason)
+
+    def chair(self, content: str, to: Sequence[int] = ()) -> Message:
+        number = self.newest + 1
+        told = {"kind": Sort.CHAIR, "by_name": "M. Okafor", "content": content, "speaking_to": list(to)}
+        with self._later():
+            return Message.objects.create(debate=self.debate, number=number, **told)
+
+    def steer(self, act: Act, seat: int | None = None, amount: int = 0, **told: Any) -> Steer:
+        member = Member.objects.get(debate=self.debate, seat=seat) if seat else None
+        number = self.debate.steers.count() + 1
+        known = {"by_name": "M. Okafor", "act": act, "member": member, "amount": amount}
+        with self._later():
+            return Steer.objects.create(debate=self.debate, number=number, **known, **told)
+
+    def close(self, because: str = floor.Because.CLOSED) -> None:
+        step = floor.begin_closing(self.course, floor.Because(because))
+        assert isinstance(step, floor.BeginClosing)
+        with self._later():
+            keeping.begin_closing(self.pk, because, step.turns)
+
+    def last_word(self, seat: int, content: str = "I stand by it.", **said: Any) -> Message:
+        turn = Turn.objects.get(debate=self.pk, member__seat=seat, why=Why.CLOSING)
+        calls = [self.call(turn.step).pk]
+        with self._later():
+            return keeping.keep_message(self.pk, turn.number, Answer(content, **said), heard=turn.after, calls=calls)
+
+    def end(self, because: str = floor.Because.CLOSED) -> None:
+        keeping.conclude(self.pk, because)
+        self.become(Run.Status.FINISHED, ended=next(self._moments))
+
+    def become(self, status: str, **values: Any) -> None:
+        over = {"ended": next(self._moments)} if status in (Run.Status.FAILED, Run.Status.CANCELLED) else {}
+        Run.objects.filter(pk=self.pk).update(status=status, **(over | values))
+
+    def play(self, messages: int, content: str = "The letter says more than the list of papers does.") -> None:
+        """Let whoever has the floor by the rules talk until so many are said; verdicts come, and now and then move."""
+        words = [option.word for option in self.debate.options.order_by("number")]
+        while self.course.clock < messages:
+            turn = self.opened or self._next()
+            number = turn.number
+            seat = turn.member.seat
+            has = seat in self.course.stands_by
+            moves = has and number % 17 == 0
+            verdict = words[(seat + number) % len(words)] if moves or not has else ""
+            others = [one.number for one in self.course.said if one.seat != seat][-1:]
+            point = Point(f"Claim {number} of the file", words[seat % len(words)], "for" if number % 2 else "against")
+            to = () if number % 3 else (1 + seat % len(self.debate.seated),)
+            self.say(
+                None,
+                f"{content} {number}.",
+                to=to,
+                points=(point,),
+                verdict=verdict,
+                reasoning="It was said well." if verdict else "",
+                moved_by=tuple(others) if moves else (),
+            )
+
+    def _next(self) -> Turn:
+        course = self.course
+        step = floor.next_step(course)
+        if isinstance(step, floor.KeepTime):
+            self.note()
+            return self._next()
+        if isinstance(step, floor.Give):
+            return self.open()
+        return self.open(course.active[len(course.turns) % len(course.active)], why=Why.CALL)
+
+    # ---- what that takes -----------------------------------------------------------------------------------
+
+    @property
+    def opened(self) -> Turn | None:
+        return Turn.objects.filter(debate=self.pk, state=Standing.OPEN).exclude(why=Why.CLOSING).first()
+
+    def call(self, step: str, status: str = "answered", attempt: int = 1, **told: Any) -> ModelCall:
+        """A model is asked for a step, and has answered where nothing else is said."""
+        moment = next(self._moments)
+        answered = {"ended": moment, "input_tokens": 900, "output_tokens": 90, "cost": 2_400_000}
+        ended = (answered if status == "answered" else {}) | told | {"status": status}
+        if waits := ModelCall.objects.filter(run=self.pk, step=step, status="open").first():
+            ModelCall.objects.filter(pk=waits.pk).update(**ended)
+            return waits
+        known = {"model": "openai/a", "prompt": "[]", "deadline": moment + timedelta(minutes=2), "started": moment}
+        return ModelCall.objects.create(run_id=self.pk, step=step, attempt=attempt, **(known | ended))
+
+    def speaks(self, seat: int | None = None, **told: Any) -> str:
+        """Somebody has the floor and is being asked: the step whose text may grow."""
+        turn = self.open(seat, **told)
+        self.call(turn.step, "open")
+        return turn.step
+
+    @contextlib.contextmanager
+    def _later(self) -> Iterator[None]:
+        """What is written within was written at the next moment: afterwards nothing of it may be changed."""
+        moment = next(self._moments)
+        made = [model._meta.get_field("made") for model in (FirstVerdict, Turn, Message, Steer)]
+        before = [(field, field._get_default) for field in made]
+        now, timezone.now = timezone.now, lambda: moment
+        for field in made:
+            field._get_default = lambda: moment
+        try:
+            yield
+        finally:
+            timezone.now = now
+            for field, default in before:
+                field._get_default = default
+
+
+def facts_of(course: rules.Course) -> Facts:
+    """What a note tells now."""
+    withdrawn, silent = tuple(sorted(course.withdrawn)), tuple(sorted(course.silent))
+    return Facts(course.clock, course.most, course.to_deadline, tuple(course.undecided), (), withdrawn, silent)
+
+
+def weeks() -> Artifact:
+    """A table that is drawn, too."""
+    rows = (("Consent", "5"), ("Cleaning", "2"), ("Upload", "1"))
+    return Artifact("Weeks until the data are public", "bars", columns=("Step", "Weeks"), rows=rows)

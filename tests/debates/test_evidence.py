@@ -1,0 +1,173 @@
+"""The record of a debate: what it tells, and that nothing is wrong with an honest one."""
+
+import asyncio
+import json
+import re
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
+
+from debates import chair, procedure
+from debates.models import Debate, Message
+from engine.evidence.entries import Entry
+from engine.evidence.log import Leaf
+from engine.evidence.verification import verify_one
+from engine.gates import decide
+from engine.llm.failures import Unauthorized
+from engine.models import Gate, Run
+from runs import steering
+from runs.redaction import redact
+from tests.conftest import perform
+from tests.debates.test_procedure import OPTIONS, Panel, clara, cut_off, debate, held, says, waiting_for
+
+__all__ = ["clara"]
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+faults = sync_to_async(lambda pk: [str(fault) for fault in verify_one(pk)[2]])
+
+
+def rehearsed(count=4, **asked):
+    members = [
+        {"name": f"Member {n}", "who": f"Looks at {what}.", "model": "rehearsal/instant"}
+        for n, what in enumerate(["methods", "money", "the team", "the law"][:count], 1)
+    ]
+    known = {"question": "Shall we hire her for the laboratory?", "options": OPTIONS, "members": members}
+    return procedure.submit(owner=None, **(known | asked))
+
+
+def kinds(pk):
+    return [entry.kind for entry in Entry.objects.filter(run=pk).order_by("seq")]
+
+
+def facts(pk, kind):
+    lines = Entry.objects.filter(run=pk, kind=kind).order_by("seq").values_list("line", flat=True)
+    return [json.loads(line)["facts"] for line in lines]
+
+
+async def test_all_that_happened_is_told_in_the_order_in_which_it_did():
+    run, _ = await held(most=4)
+    told = await sync_to_async(kinds)(run.pk)
+    assert told[:7] == ["submitted", *["attempt", "debate.first"] * 3]
+    assert told[7:13] == ["debate.note", "debate.turn", "attempt", "debate.message", "debate.turn", "attempt"]
+    assert told[-1] == "ended"
+    assert await faults(run.pk) == []
+
+
+async def test_the_seed_is_fixed_at_the_submission_and_told_at_the_end():
+    run, found = await held()
+    [asked] = await sync_to_async(facts)(run.pk, "submitted")
+    [ended] = await sync_to_async(facts)(run.pk, "ended")
+    assert ended["seed"] == found.seed
+    assert found.seed not in json.dumps(asked)
+
+
+async def test_a_word_against_a_chosen_seed_goes_into_it():
+    submitted = await sync_to_async(debate)(seed=None, word="tulips at noon")
+    await perform(submitted.pk, Panel())
+    assert await faults(submitted.pk) == []
+    [ended] = await sync_to_async(facts)(submitted.pk, "ended")
+    assert ended["seed_random"]
+
+
+async def test_at_each_deadline_it_is_sealed_so_far():
+    submitted = await sync_to_async(rehearsed)(most=48, switches={"challenge": False})
+    run = await perform(submitted.pk)
+    found = await Debate.objects.talked().aget(pk=run.pk)
+    deadlines = [message for message in found.messages.all() if message.note == "deadline"]
+    assert run.status == Run.Status.FINISHED, run.error
+    assert await faults(run.pk) == []
+    assert await Leaf.objects.filter(run=run.pk).acount() == 2 + len(deadlines) > 2
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_nothing_is_wrong_with_a_rehearsal(seed):
+    switches = {"free_floor": seed % 2 == 0}
+    submitted = await sync_to_async(rehearsed)(most=30, seed=bytes([seed] * 32), switches=switches)
+    run = await perform(submitted.pk)
+    assert run.status == Run.Status.FINISHED, run.error
+    assert await faults(run.pk) == []
+
+
+async def test_nothing_is_wrong_where_the_chair_talks_while_others_do():
+    mira = await User.objects.acreate_user("mira")
+    submitted = await sync_to_async(rehearsed)(most=20)
+
+    acts = [
+        lambda: chair.say(submitted.pk, mira, "Think of the costs.", to=2, ask=True),
+        lambda: chair.steer(submitted.pk, mira, "extend"),
+        lambda: chair.steer(submitted.pk, mira, "give_up", seat=3),
+        lambda: chair.say(submitted.pk, mira, "Time is short."),
+        lambda: chair.steer(submitted.pk, mira, "close_at_once"),
+    ]
+
+    async def interfere():
+        for clock, act in enumerate(acts, 2):
+            while not await Message.objects.filter(debate=submitted.pk, clock=clock).aexists():
+                await asyncio.sleep(0.01)
+            await sync_to_async(act)()
+
+    run, _ = await asyncio.gather(perform(submitted.pk), interfere())
+    assert run.status == Run.Status.FINISHED, run.error
+    assert await faults(run.pk) == []
+    assert len(await sync_to_async(facts)(run.pk, "debate.steered")) == 4
+
+
+async def test_nothing_is_wrong_while_a_person_is_waited_for_or_after(clara):
+    submitted, models = await waiting_for(clara, most=6)
+    for number in range(20):
+        assert await faults(submitted.pk) == []
+        gate = await Gate.objects.filter(run=submitted.pk, state="pending").afirst()
+        if not gate:
+            break
+        said = {"content": f"My remark number {number} about this case.", "verdict": "DO NOT HIRE"}
+        answer = said | {"verdict_reasoning": "It has no methods."}
+        await sync_to_async(decide)(gate.pk, clara, "answer", choice="speak", answer=answer)
+        run = await perform(submitted.pk, models)
+    assert (run.status, number > 1) == (Run.Status.FINISHED, True)
+
+
+async def test_nothing_is_wrong_with_one_that_failed_and_was_tried_again():
+    models = Panel()
+    for name in ("ada", "ben"):
+        models.will(f"test/{name}", *[Unauthorized("No key.")] * 3)
+    run, found = await held(models, count=2, switches={"first": False})
+    assert await faults(run.pk) == []
+    await sync_to_async(steering.retry)(found, None)
+    await perform(run.pk, models)
+    assert await faults(run.pk) == []
+    seeds = [ended.get("seed") for ended in await sync_to_async(facts)(run.pk, "ended")]
+    assert seeds == [None, found.seed]  # what may be tried again goes on with it
+
+
+async def test_nothing_is_wrong_with_an_answer_in_two_parts():
+    models = Panel()
+    part = says(" ".join(f"word{number}" for number in range(40)))
+    models.will("test/ada", cut_off(part[: part.index("word39")]), says("And that is the rest."))
+    run, _ = await held(models, switches={"first": False})
+    assert run.status == Run.Status.FINISHED
+    assert await faults(run.pk) == []
+
+
+async def test_one_that_was_cancelled_tells_its_seed_and_no_outcome():
+    submitted = await sync_to_async(debate)()
+    await sync_to_async(steering.cancel)(submitted, None)
+    [ended] = await sync_to_async(facts)(submitted.pk, "ended")
+    assert (ended["outcome"], ended["seed"]) == (None, bytes(32).hex())
+    assert await faults(submitted.pk) == []
+
+
+async def test_what_is_redacted_is_intact_and_has_no_text():
+    run, found = await held()
+    await sync_to_async(redact)(found.pk, "mira", "Somebody asked for it.")
+    assert await faults(run.pk) == []
+    entries = " ".join(await sync_to_async(lambda: [entry.line for entry in Entry.objects.filter(run=run.pk)])())
+    assert not re.search("Remark number|Shall we hire|looks at methods", entries)
+
+
+async def test_it_is_found_by_what_came_of_it():
+    run, _ = await held()
+    assert await faults(run.pk) == []
+    words = await sync_to_async(lambda: Run.objects.get(pk=run.pk).search.words)()
+    assert {"=flag=challenged", "=flag=unanimous"} <= set(words.split())

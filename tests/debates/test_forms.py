@@ -1,0 +1,141 @@
+"""What a new debate must be: everything that is wrong is said at once, each where it stands."""
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+
+from debates.forms import Submission
+from debates.models import Debate
+
+pytestmark = pytest.mark.django_db
+
+OPTIONS = [{"word": "HIRE", "direction": "for"}, {"word": "WAIT"}, {"word": "DO NOT HIRE", "direction": "against"}]
+MEMBERS = [
+    {"name": "Amara Osei", "who": "Statistics.", "model": "rehearsal/instant"},
+    {"name": "Ilse Brandt", "who": "Leads people.", "model": "rehearsal/instant"},
+    {"name": "Rajiv Menon", "who": "Teaching.", "model": "rehearsal/instant"},
+]
+
+
+def asked(options: Any = OPTIONS, members: Any = MEMBERS, question: str = "Hire her?", **own: Any) -> Submission:
+    return Submission.of(options, members, question=question, **own)
+
+
+def problems(submission: Submission) -> dict[str, str]:
+    assert not submission.is_valid()
+    return {problem.path: problem.message for problem in submission.problems}
+
+
+def test_what_is_right_can_be_submitted(mira: User):
+    submission = asked(most=20, spend="3.00", word="plum", first=True)
+    assert submission.is_valid()
+    debate = Debate.objects.submit(owner=mira, **submission.values())
+    assert (debate.most, debate.run.spend, debate.first, debate.reply) == (20, 3_000_000_000, True, False)
+    assert [member.name for member in debate.seated] == ["Amara Osei", "Ilse Brandt", "Rajiv Menon"]
+
+
+def test_everything_that_is_wrong_is_said_at_once():
+    wrong = asked(OPTIONS[:1], [{"name": "Chair"}, {"name": "", "model": "x/y"}], question="", most=3, seed="ab")
+    found = problems(wrong)
+    assert {
+        "question",
+        "most",
+        "seed",
+        "options",
+        "members.0.name",
+        "members.0.model",
+        "members.1.name",
+    } <= found.keys()
+
+
+@pytest.mark.parametrize("name", ["Timekeeper", "chair", "EVERYONE", "ｃｈａｉｒ", "time\u200bkeeper"])
+def test_nobody_can_be_called_as_others_at_the_table_are(name: str):
+    assert (
+        "somebody else at this table"
+        in problems(asked(members=[{**MEMBERS[0], "name": name}, *MEMBERS[1:]]))["members.0.name"]
+    )
+
+
+@pytest.mark.parametrize("word", ["ABSTAIN", "abstain", "no_decision", "No  Decision"])
+def test_what_is_always_possible_is_no_option(word: str):
+    assert "no option" in problems(asked([{"word": word}, *OPTIONS]))["options.0.word"]
+
+
+@pytest.mark.parametrize("name", ["amara osei", "Ａmara  Osei"])
+def test_two_members_are_told_from_each_other(name: str):
+    found = problems(asked(members=[*MEMBERS, {**MEMBERS[0], "name": name}]))
+    assert found == {"members.3.name": "Member 1 has this name already. Take another."}
+
+
+def test_two_options_are_told_from_each_other():
+    found = problems(asked([*OPTIONS, {"word": "hire"}]))
+    assert found == {"options.3.word": "Option 1 has this word already. Take another."}
+
+
+@pytest.mark.parametrize(("count", "fits"), [(1, False), (2, True), (9, True), (10, False)])
+def test_two_to_nine_members_sit_down(count: int, fits: bool):
+    members = [{"name": f"Member of {n}", "model": "rehearsal/instant"} for n in range(count)]
+    assert asked(members=members, most=20).is_valid() is fits
+
+
+@pytest.mark.parametrize(("count", "fits"), [(1, False), (2, True), (6, True), (7, False), (500, False)])
+def test_a_verdict_is_one_of_two_to_six(count: int, fits: bool):
+    assert asked([{"word": f"OPTION {n}"} for n in range(count)]).is_valid() is fits
+
+
+def test_each_member_may_say_something():
+    members = [{"name": f"Member of {n}", "model": "rehearsal/instant"} for n in range(7)]
+    assert problems(asked(members=members, most=6)) == {"most": "There are 7 members: let each say something."}
+
+
+def test_a_seat_is_a_models_or_a_persons(noor: User):
+    seats = [{"name": "A", "user": "noor"}, {"name": "B", "user": "noor", "model": "rehearsal/instant"}, {"name": "C"}]
+    found = problems(asked(members=seats))
+    assert found["members.1.user"].startswith("A seat is a model's or a person's")
+    assert found["members.2.model"].startswith("Choose a model for member 3")
+
+
+def test_nobody_sits_on_two_seats(noor: User):
+    seats = [{"name": "A", "user": "noor"}, {"name": "B", "user": "noor"}]
+    assert problems(asked(members=seats)) == {
+        "members.1.user": "noor sits on seat 1 already. One seat for each person."
+    }
+
+
+def test_a_person_is_kept_with_the_name_of_then(mira: User, noor: User):
+    submission = asked(members=[{"name": "A", "user": "noor"}, MEMBERS[0]])
+    assert submission.is_valid()
+    debate = Debate.objects.submit(owner=mira, **submission.values())
+    assert (debate.at_seat(1).user, debate.at_seat(1).user_name) == (noor, "noor")
+
+
+@pytest.mark.parametrize("user", ["nobody", "\u202enoor"])
+def test_an_unknown_person_cannot_sit_down(user: str):
+    assert "Nobody here" in problems(asked(members=[{"name": "A", "user": user}, *MEMBERS]))["members.0.user"]
+
+
+def test_a_model_needs_a_provider_that_is_known(settings: Any):
+    settings.PROVIDERS = {name: {"base_url": "http://127.0.0.1:9/v1", "api_key": ""} for name in ("openai", "other")}
+    found = problems(asked(members=[{"name": "A", "model": "anthropic/opus"}, MEMBERS[0]], timekeeper="nowhere/x"))
+    assert "openai" in found["members.0.model"]
+    assert "openai" in found["timekeeper"]
+
+
+@pytest.mark.parametrize("until", ["soon", "2020-01-01T00:00", "2026-13-01"])
+def test_a_moment_is_written_and_to_come(until: str):
+    assert "until" in problems(asked(until=until))
+
+
+@pytest.mark.parametrize("spend", ["0", "-1", "nan", "1e30", "Infinity", "three"])
+def test_money_is_an_amount(spend: str):
+    assert problems(asked(spend=spend))["spend"].startswith("Write an amount in dollars")
+
+
+def test_a_seed_and_a_word_exclude_each_other():
+    assert problems(asked(seed="ab" * 32, word="plum")) == {"word": "Give either a seed or a word, one of the two."}
+
+
+def test_a_page_that_was_not_posted_has_two_of_each_and_nothing_to_correct():
+    page = Submission()
+    assert (len(page.options), len(page.members), page.problems) == (2, 2, [])

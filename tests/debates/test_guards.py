@@ -1,0 +1,99 @@
+"""What the database itself refuses to do to the rows of debates, whoever asks."""
+
+from collections.abc import Iterator
+
+import pytest
+from django.apps import apps
+from django.contrib.auth.models import User
+from django.db import models
+from django.utils import timezone
+
+from debates.guards import GUARDS
+from debates.models import Debate, FirstVerdict, Panel, PanelVersion, Point, Steer
+from engine.evidence.guards import ANYTHING
+from engine.models import ModelCall
+from tests.conftest import only_on
+from tests.engine.guarded import redact, refused, run
+
+from .rows import OPTIONS, queued, say
+
+pytestmark = pytest.mark.django_db
+
+MODELS = {model._meta.db_table: model for model in apps.get_app_config("debates").get_models()}
+OTHER = {
+    models.BooleanField: 'NOT "{}"',
+    models.DateTimeField: "'2001-01-01 00:00:00'",
+    models.UUIDField: f"'{'0' * 32}'",
+    models.JSONField: "'[9]'",
+}
+
+
+@pytest.fixture
+def debate(mira: User, noor: User) -> Debate:
+    """With a row of every table, by a panel."""
+    members = [{"name": name, "who": f"What {name} is."} for name in ("Amara Osei", "Ilse Brandt")]
+    panel = Panel.objects.found(name="Posts", owner=mira, members=members, options=OPTIONS).current
+    made = queued(mira, word="dice", panel=panel, **panel.values())
+    said = say(made, 1, "HIRE", content="I would.", artifact='{"title": "T"}', by=noor)
+    Point.objects.create(message=said, number=1, claim="She led ten.", side="for", option="HIRE")
+    call = ModelCall.objects.create(run=made.run, step="first", attempt=1, deadline=timezone.now())
+    alone = {"abstained": True, "confidence": 50, "reasoning": "I cannot say.", "call": call}
+    FirstVerdict.objects.create(member=made.members.get(seat=1), **alone)
+    Steer.objects.create(debate=made, number=1, by=noor, by_name="noor", act="close", text="Enough.")
+    return made
+
+
+def columns(what: str) -> Iterator[tuple[str, str]]:
+    """Of each table those that always are kept, or may be erased."""
+    for table, guard in GUARDS.items():
+        fields = [field.column for field in MODELS[table]._meta.fields]
+        for rule in guard.rules:
+            named = fields if rule.kept == ANYTHING and what == "kept" else getattr(rule, what)
+            yield from ((table, column) for column in named if not (rule.when and what == "kept"))
+
+
+def other(table: str, column: str) -> str:
+    """Another value, in SQL."""
+    field = next(field for field in MODELS[table]._meta.fields if field.column == column)
+    while field.is_relation:
+        field = field.target_field
+    return next((value for kind, value in OTHER.items() if isinstance(field, kind)), "'987'").format(column)
+
+
+@pytest.mark.parametrize("table", GUARDS)
+def test_no_row_is_deleted(debate: Debate, table: str):
+    assert MODELS[table].objects.exists()
+    assert refused(lambda: run(f"DELETE FROM {table}"))
+
+
+@pytest.mark.parametrize(("table", "column"), list(columns("kept")))
+def test_what_never_changes_is_refused_even_when_redacted(debate: Debate, table: str, column: str):
+    redact(debate)
+    assert refused(lambda: run(f'UPDATE {table} SET "{column}" = {other(table, column)}'))
+
+
+@pytest.mark.parametrize(("table", "column"), list(columns("erased")))
+def test_a_text_goes_once_the_redaction_is_recorded_and_is_never_replaced(debate: Debate, table: str, column: str):
+    change = f'UPDATE {table} SET "{column}" = %s'
+    if MODELS[table].objects.exclude(**{column: ""}).exists():
+        assert refused(lambda: run(change, ""))
+    redact(debate)
+    assert refused(lambda: run(change, "Other."))
+    assert not refused(lambda: run(change, ""))
+
+
+@only_on("sqlite")  # PostgreSQL knows no REPLACE
+@pytest.mark.parametrize("table", [table for table, guard in GUARDS.items() if guard.unique])
+def test_no_row_takes_the_place_of_another(debate: Debate, table: str):
+    fields = [field.column for field in MODELS[table]._meta.fields]
+    key = MODELS[table]._meta.pk.column
+    copied = ", ".join("99999" if column == key and key == "id" else f'"{column}"' for column in fields)
+    into = ", ".join(f'"{column}"' for column in fields)
+    assert refused(lambda: run(f"INSERT OR REPLACE INTO {table} ({into}) SELECT {copied} FROM {table}"))
+
+
+def test_what_a_deleted_account_leaves_may_go(debate: Debate, noor: User, mira: User):
+    noor.delete()
+    mira.delete()
+    assert Steer.objects.get().by is None
+    assert PanelVersion.objects.get().author is None

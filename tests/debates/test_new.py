@@ -1,0 +1,122 @@
+"""The page on which a debate is begun."""
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+
+from debates.examples import EXAMPLES
+from debates.forms import Submission
+from debates.models import Debate
+from engine.models.budgets import Budget
+
+pytestmark = pytest.mark.django_db
+NEW = "/debates/new/"
+
+WRITTEN = {
+    "question": "Should she be hired?",
+    "rule": "majority",
+    "most": "60",
+    "reply_within": "24",
+    "first": "on",
+    "o1-word": "HIRE",
+    "o1-direction": "for",
+    "o2-word": "WAIT",
+    "o3-word": "DO NOT HIRE",
+    "m1-name": "Amara Osei",
+    "m1-model": "rehearsal/instant",
+    "m2-name": "Ilse Brandt",
+    "m2-model": "rehearsal/instant",
+    "m3-name": "Rajiv Menon",
+    "m3-model": "rehearsal/instant",
+}
+
+
+def test_what_is_written_is_debated(page: Client, mira: User):
+    answer = page.post(NEW, WRITTEN)
+    debate = Debate.objects.get()
+    assert (answer.status_code, answer.url) == (302, reverse("debate-live", args=[debate.pk]))
+    assert (debate.run.owner, debate.first, debate.reply) == (mira, True, False)
+    assert [option.word for option in debate.options.all()] == ["HIRE", "WAIT", "DO NOT HIRE"]
+
+
+def test_every_fault_is_said_with_a_link_to_its_field(page: Client):
+    html = page.post(NEW, {**WRITTEN, "question": "", "m2-name": "chair", "most": "3"}).content.decode()
+    assert "3 things to correct" in html
+    for place in ("question", "m2-name", "most"):
+        assert f'<a href="#{place}">' in html
+        assert f'id="{place}"' in html
+    assert not Debate.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("do", "options", "members"),
+    [
+        ("add-option", ["HIRE", "WAIT", "DO NOT HIRE", ""], 3),
+        ("remove-option-1", ["WAIT", "DO NOT HIRE"], 3),
+        ("add-member", ["HIRE", "WAIT", "DO NOT HIRE"], 4),
+        ("remove-member-2", ["HIRE", "WAIT", "DO NOT HIRE"], 2),
+    ],
+)
+def test_options_and_members_come_and_go_by_buttons(page: Client, do: str, options: list[str], members: int):
+    context = page.post(NEW, {**WRITTEN, "do": do}).context
+    assert [form["word"].value() or "" for form in context["options"]] == options
+    assert len(context["members"]) == members
+    assert context["form"]["question"].value() == WRITTEN["question"]
+    assert not Debate.objects.exists()
+
+
+def test_what_was_switched_off_stays_off_when_a_member_comes(page: Client):
+    html = page.post(NEW, {**WRITTEN, "do": "add-member"}).content.decode()
+    assert 'name="first" type="checkbox" checked' in html
+    assert 'name="reply" type="checkbox">' in html
+
+
+def test_of_six_options_and_nine_members_none_can_be_added(page: Client):
+    full = {f"o{n}-word": f"W{n}" for n in range(1, 7)} | {f"m{n}-name": f"N{n}" for n in range(1, 10)}
+    html = page.post(NEW, {**WRITTEN, **full, "do": "remove-member-99"}).content.decode()
+    assert 'value="add-option"' not in html
+    assert 'value="add-member"' not in html
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.key)
+def test_an_example_can_be_begun_as_it_stands(page: Client, example):
+    context = page.get(NEW, {"example": example.key}).context
+    fields = {
+        form[name].html_name: form[name].value() for form in context["members"] for name in ("name", "model", "who")
+    }
+    fields |= {
+        form[name].html_name: form[name].value() for form in context["options"] for name in ("word", "direction")
+    }
+    assert Submission({"question": context["form"]["question"].value(), **fields}).is_valid()
+
+
+def test_it_is_one_of_the_kinds_of_work(page: Client):
+    assert f'href="{NEW}"' in page.get("/").content.decode()
+    assert 'aria-current="page"' in page.get(NEW).content.decode()
+
+
+def test_without_a_provider_the_members_rehearse(page: Client, settings):
+    context = page.get(NEW).context
+    assert {form["model"].value() for form in context["members"]} == {settings.DEFAULT_MODEL}
+
+
+def test_what_it_may_cost_is_said_beforehand(page: Client, settings):
+    settings.PROVIDERS = {"paid": {"base_url": "http://127.0.0.1:9/v1", "api_key": "", "prices": {"*": (1, 1)}}}
+    paid = {f"m{n}-model": "paid/x" for n in (1, 2, 3)}
+    html = page.post("/debates/cost/", WRITTEN | paid).content.decode()
+    assert "At most 66 calls" in html
+    assert "up to $" in html
+
+
+@pytest.mark.parametrize("broken", [{}, {"most": "x"}, {"most": "9" * 50}, {"m1-model": ""}, {"m99-name": "x"}])
+def test_half_of_it_costs_nothing_yet(page: Client, broken: dict[str, str]):
+    assert page.post("/debates/cost/", WRITTEN | broken if broken else {}).status_code == 200
+
+
+def test_a_budget_that_does_not_suffice_starts_nothing(page: Client, mira: User, settings):
+    settings.PROVIDERS = {"paid": {"base_url": "http://127.0.0.1:9/v1", "api_key": "", "prices": {"*": (1, 1)}}}
+    Budget.objects.create(owner=mira, limit=1)
+    answer = page.post(NEW, WRITTEN | {f"m{n}-model": "paid/x" for n in (1, 2, 3)})
+    assert (answer.status_code, Debate.objects.count()) == (402, 0)
+    assert "The debate was not started" in answer.content.decode()

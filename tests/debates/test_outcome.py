@@ -1,0 +1,98 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from debates.rules.course import ABSTAIN
+from debates.rules.outcome import NO_DECISION, Rule, outcome_of
+
+OPTIONS = ("YES", "HALF", "NO")
+LETTERS = {"y": "YES", "h": "HALF", "n": "NO", "a": ABSTAIN, ".": ""}
+
+
+def come_to(rule, letters):
+    found = outcome_of(rule, OPTIONS, [LETTERS[letter] for letter in letters])
+    return found.option or found.code
+
+
+@pytest.mark.parametrize(
+    ("rule", "letters", "expected"),
+    [
+        ("plurality", "yyhn.", "YES"),
+        ("plurality", "yyhh.", "tie"),
+        ("plurality", "yhn", "tie"),
+        ("plurality", "yn", "tie"),
+        ("plurality", "yy", "YES"),
+        ("plurality", "y", "too_few"),
+        ("plurality", "yyaa.", "quorum"),
+        ("plurality", "yya", "YES"),
+        ("majority", "yyn", "YES"),
+        ("majority", "yyhn", "too_few"),
+        ("majority", "yynn", "tie"),
+        ("majority", "yyy..", "YES"),
+        ("majority", "yyyaa", "YES"),
+        ("majority", "yy...", "quorum"),
+        ("majority", "yyh..", "too_few"),
+        ("majority", "yynnh", "tie"),
+        ("majority", "aaaaa", "quorum"),
+        ("two_thirds", "yyn", "YES"),
+        ("two_thirds", "yyyn", "YES"),
+        ("two_thirds", "yyynn", "too_few"),
+        ("two_thirds", "yyyynn", "YES"),
+        ("two_thirds", "yyynnn", "tie"),
+        ("two_thirds", "yyyyyynnn", "YES"),
+        ("two_thirds", "yyyyy....", "too_few"),
+        ("unanimous", "yyy", "YES"),
+        ("unanimous", "yya", "YES"),
+        ("unanimous", "yy.", "too_few"),
+        ("unanimous", "yyn", "too_few"),
+        ("unanimous", "yn", "tie"),
+        ("unanimous", "yaa", "quorum"),
+        ("median", "yhn", "HALF"),
+        ("median", "yynnn", "NO"),
+        ("median", "yyhn", "tie"),
+        ("median", "yhhn", "HALF"),
+        ("median", "yynn", "tie"),
+        ("median", "yha.", "quorum"),
+        ("median", "yhha.", "HALF"),
+        ("none", "yyy", "no_rule"),
+    ],
+)
+def test_verdicts_come_to_what_the_rule_says(rule, letters, expected):
+    assert come_to(rule, letters) == expected
+
+
+def test_the_base_is_everybody_whatever_they_said():
+    found = outcome_of("majority", OPTIONS, ["YES", "YES", "YES", ABSTAIN, ""])
+    assert (dict(found.tally), found.abstained, found.missing, found.base) == ({"YES": 3, "HALF": 0, "NO": 0}, 1, 1, 5)
+
+
+def test_no_decision_has_a_word_of_its_own():
+    assert outcome_of("majority", OPTIONS, ["YES", "NO"]).word == NO_DECISION
+    assert outcome_of("majority", OPTIONS, ["NO", "NO"]).word == "NO"
+
+
+@given(st.sampled_from(list(Rule)), st.text("yhna.", min_size=2, max_size=9))
+def test_every_table_comes_to_one_option_or_one_code(rule, letters):
+    found = outcome_of(rule, OPTIONS, [LETTERS[letter] for letter in letters])
+    assert bool(found.option) != bool(found.code)
+    assert sum(found.tally.values()) + found.abstained + found.missing == found.base == len(letters)
+
+
+@given(st.sampled_from(list(Rule)), st.text("yhna.", min_size=2, max_size=9))
+def test_it_matters_to_none_who_sat_where(rule, letters):
+    assert come_to(rule, sorted(letters)) == come_to(rule, letters)
+
+
+@given(st.sampled_from(["plurality", "majority", "two_thirds", "unanimous"]), st.text("yhna.", min_size=2, max_size=9))
+def test_one_more_for_what_was_decided_decides_the_same(rule, letters):
+    decided = come_to(rule, letters)
+    if decided in OPTIONS:
+        assert come_to(rule, letters + decided[0].lower()) == decided
+
+
+@given(st.text("yhna.", min_size=2, max_size=9))
+def test_what_a_stricter_rule_decides_a_looser_one_does(letters):
+    found = [come_to(rule, letters) for rule in ("two_thirds", "majority", "plurality")]
+    decided = [one in OPTIONS for one in found]
+    assert decided == sorted(decided)
+    assert len({one for one in found if one in OPTIONS}) <= 1

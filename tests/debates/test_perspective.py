@@ -1,0 +1,422 @@
+import json
+import re
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from debates import prompts, scaffold
+from debates.prompts import minutes
+from debates.prompts.history import BRIDGE
+from debates.rules.course import TURNS, Act, Message, Sort, Turn, Turns, Why
+from debates.rules.floor import KeepTime
+from debates.table import Document, Point, View, Words
+
+from . import golden
+from .golden import debate, scripted
+from .held import (
+    NAMES,
+    SEED,
+    chaired,
+    heard,
+    hold,
+    noted,
+    now,
+    opened,
+    said,
+    steered,
+    text_of,
+    with_course,
+    with_settings,
+)
+from .held import given as giving
+from .injections import INJECTIONS
+from .random_histories import table_of
+from .strategies import few
+
+DRAWN = Turn(99, 2, Why.DRAW)
+
+
+def roles(conversation):
+    return [one["role"] for one in conversation]
+
+
+def told(conversation):
+    return "\n".join(one["content"] for one in conversation if one["role"] == "user")
+
+
+def own(conversation):
+    return [json.loads(one["content"]) for one in conversation if one["role"] == "assistant"]
+
+
+def parsed(conversation):
+    """All that stands in the user's messages, as elements; no text may have become one, or broken one."""
+    lines = [line for line in told(conversation).split("\n") if not re.match("(BEGIN|END) MATERIAL ", line)]
+    return ElementTree.fromstring(f"<All>{chr(10).join(lines)}</All>")
+
+
+# ---- as they are sent -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("members", "messages"), golden.SIZES)
+def test_a_request_is_to_the_byte_what_it_was(members, messages):
+    assert golden.request(members, messages) == (golden.FOLDER / f"{members}x{messages}.txt").read_text()
+
+
+def test_requests_of_other_forms_are_to_the_byte_what_they_were():
+    for name, text in golden.others().items():
+        assert text == (golden.FOLDER / f"{name}.txt").read_text()
+
+
+@few
+@given(st.integers(0, 10**9))
+def test_roles_alternate_and_the_last_is_user_whatever_was_said(seed):
+    table, turn = table_of(seed)
+    conversation = prompts.perspective(table, turn)
+    expected = ["system", *(["user", "assistant"] * len(conversation))][: len(conversation)]
+    assert roles(conversation) == expected
+    assert roles(conversation)[-1] == "user"
+    assert conversation[-1]["content"].endswith("</Floor>")
+    assert own(conversation) == [] or table.view == View.PERSPECTIVE
+
+
+@few
+@given(st.integers(0, 10**9))
+def test_all_that_was_said_is_told_once_and_in_its_order(seed):
+    table, turn = table_of(seed)
+    conversation = prompts.perspective(table, turn)
+    shown = [one for one in parsed(conversation) if one.tag in ("Message", "Note") and "id" in one.attrib]
+    numbers = [int(one.attrib["id"].rpartition("-")[2]) for one in shown]
+    lines = [
+        int(line.split()[0]) for one in parsed(conversation).iter("Minutes") for line in one.text.strip().split("\n")
+    ]
+    mine = [one.number for one in table.course.messages if one.seat == turn.seat and one.sort == Sort.SAID]
+    heard = {one.number for one in table.course.messages} - set(mine if table.view == View.PERSPECTIVE else ())
+    assert heard <= {*numbers, *lines}
+    assert numbers == sorted(set(numbers))
+
+
+def test_a_member_s_own_words_are_its_own_and_all_others_are_told_to_it():
+    table = debate(5, 21)
+    histories = {seat: prompts.perspective(table, Turn(99, seat, Why.DRAW)) for seat in range(1, 6)}
+    for seat, conversation in histories.items():
+        mine = [table.words[one.number].content for one in table.course.said if one.seat == seat]
+        assert [answer["content"] for answer in own(conversation)] == mine
+        assert f"<Speaker>{NAMES[seat - 1]}</Speaker>" not in told(conversation)
+    assert len({text_of(conversation) for conversation in histories.values()}) == 5
+
+
+def test_what_a_member_answered_is_told_in_the_form_in_which_it_is_asked():
+    table = debate(5, 21)
+    for answer in own(prompts.perspective(table, DRAWN)):
+        assert tuple(answer) == prompts.FORMS["member"]
+
+
+def test_a_member_is_the_same_from_its_first_request_to_its_last():
+    closing = Turn(99, 2, Why.CLOSING, debate(5, 200).course.newest)
+    first = prompts.first(debate(5, 1), 2)[0]
+    assert first == prompts.perspective(debate(5, 21), DRAWN)[0] == prompts.perspective(debate(5, 200), closing)[0]
+
+
+def test_the_shared_layer_is_the_same_for_all_and_the_own_layer_is_not():
+    systems = [prompts.first(opened(5), seat)[0]["content"].partition("# Who you are") for seat in range(1, 6)]
+    assert len({shared for shared, _, _ in systems}) == 1
+    assert len({individual for _, _, individual in systems}) == 5
+
+
+@pytest.mark.parametrize("view", View)
+def test_nothing_of_first_verdicts_models_or_the_seed_is_told(view):
+    table = replace(debate(5, 21), view=view)
+    without = with_settings(with_course(table, firsts=()), seed=bytes(32))
+    for seat in range(1, 6):
+        turn = Turn(99, seat, Why.DRAW, weights=((1, 7), (2, 4)), ticket=3)
+        text = text_of(prompts.perspective(table, turn))
+        assert text == text_of(prompts.perspective(without, Turn(99, seat, Why.DRAW)))
+        assert SEED.hex() not in text
+
+
+# ---- two zones --------------------------------------------------------------------------------------------
+
+
+def test_a_request_at_message_200_has_all_numbers_in_it():
+    table = debate(5, 200)
+    conversation = prompts.perspective(table, Turn(99, 2, Why.DRAW))
+    mine = {one.number for one in table.course.said if one.seat == 2}
+    numbers = {int(number) for number in re.findall(r'(?:^|id="7f3a9c21-)(\d+)', told(conversation), re.MULTILINE)}
+    assert {one.number for one in table.course.messages} - mine <= numbers
+
+
+@pytest.mark.parametrize(("messages", "whole"), [(20, 20), (39, 39), (40, 20), (59, 39), (60, 20), (61, 21)])
+def test_whole_is_all_since_the_beginning_of_the_span_before(messages, whole):
+    table = hold(debate(9, 21), scripted, messages) if messages > 21 else hold(opened(9), scripted, messages)
+    conversation = prompts.perspective(replace(table, view=View.MINUTES), DRAWN)
+    shown = [one for one in parsed(conversation).iter("Message") if one.findtext("Speaker") != "Chair"]
+    assert len(shown) == whole
+
+
+def test_of_what_is_older_one_s_own_last_four_stay_whole_and_the_chair_s_words():
+    table = debate(5, 200)
+    conversation = prompts.perspective(table, DRAWN)
+    border = next(one.number for one in table.course.said if one.clock == 180)
+    mine = [one.number for one in table.course.said if one.seat == 2]
+    shown = mine[-len([number for number in mine if number > border]) - 4 :]
+    assert [answer["content"] for answer in own(conversation)] == [table.words[number].content for number in shown]
+    assert "What about &lt;the letter&gt;?" in told(conversation)
+
+
+def test_the_beginning_of_a_request_stays_the_same_between_two_deadlines():
+    table = debate(5, 21)
+    before = prompts.perspective(table, DRAWN)
+    after = prompts.perspective(hold(table, scripted, 39), DRAWN)
+    begun = text_of(before).rpartition("<Floor")[0]
+    assert text_of(after).startswith(begun)
+
+
+def test_a_line_of_the_minutes_says_what_was_claimed_and_what_it_moved():
+    point = Point("The letter names dates.", "HIRE", "for", "A3", 26, "12.1")
+    shown = scaffold.Message(
+        "7f3a9c21", 46, now(opened()), "Ilse Brandt", points=(point,), verdict="HIRE", moved_by=(41, 45)
+    )
+    line = minutes.line(shown, changed=True)
+    assert line == "46 Ilse Brandt: 46.1 re 12.1 for HIRE (A3:26) The letter names dates. | now HIRE, moved by 41 45"
+
+
+@pytest.mark.parametrize("text", ["long words " * 400, "<&>" * 300, "\n" * 300, "评审" * 300])
+@pytest.mark.parametrize("points", [0, 1, 3])
+def test_a_line_of_the_minutes_has_an_end_whatever_was_said(text, points):
+    point = Point(text, text, "against", "A8", 9999, "199.3")
+    said = scaffold.Message(
+        "7f3a9c21", 199, now(opened()), text, text, points=(point,) * points, verdict=text, withdrawn=True
+    )
+    line = minutes.line(said, changed=True)
+    assert len(line) <= (minutes.LINE if points < 2 else 280)
+    assert "\n" not in line
+
+
+def long(table, turn, continues):
+    """An answer that makes a message of about 260 tokens, at four characters each."""
+    answer = json.loads(scripted(table, turn, continues)) | {"artifact": None, "moved_by": []}
+    point = {
+        "claim": f"In {table.course.newest} she led a group of seven people and wrote of it twice.",
+        "option": "HIRE",
+    }
+    answer["points"] = [point | {"side": "for", "document": "A1", "line": 7, "answers": ""}]
+    number = table.course.newest
+    answer["content"] = " ".join(f"word{number * place % 1009}" for place in range(1, 80))
+    return json.dumps(answer)
+
+
+def test_the_largest_request_is_below_26_000_tokens_and_grows_by_a_line_a_message():
+    lines = [f"Line {number} of a document that is as long as documents are." for number in range(435)]
+    table = replace(opened(5), documents=(Document("A1", "Papers", lines),))
+    assert sum(map(len, lines)) > 4 * 6_000
+    sizes = {}
+    for messages in (59, 79, 99, 199):
+        table = hold(table, long, messages)
+        sizes[messages] = len(text_of(prompts.perspective(table, DRAWN))) / 4
+    written = [len(scaffold.write(one)) / 4 for one in prompts.elements(table) if isinstance(one, scaffold.Message)]
+    assert 255 < sum(written) / len(written) < 275
+    assert sizes[199] < 26_000
+    assert (sizes[199] - sizes[59]) / 140 < 45
+
+
+# ---- own messages in a row --------------------------------------------------------------------------------
+
+
+def twice(continues=False, between=None):
+    """Member 2 has spoken twice in a row."""
+    table = noted(opened(3), KeepTime("opening", 0))
+    for number in (1, 2):
+        turn = Turn(number, 2, Why.DRAW)
+        answer = prompts.Answer(
+            f"I say it for time {number}.", verdict="HIRE" if number == 1 else "", reasoning="So it is."
+        )
+        table = said(giving(table, turn), turn, answer, 2 if continues and number == 2 else None)
+        table = between(table) if between and number == 1 else table
+    return table
+
+
+def test_between_two_own_messages_stands_a_fixed_sentence():
+    conversation = prompts.perspective(twice(), DRAWN)
+    assert roles(conversation) == ["system", "user", "assistant", "user", "assistant", "user"]
+    assert conversation[3]["content"] == BRIDGE
+
+
+def test_between_two_own_messages_stands_what_was_said_there_if_anything_was():
+    conversation = prompts.perspective(twice(between=lambda table: chaired(table, "Go on.")), DRAWN)
+    assert BRIDGE not in text_of(conversation)
+    assert "Go on." in conversation[3]["content"]
+
+
+def test_a_message_and_its_continuation_are_one_answer():
+    [answer] = own(prompts.perspective(twice(continues=True), DRAWN))
+    assert answer["content"] == "I say it for time 1. I say it for time 2."
+    assert (answer["verdict"], answer["verdict_reasoning"]) == ("HIRE", "So it is.")
+
+
+def test_to_others_a_continuation_says_what_it_continues():
+    conversation = prompts.perspective(twice(continues=True), Turn(99, 1, Why.DRAW))
+    assert [one.attrib.get("continues") for one in parsed(conversation).iter("Message")] == [None, "2"]
+
+
+# ---- the floor --------------------------------------------------------------------------------------------
+
+
+def floor_of(table, turn, continues=None):
+    return parsed(prompts.perspective(table, turn, continues)).find("Floor")
+
+
+def asked_twice():
+    table = noted(opened(3), KeepTime("opening", 0))
+    turn = Turn(1, 1, Why.DRAW)
+    return said(giving(table, turn), turn, prompts.Answer("What do you say?", to=(2,), wants_answer=True))
+
+
+FLOORS = {
+    Why.DRAW: "You have no verdict yet. You were drawn.",
+    Why.REPLY: "You have no verdict yet. Ilse Brandt asks you.",
+    Why.ROLL_CALL: "You have no verdict yet. The deadline has come. State one or abstain, and say why.",
+    Why.CALL: "You have no verdict yet. You have said nothing for 1 message.",
+    Why.ASKED: "You have no verdict yet. The chair asks you to speak.",
+}
+
+
+@pytest.mark.parametrize(("why", "text"), FLOORS.items())
+def test_the_floor_says_why(why, text):
+    element = floor_of(asked_twice(), Turn(2, 2, why, asked_by=2))
+    assert element.text == text
+    assert element.attrib == {"message": "7f3a9c21-3", "left": "19", "why": str(why), "asked_by": "Ilse Brandt"}
+
+
+def test_the_floor_says_what_one_stands_by():
+    assert floor_of(twice(), DRAWN).text.startswith("You stand by HIRE. ")
+    abstaining = said(giving(twice(), DRAWN), DRAWN, prompts.Answer("I cannot say.", verdict="ABSTAIN"))
+    assert floor_of(abstaining, DRAWN).text.startswith("You abstain. ")
+
+
+def test_the_floor_of_a_challenge_asks_for_the_case_against_and_leaves_the_verdict():
+    table = twice()
+    turn = Turn(5, 2, Why.CHALLENGE)
+    assert "the strongest case against it" in floor_of(table, turn).text
+    table = said(giving(table, turn), turn, prompts.Answer("What if not?", verdict="ABSTAIN", reasoning="No."))
+    assert own(prompts.perspective(table, DRAWN))[-1]["verdict"] == ""
+    assert parsed(prompts.perspective(table, Turn(6, 1, Why.DRAW))).findall("Message")[-1].findtext("Verdict") == "HIRE"
+
+
+def test_the_floor_of_a_continuation_quotes_the_last_words():
+    element = floor_of(twice(), DRAWN, continues=3)
+    assert "ended with the words “…I say it for time 2.”. Give the rest, in the same form." in element.text
+    assert element.attrib["why"] == "continuing"
+
+
+def test_who_is_left_alone_is_told_so():
+    table = steered(steered(twice(), Act.WITHDRAW, 1), Act.WITHDRAW, 3)
+    assert "Nobody else can speak any more." in floor_of(table, DRAWN).text
+
+
+def test_who_is_recalled_is_told_so():
+    assert "the chair asks you once more" in floor_of(steered(twice(), Act.WITHDRAW, 2), Turn(9, 2, Why.ASKED)).text
+
+
+def test_a_closing_hears_nothing_that_was_said_after_it_began():
+    table = twice()
+    turns = [Turn(number, number - 7, Why.CLOSING, table.course.newest) for number in (8, 9)]
+    before = prompts.perspective(with_course(table, turns=[*table.course.turns, *turns]), turns[1])
+    last = Message(table.course.newest + 1, Sort.CLOSING, 1, turn=8, verdict="ABSTAIN")
+    after = prompts.perspective(chaired(heard(table, last, Words(now(table), "My last word.")), "Hurry!"), turns[1])
+    assert told(after).rpartition("<Floor")[0] == told(before).rpartition("<Floor")[0]
+
+
+# ---- the view of the minutes ------------------------------------------------------------------------------
+
+
+def test_in_the_minutes_all_read_the_same_and_nobody_is_named():
+    table = replace(debate(5, 21), view=View.MINUTES, who={})
+    requests = [prompts.perspective(table, Turn(99, seat, Why.DRAW)) for seat in range(1, 6)]
+    assert len({text_of(request).rpartition("<Floor")[0] for request in requests}) == 1
+    assert not [name for name in NAMES if name in text_of(requests[0])]
+
+
+def test_in_the_minutes_the_schema_has_letters():
+    schema = json.dumps(prompts.answer_schema(replace(debate(5, 21), view=View.MINUTES), DRAWN))
+    assert "Member B" in schema
+    assert NAMES[0] not in schema
+
+
+# ---- hostile texts ----------------------------------------------------------------------------------------
+
+
+def twin(text):
+    """A debate in which all that somebody could have written is this text."""
+    table = noted(
+        replace(
+            opened(3),
+            question=text,
+            options=tuple(replace(option, meaning=text) for option in opened().options),
+            documents=(Document("A1", text, (text, text)),),
+        ),
+        KeepTime("opening", 0),
+    )
+    seats = [replace(seat, name=text) if seat.seat == 1 else seat for seat in table.course.seats]
+    table = with_course(table, seats=seats)
+    for number, seat in enumerate((1, 2, 3), 1):
+        turn = Turn(number, seat, Why.DRAW)
+        point = Point(text, "HIRE", "for", "A1", 2, "")
+        answer = prompts.Answer(text, points=(point,), verdict="HIRE", reasoning=text)
+        table = chaired(said(giving(table, turn), turn, answer), text)
+    return table
+
+
+def shape(table):
+    return [
+        (one.tag, sorted(one.attrib), len((one.text or "").split("\n")))
+        for one in parsed(prompts.perspective(table, DRAWN)).iter()
+    ]
+
+
+@pytest.mark.parametrize("text", INJECTIONS)
+def test_a_hostile_text_changes_nothing_around_it(text):
+    table = twin(text)
+    conversation = prompts.perspective(table, DRAWN)
+    lines = [line for one in conversation for line in one["content"].split("\n")]
+    assert shape(table) == shape(twin("harmless"))
+    assert [line for line in lines if line.startswith(("BEGIN MATERIAL", "END MATERIAL", "WHO ", "END WHO"))] == [
+        *(f"{mark} {table.boundary}" for mark in ("WHO", "END WHO", "BEGIN MATERIAL", "END MATERIAL"))
+    ]
+    assert own(conversation)[0]["content"] == text
+    assert set(table.course.stands_by.values()) == {"HIRE"}
+    assert not table.course.withdrawn
+
+
+@pytest.mark.parametrize("text", INJECTIONS)
+def test_a_hostile_text_in_an_answer_moves_no_field(text):
+    table = twin("harmless")
+    answer = prompts.read_answer(table, DRAWN, json.dumps({"content": f"I quote: {text} and that is all of it."}))
+    assert (answer.verdict, answer.withdrawn, answer.to, answer.moved_by) == ("", False, (), ())
+
+
+# ---- kinds ------------------------------------------------------------------------------------------------
+
+
+def test_a_further_kind_is_a_line_in_each_of_three_tables(monkeypatch):
+    monkeypatch.setitem(TURNS, "witness", Turns(floor=True))
+    monkeypatch.setitem(prompts.LAYERS, "witness", "{you}You are a witness: {who}")
+    monkeypatch.setitem(prompts.FORMS, "witness", ("speaking_to", "content", "points"))
+    table = opened(3)
+    seats = [replace(seat, kind="witness") if seat.seat == 3 else seat for seat in table.course.seats]
+    table = with_course(table, seats=seats, turns=[Turn(1, 3, Why.DRAW)])
+    turn = Turn(1, 3, Why.DRAW)
+    system, user = prompts.perspective(table, turn)
+    assert system["content"].endswith(
+        'You are "Hana Kubo". You are a witness: Hana Kubo looks at what others leave out, number 3.'
+    )
+    assert "verdict" not in user["content"].rpartition("<Floor")[2]
+    assert list(prompts.answer_schema(table, turn)["properties"]) == ["speaking_to", "content", "points"]
+    answer = prompts.read_answer(table, turn, '{"content": "I saw her there."}')
+    table = said(table, turn, answer)
+    assert own(prompts.perspective(table, turn)) == [
+        {"speaking_to": ["everyone"], "content": "I saw her there.", "points": []}
+    ]
+    assert [seat.seat for seat in table.course.voters] == [1, 2]

@@ -1,0 +1,160 @@
+"""A debate, performed: whom it asks, what it keeps, and where it goes on."""
+
+import json
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
+
+from debates import procedure
+from debates.models import Debate, Turn
+from engine.gates import decide
+from engine.llm import failures
+from engine.models import Gate, Run
+from engine.procedure import DoesNotFit
+from runs import steering
+from tests.conftest import ScriptedModels, perform
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+OPTIONS = [
+    {"word": "HIRE", "meaning": "Offer the post.", "direction": "for"},
+    {"word": "DO NOT HIRE", "direction": "against"},
+]
+NAMES = ("Ada", "Ben", "Cleo", "Dora", "Emil")
+
+
+def debate(count=3, **asked):
+    members = [
+        {"name": name, "who": f"{name} looks at methods.", "model": f"test/{name.lower()}"} for name in NAMES[:count]
+    ]
+    known = {"question": "Shall we hire her?", "options": OPTIONS, "members": members, "most": 8, "seed": bytes(32)}
+    return procedure.submit(owner=None, **(known | asked))
+
+
+def says(content="That is what I think of it.", **fields):
+    usual = {"speaking_to": ["everyone"], "expects_answer": False, "points": [], "artifact": None}
+    stated = {"verdict": "", "verdict_reasoning": "", "moved_by": [], "withdrawn": False}
+    return json.dumps({"content": content, **usual, **stated, **fields})
+
+
+class Panel(ScriptedModels):
+    """Members that all stand by one option, and say something new each time."""
+
+    async def ask(self, model, messages, form, on_growth, way):
+        if not self.script[model]:
+            number = len(self.asked)
+            first = {"verdict_reasoning": "The papers say so.", "verdict": "HIRE", "confidence": 70}
+            verdict = {"verdict": "HIRE", "verdict_reasoning": "The papers say so."}
+            last = {"content": f"My last word, {number}.", **verdict, "moved_by": []}
+            answers = {"first": json.dumps(first), "closing": json.dumps(last)}
+            self.will(model, answers.get(form.name, says(f"Remark number {number} of {model} on the case.", **verdict)))
+        return await super().ask(model, messages, form, on_growth, way)
+
+
+async def held(models=None, **asked):
+    submitted = await sync_to_async(debate)(**asked)
+    run = await perform(submitted.pk, models or Panel())
+    return run, await Debate.objects.talked().aget(pk=submitted.pk)
+
+
+async def test_a_panel_of_one_mind_is_challenged_once_and_agrees():
+    run, found = await held()
+    assert (run.status, run.outcome, run.error) == (Run.Status.FINISHED, "HIRE", None)
+    assert [turn.why for turn in found.turns.all()].count("challenge") == 1
+
+
+async def test_the_same_seed_gives_the_same_turns():
+    (_, one), (_, other) = await held(), await held()
+    assert [(t.member.name, t.why, t.ticket) async for t in one.turns.select_related("member")] == [
+        (t.member.name, t.why, t.ticket) async for t in other.turns.select_related("member")
+    ]
+
+
+async def test_each_is_asked_alone_first_and_hears_nothing_of_it():
+    models = Panel()
+    _, found = await held(models)
+    assert [first.stated for member in found.seated for first in [member.first]] == ["HIRE"] * 3
+    assert not any("confidence" in json.dumps(messages[1:]) for _, messages in models.asked[3:])
+
+
+async def test_the_timekeeper_opens_and_reminds_after_every_fourth_message():
+    _, found = await held(switches={"challenge": False}, most=8)
+    notes = [(one.note, one.after) for one in found.messages.all() if one.kind == "note"]
+    assert notes[:2] == [("opening", 0), ("reminder", 4)]
+
+
+async def test_a_member_that_cannot_speak_is_skipped_and_after_three_turns_silent():
+    models = Panel()
+    models.will("test/ben", *[failures.Unauthorized("No key.")] * 20)
+    run, found = await held(models, most=20, switches={"first": False})
+    skipped = [turn for turn in found.turns.all() if turn.state == "skipped"]
+    assert {(turn.member.name, turn.reason_skipped) for turn in skipped} == {("Ben", "Ben could not speak: No key.")}
+    assert (len(skipped), run.outcome) == (3, "HIRE")
+
+
+async def test_fewer_than_two_that_can_speak_are_no_debate_and_a_retry_asks_them_again():
+    models = Panel()
+    for name in ("ada", "ben"):
+        models.will(f"test/{name}", *[failures.Unauthorized("No key.")] * 3)
+    run, found = await held(models, count=2, switches={"first": False})
+    assert (run.status, run.error["code"]) == (Run.Status.FAILED, "member_failed")
+    await sync_to_async(steering.retry)(found, None)
+    assert (await perform(found.pk, models)).outcome == "HIRE"
+
+
+async def test_a_message_that_was_cut_is_continued_and_kept_once():
+    models = Panel()
+    part = says(" ".join(f"word{number}" for number in range(40)))
+    models.will("test/ada", cut_off(part[: part.index("word39")]), says("And that is the rest."))
+    _, found = await held(models, switches={"first": False})
+    spoken = next(one for one in found.messages.all() if one.member and one.member.name == "Ada")
+    assert spoken.content.endswith("word38 And that is the rest.")
+    assert len(spoken.calls) == 2
+
+
+@pytest.fixture
+def clara(transactional_db):
+    return User.objects.create_user("clara")
+
+
+async def waiting_for(clara, **asked):
+    """A debate of two in which Clara has the floor."""
+    members = [{"name": "Ada", "who": "Ada asks.", "model": "test/ada"}, {"name": "Clara", "user": clara}]
+    models = Panel()
+    models.will("test/ada", says("What do you make of it, Clara?", speaking_to=["Clara"], expects_answer=True))
+    submitted = await sync_to_async(debate)(members=members, switches={"first": False}, **asked)
+    await perform(submitted.pk, models)
+    return submitted, models
+
+
+async def test_a_person_on_a_seat_is_waited_for_and_heard_like_any_other(clara):
+    submitted, _ = await waiting_for(clara)
+    gate = await Gate.objects.aget(run=submitted.pk, state="pending")
+    said = json.loads(says("I make little of it, I am afraid.", verdict="DO NOT HIRE", verdict_reasoning="No methods."))
+    await sync_to_async(decide)(gate.pk, clara, "answer", choice="speak", answer=said)
+    found = await Debate.objects.talked().aget(pk=submitted.pk)
+    assert (found.course().said[-1].seat, found.course().stands_by[2]) == (2, "DO NOT HIRE")
+
+
+async def test_what_does_not_fit_is_refused_and_nothing_is_said(clara):
+    submitted, _ = await waiting_for(clara)
+    gate = await Gate.objects.aget(run=submitted.pk, state="pending")
+    said = json.loads(says("I make little of it, I am afraid.", verdict="PERHAPS"))
+    with pytest.raises(DoesNotFit, match="PERHAPS"):
+        await sync_to_async(decide)(gate.pk, clara, "answer", choice="speak", answer=said)
+    assert await Gate.objects.filter(run=submitted.pk, state="pending").aexists()
+
+
+async def test_a_turn_can_be_skipped_and_the_debate_goes_on(clara):
+    submitted, models = await waiting_for(clara)
+    gate = await Gate.objects.aget(run=submitted.pk, state="pending")
+    await sync_to_async(decide)(gate.pk, clara, "answer", choice="skip")
+    await perform(submitted.pk, models)
+    assert (await Turn.objects.aget(debate=submitted.pk, state="skipped")).reason_skipped == "Clara skipped the turn."
+
+
+def cut_off(said):
+    failure = failures.CutOff("The answer was cut off.")
+    failure.said = said
+    return failure

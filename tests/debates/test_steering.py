@@ -1,0 +1,75 @@
+"""The forms of the live page by which people steer a debate."""
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+
+from debates.models import Debate, Message, Steer
+from tests.conftest import allow
+
+from .rows import member, over, queued
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def debate(mira: User) -> Debate:
+    return queued(mira)
+
+
+def send(page: Client, name: str, debate: Debate, **posted: str):
+    return page.post(reverse(f"debate-{name}", args=[debate.pk]), posted)
+
+
+def test_the_chair_says_something_and_is_back_on_the_page(page: Client, debate: Debate):
+    answer = send(page, "say", debate, text="One\r\ntwo.", to="everyone")
+    assert (answer.status_code, answer.url) == (302, reverse("debate-live", args=[debate.pk]))
+    assert (Message.objects.get().content, Message.objects.get().speaking_to) == ("One\ntwo.", [])
+
+
+def test_a_form_that_is_sent_twice_says_it_once(page: Client, debate: Debate):
+    for _ in range(2):
+        send(page, "say", debate, text="And you?", to="2", ask="1", key="one")
+    assert (Message.objects.count(), Steer.objects.count()) == (1, 1)
+
+
+def test_each_page_has_a_key_of_its_own(page: Client, debate: Debate):
+    keys = {page.get(reverse("debate-live", args=[debate.pk])).context["key"] for _ in range(2)}
+    assert len(keys) == 2
+
+
+def test_a_member_gets_the_floor_without_a_word(page: Client, debate: Debate):
+    assert send(page, "steer", debate, kind="ask", member="3").status_code == 302
+    assert Steer.objects.get().member.seat == 3
+
+
+def test_what_is_refused_comes_back_with_what_was_typed(page: Client, debate: Debate):
+    over(debate)
+    answer = send(page, "say", debate, text="But <b>wait</b>!", to="everyone")
+    assert answer.status_code == 409
+    assert "The debate is over." in answer.content.decode()
+    assert "But &lt;b&gt;wait&lt;/b&gt;!" in answer.content.decode()
+
+
+@pytest.mark.parametrize("posted", [{}, {"kind": "rule"}, {"kind": "extend", "amount": "x"}, {"kind": "recall"}])
+def test_a_broken_form_does_nothing(page: Client, debate: Debate, posted: dict[str, str]):
+    assert send(page, "steer", debate, **posted).status_code == 409
+    assert not Steer.objects.exists()
+
+
+@pytest.mark.parametrize("name", ["say", "steer"])
+def test_whoever_may_only_see_it_is_no_chair(client: Client, noor: User, debate: Debate, name: str):
+    client.force_login(noor)
+    assert send(client, name, debate, text="x", kind="close").status_code == 404
+    client.force_login(allow(noor, "engine.view_run"))
+    assert send(client, name, debate, text="x", kind="close").status_code == 403
+    assert not Message.objects.exists()
+
+
+def test_a_person_leaves_its_seat(client: Client, mira: User, noor: User):
+    seat = {"name": "Noor", "who": "", "model": "", "user": noor}
+    debate = queued(mira, members=[member("Amara Osei"), member("Ilse Brandt"), seat])
+    client.force_login(allow(noor, "engine.view_run"))
+    assert send(client, "withdraw", debate, verdict="HIRE", reasoning="She is good.").status_code == 302
+    assert Debate.objects.talked().get(pk=debate.pk).course().stands_by == {3: "HIRE"}

@@ -1,0 +1,113 @@
+"""What somebody with the whole database could do to the record of a debate, and that each of it is found.
+
+Every case changes the same honest debates and is rolled back. The attacker may lift the triggers.
+"""
+
+import asyncio
+import re
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+
+from debates import chair, procedure
+from debates.models import Debate
+from engine.evidence.audit import verify_all
+from engine.evidence.checkpoints import Checkpoint
+from engine.evidence.entries import Entry
+from engine.evidence.log import Leaf, Salt
+from engine.evidence.verification import verify_one
+from engine.models import Run
+from runs.models import SearchText
+from tests.conftest import perform
+from tests.corpus.means import resign, retell
+from tests.databases import tampering
+from tests.debates.tampering import CASES, REWRITTEN
+from tests.debates.test_procedure import OPTIONS
+from tests.test_tampering import offline
+
+pytestmark = pytest.mark.django_db
+
+VIEWS = ("methods and papers", "money and time", "the team that she leads", "what the law asks for")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def history(django_db_setup: None, django_db_blocker: Any) -> Iterator[SimpleNamespace]:
+    """A debate of four, rehearsed, in which the chair spoke, asked and gave more messages."""
+    with django_db_blocker.unblock():
+        before, mira = Leaf.objects.size(), User.objects.create_user("mira-of-the-debates")
+        debate = held(mira)
+        anchor = Checkpoint.objects.make()
+        assert anchor
+        yield SimpleNamespace(debate=debate, anchor=anchor.note)
+        forget(before)
+
+
+def held(mira: User) -> Any:
+    members = [
+        {"name": f"Member {n}", "who": f"Looks at {what}.", "model": "rehearsal/instant"}
+        for n, what in enumerate(VIEWS, 1)
+    ]
+    known = {"question": "Shall we hire her to lead the laboratory?", "options": OPTIONS, "members": members}
+    debate = procedure.submit(owner=mira, most=20, seed=bytes(32), word="tulips at noon", **known)
+    chair.say(debate.pk, mira, "Think of the costs.")
+    chair.say(debate.pk, mira, "And of the team.", to=2, ask=True)
+    chair.steer(debate.pk, mira, "extend")
+    run = asyncio.run(perform(debate.pk))
+    assert run.status == Run.Status.FINISHED, run.error
+    return debate.pk
+
+
+def forget(before: int) -> None:
+    with tampering():
+        Salt.objects.filter(leaf__gte=before).delete()
+        Leaf.objects.filter(index__gte=before).delete()
+        pks = list(Debate.objects.values_list("pk", flat=True))
+        Entry.objects.filter(run__in=pks).delete()
+        Checkpoint.objects.all().delete()
+        for debate in Debate.objects.all():
+            for message in debate.messages.all():
+                message.points.all().delete()
+            debate.messages.all().delete()
+            debate.turns.all().delete()
+            debate.steers.all().delete()
+            for member in debate.members.all():
+                getattr(member, "first", None) and member.first.delete()
+            debate.members.all().delete()
+            debate.options.all().delete()
+            debate.delete()
+        SearchText.objects.filter(run__in=pks).delete()
+        for run in Run.objects.filter(pk__in=pks):
+            run.calls.all().delete()
+            run.delete()
+        User.objects.filter(username="mira-of-the-debates").delete()
+
+
+def test_the_debate_itself_is_intact(history: SimpleNamespace, tmp_path: Any) -> None:
+    assert verify_all(history.anchor).faults == []
+    status, said = offline(history, tmp_path)
+    assert status == 0, said
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_it_is_found_inside_and_offline(name: str, history: SimpleNamespace, tmp_path: Any) -> None:
+    with tampering():
+        CASES[name](history.debate)
+    report = verify_all(history.anchor)
+    assert report.faults
+    assert report.faults[0].run == history.debate
+    status, said = offline(history, tmp_path)
+    assert status == 1
+    assert re.search(f"record {history.debate}", said, re.IGNORECASE), said
+
+
+@pytest.mark.parametrize("name", REWRITTEN)
+def test_it_is_doubted_with_all_hashes_right(name: str, history: SimpleNamespace) -> None:
+    with tampering():
+        CASES[name](history.debate)
+        retell(history.debate)
+        resign()
+    texts = [fault.text for fault in verify_one(history.debate)[2]]
+    assert any(re.search(REWRITTEN[name], text) for text in texts), texts
