@@ -25,6 +25,7 @@ LOG = "00000000-0000-0000-0000-000000000000"  # the record of the log itself: th
 # SHA-256, begun, of the complaint about an answer and of what stands around the criteria in each round's system message
 ASKED = "be6aa23e01ff327965a0bc28 f3188361b6fa8679f36caa7c f844b751ce122d952c3fef25 d49aefc0f1c5bb4deaf81bda".split()
 HIDDEN = re.compile(r"[\0-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")  # what a reason may not have
+LATER = re.compile(r"attempt|gate|decided|.*\..*", re.S)  # kinds of entries that are sealed with what comes after them
 FORGED = (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError)  # what odd files lead to
 canonical = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False).encode
 
@@ -89,7 +90,7 @@ def changed(difference, entry, leaves):  # a sentence about one between an entry
     at = next((datetime.fromisoformat(leaf["at"][:19]) for leaf in leaves if leaf["seq"] >= entry["seq"]), None)
     since = f"{at.day} {at:%B %Y, %H:%M} UTC" if at else "it was sealed"
     what = f"The {name}" + (f" of attempt {step}" if step else "") if known else "What is sealed, or what it tells of,"
-    verb = "were" if re.search("agents|tokens|scores|retries", name) else "was"
+    verb = "were" if re.search("agents|documents|tokens|scores|retries", name) else "was"
     return f"{what} {verb} changed after {since}."
 
 
@@ -138,6 +139,7 @@ def examine(record, word, logged, roots):
     ends = {len(entries), *(entry["seq"] for entry in entries if entry["kind"] == "retried")}
     if not ends <= {leaf["seq"] for leaf in leaves}:
         yield "Entries were cut off or added: the log ends elsewhere than they do.", ""
+    yield from examine_debate(entries) if procedure(entries) == "debate" else ()
 
 
 def examine_ends(entries):  # what has ended ends again only if it failed and was tried again
@@ -165,12 +167,12 @@ def examine_seals(record):  # what is wrong if the log had begun before a leaf: 
     yield from examine_times(record["entries"], leaves) if leaves else ()
 
 
-def examine_times(entries, leaves):  # an entry is as old as its leaf, an attempt no older than what was asked
+def examine_times(entries, leaves):  # an entry is as old as its leaf, or no older than what was asked
     day, asked = timedelta(days=1), datetime.fromisoformat(entries[0]["at"][:19])
     for seq, entry in enumerate(entries, 1):
         leaf = next((leaf for leaf in leaves if leaf["seq"] >= seq), leaves[-1])
         at, logged = (datetime.fromisoformat(one["at"][:19]) for one in (entry, leaf))
-        if not (asked if entry["kind"] == "attempt" else logged) - day <= at <= logged + day:
+        if not (asked if LATER.fullmatch(entry["kind"]) else logged) - day <= at <= logged + day:
             said = f"It says that it is of {at.day} {at:%B %Y}, and was sealed on {logged.day} {logged:%B %Y}."
             yield leaf["index"] if entries[0]["kind"] == "submitted" else inf, said, f", entry {seq}"
 
@@ -199,7 +201,68 @@ def examine_rule(entry, before, votes):  # a decision against its answer, an end
             yield "The verdict or the scores do not follow from the decisions", how
 
 
-def procedure(entries):  # whose rule an end has to follow; only that of judgements is in this file
+def examine_debate(entries):  # seed, draws, clock and end of a debate; why else somebody had the floor is believed
+    facts = [(entry["kind"], entry["facts"]) for entry in entries]
+    asked, end = facts[0][1], next((one for kind, one in facts[::-1] if kind == "ended"), {"status": ""})
+    turns, acts = ([one for kind, one in facts if kind == f"debate.{name}"] for name in ("turn", "steered"))
+    said = sorted((one for _, one in facts if "clock" in one), key=lambda one: one["number"])
+    seed, word = bytes.fromhex(end.get("seed", "")), entries[0]["texts"].get("word")
+    made = sha256(bytes.fromhex(end.get("seed_random", "")) + word.encode()).digest() if word else seed
+    if "seed" in end and [sha256(seed).hexdigest(), seed] != [asked["seed_sha256"], made]:
+        yield "The seed is not the one that was fixed when the debate was submitted.", ""
+    for turn in turns:
+        heard = [one.get("seat") for one in said if one["clock"] and one["number"] <= turn["after"]]
+        weights = [[seat, max(1, 10 - heard.count(seat))] for seat, _ in turn["weights"]]
+        walk = [seat for seat, share in weights for _ in range(share)]
+        ticket = ticket_of(seed, turn["number"], len(walk)) if walk and seed else turn["ticket"]
+        if walk and [weights, ticket, walk[ticket]] != [turn["weights"], turn["ticket"], turn["seat"]]:
+            yield "A draw is not what the seed and the messages before it give", f": turn {turn['number']}"
+    yield from examine_clock(said)
+    own = [turn["number"] for turn in turns if turn["why"] != "challenge"]  # which is nobody's opinion
+    stated = [one for one in [*said, *acts] if "act" in one or one.get("turn") in own]
+    stated.sort(key=lambda one: one["after"] if "act" in one else one["number"])
+    stood = {one["seat"]: one["verdict"] or "ABSTAIN" for one in stated if one["verdict"] or one["abstained"]}
+    verdicts = [stood.get(member["seat"], "") for member in asked["members"] if member["kind"] == "member"]
+    due = come_to(asked["rule"], [one["word"] for one in asked["options"]], verdicts)
+    for how in differences(end, {**end, **due}, ": ") if end["status"] == "finished" else ():
+        yield "The outcome or the tally does not follow from the verdicts", how
+
+
+def ticket_of(seed, number, total, k=0):
+    drawn = int.from_bytes(hmac.new(seed, f"{number}.{k}".encode(), "sha256").digest()[:8], "big")
+    return drawn % total if drawn < 2**64 - 2**64 % total else ticket_of(seed, number, total, k + 1)
+
+
+def examine_clock(said):  # members' messages count, and after each fourth of them stands a note
+    clock, noted = 0, None
+    for one in said:
+        where, counts = f": message {one['number']}", one.get("kind") == "said" and one["continues"] is None
+        if "note" in one:
+            due = "opening" if noted is None else "reminder" if clock % 20 else "deadline"
+            if [one["note"], one["after"]] != [due, clock] or clock % 4 or noted == clock:
+                yield "A note was not due", where
+            noted = clock
+        elif "kind" in one and (noted is None or (clock % 4 == 0 and noted != clock)):  # the chair has none
+            yield "A note is missing before it", where
+        clock += counts
+        if one["clock"] != (clock if counts else None):
+            yield "The clock is wrong", where
+
+
+def come_to(rule, options, verdicts):
+    count, all_, none = [verdicts.count(option) for option in options], len(verdicts), verdicts.count("ABSTAIN")
+    needed = {"majority": all_ // 2 + 1, "two_thirds": -(-2 * all_ // 3), "unanimous": max(2, all_ - none)}
+    first = [option for option, n in zip(options, count) if n == max(count)]
+    if rule == "median":
+        in_order = [option for option, n in zip(options, count) for _ in range(n)]
+        first = sorted({*in_order[(len(in_order) - 1) // 2 : len(in_order) // 2 + 1]})
+    code = "no_rule" if rule == "none" else "quorum" if 2 * sum(count) <= all_ else "tie" if len(first) > 1 else ""
+    code = code or ("too_few" if max(count) < needed.get(rule, 1 + (rule == "plurality")) else "")
+    told = {"tally": [list(one) for one in zip(options, count)], "abstained": none, "missing": verdicts.count("")}
+    return {**told, "base": all_, "no_decision": code, "outcome": "no_decision" if code else first[0]}
+
+
+def procedure(entries):  # whose rule an end has to follow; those of judgements and debates are in this file
     return (entries[0]["facts"] or {}).get("procedure", "judgement") if entries else "judgement"
 
 
@@ -298,7 +361,7 @@ def tally(record, counts):
     kinds = {entry["kind"] for entry in record["entries"]}
     counts["redacted"] += "redacted" in kinds
     counts["not yet in a checkpoint"] += any(leaf["proof"] is None for leaf in record["leaves"])
-    if procedure(record["entries"]) != "judgement":
+    if procedure(record["entries"]) not in ("judgement", "debate"):
         counts["of a kind whose rule is not in this file"] += 1
     if "adopted" in kinds and record["id"] != LOG:
         counts["sealed when the log began, later than they happened"] += 1
