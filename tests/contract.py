@@ -1,9 +1,16 @@
 """What every procedure's tests lend the contract: how one of its runs is asked for."""
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
+from asgiref.sync import sync_to_async
+
+from debates.models import Debate
+from engine.models import Gate, NewDocument, Run
+from engine.worker import Engine
 from judgements.models import Judgement
+from runs import steering
 from tests.checking.models import Check
 from tests.conftest import JAPAN, agents
 
@@ -17,7 +24,45 @@ def judgement(owner: Any) -> Judgement:
 
 def check(owner: Any) -> Check:
     asked = {"writer": "rehearsal/instant", "checker": "rehearsal/instant"}
-    return Check.objects.submit(owner=owner, question=f"Is a {MARKER} an instrument?", **asked)
+    read = NewDocument(f"{MARKER}.txt", "text", (f"A {MARKER} has bars.", "They are struck."), "0" * 64)
+    return Check.objects.submit(owner=owner, question=f"Is a {MARKER} an instrument?", documents=[read], **asked)
 
 
-EXAMPLES: dict[str, Callable[[Any], Any]] = {"judgement": judgement, "check": check}
+def doubted(owner: Any) -> Check:
+    """At whose gate a person has to decide."""
+    asked = {"writer": "rehearsal/instant", "checker": "rehearsal/instant"}
+    return Check.objects.submit(owner=owner, question=f"A {MARKER} is an instrument.", **asked)
+
+
+def debate(owner: Any) -> Debate:
+    """Of two, with a timekeeper that has a model."""
+    options = [{"word": "PLAY", "meaning": f"Play the {MARKER}.", "direction": "for"}, {"word": "REST"}]
+    who = f"Knows every {MARKER}."
+    members = [{"name": name, "who": who, "model": "rehearsal/instant"} for name in ("Ada", "Ben")]
+    asked = {"question": f"Shall a {MARKER} be played?", "options": options, "members": members, "most": 6}
+    return Debate.objects.submit(owner=owner, timekeeper="rehearsal/instant", seed=bytes(32), **asked)
+
+
+EXAMPLES: dict[str, Callable[[Any], Any]] = {"judgement": judgement, "check": check, "debate": debate}
+THAT_WAIT: dict[str, Callable[[Any], Any]] = {"doubted check": doubted}
+
+
+async def play(pk: Any, models: Any = None) -> Run:
+    """Let an engine perform a run to its end; whoever is asked at a gate says the first thing that there is to say."""
+    engine = Engine(models=models)
+    performing = asyncio.create_task(engine.run())
+    try:
+        async with asyncio.timeout(20):
+            while not (run := await Run.objects.aget(pk=pk)).over:
+                await sync_to_async(decide)(run)
+                await asyncio.sleep(0.01)
+    finally:
+        await engine.stop(grace=0)
+        await performing
+    return run
+
+
+def decide(run: Run) -> None:
+    for gate in Gate.objects.whole().filter(run=run).pending():
+        first = next(iter(gate.choices), {"decision": "approve", "word": ""})
+        steering.decide(gate.pk, gate.asked_user or run.owner, first["decision"], choice=first["word"], text=MARKER)

@@ -17,7 +17,7 @@ from engine.evidence import guards, signing
 from engine.evidence.audit import verify_all
 from engine.evidence.checkpoints import Checkpoint
 from engine.llm.failures import Unauthorized
-from engine.models import ModelCall, Review, Run
+from engine.models import Gate, ModelCall, Review, Run
 from engine.search import terms_of
 from runs import redaction, reviews, steering
 from runs.api.objects import run_object
@@ -28,22 +28,25 @@ from runs.models import found_by
 from runs.record import record_line
 from runs.replay import replay
 from tests.acceptance.site import ROOT
-from tests.conftest import ScriptedModels, allow, perform
-from tests.contract import EXAMPLES, MARKER
+from tests.conftest import ScriptedModels, allow
+from tests.contract import EXAMPLES, MARKER, THAT_WAIT, play
 from tests.databases import tampering
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-@pytest.fixture(params=sorted(EXAMPLES))
+PLAYED = EXAMPLES | THAT_WAIT
+
+
+@pytest.fixture(params=sorted(PLAYED))
 def asked(request, mira):
     """A run that waits in the queue."""
-    return EXAMPLES[request.param](mira).run
+    return PLAYED[request.param](mira).run
 
 
 @pytest.fixture
 async def ended(asked):
-    return await perform(asked.pk)
+    return await play(asked.pk)
 
 
 def problems():
@@ -76,7 +79,14 @@ def test_a_name_is_registered_once():
 
 async def test_the_rehearsal_plays_it_to_an_outcome(ended):
     assert (ended.status, ended.error) == ("finished", None)
-    assert ended.outcome in face_of(ended).outcomes
+    known = face_of(ended).outcomes
+    assert ended.outcome
+    assert not known or ended.outcome in known
+
+
+async def test_what_is_to_wait_has_waited_at_a_gate(ended, request):
+    name = request.node.callspec.params["asked"]
+    assert await Gate.objects.filter(run=ended, state="approved").acount() == (name in THAT_WAIT)
 
 
 async def test_all_that_happened_is_sealed_and_intact(ended):
@@ -153,7 +163,7 @@ async def test_it_is_found_by_its_words_until_it_is_redacted(ended):
 
 async def test_a_person_decides_otherwise_beside_the_outcome(ended, mira):
     def override():
-        other = next(one for one in face_of(ended).outcomes if one != ended.outcome)
+        other = next(one for one in face_of(ended).outcomes_of(ended) if one != ended.outcome)
         reviews.add(ended, mira, "Not so.", other)
         run = Run.objects.get()
         assert (run.outcome, run.override) == (ended.outcome, other)
@@ -183,7 +193,7 @@ async def test_its_page_is_the_same_whether_followed_or_opened_at_the_end(asked)
         page.update(face_of(run).fragments(face_of(run).display(snapshot_of(run))), run.revision)
 
     await sync_to_async(take)(followed)
-    await perform(asked.pk)
+    await play(asked.pk)
     for page in (followed, opened):
         await sync_to_async(take)(page)
     html = [re.sub("<!--.*-->", "", page.newer_than(0)) for page in (followed, opened)]
@@ -288,7 +298,7 @@ def test_the_list_of_all_kinds_is_asked_for_one(asked, reviewer, client):
 async def test_its_page_shows_the_record_and_takes_notes_and_overrides(ended, reviewer, client, desk):
     def review():
         client.force_login(reviewer)
-        other = next(one for one in face_of(ended).outcomes if one != ended.outcome)
+        other = next(one for one in face_of(ended).outcomes_of(ended) if one != ended.outcome)
         for what in ("note", other):
             client.post(desk(ended, "review", ended.pk), {"what": what, "text": f"Not so, says {what}."})
         html = client.get(desk(ended, "change", ended.pk)).content.decode()
@@ -328,7 +338,7 @@ def test_a_selection_is_cancelled_from_the_list(asked, reviewer, client, desk):
 async def test_a_selection_that_failed_is_retried_from_the_list(asked, reviewer, client, desk):
     models = ScriptedModels()
     models.will("rehearsal/instant", *[Unauthorized("The key was refused.")] * 3)
-    await perform(asked.pk, models)
+    await play(asked.pk, models)
     await sync_to_async(client.force_login)(reviewer)
     chosen = {"action": "retry", "_selected_action": [asked.pk]}
     await sync_to_async(client.post)(desk(asked, "changelist"), chosen)
@@ -377,17 +387,17 @@ async def test_one_that_is_cancelled_ends_without_an_outcome(asked, mira):
 async def test_a_failed_one_goes_on_where_it_was(asked, mira):
     models = ScriptedModels()
     models.will("rehearsal/instant", *[Unauthorized("The key was refused.")] * 3)
-    assert (await perform(asked.pk, models)).status == "failed"
+    assert (await play(asked.pk, models)).status == "failed"
     await sync_to_async(lambda: steering.retry(snapshot_of(asked).row, mira))()
-    assert (await perform(asked.pk)).status == "finished"
+    assert (await play(asked.pk)).status == "finished"
     assert await sync_to_async(problems)() == []
 
 
-@pytest.mark.parametrize("point", faults.POINTS)
+@pytest.mark.parametrize("point", [*faults.POINTS, *faults.POINTS_OF_WAITS, *faults.POINTS_OF_GATES])
 async def test_an_error_at_any_point_doubles_nothing(asked, point):
     try:
         faults.arm(f"{point}=raise@1")
-        run = await perform(asked.pk)
+        run = await play(asked.pk)
     finally:
         faults.arm("")
     steps = [call async for call in ModelCall.objects.filter(run=run, status="answered").values_list("step", flat=True)]

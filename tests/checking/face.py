@@ -11,15 +11,16 @@ from engine.evidence.chain import Draft as Told
 from engine.evidence.entries import ATTEMPT, SUBMITTED
 from engine.evidence.guards import Guard, Rule
 from engine.evidence.told import Said
-from engine.models import ModelCall
+from engine.models import DocumentLimits, ModelCall
 from runs.api import schemas
-from runs.face import Face, Snapshot
+from runs.face import STANDINGS, Face, Snapshot
 from runs.fragments import Fragment
 from runs.redaction import redact_due
 from runs.stamps import Stamp, stamp_of
+from runs.waits import Wait
 
 from . import procedure, rules
-from .models import Check, Draft, Report
+from .models import Check, Draft, Report, Summary
 
 
 @dataclass(frozen=True)
@@ -29,9 +30,11 @@ class Display:
     question: str
     state: str
     word: str
+    wait: Wait | None
     stamp: Stamp | None
     draft: str | None
     finding: str | None
+    summary: str | None
     over: bool
 
     @property
@@ -45,17 +48,19 @@ class Display:
 
 def display_of(seen: Snapshot[Check]) -> Display:
     check, run = seen.row, seen.run
-    draft, report = getattr(check, "draft", None), getattr(check, "report", None)
-    state, word = ("approve", run.outcome) if run.outcome else ("judging", "At work")
+    draft, report, summary = (check.part(name) for name in ("draft", "report", "summary"))
+    state, word = ("approve", run.outcome) if run.outcome else STANDINGS[run.status]
     return Display(
         str(run.pk),
         run.shown_title,
         check.question,
         state,
         word,
+        seen.wait,
         stamp_of(run, word, "", lambda outcome: "approve"),
         draft and draft.text,
         report and report.finding,
+        summary and summary.text,
         run.over,
     )
 
@@ -68,11 +73,13 @@ class CheckObject(schemas.Run):
 class Checking(Face[Check, Display]):
     noun, nouns = "check", "checks"
     schema = CheckObject
-    outcomes = tuple(rules.Finding)
+    outcomes = tuple(rules.Outcome)
+    documents = DocumentLimits(number=2, size=1_000, characters=200)
     rehearsals = {
         "draft": lambda messages: '{"text": "Because it is so."}',
+        "summary": lambda messages: '{"text": "It is so."}',
         "finding": lambda messages: (
-            '{"text": "doubtful"}' if "?" not in messages[-1]["content"] else '{"text": "sound"}'
+            '{"text": "doubtful"}' if "?" not in messages[-1]["content"].partition("\n\n")[2] else '{"text": "sound"}'
         ),
     }
     chores = (redact_due,)
@@ -92,6 +99,11 @@ class Checking(Face[Check, Display]):
                 rules=(Rule("kept", kept=("id", "subject_id", "call_id"), erased=("text",)),),
             ),
             Guard("checking_report"),
+            Guard(
+                "checking_summary",
+                run="OLD.subject_id",
+                rules=(Rule("kept", kept=("id", "subject_id", "call_id"), erased=("text",)),),
+            ),
         )
     }
     perform = staticmethod(procedure.check)
@@ -115,8 +127,10 @@ class Checking(Face[Check, Display]):
         shown = {"display": display}
         yield Fragment("runs/fragments", "plate", shown)
         yield Fragment("runs/fragments", "stamp", shown)
+        yield Fragment("runs/fragments", "wait", shown)
         yield Fragment("checks/fragments", "draft", shown, settled=display.draft is not None)
         yield Fragment("checks/fragments", "report", shown, settled=display.finding is not None)
+        yield Fragment("checks/fragments", "summary", shown, settled=display.summary is not None)
 
     def tell(self, told: dict[UUID, Said], *, new: bool = False) -> None:
         for check in Check.objects.filter(pk__in=list(told)):
@@ -126,6 +140,7 @@ class Checking(Face[Check, Display]):
         by_call: dict[int, Any] = {}
         if not new:
             by_call |= {one.call_id: one.text for one in Draft.objects.filter(subject__in=list(told))}
+            by_call |= {one.call_id: one.text for one in Summary.objects.filter(subject__in=list(told))}
             by_call |= {one.call_id: one.finding for one in Report.objects.filter(subject__in=list(told))}
         for said in told.values():
             for attempt in said[ATTEMPT]:
@@ -135,8 +150,9 @@ class Checking(Face[Check, Display]):
         if kept in set(rules.Finding):
             attempt.facts["finding"] = kept
         elif kept:
-            attempt.texts["draft"] = kept
+            attempt.texts["made"] = kept
 
     def erase(self, run: UUID) -> None:
         Check.objects.filter(pk=run).update(question="")
         Draft.objects.filter(subject=run).update(text="")
+        Summary.objects.filter(subject=run).update(text="")

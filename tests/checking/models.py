@@ -1,12 +1,13 @@
 """One agent writes an answer, another checks it."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.db import models, transaction
 
 from engine.evidence import sealing
 from engine.llm.providers import lane_of
-from engine.models import ModelCall, Run, account_of, record_name
+from engine.models import Document, ModelCall, NewDocument, Run, account_of, record_name
 from engine.search import label, words_of
 from runs.models import SearchText
 from runs.rows import with_run
@@ -16,14 +17,24 @@ from . import rules
 
 class CheckQuerySet(models.QuerySet["Check"]):
     def whole(self) -> "CheckQuerySet":
-        return with_run(self).select_related("draft__call", "report__call")
+        return with_run(self).select_related("draft__call", "report__call", "summary__call")
 
     @transaction.atomic
-    def submit(self, *, owner: Any, question: str, writer: str, checker: str, request: str = "") -> "Check":
+    def submit(
+        self,
+        *,
+        owner: Any,
+        question: str,
+        writer: str,
+        checker: str,
+        documents: Iterable[NewDocument] = (),
+        request: str = "",
+    ) -> "Check":
         asked = {"owner": owner, "asked_by": record_name(owner), "account": account_of(owner), "request": request}
         lane = lane_of([writer, checker])
         run = Run.objects.create(procedure="check", title=question[:80], lane=lane, **asked)
         check = self.create(run=run, question=question, writer=writer, checker=checker)
+        Document.objects.attach(run, documents)
         words = [label("id", str(run.pk)[:8]), label("by", run.owner_id), *words_of(question)]
         SearchText.objects.create(run=run, words=" ".join(words))
         sealing.submit(run.pk)
@@ -41,6 +52,13 @@ class Check(models.Model):
     def __str__(self) -> str:
         return self.run.shown_title
 
+    @property
+    def title(self) -> str:
+        return self.run.shown_title
+
+    def part(self, name: str) -> Any:
+        return getattr(self, name, None)
+
     def keep_draft(self, call: ModelCall, text: str) -> None:
         Draft.objects.create(subject=self, text=text, call=call)
         SearchText.objects.add(self.pk, words_of(text))
@@ -48,8 +66,10 @@ class Check(models.Model):
     def keep_report(self, call: ModelCall, finding: rules.Finding) -> None:
         Report.objects.create(subject=self, finding=finding, call=call)
 
-    def conclude(self) -> None:
-        outcome = rules.outcome(rules.Finding(Report.objects.get(subject=self).finding))
+    def keep_summary(self, call: ModelCall, text: str) -> None:
+        Summary.objects.create(subject=self, text=text, call=call)
+
+    def conclude(self, outcome: rules.Outcome) -> None:
         Run.objects.filter(pk=self.pk).update(outcome=outcome)
         SearchText.objects.add(self.pk, [label("outcome", outcome)])
 
@@ -77,4 +97,10 @@ class Draft(Part):
 class Report(Part):
     subject = models.OneToOneField(Check, on_delete=models.PROTECT, related_name="report")
     finding = models.CharField(max_length=10)
+    call = models.OneToOneField(ModelCall, on_delete=models.PROTECT, related_name="+")
+
+
+class Summary(Part):
+    subject = models.OneToOneField(Check, on_delete=models.PROTECT, related_name="summary")
+    text = models.TextField()
     call = models.OneToOneField(ModelCall, on_delete=models.PROTECT, related_name="+")

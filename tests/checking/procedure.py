@@ -4,8 +4,8 @@ from engine.context import RunContext
 from engine.llm.forms import AnswerForm
 from engine.procedure import Change
 
-from . import prompts
-from .models import Check, Draft, Report
+from . import prompts, rules
+from .models import Check
 
 
 def no_preview(text: str) -> str:
@@ -18,17 +18,40 @@ def complaint(problem: str) -> str:
 
 WRITTEN = AnswerForm("draft", prompts.SCHEMA, prompts.read_draft, no_preview, complaint)
 CHECKED = AnswerForm("finding", prompts.SCHEMA, prompts.read_finding, no_preview, complaint)
+SUMMED_UP = AnswerForm("summary", prompts.SCHEMA, prompts.read_draft, no_preview, complaint)
+CHOICES = (
+    {"word": "publish", "decision": "approve", "sentence": "Let it go out"},
+    {"word": "withdraw", "decision": "reject", "sentence": "Keep it back"},
+)
 
 
 async def check(run: RunContext) -> Change:
-    """What is left to do follows from the rows."""
-    seen = await run.read(partial(Check.objects.get, pk=run.pk))
-    draft = await run.read(Draft.objects.filter(subject=seen).first)
+    """What is left to do follows from the rows: first a draft, then two branches, of which one may wait."""
+    seen = await run.look(partial(Check.objects.whole().get, pk=run.pk))
+    draft = seen.part("draft")
     text = (
         draft.text
         if draft
         else await run.ask("write", seen.writer, prompts.write(seen.question), WRITTEN, seen.keep_draft)
     )
-    if not await run.read(Report.objects.filter(subject=seen).exists):
-        await run.ask("check", seen.checker, prompts.check(seen.question, text), CHECKED, seen.keep_report)
-    return seen.conclude
+    outcome, _ = await run.together(_judged(run, seen, text), _summed_up(run, seen, text))
+    return partial(seen.conclude, outcome)
+
+
+async def _judged(run: RunContext, seen: Check, text: str) -> rules.Outcome:
+    """By another model; where it doubts, a person decides."""
+    report = seen.part("report")
+    finding = (
+        rules.Finding(report.finding)
+        if report
+        else await run.ask("check", seen.checker, prompts.check(seen.question, text), CHECKED, seen.keep_report)
+    )
+    if rules.passes(finding):
+        return rules.Outcome.SOUND
+    gate = await run.gate("publish", kind="answer", title=f"Doubted: {seen.title}", text=text, choices=CHOICES)
+    return rules.Outcome.APPROVED if gate.approved else rules.Outcome.WITHDRAWN
+
+
+async def _summed_up(run: RunContext, seen: Check, text: str) -> None:
+    if not seen.part("summary"):
+        await run.ask("sum up", seen.writer, prompts.sum_up(text), SUMMED_UP, seen.keep_summary)

@@ -17,6 +17,10 @@ def check(question: str, draft: str) -> list[dict[str, str]]:
     return [{"role": "user", "content": asked}]
 
 
+def sum_up(draft: str) -> list[dict[str, str]]:
+    return [{"role": "user", "content": f"Sum this up in a few words, as JSON with `text`: {draft}"}]
+
+
 def read_draft(answer: str) -> str:
     text = json.loads(answer)["text"]
     if not text:

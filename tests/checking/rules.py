@@ -6,5 +6,11 @@ class Finding(StrEnum):
     DOUBTFUL = "doubtful"
 
 
-def outcome(finding: Finding) -> str:
-    return str(finding)
+class Outcome(StrEnum):
+    SOUND = "sound"
+    APPROVED = "approved"
+    WITHDRAWN = "withdrawn"
+
+
+def passes(finding: Finding) -> bool:
+    return finding == Finding.SOUND

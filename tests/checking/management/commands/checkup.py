@@ -5,12 +5,12 @@ from typing import Any
 from runs.command import RunCommand
 from runs.submissions import submit
 from tests.checking.models import Check
-from tests.checking.rules import Finding
+from tests.checking.rules import Outcome
 
 
 class Command(RunCommand[Check]):
     help = "Have a question answered and the answer checked."
-    well = (Finding.SOUND,)
+    well = (Outcome.SOUND, Outcome.APPROVED)
 
     def add_own_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("question")
