@@ -13,12 +13,16 @@ WORKERS ?= 4
 TOGETHER := --dist loadfile --no-loadscope-reorder --numprocesses
 # one by one: the longest two of these must not both be for the same worker
 CALM := --dist loadgroup --no-loadscope-reorder --numprocesses
-QUICK := tests/engine tests/runs tests/judgements tests/magi_site tests/tools $(filter-out tests/test_simulation.py,$(wildcard tests/test_*.py))
+# a third of the time of all that open no browser
+LONG := tests/test_simulation.py tests/test_tampering.py tests/test_walk.py tests/tools/test_forgeries.py
+QUICK := tests/engine tests/runs tests/judgements tests/magi_site tests/toolbox tests/tools $(filter-out $(LONG),$(wildcard tests/test_*.py))
 # whatever ARGS choose may all be on the other side: 5 says that there was no test
 NONE_IS_FINE := || [ $$? -eq 5 ]
+# files in which something is marked so: to collect all others takes a worker 3 s
+marked = $(if $(findstring tests/,$(ARGS)),,$(sort $(shell grep -lrw --include='test_*.py' 'mark.$(1)' tests)))
 INSTALL := $(PY) tools/install.py
 
-.PHONY: help serve test test-together test-on-postgresql test-quick check chaos screenshots format lock clean
+.PHONY: help serve test test-many test-calm test-alone test-together test-on-postgresql test-quick check chaos screenshots format lock clean
 .DEFAULT_GOAL := help
 # else each process of pytest would rewrite all tests anew: 2 s
 unexport PYTHONDONTWRITEBYTECODE
@@ -30,9 +34,18 @@ serve: $(VENV)/installed ## site and engine on http://127.0.0.1:8000 (HOST=, POR
 	@exec $(PY) manage.py serve --host $(HOST) --port $(PORT)
 
 test: $(VENV)/installed-dev ## all tests; what the machine lacks is skipped with the reason (WORKERS=, ARGS=)
+	@$(MAKE) --no-print-directory test-many
+	@$(MAKE) --no-print-directory test-calm
+	@$(MAKE) --no-print-directory test-alone
+
+test-many: $(VENV)/installed-dev
 	@$(MAKE) --no-print-directory --jobs 2 --keep-going test-together test-on-postgresql
-	@$(PY) -m pytest $(CALM) 3 -m calm --durations 10 $(ARGS) $(NONE_IS_FINE)
-	@$(PY) -m pytest -m alone --durations 10 $(ARGS) $(NONE_IS_FINE)
+
+test-calm: $(VENV)/installed-dev
+	@$(PY) -m pytest $(CALM) 3 -m calm --durations 10 $(call marked,calm) $(ARGS) $(NONE_IS_FINE)
+
+test-alone: $(VENV)/installed-dev
+	@$(PY) -m pytest -m alone --durations 10 $(call marked,alone) $(ARGS) $(NONE_IS_FINE)
 
 test-together:
 	@$(PY) -m pytest $(TOGETHER) $(WORKERS) -m "not alone and not calm" --durations 10 $(ARGS) $(NONE_IS_FINE)
@@ -40,8 +53,8 @@ test-together:
 test-on-postgresql:
 	@$(PY) -m tests.on_postgresql $(ARGS)
 
-test-quick: $(VENV)/installed-dev ## pure and database tests, on SQLite
-	@$(PY) -m pytest $(TOGETHER) 3 -q -m "not alone" $(QUICK) $(ARGS)
+test-quick: $(VENV)/installed-dev ## pure and database tests, on SQLite, without the longest
+	@$(PY) -m pytest $(TOGETHER) 3 -q -m "not alone" $(QUICK) $(LONG:%=--ignore=%) $(ARGS)
 
 check: $(VENV)/installed-dev ## format, lint, types, import contract, migrations, deployment settings
 	@$(PY) -m ruff format --check .

@@ -98,13 +98,15 @@ class ScriptedModels:
 
 
 async def perform(run_id: object, models: ScriptedModels | None = None) -> Run:
-    """Let an engine perform one run to its end."""
+    """Let an engine perform one run to its end, or until it waits for somebody."""
     engine = Engine(models=models)
     performing = asyncio.create_task(engine.run())
     try:
         async with asyncio.timeout(20):
-            while not (run := await Run.objects.aget(pk=run_id)).over:
+            run = await Run.objects.aget(pk=run_id)
+            while not run.over and run.status != Run.Status.WAITING:
                 await asyncio.sleep(0.01)
+                run = await Run.objects.aget(pk=run_id)
     finally:
         await engine.stop(grace=0)
         await performing

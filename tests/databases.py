@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast
 import pytest
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
+from django.core.management import call_command
 from django.core.management.color import no_style
 from django.core.management.sql import emit_post_migrate_signal
 from django.db import connection, transaction
@@ -20,7 +21,7 @@ from django.test import TransactionTestCase
 from engine.evidence import guards
 from magi_site.groups import make_groups
 from magi_site.models import Token
-from tests.acceptance.site import digest, kept_file, put_out_stale
+from tests.acceptance.site import digest, kept_file, making, migrated, put_out_stale
 
 T = TypeVar("T")
 ACCOUNTS = (User, Session, Token)
@@ -68,32 +69,36 @@ def _emptied() -> None:
     make_groups()  # a migration brought them; by now there are permissions again
 
 
-def _on_sqlite(create: Callable[[], None]) -> Callable[[], None]:
+def _on_sqlite(migrate: Callable[[], None]) -> Callable[[], None]:
     """The empty gate in the test database, out of a file where one was made before; what goes back to just that.
 
     Django's own way after a test that commits (delete from all tables, make permissions anew) takes 0.2 s.
     """
     file, copy = kept_file("empty", *OURS), sqlite3.connect(":memory:", check_same_thread=False)
-    if file.exists():
-        with contextlib.closing(sqlite3.connect(file)) as made:
-            made.backup(copy)
-        _new_name()
-        _copy_back(copy)
-    else:
-        create()
-        _emptied()
-        connection.connection.backup(copy)
-        _keep(copy, file)
+    with making(file) as wanted:
+        if wanted:
+            _new_name()
+            with contextlib.closing(sqlite3.connect(migrated())) as made:
+                made.backup(copy)
+            _copy_back(copy)
+            migrate()  # what only tests have
+            _emptied()
+            connection.connection.backup(copy)
+            _keep(copy, file)
+            return partial(_copy_back, copy)
+    with contextlib.closing(sqlite3.connect(file)) as made:
+        made.backup(copy)
+    _new_name()
+    _copy_back(copy)
     return partial(_copy_back, copy)
 
 
 def _keep(copy: sqlite3.Connection, file: Path) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=file.parent) as folder:
         whole = Path(folder) / file.name
         with contextlib.closing(sqlite3.connect(whole)) as to:
             copy.backup(to)
-        whole.rename(file)  # whole or not at all: others may be at it, too
+        whole.rename(file)  # whole or not at all
     put_out_stale(file)
 
 
@@ -237,9 +242,10 @@ def django_db_setup(
 ) -> Iterator[Callable[[], None]]:
     """What brings the empty gate back. To migrate it takes 2 s: it is copied while no line of the product changes."""
     create = partial(connection.creation.create_test_db, verbosity=0, autoclobber=True, serialize=False)
+    migrate = partial(call_command, "migrate", verbosity=0, interactive=False, run_syncdb=True)
     outside = connection.settings_dict["NAME"]
     with django_db_blocker.unblock(), pytest.MonkeyPatch.context() as patched:
-        go_back = (_on_sqlite if connection.vendor == "sqlite" else _on_postgresql)(create)
+        go_back = _on_sqlite(migrate) if connection.vendor == "sqlite" else _on_postgresql(create)
         patched.setattr(TransactionTestCase, "_fixture_teardown", lambda case: go_back())
         yield go_back
     with django_db_blocker.unblock():

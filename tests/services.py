@@ -12,6 +12,7 @@ import subprocess
 import time
 from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Self
 
 import psycopg
@@ -115,7 +116,8 @@ class Postgres(Server):
         "fsync": "off",
     }
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, kept: Path | None = None) -> None:
+        """New and empty; or, where one was `kept` there, just as that was."""
         super().__init__(folder)
         programs = postgres_programs()
         if programs is None:
@@ -126,6 +128,12 @@ class Postgres(Server):
         self._as_user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups"] if root else []
         if root:
             shutil.chown(self.folder, "postgres", "postgres")
+        if kept and kept.exists():
+            _copy(kept, self.folder)
+        else:
+            self._make()
+
+    def _make(self) -> None:
         options = [
             "-D",
             str(self.folder),
@@ -138,10 +146,21 @@ class Postgres(Server):
             "--locale=C.UTF-8",
             "--no-sync",
         ]
-        initdb = [*self._as_user, str(programs / "initdb"), *options]
+        initdb = [*self._as_user, str(self.programs / "initdb"), *options]
         done = subprocess.run(initdb, cwd="/", capture_output=True, text=True)
         if done.returncode:
             raise RuntimeError(f"initdb failed:\n{done.stderr}")
+
+    def keep(self, kept: Path) -> None:
+        """Another may begin as this one is now."""
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        self.stop(signal.SIGINT)  # in good order
+        with TemporaryDirectory(dir=kept.parent) as folder, suppress(OSError):  # others may be at it, too
+            whole = Path(folder) / kept.name
+            whole.mkdir()
+            _copy(self.folder, whole)
+            whole.rename(kept)
+        self.start()
 
     def command(self) -> list[str]:
         settings = [word for name, value in self.SETTINGS.items() for word in ("-c", f"{name}={value}")]
@@ -166,3 +185,8 @@ class Postgres(Server):
         with psycopg.connect(self.url("postgres"), autocommit=True) as server:
             server.execute(f'CREATE DATABASE "{database}" TEMPLATE "{template}"')
         return self.url(database)
+
+
+def _copy(one: Path, other: Path) -> None:
+    """Owners and all, which PostgreSQL looks at."""
+    subprocess.run(["cp", "--archive", "--reflink=auto", f"{one}/.", str(other)], check=True)

@@ -49,7 +49,9 @@ def test_no_service_starts_again_with_a_wrong_configuration():
 
 def test_every_decision_that_the_code_names_is_explained():
     files = [
-        path for app in ("engine", "judgements", "magi_site", "runs", "tests") for path in (ROOT / app).rglob("*.py")
+        path
+        for app in ("debates", "engine", "judgements", "magi_site", "runs", "toolbox", "tests")
+        for path in (ROOT / app).rglob("*.py")
     ]
     named = {name for path in files for name in re.findall(r"docs/decisions\.md, ([^.]+)\.", path.read_text())}
     assert named == set(re.findall(r"^## (.+)$", text_of("docs/decisions.md"), re.MULTILINE))
@@ -119,7 +121,7 @@ def scripts_of_one_kind() -> set[str]:
     return {f"static/{script}" for script in of_kinds - of_all}
 
 
-@pytest.mark.parametrize("room", ["engine", "runs", "templates/runs", "templates/admin/runs", "static/js"])
+@pytest.mark.parametrize("room", ["engine", "runs", "toolbox", "templates/runs", "templates/admin/runs", "static/js"])
 @pytest.mark.parametrize("kind", settings.PROCEDURES)
 def test_what_all_procedures_share_has_no_word_of_one(room, kind):
     tracked = subprocess.run(["git", "ls-files", room], cwd=ROOT, capture_output=True, text=True).stdout.split()

@@ -21,8 +21,9 @@ from django.http.response import HttpResponseBase
 from django.test import Client
 from django.urls import URLResolver, get_resolver, path
 
-from engine.models import Review
+from engine.models import Gate, Review
 from engine.models.budgets import Budget
+from engine.models.gates import policy_of
 from judgements.models import Council, Judgement
 from magi_site.asgi import application
 from magi_site.groups import REVIEWERS
@@ -58,7 +59,12 @@ class Cast:
     def of_folder(self) -> dict[str, Any]:
         """The key of what the owner has in each folder of the addresses, but for the judgement."""
         view, _ = SavedView.objects.get_or_create(user=self.users["owner"], name=CANARY)
-        return {"councils": self.council.pk, "accounts": self.token.pk, "runs": view.pk}
+        return {"councils": self.council.pk, "accounts": self.token.pk, "runs": view.pk, "gates": gate_of(self).pk}
+
+
+def gate_of(cast: Cast) -> Gate:
+    asked = {"kind": "letter", "title": CANARY, "text": CANARY, "policy": policy_of(None)}
+    return Gate.objects.first() or Gate.objects.ask(None, run=cast.judgement.run, step="letter", **asked)
 
 
 @pytest.fixture
@@ -118,7 +124,7 @@ def address_of(pattern: str, cast: Cast, pk: UUID | None = None) -> str:
     table = next((t for t in cast_rows(cast) if f"/{t}/" in f"/{pattern}"), "")
     put = {
         "object_id": judgement if table in RUNS_IN_ADMIN else cast_rows(cast).get(table, ""),
-        "id": judgement if pattern.startswith("api/") else cast_rows(cast)["auth/user"],
+        "id": _in_the_api(pattern, cast, judgement) if pattern.startswith("api/") else cast_rows(cast)["auth/user"],
         "pk": cast.of_folder().get(pattern.partition("/")[0], judgement),
         "number": 1,
         "format": "csv",
@@ -133,12 +139,17 @@ def address_of(pattern: str, cast: Cast, pk: UUID | None = None) -> str:
     return "/" + re.sub(r"<(?:\w+:)?(\w+)>", lambda found: str(put[found[1]]), plain)
 
 
+def _in_the_api(pattern: str, cast: Cast, judgement: UUID) -> Any:
+    return gate_of(cast).pk if "/gates/" in pattern else judgement
+
+
 def cast_rows(cast: Cast) -> dict[str, Any]:
     return {
         "magi_site/token": cast.token.pk,
         "auth/group": Group.objects.get(name=REVIEWERS).pk,
         "auth/user": cast.judgement.run.owner_id,
         "engine/budget": cast.budget.pk,
+        "engine/gate": gate_of(cast).pk,
         "judgements/council": cast.council.pk,
         **dict.fromkeys(RUNS_IN_ADMIN, cast.judgement.pk),
     }

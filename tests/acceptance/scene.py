@@ -171,7 +171,7 @@ class Scene:
         address = f"{self.site.url}{reverse('live', args=[pk])}"
         while sign not in (html := self.context.request.get(address).text()):
             assert time.monotonic() < end, f"no {sign} in\n{html}"
-            time.sleep(0.05)
+            time.sleep(0.2)  # to answer with a whole page is work for the site
 
 
 SITES = (("site",), ("idle", "--no-engine"))

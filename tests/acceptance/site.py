@@ -4,6 +4,7 @@ Most of them are forks of one that has loaded what is not ours (`tests.nursery`)
 """
 
 import contextlib
+import fcntl
 import functools
 import json
 import os
@@ -16,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from functools import cached_property
 from hashlib import sha256
 from http.cookiejar import CookieJar
@@ -26,7 +28,7 @@ from urllib.request import HTTPCookieProcessor, build_opener
 from tests import nursery
 
 ROOT = Path(__file__).resolve().parents[2]
-APPS = ("engine", "judgements", "magi_site", "runs")
+APPS = ("debates", "engine", "judgements", "magi_site", "runs", "toolbox")
 
 
 def environment(data: Path, *, empty: bool = False, **more: str) -> dict[str, str]:
@@ -56,19 +58,29 @@ def put_out_stale(kept: Path) -> None:
     with contextlib.suppress(FileNotFoundError):  # another process is at it, too
         for stale in sorted(kept.parent.glob("*.sqlite3"), key=lambda file: file.stat().st_mtime)[:-3]:
             stale.unlink()
+            stale.with_suffix(".lock").unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def making(kept: Path) -> Iterator[bool]:
+    """Whether it has to be made. Who else asks for it meanwhile waits: to make it takes 7 s of a processor."""
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    with kept.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield not kept.exists()
 
 
 @functools.cache
 def migrated() -> Path:
     """A new installation's database."""
     kept = kept_file("migrated")
-    if not kept.exists():
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=kept.parent) as folder:
-            done = manage("migrate", "--verbosity", "0", env=environment(Path(folder), empty=True))
-            assert done.returncode == 0, done.stderr
-            (Path(folder) / "magi.sqlite3").rename(kept)  # whole or not at all: others may be at it, too
-        put_out_stale(kept)
+    with making(kept) as wanted:
+        if wanted:
+            with tempfile.TemporaryDirectory(dir=kept.parent) as folder:
+                done = manage("migrate", "--verbosity", "0", env=environment(Path(folder), empty=True))
+                assert done.returncode == 0, done.stderr
+                (Path(folder) / "magi.sqlite3").rename(kept)  # whole or not at all
+            put_out_stale(kept)
     return kept
 
 

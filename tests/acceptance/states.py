@@ -47,6 +47,8 @@ EVERY = [
     State("input-errors", ways.input_with_errors),
     State("input-overtaken", ways.overtaken_input),
     State("input-councils", ways.input_of_councils_only),
+    State("debate-new", ways.new_debate),
+    State("debate-new-errors", ways.new_debate_with_errors),
     State("history-empty", ways_of_lists.empty_history),
     State("live-idle", ways.idle),
     State("live-round1", live("round1")),

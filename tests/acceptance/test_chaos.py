@@ -45,6 +45,20 @@ def test_of_eight_workers_one_gets_a_run(database, tmp_path):
     assert done.returncode == 0, done.stdout
 
 
+@on_both
+@pytest.mark.usefixtures("need_servers")
+def test_no_wake_up_is_lost_while_a_run_is_about_to_wait(database, tmp_path):
+    done = play("tests.park_race", "--database", database, "--rounds", "400", data=tmp_path)
+    assert done.returncode == 0, done.stdout
+
+
+@on_both
+@pytest.mark.usefixtures("need_servers")
+def test_that_race_finds_the_wake_ups_that_are_lost(database, tmp_path):
+    done = play("tests.park_race", "--database", database, "--rounds", "40", "--naive", data=tmp_path)
+    assert done.returncode == 1, done.stdout
+
+
 @pytest.fixture
 def folder():
     """Where a command keeps its temporary files; PostgreSQL, another user, may pass through."""

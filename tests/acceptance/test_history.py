@@ -63,6 +63,19 @@ def test_the_list_of_all_kinds_is_filtered_in_place(page, site):
     assert page.evaluate("document.body.dataset.same") == "page"
 
 
+def test_on_a_phone_quick_views_are_one_line_and_a_view_is_saved_within_the_window(page):
+    page.set_viewport_size({"width": 320, "height": 700})
+    tops = page.locator(".presets li").evaluate_all("all => all.map(one => one.getBoundingClientRect().top)")
+    assert len(set(tops)) == 1
+    page.locator(".presets a").last.focus()
+    expect(page.locator(".presets a").last).to_be_in_viewport(ratio=0.99)
+    page.get_by_text("Save this view").click()
+    box = page.get_by_role("textbox", name="Name").bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 320
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
+
+
 def test_the_list_comes_back_from_a_judgement_as_it_was_left(page):
     seek(page, "osaka")
     page.get_by_role("link", name="Travel to Osaka").click()

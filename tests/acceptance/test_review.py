@@ -121,12 +121,12 @@ def override(page, words):
     page.get_by_role("button", name="Add").click()
 
 
-def test_who_keeps_has_overridden_nothing(scene, page):
+def test_who_keeps_has_overridden_nothing_and_still_has_the_reason(scene, page):
     page.goto(f"{scene.site.url}{reverse('review-one', args=[scene.judgement('approved')])}?look=swayed")
     override(page, "Wait for Monday.")
     expect(page.get_by_text("This cannot be undone. The agents' verdict stays.")).to_be_visible()
-    page.get_by_role("link", name="Keep").click()
-    expect(page.get_by_label("Note, or the reason")).to_have_value("")
+    page.get_by_role("button", name="Keep").click()
+    expect(page.get_by_label("Note, or the reason")).to_have_value("Wait for Monday.")
     expect(one(page).locator(".stamp-big")).to_have_count(0)
 
 

@@ -133,6 +133,23 @@ def empty_input(scene: Scene) -> Page:
     return page
 
 
+def new_debate(scene: Scene) -> Page:
+    page = scene.open(reverse("debate-new") + "?example=grant")
+    expect(page.locator("#cost")).to_contain_text("At most")
+    return page
+
+
+def new_debate_with_errors(scene: Scene) -> Page:
+    page = new_debate(scene)
+    page.locator("#question").fill("")
+    page.locator("#o2-word").fill("SIGN")
+    page.locator("#m3-name").fill("Chair")
+    page.locator("#m4-model").fill("")
+    page.locator("form.newd .btn--go").click()
+    expect(page).to_have_title(re.compile("4 things to correct"))
+    return page
+
+
 def input_with_errors(scene: Scene) -> Page:
     page = whole_input(scene)
     page.get_by_label("What is to be decided?").fill("")

@@ -7,7 +7,8 @@ from django.test import Client
 from django.urls import reverse
 
 from judgements.forms import CouncilSubmission
-from judgements.models import Council, CouncilVersion, Judgement, RevisedMeanwhile
+from judgements.models import Council, CouncilVersion, Judgement
+from runs.saved import RevisedMeanwhile
 from tests.conftest import JAPAN, agents, at_once
 
 pytestmark = pytest.mark.django_db

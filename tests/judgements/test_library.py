@@ -80,12 +80,14 @@ def test_what_people_decided_instead_is_counted_beside_the_rate(page, travel, mi
     assert "70 % approved, 3 overridden" in row_of(page, travel)
 
 
-def test_rehearsed_runs_are_uses_without_an_outcome(page, mira):
+def test_what_was_only_rehearsed_says_so(page, mira, travel):
     rehearsed = Council.objects.found(name="Rehearsed", agents=trio(), owner=mira)
     ended(rehearsed, mira, *["approved"] * 10)
     row = row_of(page, rehearsed)
     assert "<b>10</b>" in row
-    assert "no outcome yet" in row
+    assert "only rehearsed" in row
+    judged_by(travel.current, mira)
+    assert "only rehearsed" not in row_of(page, travel)
 
 
 def test_what_goes_on_has_no_outcome_yet(page, travel, mira):
@@ -103,7 +105,10 @@ def test_a_council_that_was_never_used_says_so(page, travel):
     assert "never" in row_of(page, travel)
 
 
-def test_errors_of_this_month_stand_beside_the_name_and_lead_to_them(page, travel, mira):
+@pytest.mark.parametrize("rehearsed", [False, True])
+def test_errors_of_this_month_stand_beside_the_name_and_lead_to_them(page, travel, mira, rehearsed):
+    if rehearsed:
+        travel = Council.objects.found(name="Rehearsed", agents=trio(), owner=mira)
     ended(travel, mira, None, None, "approved")
     row = row_of(page, travel)
     assert f"2 errors in {timezone.now():%B}" in row
@@ -151,8 +156,8 @@ def test_the_library_takes_no_query_per_council(page, travel, mira, django_asser
     for number in range(5):
         other = Council.objects.found(name=f"Other {number}", agents=trio(), owner=mira)
         ended(other, mira, "approved")
-    # session, user, its permissions, councils, members, use, outcomes
-    with django_assert_num_queries(8):
+    # session, user, its permissions, councils, members, figures
+    with django_assert_num_queries(7):
         page.get(reverse("library"))
 
 

@@ -180,7 +180,7 @@ def test_a_failure_that_was_tried_again_days_later_is_played_without_the_days(ju
     assert "Melchior gave no decision in round 1 after 1 attempt: The key was refused." in between.rest
     told = played(Judgement.objects.whole().get(pk=judged.pk))
     assert told["length"] == 3 + 3 + 4
-    assert [frame["pause"] for frame in told["frames"] if frame["pause"]] == ["Pause of 2 days left out."]
+    assert [frame["gap"] for frame in told["frames"] if frame["gap"]] == ["2 days left out."]
     assert [frame["mark"] for frame in told["frames"] if frame["mark"]] == ["approve", "failed", "failed"]
 
 

@@ -111,7 +111,11 @@ def test_staff_without_permissions_see_their_own_alone(staff: User, judgement: J
 def test_who_may_see_all_and_no_more_is_told_so(noor: User, approved: Judgement) -> None:
     page, calls = page_of(allow(noor, "engine.view_run")), calls_of(noor)
     assert page.get(reverse("live", args=[approved.pk])).status_code == 200
-    for name, deed in (("cancel", "cancel or retry"), ("record-file", "take its record"), ("redact", "redact it")):
+    for name, deed in (
+        ("cancel", "cancel, retry or steer"),
+        ("record-file", "take its record"),
+        ("redact", "redact it"),
+    ):
         answer = page.get(reverse(name, args=[approved.pk]))
         assert (answer.status_code, deed in answer.content.decode()) == (403, True)
     assert page.post(reverse("retry", args=[approved.pk])).status_code == 403

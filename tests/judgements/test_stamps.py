@@ -92,6 +92,6 @@ def test_a_round_that_is_complete_is_a_moment_to_be_seen(judgement):
     decide(judgement, *YES)
     seen = snapshot_of(judgement.run)
     face = face_of(judgement.run)
-    (pause,) = face.pauses(seen.row)
-    then = face.display(seen.at(pause))
+    (halt,) = face.halts(seen.row)
+    then = face.display(seen.at(halt))
     assert [(seat.state, seat.small) for seat in then.seats] == [("pending", "for round 2")] * 3

@@ -4,11 +4,21 @@ import json
 import re
 from pathlib import Path
 
+from debates.schemas import NewDebate, Steering, Words
 from judgements.schemas import NewJudgement, NewReceipt
 from magi_site.api import api
+from runs.api.gates import Said
 from tests.callers import API
 
 TEXT = (Path(__file__).resolve().parents[2] / "docs" / "api.md").read_text()
+SHAPES = {
+    "judgements": NewJudgement,
+    "receipt": NewReceipt,
+    "debates": NewDebate,
+    "messages": Words,
+    "steer": Steering,
+    "decide": Said,
+}
 CALL = re.compile(r'curl [^"]*?(-X POST )?"\$MAGI(/[^"?]*)\??([^"]*)"(.*?)(?=\ncurl|\n```)', re.DOTALL)
 
 
@@ -31,7 +41,7 @@ def test_what_is_shown_is_what_is_described():
     for method, path, names, body in shown():
         assert names <= {one["name"] for one in paths[path][method]["parameters"]}
         if body:
-            (NewReceipt if path.endswith("/receipt") else NewJudgement).model_validate(json.loads(body))
+            SHAPES[path.rpartition("/")[2]].model_validate(json.loads(body))
 
 
 def test_the_description_and_its_page_are_open_to_everybody(client):

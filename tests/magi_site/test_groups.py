@@ -16,8 +16,9 @@ def again(user: User) -> User:
     return User.objects.get(pk=user.pk)
 
 
-def test_everybody_makes_councils_and_judges_by_agents_of_ones_own(mira: User) -> None:
+def test_everybody_makes_councils_and_panels_and_judges_by_agents_of_ones_own(mira: User) -> None:
     assert mira.has_perm("judgements.add_council")
+    assert mira.has_perm("debates.add_panel")
     assert mira.has_perm("judgements.own_agents")
     assert not mira.has_perm("engine.view_run")
 

@@ -63,13 +63,14 @@ async def test_no_content_is_a_formula_in_a_table(mira, content):
 
 
 @committed
-async def test_lines_of_json_are_the_objects_of_the_api(mira):
+async def test_lines_of_json_are_the_objects_of_the_api_with_what_the_table_says_beside(mira):
     judgement = await sync_to_async(judged)(mira, "Travel")
     await sync_to_async(submit)(mira, "Other", minute=1)
+    await sync_to_async(reviews.add)(judgement.run, mira, "Seen.")
     _, text = await file_of(mira, "jsonl", q="travel", outcome="approved")
     whole = await sync_to_async(Judgement.objects.whole().get)(pk=judgement.pk)
     assert [json.loads(line) for line in text.splitlines()] == [
-        await sync_to_async(run_object)(whole, "http://testserver")
+        await sync_to_async(run_object)(whole, "http://testserver") | {"rehearsal": True, "flags": ["noted"]}
     ]
 
 

@@ -32,8 +32,18 @@ def parts(monkeypatch):
 def test_what_has_settled_is_rendered_once(parts):
     page, parts.settled = LivePage(), {"a", "b"}
     page.update(parts, 1)
+    parts.texts = dict.fromkeys("abc", "two")
     page.update(parts, 2)
     assert parts.rendered == ["a", "b", "c", "c"]
+
+
+def test_what_shows_the_same_is_not_rendered_again(parts):
+    page = LivePage()
+    page.update(parts, 1)
+    parts.texts["b"] = "two"
+    page.update(parts, 2)
+    assert parts.rendered == ["a", "b", "c", "b"]
+    assert page.newer_than(1).splitlines() == ["<!--2-->", "b: two"]
 
 
 def test_what_settles_later_is_rendered_once_more(parts):
@@ -42,7 +52,7 @@ def test_what_settles_later_is_rendered_once_more(parts):
     parts.settled, parts.texts["a"] = {"a"}, "two"
     page.update(parts, 2)
     page.update(parts, 3)
-    assert parts.rendered.count("a") == 2
+    assert parts.rendered.count("a") == 2  # not when it settles: it shows the same
     assert "a: two" in page.newer_than(0)
 
 

@@ -232,7 +232,7 @@ def test_a_view_under_the_same_name_takes_its_place(page, mira):
     assert [(view.name, view.query) for view in SavedView.objects.filter(user=mira)] == [("Trips", "q=b")]
 
 
-@pytest.mark.parametrize("name", ["", "  ", "x" * 41])
+@pytest.mark.parametrize("name", ["", "  ", "x" * 41, "\u200b\u2060", "\u3164", "…", "a\0b"])
 def test_a_view_needs_a_short_name(page, name):
     answer = save(page, name, "q=a")
     assert (answer.status_code, SavedView.objects.count()) == (422, 0)

@@ -1,14 +1,20 @@
 """What a person decided instead of a run's outcome: said alike by the run, its reviews and every list."""
 
+from datetime import timedelta
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from engine.evidence.entries import Entry
 from engine.models import Review, Run, last_override, last_told
-from runs import reviews
+from runs import reviews, steering
 from runs.face import faces
 from runs.history import History
-from tests.judgements.test_history import judged
+from runs.stamps import stamp_of
+from runs.steering import why_not_retried
+from runs.words import overridden
+from tests.judgements.past import judged, submit
 
 pytestmark = pytest.mark.django_db
 
@@ -42,6 +48,52 @@ def test_a_review_with_an_outcome_that_calls_itself_a_note_is_no_override(mira):
     Review.objects.create(run=run, by="mira", kind="note", outcome="rejected", text="Hm.")
     assert last_override(run.reviews.all()) is None
     assert not Review.objects.overrides().exists()
+
+
+# ---- sent twice, and what cannot be said -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("outcome", [None, "rejected"])
+def test_what_is_sent_twice_is_kept_once(mira, outcome):
+    run = judged(mira, "Travel").run
+    first, second = (reviews.add(run, mira, "Not so.", outcome) for _ in range(2))
+    assert first == second
+    assert (Review.objects.count(), Entry.objects.filter(kind__in=("note", "override")).count()) == (1, 1)
+
+
+def test_what_is_said_again_by_another_or_after_something_else_or_later_is_kept(mira, noor, monkeypatch):
+    run = judged(mira, "Travel").run
+    for who, text in ((mira, "Hm."), (noor, "Hm."), (mira, "Hm."), (mira, "Well.")):
+        reviews.add(run, who, text)
+    monkeypatch.setattr(reviews, "JUST_NOW", timedelta())
+    reviews.add(run, mira, "Well.")
+    assert Review.objects.count() == 5
+
+
+def test_nobody_overrides_what_is_so_already(mira, noor):
+    run = judged(mira, "Travel").run
+    with pytest.raises(ValueError, match="It is approved already"):
+        reviews.add(run, mira, "Yes.", "approved")
+    reviews.add(run, mira, "No.", "rejected")
+    with pytest.raises(ValueError, match="It is rejected already"):
+        reviews.add(run, noor, "No.", "rejected")
+    assert reviews.alternatives(Run.objects.get(pk=run.pk)) == ["approved"]
+
+
+def test_an_override_that_takes_one_back_reinstates_the_outcome(run, reviewer):
+    row = History(reviewer, {}).page().rows[0]
+    assert (row.held, row.stamps[0].words) == ("dash", "Reinstated: approved by noor")  # the rehearsal that it was
+    stamp = stamp_of(run, "Approved", "", lambda outcome: "approve")
+    assert (stamp.mark, stamp.word) == ("", "Reinstated: approved")
+    assert overridden(run).startswith("Reinstated by noor on ")
+
+
+def test_what_a_person_has_decided_is_not_retried(mira):
+    row = submit(mira, "Travel", status="failed")
+    reviews.add(row.run, mira, "It has to go out today.", "approved")
+    assert not steering.retry(row, mira)
+    assert why_not_retried(row.run) == "A person has decided it: approved. To ask again, submit it anew."
+    assert Run.objects.get().status == "failed"
 
 
 @pytest.mark.parametrize("kind", ["judgement", None])

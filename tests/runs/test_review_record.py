@@ -9,6 +9,7 @@ from django.urls import reverse
 from engine.models import Review, Run
 from judgements.models import Judgement
 from runs import reviews
+from runs.redaction import redact
 from tests.conftest import ScriptedModels, allow, judged
 from tests.databases import tampering
 
@@ -97,10 +98,53 @@ def test_what_cannot_be_kept_is_said_and_kept_as_typed(admin, approved, said, pr
     assert not Review.objects.exists()
 
 
+def test_a_reason_begins_where_it_was_begun_and_comes_back(admin, approved):
+    said = {"what": "override", "text": "\nNot now.\n", "outcome": "rejected"}
+    html = say(admin, approved, **said).content.decode()
+    # the first line break behind the mark is no part of the text
+    assert '<textarea name="text" hidden>\n\nNot now.\n</textarea>' in html
+    kept = say(admin, approved, **said, keep="on").content.decode()
+    assert ">\n\nNot now.\n</textarea>" in kept
+    assert 'value="override" class="override" checked' in kept
+    assert not Review.objects.exists()
+
+
+def test_what_holds_already_is_refused_before_it_is_asked_for_again(admin, approved):
+    answer = say(admin, approved, what="override", text="Yes.", outcome="approved")
+    assert answer.status_code == 422
+    assert "It is approved already. To agree with that, add a note." in answer.content.decode()
+    assert 'name="outcome" value="approved"' not in answer.content.decode()
+
+
+def test_an_override_that_comes_too_late_keeps_its_reason(admin, approved, reviewer):
+    reviews.add(approved.run, reviewer, "Not this week.", "rejected")
+    answer = say(admin, approved, what="override", text="Not at all.", outcome="rejected", sure="on")
+    assert answer.status_code == 409
+    for text in ("It is rejected already.", "Not at all."):
+        assert text in answer.content.decode()
+
+
+def test_an_override_that_is_sent_twice_is_answered_alike(admin, approved):
+    said = {"what": "override", "text": "Not now.", "outcome": "rejected", "sure": "on"}
+    assert [say(admin, approved, **said).status_code for _ in range(2)] == [302, 302]
+    assert Review.objects.count() == 1
+
+
+def test_what_is_erased_is_noted_and_overridden_by_nobody(admin, approved):
+    redact(approved.pk, "mira", "Asked for it.")
+    with pytest.raises(ValueError, match="nobody can read any more what was decided"):
+        reviews.add(approved.run, None, "No.", "rejected")
+    assert say(admin, approved, what="note", text="The letter asks for this.").status_code == 302
+    html = admin.get(address(approved)).content.decode()
+    assert 'name="what" value="note"' in html
+    assert 'value="override"' not in html
+
+
 def test_what_goes_on_is_not_reviewed(admin, judgement):
     html = admin.get(address(judgement)).content.decode()
     assert 'id="say"' not in html
-    answer = admin.get(say(admin, judgement, what="note", text="Early.")["Location"])
+    answer = say(admin, judgement, what="note", text="Early.")
+    assert answer.status_code == 409
     assert "not over cannot be reviewed" in answer.content.decode()
 
 
