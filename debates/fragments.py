@@ -46,9 +46,9 @@ def _of_transcript(display: Display) -> Iterator[Fragment]:
     for alone in display.alone:
         steps = frozenset([f"first-{alone.seat}"]) if alone.growing else frozenset()
         yield fragment("alone", {"alone": alone}, (alone.seat,), steps, settled=alone.look is not None)
-    for slot in display.slots:
-        steps = frozenset([slot.growing.step]) if slot.growing else frozenset()
-        yield fragment("msg", {"slot": slot}, (slot.number,), steps, settled=slot.settled)
     for closing in display.closings:
         steps = frozenset([closing.growing.step]) if closing.growing else frozenset()
         yield fragment("closing", {"closing": closing}, (closing.seat,), steps)
+    for slot in display.slots:  # last, for they become more: so all pages are sent everything in one order
+        steps = frozenset([slot.growing.step]) if slot.growing else frozenset()
+        yield fragment("msg", {"slot": slot}, (slot.number,), steps, settled=slot.settled)
