@@ -14,6 +14,7 @@ from runs.api.answers import missing
 from runs.api.refusals import Refusal, wrong_fields
 from runs.api.schemas import problems
 from runs.api.scopes import Scope, credential, needs
+from runs.rights import SEE
 
 from . import schemas
 from .models import USUAL_LIFETIME, Expected, Judgement, Receipt, ReceiptRefused
@@ -35,7 +36,7 @@ STATUS = {"invalid": 422, "unknown": 404, "audience": 403, "expired": 410}
 def issue(request: HttpRequest, id: UUID, asked: Annotated[schemas.NewReceipt | None, Body()] = None) -> HttpResponse:
     """A signed statement that this content was approved, to be used once. 409 where it is not approved."""
     owner = credential(request).owner
-    judgement = Judgement.objects.visible_to(owner).select_related("run").filter(pk=id).first()
+    judgement = SEE.one(Judgement.objects.select_related("run"), owner, id)
     if judgement is None:
         raise missing("judgement")
     if not RECEIVE.covers(owner, judgement.run):

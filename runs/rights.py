@@ -3,7 +3,7 @@
 Why so: docs/decisions.md, Rights.
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, TypeVar
@@ -59,9 +59,13 @@ class Right:
         if reach == Reach.NOTHING:
             return rows.none()
         own = Q(**{owner: user.pk})
-        # looked up first: beside the owner in one query it would keep a long history from its index
-        asked = list(_asked(Gate.objects.asked_of(user))) if self == SEE else []
+        asked = _asked(user) if self == SEE else ()
         return rows.filter(own | Q(pk__in=asked)) if asked else rows.filter(own)
+
+    def one(self, rows: QuerySet[Any], user: User, pk: Any) -> Any | None:
+        """The row of this key, a run or a procedure's with its run, where it reaches to it."""
+        row = rows.filter(pk=pk).first()
+        return row if row is not None and self.covers(user, getattr(row, "run", row)) else None
 
     def covering(self, users: Collection[Any], run: Run) -> set[Any]:
         """Those of these users, by `pk`, for whom it covers this run. However many, they are asked for at once.
@@ -99,9 +103,14 @@ def _takes_in(reach: Reach, user: User, run: Run) -> bool:
     return reach == Reach.ALL or (reach == Reach.OWN and user.pk is not None and run.owner_id == user.pk)
 
 
-def _asked(gates: QuerySet[Gate]) -> Iterable[Any]:
-    """Of which runs they are."""
-    return gates.values_list("run", flat=True).distinct()
+def _asked(user: Any) -> Sequence[Any]:
+    """The runs at whose gates this user was asked, which its object remembers as it does its permissions.
+
+    Looked up by themselves: beside the owner in one query they would keep a long history from its index.
+    """
+    if not hasattr(user, "_runs_asked"):
+        user._runs_asked = tuple(Gate.objects.asked_of(user).order_by().values_list("run", flat=True).distinct())
+    return user._runs_asked
 
 
 def _has_nothing(permission: str) -> bool:

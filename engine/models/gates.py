@@ -97,8 +97,9 @@ class GateQuerySet(models.QuerySet["Gate"]):
 
     def asked(self) -> set[Any]:
         """Who is asked at these, by their keys: by name, and all members of the groups."""
+        users = self.order_by().values_list("asked_user", flat=True)
         members = Group.objects.filter(pk__in=self.values("asked_group")).values_list("user", flat=True)
-        return {*self.values_list("asked_user", flat=True), *members} - {None}
+        return set(users.union(members)) - {None}
 
     def newest(self, run: UUID, step: str) -> "Gate | None":
         return self.whole().filter(run=run, step=step).order_by("-number").first()

@@ -32,18 +32,17 @@ def take_only(request: HttpRequest, *names: str) -> None:
 
 def kind_of(request: HttpRequest, pk: UUID) -> str:
     """Of a run that the caller may see. Others' are answered as those that are not there."""
-    runs = SEE.within(Run.objects.filter(procedure__in=list(faces())), credential(request).owner)
-    kind = runs.filter(pk=pk).values_list("procedure", flat=True).first()
-    if kind is None:
+    runs = Run.objects.filter(procedure__in=list(faces())).only("procedure", "owner_id")
+    if (run := SEE.one(runs, credential(request).owner, pk)) is None:
         raise missing("run")
-    return kind
+    return run.procedure
 
 
 def found(request: HttpRequest, pk: UUID, kind: str = "", right: Right = SEE) -> Any:
     """The row of a run, of this kind or any, that the caller may see, to do this with it."""
     user, noun = credential(request).owner, faces()[kind].noun if kind else "run"
     face = faces()[kind or kind_of(request, pk)]
-    row = SEE.within(face.rows(), user, "run__owner_id").filter(pk=pk).first()
+    row = SEE.one(face.rows(), user, pk)
     if row is None:
         raise missing(noun)
     if not right.covers(user, row.run):

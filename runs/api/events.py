@@ -202,8 +202,7 @@ def _has_ended(pk: UUID) -> bool:
 
 def _look(pk: UUID, credential: Credential, address: str, known: int | None) -> Seen:
     user = credential.holder()
-    mine = SEE.within(Run.objects.all(), user) if user else Run.objects.none()
-    found = mine.only("procedure", "revision", "status").filter(pk=pk).first()
+    found = user and SEE.one(Run.objects.only("procedure", "revision", "status", "owner_id"), user, pk)
     if found is None:
         return Seen(None, last=True)
     if found.revision == known:

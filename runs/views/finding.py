@@ -2,8 +2,8 @@ from typing import Any
 from uuid import UUID
 
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest
-from django.shortcuts import get_object_or_404
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest
 
 from engine.models import Run
 
@@ -15,13 +15,20 @@ AnyFace = Face[Any, Any]
 
 def run_for(request: HttpRequest, face: AnyFace, pk: UUID, right: Right = SEE) -> Run:
     """The run, to do this with it. 404 where one may not even see it, 403 where one may, but no more."""
-    return _allowed(request, face, get_object_or_404(SEE.within(face.runs(), request.user), pk=pk), right)
+    return _allowed(request, face, seen_or_404(face.runs(), request, pk), right)
 
 
 def row_for(request: HttpRequest, face: AnyFace, pk: UUID, right: Right = SEE) -> Any:
     """The same, as the row of its procedure with all that a page shows."""
-    row = get_object_or_404(SEE.within(face.rows(), request.user, "run__owner_id"), pk=pk)
+    row = seen_or_404(face.rows(), request, pk)
     _allowed(request, face, row.run, right)
+    return row
+
+
+def seen_or_404(rows: QuerySet[Any], request: HttpRequest, pk: UUID) -> Any:
+    """One row of these, of runs or with them, which whoever asks may see: nobody learns that others are there."""
+    if (row := SEE.one(rows, request.user, pk)) is None:
+        raise Http404
     return row
 
 

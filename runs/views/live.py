@@ -1,7 +1,7 @@
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.utils.cache import get_conditional_response
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -11,8 +11,8 @@ from engine.models.pace import LimitReached
 from .. import steering
 from ..face import Snapshot, snapshot_of
 from ..fragments import rendered
-from ..rights import SEE, STEER
-from .finding import AnyFace, row_for
+from ..rights import STEER
+from .finding import AnyFace, row_for, seen_or_404
 
 
 @require_GET
@@ -32,7 +32,7 @@ def live(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
 @require_GET
 def fragments(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
     """What a page polls whose socket does not open: every fragment, or that it has them already."""
-    run = get_object_or_404(SEE.within(face.runs(), request.user).only("revision", "procedure"), pk=pk)
+    run = seen_or_404(face.runs().only("revision", "procedure", "owner_id"), request, pk)
     headers = {"ETag": f'"{run.revision}"', "Cache-Control": "no-store"}
     if unchanged := get_conditional_response(request, etag=headers["ETag"]):
         return unchanged

@@ -2,15 +2,14 @@ from typing import Any
 from uuid import UUID
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.utils.cache import get_conditional_response
 from django.views.decorators.http import require_GET
 
 from ..face import Snapshot, snapshot_of
 from ..replay import FRAMES_FORM, Past
 from ..replay import replay as frames_of
-from ..rights import SEE
-from .finding import AnyFace, row_for
+from .finding import AnyFace, row_for, seen_or_404
 
 
 @require_GET
@@ -39,7 +38,7 @@ def replayed(request: HttpRequest, seen: Snapshot[Any]) -> HttpResponse:
 @require_GET
 def frames(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
     """What the page plays. It stays as it is, unless a failed run is tried again."""
-    run = get_object_or_404(SEE.within(face.runs(), request.user).only("revision", "status", "procedure"), pk=pk)
+    run = seen_or_404(face.runs().only("revision", "status", "procedure", "owner_id"), request, pk)
     if not run.over:
         raise Http404
     headers = {"ETag": f'"{run.revision}.{FRAMES_FORM}"', "Cache-Control": "private, no-cache"}

@@ -229,7 +229,7 @@ def test_pages_lead_from_the_newest_to_the_oldest(mira_calls, mira, noor):
 
 def test_a_list_takes_as_many_queries_however_long_it_is(mira_calls, mira, django_assert_max_num_queries):
     submitted(mira, 25)
-    with django_assert_max_num_queries(11):
+    with django_assert_max_num_queries(12):
         mira_calls.get("/judgements")
 
 

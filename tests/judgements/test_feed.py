@@ -274,5 +274,6 @@ async def test_rights_of_all_watchers_take_the_same_few_queries(judgement, numbe
             allowed = feed._look(judgement.pk, watchers, judgement.run.revision).allowed
         return len(allowed), len(queries)
 
-    # the judgement, users (on SQLite 999 at once), sessions, who has the right as everybody has it and otherwise
-    assert await read(look) == (number / 2, 5 + (number > 999 and connection.vendor == "sqlite"))
+    # the judgement, users (on SQLite 999 at once), sessions, who has the right as everybody has it and otherwise, and
+    # who was asked at its gates
+    assert await read(look) == (number / 2, 6 + (number > 999 and connection.vendor == "sqlite"))

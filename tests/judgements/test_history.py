@@ -157,7 +157,7 @@ def test_beyond_a_thousand_nobody_counts(page, mira, monkeypatch):
 @pytest.mark.parametrize("asked", [{}, {"q": "number"}])
 def test_a_page_costs_as_many_queries_as_a_row(page, mira, asked, django_assert_max_num_queries):
     many(mira, PAGE + 1)
-    with django_assert_max_num_queries(12):
+    with django_assert_max_num_queries(13):
         answer = page.get(reverse("history"), asked)
     assert answer.content.decode().count('class="list__t"') == PAGE
 
@@ -263,9 +263,9 @@ def watch(page, *rows, **more):
     return page.get(reverse("history-changes"), {"row": [f"{row.pk}.{row.run.revision}" for row in rows], **more})
 
 
-def test_nothing_new_is_an_empty_answer_in_three_queries(page, mira, django_assert_max_num_queries):
+def test_nothing_new_is_an_empty_answer_in_four_queries(page, mira, django_assert_max_num_queries):
     judgement = submit(mira, "x", status="running")
-    with django_assert_max_num_queries(3 + 3):  # session, user and its permissions
+    with django_assert_max_num_queries(4 + 3):  # session, user and its permissions
         assert watch(page, judgement, newest=str(judgement.pk)).status_code == 204
 
 

@@ -156,8 +156,8 @@ def test_the_library_takes_no_query_per_council(page, travel, mira, django_asser
     for number in range(5):
         other = Council.objects.found(name=f"Other {number}", agents=trio(), owner=mira)
         ended(other, mira, "approved")
-    # session, user, its permissions, councils, members, figures
-    with django_assert_num_queries(7):
+    # session, user, its permissions, councils, members, figures with where one was asked, what waits
+    with django_assert_num_queries(8):
         page.get(reverse("library"))
 
 

@@ -77,8 +77,10 @@ def test_a_kind_has_words_of_its_own_for_how_its_runs_stand(admin, mixed):
 def test_pages_begin_at_a_run_of_any_kind(admin, mixed, monkeypatch):
     monkeypatch.setattr(RunAdmin, "list_per_page", 1)
     found, html = listed(admin)
-    older = re.search(r'<a href="\?before=([^"]+)">Older</a>', html)[1]
-    assert [*found, *listed(admin, before=older)[0]] == keys(mixed)
+    while older := re.search(r'<a href="\?before=([^"]+)">Older</a>', html):
+        more, html = listed(admin, before=older[1])
+        found += more
+    assert found == keys(mixed)
 
 
 def test_a_longer_list_of_all_kinds_needs_no_more_queries(admin, mixed, mira):
@@ -90,7 +92,7 @@ def test_a_longer_list_of_all_kinds_needs_no_more_queries(admin, mixed, mira):
     before = asked()
     for kind in EXAMPLES:
         EXAMPLES[kind](mira)
-    assert asked() == before <= 10
+    assert asked() == before <= 8 + len(EXAMPLES)
 
 
 async def test_a_table_of_all_kinds_names_the_kind_of_each(reviewer, mixed):

@@ -185,7 +185,7 @@ def test_a_page_keeps_its_kind(mira_calls, mira):
 def test_a_list_of_all_kinds_takes_as_many_queries_however_long_it_is(mira_calls, mira, django_assert_max_num_queries):
     for kind in ("judgement", "check") * 12:
         EXAMPLES[kind](mira)
-    with django_assert_max_num_queries(14):
+    with django_assert_max_num_queries(15):
         mira_calls.get("/runs")
 
 
