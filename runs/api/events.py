@@ -202,7 +202,8 @@ def _has_ended(pk: UUID) -> bool:
 
 def _look(pk: UUID, credential: Credential, address: str, known: int | None) -> Seen:
     user = credential.holder()
-    found = user and SEE.one(Run.objects.only("procedure", "revision", "status", "owner_id"), user, pk)
+    runs = Run.objects.only("procedure", "revision", "status", "owner_id")
+    found = SEE.one(runs, user, pk) if user else None
     if found is None:
         return Seen(None, last=True)
     if found.revision == known:
