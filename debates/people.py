@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
+from django.contrib.auth.models import User
 from django.http import QueryDict
 
 from engine.models import Gate
@@ -13,7 +14,7 @@ from engine.models.gates import RETURN
 from engine.procedure import DoesNotFit
 
 from . import prompts
-from .models import Debate, keeping
+from .models import Debate, Member, keeping
 from .models.laying import table_of
 from .rules.course import Standing, Turn, Why
 from .rules.floor import continues
@@ -37,6 +38,11 @@ def step_of(turn: Turn) -> str:
 def policy_of(debate: Debate) -> dict[str, Any]:
     """This person alone, for as long as the debate says; then it goes on without."""
     return {"hours": debate.reply_within, "expiry": RETURN}
+
+
+def user_of(member: Member) -> User | None:
+    """Who sits there, as long as this account may do anything."""
+    return User.objects.filter(seats=member.pk, is_active=True).first()
 
 
 def title_of(debate: Debate) -> str:

@@ -4,7 +4,7 @@ Why so: docs/decisions.md, Debating.
 """
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, replace
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -21,11 +21,10 @@ from runs import submissions
 
 from . import people, prompts, rehearsal
 from .estimate import turn_cost
-from .models import Debate, Member, keeping
-from .models.laying import table_of
+from .models import Debate, keeping
+from .models.unfolding import Seen, Unfolding
 from .rules import course as rules
 from .rules import floor
-from .table import Table
 
 TIMEKEEPER = 0  # the seat
 CONTINUING = Continuing(prompts.carry_on, prompts.join)
@@ -36,41 +35,27 @@ def submit(**asked: Any) -> Debate:
     return submissions.submit(Debate.objects, **asked)
 
 
-@dataclass(frozen=True)
-class Seen:
-    """One look at a debate."""
-
-    debate: Debate
-    table: Table
-
-    @property
-    def course(self) -> rules.Course:
-        return self.table.course
-
-    def member(self, seat: int) -> Member:
-        return self.debate.at_seat(seat)
+def look(unfolding: Unfolding, claim: int, now: datetime) -> Seen:
+    seen = unfolding.look(claim, now)
+    course = replace(seen.course, affords=_affords(seen))
+    return replace(seen, table=replace(seen.table, course=course))
 
 
-def look(pk: UUID, claim: int, now: datetime) -> Seen:
-    debate = Debate.objects.talked().get(pk=pk)
-    late = debate.until is not None and now >= debate.until
-    course = debate.course(claim, affords=_affords(debate), late=late)
-    return Seen(debate, table_of(debate, course))
-
-
-def _affords(debate: Debate) -> bool:
+def _affords(seen: Seen) -> bool:
     """Whether its own money pays one more turn, and the closing after it."""
+    debate = seen.debate
     if debate.run.spend is None:
         return True
-    said = len(debate.messages.all())
+    said = len(seen.course.messages)
     spent = ModelCall.objects.filter(run=debate.pk).aggregate(cost=Sum("cost"))["cost"] or 0
     more = [turn_cost(debate.question, vars(one), said) for one in debate.seated if one.model]
     return debate.run.spend - spent >= sum(more) + max(more, default=0)
 
 
 async def debate(run: RunContext) -> Change:
+    unfolding = Unfolding(run.pk)
     while True:
-        seen = await run.look(partial(look, run.pk, run.claimed.claims, run.now))
+        seen = await run.look(partial(look, unfolding, run.claimed.claims, run.now))
         step = floor.next_step(seen.course)
         if isinstance(step, floor.End):
             return partial(keeping.conclude, run.pk, step.because)
@@ -128,12 +113,13 @@ async def _hear(run: RunContext, seen: Seen, turn: rules.Turn, continues: int | 
 async def _hear_person(run: RunContext, seen: Seen, turn: rules.Turn, continues: int | None) -> None:
     """Waits until this person has spoken, which is written in the decision's own transaction."""
     member, step = seen.member(turn.seat), people.step_of(turn)
-    if member.user is None or not member.user.is_active:
+    user = await run.read(partial(people.user_of, member))
+    if user is None:
         await run.write(partial(people.leave, run.pk, turn, member.name, people.HAS_LEFT))
         return
     asked = {"title": people.title_of(seen.debate), "text": people.text_of(seen.table, turn, continues)}
     policy = people.policy_of(seen.debate)
-    gate = await run.gate(step, kind=people.KIND, policy=policy, choices=people.CHOICES, asked=member.user, **asked)
+    gate = await run.gate(step, kind=people.KIND, policy=policy, choices=people.CHOICES, asked=user, **asked)
     if gate.state == Gate.State.EXPIRED:
         await run.write(partial(people.leave, run.pk, turn, member.name, people.WAS_NOT_THERE))
 

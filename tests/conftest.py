@@ -102,7 +102,7 @@ async def perform(run_id: object, models: ScriptedModels | None = None) -> Run:
     engine = Engine(models=models)
     performing = asyncio.create_task(engine.run())
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             run = await Run.objects.aget(pk=run_id)
             while not run.over and run.status != Run.Status.WAITING:
                 await asyncio.sleep(0.01)

@@ -15,6 +15,7 @@ from tests.checking.models import Check
 from tests.conftest import JAPAN, agents
 
 MARKER = "Xylophone"  # in every text that somebody wrote
+OFFLINE = ("debate", "judgement")  # whose rules stand in `tools/verify.py`
 
 
 def judgement(owner: Any) -> Judgement:

@@ -29,7 +29,7 @@ from runs.record import record_line
 from runs.replay import replay
 from tests.acceptance.site import ROOT
 from tests.conftest import ScriptedModels, allow
-from tests.contract import EXAMPLES, MARKER, THAT_WAIT, play
+from tests.contract import EXAMPLES, MARKER, OFFLINE, THAT_WAIT, play
 from tests.databases import tampering
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -121,7 +121,7 @@ async def test_its_record_verifies_offline(ended, tmp_path):
         command = [sys.executable, "-I", "-S", "tools/verify.py", str(bundle), "--key", signing.verifier_key()]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
         assert (done.returncode, done.stdout.split(",")[0]) == (0, "Intact: 1 records"), done.stdout
-        assert ("rule is not in this file" in done.stdout) == (ended.procedure != "judgement")
+        assert ("rule is not in this file" in done.stdout) == (ended.procedure not in OFFLINE)
 
     await sync_to_async(verify)()
 

@@ -64,7 +64,7 @@ def skip(debate: UUID, number: int, reason: str) -> None:
 
 def keep_message(
     debate: UUID,
-    number: int,
+    in_turn: int,
     said: Answer,
     *,
     heard: int = 0,
@@ -72,16 +72,16 @@ def keep_message(
     calls: Sequence[int] = (),
     cut: bool = False,
 ) -> Message:
-    """What was said in turn `number`. `heard`: the newest message that its speaker had read; `calls`: what it took;
+    """What was said in turn `in_turn`. `heard`: the newest message that its speaker had read; `calls`: what it took;
     `cut`: it ended before it was whole, however often it was continued."""
-    turn = Turn.objects.select_related("member").get(debate=debate, number=number)
+    turn = Turn.objects.select_related("member").get(debate=debate, number=in_turn)
     closing = turn.why == rules.Why.CLOSING
     counts = not closing and continues is None and rules.TURNS[turn.member.kind].counts
-    now = timezone.now()
+    now, (number, clock) = timezone.now(), _next(debate)
     message = Message.objects.create(
         debate_id=debate,
-        number=_next(debate, "number"),
-        clock=_next(debate, "clock") if counts else None,
+        number=number,
+        clock=clock if counts else None,
         kind=rules.Sort.CLOSING if closing else rules.Sort.SAID,
         turn=turn,
         member=turn.member,
@@ -126,7 +126,7 @@ def keep_note(debate: UUID, note: str, after: int, facts: Mapping[str, Any], wor
     """`facts`: what the note says by numbers and names, `words` what it says."""
     Message.objects.create(
         debate_id=debate,
-        number=_next(debate, "number"),
+        number=_next(debate)[0],
         kind=rules.Sort.NOTE,
         note=note,
         after=after,
@@ -169,14 +169,17 @@ def flags_of(course: rules.Course, outcome: Outcome) -> list[str]:
 
 def calls_of(last: ModelCall) -> list[int]:
     """The calls that brought an answer: its last one, and those before it that were cut off."""
+    if last.attempt == 1:
+        return [last.pk]
     same = {"run": last.run_id, "step": last.step, "series": last.series}
     parts = ModelCall.objects.filter(**same, error_code=CUT_OFF, attempt__lt=last.attempt).order_by("attempt")
     return [*parts.values_list("pk", flat=True), last.pk]
 
 
-def _next(debate: UUID, column: str) -> int:
-    newest = Message.objects.filter(debate=debate).aggregate(newest=Max(column))["newest"]
-    return (newest or 0) + 1
+def _next(debate: UUID) -> tuple[int, int]:
+    """The number of the next message, and what the clock says with it."""
+    newest = Message.objects.filter(debate=debate).aggregate(number=Max("number"), clock=Max("clock"))
+    return (newest["number"] or 0) + 1, (newest["clock"] or 0) + 1
 
 
 def _member(debate: UUID, seat: int) -> Member:

@@ -1,0 +1,98 @@
+"""A debate as whoever performs it sees it unfold: what was read once is not read again."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TypeVar
+from uuid import UUID
+
+from django.db.models import Q, QuerySet
+
+from ..rules import course as rules
+from ..table import Table, Words
+from .debates import Debate, Keys, Member
+from .laying import table_of, words_of
+from .talk import Message, Steer, Turn
+
+Row = TypeVar("Row", Turn, Message, Steer)
+Known = TypeVar("Known", rules.Turn, rules.Message, rules.Steer)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One look at a debate. `debate` is what it was at the first, and stays so but for what happens in it."""
+
+    debate: Debate
+    table: Table
+
+    @property
+    def course(self) -> rules.Course:
+        return self.table.course
+
+    def member(self, seat: int) -> Member:
+        return self.debate.at_seat(seat)
+
+
+class Unfolding:
+    """The looks of one claim. What is said never changes, and of turns and acts only those that stand open do, so each
+    look after the first reads those and what is new: as much at the end of a long debate as at its beginning."""
+
+    def __init__(self, pk: UUID) -> None:
+        self._pk = pk
+        self._first: Seen | None = None
+        self._messages: dict[int, rules.Message] = {}
+        self._words: dict[int, Words] = {}
+        self._turns: dict[int, rules.Turn] = {}
+        self._steers: dict[int, rules.Steer] = {}
+
+    def look(self, claim: int, now: datetime) -> Seen:
+        """Called again where a connection was dropped: what it has read by then is whole."""
+        seen = self._go_on(self._first) if self._first else self._begin()
+        late = seen.debate.until is not None and now >= seen.debate.until
+        course = replace(seen.course, claim=claim, late=late)
+        return replace(seen, table=replace(seen.table, course=course))
+
+    def _begin(self) -> Seen:
+        debate = Debate.objects.talked().get(pk=self._pk)
+        seen = Seen(debate, table_of(debate, debate.course()))
+        self._messages = {one.number: one for one in seen.course.messages}
+        self._words = dict(seen.table.words)
+        self._turns = {one.number: one for one in seen.course.turns}
+        self._steers = {one.number: one for one in seen.course.steers}
+        if self._messages:  # until then first verdicts are on their way
+            self._first = seen
+        return seen
+
+    def _go_on(self, first: Seen) -> Seen:
+        because = Debate.objects.values_list("ended_because", flat=True).get(pk=self._pk)
+        keys = self._keep_turns(first.debate.keys)
+        self._keep_messages(keys)
+        for steer in self._new(Steer.objects.all(), self._steers, lambda one: not one.done):
+            self._steers[steer.number] = steer.seen(keys)
+        course = replace(
+            first.course,
+            turns=list(self._turns.values()),
+            messages=list(self._messages.values()),
+            steers=list(self._steers.values()),
+            because=because,
+        )
+        return replace(first, table=replace(first.table, course=course, words=dict(self._words)))
+
+    def _keep_turns(self, keys: Keys) -> Keys:
+        """With the numbers of those that a message may be said in."""
+        turns = dict(keys.turns)
+        for turn in self._new(Turn.objects.all(), self._turns, lambda one: one.state == rules.Standing.OPEN):
+            self._turns[turn.number] = turn.seen(keys)
+            turns[turn.pk] = turn.number
+        return replace(keys, turns=turns)
+
+    def _keep_messages(self, keys: Keys) -> None:
+        for message in self._new(Message.objects.prefetch_related("points"), self._messages, lambda one: False):
+            self._messages[message.number] = message.seen(keys)
+            self._words[message.number] = words_of(message)
+
+    def _new(self, rows: QuerySet[Row], known: Mapping[int, Known], is_open: Callable[[Known], bool]) -> QuerySet[Row]:
+        """Those that were not read before, or stood open then."""
+        still = [number for number, one in known.items() if is_open(one)]
+        new = Q(number__gt=max(known, default=0)) | Q(number__in=still)
+        return rows.filter(new, debate=self._pk).order_by("number")
