@@ -53,7 +53,8 @@ CUT = """() => {
         for (let around = parent; around !== document.body; around = around.parentElement) {
             const style = getComputedStyle(around);
             const heard = style.clipPath === "inset(50%)", rolls = /auto|scroll/.test(style.overflowX);
-            if (heard || (rolls && around.querySelector("table"))) { // a wide table may be rolled
+            // a wide table may be rolled, and a line of links, which each rolls into sight when it gets the focus
+            if (heard || (rolls && (around.querySelector("table") || around.closest(".presets")))) {
                 [left, right] = [-Infinity, Infinity];
                 break;
             }
