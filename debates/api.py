@@ -6,6 +6,7 @@ from hashlib import sha256
 from typing import Any
 
 from engine.llm.prices import decimal
+from engine.models import Document
 from runs.api.objects import time_of
 
 from . import prompts
@@ -38,6 +39,7 @@ def facts(row: Debate) -> dict[str, Any]:
             for one in row.options.all()
         ],
         "members": [_member(one, course) for one in row.table],
+        "documents": [_document(one) for one in row.run.documents.all()],
         "messages": messages(row, course),
         "tally": dict(come_to.tally),
         "no_decision": row.no_decision or None,
@@ -70,6 +72,10 @@ def _stage(row: Debate, course: rules.Course) -> str | None:
 def _floor(row: Debate, course: rules.Course) -> dict[str, Any] | None:
     turn = course.open_turn
     return {"member": turn.seat, "why": turn.why} if turn and not row.run.over else None
+
+
+def _document(one: Document) -> dict[str, Any]:
+    return {"id": one.label, "title": one.title, "kind": one.kind, "lines": len(one.lines), "sha256": one.digest}
 
 
 def _member(member: Member, course: rules.Course) -> dict[str, Any]:
@@ -218,7 +224,7 @@ def _alone(member: Member, first: FirstVerdict) -> dict[str, Any]:
 
 def estimated(row: Debate) -> Estimate:
     asked: Sequence[dict[str, str]] = [{"model": one.model, "fallback": one.fallback} for one in row.seated]
-    return estimate(row.question, asked, row.at_seat(0).model, row.most)
+    return estimate(row.read, asked, row.at_seat(0).model, row.most)
 
 
 def _estimate(row: Debate) -> dict[str, Any]:

@@ -213,7 +213,7 @@ def _set_aside(debate: Debate, before: int, after: int) -> None:
 
 def _most_costs(debate: Debate, most: int) -> int | None:
     asked: list[Mapping[str, Any]] = [{"model": one.model, "fallback": one.fallback} for one in debate.seated]
-    expected, spend = estimate(debate.question, asked, debate.at_seat(0).model, most).cost, debate.run.spend
+    expected, spend = estimate(debate.read, asked, debate.at_seat(0).model, most).cost, debate.run.spend
     return spend if expected is None or (spend is not None and spend < expected) else expected
 
 

@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from engine.llm.prices import dollars
 from engine.llm.providers import is_rehearsal
-from engine.models import Run
+from engine.models import Document, Run
 from runs import words
 from runs.face import Snapshot
 from runs.stamps import Stamp, stamp_of
@@ -51,6 +51,7 @@ class Display:
     id: str
     title: str
     question: str
+    documents: tuple[Document, ...]
     redacted: str
     stamp: Stamp | None
     asked_by: str
@@ -128,6 +129,7 @@ def display_of(seen: Snapshot[Debate]) -> Display:
         id=str(run.pk),
         title=run.shown_title,
         question=debate.question,
+        documents=() if run.redacted else tuple(run.documents.all()),
         redacted=words.redacted(run),
         stamp=stamp_of(run, word, rehearsal, lambda outcome: plate_of_outcome(scene, outcome)[0]),
         asked_by=words.asked_by(run),

@@ -23,6 +23,7 @@ from runs.rights import SEE, STEER
 
 from . import chair, procedure, schemas
 from .api import messages
+from .attached import FILES, Attached, from_text
 from .forms import Submission
 from .models import Debate
 from .rules.course import Act
@@ -47,12 +48,23 @@ def submit_debate(request: HttpRequest, asked: schemas.NewDebate, key: OnceKey =
     402 where a budget has not enough left for what it may cost at most, which `estimate` says: nothing changes by
     asking again soon. The same request under the same key brings the debate that was submitted first.
     """
-    return submitted(request, "debate", asked, key, partial(_submit, request, asked))
+    attached = _attached(request, asked)
+    digests = [one.digest for one in attached.documents] if request.FILES else ()
+    return submitted(request, "debate", asked, key, partial(_submit, request, asked, attached), digests)
 
 
-def _submit(request: HttpRequest, asked: schemas.NewDebate, **once: str) -> Debate:
-    own = asked.model_dump(exclude={"options", "members"})
-    submission = Submission.of(list(map(_texts, asked.options)), list(map(_texts, asked.members)), **own)
+def _attached(request: HttpRequest, asked: schemas.NewDebate) -> Attached:
+    found = Attached()
+    for number, one in enumerate(asked.documents):
+        found.add(f"documents.{number}", partial(from_text, one.title or "", one.text))
+    found.add_files(request.FILES.getlist(FILES))
+    return found
+
+
+def _submit(request: HttpRequest, asked: schemas.NewDebate, attached: Attached, **once: str) -> Debate:
+    own = asked.model_dump(exclude={"options", "members", "documents"})
+    options, members = list(map(_texts, asked.options)), list(map(_texts, asked.members))
+    submission = Submission.of(options, members, attached, **own)
     if not submission.is_valid():
         raise wrong_fields((problem.path, problem.message) for problem in submission.problems)
     return procedure.submit(owner=credential(request).owner, limited=True, **once, **submission.values())

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from engine.llm import prices
 
@@ -22,16 +22,23 @@ class Estimate:
     likely: int | None
 
 
-def estimate(
-    question: str,
-    members: Iterable[Mapping[str, Any]],
-    timekeeper: str,
-    most: int,
-    documents: int = 0,
-) -> Estimate:
-    """`documents`: tokens of what was attached."""
+class Text(Protocol):
+    """A document, attached already or not yet."""
+
+    @property
+    def text(self) -> str: ...
+
+
+def tokens_of(question: str, documents: Iterable[Text] = ()) -> int:
+    """Of what everybody reads before anything is said. The lines of documents have numbers in front."""
+    texts = [document.text for document in documents]
+    return prices.tokens_of(question) + sum(prices.tokens_of(text) + 2 * (text.count("\n") + 1) for text in texts)
+
+
+def estimate(read: int, members: Iterable[Mapping[str, Any]], timekeeper: str, most: int) -> Estimate:
+    """`read`: `tokens_of` what is asked."""
     asked = [one for one in members if one.get("model")]
-    base = INSTRUCTIONS + prices.tokens_of(question) + documents
+    base = INSTRUCTIONS + read
     at_most = _cost(asked, timekeeper, base, most)
     likely = _cost(asked, timekeeper, base, min(LIKELY, most))
     return Estimate(2 * len(asked) + most, at_most, likely)
@@ -55,9 +62,9 @@ def _cost(asked: Sequence[Mapping[str, Any]], timekeeper: str, base: int, most: 
     return sum(known) if len(known) == len(costs) else None
 
 
-def turn_cost(question: str, member: Mapping[str, Any], said: int) -> int:
+def turn_cost(read: int, member: Mapping[str, Any], said: int) -> int:
     """Of one more answer after so many messages; nothing where that is unknown."""
-    tokens = prompt_tokens(INSTRUCTIONS + prices.tokens_of(question), said)
+    tokens = prompt_tokens(INSTRUCTIONS + read, said)
     return _dearest(member, tokens, ANSWER) or 0
 
 

@@ -19,7 +19,7 @@ from runs.saved.retention import kept_for
 from . import api, chair, evidence, guards, people, procedure, rehearsal, schemas
 from .display import Display, display_of
 from .fragments import fragments
-from .models import Debate, Option, Panel, erase
+from .models import DOCUMENTS, Debate, Option, Panel, erase
 from .rules.outcome import NO_DECISION
 
 
@@ -31,6 +31,7 @@ class Debating(Face[Debate, Display]):
     begun_at = "debate-new"
     verb, good_for = "Debate", "What speaks for what. Two to nine members argue until each stands by an option."
     guards = guards.GUARDS
+    documents = DOCUMENTS
     chores = (redact_due,)
     chains = (SavedWitness(Panel),)
     rehearsals = {

@@ -15,6 +15,7 @@ from engine.llm.prices import DOLLAR
 from engine.models import TITLE_LENGTH
 from runs.forms import FieldProblem, Text, as_read, first_errors, known_fallback, known_model
 
+from .attached import Attached
 from .models import (
     MEANING_LENGTH,
     MOST_MEMBERS,
@@ -305,23 +306,32 @@ class Submission:
         *,
         options: Sequence[OptionValues] = (),
         members: Sequence[MemberValues] = (),
+        attached: Attached | None = None,
         **own: Any,
     ) -> None:
-        """`data` as a page posts it (question, o1-word, m1-name, ...); all else to start an unposted form from."""
+        """`data` as a page posts it (question, o1-word, m1-name, ...); all else to start an unposted form from, but for
+        what is attached, which was read already."""
         self.own = DebateForm(data, initial=own, auto_id="%s")
         self.options = [OptionForm(number, data, one) for number, one in _places("option", data, options)]
         self.members = [MemberForm(number, data, one) for number, one in _places("member", data, members)]
+        self.attached = attached or Attached()
         self._wrong_counts: list[FieldProblem] = []
 
     @classmethod
-    def of(cls, options: Sequence[Mapping[str, str]], members: Sequence[Mapping[str, str]], **own: Any) -> "Submission":
+    def of(
+        cls,
+        options: Sequence[Mapping[str, str]],
+        members: Sequence[Mapping[str, str]],
+        attached: Attached | None = None,
+        **own: Any,
+    ) -> "Submission":
         """From values instead of a posted page: texts, numbers, and whether a switch is on."""
         data = {key: "on" if value is True else value for key, value in own.items() if value not in (None, "")}
         data = {key: value for key, value in data.items() if value is not False}
         for noun, given in (("option", options), ("member", members)):
             for number, one in enumerate(given[: _MOST[noun] + 1], start=1):
                 data |= {f"{noun[0]}{number}-{key}": value for key, value in one.items()}
-        return cls(data)
+        return cls(data, attached=attached)
 
     def is_valid(self) -> bool:
         valid = [form.is_valid() for form in (self.own, *self.options, *self.members)]
@@ -337,7 +347,7 @@ class Submission:
         own = dict(self.own.cleaned_data)
         switches = {name: own.pop(name) for name in SWITCHES}
         lists = {f"{noun}s": [form.cleaned_data for form in given] for noun, given in self._lists}
-        return {**own, **lists, "switches": switches}
+        return {**own, **lists, "switches": switches, "documents": self.attached.documents}
 
     @property
     def problems(self) -> list[FieldProblem]:
@@ -352,7 +362,7 @@ class Submission:
                 for name, message in first_errors(form):
                     path = f"{noun}s.{form.number - 1}.{name}"
                     found.append(FieldProblem(path, f"{form.prefix}-{name}", f"{form.label}, {name}", message))
-        return found
+        return [*found, *self.attached.problems]
 
     @property
     def _lists(self) -> list[tuple[str, Sequence[Numbered]]]:

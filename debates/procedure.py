@@ -48,7 +48,7 @@ def _affords(seen: Seen) -> bool:
         return True
     said = len(seen.course.messages)
     spent = ModelCall.objects.filter(run=debate.pk).aggregate(cost=Sum("cost"))["cost"] or 0
-    more = [turn_cost(debate.question, vars(one), said) for one in debate.seated if one.model]
+    more = [turn_cost(debate.read, vars(one), said) for one in debate.seated if one.model]
     return debate.run.spend - spent >= sum(more) + max(more, default=0)
 
 

@@ -6,11 +6,13 @@ from ninja import Field
 from pydantic import ConfigDict, StrictBool, StrictInt
 
 from engine.models import TITLE_LENGTH
+from engine.models.documents import TITLE_LENGTH as DOCUMENT_TITLE_LENGTH
 from runs.api.schemas import Moment, Run, Strict, text
 
 from .forms import LEAST_MEMBERS, LEAST_OPTIONS, LONGEST_REPLY, SEED_WORD_LENGTH, USUAL_REPLY
 from .models import (
     CONTENT_LENGTH,
+    DOCUMENTS,
     MEANING_LENGTH,
     MOST_MEMBERS,
     MOST_OPTIONS,
@@ -47,6 +49,13 @@ class NewMember(Strict):
     user: Annotated[str, text(150)] | None = Field(None, description="The name of the account of a person.")
 
 
+class NewDocument(Strict):
+    """A text that all members read and may cite by its lines."""
+
+    title: Annotated[str, text(DOCUMENT_TITLE_LENGTH)] | None = None
+    text: Annotated[str, text(DOCUMENTS.characters, 1)]
+
+
 class NewDebate(Strict):
     """A question, what a verdict can be, and who argues about it."""
 
@@ -74,6 +83,11 @@ class NewDebate(Strict):
         description=f"{LEAST_OPTIONS} to {MOST_OPTIONS}, in their order. ABSTAIN is always possible and is none."
     )
     members: list[NewMember] = Field(description=f"{LEAST_MEMBERS} to {MOST_MEMBERS}, in the order of their seats.")
+    documents: list[NewDocument] = Field(
+        [],
+        description=f"{DOCUMENTS.number} at most, with {DOCUMENTS.characters:,} characters together. Files come as "
+        "parts named documents of a multipart body, in which the part debate has these fields.",
+    )
     timekeeper: ModelName | None = Field(None, description="The model that words its notes; none for stated sentences.")
     rule: Rule = Field("majority", description="What makes an outcome of the verdicts.")
     most: StrictInt = Field(
@@ -137,6 +151,14 @@ class Option(Strict):
     word: str
     meaning: str
     direction: Direction
+
+
+class Document(Strict):
+    id: str = Field(examples=["A1"], description="As messages cite it.")
+    title: str
+    kind: Literal["text", "markdown", "csv", "pdf"]
+    lines: int
+    sha256: str = Field(description="Of the file as it came; empty once redacted.")
 
 
 class Member(Strict):
@@ -259,6 +281,7 @@ class Debate(Run):
     floor: Floor | None
     options: list[Option]
     members: list[Member]
+    documents: list[Document]
     messages: list[Message]
     tally: dict[str, int] = Field(description="Verdicts by option, as members stand by them now.")
     no_decision: Literal["tie", "too_few", "quorum", "no_rule"] | None

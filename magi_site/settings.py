@@ -167,8 +167,8 @@ CSRF_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_HTTPONLY = True
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
-DATA_UPLOAD_MAX_MEMORY_SIZE = 256 * 1024
-DATA_UPLOAD_MAX_NUMBER_FIELDS = 100
+DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024  # without files; texts of documents may be 60,000 characters
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 300  # nine members, six options, and what another kind of work had written
 
 if not ENVIRONMENT.local:
     # other hosts are served through a proxy that speaks https, and says so

@@ -51,14 +51,23 @@ def pasted(title: str, text: str, limits: DocumentLimits) -> NewDocument:
 
 def _document(title: str, kind: DocumentKind, data: bytes, limits: DocumentLimits) -> NewDocument:
     title = _keepable(title)
-    shown = _cut(title, NAMED) or "A document without a name"
-    if len(data) > limits.size:
-        sizes = f"{len(data) / MEGABYTE:,.1f} MB, and {limits.size / MEGABYTE:g} MB are the most"
-        raise UnreadableDocument(f"{shown} has {sizes}. Attach the part that matters.")
+    shown = _shown(title)
+    refuse_size(title, len(data), limits)
     lines = tuple(_without_gaps(piece for line in LINES[kind](shown, data) for piece in lines_of(line)))
     if not lines:
         raise UnreadableDocument(f"{shown} is empty. Leave it out, or attach what it should have been.")
     return NewDocument(_cut(title, TITLE_LENGTH), kind, lines, sha256(data).hexdigest())
+
+
+def refuse_size(title: str, size: int, limits: DocumentLimits) -> None:
+    """UnreadableDocument for a file with so many bytes, whatever is in it."""
+    if size > limits.size:
+        sizes = f"{size / MEGABYTE:,.1f} MB, and {limits.size / MEGABYTE:g} MB are the most"
+        raise UnreadableDocument(f"{_shown(title)} has {sizes}. Attach the part that matters.")
+
+
+def _shown(title: str) -> str:
+    return _cut(_keepable(title), NAMED) or "A document without a name"
 
 
 # ---- what there is in a file ------------------------------------------------------------------------------

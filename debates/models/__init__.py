@@ -3,6 +3,7 @@ from .erasing import erase
 from .panels import PANEL, PANELS, Panel, PanelChange, PanelChanged, PanelOption, PanelSeat, PanelVersion
 from .talk import CLAIM_LENGTH, CONTENT_LENGTH, FirstVerdict, Message, Point, Steer, Turn
 from .values import (
+    DOCUMENTS,
     MEANING_LENGTH,
     MOST_MEMBERS,
     MOST_OPTIONS,
@@ -22,6 +23,7 @@ from .values import (
 __all__ = [
     "CLAIM_LENGTH",
     "CONTENT_LENGTH",
+    "DOCUMENTS",
     "MEANING_LENGTH",
     "MOST_MEMBERS",
     "MOST_OPTIONS",

@@ -14,7 +14,7 @@ from django.db.models import Prefetch, Q
 from engine.evidence import sealing
 from engine.hidden import visible_text
 from engine.llm.providers import is_rehearsal, lane_of
-from engine.models import ModelCall, Run, account_of, after_deadlock, record_name
+from engine.models import Document, ModelCall, NewDocument, Run, account_of, after_deadlock, record_name
 from engine.models.budgets import Budget
 from engine.search import label, words_of
 from runs.models import SearchText
@@ -22,7 +22,7 @@ from runs.rights import SEE, Right, User
 from runs.rows import with_run
 
 from .. import prompts
-from ..estimate import Estimate, estimate
+from ..estimate import Estimate, estimate, tokens_of
 from ..rules import course as rules
 from ..rules.outcome import Outcome, Rule, outcome_of
 from .panels import PanelVersion
@@ -68,6 +68,7 @@ class DebateQuerySet(models.QuerySet["Debate"]):
             "messages__member",
             "messages__points",
             "steers",
+            "run__documents",
         )
         return self.select_related("run").prefetch_related(*lists)
 
@@ -75,7 +76,8 @@ class DebateQuerySet(models.QuerySet["Debate"]):
         """With everything that a page shows."""
         calls = Prefetch("run__calls", ModelCall.objects.order_by("pk").defer("prompt", "answer"))
         return with_run(self).prefetch_related(
-            "options", "members__user", "members__first", "turns", "messages__points", "steers", calls
+            *("options", "members__user", "members__first", "turns", "messages__points", "steers", "run__documents"),
+            calls,
         )
 
     @after_deadlock
@@ -98,6 +100,7 @@ class DebateQuerySet(models.QuerySet["Debate"]):
         switches: Switches | None = None,
         word: str = "",
         seed: bytes | None = None,
+        documents: Sequence[NewDocument] = (),
         panel: PanelVersion | None = None,
         earlier: "Debate | None" = None,
         request: str = "",
@@ -113,7 +116,8 @@ class DebateQuerySet(models.QuerySet["Debate"]):
         """
         same = {"options": options, "members": members, "timekeeper": timekeeper, "rule": rule, "view": view}
         panel = _borne(panel, {**same, "switches": switches})
-        reserved = Budget.objects.reserve(owner, _set_aside(question, members, timekeeper, most, spend))
+        read = tokens_of(question, documents)
+        reserved = Budget.objects.reserve(owner, _set_aside(read, members, timekeeper, most, spend))
         random, seed = _seeded(seed, word)
         models_asked = [one["model"] for one in members if one.get("model")]
         run = Run.objects.create(
@@ -151,6 +155,7 @@ class DebateQuerySet(models.QuerySet["Debate"]):
             for seat, one in enumerate(members, 1)
         )
         Member.objects.bulk_create([keeper, *seated])
+        Document.objects.attach(run, documents)
         SearchText.objects.create(run=run, words=" ".join(debate.first_words(members)))
         sealing.submit(debate.pk)
         return debate
@@ -164,10 +169,8 @@ def _borne(panel: PanelVersion | None, asked: Mapping[str, Any]) -> PanelVersion
     return panel
 
 
-def _set_aside(
-    question: str, members: Sequence[MemberValues], timekeeper: str, most: int, spend: int | None
-) -> int | None:
-    expected = estimate(question, members, timekeeper, most).cost
+def _set_aside(read: int, members: Sequence[MemberValues], timekeeper: str, most: int, spend: int | None) -> int | None:
+    expected = estimate(read, members, timekeeper, most).cost
     return spend if expected is None or (spend is not None and spend < expected) else expected
 
 
@@ -308,7 +311,12 @@ class Debate(models.Model):
     def estimate(self) -> Estimate:
         """What it may cost if all of it is asked (again)."""
         asked = [vars(member) for member in self.seated]
-        return estimate(self.question, asked, self.at_seat(0).model, self.most)
+        return estimate(self.read, asked, self.at_seat(0).model, self.most)
+
+    @property
+    def read(self) -> int:
+        """Tokens of what everybody reads first."""
+        return tokens_of(self.question, self.run.documents.all())
 
     def first_words(self, members: Sequence[MemberValues]) -> list[str]:
         """What it can be found by from the start."""

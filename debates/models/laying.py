@@ -1,7 +1,8 @@
 """The table of a debate, laid from its rows: all that its prompts look at, and nothing else."""
 
 import json
-from collections.abc import Sequence
+
+from engine.models import Document
 
 from .. import table
 from ..rules.course import Course
@@ -9,18 +10,22 @@ from .debates import Debate
 from .talk import Message, Point
 
 
-def table_of(debate: Debate, course: Course, documents: Sequence[table.Document] = ()) -> table.Table:
+def table_of(debate: Debate, course: Course) -> table.Table:
     return table.Table(
         course=course,
         question=debate.question,
         options=[table.Option(one.word, one.meaning, one.direction) for one in debate.options.all()],
-        documents=documents,
+        documents=[_document(document) for document in debate.run.documents.all()],
         who={member.seat: member.who for member in debate.table},
         words={message.number: words_of(message) for message in debate.messages.all()},
         run=str(debate.pk)[:8],
         boundary=debate.boundary,
         view=debate.view,
     )
+
+
+def _document(document: Document) -> table.Document:
+    return table.Document(document.label, document.title, document.lines)
 
 
 def words_of(message: Message) -> table.Words:

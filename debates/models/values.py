@@ -5,6 +5,8 @@ from typing import Any, TypedDict
 
 from django.db import models
 
+from engine.models import DocumentLimits
+
 QUESTION_LENGTH = 20_000
 NAME_LENGTH = 60
 WHO_LENGTH = 4_000
@@ -12,6 +14,7 @@ WORD_LENGTH = 40
 MEANING_LENGTH = 200
 USUAL_REPLY = 24  # hours that a person has for a turn
 MOST_MEMBERS, MOST_OPTIONS = 9, 6
+DOCUMENTS = DocumentLimits(number=8, size=2 * 2**20, characters=60_000)
 
 
 class Direction(models.TextChoices):

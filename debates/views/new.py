@@ -1,8 +1,9 @@
 """The page on which a debate is begun. All of it works without scripts: options and members come and go by buttons."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -11,7 +12,9 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
 from engine.llm import catalogue, providers
+from engine.models import NewDocument
 from engine.models.budgets import Budget, BudgetUsedUp
+from engine.models.documents import label_of
 from engine.models.pace import LimitReached
 from runs import retention
 from runs.face import begun_by_page
@@ -19,13 +22,26 @@ from runs.forms import as_typed
 from runs.usual import usual
 
 from .. import procedure
-from ..estimate import estimate
+from ..attached import FILES, READABLE, Attached, brought_back, from_text, kept
+from ..estimate import estimate, tokens_of
 from ..examples import EXAMPLES, example_called
 from ..forms import MOST_MEMBERS, MOST_OPTIONS, SWITCHES, Submission, typed_in
-from ..models import MemberValues, OptionValues
+from ..models import DOCUMENTS, MemberValues, OptionValues
 
-CHANGE = re.compile(r"(add|remove)-(option|member)(?:-(\d))?")
+CHANGE = re.compile(r"(add|remove)-(option|member|document)(?:-(\d))?")
+IDS = {"option": "word", "member": "name"}  # where one goes on after adding one
 BEGUN = "debate-new"
+
+
+@dataclass(frozen=True)
+class Pasted:
+    """A document that was pasted and is not attached yet."""
+
+    title: str = ""
+    text: str = ""
+
+
+NOTHING = Pasted()
 
 
 @dataclass(frozen=True)
@@ -41,11 +57,13 @@ def new(request: HttpRequest) -> HttpResponse:
     if request.method == "GET":
         return _page(request, _first(request))
     posted = as_typed(request.POST)
+    attached, pasted = attached_to(request, posted)
     if change := CHANGE.fullmatch(posted.get("do", "")):
-        return _page(request, Submission(**changed(posted, *change.groups())), focus=_focus(posted, change))
-    submission = Submission(posted)
+        begun = Submission(**changed(posted, *change.groups()), attached=attached)
+        return _page(request, begun, focus=_focus(posted, change), pasted=pasted)
+    submission = Submission(posted, attached=attached)
     if not submission.is_valid():
-        return _page(request, submission)
+        return _page(request, submission, pasted=pasted)
     try:
         debate = procedure.submit(owner=request.user, limited=True, **submission.values())
     except BudgetUsedUp as error:
@@ -68,7 +86,9 @@ def _first(request: HttpRequest) -> Submission:
 def changed(posted: Mapping[str, str], what: str, noun: str, number: str | None) -> dict[str, Any]:
     """What was typed, with one more or one less of them."""
     typed = typed_in(posted)
-    some = typed[f"{noun}s"]
+    some = typed.get(f"{noun}s")
+    if some is None:  # documents come and go as they are read
+        return typed
     if what == "add":
         some.append({"model": settings.DEFAULT_MODEL} if noun == "member" else {})
     elif number:
@@ -79,12 +99,38 @@ def changed(posted: Mapping[str, str], what: str, noun: str, number: str | None)
 def _focus(posted: Mapping[str, str], change: re.Match[str]) -> str:
     """Where the reader is after it: the new one, or the button that adds."""
     what, noun, _ = change.groups()
+    if noun == "document":
+        return FILES
     count = len(typed_in(posted)[f"{noun}s"]) + 1
-    return f"{noun[0]}{count}-{'word' if noun == 'option' else 'name'}" if what == "add" else f"add-{noun}"
+    return f"{noun[0]}{count}-{IDS[noun]}" if what == "add" else f"add-{noun}"
+
+
+# ---- what is attached ---------------------------------------------------------------------------------------
+
+
+def attached_to(request: HttpRequest, posted: Mapping[str, str]) -> tuple[Attached, Pasted]:
+    """What the page had read before, then the files that came with it, then what was pasted; and what stays pasted,
+    because it cannot be read."""
+    found, gone = Attached(), CHANGE.fullmatch(posted.get("do", ""))
+    removed = gone[3] if gone and gone[1] == "remove" and gone[2] == "document" else None
+    for number in range(1, DOCUMENTS.number + 1):
+        if (token := posted.get(f"d{number}")) and str(number) != removed:
+            found.add(FILES, partial(brought_back, token, request.user.pk))
+    found.add_files(request.FILES.getlist(FILES))
+    title, text = posted.get("paste_title", ""), posted.get("paste", "")
+    stays = bool(text.strip()) and not found.add("paste", partial(from_text, title, text))
+    return found, Pasted(title, text) if stays else NOTHING
+
+
+# ---- the page -----------------------------------------------------------------------------------------------
 
 
 def _page(
-    request: HttpRequest, submission: Submission, refused: Refused | None = None, focus: str = ""
+    request: HttpRequest,
+    submission: Submission,
+    refused: Refused | None = None,
+    focus: str = "",
+    pasted: Pasted = NOTHING,
 ) -> HttpResponse:
     problems = submission.problems
     context = {
@@ -92,11 +138,19 @@ def _page(
         "options": submission.options,
         "members": submission.members,
         "switches": [submission.own[name] for name in SWITCHES],
+        "documents": _shown(submission.attached.documents, request.user.pk),
+        "pasted": pasted,
+        "readable": READABLE,
+        "unread": [problem.message for problem in submission.attached.problems],
         "problems": problems,
         "counts": {problem.path: problem.message for problem in problems if problem.path in ("options", "members")},
         "refused": refused,
         "focus": focus,
-        "room": {"option": len(submission.options) < MOST_OPTIONS, "member": len(submission.members) < MOST_MEMBERS},
+        "room": {
+            "option": len(submission.options) < MOST_OPTIONS,
+            "member": len(submission.members) < MOST_MEMBERS,
+            "document": len(submission.attached.documents) < DOCUMENTS.number,
+        },
         "spare": {"option": len(submission.options) > 2, "member": len(submission.members) > 2},
         "models": catalogue.offered(catalogue.declared()),
         "kept_for": retention.in_words(settings.RETENTION_DAYS),
@@ -109,17 +163,25 @@ def _page(
     return render(request, "debates/new.html", context, status=refused.status if refused else 200)
 
 
+def _shown(documents: Sequence[NewDocument], whose: object) -> list[dict[str, Any]]:
+    tokens = kept(documents, whose)
+    return [
+        {"label": label_of(number), "number": number, "document": one, "size": len(one.text), "token": token}
+        for number, (one, token) in enumerate(zip(documents, tokens, strict=True), 1)
+    ]
+
+
 @require_POST
 def expected_cost(request: HttpRequest) -> HttpResponse:
     """What the debate on the page may cost at most, as far as it is written."""
-    typed = typed_in(as_typed(request.POST))
+    posted = as_typed(request.POST)
+    typed = typed_in(posted)
     members = typed["members"]
     models = [one.get("model", "") for one in members if not one.get("user")]
     written = all(models) and bool(models)
     most = int(typed["most"]) if str(typed.get("most", "")).isdecimal() else 0
-    known = (
-        estimate(typed.get("question", ""), members, typed.get("timekeeper", ""), min(most, 200)) if written else None
-    )
+    read = tokens_of(typed.get("question", ""), attached_to(request, posted)[0].documents)
+    known = estimate(read, members, typed.get("timekeeper", ""), min(most, 200)) if written else None
     rehearsal = all(map(providers.is_rehearsal, models))
     context = {
         "estimate": known if most else None,

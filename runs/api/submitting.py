@@ -1,7 +1,7 @@
 """How a program's submission is answered, and what it sends again under the same key."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 from http import HTTPStatus
 from typing import Annotated, Any
@@ -24,11 +24,13 @@ Queue = Callable[..., Any]
 """Queues what is asked and returns its row. It takes what `submissions.submit` takes of the key, or nothing."""
 
 
-def submitted(request: HttpRequest, kind: str, asked: Schema, key: str | None, queue: Queue) -> HttpResponse:
-    """The answer to a submission: what was queued, or came of the same request under this key before."""
-    pk = _submitted(
-        request, kind, {"key": _checked(key), "request_hash": _hash(asked)} if key is not None else {}, queue
-    )
+def submitted(
+    request: HttpRequest, kind: str, asked: Schema, key: str | None, queue: Queue, files: Sequence[str] = ()
+) -> HttpResponse:
+    """The answer to a submission: what was queued, or came of the same request under this key before. `files`: the
+    digests of those that came with it."""
+    once = {"key": _checked(key), "request_hash": _hash(asked, files)} if key is not None else {}
+    pk = _submitted(request, kind, once, queue)
     headers = {"Location": f"{address_of(request)}{request.path}/{pk}"}
     return answer(request, found(request, pk, kind), HTTPStatus.ACCEPTED, headers)
 
@@ -52,5 +54,6 @@ def _checked(key: str) -> str:
     return key
 
 
-def _hash(asked: Schema) -> str:
-    return sha256(json.dumps(asked.model_dump(exclude_unset=True), sort_keys=True).encode()).hexdigest()
+def _hash(asked: Schema, files: Sequence[str]) -> str:
+    said = json.dumps(asked.model_dump(exclude_unset=True), sort_keys=True)
+    return sha256(" ".join([said, *files]).encode()).hexdigest()

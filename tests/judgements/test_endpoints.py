@@ -125,8 +125,8 @@ def test_only_json_is_taken(mira_calls, kind):
 
 
 def test_a_body_that_is_too_large_is_refused(mira_calls):
-    said = problem(mira_calls.post("/judgements", {**ASKED, "content": "x" * 300_000}), 413)
-    assert "256 kB" in said["detail"]
+    said = problem(mira_calls.post("/judgements", {**ASKED, "content": "x" * 1_100_000}), 413)
+    assert "1024 kB" in said["detail"]
 
 
 def test_a_budget_that_is_used_up_is_said(mira_calls, mira, settings, provider):

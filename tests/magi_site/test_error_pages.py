@@ -34,6 +34,6 @@ def test_a_form_without_its_token_is_refused_on_a_page_of_ours(mira, name):
 
 def test_what_is_too_large_is_refused_on_a_page_of_ours(client, mira):
     client.force_login(mira)
-    answer = client.post(reverse("new"), "x" * 300_000, content_type="application/x-www-form-urlencoded")
+    answer = client.post(reverse("new"), "x" * 1_100_000, content_type="application/x-www-form-urlencoded")
     assert answer.status_code == 400
     assert "<h1>Not understood</h1>" in answer.content.decode()

@@ -1,12 +1,15 @@
 import sys
 from argparse import ArgumentParser
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.core.files import File
 from django.core.management.base import CommandError
 
 from debates import api
+from debates.attached import Attached
 from debates.examples import EXAMPLES
 from debates.forms import ON_AT_FIRST, Submission
 from debates.models import Debate
@@ -30,13 +33,16 @@ class Command(RunCommand[Debate]):
         parser.add_argument("question", nargs="?", default="-", help="what is to be decided; - reads it")
         parser.add_argument("--title", default="")
         parser.add_argument("--panel", help="who argues about what options (default: the first ready-made one)")
+        parser.add_argument(
+            "--document", metavar="FILE", action="append", default=[], help="what members read and cite"
+        )
         parser.add_argument("--most", metavar="N", help="messages at most")
         parser.add_argument("--spend", metavar="MONEY", help="dollars at most, as in 3.00")
         parser.add_argument("--seed", metavar="HEX", help="64 digits, to hold a debate again")
         parser.add_argument("--expect", metavar="OPTION", help="the option that is hoped for")
 
     def submit(self, options: dict[str, Any]) -> Debate:
-        submission = Submission.of(**self._asked(options))
+        submission = Submission.of(**self._asked(options), attached=read(options["document"]))
         if not submission.is_valid():
             raise bad_input(" ".join(f"{p.path}: {p.message}" for p in submission.problems))
         self.expected = self._expected(options["expect"], submission.values())
@@ -75,6 +81,17 @@ class Command(RunCommand[Debate]):
         if run.outcome == NO_DECISION:
             return NOTHING
         return WELL if not self.expected or run.outcome == self.expected else OTHERWISE
+
+
+def read(files: Sequence[str]) -> Attached:
+    found = Attached()
+    for name in files:
+        try:
+            with open(name, "rb") as file:
+                found.add_files([File(file, Path(name).name)])
+        except OSError as error:
+            raise bad_input(f"--document: {name} cannot be read: {error.strerror}.") from error
+    return found
 
 
 def panel_called(name: str | None) -> dict[str, Any]:

@@ -1,0 +1,87 @@
+"""What somebody attaches to a new debate: read and within its limits, before anything is submitted.
+
+A page keeps what was read in itself, signed, so that nothing is stored and nothing is lost while one goes on writing.
+
+Why so: docs/decisions.md, Documents.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import astuple, dataclass, field
+from functools import partial
+from typing import Any
+
+from django.core import signing
+
+from engine.models import NewDocument
+from runs.forms import FieldProblem
+from toolbox import documents
+from toolbox.documents import UnreadableDocument
+
+from .models import DOCUMENTS
+
+FILES = "documents"  # the field of files, and what problems with them are named by
+UNTITLED = "Pasted text"
+ALTERED = "One of the documents did not come back as it was read. Attach it again."
+READABLE = ".txt,.text,.md,.markdown,.csv,.tsv,.pdf,text/plain,text/markdown,text/csv,application/pdf"
+
+
+@dataclass
+class Attached:
+    """What can be attached, in its order, and what is wrong with the rest."""
+
+    documents: list[NewDocument] = field(default_factory=list)
+    problems: list[FieldProblem] = field(default_factory=list)
+
+    def add(self, path: str, read: Callable[[], NewDocument]) -> bool:
+        """Whether it is attached. Beyond the last place nothing is read."""
+        try:
+            if len(self.documents) >= DOCUMENTS.number:
+                raise UnreadableDocument(f"Attach at most {DOCUMENTS.number} documents. Leave out the others.")
+            found = read()
+            if complaint := DOCUMENTS.complaint([*self.documents, found]):
+                raise UnreadableDocument(complaint)
+        except UnreadableDocument as error:
+            self.refuse(path, str(error))
+            return False
+        self.documents.append(found)
+        return True
+
+    def add_files(self, files: Iterable[Any]) -> None:
+        """Uploaded ones."""
+        for file in files:
+            self.add(FILES, partial(from_file, file))
+
+    def refuse(self, path: str, message: str) -> None:
+        """Once for each reason: of too many, all are too many in the same way."""
+        problem = FieldProblem(path, path.replace("_", "-"), "Documents", message)
+        if problem not in self.problems:
+            self.problems.append(problem)
+
+
+def from_file(file: Any) -> NewDocument:
+    documents.refuse_size(file.name or "", file.size, DOCUMENTS)  # before it is taken from where it lies
+    return documents.read(file.name or "", file.read(), DOCUMENTS)
+
+
+def from_text(title: str, text: str) -> NewDocument:
+    return documents.pasted(title.strip() or UNTITLED, text, DOCUMENTS)
+
+
+# ---- kept in a page -----------------------------------------------------------------------------------------
+
+
+def kept(found: Sequence[NewDocument], whose: object) -> list[str]:
+    """Each as a text that a page carries and nobody else can make."""
+    return [signing.dumps(astuple(one), salt=_salt(whose), compress=True) for one in found]
+
+
+def brought_back(token: str, whose: object) -> NewDocument:
+    try:
+        title, kind, lines, digest = signing.loads(token, salt=_salt(whose))
+    except signing.BadSignature as error:
+        raise UnreadableDocument(ALTERED) from error
+    return NewDocument(title, kind, tuple(lines), digest)
+
+
+def _salt(whose: object) -> str:
+    return f"debates.attached.{whose}"
