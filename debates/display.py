@@ -83,6 +83,7 @@ class Display:
     closings: tuple[Closing, ...]
     most_slots: int
     more: bool  # messages can be granted
+    asked: str  # the seats of the persons who may speak now, each with its turn
 
     @property
     def over(self) -> bool:
@@ -161,6 +162,7 @@ def display_of(seen: Snapshot[Debate]) -> Display:
         closings=_closings(scene),
         most_slots=most_slots(scene),
         more=course.most < rules.MOST and not course.because,
+        asked=" ".join(f"{turn.seat}:{turn.number}" for turn in scene.asked),
     )
 
 

@@ -60,8 +60,9 @@ class Debating(Face[Debate, Display]):
         return row.calls
 
     def extra(self, request: HttpRequest, row: Debate) -> dict[str, Any]:
-        """`key`: by which what is sent twice from one page is done once."""
-        return {"key": secrets.token_hex(16), "seated": chair.may_withdraw(row, request.user)}
+        """`key`: by which what is sent twice from one page is done once. Besides, what whoever sits there is asked."""
+        own = people.sits(row, request.user)
+        return {"key": secrets.token_hex(16), "seated": chair.may_withdraw(row, request.user), **own}
 
     def outcomes_of(self, run: Run) -> list[str]:
         return [*Option.objects.filter(debate=run.pk).values_list("word", flat=True), NO_DECISION]

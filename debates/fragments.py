@@ -22,6 +22,7 @@ def fragments(display: Display) -> Iterator[Fragment]:
     yield from (fragment(name, shown) for name in STATUS)
     yield from (fragment(name, context) for name, context in _drawn(display))
     yield from (fragment(name, shown, replayed=False) for name in NOT_REPLAYED)
+    yield fragment("asked", {"asked": display.asked}, replayed=False)
     for seat in display.seats:
         yield fragment("seat", {"seat": seat}, (seat.number,))
     for rail in display.rails:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -29,6 +29,7 @@ CHOICES = (
 WAS_NOT_THERE = "{name} was not there in time."
 SKIPPED = "{name} skipped the turn."
 HAS_LEFT = "{name} has no account any more."
+NO_WORDS = "Write what you want to say, or skip your turn."
 
 
 def step_of(turn: Turn) -> str:
@@ -75,6 +76,8 @@ def answered(gate: Gate, choice: str, answer: Any) -> None:
 
 def _said(debate: Debate, turn: Turn, answer: Any) -> prompts.Answer:
     """A person's words are held to what a model's are."""
+    if answer is None:
+        raise DoesNotFit([("answer", NO_WORDS)])
     table = table_of(debate, debate.course())
     try:
         return prompts.read_answer(table, turn, json.dumps(answer))
@@ -89,30 +92,56 @@ def leave(run: UUID, turn: Turn, name: str, reason: str) -> None:
 # ---- the form of a person's turn ----------------------------------------------------------------------------
 
 
+def asked_of(gates: Sequence[Gate]) -> Sequence[Gate]:
+    """The turns among a run's gates in which somebody may speak right now."""
+    return [gate for gate in gates if gate.kind == KIND and gate.pending]
+
+
+def sits(debate: Debate, user: Any) -> dict[str, Any]:
+    """What the page shows whoever sits at the table, and nobody else; with the form of the turn, where it is theirs."""
+    member = next((one for one in debate.seated if one.user_id is not None and one.user_id == user.pk), None)
+    if member is None or debate.run.over:
+        return {}
+    gate = Gate.objects.pending().filter(run=debate.pk, kind=KIND, asked_user=user).first()
+    return {"sits": member, "gate": gate, **(form_of(gate, {}) if gate else {})}
+
+
 def form_of(gate: Gate, typed: Mapping[str, Any]) -> dict[str, Any]:
     """What the form shows: the members to speak to, the options, and what was typed before."""
     debate = Debate.objects.talked().get(pk=gate.run_id)
     course = debate.course()
     turn = next(one for one in course.turns if step_of(one) == gate.step)
     table = table_of(debate, course)
+    asker = next((one.seat for one in course.messages if one.number == turn.asked_by and one.seat), None)
     return {
         "turn": {
+            "number": turn.number,
+            "name": table.names[turn.seat],
             "closing": turn.why == Why.CLOSING,
             "must": prompts.must_decide(table, turn),
             "names": [name for seat, name in table.names.items() if seat != turn.seat],
             "options": course.settings.options,
             "stands": course.stands_by.get(turn.seat, ""),
-            "to": [EVERYONE],
-            **typed,
+            "why": text_of(table, turn, continues(course, turn)),
+            "to": [table.names[asker] if asker and asker != turn.seat else EVERYONE],
+            **_typed(typed),
         }
     }
+
+
+def _typed(typed: Mapping[str, Any]) -> dict[str, Any]:
+    """As the form shows it again; to whom may be several."""
+    fields = {name: text.replace("\r\n", "\n") for name, text in typed.items()}
+    return fields | ({"to": typed.getlist("to")} if isinstance(typed, QueryDict) and "to" in typed else {})
 
 
 def answer_of(typed: QueryDict) -> dict[str, Any] | None:
     """What was typed, as the answer that a model would give; nothing where nothing was said."""
     if not typed.get("content", "").strip():
         return None
-    said: dict[str, Any] = {name: typed.get(name, "") for name in ("content", "verdict", "verdict_reasoning")}
+    said: dict[str, Any] = {
+        name: typed.get(name, "").replace("\r\n", "\n") for name in ("content", "verdict", "verdict_reasoning")
+    }
     said["moved_by"] = [int(number) for number in re.findall(r"[0-9]{1,4}", typed.get("moved_by", ""))]
     if "to" in typed:  # a closing has no such field
         said["speaking_to"] = typed.getlist("to")

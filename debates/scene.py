@@ -2,13 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 
-from engine.models import ModelCall, Run
+from engine.models import Gate, ModelCall, Run
 from runs.face import Snapshot
 
 from .models import Debate, FirstVerdict, Member, Message, Turn
 from .parts import Look, looks_of
+from .people import asked_of
 from .rules import course as rules
 from .rules.course import Course
 
@@ -22,6 +24,7 @@ class Scene:
     course: Course
     latest: Mapping[str, ModelCall]  # by step; what failed before the run was tried again says nothing any more
     texts: Mapping[str, str]
+    gates: Sequence[Gate] = ()  # those where a person has the floor and may speak
 
     @cached_property
     def looks(self) -> Mapping[str, Look]:
@@ -138,6 +141,18 @@ class Scene:
         """Those whose last word is still awaited."""
         return [turn for turn in self.course.closings if turn.state == rules.Standing.OPEN and not self.over]
 
+    @cached_property
+    def asked(self) -> Sequence[rules.Turn]:
+        """The turns of persons who may speak now."""
+        steps = {gate.step for gate in self.gates}
+        turns = [*([self.open_turn] if self.open_turn else []), *self.closing_turns]
+        return [turn for turn in turns if f"turn-{turn.number}" in steps]
+
+    @property
+    def asked_until(self) -> Sequence[datetime]:
+        """When it goes on without the first of them; nothing where it waits as long as it takes."""
+        return sorted(gate.expires for gate in self.gates if gate.expires)[:1]
+
     def look(self, verdict: str) -> Look:
         return self.looks[verdict]
 
@@ -157,4 +172,4 @@ class Scene:
 
 def scene_of(seen: Snapshot[Debate]) -> Scene:
     latest = {call.step: call for call in seen.calls if call.series == seen.run.retries}
-    return Scene(seen.row, seen.run, seen.row.so_far, latest, seen.texts)
+    return Scene(seen.row, seen.run, seen.row.so_far, latest, seen.texts, asked_of(seen.gates))

@@ -20,6 +20,7 @@ from .seats import step_of
 from .sentences import (
     asker,
     lead_of_note,
+    listed,
     messages_named,
     retry_in_words,
     sentence_of_because,
@@ -79,6 +80,8 @@ def slots_of(scene: Scene) -> tuple[Slot, ...]:
     messages = {message.number: message for message in scene.messages}
     floor = _growing(scene)
     last = scene.course.newest + 1
+    if scene.asked:
+        events = {**events, last: [*events.get(last, ()), _waiting(scene)]}
     return tuple(
         Slot(n, messages.get(n), tuple(events.get(n, ())), floor if n == last else None, scene) for n in numbers
     )
@@ -276,6 +279,12 @@ def _steered(scene: Scene) -> Iterator[tuple[datetime, Event]]:
         name = scene.name(scene.seats.get(steer.member_id or 0)) if steer.act == Act.WITHDRAW else steer.by_name
         lead = name if steer.act == Act.WITHDRAW else f"{name}, chair:"
         yield steer.made, Event("person", lead, sentence_of_steer(scene, steer, min(most, rules.MOST)))
+
+
+def _waiting(scene: Scene) -> Event:
+    """For whoever has the floor and is a person."""
+    until = [f"until {ends:%-d %b, %H:%M} UTC." for ends in scene.asked_until]
+    return Event("pause", f"Waiting for {listed(scene.name(turn.seat) for turn in scene.asked)}", " ".join(until))
 
 
 def _closing_begins(scene: Scene, asked: int) -> Event:

@@ -3,13 +3,14 @@ from django.urls import path
 from runs.face import faces
 from runs.urls import pages
 
-from .views import new, steering
+from .views import new, steering, turn
 
 urlpatterns = [
     path("debates/new/", new.new, name="debate-new"),
     path("debates/cost/", new.expected_cost, name="debate-cost"),
     path("debates/<uuid:pk>/say/", steering.say, name="debate-say"),
     path("debates/<uuid:pk>/steer/", steering.steer, name="debate-steer"),
+    path("debates/<uuid:pk>/turn/", turn.turn, name="debate-turn"),
     path("debates/<uuid:pk>/withdraw/", steering.withdraw, name="debate-withdraw"),
     *pages(faces()["debate"]),
 ]

@@ -121,6 +121,7 @@ ROUTES = {
     "debate-cost": (SIGNED_IN_NO_METHOD, SIGNED_IN),
     "debate-say": (SIGNED_IN_NO_METHOD, NO_CHECK),
     "debate-steer": (SIGNED_IN_NO_METHOD, NO_CHECK),
+    "debate-turn": (NO_CHECK, NO_CHECK),
     "debate-withdraw": (SIGNED_IN_NO_METHOD, NO_CHECK),
     "api:debate_messages": (NO_CHECK, NO_CHECK),
     "api:steer_debate": (NO_METHOD, NO_CHECK),

@@ -1,12 +1,16 @@
-"""What people on the live page do to a debate. Without scripts a form comes back to the page that it was sent from."""
+"""What people on the live page do to a debate. With scripts a form comes back by itself, what is typed elsewhere stays;
+without them the page does, or why nothing was done with what was typed."""
 
+import secrets
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from engine.models.budgets import BudgetUsedUp
@@ -16,6 +20,19 @@ from runs.rights import SEE, STEER, Right
 from runs.views.finding import row_for
 
 from .. import chair
+from ..models import Debate
+
+DONE = {"say": "Said. It is heard from the next message on.", "steer": "Done."}
+
+
+@dataclass(frozen=True)
+class Form:
+    """One form of the page, by the name of its template, and what was chosen and typed in it."""
+
+    name: str
+    to: int | None = None
+    typed: str = ""
+    ask: bool = False
 
 
 @require_POST
@@ -23,7 +40,7 @@ def say(request: HttpRequest, pk: UUID) -> HttpResponse:
     posted = as_typed(request.POST)
     to, key, text = _seat(posted.get("to", "")), posted.get("key", ""), posted.get("text", "")
     do = partial(chair.say, pk, request.user, text, to=to, ask="ask" in posted, key=key)
-    return _done(request, pk, STEER, do, text)
+    return _done(request, pk, STEER, do, Form("say", to, text, "ask" in posted))
 
 
 @require_POST
@@ -31,7 +48,7 @@ def steer(request: HttpRequest, pk: UUID) -> HttpResponse:
     posted = as_typed(request.POST)
     seat, amount = _seat(posted.get("member", "")), _seat(posted.get("amount", "")) or 0
     do = partial(chair.steer, pk, request.user, posted.get("kind", ""), seat=seat, amount=amount)
-    return _done(request, pk, STEER, partial(do, key=posted.get("key", "")))
+    return _done(request, pk, STEER, partial(do, key=posted.get("key", "")), Form("steer", seat))
 
 
 @require_POST
@@ -40,7 +57,7 @@ def withdraw(request: HttpRequest, pk: UUID) -> HttpResponse:
     posted = as_typed(request.POST)
     reasoning = posted.get("reasoning", "")
     do = partial(chair.withdraw, pk, request.user, posted.get("verdict", ""), reasoning, posted.get("key", ""))
-    return _done(request, pk, SEE, do, reasoning)
+    return _done(request, pk, SEE, do, Form("", typed=reasoning))
 
 
 def _seat(text: str) -> int | None:
@@ -48,14 +65,26 @@ def _seat(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 5 else None
 
 
-def _done(request: HttpRequest, pk: UUID, right: Right, do: Callable[[], Any], typed: str = "") -> HttpResponse:
-    """Back to the debate; where it was refused, to why, with what was `typed`."""
+def _done(request: HttpRequest, pk: UUID, right: Right, do: Callable[[], Any], form: Form) -> HttpResponse:
+    """The form as it stands there for the next time; where nothing was done, why, with what was typed."""
     face = faces()["debate"]
-    row_for(request, face, pk, right)
+    row = row_for(request, face, pk, right)
     try:
         do()
     except (chair.Refused, BudgetUsedUp) as refused:
         status = 402 if isinstance(refused, BudgetUsedUp) else 409
-        context = {**face.page(pk), "reason": str(refused), "typed": typed}
+        if form.name and request.htmx:  # type: ignore[attr-defined]
+            return _again(request, row, form, str(refused), status)
+        context = {**face.page(pk), "reason": str(refused), "typed": form.typed}
         return render(request, "debates/refused.html", context, status=status)
+    if form.name and request.htmx:  # type: ignore[attr-defined]
+        return _again(request, row, Form(form.name), DONE[form.name])
     return redirect(face.page_name("live"), pk)
+
+
+def _again(request: HttpRequest, row: Debate, form: Form, line: str, status: int = 200) -> HttpResponse:
+    """With a key of its own: it is another act."""
+    seats = [{"number": member.seat, "name": member.name} for member in row.seated]
+    shown = {"seats": seats, "line": line, "key": secrets.token_hex(16), "to": form.to, "ask": form.ask}
+    shown |= {"typed": form.typed, form.name: reverse(f"debate-{form.name}", args=[row.pk])}
+    return render(request, f"debates/_{form.name}.html", shown, status=status)

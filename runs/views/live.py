@@ -1,3 +1,4 @@
+from typing import Any
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
@@ -17,7 +18,12 @@ from .finding import AnyFace, row_for, seen_or_404
 
 @require_GET
 def live(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
-    row = row_for(request, face, pk)
+    return page_of(request, face, row_for(request, face, pk))
+
+
+def page_of(request: HttpRequest, face: AnyFace, row: Any, status: int = 200, **more: Any) -> HttpResponse:
+    """`more`: what it shows besides, as after something that was sent from it and not taken."""
+    pk = row.run.pk
     context = {
         **face.page(pk),
         "display": face.display(face.seen(row)),
@@ -25,8 +31,9 @@ def live(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
         "steerable": STEER.covers(request.user, row.run),
         "socket": f"/ws/{face.nouns}/{pk}/?painted={row.run.revision}",
         "page": "live",
+        **more,
     }
-    return render(request, f"{face.nouns}/live.html", context)
+    return render(request, f"{face.nouns}/live.html", context, status=status)
 
 
 @require_GET

@@ -1,5 +1,5 @@
-// The transcript of a debate follows what is newest, as long as one reads at its end.
-import { $ } from "./page.js";
+// The transcript of a debate follows what is newest, as long as one reads at its end; and the forms beneath it.
+import { $, $$ } from "./page.js";
 
 const box = $("#log");
 const list = $(".log__list", box);
@@ -52,3 +52,61 @@ new MutationObserver(() => {
 
 if (isScrolled() && !location.hash) toEnd();
 document.fonts?.ready.then(() => following && isScrolled() && !location.hash && toEnd());
+
+// ---- the forms: each is sent and comes back by itself, so that what is typed in another one stays ----
+
+const foot = box.closest(".log");
+
+foot.addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.target.tagName !== "TEXTAREA") return;
+  event.preventDefault();
+  event.target.form?.requestSubmit($("button", event.target.form));
+});
+// what was refused brings the form again, with why
+foot.addEventListener("htmx:beforeSwap", ({ detail }) => {
+  if (detail.xhr.status < 400 || !/^\s*<(form|div)/.test(detail.serverResponse)) return;
+  detail.shouldSwap = true;
+  detail.isError = false;
+});
+for (const name of ["htmx:sendError", "htmx:responseError"]) {
+  foot.addEventListener(name, ({ detail }) => {
+    const line = $(".mine__line, .speak__line", detail.elt.closest("form") ?? detail.elt);
+    if (!line) return;
+    line.textContent = "It could not be sent. What you wrote is still here: try again.";
+    line.hidden = false;
+  });
+}
+
+// ---- the turn of whoever sits here: its form comes when it is asked for, and never goes with what was typed ----
+
+const mine = $("#mine");
+const ownForm = () => $("form", mine);
+const isTyped = (form) => $$("textarea", form).some((field) => field.value.trim());
+
+function turnAsked() {
+  const turns = $("#asked").dataset.turns.split(" ");
+  return turns.find((one) => one.startsWith(`${mine.dataset.seat}:`))?.split(":")[1] ?? "";
+}
+
+function askForTurn() {
+  const asked = turnAsked();
+  const form = ownForm();
+  if (asked === (form?.dataset.turn ?? "") || form?.matches(".htmx-request")) return;
+  if (form && isTyped(form)) return endTurn(form);
+  if (asked) return htmx.trigger(mine, "due");
+  if (mine.contains(document.activeElement)) box.focus({ preventScroll: true });
+  mine.replaceChildren();
+}
+
+function endTurn(form) {
+  if (form.hasAttribute("data-over")) return;
+  form.toggleAttribute("data-over", true);
+  if (form.contains(document.activeElement)) $("textarea", form).focus({ preventScroll: true });
+  $(".mine__go", form).hidden = true;
+  $(".mine__over", form).hidden = false;
+}
+
+if (mine) {
+  new MutationObserver(askForTurn).observe(foot, { childList: true });
+  mine.addEventListener("htmx:afterSettle", askForTurn);
+}

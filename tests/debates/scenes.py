@@ -212,10 +212,14 @@ def nine(owner: Any) -> Table:
     return table
 
 
-def waiting(owner: Any, person: Any = None) -> Table:
+def with_elin(owner: Any, person: Any) -> Table:
     members = [{"name": name, "who": who, "model": "openai/a"} for name, who in PANEL[:5]]
     seated = {"name": "Elin Sato", "who": "Head of the workshop.", "user": person or owner}
-    table = Table(owner, members=[*members[:3], seated, members[4]])
+    return Table(owner, members=[*members[:3], seated, members[4]])
+
+
+def waiting(owner: Any, person: Any = None) -> Table:
+    table = with_elin(owner, person)
     table.note()
     table.play(12)
     table.say(
@@ -225,7 +229,22 @@ def waiting(owner: Any, person: Any = None) -> Table:
         wants_answer=True,
         why=Why.CALL,
     )
-    table.open(HANA, why=Why.REPLY, asked_by=table.newest)
+    turn = table.open(HANA, why=Why.REPLY, asked_by=table.newest)
+    table.wait(turn, person or owner)
+    table.become("waiting", wakes_at=BEGINNING + timedelta(days=1))
+    return table
+
+
+def last_words(owner: Any, person: Any = None) -> Table:
+    """All but the person have said theirs."""
+    table = with_elin(owner, person)
+    table.note()
+    table.play(12)
+    table.steer(Act.CLOSE)
+    table.close()
+    for seat in (AMARA, ILSE, RAJIV, TOMAS):
+        table.last_word(seat, "I stand by what I said.", verdict=HIRE, reasoning="It was answered.")
+    table.wait(table.debate.turns.get(why=Why.CLOSING, state="open"), person or owner)
     table.become("waiting", wakes_at=BEGINNING + timedelta(days=1))
     return table
 
@@ -325,6 +344,7 @@ SCENES: dict[str, Callable[[Any], Table]] = {
         speaking,
         nine,
         waiting,
+        last_words,
         retried,
         silent,
         closing,

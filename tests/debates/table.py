@@ -9,14 +9,18 @@ from typing import Any
 
 from django.utils import timezone
 
+from debates import people
 from debates.models import Debate, FirstVerdict, Member, Message, Steer, Turn, keeping
+from debates.models.laying import table_of
 from debates.prompts import Answer
 from debates.rules import course as rules
 from debates.rules import floor
 from debates.rules.course import Act, Note, Sort, Standing, Why
 from debates.table import Artifact, Facts, Point
-from engine.models import ModelCall, Run
+from engine.models import Gate, ModelCall, Run
+from engine.models.gates import policy_of
 from runs.face import Snapshot
+from runs.waits import gates_of
 
 SEED = bytes(range(32))
 OPTIONS: Sequence[Mapping[str, str]] = (
@@ -71,7 +75,8 @@ class Table:
     def seen(self, **texts: str) -> Snapshot[Debate]:
         """`texts` are growing now, by steps with an underscore in place of the hyphen."""
         row = self.row
-        return Snapshot(row.run, row, row.calls, {step.replace("_", "-"): text for step, text in texts.items()})
+        grown = {step.replace("_", "-"): text for step, text in texts.items()}
+        return Snapshot(row.run, row, row.calls, grown, gates=gates_of(self.pk))
 
     @property
     def course(self) -> rules.Course:
@@ -128,6 +133,16 @@ class Table:
         if message.clock and message.clock % rules.REMINDER_EVERY == 0:
             self.note()
         return message
+
+    def wait(self, turn: Turn, person: Any) -> Gate:
+        """For a person who has the floor, from now on: the time to answer is the real one."""
+        debate, course = self.row, self.course
+        given = next(one for one in course.turns if one.number == turn.number)
+        text = people.text_of(table_of(Debate.objects.talked().get(pk=self.pk), course), given, None)
+        asked = {"title": people.title_of(debate), "text": text}
+        known = {"policy": policy_of(people.policy_of(debate)), "choices": list(people.CHOICES), "asked_user": person}
+        run = {"run_id": self.pk, "step": turn.step, "kind": people.KIND, "asked": person.get_username()}
+        return Gate.objects.ask(None, **run, **asked, **known)
 
     def skip(self, reason: str = "could not speak: 401 The key was refused.") -> None:
         turn = self.opened

@@ -52,6 +52,29 @@ def test_what_is_refused_comes_back_with_what_was_typed(page: Client, debate: De
     assert "But &lt;b&gt;wait&lt;/b&gt;!" in answer.content.decode()
 
 
+HTMX = {"HX-Request": "true"}
+
+
+def test_with_scripts_the_form_comes_back_alone_and_empty(page: Client, debate: Debate):
+    posted = {"text": "And you?", "to": "2", "key": "one"}
+    answer = page.post(reverse("debate-say", args=[debate.pk]), posted, headers=HTMX)
+    html = answer.content.decode()
+    assert (answer.status_code, html.startswith("<form"), "And you?" in html) == (200, True, False)
+    assert "Said." in html
+    assert 'name="key" value="one"' not in html
+    assert Message.objects.get().content == "And you?"
+
+
+def test_with_scripts_what_is_refused_stands_in_its_form_again(page: Client, debate: Debate):
+    over(debate)
+    posted = {"text": "But wait!", "to": "2", "ask": "1"}
+    answer = page.post(reverse("debate-say", args=[debate.pk]), posted, headers=HTMX)
+    html = answer.content.decode()
+    assert (answer.status_code, html.startswith("<form")) == (409, True)
+    for text in ("But wait!", "The debate is over.", '<option value="2" selected>', 'name="ask" value="1" checked'):
+        assert text in html
+
+
 @pytest.mark.parametrize("posted", [{}, {"kind": "rule"}, {"kind": "extend", "amount": "x"}, {"kind": "recall"}])
 def test_a_broken_form_does_nothing(page: Client, debate: Debate, posted: dict[str, str]):
     assert send(page, "steer", debate, **posted).status_code == 409

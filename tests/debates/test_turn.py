@@ -1,0 +1,135 @@
+"""What a person on a seat says on the live page, in its turn."""
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+
+from debates.models import Message, Turn
+from engine.models import Gate
+
+from .scenes import last_words, waiting
+from .table import Table
+
+pytestmark = pytest.mark.django_db
+
+SAID = {"content": "The workshop can run both of them until September.", "to": "Rajiv Menon", "verdict": ""}
+
+
+@pytest.fixture
+def elin(db: None) -> User:
+    return User.objects.create_user("elin")
+
+
+@pytest.fixture
+def table(mira: User, elin: User) -> Table:
+    return waiting(mira, elin)
+
+
+@pytest.fixture
+def seat(client: Client, elin: User) -> Client:
+    client.force_login(elin)
+    return client
+
+
+def live(page: Client, table: Table):
+    return page.get(reverse("debate-live", args=[table.pk])).content.decode()
+
+
+def send(page: Client, table: Table, headers=None, **typed: str | None):
+    gate = Gate.objects.get(run=table.pk)
+    address = reverse("debate-turn", args=[table.pk])
+    sent = {"gate": gate.pk, "said": "speak", **SAID, **typed}
+    return page.post(address, {name: text for name, text in sent.items() if text is not None}, headers=headers)
+
+
+def newest(table: Table) -> Message:
+    return Message.objects.filter(debate=table.pk).order_by("-number")[0]
+
+
+def test_whoever_has_the_floor_finds_a_form_that_answers_whoever_asked(seat: Client, table: Table):
+    html = live(seat, table)
+    assert "Your turn, Elin Sato" in html
+    assert '<option value="Rajiv Menon" selected>' in html
+
+
+def test_others_see_who_is_waited_for_and_no_form(page: Client, table: Table):
+    html = live(page, table)
+    assert "Waiting for Elin Sato" in html
+    assert "Your turn" not in html
+
+
+def test_what_is_said_is_a_message_like_any_other(seat: Client, table: Table):
+    answer = send(seat, table, verdict="DO NOT HIRE", verdict_reasoning="Nobody is named.\r\nI asked twice.")
+    assert (answer.status_code, answer.url) == (302, reverse("debate-live", args=[table.pk]))
+    said = newest(table)
+    assert (said.content, said.speaking_to, said.reasoning) == (
+        SAID["content"],
+        [3],
+        "Nobody is named.\nI asked twice.",
+    )
+    assert "Your turn" not in live(seat, table)
+
+
+def test_a_turn_that_is_answered_in_two_tabs_is_one_message(seat: Client, table: Table):
+    before = table.newest
+    first, second = (send(seat, table, {"HX-Request": "true"}, content=f"Words of tab {tab}.") for tab in "12")
+    assert (first.status_code, second.status_code, table.newest) == (200, 409, before + 1)
+    assert "Nothing is left to decide." in second.content.decode()
+    assert "Words of tab 2." in second.content.decode()
+
+
+def test_a_turn_is_skipped_without_a_word(seat: Client, table: Table):
+    assert send(seat, table, said="skip", content="").status_code == 302
+    assert Turn.objects.filter(debate=table.pk).latest("number").reason_skipped == "Elin Sato skipped the turn."
+
+
+@pytest.mark.parametrize("headers", [None, {"HX-Request": "true"}])
+def test_what_does_not_fit_comes_back_as_it_was_typed(seat: Client, table: Table, headers):
+    answer = send(seat, table, headers, content="Not yet, I think.", verdict="HIRE", to="Amara Osei", withdrawn="on")
+    html = answer.content.decode()
+    assert answer.status_code == 422
+    assert "Not yet, I think." in html
+    assert '<option value="HIRE" selected>' in html
+    assert '<option value="Amara Osei" selected>' in html
+    assert 'name="withdrawn" value="on" checked' in html
+    assert Gate.objects.get(run=table.pk).pending
+
+
+def test_nothing_is_not_said(seat: Client, table: Table):
+    assert "Write what you want to say, or skip your turn." in send(seat, table, content=" ").content.decode()
+
+
+def test_nobody_else_speaks_in_its_place(page: Client, client: Client, noor: User, table: Table):
+    assert send(page, table).status_code == 403
+    client.force_login(noor)
+    assert send(client, table).status_code == 404
+
+
+@pytest.mark.parametrize("gate", ["", "x", "99", "9" * 30])
+def test_a_turn_that_is_not_there_cannot_be_answered(seat: Client, table: Table, gate: str):
+    assert send(seat, table, gate=gate).status_code == 404
+
+
+def test_a_page_that_is_told_of_a_turn_asks_for_its_form_alone(seat: Client, table: Table):
+    address = reverse("debate-turn", args=[table.pk])
+    html = seat.get(address, headers={"HX-Request": "true"}).content.decode()
+    assert html.strip().startswith("<form")
+    assert "<html" not in html
+    assert seat.get(address).url == reverse("debate-live", args=[table.pk])
+
+
+def test_all_pages_are_told_whose_turn_it_is_and_none_what_is_typed(seat: Client, page: Client, table: Table):
+    html = page.get(reverse("debate-fragments", args=[table.pk])).content.decode()
+    turn = Turn.objects.filter(debate=table.pk).latest("number").number
+    assert f'data-turns="4:{turn}"' in html
+    assert html == seat.get(reverse("debate-fragments", args=[table.pk])).content.decode()
+
+
+def test_a_last_word_goes_to_all(mira: User, elin: User, seat: Client):
+    table = last_words(mira, elin)
+    form = live(seat, table).partition('id="mine"')[2].partition("</form>")[0]
+    assert ("Your last word, Elin Sato" in form, 'name="to"' in form) == (True, False)
+    stated = {"verdict": "HIRE", "verdict_reasoning": "Rajiv has named a deputy."}
+    assert send(seat, table, content="Then we can do it.", to=None, **stated).status_code == 302
+    assert (newest(table).kind, newest(table).content) == ("closing", "Then we can do it.")
