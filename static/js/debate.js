@@ -30,6 +30,9 @@ function count() {
   news.hidden = false;
 }
 
+// who comes while it goes on reads on from the newest, unless a link led elsewhere
+const goesOn = $("#ws")?.hasAttribute("ws-connect");
+if (goesOn && isScrolled() && !location.hash) document.fonts.ready.then(toEnd);
 box.addEventListener("scroll", () => {
   following = isAtEnd();
   if (following) count();

@@ -13,6 +13,7 @@ from playwright.sync_api import Page
 from tests.acceptance import ways, ways_of_lists
 from tests.acceptance.scene import Scene
 from tests.acceptance.ways import at, live, of
+from tests.acceptance.ways_of_debates import debate, own_turn
 
 # colours fade into one another for a moment when the theme changes
 AT_ONCE = "document.getAnimations().forEach(a => a instanceof CSSTransition && a.finish())"
@@ -49,6 +50,21 @@ EVERY = [
     State("input-councils", ways.input_of_councils_only),
     State("debate-new", ways.new_debate),
     State("debate-new-errors", ways.new_debate_with_errors),
+    State("debate-idle", debate("queued")),
+    State("debate-first", debate("asked_alone")),
+    State("debate-speaking", debate("speaking")),
+    State("debate-retry", debate("retried")),
+    State("debate-waiting", debate("waited_for")),
+    State("debate-turn", own_turn),
+    State("debate-last-word", debate("last_words")),
+    State("debate-closing", debate("closing")),
+    State("debate-decided", debate("decided")),
+    State("debate-none", debate("undecided")),
+    State("debate-error", debate("failed")),
+    State("debate-cancelled", debate("cancelled")),
+    State("debate-rehearsed", debate("rehearsed")),
+    State("debate-two", debate("two")),
+    State("debate-nine", debate("nine")),
     State("history-empty", ways_of_lists.empty_history),
     State("live-idle", ways.idle),
     State("live-round1", live("round1")),

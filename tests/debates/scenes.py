@@ -212,6 +212,35 @@ def nine(owner: Any) -> Table:
     return table
 
 
+def two(owner: Any) -> Table:
+    table = Table(owner, 2)
+    for seat in (AMARA, ILSE):
+        table.alone(seat, (HIRE, NO)[seat % 2])
+    table.note()
+    for number in range(7):
+        table.say(
+            1 + number % 2,
+            f"The letter says more than the list of papers does, and that is reason {number + 1}.",
+            to=(2 - number % 2,),
+        )
+    table.speaks(ILSE)
+    return table
+
+
+def rehearsed(owner: Any) -> Table:
+    table = Table(owner, model="rehearsal/instant")
+    for seat in range(1, 6):
+        table.alone(seat, (HIRE, CLAUSES, NO)[seat % 3])
+    table.note()
+    table.play(21)
+    table.steer(Act.CLOSE)
+    table.close()
+    for seat in range(1, 6):
+        table.last_word(seat, verdict=HIRE, reasoning="It was answered.")
+    table.end()
+    return table
+
+
 def with_elin(owner: Any, person: Any) -> Table:
     members = [{"name": name, "who": who, "model": "openai/a"} for name, who in PANEL[:5]]
     seated = {"name": "Elin Sato", "who": "Head of the workshop.", "user": person or owner}
@@ -342,7 +371,9 @@ SCENES: dict[str, Callable[[Any], Table]] = {
         asked_alone,
         early,
         speaking,
+        two,
         nine,
+        rehearsed,
         waiting,
         last_words,
         retried,

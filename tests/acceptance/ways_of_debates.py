@@ -1,0 +1,48 @@
+"""The ways to the states of a debate: rows on a site that performs nothing, as `tests/debates/cast.py` makes them."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+
+from django.urls import reverse
+from playwright.sync_api import Page, expect
+
+from tests.acceptance.scene import Scene
+from tests.acceptance.site import ROOT, Site
+
+_keys: dict[str, dict[str, str]] = {}
+
+
+def keys_of(site: Site) -> dict[str, str]:
+    """Of all debates, by the names of their scenes; made when one is first asked for."""
+    if site.url not in _keys:
+        env = os.environ | site.env | {"DJANGO_SETTINGS_MODULE": "magi_site.settings"}
+        command = [sys.executable, "-m", "tests.debates.cast"]
+        made = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+        assert made.returncode == 0, made.stderr
+        _keys[site.url] = json.loads(made.stdout)
+    return _keys[site.url]
+
+
+def debate(name: str) -> Callable[[Scene], Page]:
+    """The live page of this debate, connected where anything can still happen."""
+
+    def go(scene: Scene) -> Page:
+        site = scene.idle_site
+        scene.sign_in(site)
+        page = scene.open(reverse("debate-live", args=[keys_of(site)[name]]), site)
+        if page.locator("#conn").count():
+            expect(page.locator("#conn")).to_have_text("Live")
+        return page
+
+    return go
+
+
+def own_turn(scene: Scene) -> Page:
+    """With words typed that are not sent yet."""
+    page = debate("waiting")(scene)
+    page.get_by_label("What you say").fill("The workshop can keep both instruments running until September, if")
+    page.evaluate("document.activeElement.blur()")
+    return page
