@@ -82,7 +82,7 @@ CUT_EITHER_WAY = f"""() => {{
 
 # ---- contrast that axe cannot see: behind text on a clipped shape it knows no colour. Here the pixels say it. ----
 
-PAINTED = ("live-round1", "live-round2", "live-retry", "live-approved", "live-error", "debate-turn", "debate-nine")
+PAINTED = ("live-round1", "live-round2", "live-retry", "live-approved", "live-error", "debate-nine")
 FLASH = (0, 600)  # milliseconds: a judging head at its darkest and at its brightest
 TEXTS = """() => {
     const found = [];
