@@ -21,7 +21,7 @@ from .answers import (
     read_words,
     timekeeper_form,
 )
-from .cut import carry_on, close, join, prefill
+from .cut import carry_on, join
 from .history import elements, first, perspective, timekeeper
 from .layers import CLOSING, FIRST, FORMS, LAYERS
 from .notes import facts_of, must_decide, stated, why
@@ -38,7 +38,6 @@ __all__ = [
     "Form",
     "answer_schema",
     "carry_on",
-    "close",
     "complaint",
     "elements",
     "facts_of",
@@ -48,7 +47,6 @@ __all__ = [
     "join",
     "must_decide",
     "perspective",
-    "prefill",
     "preview",
     "read_answer",
     "read_first",

@@ -2,15 +2,13 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
-from xml.sax.saxutils import unescape
 
 from pydantic_core import from_json
 
 from engine.hidden import visible_json
 
-from ..scaffold import Message, inside, write
+from ..scaffold import inside
 from .wording import last_words
 
 FEWEST_WORDS = 30  # of content, for a part that is worth going on from
@@ -46,22 +44,6 @@ def join(parts: Sequence[str], cut: bool = False) -> str:
     if any("points" in answer for answer in answers):
         joined["points"] = [point for answer in answers for point in _points(answer)][:MOST_POINTS]
     return visible_json(joined)
-
-
-def prefill(begun: Message, parts: Sequence[str]) -> str | None:
-    """The message as it stands so far, for an endpoint that goes on where a request's last message ends: open, in its
-    scaffold, and answered in plain text. `begun`: the message without its content."""
-    content = str(from_json(join(parts))["content"])
-    if len(content.split()) < FEWEST_WORDS:
-        return None
-    return write(replace(begun, content=content)).removesuffix("</Content>\n</Message>")
-
-
-def close(parts: Sequence[str], text: str) -> str:
-    """The answer that was opened so, closed by rule: all but what is said is the parts' own."""
-    joined = from_json(join(parts))
-    rest = unescape(text.partition("</Content>")[0], {"&quot;": '"'})
-    return visible_json(joined | {"content": joined["content"] + rest})
 
 
 def _read(part: str) -> dict[str, Any]:

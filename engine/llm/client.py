@@ -20,7 +20,7 @@ from pydantic import BaseModel, ValidationError
 from ..hidden import in_one_line
 from . import failures, wire
 from .answer import LARGEST_ANSWER, Reader, Reply
-from .forms import AnswerForm, Growth, Message, Way
+from .forms import AnswerForm, Growth, Message, Way, as_sent
 from .providers import Provider, UnknownProvider, resolve
 
 if TYPE_CHECKING:  # importing openai takes 1.2 s of CPU: whoever asks no model does without
@@ -137,7 +137,7 @@ class ModelClient:
 
     @staticmethod
     def _body(name: str, messages: list[Message], form: AnswerForm[T], way: Way) -> dict[str, Any]:
-        body: dict[str, Any] = {"model": name, "messages": messages, "stream": True}
+        body: dict[str, Any] = {"model": name, "messages": as_sent(messages, way), "stream": True}
         if way.answer_format in form.response_formats:
             body["response_format"] = form.response_formats[way.answer_format]
         if way.counts_tokens:

@@ -86,6 +86,7 @@ SPEAKS_OF = {  # what an endpoint says when it does not take this part of a requ
     "response_format": re.compile(
         r"response.?format|json.?schema|json.?object|structured.?output|\bgrammar\b", re.IGNORECASE
     ),
+    "system": re.compile(r"\bsystem\b.{0,20}\b(role|message|prompt|instruction)|role.{0,20}\bsystem\b", re.IGNORECASE),
 }
 
 
@@ -96,11 +97,19 @@ def _format_refused(answer: _Refusal, where: str, asked: dict[str, Any]) -> fail
     if answer.status >= 500 and not NOT_TAKEN.search(answer.about):
         return None
     for refused, words in SPEAKS_OF.items():
-        if refused in asked and words.search(answer.about):
-            kind = asked[refused].get("type", refused)
+        if (part := _part(asked, refused)) and words.search(answer.about):
+            kind = part.get("type", refused)
             sentence = f"{where} does not take {kind} ({answer.status}); it is asked in another way."
             return failures.FormatRefused(sentence, raw=answer.raw, refused=refused)
     return None
+
+
+def _part(asked: dict[str, Any], name: str) -> dict[str, Any]:
+    """Of a request; empty where it has none."""
+    if name != "system":
+        return asked.get(name) or {}
+    has = any(message["role"] == "system" for message in asked.get("messages", ()))
+    return {"type": "a system message"} if has else {}
 
 
 def _by_words(answer: _Refusal) -> Meaning | None:

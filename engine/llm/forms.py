@@ -57,9 +57,28 @@ class Way:
 
     answer_format: str = FORMATS[0]
     counts_tokens: bool = True  # whether to ask for the usage of a stream, which some servers refuse
+    system: bool = True  # whether a conversation may have a system message, for which some templates have no place
 
     def without(self, refused: str) -> "Way":
         """The next way to try when one thing of this was refused."""
         if refused == "stream_options":
             return replace(self, counts_tokens=False)
+        if refused == "system":
+            return replace(self, system=False)
         return replace(self, answer_format=FORMATS[FORMATS.index(self.answer_format) + 1])
+
+
+def as_sent(messages: Sequence[Message], way: Way) -> list[Message]:
+    """A conversation as it goes out: the roles by turns, for strict templates refuse two of one role in a row.
+
+    What stands in a row is put together, with an empty line between; so is a system message, where there may be none,
+    with what the user says first.
+    """
+    sent: list[Message] = []
+    for message in messages:
+        role = "user" if message["role"] == "system" and not way.system else message["role"]
+        if sent and sent[-1]["role"] == role:
+            sent[-1] = {**sent[-1], "content": f"{sent[-1]['content']}\n\n{message['content']}"}
+        else:
+            sent.append({**message, "role": role})
+    return sent

@@ -4,11 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debates import prompts, scaffold
+from debates import prompts
 from debates.rules.course import Turn, Why
 
 from .golden import debate
-from .held import now, opened
 from .strategies import few
 
 TURN = Turn(99, 2, Why.DRAW)
@@ -87,20 +86,6 @@ def test_any_beginning_of_an_answer_can_be_joined(length, text):
     whole = json.dumps(WHOLE | {"content": f"{SAID} {text}"})
     joined = prompts.join([whole[:length], json.dumps({"content": REST, "verdict": ""})])
     assert prompts.read_answer(debate(5, 21), TURN, joined).content.endswith(REST)
-
-
-def test_an_endpoint_that_goes_on_by_itself_is_given_the_message_up_to_where_it_was_cut():
-    begun = scaffold.Message("7f3a9c21", 29, now(opened()), "Rajiv Menon", to=("Hana Kubo",), wants_answer=True)
-    part = up_to("word35")
-    opening = prompts.prefill(begun, [part])
-    assert opening.startswith('<Message id="7f3a9c21-29"')
-    assert opening.endswith("word34 word35")
-    answer = prompts.read_answer(
-        debate(5, 21), TURN, prompts.close([part], "6 &amp; all &lt;of&gt; it.</Content>\n</Me")
-    )
-    assert answer.content.endswith("word34 word356 & all <of> it.")
-    assert (answer.to, answer.wants_answer, answer.verdict) == ((3,), True, "")
-    assert prompts.prefill(begun, [up_to("word20")]) is None
 
 
 @few

@@ -92,7 +92,7 @@ def test_what_does_not_fit_comes_back_as_it_was_typed(seat: Client, table: Table
     assert "Not yet, I think." in html
     assert '<option value="HIRE" selected>' in html
     assert '<option value="Amara Osei" selected>' in html
-    assert 'name="withdrawn" value="on" checked' in html
+    assert 'name="withdrawn" value="on"\n   checked' in html
     assert Gate.objects.get(run=table.pk).pending
 
 
