@@ -1,7 +1,7 @@
 """What a debate is to the engine and to all doors. What it says is said elsewhere: here it has its one name."""
 
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -9,17 +9,19 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, QueryDict
 
 from engine.models import Gate, ModelCall, Run
-from runs.face import Face, Snapshot
+from runs.face import Face, Look, Snapshot
+from runs.filters import People
 from runs.fragments import Fragment
 from runs.redaction import redact_due
 from runs.retention import KeptFor
 from runs.saved.evidence import SavedWitness
 from runs.saved.retention import kept_for
 
-from . import api, chair, evidence, guards, people, procedure, rehearsal, schemas
+from . import api, chair, evidence, glances, guards, people, procedure, rehearsal, schemas, tables
 from .display import Display, display_of
+from .filters import HistoryForm, in_words
 from .fragments import fragments
-from .models import DOCUMENTS, Debate, Option, Panel, erase
+from .models import DOCUMENTS, Debate, Option, Panel, Remark, erase
 from .rules.outcome import NO_DECISION
 
 
@@ -40,6 +42,17 @@ class Debating(Face[Debate, Display]):
         "first": rehearsal.first,
         "timekeeper": rehearsal.timekeeper,
     }
+    flags = tuple(Remark)
+    looks = (
+        Look(Remark.NO_DECISION, "No decision", "its members' verdicts made none by the rule", "dash"),
+        Look(
+            Remark.CHAIR_NAMED_OPTION, "Chair named an option", "whoever steered spoke of one of the options", "person"
+        ),
+    )
+    stays = "The members' verdicts stay."
+    filters = ("panel", "rehearsal")
+    heads = tables.HEADS
+    tabled = staticmethod(tables.tabled)
     perform = staticmethod(procedure.debate)
     answered = staticmethod(people.answered)
     facts = staticmethod(api.facts)
@@ -63,6 +76,37 @@ class Debating(Face[Debate, Display]):
         """`key`: by which what is sent twice from one page is done once. Besides, what whoever sits there is asked."""
         own = people.sits(row, request.user)
         return {"key": secrets.token_hex(16), "seated": chair.may_withdraw(row, request.user), **own}
+
+    # ---- its lists ----
+
+    def listed(self, rows: QuerySet[Debate]) -> QuerySet[Debate]:
+        return glances.listed(rows)
+
+    def glances(self, rows: Sequence[Debate]) -> Mapping[UUID, glances.Glance]:
+        return glances.glances(rows)
+
+    def signs(self, runs: Sequence[UUID]) -> Mapping[UUID, Mapping[str, str]]:
+        return {pk: glances.signs_of(looks) for pk, looks in glances.looks_in(runs).items()}
+
+    def columns(self, row: Debate) -> tuple[Sequence[object], Sequence[object]]:
+        return tables.columns(row)
+
+    def form(self, asked: Mapping[str, Any], people: People = ()) -> HistoryForm:
+        return HistoryForm(asked, list(self.standings), people)
+
+    def may_come_to(self, outcome: str) -> bool:
+        """Any word may be somebody's option, but how a run stands is none."""
+        return outcome not in self.standings
+
+    def shown(self, run: Run) -> tuple[str, str]:
+        return ("judging", "Debating") if run.status == Run.Status.RUNNING else super().shown(run)
+
+    def decided(self, outcome: str) -> tuple[str, str]:
+        """The sign of an option is its debate's; see `signs`."""
+        return glances.UNDECIDED_SIGN if outcome == NO_DECISION else "mid", in_words(outcome)
+
+    def rehearsal(self, row: Debate) -> str:
+        return row.rehearsal_sentence
 
     def outcomes_of(self, run: Run) -> list[str]:
         return [*Option.objects.filter(debate=run.pk).values_list("word", flat=True), NO_DECISION]

@@ -270,9 +270,11 @@ class Desk:
         return self._lines(self.page.found)
 
     def _lines(self, runs: Sequence[Run]) -> list[Line]:
-        """Labels say all that a line shows beside its run: nothing of any kind is read."""
-        labels = SearchText.objects.labels_of([run.pk for run in runs])
-        glances = {run.pk: Glance(rehearsal=REHEARSED in labels.get(run.pk, ())) for run in runs}
+        """Labels say all that a line shows beside its run: nothing of any kind is read but the signs of outcomes."""
+        labels, signs = SearchText.objects.labels_of([run.pk for run in runs]), _signs_of(runs)
+        glances = {
+            run.pk: Glance(rehearsal=REHEARSED in labels.get(run.pk, ()), signs=signs.get(run.pk, {})) for run in runs
+        }
         rows = rows_of(runs, glances)
         return [self._line(run, row, labels.get(run.pk, set())) for run, row in zip(runs, rows, strict=True)]
 
@@ -343,6 +345,14 @@ def _decided_after(outcome: str, override: str) -> str:
     if not override:
         return ""
     return "reinstated" if override == outcome else f"overridden: {override}"
+
+
+def _signs_of(runs: Sequence[Run]) -> dict[UUID, Mapping[str, str]]:
+    """Of those with outcomes of their own, by kind."""
+    of_kind = defaultdict(list)
+    for run in runs:
+        of_kind[run.procedure].append(run.pk)
+    return {pk: signs for kind, pks in of_kind.items() for pk, signs in faces()[kind].signs(pks).items()}
 
 
 def _models_of(failed: QuerySet[Run]) -> dict[UUID, str]:

@@ -5,7 +5,7 @@ Why so: docs/decisions.md, One house for all procedures.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
@@ -49,10 +49,13 @@ STANDINGS: dict[str, tuple[str, str]] = {
 @dataclass(frozen=True)
 class Glance:
     """What a list shows of a run beside what any has: by which saved set it was made, whether it was rehearsed. A
-    procedure's own has more, for its `_row_glance.html`."""
+    procedure's own has more, for its `_row_glance.html`. `signs` of outcomes that are the run's own words; `notes`:
+    what is to be known of the outcome, a few words each."""
 
     saved: str = ""
     rehearsal: bool = False
+    signs: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
 Row = TypeVar("Row")
@@ -276,6 +279,14 @@ class Face(AtGates, Procedure, Generic[Row, Displayed]):
     def decided(self, outcome: str) -> tuple[str, str]:
         """Sign and word of an outcome, whoever decided it."""
         return STANDINGS[Run.Status.FINISHED][0], outcome.capitalize()
+
+    def may_come_to(self, outcome: str) -> bool:
+        """Whether that is the word of an outcome."""
+        return outcome in self.outcomes
+
+    def signs(self, runs: Sequence[UUID]) -> Mapping[UUID, Mapping[str, str]]:
+        """Of runs whose outcomes are their own words, the sign of each; in one query for all."""
+        return {}
 
     def glances(self, rows: Sequence[Row]) -> Mapping[UUID, Glance]:
         """What stands in a cell of its own, of rows that were read with `listed`, in one query for all."""

@@ -121,7 +121,7 @@ class History:
         if "by" in self._sought:
             terms.append([label("by", self._asker(self._sought["by"]))])
         outcome = self._sought.get("outcome")
-        if known := [face.outcome_name for face in self._faces if outcome in face.outcomes]:
+        if known := [face.outcome_name for face in self._faces if outcome and face.may_come_to(outcome)]:
             terms.append([label(name, outcome) for name in dict.fromkeys(known)])
         if terms and self._right.reach(self._user) < Reach.ALL:
             terms.append([label("by", self._user.pk)])

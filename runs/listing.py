@@ -127,7 +127,7 @@ def _row(run: Run, glance: Glance, overridden_by: str) -> Row:
         id=str(run.pk),
         face=face,
         title=run.shown_title,
-        state=state,
+        state=glance.signs.get(run.outcome or "", state),
         word=word,
         glance=glance,
         stamps=tuple(_stamps(run, glance, overridden_by)),
@@ -155,12 +155,12 @@ def _stamps(run: Run, glance: Glance, overridden_by: str) -> list[RowStamp]:
     if run.override is not None:
         state, word = face_of(run).decided(run.override)
         by = f" by {overridden_by}" if overridden_by else ""
-        stamps.append(RowStamp(f"{deed(run)}: {word.lower()}{by}", state))
+        stamps.append(RowStamp(f"{deed(run)}: {word.lower()}{by}", glance.signs.get(run.override, state)))
     if glance.rehearsal:
         stamps.append(RowStamp("Rehearsal", way="dash"))
     if why := cause(run):
         stamps.append(RowStamp(why, way="plain"))
-    return stamps
+    return stamps + [RowStamp(note, way="plain") for note in glance.notes]
 
 
 # ---- by days ----------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from engine.search import label
 from ..models.keeping import flags_of
 from ..rules.outcome import outcome_of
 from .doubts import doubt
-from .retold import Retold
+from .retold import SPOKEN, Retold
 from .telling import said_in_order, tell
 
 __all__ = ["doubt", "labels", "tell"]
@@ -29,4 +29,6 @@ def labels(said: Said) -> Iterator[str]:
         retold = Retold(list(said_in_order(said)))
         course = retold.course()
         verdicts = [course.stands_by.get(one.seat, "") for one in course.voters]
-        yield from flags_of(course, outcome_of(retold.settings.rule, retold.settings.options, verdicts))
+        outcome = outcome_of(retold.settings.rule, retold.settings.options, verdicts)
+        named = any(one["names_option"] for one in retold.facts(SPOKEN))
+        yield from flags_of(course, outcome, named=named)

@@ -16,6 +16,7 @@ from .values import (
     Direction,
     MemberValues,
     OptionValues,
+    Remark,
     Switches,
     View,
 )
@@ -51,6 +52,7 @@ __all__ = [
     "PanelSeat",
     "PanelVersion",
     "Point",
+    "Remark",
     "Steer",
     "Switches",
     "Turn",

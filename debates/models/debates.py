@@ -23,6 +23,7 @@ from runs.rows import with_run
 
 from .. import prompts
 from ..estimate import Estimate, estimate, tokens_of
+from ..prompts.wording import listed
 from ..rules import course as rules
 from ..rules.outcome import Outcome, Rule, outcome_of
 from .panels import PanelVersion
@@ -259,6 +260,16 @@ class Debate(models.Model):
     @property
     def rehearsal(self) -> bool:
         return any(is_rehearsal(member.model) for member in self.members.all())
+
+    @property
+    def rehearsal_sentence(self) -> str:
+        """Whose words are no model's; empty where all are a model's or a person's."""
+        rehearsed = [member.name for member in self.seated if is_rehearsal(member.model)]
+        if not rehearsed:
+            return ""
+        if len(rehearsed) == len(self.seated):
+            return "No model was asked: all that is said follows a stated rule."
+        return f"No model was asked for {listed(rehearsed)}: what they say follows a stated rule."
 
     def course(self, claim: int = 0, *, affords: bool = True, late: bool = False) -> rules.Course:
         """What its rules see of it. `claim`: the run's present one."""

@@ -21,6 +21,7 @@ from ..table import Point
 from .debates import Debate, Member, Option
 from .talk import FirstVerdict, Message, Steer, Turn
 from .talk import Point as PointRow
+from .values import Remark
 
 
 def keep_first(debate: UUID, seat: int, call: ModelCall, said: Answer) -> None:
@@ -151,18 +152,21 @@ def conclude(debate: UUID, because: str) -> None:
     Debate.objects.filter(pk=debate).update(no_decision=outcome.code)
     Debate.objects.filter(pk=debate, ended_because="").update(ended_because=because)
     Run.objects.filter(pk=debate).update(outcome=outcome.word)
-    SearchText.objects.add(debate, [label("outcome", outcome.word), *flags_of(course, outcome)])
+    named = any(message.names_option for message in found.messages.all())
+    SearchText.objects.add(debate, [label("outcome", outcome.word), *flags_of(course, outcome, named=named)])
 
 
-def flags_of(course: rules.Course, outcome: Outcome) -> list[str]:
-    """By what makes a debate worth a look it can be found."""
+def flags_of(course: rules.Course, outcome: Outcome, *, named: bool) -> list[str]:
+    """By what makes a debate worth a look it can be found. `named`: the chair spoke of an option."""
     known = {
-        "changed": bool(course.changes),
-        "unanimous": bool(outcome.option) and outcome.tally[outcome.option] == outcome.base,
-        "challenged": course.challenged is not None,
-        "no_decision": not outcome.option,
-        "person": any(seat.person for seat in course.seats),
-        "silent": bool(course.silent),
+        Remark.CHANGED: bool(course.changes),
+        Remark.MINORITY: bool(outcome.option) and sum(outcome.tally.values()) > outcome.tally[outcome.option],
+        Remark.UNANIMOUS: bool(outcome.option) and outcome.tally[outcome.option] == outcome.base,
+        Remark.NO_DECISION: not outcome.option,
+        Remark.CHALLENGED: course.challenged is not None,
+        Remark.PERSON: any(seat.person for seat in course.seats),
+        Remark.SILENT: bool(course.silent),
+        Remark.CHAIR_NAMED_OPTION: named,
     }
     return [label("flag", flag) for flag, holds in known.items() if holds]
 

@@ -32,6 +32,19 @@ class View(models.TextChoices):
     MINUTES = "minutes", "All alike, members as letters"
 
 
+class Remark(models.TextChoices):
+    """What came about in a debate that is over: a label by which it is found."""
+
+    CHANGED = "changed", "Changed"
+    MINORITY = "minority", "A minority"
+    UNANIMOUS = "unanimous", "Unanimous"
+    NO_DECISION = "no_decision", "No decision"
+    CHALLENGED = "challenged", "Challenged"
+    PERSON = "person", "A person took part"
+    SILENT = "silent", "Somebody fell silent"
+    CHAIR_NAMED_OPTION = "chair_named_option", "The chair named an option"
+
+
 class OptionValues(TypedDict, total=False):
     word: str
     meaning: str

@@ -196,6 +196,17 @@ class Change:
     moved_by: tuple[int, ...] = ()
 
 
+def changes_of(statements: Iterable[Statement]) -> list[Change]:
+    """Of statements in their order."""
+    stood: dict[int, str] = {}
+    found = []
+    for one in statements:
+        if one.seat in stood and stood[one.seat] != one.verdict:
+            found.append(Change(one.number, one.seat, stood[one.seat], one.verdict, one.moved_by))
+        stood[one.seat] = one.verdict
+    return found
+
+
 @dataclass(frozen=True)
 class Course:
     """All of a debate that its rules look at. `because`: why it is closing, once it is. `claim`: the run's present one.
@@ -324,13 +335,7 @@ class Course:
 
     @cached_property
     def changes(self) -> list[Change]:
-        stood: dict[int, str] = {}
-        found = []
-        for one in self.statements:
-            if one.seat in stood and stood[one.seat] != one.verdict:
-                found.append(Change(one.number, one.seat, stood[one.seat], one.verdict, one.moved_by))
-            stood[one.seat] = one.verdict
-        return found
+        return changes_of(self.statements)
 
     @property
     def undecided(self) -> list[int]:

@@ -15,13 +15,3 @@ class CouncilFilter(Asked):
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         return [(str(pk), visible_text(name)) for pk, name in councils()]
-
-
-class RehearsalFilter(Asked):
-    title = parameter_name = "rehearsal"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("no", "Models were asked"), ("yes", "Rehearsed")]
-
-    def seek(self, value: Any) -> dict[str, Any]:
-        return {"rehearsal": value == "yes"}

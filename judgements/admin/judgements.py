@@ -5,10 +5,10 @@ from django.template.loader import render_to_string
 
 from engine.templatetags.hidden import visible
 from runs.admin import KindAdmin
-from runs.admin.filters import DateFilter, FlagFilter, PersonFilter, StatusFilter
+from runs.admin.filters import DateFilter, FlagFilter, PersonFilter, RehearsalFilter, StatusFilter
 
 from ..models import Judgement
-from .filters import CouncilFilter, RehearsalFilter
+from .filters import CouncilFilter
 
 
 @admin.register(Judgement)

@@ -73,6 +73,18 @@ class FlagFilter(Asked):
         return [(flag.value, flag.label) for flag in flags_known(model_admin.face_asked(request))]
 
 
+class RehearsalFilter(Asked):
+    """Of kinds whose `filters` have it."""
+
+    title = parameter_name = "rehearsal"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("no", "Models were asked"), ("yes", "Rehearsed")]
+
+    def seek(self, value: Any) -> dict[str, Any]:
+        return {"rehearsal": value == "yes"}
+
+
 class FormFilter(Asked):
     """A filter with fields of its own. It reads all its parameters itself."""
 

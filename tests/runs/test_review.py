@@ -60,7 +60,8 @@ def test_a_face_says_which_of_its_flags_need_a_look(mira, reviewer):
     stand(mira, "Refund", "AAR", "2026-11-03")
     SearchText.objects.flag(swayed.pk, Remark.SWAYED, Remark.CARRIED)
     shown = desk(reviewer)
-    assert [(tile.look.name, tile.number) for tile in shown.tiles] == [("Errors", 0), ("Overridden", 0), ("Swayed", 1)]
+    tiles = [(tile.look.name, tile.number) for tile in shown.tiles]
+    assert tiles[:3] == [("Errors", 0), ("Overridden", 0), ("Swayed", 1)]
     assert (shown.look.flag, titles(shown)) == ("swayed", ["Ship"])  # the first of which there is any
 
 
