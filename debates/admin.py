@@ -37,7 +37,7 @@ class DebateAdmin(KindAdmin):
 
     @admin.display(description="stand by")
     def seats(self, listed: Any) -> str:
-        return render_to_string("debates/_row_glance.html", {"row": listed.in_list.row})
+        return render_to_string("admin/debates/_seats.html", {"row": listed.in_list.row})
 
     @admin.display(description="panel")
     def panel(self, listed: Any) -> str:

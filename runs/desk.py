@@ -159,6 +159,7 @@ class Desk:
         self._user, self._asked, self._path = user, asked, path
         self.months = months_until(today or datetime.now(UTC).date())
         self.month = next((one for one in self.months if one.key == asked.get("month")), self.months[-1])
+        self._words: dict[str, str] = {}  # of outcomes, as their kinds say them
 
     def _history(self, sought: Mapping[str, Any]) -> History:
         return History(self._user, sought, REVIEW)
@@ -218,10 +219,11 @@ class Desk:
     def _by_cause(self) -> dict[tuple[str, str], list[UUID]]:
         """The newest of them, the most frequent cause first."""
         newest = self._of_tile.newest_first()[:MOST_EXPLAINED]
-        found = list(newest.values_list("pk", "outcome", "status", "override", "error"))
+        found = list(newest.values_list("pk", "outcome", "status", "override", "error", "procedure"))
         models = _models_of(newest) if self.of_errors else {}
         causes = defaultdict(list)
-        for pk, outcome, status, override, error in found:
+        for pk, outcome, status, override, error, kind in found:
+            self._words[outcome or status] = faces()[kind].decided(outcome)[1] if outcome else status.capitalize()
             failed = (error or {}).get("code", ""), models.get(pk, "")
             causes[failed if self.of_errors else (outcome or status, override or "")].append(pk)
         return dict(sorted(causes.items(), key=lambda one: (-len(one[1]), one[0])))
@@ -233,7 +235,7 @@ class Desk:
         found = [
             Cause(
                 what=what,
-                words=failure_in_words(what[0]) if self.of_errors else what[0].capitalize(),
+                words=failure_in_words(what[0]) if self.of_errors else self._words[what[0]],
                 detail=what[1] if self.of_errors else _decided_after(*what),
                 runs=runs,
                 share=round(100 * len(runs) / number),
