@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from hashlib import sha256
 from typing import Any
 
 from engine.llm.prices import decimal
@@ -12,6 +11,7 @@ from runs.api.objects import time_of
 from . import prompts
 from .estimate import Estimate, estimate
 from .models import Debate, FirstVerdict, Member, Message
+from .models.secret import firsts_hidden, seed_digest, seed_told
 from .rules import course as rules
 from .rules.outcome import outcome_of
 from .scaffold import number_of
@@ -48,9 +48,9 @@ def facts(row: Debate) -> dict[str, Any]:
         "first": _first(row, course),
         "changes": [_change(one) for one in course.changes],
         "estimate": _estimate(row),
-        "seed": row.seed if row.run.over else None,
-        "seed_word": row.seed_word if row.run.over else None,
-        "seed_sha256": sha256(bytes.fromhex(row.seed)).hexdigest(),
+        "seed": seed_told(row) or None,
+        "seed_word": row.seed_word if seed_told(row) else None,
+        "seed_sha256": seed_digest(row),
     }
 
 
@@ -196,7 +196,7 @@ def _change(change: rules.Change) -> dict[str, Any]:
 
 def first_verdicts(row: Debate) -> list[tuple[Member, FirstVerdict]]:
     """Those that anybody may see: with a person on a seat nobody does before the end."""
-    if row.with_person and not row.run.over:
+    if firsts_hidden(row):
         return []
     return [(one, one.first) for one in row.seated if hasattr(one, "first")]
 

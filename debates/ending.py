@@ -68,7 +68,7 @@ def figures_of(scene: Scene, found: analysis.Analysis) -> Iterator[Figure]:
     if found.changes:
         yield _named(scene, found.influence)
         yield _joined(found.conformity)
-    yield _voices(scene)
+    yield voices_of(scene)
 
 
 def _alone(scene: Scene, alone: analysis.Alone) -> Figure:
@@ -105,7 +105,7 @@ def _joined(conformity: analysis.Share) -> Figure:
     return Figure("Joined the majority", f"{conformity.part} of {conformity.whole}{percent}", said)
 
 
-def _voices(scene: Scene) -> Figure:
+def voices_of(scene: Scene) -> Figure:
     models = [member.model or f"person {member.seat}" for member in scene.seated]
     shared = [(model, number) for model, number in Counter(models).most_common() if number > 1]
     said = "; ".join(f"{in_words(number)} members share {model}" for model, number in shared)

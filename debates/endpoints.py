@@ -19,13 +19,14 @@ from runs.api.refusals import Refusal, wrong_fields
 from runs.api.schemas import placed, problems
 from runs.api.scopes import Scope, credential, needs
 from runs.api.submitting import OnceKey, submitted
-from runs.rights import SEE, STEER
+from runs.rights import EXPORT, SEE, STEER
 
 from . import chair, procedure, schemas
 from .api import messages
 from .attached import FILES, Attached, from_text
 from .forms import Submission
 from .models import Debate
+from .record.exchange import xml_of
 from .rules.course import Act
 
 router = router_of("debate")
@@ -100,6 +101,21 @@ def say_in_debate(request: HttpRequest, id: UUID, asked: schemas.Words, key: Onc
     """To everyone or to one member; `ask` gives that member the floor next. 409 with why not."""
     by, to = credential(request).owner, None if asked.to == "everyone" else asked.to
     return _done(request, id, partial(chair.say, id, by, asked.text, to=to, ask=asked.ask, key=key or ""))
+
+
+@router.get(
+    "/debates/{uuid:id}/record.xml",
+    response={200: None},
+    openapi_extra=problems(403, 404),
+    summary="What was said in a debate, as XML",
+)
+def debate_xml(request: HttpRequest, id: UUID) -> HttpResponse:
+    """Question, options, members, documents by their digests, all messages and the outcome, in the elements in which
+    members read one another. Prompts, raw answers and what verifies them are in the record alone."""
+    take_only(request)
+    row = found(request, id, "debate", EXPORT)
+    text = xml_of(row)
+    return HttpResponse(text, content_type="application/xml; charset=utf-8")
 
 
 # ---- steering ---------------------------------------------------------------------------------------------

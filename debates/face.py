@@ -1,7 +1,7 @@
 """What a debate is to the engine and to all doors. What it says is said elsewhere: here it has its one name."""
 
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -17,11 +17,12 @@ from runs.retention import KeptFor
 from runs.saved.evidence import SavedWitness
 from runs.saved.retention import kept_for
 
-from . import api, chair, evidence, glances, guards, people, procedure, rehearsal, schemas, tables
+from . import api, chair, evidence, glances, guards, people, procedure, record, rehearsal, schemas, tables
 from .display import Display, display_of
 from .filters import HistoryForm, in_words
 from .fragments import fragments
 from .models import DOCUMENTS, Debate, Option, Panel, Remark, erase
+from .models.secret import withheld
 from .rules.outcome import NO_DECISION
 
 
@@ -59,6 +60,9 @@ class Debating(Face[Debate, Display]):
     tell = staticmethod(evidence.tell)
     doubt = staticmethod(evidence.doubt)
     labels = staticmethod(evidence.labels)
+    recorded = staticmethod(record.recorded)
+    record_styles = ("css/debate.css", "css/documents.css", "css/debate-record.css")
+    record_without = ("prompt",)
 
     def erase(self, run: UUID) -> None:
         erase(run)
@@ -119,6 +123,15 @@ class Debating(Face[Debate, Display]):
 
     def fragments(self, display: Display) -> Iterator[Fragment]:
         return fragments(display)
+
+    def withheld(self, runs: Iterable[Run]) -> Mapping[UUID, str]:
+        return withheld(runs)
+
+    def provenance(self, row: Debate) -> Iterator[tuple[str, str]]:
+        return record.provenance(row)
+
+    def asked(self, row: Debate) -> dict[str, str]:
+        return {"Question": row.question}
 
     def gate_template(self, gate: Gate) -> str:
         return "debates/_turn.html"

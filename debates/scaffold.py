@@ -21,7 +21,8 @@ from .table import EVERYONE, Artifact, Document, Option, Point, Shape
 @dataclass(frozen=True)
 class Message:
     """`run`: the first eight signs of its debate's id. `to`: names, none for everyone. `verdict`: what its speaker
-    stands by now; `stated` where this message says so."""
+    stands by now; `stated` where this message says so. `kind`, in the export alone: whose words they are, where they
+    are not a member's in its turn."""
 
     run: str
     number: int
@@ -38,6 +39,7 @@ class Message:
     reasoning: str = ""
     withdrawn: bool = False
     continues: int | None = None
+    kind: str = ""
 
 
 @dataclass(frozen=True)
@@ -54,8 +56,19 @@ class Note:
 
 
 @dataclass(frozen=True)
+class Alone:
+    """What a member stood by before the debate; `confidence` of a hundred, None where it was not said."""
+
+    seat: int
+    verdict: str
+    reasoning: str = ""
+    confidence: int | None = None
+
+
+@dataclass(frozen=True)
 class Debate:
-    """A whole debate as it is exported. `digests`: SHA-256 of each document, by its id."""
+    """A whole debate as it is exported. `digests`: SHA-256 of each document, by its id. `redacted`: when its texts were
+    erased. `rule`, `because` and `code`: by what it came to its outcome, why it ended, and why there was none."""
 
     run: str
     title: str
@@ -66,6 +79,11 @@ class Debate:
     digests: dict[str, str]
     messages: Sequence[Message | Note]
     outcome: str = ""
+    alone: Sequence[Alone] = ()
+    rule: str = ""
+    because: str = ""
+    code: str = ""
+    redacted: datetime | None = None
 
 
 # ---- texts ------------------------------------------------------------------------------------------------
@@ -124,8 +142,11 @@ def _write_note(note: Note) -> str:
 
 
 def _identity(message: Message | Note) -> dict[str, str]:
-    at = message.at.astimezone(UTC).isoformat().replace("+00:00", "Z")
-    return {"id": f"{message.run}-{message.number}", "timestamp": at}
+    return {"id": f"{message.run}-{message.number}", "timestamp": _moment(message.at)}
+
+
+def _moment(at: datetime) -> str:
+    return at.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def _write_message(message: Message) -> str:
@@ -139,7 +160,7 @@ def _write_message(message: Message) -> str:
         element("Withdrawn", "true" if message.withdrawn else "false"),
         element("Content", message.content),
     ]
-    return wrapped("Message", _lines(inner), **_identity(message), continues=message.continues)
+    return wrapped("Message", _lines(inner), **_identity(message), kind=message.kind, continues=message.continues)
 
 
 def _lines(inner: Sequence[str]) -> str:
@@ -190,10 +211,17 @@ def write_debate(debate: Debate) -> str:
         wrapped("Options", _lines(options)),
         wrapped("Members", _lines(members)),
         wrapped("Documents", _lines(documents)),
+        wrapped("Alone", _lines([_write_alone(one) for one in debate.alone])),
         wrapped("Messages", _lines([write(message) for message in debate.messages])),
-        element("Outcome", debate.outcome),
+        element("Outcome", debate.outcome, rule=debate.rule, because=debate.because, code=debate.code),
     ]
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{wrapped("Debate", _lines(inner), id=debate.run)}\n'
+    redacted = _moment(debate.redacted) if debate.redacted else ""
+    whole = wrapped("Debate", _lines(inner), id=debate.run, redacted=redacted)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{whole}\n'
+
+
+def _write_alone(one: Alone) -> str:
+    return element("Verdict", one.reasoning, seat=one.seat, verdict=one.verdict, confidence=one.confidence)
 
 
 # ---- reading ----------------------------------------------------------------------------------------------
@@ -237,6 +265,7 @@ def _read_message(root: Element) -> Message:
         reasoning=_text(reasoning),
         withdrawn=_text(withdrawn) == "true",
         continues=int(continues) if continues else None,
+        kind=_attribute(root, "kind"),
     )
 
 

@@ -9,6 +9,7 @@ from engine.models import Gate, ModelCall, Run
 from runs.face import Snapshot
 
 from .models import Debate, FirstVerdict, Member, Message, Turn
+from .models.secret import firsts_hidden
 from .parts import Look, looks_of
 from .people import asked_of
 from .rules import course as rules
@@ -76,7 +77,7 @@ class Scene:
 
     @property
     def firsts_hidden(self) -> bool:
-        return self.debate.with_person and not self.run.over
+        return firsts_hidden(self.debate)
 
     @property
     def over(self) -> bool:

@@ -3,7 +3,7 @@ from django.urls import path
 from runs.face import faces
 from runs.urls import pages
 
-from .views import new, steering, turn
+from .views import new, record, steering, turn
 
 urlpatterns = [
     path("debates/new/", new.new, name="debate-new"),
@@ -12,5 +12,7 @@ urlpatterns = [
     path("debates/<uuid:pk>/steer/", steering.steer, name="debate-steer"),
     path("debates/<uuid:pk>/turn/", turn.turn, name="debate-turn"),
     path("debates/<uuid:pk>/withdraw/", steering.withdraw, name="debate-withdraw"),
+    path("debates/<uuid:pk>/record.xml", record.record_xml, name="debate-record-xml"),
+    path("debates/<uuid:pk>/record/asked/<int:number>/", record.asked, name="debate-asked"),
     *pages(faces()["debate"]),
 ]

@@ -25,7 +25,7 @@ from engine.models import ModelCall, last_override
 from engine.models.pace import LimitReached
 
 from .api.objects import run_object
-from .face import Face, face_of, flags_known, rows_in
+from .face import Face, face_of, faces, flags_known, rows_in
 from .models import SearchText
 from .record import record_lines, record_of
 from .rows import with_reviews
@@ -220,7 +220,15 @@ def _json_lines(rows: Sequence[Any], address: str) -> str:
 def _evidence(face: AnyFace | None) -> Render:
     """All by one checkpoint: where another record has a newer one, one without a proof passes for forged."""
     tree = bundles.tree()
-    return lambda rows, _: "".join(record_lines([row.pk for row in rows], tree))
+    return lambda rows, _: "".join(record_lines(_given(rows), tree))
+
+
+def _given(rows: Sequence[Any]) -> list[UUID]:
+    """Without those whose record is given to nobody yet."""
+    withheld: set[UUID] = set()
+    for kind in {row.run.procedure for row in rows}:
+        withheld |= faces()[kind].withheld([row.run for row in rows if row.run.procedure == kind]).keys()
+    return [row.pk for row in rows if row.pk not in withheld]
 
 
 # ---- records to print -------------------------------------------------------------------------------------
@@ -229,8 +237,13 @@ PLACE = "<!-- records -->"
 
 
 def _page(face: AnyFace | None) -> tuple[str, str]:
-    start, end = render_to_string("runs/printout.html", {"nouns": _nouns(face)}).split(PLACE)
+    start, end = render_to_string("runs/printout.html", {"nouns": _nouns(face), "sheets": _sheets(face)}).split(PLACE)
     return start, end
+
+
+def _sheets(face: AnyFace | None) -> list[str]:
+    """Those of this kind, or of all, each once."""
+    return list(dict.fromkeys(sheet for one in ([face] if face else faces().values()) for sheet in one.record_styles))
 
 
 def _records(rows: Sequence[Any], address: str) -> str:

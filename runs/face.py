@@ -314,8 +314,15 @@ class Face(AtGates, Procedure, Generic[Row, Displayed]):
 
     # ---- its record ---------------------------------------------------------------------------------------
 
+    record_styles: ClassVar[Sequence[str]] = ()  # the sheets that it needs beside record.css, as static files
+    record_without: ClassVar[Sequence[str]] = ()  # columns of its model calls that may be long, and that it leaves out
+
     def recorded(self, seen: Snapshot[Row], display: Displayed) -> dict[str, Any]:
         """What its `_record.html` shows beside what any record does."""
+        return {}
+
+    def withheld(self, runs: Iterable[Run]) -> Mapping[UUID, str]:
+        """Of which of these the sealed record is given to nobody yet, and why, in a sentence."""
         return {}
 
     def provenance(self, row: Row) -> Iterable[tuple[str, str]]:

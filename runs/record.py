@@ -226,6 +226,12 @@ def _place_in_log(run: Run) -> str:
 
 
 def attempt_of(call: ModelCall) -> Attempt:
+    heading, error, facts = attempt_told(call)
+    return Attempt(heading, error, facts, call.messages, call.answer)
+
+
+def attempt_told(call: ModelCall) -> tuple[str, str, str]:
+    """Heading, error and facts of an attempt, without what was asked and answered: that may be long, and not read."""
     series = f" of retry {call.series}" if call.series else ""
     facts = [
         f"asked {call.model} ({call.answer_format})",
@@ -234,10 +240,5 @@ def attempt_of(call: ModelCall) -> Attempt:
         f"{call.seconds:.1f} s" if call.seconds is not None else "",
         *used_both_ways([call]),
     ]
-    return Attempt(
-        heading=f"Attempt {call.attempt}{series}: {STATUS[call.status]}",
-        error=call.error,
-        facts=" · ".join(filter(None, facts)),
-        messages=call.messages,
-        answer=call.answer,
-    )
+    heading = f"Attempt {call.attempt}{series}: {STATUS[call.status]}"
+    return heading, call.error, " · ".join(filter(None, facts))

@@ -97,6 +97,8 @@ ROUTES = {
     "debate-live": (NO_CHECK, SIGNED_IN_NO_METHOD),
     "debate-record": (NO_CHECK, SIGNED_IN_NO_METHOD),
     "debate-record-file": (NO_CHECK, SIGNED_IN_NO_METHOD),
+    "debate-record-xml": (NO_CHECK, SIGNED_IN_NO_METHOD),
+    "debate-asked": (NO_CHECK, SIGNED_IN_NO_METHOD),
     "debate-fragments": (NO_CHECK, SIGNED_IN_NO_METHOD),
     "debate-replay": (NO_CHECK, SIGNED_IN_NO_METHOD),
     "debate-replay-frames": (NO_CHECK, SIGNED_IN_NO_METHOD),
@@ -124,6 +126,7 @@ ROUTES = {
     "debate-turn": (NO_CHECK, NO_CHECK),
     "debate-withdraw": (SIGNED_IN_NO_METHOD, NO_CHECK),
     "api:debate_messages": (NO_CHECK, NO_CHECK),
+    "api:debate_xml": (NO_CHECK, NO_METHOD),
     "api:steer_debate": (NO_METHOD, NO_CHECK),
     # of the tests' own procedure, asked for a judgement
     "check-history": (SIGNED_IN, SIGNED_IN_NO_METHOD),

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from ..table import Table
 from .arguments import Argument, Arguments, Dissent, Sides, Source, State, minority
 from .sway import Alone, Influence, Moved, Share, Stage, alone, conformity, influence, moved, stages
+from .voices import FEWEST as FEWEST_DEBATES
 from .voices import Habits, Voices, by_model, from_experience, habits, left_first, stayed
 
 __all__ = [
+    "FEWEST_DEBATES",
     "Alone",
     "Analysis",
     "Argument",

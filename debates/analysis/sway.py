@@ -61,11 +61,20 @@ class Share:
 @dataclass(frozen=True)
 class Influence:
     """Of one seat, in two numbers that are never added: how often its messages were named as a reason, which is a
-    statement, and how many changes of others came right after them, which may be coincidence."""
+    statement, and how many changes of others came right after them, which may be coincidence. Each change by its
+    message; one that names two of a seat's messages counts twice."""
 
     seat: int
-    named: int
-    followed: int
+    named_in: Sequence[int]
+    followed_by: Sequence[int]
+
+    @property
+    def named(self) -> int:
+        return len(self.named_in)
+
+    @property
+    def followed(self) -> int:
+        return len(self.followed_by)
 
 
 def stages(course: Course) -> list[Stage]:
@@ -146,10 +155,16 @@ def conformity(changes: Sequence[Moved]) -> Share:
 
 
 def influence(course: Course) -> list[Influence]:
-    speakers = {one.number: one.seat for one in course.messages}
-    named = Counter(speakers.get(number) for change in course.changes for number in change.moved_by)
-    followed = Counter(seat for change in course.changes for seat in _before(course, change))
-    return [Influence(one.seat, named[one.seat], followed[one.seat]) for one in course.speakers]
+    return [Influence(one.seat, _named_in(course, one.seat), _followed_by(course, one.seat)) for one in course.speakers]
+
+
+def _named_in(course: Course, seat: int) -> list[int]:
+    own = {message.number for message in course.messages if message.seat == seat}
+    return [change.number for change in course.changes for number in change.moved_by if number in own]
+
+
+def _followed_by(course: Course, seat: int) -> list[int]:
+    return [change.number for change in course.changes if seat in _before(course, change)]
 
 
 def _before(course: Course, change: Change) -> set[int | None]:

@@ -134,7 +134,7 @@ class RunAdmin(Actions):
             "media": self.media,
             "preserved_filters": self.get_preserved_filters(request),
             "row": row,
-            **record_of(row, list(run.calls.order_by("pk"))),
+            **record_of(row, list(run.calls.order_by("pk").defer(None).defer(*face.record_without))),
             **face.extra(request, row),  # noqa: S610 - a method of our own
             "record_part": f"{face.nouns}/_record.html",
             "flags": SearchText.objects.flags_of([run.pk], flags_known(face)).get(run.pk),

@@ -20,7 +20,7 @@ from engine.models import Run
 from engine.models.budgets import BudgetUsedUp
 from engine.reader import read
 from runs import steering
-from runs.face import faces
+from runs.face import face_of, faces
 from runs.filters import HistoryForm
 from runs.history import History
 from runs.record import record_line
@@ -104,8 +104,14 @@ class Calls:
         return self._kind or kind_of(request, id)
 
     def record(self, request: HttpRequest, id: UUID) -> HttpResponse:
-        """All that happened, as entries with every prompt and raw answer, and its place in the log, for verify.py."""
-        return HttpResponse(record_line(found(request, id, self._kind, EXPORT).pk), content_type="application/json")
+        """All that happened, as entries with every prompt and raw answer, and its place in the log, for verify.py.
+
+        409 where nobody gets it yet, with why.
+        """
+        run = found(request, id, self._kind, EXPORT).run
+        if reason := face_of(run).withheld([run]).get(run.pk):
+            raise Refusal(409, reason)
+        return HttpResponse(record_line(run.pk), content_type="application/json")
 
     # ---- lists ----
 
@@ -179,7 +185,7 @@ def _routes(calls: Calls, noun: str, nouns: str, a_noun: str, schema: type[Schem
     yield Route("POST", f"{one}/cancel", "cancel", steers(calls.cancel), {202: schema}, summary, said)
     summary, said = f"Let a failed {noun} go on", problems(402, 403, 404, 409, 429)
     yield Route("POST", f"{one}/retry", "retry", steers(calls.retry), {202: schema}, summary, said)
-    said = problems(403, 404)
+    said = problems(403, 404, 409)
     yield Route("GET", f"{one}/record", "record", calls.record, dict[str, Any], "The full record", said)
 
 

@@ -14,7 +14,7 @@ def record(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
     row = row_for(request, face, pk)
     context = {
         **face.page(pk),
-        **record_of(row, list(row.run.calls.order_by("pk"))),
+        **record_of(row, list(row.run.calls.order_by("pk").defer(None).defer(*face.record_without))),
         **face.extra(request, row),  # noqa: S610 - a method of our own
         "record_part": f"{face.nouns}/_record.html",
         "exportable": EXPORT.covers(request.user, row.run),
@@ -27,6 +27,9 @@ def record(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
 @require_GET
 def record_file(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
     run = run_for(request, face, pk, EXPORT)
+    if reason := face.withheld([run]).get(run.pk):
+        context = {**face.page(pk), "reason": reason, "what": "There is no record yet"}
+        return render(request, "runs/refused.html", context, status=409)
     return HttpResponse(
         record_line(run.pk),
         content_type="application/json",

@@ -70,6 +70,7 @@ messages = st.builds(
     reasoning=texts,
     withdrawn=st.booleans(),
     continues=st.none() | numbers,
+    kind=st.sampled_from(["", "chair", "closing"]),
 )
 notes = st.builds(
     scaffold.Note,

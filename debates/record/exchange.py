@@ -1,0 +1,53 @@
+"""A debate as XML: what was said in the elements in which members read one another, for whatever reads files."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from .. import prompts, scaffold
+from ..models import Debate
+from ..models.laying import table_of
+from ..models.secret import firsts_hidden
+from ..rules.course import Course, Sort
+from ..scaffold import Alone
+from ..table import View
+
+KINDS = (Sort.CHAIR, Sort.CLOSING)
+
+
+def xml_of(debate: Debate) -> str:
+    """Of a debate that was read with `whole()`, as far as it is. A text that was erased is empty, and `redacted` says
+    since when."""
+    run, course = debate.run, debate.so_far
+    table = replace(table_of(debate, course), view=View.PERSPECTIVE)
+    told = scaffold.Debate(
+        run=table.run,
+        title=run.title,
+        question=debate.question,
+        options=table.options,
+        members=course.seats,
+        documents=table.documents,
+        digests={one.label: one.digest for one in run.documents.all()},
+        messages=list(_messages(course, prompts.elements(table))),
+        outcome=run.outcome or "",
+        alone=list(_alone(debate)),
+        rule=debate.rule,
+        because=debate.ended_because,
+        code=debate.no_decision,
+        redacted=run.redacted,
+    )
+    return scaffold.write_debate(told)
+
+
+def _messages(
+    course: Course, shown: Sequence[scaffold.Message | scaffold.Note]
+) -> Iterator[scaffold.Message | scaffold.Note]:
+    for message, one in zip(course.messages, shown, strict=True):
+        special = message.sort in KINDS and isinstance(one, scaffold.Message)
+        yield replace(one, kind=message.sort) if special else one
+
+
+def _alone(debate: Debate) -> Iterator[Alone]:
+    for member in () if firsts_hidden(debate) else debate.seated:
+        if hasattr(member, "first"):
+            first = member.first
+            yield Alone(member.seat, first.said_in(debate), first.reasoning, first.confidence)
