@@ -22,7 +22,7 @@ NONE_IS_FINE := || [ $$? -eq 5 ]
 marked = $(if $(findstring tests/,$(ARGS)),,$(sort $(shell grep -lrw --include='test_*.py' 'mark.$(1)' tests)))
 INSTALL := $(PY) tools/install.py
 
-.PHONY: help serve test test-many test-calm test-alone test-together test-on-postgresql test-quick check chaos screenshots format lock clean
+.PHONY: help serve test test-many test-calm test-alone test-together test-on-postgresql test-every-size test-quick check chaos screenshots format lock clean
 .DEFAULT_GOAL := help
 # else each process of pytest would rewrite all tests anew: 2 s
 unexport PYTHONDONTWRITEBYTECODE
@@ -52,6 +52,9 @@ test-together:
 
 test-on-postgresql:
 	@$(PY) -m tests.on_postgresql $(ARGS)
+
+test-every-size: $(VENV)/installed-dev ## every state of every page by axe and for its width, at all sizes in both themes
+	@MAGI_TEST_EVERY_SIZE=1 $(PY) -m pytest -q tests/acceptance/test_accessibility.py $(ARGS)
 
 test-quick: $(VENV)/installed-dev ## pure and database tests, on SQLite, without the longest
 	@$(PY) -m pytest $(TOGETHER) 3 -q -m "not alone" $(QUICK) $(LONG:%=--ignore=%) $(ARGS)

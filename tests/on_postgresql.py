@@ -1,6 +1,8 @@
-"""Every test that opens the database, once more on PostgreSQL. `make test` plays it beside the others.
+"""Tests that open the database, once more on PostgreSQL. `make test` plays it beside the others.
 
-    python -m tests.on_postgresql [--workers 2] [what pytest is told]
+    python -m tests.on_postgresql [--workers 2] [--all] [what pytest is told]
+
+Without --all it leaves out those to which the database is only where something to show comes from.
 
 Where no PostgreSQL listens it says so, and fails if MAGI_TEST_REQUIRE names postgres.
 """
@@ -18,8 +20,15 @@ from tests.acceptance.site import ROOT, environment
 ADDRESS = os.environ.get("MAGI_TEST_POSTGRES", "postgres://postgres@127.0.0.1:5432/postgres")
 # enough on SQLite
 ONCE = ["tests/acceptance", "tests/tools", *(str(file) for file in sorted(Path("tests").glob("test_*.py")))]
-for both in ("tests/test_tampering.py", "tests/test_contract.py"):
-    ONCE.remove(both)
+ONCE.remove("tests/test_contract.py")
+# with --all: what has rows only to show them, or to compute with them in Python
+SHOWN = [
+    *(f"tests/debates/test_{name}.py" for name in ("display", "facts", "new", "tampering", "turn", "unfolding")),
+    *(f"tests/judgements/test_{name}.py" for name in ("again", "display", "example", "forms", "hidden_characters")),
+    *(f"tests/judgements/test_{name}.py" for name in ("live", "names", "new", "record", "replay", "stamps", "views")),
+    *(f"tests/magi_site/test_{name}.py" for name in ("access", "api_docs", "encodings", "error_pages", "token_pages")),
+    *(f"tests/runs/test_{name}.py" for name in ("admin_page", "fragments", "listing", "looks", "review_record")),
+]
 NO_TESTS = 5  # what was chosen may all be on the other side
 
 
@@ -29,13 +38,14 @@ def listens() -> bool:
         return probe.connect_ex(("127.0.0.1", 5432)) == 0
 
 
-def main(workers: int, words: list[str]) -> int:
+def main(workers: int, everything: bool, words: list[str]) -> int:
     if not listens():
         print("PostgreSQL: SKIPPED, none listens on port 5432")
         return int("postgres" in os.environ.get("MAGI_TEST_REQUIRE", "").split(","))
+    left_out = ONCE + ([] if everything else SHOWN)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--durations", "5"]
     command += ["--numprocesses", str(workers), "--dist", "loadfile", "-m", "database and not alone"]
-    command += [*(f"--ignore={path}" for path in ONCE), *words]
+    command += [*(f"--ignore={path}" for path in left_out), *words]
     with tempfile.TemporaryDirectory() as folder:
         # no test of these crashes the server: a commit need not wait for the disk
         env = environment(Path(folder), DATABASE_URL=ADDRESS, PGOPTIONS="-c synchronous_commit=off")
@@ -47,5 +57,6 @@ def main(workers: int, words: list[str]) -> int:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Repeat the database tests on PostgreSQL.")
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--all", action="store_true", dest="everything")
     options, rest = parser.parse_known_args()
-    sys.exit(main(options.workers, rest))
+    sys.exit(main(options.workers, options.everything, rest))

@@ -1,8 +1,14 @@
-"""What every page owes its readers, checked in every state: axe, both themes, from a wide window to a small phone."""
+"""What every page owes its readers, checked in every state: axe, both themes, from a wide window to a small phone.
+
+A window, a theme and a width at which nothing new comes are left out, unless MAGI_TEST_EVERY_SIZE is set: they take as
+long again (`make test-every-size`).
+"""
 
 import base64
+import os
 from collections.abc import Callable, Iterator
 from importlib.resources import files
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, sync_playwright
@@ -16,21 +22,20 @@ TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 ALL = {"runOnly": {"type": "tag", "values": TAGS}}
 COLOURS = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
 NO_COLOURS = ALL | {"rules": {"color-contrast": {"enabled": False}}}
-# of a theme the colours alone are new, of a size what it moves, shows and hides
-SIZES = (
-    ("dark", 1440, 900, ALL),
-    ("light", 1440, 900, COLOURS),
-    ("light", 1024, 768, NO_COLOURS),
-    ("light", 390, 844, ALL),
-    ("dark", 320, 568, ALL),
-)
+EVERY_SIZE = bool(os.environ.get("MAGI_TEST_EVERY_SIZE"))
+SIZES: tuple[tuple[str, int, int, dict[str, Any]], ...] = (("dark", 1440, 900, ALL), ("light", 390, 844, ALL))
+if EVERY_SIZE:
+    # of a theme the colours alone are new, of a size what it moves, shows and hides
+    SIZES += (("light", 1440, 900, COLOURS), ("light", 1024, 768, NO_COLOURS), ("dark", 320, 568, ALL))
 RUN = """async ([within, options]) => {
     const result = await axe.run({include: within}, {...options, resultTypes: ["violations"]});
     return result.violations.map(v => `${v.id}: ${v.help}: ${v.nodes.map(n => n.target).slice(0, 3).join(" | ")}`);
 }"""
 
 # 200 % and 400 % zoom of a window of 1440 and 1280 pixels are the widths 720 and 320
-WIDTHS = ((320, 256), (390, 844), (720, 900), (1024, 768), (1440, 900), (1920, 1080))
+WIDTHS: tuple[tuple[int, int], ...] = ((320, 256), (720, 900), (1440, 900))
+if EVERY_SIZE:
+    WIDTHS += ((390, 844), (1024, 768), (1920, 1080))
 # what WCAG 1.4.12 lets readers set
 SPACED = """
     * { line-height: 1.5 !important; letter-spacing: .12em !important; word-spacing: .16em !important }
