@@ -1,6 +1,7 @@
 """The parts of a debate's live page that change. What was said is settled: it is drawn once."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 from runs.fragments import Fragment
@@ -8,8 +9,17 @@ from runs.fragments import Fragment
 from .display import Display
 
 SHARED = ("plate", "stamp", "kept", "announcer", "socket")  # drawn alike for every run
-STATUS = ("plate", "stamp", "verdict_sub", "verdict_meta")
-NOT_REPLAYED = ("actions", "kept", "announcer")
+STATUS = {
+    "plate": ("state", "word", "stamp"),
+    "stamp": ("stamp", "why", "created"),
+    "verdict_sub": ("lead", "rest"),
+    "verdict_meta": ("id", "over", "took", "started", "used", "unasked"),
+}
+NOT_REPLAYED = {
+    "actions": ("id", "stage", "more", "over", "final", "record", "retry"),
+    "kept": ("kept",),
+    "announcer": ("announcement",),
+}
 
 
 def fragment(name: str, *args: Any, **more: Any) -> Fragment:
@@ -18,10 +28,9 @@ def fragment(name: str, *args: Any, **more: Any) -> Fragment:
 
 def fragments(display: Display) -> Iterator[Fragment]:
     """Every fragment, the socket last: when nothing can change any more it goes, and with it the way for any other."""
-    shown = {"display": display}
-    yield from (fragment(name, shown) for name in STATUS)
+    yield from (fragment(name, _of(display, fields)) for name, fields in STATUS.items())
     yield from (fragment(name, context) for name, context in _drawn(display))
-    yield from (fragment(name, shown, replayed=False) for name in NOT_REPLAYED)
+    yield from (fragment(name, _of(display, fields), replayed=False) for name, fields in NOT_REPLAYED.items())
     yield fragment("asked", {"asked": display.asked}, replayed=False)
     for seat in display.seats:
         yield fragment("seat", {"seat": seat}, (seat.number,))
@@ -29,7 +38,12 @@ def fragments(display: Display) -> Iterator[Fragment]:
         yield fragment("rail", {"rail": rail}, (rail.seat,))
     yield from _of_transcript(display)
     if display.final:
-        yield fragment("socket", shown, replayed=False)
+        yield fragment("socket", {"display": display}, replayed=False)
+
+
+def _of(display: Display, fields: Sequence[str]) -> dict[str, Any]:
+    """So much of it as a template shows, and no more: what shows the same as before is not drawn again."""
+    return {"display": SimpleNamespace(**{name: getattr(display, name) for name in fields})}
 
 
 def _drawn(display: Display) -> Iterator[tuple[str, dict[str, Any]]]:

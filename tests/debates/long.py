@@ -1,0 +1,59 @@
+"""A debate of nine that is 200 messages long, as rows that are written at once: to play it takes a minute."""
+
+from datetime import timedelta
+from typing import Any
+
+from debates.models import Message, Option, Point, Turn
+from debates.rules import course as rules
+from debates.rules.course import Note, Sort, Standing, Why
+from engine.models import ModelCall
+from tests.debates.table import BEGINNING, Table, facts_of
+
+CONTENT = "The letter says more than the list of papers does, and nobody has answered what was asked about it. " * 2
+
+
+def long_debate(owner: Any, members: int = 9, messages: int = 199) -> Table:
+    """At work, and the next member is speaking."""
+    table = Table(owner, members, most=200)
+    for seat in range(1, members + 1):
+        table.alone(seat, "HIRE")
+    facts = vars(facts_of(table.course))
+    seats = {one.seat: one for one in table.debate.members.all()}
+    options = list(Option.objects.filter(debate=table.pk).order_by("number"))
+    said = [(clock, seats[1 + clock * 5 % members]) for clock in range(1, messages + 1)]
+    moments = {clock: BEGINNING + timedelta(seconds=200 + 10 * clock) for clock, _ in said}
+    turns = Turn.objects.bulk_create(
+        Turn(debate=table.debate, number=n, member=who, why=Why.CALL, state=Standing.SPOKEN, made=moments[n])
+        for n, who in said
+    )
+    rows, number = [], 0
+    for (clock, who), turn in zip(said, turns, strict=True):
+        for after in [clock - 1] if (clock - 1) % rules.REMINDER_EVERY == 0 else []:
+            kind = Note.OPENING if not after else Note.REMINDER if after % rules.SPAN else Note.DEADLINE
+            number += 1
+            made = moments[clock] - timedelta(seconds=2)
+            note = {"kind": Sort.NOTE, "note": kind, "after": after, "facts": facts, "claim": 1, "made": made}
+            rows.append(Message(debate=table.debate, number=number, **note))
+        number += 1
+        told: dict[str, Any] = {"kind": Sort.SAID, "turn": turn, "member": who, "heard": number - 1}
+        if clock % 16 < 2 or clock <= members:
+            told |= {"verdict": options[clock % len(options)], "reasoning": "It was said well."}
+        told |= {
+            "made": moments[clock],
+            "speaking_to": [1 + (clock * 5 + 1) % members],
+            "content": f"{CONTENT}{clock}.",
+        }
+        rows.append(Message(debate=table.debate, number=number, clock=clock, **told))
+    kept = Message.objects.bulk_create(rows)
+    Point.objects.bulk_create(
+        Point(message=one, number=1, claim=f"Claim {one.number} of the file", option=options[0].word, side="for")
+        for one in kept
+        if one.kind == Sort.SAID
+    )
+    asked = {"model": "openai/a", "prompt": "[]", "status": "answered", "cost": 2_400_000, "attempt": 1}
+    ModelCall.objects.bulk_create(
+        ModelCall(run_id=table.pk, step=turn.step, started=turn.made, ended=turn.made, deadline=turn.made, **asked)
+        for turn in turns
+    )
+    table.speaks(1 + (messages + 1) * 5 % members, why=Why.CALL)
+    return table
