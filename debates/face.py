@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -17,7 +18,7 @@ from runs.retention import KeptFor
 from runs.saved.evidence import SavedWitness
 from runs.saved.retention import kept_for
 
-from . import api, chair, evidence, glances, guards, people, procedure, record, rehearsal, schemas, tables
+from . import api, chair, evidence, glances, guards, people, procedure, record, rehearsal, replaying, schemas, tables
 from .display import Display, display_of
 from .filters import HistoryForm, in_words
 from .fragments import fragments
@@ -61,6 +62,10 @@ class Debating(Face[Debate, Display]):
     doubt = staticmethod(evidence.doubt)
     labels = staticmethod(evidence.labels)
     recorded = staticmethod(record.recorded)
+    survives = True
+    moments = staticmethod(replaying.moments)
+    chapter = staticmethod(replaying.chapter)
+    mark = staticmethod(replaying.mark)
     record_styles = ("css/debate.css", "css/documents.css", "css/debate-record.css")
     record_without = ("prompt",)
 
@@ -126,6 +131,12 @@ class Debating(Face[Debate, Display]):
 
     def withheld(self, runs: Iterable[Run]) -> Mapping[UUID, str]:
         return withheld(runs)
+
+    def at(self, row: Debate, moment: datetime) -> Debate:
+        return replaying.at(row, moment)
+
+    def answers(self, row: Debate) -> Mapping[int, str]:
+        return replaying.answers(row)
 
     def provenance(self, row: Debate) -> Iterator[tuple[str, str]]:
         return record.provenance(row)

@@ -89,7 +89,7 @@ class Snapshot(Generic[Row]):
         calls = [past.call_at(call, moment) for call in self.calls if call.started <= moment]
         later = [call for call in self.calls if call.started > moment]
         face = face_of(self.run)
-        run = past.run_at(self.run, moment, calls, later, partial(face.failure, self.row))
+        run = past.run_at(self.run, moment, calls, later, partial(face.failure, self.row), face.survives)
         run = waiting_at(run, moment, self.parks, self.gates, calls)
         row = copy(face.at(self.row, moment))
         row.run = run
@@ -199,6 +199,8 @@ class Face(AtGates, Procedure, Generic[Row, Displayed]):
         """The row as it was then."""
         return past.row_at(row, moment)
 
+    survives: ClassVar[bool] = False  # whether it goes on when a call has failed for good
+
     def failure(self, row: Row, call: ModelCall) -> dict[str, Any]:
         """What a run told, as its `error`, of the call that it failed by."""
         return {"message": call.error}
@@ -214,6 +216,10 @@ class Face(AtGates, Procedure, Generic[Row, Displayed]):
     def halts(self, row: Row) -> Sequence[datetime]:
         """Moments, in their order, at which its live page halts for a little while before it goes on."""
         return ()
+
+    def moments(self, seen: Snapshot[Row]) -> Iterable[datetime]:
+        """When its page changed while it went on: a replay shows it as it was at each of them."""
+        return (time for call in seen.calls for time in (call.started, call.ended) if time)
 
     def answers(self, row: Row) -> Mapping[int, str]:
         """The texts that models gave, by the model call that brought them: a look back writes them as they came."""

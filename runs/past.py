@@ -49,11 +49,13 @@ def run_at(
     calls: Sequence[ModelCall],
     later: Sequence[ModelCall],
     failure: Callable[[ModelCall], dict[str, Any]],
+    survives: bool = False,
 ) -> Run:
     """The run before its end. `calls` are those that were there, as they were, `later` all that came after them;
-    `failure` says what it told of a call that it failed by: when it is tried again that is forgotten."""
+    `failure` says what it told of a call that it failed by: when it is tried again that is forgotten. `survives`: it
+    goes on when a call has failed for good, and had failed itself only where it was tried again."""
     then = copy(run)
-    then.status, then.outcome = _status(run, moment, calls, later), None
+    then.status, then.outcome = _status(run, moment, calls, later, survives), None
     then.retries = max((call.series for call in calls), default=0)
     then.started = run.started if moment >= beginning_of(run) else None
     failed = then.status == Run.Status.FAILED
@@ -67,14 +69,14 @@ def beginning_of(run: Run) -> datetime:
     return run.started or run.created
 
 
-def _status(run: Run, moment: datetime, calls: Sequence[ModelCall], later: Sequence[ModelCall]) -> str:
+def _status(run: Run, moment: datetime, calls: Sequence[ModelCall], later: Sequence[ModelCall], survives: bool) -> str:
     """It may have failed and been tried again, or been dropped and taken up again."""
     if not run.started or moment < run.started:
         return Run.Status.QUEUED
     if not calls or any(call.status == ModelCall.Status.OPEN for call in calls):
         return Run.Status.RUNNING
     goes_on = any(call.series == calls[-1].series for call in later)
-    if _given_up(calls) and not goes_on:
+    if _given_up(calls) and not goes_on and (later or not survives):
         return Run.Status.FAILED
     newest = max(calls, key=lambda call: call.ended or call.started)
     return Run.Status.QUEUED if newest.status == ModelCall.Status.INTERRUPTED else Run.Status.RUNNING

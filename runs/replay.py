@@ -19,7 +19,7 @@ from .fragments import Fragment
 from .past import beginning_of
 from .waits import moments_of
 
-FRAMES_FORM = 4  # moves when the frames of the same rows become others: browsers keep them
+FRAMES_FORM = 5  # moves when the frames of the same rows become others: browsers keep them
 LONGEST_GAP = timedelta(seconds=30)
 SHORTENED = timedelta(seconds=3)
 
@@ -39,7 +39,7 @@ class Past:
     def moments(self) -> list[datetime]:
         """When anything changed, the state before its beginning first. Clocks of other machines may be off a little."""
         run, end = self._seen.run, self._seen.end
-        times = {run.started, *(t for call in self._seen.calls for t in (call.started, call.ended))}
+        times = {run.started, *self.face.moments(self._seen)}
         times |= {*moments_of(self._seen.parks, self._seen.gates)}
         between = sorted(time for time in times if time and self.beginning <= time < end)
         return [run.created, *between, end]

@@ -26,7 +26,7 @@ from runs.feed import snapshot_of
 from runs.fragments import LivePage
 from runs.models import found_by
 from runs.record import record_line
-from runs.replay import replay
+from runs.replay import Past, replay
 from tests.acceptance.site import ROOT
 from tests.conftest import ScriptedModels, allow
 from tests.contract import EXAMPLES, MARKER, OFFLINE, THAT_WAIT, play
@@ -204,15 +204,42 @@ async def test_its_replay_ends_with_its_page(ended):
     def play():
         face, seen = face_of(ended), snapshot_of(ended)
         played = replay(seen)
-        last = {
-            part.place: part.html(oob=False, replay=True)
-            for part in face.fragments(face.display(seen))
-            if part.replayed
-        }
+        last = shown(face, face.display(seen))
         assert {place: text_of(versions) for place, versions in played["fragments"].items()} == last
         assert len(played["frames"]) > 2
 
     await sync_to_async(play)()
+
+
+async def test_every_part_of_its_replay_has_its_place_in_the_page_from_the_beginning(ended, mira, client):
+    def play():
+        client.force_login(mira)
+        page = client.get(face_of(ended).address("replay", ended.pk)).content.decode()
+        played = replay(snapshot_of(ended))
+        for versions in played["fragments"].values():
+            place = re.search(r' id="([^"]+)"', text_of(versions))[1]
+            assert f' id="{place}"' in page, place
+        times = [frame["at"] for frame in played["frames"]]
+        assert times == sorted(times)
+
+    await sync_to_async(play)()
+
+
+async def test_looking_back_changes_nothing_of_what_is_looked_at(ended):
+    def look():
+        face, seen = face_of(ended), snapshot_of(ended)
+        past = Past(seen)
+        before, beginning = shown(face, face.display(seen)), shown(face, past.display_at(past.moments[0]))
+        assert not past.display_at(past.moments[0]).over
+        assert [shown(face, past.display_at(moment)) for moment in past.moments][-1] == before
+        assert shown(face, past.display_at(past.moments[0])) == beginning != before
+        assert shown(face, face.display(seen)) == before
+
+    await sync_to_async(look)()
+
+
+def shown(face, display):
+    return {part.place: part.html(oob=False, replay=True) for part in face.fragments(display) if part.replayed}
 
 
 def text_of(versions):

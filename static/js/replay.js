@@ -22,7 +22,7 @@ let held = false; // by the hand that has its knob
 
 function load(told) {
   frames = told.frames;
-  fragments = Object.values(told.fragments).map(versionsOf);
+  fragments = Object.values(told.fragments).map(versionsOf).map(fromTheBeginning);
   slider.max = told.length;
   $("[data-length]", player).textContent = clockText(told.length);
   $(".player__marks", player).append(...frames.filter((frame) => frame.mark || frame.gap).map(markOf));
@@ -39,6 +39,15 @@ function versionsOf(differences) {
     letters = [...letters.slice(0, start), ...text, ...letters.slice(letters.length - end)];
     return { frame, html: letters.join("") };
   });
+}
+
+// What came later has its place in the page from the beginning on, with nothing in it.
+function fromTheBeginning(versions) {
+  if (versions[0].frame === 0) return versions;
+  const template = document.createElement("template");
+  template.innerHTML = versions[0].html;
+  const place = document.getElementById(template.content.firstElementChild.id);
+  return [{ frame: 0, html: place.outerHTML }, ...versions];
 }
 
 function markOf(frame) {
