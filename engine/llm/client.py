@@ -21,7 +21,7 @@ from ..hidden import in_one_line
 from . import failures, wire
 from .answer import LARGEST_ANSWER, Reader, Reply
 from .forms import AnswerForm, Growth, Message, Way, as_sent
-from .providers import Provider, UnknownProvider, configured, resolve
+from .providers import Provider, UnknownProvider, resolve
 
 if TYPE_CHECKING:  # importing openai takes 1.2 s of CPU: whoever asks no model does without
     import openai
@@ -61,8 +61,7 @@ class ModelClient:
 
     async def load(self) -> None:
         """To be awaited before the first question: the client is imported beside everything else."""
-        if configured():  # a rehearsal asks nobody
-            await asyncio.to_thread(importlib.import_module, "openai")
+        await asyncio.to_thread(importlib.import_module, "openai")
 
     async def ask(self, model: str, messages: list[Message], form: AnswerForm[T], on_growth: Growth, way: Way) -> Reply:
         """One attempt, within the deadline. `on_growth` is called for every piece, with what makes a text to show.
