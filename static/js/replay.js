@@ -2,6 +2,8 @@
 import { $, $$, clockText, markOverflow, setClock, tick } from "./page.js";
 
 const CALM = 400; // ms between two pictures while it plays: however fast, nothing flashes more than three times a second
+const LATE = 0.85; // of the line: what begins behind it has its name before it
+const TIGHT = 0.2; // of the line: on a small one two names are too near
 const BREATH = 1000; // ms between two sentences for people who hear the page
 
 const player = $("#player");
@@ -58,11 +60,15 @@ function markOf(frame) {
   return mark;
 }
 
-function chapterOf(frame) {
+function chapterOf(frame, number, chapters) {
   const name = document.createElement("span");
+  const share = frame.at / (Number(slider.max) || 1);
+  const next = number + 1 < chapters.length ? chapters[number + 1].at / Number(slider.max) : Infinity;
   name.className = "player__chapter";
   name.textContent = frame.chapter;
-  name.style.left = `${(100 * frame.at) / (Number(slider.max) || 1)}%`;
+  name.toggleAttribute("data-late", share > LATE);
+  name.toggleAttribute("data-tight", next - share < TIGHT);
+  name.style.left = `${100 * share}%`;
   return name;
 }
 

@@ -11,6 +11,7 @@ from functools import partial
 from playwright.sync_api import Page
 
 from tests.acceptance import ways, ways_of_lists
+from tests.acceptance import ways_of_debates as debates
 from tests.acceptance.scene import Scene
 from tests.acceptance.ways import at, live, of
 from tests.acceptance.ways_of_debates import debate, own_turn
@@ -63,6 +64,12 @@ EVERY = [
     State("debate-error", debate("failed")),
     State("debate-cancelled", debate("cancelled")),
     State("debate-rehearsed", debate("rehearsed")),
+    State("debate-replay", debates.replayed),
+    State("debate-record", debates.told("decided")),
+    State("debate-record-early", debates.told("early")),
+    State("debate-record-failed", debates.told("failed")),
+    State("debate-record-print", debates.told("decided"), printed=True),
+    State("debate-asked", debates.asked),
     State("debate-two", debate("two")),
     State("debate-nine", debate("nine")),
     State("history-empty", ways_of_lists.empty_history),

@@ -40,6 +40,37 @@ def debate(name: str) -> Callable[[Scene], Page]:
     return go
 
 
+def told(name: str, page: str = "debate-record") -> Callable[[Scene], Page]:
+    """Its record, or another page that tells of it."""
+
+    def go(scene: Scene) -> Page:
+        site = scene.idle_site
+        scene.sign_in(site)
+        return scene.open(reverse(page, args=[keys_of(site)[name]]), site)
+
+    return go
+
+
+def replayed(scene: Scene) -> Page:
+    """Half of it is over."""
+    page = told("decided", "debate-replay")(scene)
+    page.locator(".player__controls").wait_for()
+    page.locator("[data-time]").evaluate(
+        "line => { line.value = line.max / 2; line.dispatchEvent(new Event('input')) }"
+    )
+    if page.locator("#player[data-playing]").count():
+        page.locator("[data-play]").click()
+    return page
+
+
+def asked(scene: Scene) -> Page:
+    """All that a model was asked for one message."""
+    page = told("decided")(scene)
+    page.locator("#msg-2 summary").click()
+    page.locator("#msg-2").get_by_role("link", name="All that was asked").click()
+    return page
+
+
 def own_turn(scene: Scene) -> Page:
     """With words typed that are not sent yet."""
     page = debate("waiting")(scene)

@@ -21,6 +21,7 @@ from engine.models import Gate, ModelCall, Run
 from engine.models.gates import policy_of
 from runs.face import Snapshot
 from runs.waits import gates_of
+from tests.conftest import submitted_at
 
 SEED = bytes(range(32))
 OPTIONS: Sequence[Mapping[str, str]] = (
@@ -59,7 +60,8 @@ class Table:
     before."""
 
     def __init__(self, owner: Any, number: int = 5, **more: Any) -> None:
-        self.debate = Debate.objects.submit(owner=owner, **asked(number, **more))
+        with submitted_at(BEGINNING):
+            self.debate = Debate.objects.submit(owner=owner, **asked(number, **more))
         self._moments = (BEGINNING + timedelta(seconds=10 * n) for n in itertools.count(1))
         Run.objects.filter(pk=self.pk).update(status=Run.Status.RUNNING, started=BEGINNING, claims=1)
 

@@ -6,9 +6,7 @@ import pytest
 from django.urls import reverse
 
 from debates.rules.course import Act
-from engine.models import Run
 from runs.replay import Past, replay
-from tests.databases import tampering
 from tests.debates.scenes import HANA, HIRE, decided, early, waiting
 from tests.debates.table import BEGINNING
 
@@ -16,9 +14,6 @@ pytestmark = pytest.mark.django_db
 
 
 def past_of(table):
-    """As if it had been asked for when it began."""
-    with tampering():
-        Run.objects.filter(pk=table.pk).update(created=BEGINNING)
     return Past(table.seen())
 
 
