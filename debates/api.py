@@ -10,7 +10,7 @@ from runs.api.objects import time_of
 
 from . import prompts
 from .estimate import Estimate, estimate
-from .models import Debate, FirstVerdict, Member, Message
+from .models import Debate, FirstVerdict, Member, Message, PanelVersion
 from .models.secret import firsts_hidden, seed_digest, seed_told
 from .rules import course as rules
 from .rules.outcome import outcome_of
@@ -39,6 +39,7 @@ def facts(row: Debate) -> dict[str, Any]:
             for one in row.options.all()
         ],
         "members": [_member(one, course) for one in row.table],
+        "panel": _panel(row),
         "documents": [_document(one) for one in row.run.documents.all()],
         "messages": messages(row, course),
         "tally": dict(come_to.tally),
@@ -72,6 +73,18 @@ def _stage(row: Debate, course: rules.Course) -> str | None:
 def _floor(row: Debate, course: rules.Course) -> dict[str, Any] | None:
     turn = course.open_turn
     return {"member": turn.seat, "why": turn.why} if turn and not row.run.over else None
+
+
+def _panel(row: Debate) -> dict[str, Any] | None:
+    """That it is by, as it was called then."""
+    version = row.panel_version
+    return {"id": version.panel_id, "name": version.name, "version": version.number} if version else None
+
+
+def panel_object(version: PanelVersion) -> dict[str, Any]:
+    held = version.held()
+    members = [{"seat": seat, **one} for seat, one in enumerate(held.pop("members"), 1)]
+    return {"id": version.panel_id, "name": version.name, "version": version.number, "members": members, **held}
 
 
 def _document(one: Document) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from runs.usage import used
 from .chart import Curves, Moved, Rail, changes_of, curves_of, rails_of
 from .drawing import Wires, clock_of, wires_of
 from .ending import Ending, ending_of
-from .models import Debate
+from .models import Debate, PanelVersion
 from .parts import Clock, Growing, Seat, Stand
 from .rules import course as rules
 from .rules.outcome import NO_DECISION
@@ -52,6 +52,7 @@ class Display:
     title: str
     question: str
     documents: tuple[Document, ...]
+    panel: PanelVersion | None
     redacted: str
     stamp: Stamp | None
     asked_by: str
@@ -131,6 +132,7 @@ def display_of(seen: Snapshot[Debate]) -> Display:
         title=run.shown_title,
         question=debate.question,
         documents=() if run.redacted else tuple(run.documents.all()),
+        panel=debate.panel_version,
         redacted=words.redacted(run),
         stamp=stamp_of(run, word, rehearsal, lambda outcome: plate_of_outcome(scene, outcome)[0]),
         asked_by=words.asked_by(run),

@@ -9,6 +9,7 @@ from http import HTTPStatus
 from typing import Annotated, Any
 from uuid import UUID
 
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from ninja import Query
 
@@ -22,10 +23,10 @@ from runs.api.submitting import OnceKey, submitted
 from runs.rights import EXPORT, SEE, STEER
 
 from . import chair, procedure, schemas
-from .api import messages
+from .api import messages, panel_object
 from .attached import FILES, Attached, from_text
-from .forms import Submission
-from .models import Debate
+from .forms import Submission, as_asked, panel_named
+from .models import Debate, Panel, PanelChanged, PanelVersion
 from .record.exchange import xml_of
 from .rules.course import Act
 
@@ -39,13 +40,15 @@ After = Annotated[int, Query(ge=0, description="The number of the newest message
 @router.post(
     "/debates",
     response={202: schemas.Debate},
-    openapi_extra=problems(400, 402, 403, 413, 415, 422, 429, also={202: placed("debate")}),
+    openapi_extra=problems(400, 402, 403, 409, 413, 415, 422, 429, also={202: placed("debate")}),
     summary="Submit a debate",
 )
 @needs(Scope.SUBMIT, "debate")
 def submit_debate(request: HttpRequest, asked: schemas.NewDebate, key: OnceKey = None) -> HttpResponse:
     """Two to nine members argue about the question until each has said what it stands by; a rule makes an outcome.
 
+    Options, members and rules are those that are given, or a panel's: what is given beside a panel holds in its place,
+    and then the debate is no longer by it. 409 where the panel's version is another than the one that is named.
     402 where a budget has not enough left for what it may cost at most, which `estimate` says: nothing changes by
     asking again soon. The same request under the same key brings the debate that was submitted first.
     """
@@ -63,16 +66,52 @@ def _attached(request: HttpRequest, asked: schemas.NewDebate) -> Attached:
 
 
 def _submit(request: HttpRequest, asked: schemas.NewDebate, attached: Attached, **once: str) -> Debate:
-    own = asked.model_dump(exclude={"options", "members", "documents"})
-    options, members = list(map(_texts, asked.options)), list(map(_texts, asked.members))
-    submission = Submission.of(options, members, attached, **own)
+    panel = _named(asked)
+    own = asked.model_dump(exclude={"panel", "version", "options", "members", "documents"}, exclude_unset=bool(panel))
+    given = {name: list(map(_texts, some)) for name in ("options", "members") if (some := getattr(asked, name))}
+    values = {"options": [], "members": [], **(as_asked(panel) if panel else {}), **own, **given}
+    owner = credential(request).owner
+    submission = Submission.of(**values, attached=attached, by=owner)
     if not submission.is_valid():
         raise wrong_fields((problem.path, problem.message) for problem in submission.problems)
-    return procedure.submit(owner=credential(request).owner, limited=True, **once, **submission.values())
+    try:
+        return procedure.submit(owner=owner, limited=True, panel=panel, **once, **submission.values())
+    except PanelChanged as error:
+        raise Refusal(409, f"{error} Nothing was submitted.") from error
+
+
+def _named(asked: schemas.NewDebate) -> PanelVersion | None:
+    if asked.panel is None:
+        missing = [name for name in ("options", "members") if getattr(asked, name) is None]
+        if asked.version is not None:
+            raise wrong_fields([("version", "It is a panel's. Name the panel, too.")])
+        if missing:
+            raise wrong_fields((name, "Name them, or a panel that has them.") for name in missing)
+        return None
+    try:
+        version = panel_named(asked.panel)
+    except ValidationError as error:
+        raise wrong_fields([("panel", str(error.message))]) from error
+    if asked.version not in (None, version.number):
+        raise Refusal(
+            409, f"“{version.name}” has version {version.number} now, not {asked.version}. Nothing was submitted."
+        )
+    return version
 
 
 def _texts(one: schemas.NewOption | schemas.NewMember) -> dict[str, str]:
     return {name: value or "" for name, value in one.model_dump().items()}
+
+
+# ---- panels -----------------------------------------------------------------------------------------------
+
+
+@router.get("/panels", response=schemas.Panels, openapi_extra=problems(422), summary="The panels to debate by")
+def panels(request: HttpRequest) -> HttpResponse:
+    take_only(request)
+    return json_answer(
+        {"results": [panel_object(one.current) for one in Panel.objects.offered().whole() if one.current]}
+    )
 
 
 # ---- what is said -----------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ ANSWER = 700  # tokens of one answer, the thinking of a model included
 MESSAGE, LINE = 260, 45  # tokens of a message as others read it whole, and as one line of the minutes
 WHOLE = 30  # of the newest messages are read whole, on average
 INSTRUCTIONS = 1_400
+MOST_WHOLE = 39  # of them, just before a deadline
 LIKELY = 30  # messages of a debate that ends by itself
 
 
@@ -47,6 +48,12 @@ def estimate(read: int, members: Iterable[Mapping[str, Any]], timekeeper: str, m
 def prompt_tokens(base: int, said: int) -> int:
     """Of one request after so many messages."""
     return base + min(said, WHOLE) * MESSAGE + max(0, said - WHOLE) * LINE
+
+
+def largest_prompt(read: int, most: int) -> int:
+    """Tokens that a model must have room for: its longest request, and its answer."""
+    whole = min(most, MOST_WHOLE)
+    return INSTRUCTIONS + read + whole * MESSAGE + (most - whole) * LINE + ANSWER
 
 
 def _cost(asked: Sequence[Mapping[str, Any]], timekeeper: str, base: int, most: int) -> int | None:

@@ -25,6 +25,7 @@ from .fragments import fragments
 from .models import DOCUMENTS, Debate, Option, Panel, Remark, erase
 from .models.secret import withheld
 from .rules.outcome import NO_DECISION
+from .shelf import Panels
 
 
 class Debating(Face[Debate, Display]):
@@ -38,6 +39,7 @@ class Debating(Face[Debate, Display]):
     documents = DOCUMENTS
     chores = (redact_due,)
     chains = (SavedWitness(Panel),)
+    shelves = (Panels(),)
     rehearsals = {
         "message": procedure.rehearsed,
         "closing": rehearsal.closing,

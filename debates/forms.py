@@ -1,7 +1,7 @@
 """What a new debate must be, for every door: the page, the command line, the API."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, cast
@@ -12,92 +12,41 @@ from django.core.exceptions import ValidationError
 from django.utils import timezone
 
 from engine.llm.prices import DOLLAR
-from engine.models import TITLE_LENGTH
-from runs.forms import FieldProblem, Text, as_read, first_errors, known_fallback, known_model
+from engine.llm.providers import context_of
+from engine.models import TITLE_LENGTH, NewDocument
+from engine.models.documents import label_of
+from runs import retention
+from runs.forms import FieldProblem, Text, as_read, first_errors
+from runs.saved.forms import SavedForm, named
 
 from .attached import Attached
+from .estimate import largest_prompt, tokens_of
+from .fields import LEAST_MEMBERS, LEAST_OPTIONS, MemberForm, Numbered, OptionForm, PanelSeatForm, RulesForm, Seated
 from .models import (
-    MEANING_LENGTH,
     MOST_MEMBERS,
     MOST_OPTIONS,
-    NAME_LENGTH,
     QUESTION_LENGTH,
     SWITCHES,
-    USUAL_REPLY,
-    WHO_LENGTH,
-    WORD_LENGTH,
-    Direction,
     MemberValues,
     OptionValues,
-    View,
+    Panel,
+    PanelVersion,
 )
-from .rules import course as rules
-from .rules.outcome import NO_DECISION, Rule
 
-LEAST_MEMBERS, LEAST_OPTIONS = 2, 2
-LONGEST_REPLY = 24 * 365  # hours
 MOST_DOLLARS = 1_000_000
 SEED_WORD_LENGTH = 200
 
-ON_AT_FIRST = ("first", "reply", "call", "challenge")
-RESERVED_NAMES = ("Chair", "Timekeeper", "everyone")
-RESERVED_WORDS = (rules.ABSTAIN, NO_DECISION, "no decision")
-RULES = {
-    Rule.MAJORITY: "Majority of all members",
-    Rule.TWO_THIRDS: "Two thirds of all members",
-    Rule.UNANIMOUS: "All that do not abstain",
-    Rule.PLURALITY: "Most verdicts, at least two",
-    Rule.MEDIAN: "The middle one of ordered options",
-    Rule.NONE: "Nothing: the verdicts stand",
-}
 _LEAST = {"option": LEAST_OPTIONS, "member": LEAST_MEMBERS}
 _MOST = {"option": MOST_OPTIONS, "member": MOST_MEMBERS}
 _SAME = {"option": "word", "member": "name"}  # by which they are told from one another
 _SEED = re.compile(r"[0-9a-fA-F]{64}")
 
 
-def _choice(
-    label: str, choices: Iterable[tuple[str, str]], initial: str, wrong: str, help_text: str = ""
-) -> forms.ChoiceField:
-    """Empty is what it is at first."""
-    return forms.TypedChoiceField(
-        label=label,
-        help_text=help_text,
-        choices=list(choices),
-        required=False,
-        initial=initial,
-        empty_value=initial,
-        error_messages={"invalid_choice": wrong},
-    )
+class DebateForm(RulesForm):
+    field_order = ("title", "question")
 
-
-class DebateForm(forms.Form):
     title = Text(max_length=TITLE_LENGTH, label="Title")
     question = Text(max_length=QUESTION_LENGTH, needed="Write what is to be decided. It is empty.", lines=True)
-    timekeeper = Text(
-        max_length=200,
-        label="Timekeeper's model",
-        help_text="Runs the clock, never judges. What it says of verdicts and time comes from the record, with a "
-        "model or without.",
-    )
-    rule = _choice(
-        "What decides",
-        RULES.items(),
-        Rule.MAJORITY,
-        f"There is no such rule. There are: {', '.join(Rule)}.",
-        "A tie, or too few, is “no decision”, never a coin.",
-    )
-    most = forms.IntegerField(
-        label="At most so many messages",
-        help_text="A reminder every 4, a deadline every 20. You can give more time while it runs.",
-        required=False,
-        initial=rules.USUAL_MOST,
-        min_value=rules.LEAST_MOST,
-        max_value=rules.MOST,
-        error_messages=dict.fromkeys(
-            ("invalid", "min_value", "max_value"), f"Write a number from {rules.LEAST_MOST} to {rules.MOST}."
-        ),
-    )
     spend = forms.DecimalField(
         label="At most so many dollars",
         help_text="Closing statements are held before it is used up.",
@@ -112,30 +61,6 @@ class DebateForm(forms.Form):
         ),
     )
     until = Text(max_length=40, label="Until", help_text="In UTC. Then it closes, however far it is.")
-    reply_within = forms.IntegerField(
-        label="Hours that a person has for a turn",
-        help_text="Then the turn is skipped. Empty: it waits.",
-        required=False,
-        initial=USUAL_REPLY,
-        min_value=1,
-        max_value=LONGEST_REPLY,
-        error_messages=dict.fromkeys(
-            ("invalid", "min_value", "max_value"),
-            f"Write a number of hours, 1 to {LONGEST_REPLY:,}, or nothing to wait without end.",
-        ),
-    )
-    first = forms.BooleanField(label="Ask each member alone first", required=False, initial=True)
-    reply = forms.BooleanField(label="Who is asked answers next", required=False, initial=True)
-    call = forms.BooleanField(label="Call whoever is silent too long", required=False, initial=True)
-    challenge = forms.BooleanField(label="When all agree, hear the case against it", required=False, initial=True)
-    free_floor = forms.BooleanField(label="The last speaker may be drawn again", required=False)
-    view = _choice(
-        "How members see it",
-        View.choices,
-        View.PERSPECTIVE,
-        f"There are: {', '.join(View.values)}.",
-        "Names alone sway models: held both ways, a debate can be compared.",
-    )
     seed = Text(
         max_length=64,
         label="Seed",
@@ -146,13 +71,6 @@ class DebateForm(forms.Form):
         label="A word for the draw",
         help_text="It takes part in who is drawn, so that nobody can have chosen the seed.",
     )
-
-    def clean_timekeeper(self) -> str:
-        return known_model(self.cleaned_data["timekeeper"])
-
-    def clean_most(self) -> int:
-        given = self.cleaned_data["most"]
-        return rules.USUAL_MOST if given is None else given
 
     def clean_spend(self) -> int | None:
         """In billionths of a dollar."""
@@ -183,96 +101,6 @@ class DebateForm(forms.Form):
             self.add_error("word", "Give either a seed or a word, one of the two.")
 
 
-class Numbered(forms.Form):
-    """One of several. `label` says which one, as in "Member 2"."""
-
-    noun = ""
-
-    def __init__(self, number: int, posted: Mapping[str, Any] | None, initial: Mapping[str, Any]) -> None:
-        super().__init__(posted, initial=dict(initial), prefix=f"{self.noun[0]}{number}", auto_id="%s")
-        self.number = number
-
-    @property
-    def label(self) -> str:
-        return f"{self.noun.capitalize()} {self.number}"
-
-    def need(self, name: str, sentence: str) -> None:
-        field = cast(Text, self.fields[name])
-        field.required, field.needed = True, sentence
-        field.error_messages["required"] = sentence
-
-
-class OptionForm(Numbered):
-    noun = "option"
-
-    word = Text(max_length=WORD_LENGTH)
-    direction = _choice("direction", Direction.choices, Direction.BETWEEN, "There are: for, between, against.")
-    meaning = Text(max_length=MEANING_LENGTH)
-
-    def __init__(self, number: int, posted: Mapping[str, Any] | None, initial: Mapping[str, Any]) -> None:
-        super().__init__(number, posted, initial)
-        self.need("word", f"Give option {number} a word, as in WAIT.")
-        self.fields["word"].label = self.label
-        self.fields["direction"].label = f"Direction of option {number}"
-        self.fields["meaning"].label = f"What option {number} means"
-
-    def clean_word(self) -> str:
-        word = self.cleaned_data["word"]
-        if as_read(word) in map(as_read, RESERVED_WORDS):
-            raise ValidationError(f"“{word}” is always possible and is no option. Call this one otherwise.")
-        return word
-
-
-class MemberForm(Numbered):
-    noun = "member"
-
-    name = Text(max_length=NAME_LENGTH, label="Name")
-    model = Text(max_length=200, label="Model")
-    user = Text(
-        max_length=150,
-        label="A person's account",
-        help_text="Instead of a model. The debate waits when it is that person's turn.",
-    )
-    fallback = Text(max_length=200, label="Fallback model", help_text="Asked when the model fails twice, or for good.")
-    who = Text(max_length=WHO_LENGTH, lines=True)
-
-    def __init__(self, number: int, posted: Mapping[str, Any] | None, initial: Mapping[str, Any]) -> None:
-        super().__init__(number, posted, initial)
-        self.need("name", f"Give member {number} a name.")
-
-    def clean_name(self) -> str:
-        name = self.cleaned_data["name"]
-        if as_read(name) in map(as_read, RESERVED_NAMES):
-            raise ValidationError(f"“{name}” is somebody else at this table. Give member {self.number} another name.")
-        return name
-
-    def clean_model(self) -> str:
-        return known_model(self.cleaned_data["model"])
-
-    def clean_user(self) -> User | None:
-        given = self.cleaned_data["user"]
-        if not given:
-            return None
-        found = User.objects.filter(username=given, is_active=True).first()
-        if found is None:
-            raise ValidationError(f"Nobody here is called “{given}”. A person on a seat needs an account.")
-        return found
-
-    def clean_fallback(self) -> str:
-        return known_fallback(self.cleaned_data["fallback"], self.cleaned_data.get("model", ""))
-
-    def clean(self) -> None:
-        if self.errors.keys() & {"model", "user"}:
-            return
-        model, user = self.cleaned_data.get("model"), self.cleaned_data.get("user")
-        if not model and not user:
-            self.add_error("model", f"Choose a model for member {self.number}, or seat a person there.")
-        if model and user:
-            self.add_error("user", "A seat is a model's or a person's. Leave one of the two empty.")
-        if user and self.cleaned_data.get("fallback"):
-            self.add_error("fallback", "Nothing stands in for a person. Leave the fallback empty.")
-
-
 def count_in(posted: Mapping[str, Any], noun: str) -> int:
     """How many of them a page posted, at most one more than there may be: enough to say that it is too many."""
     numbers = re.compile(rf"{noun[0]}(\d{{1,2}})-\w+")
@@ -283,7 +111,7 @@ def count_in(posted: Mapping[str, Any], noun: str) -> int:
 def typed_in(posted: Mapping[str, Any]) -> dict[str, Any]:
     """All that a page posted, unchecked, as a form is started from it."""
     own: dict[str, Any] = {name: posted.get(name, "") for name in DebateForm.base_fields}
-    for noun, form in (("option", OptionForm), ("member", MemberForm)):
+    for noun, form in (("option", OptionForm), ("member", PanelSeatForm)):
         own[f"{noun}s"] = [
             {name: posted.get(f"{noun[0]}{number}-{name}", "") for name in form.base_fields}
             for number in range(1, count_in(posted, noun) + 1)
@@ -297,57 +125,38 @@ def _places(noun: str, posted: Mapping[str, Any] | None, given: Sequence[Any]) -
     return [(number, given[number - 1] if number <= len(given) else {}) for number in range(1, count + 1)]
 
 
-class Submission:
-    """The form of a new debate: its own fields, its options and its members, checked together."""
+class Laid:
+    """A form of its own beside options and members, checked together."""
+
+    seat: type[Seated] = MemberForm
 
     def __init__(
         self,
-        data: Mapping[str, Any] | None = None,
-        *,
-        options: Sequence[OptionValues] = (),
-        members: Sequence[MemberValues] = (),
-        attached: Attached | None = None,
-        **own: Any,
+        own: forms.Form,
+        data: Mapping[str, Any] | None,
+        options: Sequence[Mapping[str, Any]],
+        members: Sequence[Mapping[str, Any]],
+        **seated: Any,
     ) -> None:
-        """`data` as a page posts it (question, o1-word, m1-name, ...); all else to start an unposted form from, but for
-        what is attached, which was read already."""
-        self.own = DebateForm(data, initial=own, auto_id="%s")
+        self.own = own
         self.options = [OptionForm(number, data, one) for number, one in _places("option", data, options)]
-        self.members = [MemberForm(number, data, one) for number, one in _places("member", data, members)]
-        self.attached = attached or Attached()
+        self.members = [self.seat(number, data, one, **seated) for number, one in _places("member", data, members)]
         self._wrong_counts: list[FieldProblem] = []
-
-    @classmethod
-    def of(
-        cls,
-        options: Sequence[Mapping[str, str]],
-        members: Sequence[Mapping[str, str]],
-        attached: Attached | None = None,
-        **own: Any,
-    ) -> "Submission":
-        """From values instead of a posted page: texts, numbers, and whether a switch is on."""
-        data = {key: "on" if value is True else value for key, value in own.items() if value not in (None, "")}
-        data = {key: value for key, value in data.items() if value is not False}
-        for noun, given in (("option", options), ("member", members)):
-            for number, one in enumerate(given[: _MOST[noun] + 1], start=1):
-                data |= {f"{noun[0]}{number}-{key}": value for key, value in one.items()}
-        return cls(data, attached=attached)
 
     def is_valid(self) -> bool:
         valid = [form.is_valid() for form in (self.own, *self.options, *self.members)]
         for noun, given in self._lists:
             self._refuse_count(noun, len(given))
             self._refuse_equal(noun, given)
-        self._refuse_person_twice()
         self._refuse_too_few_messages()
         return all(valid) and not self.problems
 
     def values(self) -> dict[str, Any]:
-        """What `Debate.objects.submit` takes beside the owner, once valid."""
+        """All of it, once valid."""
         own = dict(self.own.cleaned_data)
         switches = {name: own.pop(name) for name in SWITCHES}
         lists = {f"{noun}s": [form.cleaned_data for form in given] for noun, given in self._lists}
-        return {**own, **lists, "switches": switches, "documents": self.attached.documents}
+        return {**own, **lists, "switches": switches}
 
     @property
     def problems(self) -> list[FieldProblem]:
@@ -362,7 +171,7 @@ class Submission:
                 for name, message in first_errors(form):
                     path = f"{noun}s.{form.number - 1}.{name}"
                     found.append(FieldProblem(path, f"{form.prefix}-{name}", f"{form.label}, {name}", message))
-        return [*found, *self.attached.problems]
+        return found
 
     @property
     def _lists(self) -> list[tuple[str, Sequence[Numbered]]]:
@@ -383,6 +192,63 @@ class Submission:
             elif read:
                 first[read] = form.number
 
+    def _refuse_too_few_messages(self) -> None:
+        most = self.own.cleaned_data.get("most")
+        if most is not None and most < len(self.members) <= MOST_MEMBERS:
+            self.own.add_error("most", f"There are {len(self.members)} members: let each say something.")
+
+
+class Submission(Laid):
+    """The form of a new debate."""
+
+    def __init__(
+        self,
+        data: Mapping[str, Any] | None = None,
+        *,
+        options: Sequence[OptionValues] = (),
+        members: Sequence[MemberValues] = (),
+        attached: Attached | None = None,
+        by: User | None = None,
+        switches: Mapping[str, bool] | None = None,
+        **own: Any,
+    ) -> None:
+        """`data` as a page posts it (question, o1-word, m1-name, ...); all else to start an unposted form from, but for
+        what is attached, which was read already, and who asks."""
+        form = DebateForm(data, initial={**own, **(switches or {})}, auto_id="%s")
+        super().__init__(form, data, options, members, by=by)
+        self.attached = attached or Attached()
+
+    @classmethod
+    def of(
+        cls,
+        options: Sequence[Mapping[str, str]],
+        members: Sequence[Mapping[str, str]],
+        attached: Attached | None = None,
+        by: User | None = None,
+        **own: Any,
+    ) -> "Submission":
+        """From values instead of a posted page: texts, numbers, and whether a switch is on."""
+        data = {key: "on" if value is True else value for key, value in own.items() if value not in (None, "")}
+        data = {key: value for key, value in data.items() if value is not False}
+        for noun, given in (("option", options), ("member", members)):
+            for number, one in enumerate(given[: _MOST[noun] + 1], start=1):
+                data |= {f"{noun[0]}{number}-{key}": value for key, value in one.items()}
+        return cls(data, attached=attached, by=by)
+
+    def is_valid(self) -> bool:
+        super().is_valid()
+        self._refuse_person_twice()
+        self._refuse_what_is_too_long()
+        return not self.problems
+
+    def values(self) -> dict[str, Any]:
+        """What `Debate.objects.submit` takes beside the owner, once valid."""
+        return {**super().values(), "documents": self.attached.documents}
+
+    @property
+    def problems(self) -> list[FieldProblem]:
+        return [*super().problems, *self.attached.problems]
+
     def _refuse_person_twice(self) -> None:
         seats: dict[Any, int] = {}
         for form in self.members:
@@ -392,7 +258,78 @@ class Submission:
             elif user:
                 seats[user] = form.number
 
-    def _refuse_too_few_messages(self) -> None:
-        most = self.own.cleaned_data.get("most")
-        if most is not None and most < len(self.members) <= MOST_MEMBERS:
-            self.own.add_error("most", f"There are {len(self.members)} members: let each say something.")
+    def _refuse_what_is_too_long(self) -> None:
+        """For a model of which it is known how much it reads."""
+        documents = self.attached.documents
+        read = tokens_of(self.own.cleaned_data.get("question", ""), documents)
+        needed = largest_prompt(read, self.own.cleaned_data.get("most") or 0)
+        for form in self.members:
+            for name in ("model", "fallback"):
+                model = form.cleaned_data.get(name, "")
+                room = context_of(model) if model else None
+                if room is not None and room < needed:
+                    said = f"{model} reads {room:,} tokens at most, and this debate may come to {needed:,}."
+                    form.add_error(name, f"{said} {_what_to_shorten(documents)}")
+
+
+def _what_to_shorten(documents: Sequence[NewDocument]) -> str:
+    if not documents:
+        return "Name another model, allow fewer messages, or shorten the question."
+    number, longest = max(enumerate(documents, 1), key=lambda one: len(one[1].text))
+    length = f"{label_of(number)}, {longest.title}, with {len(longest.text):,} characters"
+    return f"Name another model, or shorten the documents: the longest is {length}."
+
+
+# ---- panels -------------------------------------------------------------------------------------------------
+
+
+class PanelForm(SavedForm, RulesForm):
+    model = Panel
+    field_order = ("name", "retention_days", "short")
+
+
+class PanelSubmission(Laid):
+    """The form of a panel, new or changed: a name, members whose models may be left open, options and rules."""
+
+    seat = PanelSeatForm
+
+    def __init__(
+        self,
+        data: Mapping[str, Any] | None = None,
+        *,
+        panel: Panel | None = None,
+        options: Sequence[Mapping[str, Any]] = (),
+        members: Sequence[Mapping[str, Any]] = (),
+        retention_days: int | None = None,
+        switches: Mapping[str, bool] | None = None,
+        **own: Any,
+    ) -> None:
+        """`data` as a page posts it; `panel` the one that is changed by it. `retention_days`: where not given those of
+        the panel, or of a new one."""
+        days = (panel or Panel()).kept_days if retention_days is None else retention_days
+        start = {"retention_days": days, "short": retention.is_short(days), **own, **(switches or {})}
+        super().__init__(PanelForm(panel, data, initial=start, auto_id="%s"), data, options, members)
+
+    def values(self) -> dict[str, Any]:
+        """What `Panel.objects.found` and `Panel.revise` take beside who does it, once valid."""
+        return {name: value for name, value in super().values().items() if name not in ("retention_days", "short")}
+
+    @property
+    def retention_days(self) -> int:
+        """Once valid."""
+        return self.own.cleaned_data["retention_days"]
+
+    def refuse_name(self) -> None:
+        cast(PanelForm, self.own).refuse_name()
+
+
+def panel_named(which: str | int) -> PanelVersion:
+    """The current version of the panel that is offered under that name or id. ValidationError without one."""
+    return named(Panel, which).current
+
+
+def as_asked(version: PanelVersion) -> dict[str, Any]:
+    """What a panel's version holds, as `Submission.of` takes it."""
+    values = version.values()
+    members = [{name: text for name, text in one.items() if name != "person"} for one in values["members"]]
+    return {**values, **values["switches"], "members": members, "switches": None}

@@ -21,7 +21,7 @@ from runs import submissions
 
 from . import people, prompts, rehearsal
 from .estimate import turn_cost
-from .models import Debate, keeping
+from .models import Debate, PanelChanged, keeping
 from .models.unfolding import Seen, Unfolding
 from .rules import course as rules
 from .rules import floor
@@ -32,7 +32,7 @@ CONTINUING = Continuing(prompts.carry_on, prompts.join)
 
 def submit(**asked: Any) -> Debate:
     """Queue a debate and wake the engine. Takes what `Debate.objects.submit` and `submissions.submit` take."""
-    return submissions.submit(Debate.objects, **asked)
+    return submissions.submit(Debate.objects, refusals=(PanelChanged,), **asked)
 
 
 def look(unfolding: Unfolding, claim: int, now: datetime) -> Seen:

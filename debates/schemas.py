@@ -9,7 +9,8 @@ from engine.models import TITLE_LENGTH
 from engine.models.documents import TITLE_LENGTH as DOCUMENT_TITLE_LENGTH
 from runs.api.schemas import Moment, Run, Strict, text
 
-from .forms import LEAST_MEMBERS, LEAST_OPTIONS, LONGEST_REPLY, SEED_WORD_LENGTH, USUAL_REPLY
+from .fields import LEAST_MEMBERS, LEAST_OPTIONS, LONGEST_REPLY, USUAL_REPLY
+from .forms import SEED_WORD_LENGTH
 from .models import (
     CONTENT_LENGTH,
     DOCUMENTS,
@@ -79,10 +80,18 @@ class NewDebate(Strict):
     title: Annotated[str, text(TITLE_LENGTH)] | None = Field(
         None, description="Without one it is the first line of the question."
     )
-    options: list[NewOption] = Field(
-        description=f"{LEAST_OPTIONS} to {MOST_OPTIONS}, in their order. ABSTAIN is always possible and is none."
+    panel: StrictInt | Annotated[str, text(NAME_LENGTH, 1)] | None = Field(
+        None, description="The name or the id of a panel, which has options, members and rules."
     )
-    members: list[NewMember] = Field(description=f"{LEAST_MEMBERS} to {MOST_MEMBERS}, in the order of their seats.")
+    version: StrictInt | None = Field(None, description="Of the panel, where it must be this one.")
+    options: list[NewOption] | None = Field(
+        None,
+        description=f"Without a panel: {LEAST_OPTIONS} to {MOST_OPTIONS}, in their order. "
+        "ABSTAIN is always possible and is none.",
+    )
+    members: list[NewMember] | None = Field(
+        None, description=f"Without a panel: {LEAST_MEMBERS} to {MOST_MEMBERS}, in the order of their seats."
+    )
     documents: list[NewDocument] = Field(
         [],
         description=f"{DOCUMENTS.number} at most, with {DOCUMENTS.characters:,} characters together. Files come as "
@@ -261,6 +270,45 @@ class Expected(Strict):
     likely_dollars: str | None = Field(description="If it ends after 30 messages.")
 
 
+class ByPanel(Strict):
+    id: int
+    name: str = Field(description="Its name when the debate began.")
+    version: int
+
+
+class PanelOption(Strict):
+    word: str
+    meaning: str
+    direction: Direction
+
+
+class PanelMember(Strict):
+    seat: int
+    name: str
+    who: str
+    model: str = Field(description="Empty for the default one, and for a person.")
+    fallback: str
+    person: bool = Field(description="A person sits here, whom a debate names by `members`.")
+
+
+class Panel(Strict):
+    id: int
+    name: str
+    version: int
+    members: list[PanelMember]
+    options: list[PanelOption]
+    rule: Rule
+    timekeeper: str
+    view: View
+    most: int
+    reply_within: int | None
+    switches: Switches
+
+
+class Panels(Strict):
+    results: list[Panel]
+
+
 class Debate(Run):
     model_config = ConfigDict(extra="allow")
 
@@ -281,6 +329,7 @@ class Debate(Run):
     floor: Floor | None
     options: list[Option]
     members: list[Member]
+    panel: ByPanel | None = Field(description="That it is by; null where it is nobody's but its own.")
     documents: list[Document]
     messages: list[Message]
     tally: dict[str, int] = Field(description="Verdicts by option, as members stand by them now.")

@@ -2,8 +2,10 @@ from django.urls import path
 
 from runs.face import faces
 from runs.urls import pages
+from runs.views.library import library
 
-from .views import new, record, steering, turn
+from .shelf import Panels
+from .views import new, panels, record, steering, turn
 
 urlpatterns = [
     path("debates/new/", new.new, name="debate-new"),
@@ -15,4 +17,10 @@ urlpatterns = [
     path("debates/<uuid:pk>/record.xml", record.record_xml, name="debate-record-xml"),
     path("debates/<uuid:pk>/record/asked/<int:number>/", record.asked, name="debate-asked"),
     *pages(faces()["debate"]),
+    path("panels/", library, {"only": Panels.name}, name="panels"),
+    path("panels/new/", panels.new, name="panel-new"),
+    path("panels/<int:pk>/", panels.panel, name="panel"),
+    path("panels/<int:pk>/versions/<int:number>/", panels.version, name="panel-version"),
+    path("panels/<int:pk>/edit/", panels.edit, name="panel-edit"),
+    path("panels/<int:pk>/switch/", panels.switch, name="panel-switch"),
 ]

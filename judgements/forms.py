@@ -5,17 +5,14 @@ from typing import Any, cast
 
 from django import forms
 from django.conf import settings
-from django.core.exceptions import ValidationError
 
 from engine.models import TITLE_LENGTH
 from runs import retention
 from runs.forms import FieldProblem, Text, as_read, first_errors, known_fallback, known_model
 from runs.saved import NAME_LENGTH
+from runs.saved.forms import SavedForm, named
 
 from .models import CONTENT_LENGTH, CRITERIA_LENGTH, AgentValues, Council
-
-TAKEN_NAME = "Another council has this name. Give this one another."
-ARCHIVED_NAME = "An archived council has this name. Bring that one back, or give this one another name."
 
 
 class ContentForm(forms.Form):
@@ -23,59 +20,12 @@ class ContentForm(forms.Form):
     content = Text(max_length=CONTENT_LENGTH, needed="Write what is to be decided. It is empty.", lines=True)
 
 
-class CouncilForm(forms.Form):
-    name = Text(max_length=NAME_LENGTH, needed="Give the council a name.")
-    retention_days = forms.IntegerField(
-        label="Days that texts are kept",
-        required=False,
-        min_value=0,
-        max_value=retention.LONGEST_DAYS,
-        error_messages={
-            "invalid": "Write a whole number of days, or nothing to keep them for ever.",
-            "min_value": "Write a whole number of days, or nothing to keep them for ever.",
-            "max_value": f"Write at most {retention.LONGEST_DAYS:,} days, or nothing to keep them for ever.",
-        },
-    )
-    short = forms.BooleanField(label="Keep them for less than six months", required=False)
-
-    def __init__(self, council: Council | None, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.council = council
-
-    def clean_name(self) -> str:
-        name = self.cleaned_data["name"]
-        for other in Council.objects.only("name", "archived"):
-            if other != self.council and as_read(other.name) == as_read(name):
-                raise ValidationError(ARCHIVED_NAME if other.archived else TAKEN_NAME)
-        return name
-
-    def clean_retention_days(self) -> int:
-        """0 is for ever, and so is an empty field; a page that does not ask changes nothing."""
-        if "retention_days" not in self.data:
-            return self.initial["retention_days"]
-        days, floor = self.cleaned_data["retention_days"] or 0, settings.RETENTION_FLOOR_DAYS
-        if retention.at_least(days, floor) != days:
-            raise ValidationError(f"Write at least {floor:,} days, which this installation asks for, or nothing.")
-        return days
-
-    def clean(self) -> None:
-        days = self.cleaned_data.get("retention_days", 0)
-        if "retention_days" in self.data and retention.is_short(days) and not self.cleaned_data.get("short"):
-            self.add_error("short", f"Tick it, or keep the texts for at least {retention.HALF_YEAR} days.")
-
-
-def _is_read_as(name: str, which: str | int) -> bool:
-    return isinstance(which, str) and as_read(name) == as_read(which)
+class CouncilForm(SavedForm):
+    model = Council
 
 
 def council_named(which: str | int) -> Council:
-    """The council that is offered under that name, as people read names, or that id. ValidationError without one."""
-    offered = dict(Council.objects.offered().values_list("pk", "name"))
-    pk = next((pk for pk, name in offered.items() if which == pk or _is_read_as(name, which)), None)
-    if pk is None:
-        known = ", ".join(offered.values()) or "none"
-        raise ValidationError(f"There is no council “{str(which)[:NAME_LENGTH]}”. Known: {known}.")
-    return Council.objects.whole().get(pk=pk)
+    return named(Council, which)
 
 
 class AgentForm(forms.Form):
@@ -226,4 +176,4 @@ class CouncilSubmission(ThreeAgents):
 
     def refuse_name(self) -> None:
         """For a name that somebody else took between the check and the commit."""
-        self.own.add_error("name", TAKEN_NAME)
+        cast(CouncilForm, self.own).refuse_name()

@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import SplitResult, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
@@ -30,6 +30,9 @@ class Price(BaseModel):
     output: float = Field(ge=0, le=1_000_000)
 
 
+Tokens = Annotated[int, Field(ge=1_000, le=100_000_000)]
+
+
 class Declared(BaseModel):
     """One entry of MAGI_PROVIDERS. The key itself never stands there, only the name of its variable."""
 
@@ -40,6 +43,7 @@ class Declared(BaseModel):
     models: list[str] = []
     concurrency: int | None = Field(default=None, ge=1, le=10_000)
     price: dict[str, Price] = {}
+    context: dict[str, Tokens] = {}
 
     @field_validator("base_url")
     @classmethod
@@ -51,6 +55,12 @@ class Declared(BaseModel):
     def _one_for_all(cls, price: Any) -> Any:
         """A price alone holds for every model of the provider."""
         return {ANY_MODEL: price} if isinstance(price, dict) and price.keys() & {"input", "output"} else price
+
+    @field_validator("context", mode="before")
+    @classmethod
+    def _one_room_for_all(cls, context: Any) -> Any:
+        """A number alone holds for every model of the provider."""
+        return {ANY_MODEL: context} if isinstance(context, int) else context
 
     @field_validator("api_key_env")
     @classmethod
@@ -66,6 +76,7 @@ class Declared(BaseModel):
             "api_key": key.get_secret_value() if key else NO_KEY,
             "models": tuple(self.models),
             "prices": {model: (price.input, price.output) for model, price in self.price.items()},
+            "contexts": self.context,
             **({"concurrency": self.concurrency} if self.concurrency else {}),
         }
 

@@ -18,6 +18,11 @@ def as_typed(posted: Mapping[str, Any]) -> dict[str, str]:
     return {key: str(value).replace("\r\n", "\n") for key, value in posted.items()}
 
 
+def as_number(text: str) -> int:
+    """0 for what is none; nothing that we count has it."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+
+
 class Text(forms.CharField):
     """Text of a person: kept as it was written, but for what no database or page could keep."""
 
@@ -35,8 +40,7 @@ class Text(forms.CharField):
         self._refuse_unkeepable(value)
         if len(value) > self.longest:
             raise ValidationError(f"This is {len(value) - self.longest:,} characters too long.")
-        # letters, numbers and symbols say something; spaces, marks and punctuation alone do not
-        if self.needed and not any(unicodedata.category(char)[0] in "LNS" for char in filterfalse(hides, value)):
+        if self.needed and not says_something(value):
             raise ValidationError(self.needed)
 
     def _refuse_unkeepable(self, value: str) -> None:
@@ -44,6 +48,11 @@ class Text(forms.CharField):
         for position, char in enumerate(value, start=1):
             if char not in allowed and unicodedata.category(char) in ("Cc", "Cs"):
                 raise ValidationError(f"Character U+{ord(char):04X} at position {position} cannot be kept.")
+
+
+def says_something(text: str) -> bool:
+    """Letters, numbers and symbols do; spaces, marks, punctuation and what nobody sees alone do not."""
+    return any(unicodedata.category(char)[0] in "LNS" for char in filterfalse(hides, text))
 
 
 def as_read(name: str) -> str:

@@ -110,12 +110,17 @@ class Row:
         return day(self.last, timezone.now()) if self.last else ""
 
     @property
+    def is_rate(self) -> bool:
+        """Whether there are enough, of a kind whose outcomes are known before."""
+        return self.came.is_rate and bool(self.face.outcomes)
+
+    @property
     def outcome(self) -> str:
         """What came of it, in words; empty where it was never used."""
         came = self.came
         if not came.over:
             return self._without_outcome
-        if not came.is_rate:
+        if not self.is_rate:
             return f"{came.over} run{'' if came.over == 1 else 's'}"
         said = f"{round(100 * came.well / came.over)} % {' or '.join(_words(self.face, 'approve'))}"
         return f"{said}, {came.overridden} overridden" if came.overridden else said

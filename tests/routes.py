@@ -72,6 +72,12 @@ ROUTES = {
     "council-version": (SIGNED_IN, SIGNED_IN_NO_METHOD),
     "council-edit": (COUNCIL, COUNCIL),
     "council-switch": (SIGNED_IN_NO_METHOD, COUNCIL),
+    "panels": (SIGNED_IN, SIGNED_IN_NO_METHOD),
+    "panel-new": (SIGNED_IN, SIGNED_IN),
+    "panel": (SIGNED_IN, SIGNED_IN_NO_METHOD),
+    "panel-version": (SIGNED_IN, SIGNED_IN_NO_METHOD),
+    "panel-edit": (COUNCIL, COUNCIL),
+    "panel-switch": (SIGNED_IN_NO_METHOD, COUNCIL),
     # the API
     "api:openapi-json": (OPEN, OPEN),
     "api:openapi-view": (OPEN, OPEN),
@@ -125,9 +131,10 @@ ROUTES = {
     "debate-steer": (SIGNED_IN_NO_METHOD, NO_CHECK),
     "debate-turn": (NO_CHECK, NO_CHECK),
     "debate-withdraw": (SIGNED_IN_NO_METHOD, NO_CHECK),
-    "api:debate_messages": (NO_CHECK, NO_CHECK),
+    "api:debate_messages": (NO_CHECK, SIGNED_IN),
+    "api:say_in_debate": (NO_CHECK, SIGNED_IN),
     "api:debate_xml": (NO_CHECK, NO_METHOD),
-    "api:steer_debate": (NO_METHOD, NO_CHECK),
+    "api:steer_debate": (NO_METHOD, SIGNED_IN),
     # of the tests' own procedure, asked for a judgement
     "check-history": (SIGNED_IN, SIGNED_IN_NO_METHOD),
     "check-history-changes": (SIGNED_IN, SIGNED_IN_NO_METHOD),
@@ -154,6 +161,7 @@ ROUTES = {
     "api:issue": (NO_METHOD, RECEIPT),
     "api:consume": (NO_METHOD, SIGNED_IN),
     "api:councils": (SIGNED_IN, NO_METHOD),
+    "api:panels": (SIGNED_IN, NO_METHOD),
     "api:models": (SIGNED_IN, NO_METHOD),
     # coming in, and what machines look at
     "login": (OPEN, OPEN),

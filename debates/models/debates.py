@@ -76,9 +76,21 @@ class DebateQuerySet(models.QuerySet["Debate"]):
     def whole(self) -> "DebateQuerySet":
         """With everything that a page shows."""
         calls = Prefetch("run__calls", ModelCall.objects.order_by("pk").defer("prompt", "answer"))
-        return with_run(self).prefetch_related(
-            *("options", "members__user", "members__first", "turns", "messages__points", "steers", "run__documents"),
-            calls,
+        return (
+            with_run(self)
+            .select_related("panel_version")
+            .prefetch_related(
+                *(
+                    "options",
+                    "members__user",
+                    "members__first",
+                    "turns",
+                    "messages__points",
+                    "steers",
+                    "run__documents",
+                ),
+                calls,
+            )
         )
 
     @after_deadlock

@@ -4,9 +4,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
@@ -18,7 +19,7 @@ from engine.models.documents import label_of
 from engine.models.pace import LimitReached
 from runs import retention
 from runs.face import begun_by_page
-from runs.forms import as_typed
+from runs.forms import as_number, as_typed
 from runs.usual import usual
 
 from .. import procedure
@@ -26,8 +27,9 @@ from ..attached import FILES, READABLE, Attached, brought_back, from_text, kept
 from ..estimate import estimate, tokens_of
 from ..examples import EXAMPLES, example_called
 from ..forms import MOST_MEMBERS, MOST_OPTIONS, SWITCHES, Submission, typed_in
-from ..models import DOCUMENTS, MemberValues, OptionValues
+from ..models import DOCUMENTS, MemberValues, OptionValues, Panel, PanelChanged, PanelVersion
 
+TAKE = "take-panel"
 CHANGE = re.compile(r"(add|remove)-(option|member|document)(?:-(\d))?")
 IDS = {"option": "word", "member": "name"}  # where one goes on after adding one
 BEGUN = "debate-new"
@@ -45,6 +47,17 @@ NOTHING = Pasted()
 
 
 @dataclass(frozen=True)
+class Chosen:
+    """The panel that is chosen on the page, and the number of the version that what stands below it came from."""
+
+    panel: Panel | None = None
+    version: int = 0
+
+
+NONE = Chosen()
+
+
+@dataclass(frozen=True)
 class Refused:
     """Why a debate was not started."""
 
@@ -55,32 +68,108 @@ class Refused:
 @require_http_methods(["GET", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
     if request.method == "GET":
-        return _page(request, _first(request))
+        return _page(request, *_first(request))
     posted = as_typed(request.POST)
     attached, pasted = attached_to(request, posted)
+    if posted.get("do") == TAKE:
+        return _page(request, taken(posted, attached), _as_it_is(_panel(posted.get("panel", ""))), pasted=pasted)
     if change := CHANGE.fullmatch(posted.get("do", "")):
         begun = Submission(**changed(posted, *change.groups()), attached=attached)
-        return _page(request, begun, focus=_focus(posted, change), pasted=pasted)
-    submission = Submission(posted, attached=attached)
+        return _page(request, begun, _chosen(posted), focus=focus_after(posted, change), pasted=pasted)
+    submission = Submission(posted, attached=attached, by=cast(User, request.user))
     if not submission.is_valid():
-        return _page(request, submission, pasted=pasted)
+        return _page(request, submission, _chosen(posted), pasted=pasted)
+    values = submission.values()
     try:
-        debate = procedure.submit(owner=request.user, limited=True, **submission.values())
+        debate = procedure.submit(owner=request.user, limited=True, panel=_opened(posted), **values)
+    except PanelChanged as meanwhile:
+        return _overtaken(request, posted, attached, meanwhile)
     except BudgetUsedUp as error:
-        return _page(request, submission, Refused(402, str(error)))
+        return _page(request, submission, _chosen(posted), Refused(402, str(error)))
     except LimitReached as reached:
-        page = _page(request, submission, Refused(429, str(reached)))
+        page = _page(request, submission, _chosen(posted), Refused(429, str(reached)))
         page.headers["Retry-After"] = str(reached.seconds)
         return page
     return redirect("debate-live", debate.pk)
 
 
-def _first(request: HttpRequest) -> Submission:
+def _first(request: HttpRequest) -> tuple[Submission, Chosen]:
     if example := example_called(request.GET.get("example", "")):
-        return Submission(**example.as_typed(settings.DEFAULT_MODEL))
+        return Submission(**example.as_typed(settings.DEFAULT_MODEL)), NONE
+    asked = request.GET.get("panel")
+    panel = Panel.objects.offered().whole().first() if asked is None else _panel(asked)
+    return Submission(**held(panel)), _as_it_is(panel)
+
+
+def held(panel: Panel | None) -> dict[str, Any]:
+    """What a panel holds, as a form starts from it; without one an empty table."""
+    if panel and panel.current:
+        return panel.current.values()
     empty: MemberValues = {"name": "", "who": "", "model": settings.DEFAULT_MODEL}
     options: list[OptionValues] = [{"word": "", "direction": "for"}, {"word": "", "direction": "against"}]
-    return Submission(options=options, members=[empty] * 3)
+    return {"options": options, "members": [empty] * 3}
+
+
+# ---- where members, options and rules come from ---------------------------------------------------------------
+
+
+def taken(posted: Mapping[str, str], attached: Attached) -> Submission:
+    """What was typed, but members, options and rules are those of the panel that was chosen."""
+    return Submission(**{**typed_in(posted), **held(_panel(posted.get("panel", "")))}, attached=attached)
+
+
+def written_so_far(request: HttpRequest, posted: Mapping[str, str], saved: Panel | None = None) -> HttpResponse:
+    """The page again with what was written on it, after a detour to save it as a panel."""
+    attached, pasted = attached_to(request, posted)
+    if saved is None:
+        return _page(request, Submission(**typed_in(posted), attached=attached), _chosen(posted), pasted=pasted)
+    panel = Panel.objects.whole().get(pk=saved.pk)
+    submission = Submission(**_still_seated(posted, panel), attached=attached)
+    return _page(request, submission, _as_it_is(panel), pasted=pasted, saved=panel)
+
+
+def _still_seated(posted: Mapping[str, str], panel: Panel) -> dict[str, Any]:
+    """What the panel holds, with the persons who had been named for its seats."""
+    typed, holds = typed_in(posted), held(panel)
+    for before, one in zip(typed["members"], holds["members"], strict=False):
+        if not one["model"]:
+            one["user"] = before.get("user", "")
+    return {**typed, **holds}
+
+
+def _panel(pk: str) -> Panel | None:
+    return Panel.objects.offered().whole().filter(pk=as_number(pk)).first()
+
+
+def _as_it_is(panel: Panel | None) -> Chosen:
+    return Chosen(panel, panel.current.number if panel and panel.current else 0)
+
+
+def _chosen(posted: Mapping[str, str]) -> Chosen:
+    return Chosen(_panel(posted.get("panel", "")), as_number(posted.get("panel_version", "")))
+
+
+def _opened(posted: Mapping[str, str]) -> PanelVersion | None:
+    """The version that the page came from; of a page that does not say so, the current one."""
+    panel = Panel.objects.select_related("current").filter(pk=as_number(posted.get("panel", ""))).first()
+    if panel is None:
+        return None
+    return panel.versions.filter(number=as_number(posted.get("panel_version", ""))).first() or panel.current
+
+
+def _overtaken(
+    request: HttpRequest, posted: Mapping[str, str], attached: Attached, changed: PanelChanged
+) -> HttpResponse:
+    """What was typed comes back, with what the panel holds now: to start by that is then a decision. What an archived
+    one held stays, as one's own."""
+    panel = _panel(str(changed.panel.pk))
+    if panel is None:
+        then = "What it held stands below as your own: start again to debate by that."
+        submission = Submission(**typed_in(posted), attached=attached)
+    else:
+        then = "What it holds now stands below. Start again to debate by that."
+        submission = Submission(**_still_seated(posted, panel), attached=attached)
+    return _page(request, submission, _as_it_is(panel), Refused(409, f"{changed} {then}"))
 
 
 def changed(posted: Mapping[str, str], what: str, noun: str, number: str | None) -> dict[str, Any]:
@@ -96,7 +185,7 @@ def changed(posted: Mapping[str, str], what: str, noun: str, number: str | None)
     return typed
 
 
-def _focus(posted: Mapping[str, str], change: re.Match[str]) -> str:
+def focus_after(posted: Mapping[str, str], change: re.Match[str]) -> str:
     """Where the reader is after it: the new one, or the button that adds."""
     what, noun, _ = change.groups()
     if noun == "document":
@@ -128,9 +217,11 @@ def attached_to(request: HttpRequest, posted: Mapping[str, str]) -> tuple[Attach
 def _page(
     request: HttpRequest,
     submission: Submission,
+    chosen: Chosen,
     refused: Refused | None = None,
     focus: str = "",
     pasted: Pasted = NOTHING,
+    saved: Panel | None = None,
 ) -> HttpResponse:
     problems = submission.problems
     context = {
@@ -153,7 +244,12 @@ def _page(
         },
         "spare": {"option": len(submission.options) > 2, "member": len(submission.members) > 2},
         "models": catalogue.offered(catalogue.declared()),
-        "kept_for": retention.in_words(settings.RETENTION_DAYS),
+        # the chosen one first: it is always in sight, however many there are
+        "panels": sorted(Panel.objects.offered().whole(), key=lambda offered: offered != chosen.panel),
+        "panel": chosen.panel.pk if chosen.panel else None,
+        "came_from": chosen.version,
+        "saved": saved,
+        "kept_for": chosen.panel.kept if chosen.panel else retention.in_words(settings.RETENTION_DAYS),
         "rehearsal": not settings.PROVIDERS,
         "examples": EXAMPLES,
         "kinds": begun_by_page(),

@@ -29,6 +29,9 @@ class Provider:
     prices: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     """US dollars for a million tokens in and out, by model; `*` stands for every other one."""
 
+    contexts: Mapping[str, int] = field(default_factory=dict)
+    """Tokens that a model reads at most, by model; `*` stands for every other one."""
+
     def clean(self, text: str) -> str:
         """A text as it may be kept and shown: without the key, whatever an endpoint repeats, and fit for a database."""
         if len(self.api_key) < SHORTEST_KEY:
@@ -86,6 +89,12 @@ def resolve(model: str) -> tuple[Provider, str]:
             f"Set OPENAI_API_KEY or another provider's variable, or name a rehearsal/… model."
         )
     raise UnknownProvider(f"“{model}” names no known provider. Known: {', '.join(sorted(providers))}.")
+
+
+def context_of(model: str) -> int | None:
+    """Tokens that it reads at most, its answer included, where that is known."""
+    provider, name = resolve(model)
+    return provider.contexts.get(name, provider.contexts.get("*"))
 
 
 def lane_of(models: Iterable[str]) -> str:

@@ -13,14 +13,14 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from engine.llm import catalogue
 from runs import retention
 from runs.face import faces
-from runs.forms import as_typed
+from runs.forms import as_number, as_typed
 from runs.listing import listed, rows_of
 from runs.saved import NAME_LENGTH, RevisedMeanwhile
 
 from ..changes import changes
 from ..forms import CouncilSubmission, agents_in
 from ..models import AgentValues, Council, CouncilVersion, Judgement, JudgementQuerySet
-from .new import Refused, as_number, written_so_far
+from .new import Refused, written_so_far
 
 NEWEST = 10
 WRITTEN = ("title", "content", "council", "version", "again")

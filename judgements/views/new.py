@@ -15,7 +15,7 @@ from engine.models.budgets import Budget, BudgetUsedUp
 from engine.models.pace import LimitReached
 from runs import retention
 from runs.face import begun_by_page
-from runs.forms import as_typed
+from runs.forms import as_number, as_typed
 from runs.usual import usual
 
 from .. import procedure
@@ -240,11 +240,6 @@ def _kept_for(council: Council | None) -> str:
 
 def _council(pk: str) -> Council | None:
     return Council.objects.offered().whole().filter(pk=as_number(pk)).first()
-
-
-def as_number(text: str) -> int:
-    """0 for what is none; nothing that we count has it."""
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
 
 
 # ---- parts of the page ------------------------------------------------------------------------------------

@@ -5,3 +5,8 @@ const form = document.querySelector("form.newd");
 form.addEventListener("change", ({ target }) => {
   if (target.name === "documents" && target.files.length) form.requestSubmit(document.getElementById("attach"));
 });
+
+// what a panel holds has come: it may cost something else
+document.body.addEventListener("htmx:afterSwap", ({ detail }) => {
+  if (detail.target?.id === "options") document.body.dispatchEvent(new Event("panel-taken"));
+});

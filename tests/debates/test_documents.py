@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 from debates.attached import ALTERED, Attached, kept
-from debates.models import DOCUMENTS, Debate
+from debates.models import DOCUMENTS, Debate, Panel
 from debates.models.laying import table_of
 from debates.prompts.history import material
 from engine.evidence.entries import Entry
@@ -23,6 +23,9 @@ from tests.toolbox.pdfs import CV, SCANNED
 
 from .test_endpoints import ASKED
 from .test_new import NEW, WRITTEN
+from .test_panels import posts
+
+__all__ = ["posts"]
 
 pytestmark = pytest.mark.django_db
 LETTER = b"Dear all,\n\nshe led the imaging group for nine years.\n"
@@ -164,7 +167,7 @@ def test_files_without_the_part_of_the_fields_are_refused(mira_calls: Caller):
     problem(mira_calls.client.post(f"{API}/judgements", {"judgement": "{}", "documents": file()}), 415)
 
 
-def test_the_command_attaches_files(tmp_path, capsys):
+def test_the_command_attaches_files(posts: Panel, tmp_path):
     letter, table = tmp_path / "letter.md", tmp_path / "table.csv"
     letter.write_bytes(LETTER)
     table.write_text("a,b\n1,2\n")

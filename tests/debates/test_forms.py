@@ -1,10 +1,12 @@
 """What a new debate must be: everything that is wrong is said at once, each where it stands."""
 
+from functools import partial
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, User
 
+from debates.attached import Attached, from_text
 from debates.forms import Submission
 from debates.models import Debate
 
@@ -75,7 +77,7 @@ def test_two_options_are_told_from_each_other():
 
 @pytest.mark.parametrize(("count", "fits"), [(1, False), (2, True), (9, True), (10, False)])
 def test_two_to_nine_members_sit_down(count: int, fits: bool):
-    members = [{"name": f"Member of {n}", "model": "rehearsal/instant"} for n in range(count)]
+    members = [{"name": f"Member of {n}", "who": f"Looks at {n}.", "model": "rehearsal/instant"} for n in range(count)]
     assert asked(members=members, most=20).is_valid() is fits
 
 
@@ -85,7 +87,7 @@ def test_a_verdict_is_one_of_two_to_six(count: int, fits: bool):
 
 
 def test_each_member_may_say_something():
-    members = [{"name": f"Member of {n}", "model": "rehearsal/instant"} for n in range(7)]
+    members = [{"name": f"Member of {n}", "who": f"Looks at {n}.", "model": "rehearsal/instant"} for n in range(7)]
     assert problems(asked(members=members, most=6)) == {"most": "There are 7 members: let each say something."}
 
 
@@ -139,3 +141,38 @@ def test_a_seed_and_a_word_exclude_each_other():
 def test_a_page_that_was_not_posted_has_two_of_each_and_nothing_to_correct():
     page = Submission()
     assert (len(page.options), len(page.members), page.problems) == (2, 2, [])
+
+
+@pytest.mark.parametrize("who", ["", " \n", "\u200b", "..."])
+def test_a_model_without_a_word_on_who_it_is_is_refused(who: str):
+    found = problems(asked(members=[{**MEMBERS[0], "who": who}, *MEMBERS[1:]]))
+    assert found == {"members.0.who": "Say who member 1 is: what it knows, and what it looks at."}
+
+
+@pytest.mark.parametrize("name", ["noor", "nobody", "gone"])
+def test_nobody_learns_by_a_seat_who_has_an_account(name: str, mira: User, noor: User):
+    User.objects.create_user("gone", is_active=False)
+    found = problems(asked(by=mira, members=[{"name": "A", "user": name}, *MEMBERS]))
+    assert found == {
+        "members.0.user": f"You share no group with a person called “{name}”. Seat yourself, or one who does."
+    }
+
+
+def test_oneself_and_who_shares_a_group_may_sit_down(mira: User, noor: User):
+    board = Group.objects.create(name="Board")
+    board.user_set.add(mira, noor)
+    seats = [{"name": "A", "user": "noor"}, {"name": "B", "user": "mira"}]
+    assert asked(by=mira, members=seats).is_valid()
+
+
+def test_a_model_that_reads_too_little_is_refused_beforehand(settings):
+    prices = {"base_url": "http://127.0.0.1:9/v1", "api_key": "", "contexts": {"*": 16_000}}
+    settings.PROVIDERS = {"small": prices}
+    read = Attached()
+    read.add("documents", partial(from_text, "Long letter", "words " * 5_000))
+    members = [{**MEMBERS[0], "model": "small/x"}, *MEMBERS[1:]]
+    found = problems(asked(members=members, attached=read))["members.0.model"]
+    assert found.startswith("small/x reads 16,000 tokens at most, and this debate may come to ")
+    assert "the longest is A1, Long letter, with" in found
+    settings.PROVIDERS = {"small": {**prices, "contexts": {"x": 128_000}}}
+    assert asked(members=members, attached=read).is_valid()

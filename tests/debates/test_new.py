@@ -25,10 +25,13 @@ WRITTEN = {
     "o3-word": "DO NOT HIRE",
     "m1-name": "Amara Osei",
     "m1-model": "rehearsal/instant",
+    "m1-who": "Looks at the work.",
     "m2-name": "Ilse Brandt",
     "m2-model": "rehearsal/instant",
+    "m2-who": "Looks at the work.",
     "m3-name": "Rajiv Menon",
     "m3-model": "rehearsal/instant",
+    "m3-who": "Looks at the work.",
 }
 
 

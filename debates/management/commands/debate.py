@@ -4,21 +4,20 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.core.files import File
 from django.core.management.base import CommandError
 
 from debates import api
 from debates.attached import Attached
-from debates.examples import EXAMPLES
-from debates.forms import ON_AT_FIRST, Submission
-from debates.models import Debate
+from debates.forms import Submission, as_asked, panel_named
+from debates.models import Debate, Panel, PanelChanged, PanelVersion
 from debates.procedure import submit
 from debates.rules.outcome import NO_DECISION
 from engine.models import Run
 from engine.models.budgets import BudgetUsedUp
 from runs.command import NOTHING, OTHERWISE, WELL, News, RunCommand, bad_input
-from runs.forms import as_read
+from runs.forms import as_number, as_read
 
 
 class Command(RunCommand[Debate]):
@@ -32,7 +31,7 @@ class Command(RunCommand[Debate]):
     def add_own_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("question", nargs="?", default="-", help="what is to be decided; - reads it")
         parser.add_argument("--title", default="")
-        parser.add_argument("--panel", help="who argues about what options (default: the first ready-made one)")
+        parser.add_argument("--panel", help="name or id of who argues about what options (default: the first)")
         parser.add_argument(
             "--document", metavar="FILE", action="append", default=[], help="what members read and cite"
         )
@@ -42,19 +41,20 @@ class Command(RunCommand[Debate]):
         parser.add_argument("--expect", metavar="OPTION", help="the option that is hoped for")
 
     def submit(self, options: dict[str, Any]) -> Debate:
-        submission = Submission.of(**self._asked(options), attached=read(options["document"]))
+        panel = panel_called(options["panel"])
+        submission = Submission.of(**self._asked(panel, options), attached=read(options["document"]))
         if not submission.is_valid():
             raise bad_input(" ".join(f"{p.path}: {p.message}" for p in submission.problems))
         self.expected = self._expected(options["expect"], submission.values())
         try:
-            return submit(owner=None, **submission.values())
-        except BudgetUsedUp as error:
+            return submit(owner=None, panel=panel, **submission.values())
+        except (BudgetUsedUp, PanelChanged) as error:
             raise CommandError(str(error), returncode=NOTHING) from error
 
-    def _asked(self, options: dict[str, Any]) -> dict[str, Any]:
+    def _asked(self, panel: PanelVersion, options: dict[str, Any]) -> dict[str, Any]:
         question = sys.stdin.read() if options["question"] == "-" else options["question"]
         own = {name: options[name] for name in ("title", "most", "spend", "seed") if options[name]}
-        return {**panel_called(options["panel"]), **dict.fromkeys(ON_AT_FIRST, True), **own, "question": question}
+        return {**as_asked(panel), **own, "question": question}
 
     def _expected(self, word: str | None, values: dict[str, Any]) -> str:
         known = [option["word"] for option in values["options"]]
@@ -94,10 +94,15 @@ def read(files: Sequence[str]) -> Attached:
     return found
 
 
-def panel_called(name: str | None) -> dict[str, Any]:
-    """Members, options and rule as a submission takes them."""
-    known = {example.title: example for example in EXAMPLES}
-    found = next((one for one in known if not name or as_read(one) == as_read(name)), None)
-    if found is None:
-        raise bad_input(f"There is no panel “{name}”. Known: {', '.join(known)}.")
-    return known[found].as_typed(settings.DEFAULT_MODEL)
+def panel_called(which: str | None) -> PanelVersion:
+    """The current version of the panel of that name or id; of the first that is offered where none is named."""
+    if which is None:
+        first = Panel.objects.offered().whole().first()
+        if first is None or first.current is None:
+            raise bad_input("There is no panel. Make one in the library.")
+        return first.current
+    text = which.encode(errors="replace").decode()  # an argument may hold bytes that are no text
+    try:
+        return panel_named(as_number(text) or text)
+    except ValidationError as error:
+        raise bad_input(str(error.message)) from error

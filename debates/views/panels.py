@@ -1,0 +1,322 @@
+"""The pages of panels: each with its versions and its debates, and the form on which one is made and changed."""
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.core.exceptions import BadRequest, PermissionDenied
+from django.db import IntegrityError, transaction
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from engine.llm import catalogue
+from runs import retention
+from runs.face import faces
+from runs.forms import as_number, as_typed
+from runs.listing import listed, rows_of
+from runs.saved import NAME_LENGTH, RevisedMeanwhile
+
+from ..attached import kept
+from ..fields import RULES
+from ..forms import MOST_MEMBERS, MOST_OPTIONS, SWITCHES, PanelSubmission, typed_in
+from ..models import Debate, DebateQuerySet, Panel, PanelVersion
+from ..panel_changes import changes
+from .new import CHANGE, attached_to, changed, focus_after, held, written_so_far
+
+NEWEST = 10
+WRITTEN = ("title", "question", "spend", "until", "seed", "word", "panel", "panel_version", "paste", "paste_title")
+AS_VERSION = "version"  # saved as the next one of the panel that the page came from
+
+
+# ---- to look at; all of them stand in the library ---------------------------------------------------------
+
+
+@require_GET
+def panel(request: HttpRequest, pk: int) -> HttpResponse:
+    panel = get_object_or_404(Panel.objects.select_related("owner"), pk=pk)
+    versions = _versions(panel)
+    debates = Debate.objects.visible_to(request.user).filter(panel_version__panel=panel)
+    context = {
+        **_shown(panel, versions[0], debates),
+        "versions": [
+            {"version": now, "changes": _changes(was, now)}
+            for now, was in zip(versions, [*versions[1:], None], strict=True)
+        ],
+        "editable": panel.is_editable_by(request.user),
+        "obligation": retention.OBLIGATION if retention.is_short(panel.kept_days) else "",
+        "kept_before": _kept_before(panel),
+    }
+    return render(request, "debates/panels/panel.html", context)
+
+
+@require_GET
+def version(request: HttpRequest, pk: int, number: int) -> HttpResponse:
+    panel = get_object_or_404(Panel, pk=pk)
+    versions = {version.number: version for version in _versions(panel)}
+    if number not in versions:
+        raise Http404
+    debates = Debate.objects.visible_to(request.user).filter(panel_version=versions[number])
+    context = {
+        **_shown(panel, versions[number], debates),
+        "changes": _changes(versions.get(number - 1), versions[number]),
+        "before": number - 1 if number - 1 in versions else None,
+        "after": number + 1 if number + 1 in versions else None,
+    }
+    return render(request, "debates/panels/version.html", context)
+
+
+def _shown(panel: Panel, version: PanelVersion, debates: DebateQuerySet) -> dict[str, Any]:
+    newest = list(listed(debates, faces()["debate"]).select_related("panel_version").order_by("-run__created")[:NEWEST])
+    return {
+        "panel": panel,
+        "version": version,
+        "rule": RULES[version.rule],  # type: ignore[index]
+        "view": version.get_view_display(),
+        "debates": [{"debate": one, "row": row} for one, row in zip(newest, rows_of(newest), strict=True)],
+        "number": debates.count(),
+        "default_model": settings.DEFAULT_MODEL,
+        "page": "library",
+    }
+
+
+def _versions(panel: Panel) -> list[PanelVersion]:
+    """Newest first, with author and what they hold: three queries."""
+    return list(panel.versions.select_related("author").prefetch_related("seats", "options"))
+
+
+def _changes(before: PanelVersion | None, after: PanelVersion) -> list[str]:
+    return changes((before.name, before.held()), (after.name, after.held())) if before else []
+
+
+def _kept_before(panel: Panel) -> list[dict[str, Any]]:
+    """Each change of how long texts are kept, newest first: who changed it when, from what to what."""
+    return [
+        {"change": now, "days": now.kept, "before": was.kept}
+        for was, now in pairwise(panel.changes.all())
+        if now.retention_days != was.retention_days
+    ][::-1]
+
+
+# ---- to make and to change --------------------------------------------------------------------------------
+
+
+@require_http_methods(["GET", "POST"])
+def new(request: HttpRequest) -> HttpResponse:
+    """An empty panel, the copy of one, or what stands on the page of a new debate, whose question is carried along."""
+    posted = as_typed(request.POST)
+    if "back" in posted:
+        return written_so_far(request, posted)
+    if not request.user.has_perm("debates.add_panel"):
+        raise PermissionDenied("You may not make panels. Ask who administers this site for the right to.")
+    if request.method == "GET":
+        return _form_page(request, PanelSubmission(**_copied(request.GET.get("from", ""))))
+    return _posted(request, posted, _written(request, posted))
+
+
+def _posted(request: HttpRequest, posted: Mapping[str, str], written: dict[str, str]) -> HttpResponse:
+    if change := CHANGE.fullmatch(posted.get("do", "")):
+        begun = PanelSubmission(**_retyped(posted, changed(posted, *change.groups())))
+        return _form_page(request, begun, written=written, focus=focus_after(posted, change))
+    if "name" not in posted:
+        return _form_page(request, PanelSubmission(name="", **_to_save(posted)), written=written)
+    if posted.get("do") == AS_VERSION:
+        return _save_as_version(request, posted, written)
+    submission = PanelSubmission(posted)
+    saved = _found(submission, request.user) if submission.is_valid() else None
+    if saved is None:
+        return _form_page(request, submission, written=written)
+    if written:
+        return written_so_far(request, {**posted, **written}, saved=saved)
+    messages.success(request, "The panel is saved.")
+    return redirect("panel", saved.pk)
+
+
+def _save_as_version(request: HttpRequest, posted: Mapping[str, str], written: dict[str, str]) -> HttpResponse:
+    """What stands on the form becomes the next version of the panel that the page of the debate came from."""
+    panel = get_object_or_404(Panel.objects.offered().whole(), pk=as_number(posted.get("panel", "")))
+    _refuse_changer(panel, request.user)
+    submission = PanelSubmission({**posted, "name": panel.name}, panel=panel)
+    if not submission.is_valid():
+        return _form_page(request, submission, written=written)
+    opened = as_number(posted.get("panel_version", ""))
+    try:
+        panel.revise(author=request.user, opened=opened, **submission.values())
+    except RevisedMeanwhile:
+        return _overtaken(request, submission, panel.pk, opened, written)
+    return written_so_far(request, {**posted, **written}, saved=panel)
+
+
+def _copied(pk: str) -> dict[str, Any]:
+    """Name and what a copy holds; an empty table where there is no such panel."""
+    original = Panel.objects.whole().filter(pk=as_number(pk)).first()
+    if original is None or original.current is None:
+        return {**held(None), "members": [{}] * 3}
+    name = f"Copy of {original.name}"[:NAME_LENGTH]
+    return {"name": name, "retention_days": original.retention_days, **original.current.held()}
+
+
+def _to_save(posted: Mapping[str, str]) -> dict[str, Any]:
+    """What stands on the page of a debate. It shows the default model where its panel leaves the model open: so it
+    stays. Whoever was named as a person is one of the debate and none of the panel: a person sits there."""
+    typed = typed_in(posted)
+    panel = Panel.objects.whole().filter(pk=as_number(posted.get("panel", ""))).first()
+    seats = list(panel.current.seats.all()) if panel and panel.current else []
+    for place, one in enumerate(typed["members"]):
+        one["person"] = bool(one.get("user")) or (place < len(seats) and seats[place].person and not one["model"])
+        if place < len(seats) and not seats[place].model and one["model"] == settings.DEFAULT_MODEL:
+            one["model"] = ""
+    return _without_words(typed)
+
+
+def _retyped(posted: Mapping[str, str], typed: Mapping[str, Any]) -> dict[str, Any]:
+    days = as_number(posted.get("retention_days", ""))
+    own = {"name": posted.get("name", ""), "short": "short" in posted}
+    return {**_without_words(typed), **own, "retention_days": days}
+
+
+def _without_words(typed: Mapping[str, Any]) -> dict[str, Any]:
+    """Without what is a debate's own."""
+    return {name: value for name, value in typed.items() if name not in WRITTEN}
+
+
+def _written(request: HttpRequest, posted: Mapping[str, str]) -> dict[str, str]:
+    """What the page of a debate had beside what a panel holds, with the files that came with it; empty for a panel of
+    its own."""
+    if "question" not in posted:
+        return {}
+    attached, pasted = attached_to(request, posted)
+    tokens = {f"d{number}": token for number, token in enumerate(kept(attached.documents, request.user.pk), 1)}
+    own = {name: posted[name] for name in WRITTEN if name in posted}
+    return {**own, "paste": pasted.text, "paste_title": pasted.title, **tokens}
+
+
+def _found(submission: PanelSubmission, owner: Any) -> Panel | None:
+    try:
+        return Panel.objects.found(owner=owner, retention_days=submission.retention_days, **submission.values())
+    except IntegrityError:
+        submission.refuse_name()
+        return None
+
+
+@require_http_methods(["GET", "POST"])
+def edit(request: HttpRequest, pk: int) -> HttpResponse:
+    panel = get_object_or_404(Panel.objects.whole(), pk=pk)
+    _refuse_changer(panel, request.user)
+    if request.method == "GET":
+        holds = panel.current.held() if panel.current else {}
+        return _form_page(request, PanelSubmission(panel=panel, name=panel.name, **holds), panel, _number(panel))
+    posted = as_typed(request.POST)
+    opened = as_number(posted.get("version", ""))
+    if change := CHANGE.fullmatch(posted.get("do", "")):
+        begun = PanelSubmission(panel=panel, **_retyped(posted, changed(posted, *change.groups())))
+        return _form_page(request, begun, panel, opened, focus=focus_after(posted, change))
+    submission = PanelSubmission(posted, panel=panel)
+    if not submission.is_valid():
+        return _form_page(request, submission, panel, opened)
+    try:
+        saved = _saved(panel, submission, request.user, opened)
+    except RevisedMeanwhile:
+        return _overtaken(request, submission, pk, opened)
+    except IntegrityError:
+        submission.refuse_name()
+        return _form_page(request, submission, panel, opened)
+    messages.success(request, saved)
+    return redirect("panel", pk)
+
+
+@transaction.atomic
+def _saved(panel: Panel, submission: PanelSubmission, author: Any, opened: int) -> str:
+    """Save all or nothing; the sentence that says what was saved."""
+    version = panel.revise(author=author, opened=opened, **submission.values())
+    said = [f"Version {version.number} is saved."] if version.number > opened else []
+    if panel.keep_for(submission.retention_days, author):
+        said.append(f"Texts are kept {panel.kept}.")
+    return " ".join(said) or "Nothing was changed."
+
+
+def _number(panel: Panel) -> int:
+    return panel.current.number if panel.current else 0
+
+
+def _overtaken(
+    request: HttpRequest, submission: PanelSubmission, pk: int, opened: int, written: dict[str, str] | None = None
+) -> HttpResponse:
+    """What was typed comes back, now as a change of the newest version: to save it again is then a decision."""
+    panel = get_object_or_404(Panel.objects.whole(), pk=pk)
+    versions = _versions(panel)
+    seen = next((version for version in versions if version.number == opened), None)
+    overtaken = {"version": versions[0], "changes": _changes(seen, versions[0])}
+    if written:
+        written = {**written, "panel_version": str(_number(panel))}
+        return _form_page(request, submission, written=written, overtaken=overtaken)
+    return _form_page(request, submission, panel, _number(panel), overtaken=overtaken)
+
+
+def _form_page(
+    request: HttpRequest,
+    submission: PanelSubmission,
+    panel: Panel | None = None,
+    opened: int = 0,
+    written: dict[str, str] | None = None,
+    overtaken: dict[str, Any] | None = None,
+    focus: str = "",
+) -> HttpResponse:
+    problems = submission.problems
+    context = {
+        "form": submission.own,
+        "options": submission.options,
+        "members": submission.members,
+        "switches": [submission.own[name] for name in SWITCHES],
+        "problems": problems,
+        "counts": {problem.path: problem.message for problem in problems if problem.path in ("options", "members")},
+        "room": {"option": len(submission.options) < MOST_OPTIONS, "member": len(submission.members) < MOST_MEMBERS},
+        "spare": {"option": len(submission.options) > 2, "member": len(submission.members) > 2},
+        "focus": focus,
+        "panel": panel,
+        "opened": opened,
+        "written": written or {},
+        "origin": _origin(request, written or {}),
+        "overtaken": overtaken,
+        "models": catalogue.offered(catalogue.declared()),
+        "obligation": retention.OBLIGATION,
+        "default_model": settings.DEFAULT_MODEL,
+        "page": "library",
+    }
+    return render(request, "debates/panels/form.html", context, status=409 if overtaken else 200)
+
+
+def _origin(request: HttpRequest, written: Mapping[str, str]) -> Panel | None:
+    """The panel that the page of a debate came from, where whoever asks may give it another version."""
+    found = Panel.objects.offered().whole().filter(pk=as_number(written.get("panel", ""))).first()
+    return found if found and found.is_editable_by(request.user) else None
+
+
+def _refuse_changer(panel: Panel, user: Any) -> None:
+    if not panel.is_editable_by(user):
+        raise PermissionDenied(
+            f"You may not change the panel “{panel.name}”. Ask its owner, or who administers this site."
+        )
+
+
+DONE = {  # with what is said of it; where nothing is, the page itself says so from now on
+    "lock": (Panel.lock, ""),
+    "unlock": (Panel.unlock, "The panel is unlocked. Whoever may change all panels can change it again."),
+    "archive": (Panel.archive, ""),
+    "bring back": (Panel.bring_back, "The panel is back. It is offered for new debates again."),
+}
+
+
+@require_POST
+def switch(request: HttpRequest, pk: int) -> HttpResponse:
+    panel = get_object_or_404(Panel, pk=pk)
+    _refuse_changer(panel, request.user)
+    turn, said = DONE.get(request.POST.get("do", ""), (None, ""))
+    if turn is None:
+        raise BadRequest
+    turn(panel, request.user)
+    if said:
+        messages.success(request, said)
+    return redirect("panel", pk)

@@ -1,0 +1,93 @@
+"""What something saved must be called, and for how long texts are kept: of every procedure's forms the same."""
+
+from typing import Any, ClassVar
+
+from django import forms
+from django.conf import settings
+from django.core.exceptions import ValidationError
+
+from .. import retention
+from ..forms import Text, as_read
+from .versions import NAME_LENGTH, Saved
+
+_WHOLE = "Write a whole number of days, or nothing to keep them for ever."
+
+
+class SavedForm(forms.Form):
+    """`model`: what is saved by it; a procedure's form says so."""
+
+    model: ClassVar[type[Saved]]
+
+    name = Text(max_length=NAME_LENGTH)
+    retention_days = forms.IntegerField(
+        label="Days that texts are kept",
+        required=False,
+        min_value=0,
+        max_value=retention.LONGEST_DAYS,
+        error_messages={
+            "invalid": _WHOLE,
+            "min_value": _WHOLE,
+            "max_value": f"Write at most {retention.LONGEST_DAYS:,} days, or nothing to keep them for ever.",
+        },
+    )
+    short = forms.BooleanField(label="Keep them for less than six months", required=False)
+
+    def __init__(self, saved: Saved | None, *args: Any, **kwargs: Any) -> None:
+        """`saved`: the one that is changed by it."""
+        super().__init__(*args, **kwargs)
+        self.saved = saved
+        self.fields["name"].required = True
+        self.fields["name"].needed = f"Give the {self.noun} a name."  # type: ignore[attr-defined]
+        self.fields["name"].error_messages["required"] = f"Give the {self.noun} a name."
+
+    @property
+    def noun(self) -> str:
+        return str(self.model._meta.model_name)
+
+    def clean_name(self) -> str:
+        name = self.cleaned_data["name"]
+        for other in self.model.objects.only("name", "archived"):
+            if other != self.saved and as_read(other.name) == as_read(name):
+                raise ValidationError(self._archived if other.archived else self._taken)
+        return name
+
+    def clean_retention_days(self) -> int:
+        """0 is for ever, and so is an empty field; a page that does not ask changes nothing."""
+        if "retention_days" not in self.data:
+            return self.initial["retention_days"]
+        days, floor = self.cleaned_data["retention_days"] or 0, settings.RETENTION_FLOOR_DAYS
+        if retention.at_least(days, floor) != days:
+            raise ValidationError(f"Write at least {floor:,} days, which this installation asks for, or nothing.")
+        return days
+
+    def clean(self) -> None:
+        days = self.cleaned_data.get("retention_days", 0)
+        if "retention_days" in self.data and retention.is_short(days) and not self.cleaned_data.get("short"):
+            self.add_error("short", f"Tick it, or keep the texts for at least {retention.HALF_YEAR} days.")
+
+    def refuse_name(self) -> None:
+        """For a name that somebody else took between the check and the commit."""
+        self.add_error("name", self._taken)
+
+    @property
+    def _taken(self) -> str:
+        return f"Another {self.noun} has this name. Give this one another."
+
+    @property
+    def _archived(self) -> str:
+        return f"An archived {self.noun} has this name. Bring that one back, or give this one another name."
+
+
+def named(model: type[Saved], which: str | int) -> Any:
+    """The one that is offered under that name, as people read names, or that id. ValidationError without one."""
+    offered = dict(model.objects.offered().values_list("pk", "name"))
+    pk = next((pk for pk, name in offered.items() if which == pk or _is_read_as(name, which)), None)
+    if pk is None:
+        known = ", ".join(offered.values()) or "none"
+        noun = model._meta.model_name
+        raise ValidationError(f"There is no {noun} “{str(which)[:NAME_LENGTH]}”. Known: {known}.")
+    return model.objects.whole().get(pk=pk)
+
+
+def _is_read_as(name: str, which: str | int) -> bool:
+    return isinstance(which, str) and as_read(name) == as_read(which)
