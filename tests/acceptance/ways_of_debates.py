@@ -18,12 +18,16 @@ _keys: dict[str, dict[str, str]] = {}
 def keys_of(site: Site) -> dict[str, str]:
     """Of all debates, by the names of their scenes; made when one is first asked for."""
     if site.url not in _keys:
-        env = os.environ | site.env | {"DJANGO_SETTINGS_MODULE": "magi_site.settings"}
-        command = [sys.executable, "-m", "tests.debates.cast"]
-        made = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
-        assert made.returncode == 0, made.stderr
-        _keys[site.url] = json.loads(made.stdout)
+        _keys[site.url] = cast(site)
     return _keys[site.url]
+
+
+def cast(site: Site, *words: str) -> dict[str, str]:
+    env = os.environ | site.env | {"DJANGO_SETTINGS_MODULE": "magi_site.settings"}
+    command = [sys.executable, "-m", "tests.debates.cast", *words]
+    made = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    assert made.returncode == 0, made.stderr
+    return json.loads(made.stdout)
 
 
 def debate(name: str) -> Callable[[Scene], Page]:

@@ -1,0 +1,69 @@
+"""The live page of a debate that goes on: who types there is left in peace, and who has the floor speaks once."""
+
+import re
+
+import pytest
+from django.urls import reverse
+from playwright.sync_api import Page, expect
+
+from tests.acceptance.pages import END, open_page
+from tests.acceptance.ways_of_debates import cast
+
+PUSHES = """let pushes = 0;
+    document.addEventListener("htmx:wsAfterMessage", () => document.documentElement.dataset.pushes = ++pushes)"""
+
+
+@pytest.fixture
+def page(browser, site):
+    """Of somebody who is the chair, and sits at the table."""
+    site.visitor_session  # noqa: B018 - only then there is somebody
+    key = cast(site, "live")["live"]
+    watched = open_page(browser, site)
+    watched.page.add_init_script(PUSHES)
+    watched.page.goto(f"{site.url}{reverse('debate-live', args=[key])}")
+    yield watched.page
+    watched.page.context.close()
+    assert watched.complaints == []
+
+
+def test_words_stay_through_many_pushes_and_a_turn_in_two_tabs_is_one_message(page: Page):
+    say = page.get_by_role("textbox", name="Say something to the table")
+    say.press_sequentially("Elin, can both run")
+    grown = re.compile(r"[2-9]\d|\d{3}")
+    expect(page.locator("html")).to_have_attribute("data-pushes", grown, timeout=END)
+    expect(say).to_be_focused()
+    page.get_by_role("button", name="20 messages more").click()
+    expect(page.get_by_text("Done.", exact=True)).to_be_visible()
+    expect(say).to_have_value("Elin, can both run")
+    hand_over(page)
+    own = page.get_by_label("What you say")
+    own.fill("From the first tab, and never sent.", timeout=END)
+    speak_elsewhere(page, "I have said it once, from another tab.")
+    expect(page.locator(".mine__over")).to_be_visible()
+    expect(own).to_have_value("From the first tab, and never sent.")
+    said = page.locator(".log__list article", has_text="I have said it once")
+    expect(said).to_have_count(1)
+    close(page)
+
+
+def hand_over(page: Page) -> None:
+    page.get_by_role("combobox", name="To whom").select_option(label="To Elin Sato")
+    page.get_by_label("and has the floor next").check()
+    page.get_by_role("button", name="Say", exact=True).click()
+    expect(page.locator("#say-line")).to_contain_text("Said.")
+    expect(page.get_by_role("textbox", name="Say something to the table")).to_have_value("")
+
+
+def speak_elsewhere(page: Page, words: str) -> None:
+    other = page.context.new_page()
+    other.goto(page.url)
+    other.get_by_label("What you say").fill(words)
+    other.get_by_role("button", name="Say it").click()
+    expect(other.locator(".mine__done")).to_contain_text("It is said.")
+    other.close()
+
+
+def close(page: Page) -> None:
+    page.get_by_text("Close the debate").click()
+    page.get_by_role("button", name="Without last words").click()
+    expect(page.locator("#plate")).to_contain_text(re.compile("No decision|HIRE"), timeout=END)
