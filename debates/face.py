@@ -23,7 +23,7 @@ from .display import Display, display_of
 from .filters import HistoryForm, in_words
 from .fragments import fragments
 from .models import DOCUMENTS, Debate, Option, Panel, Remark, erase
-from .models.secret import withheld
+from .models.secret import firsts_hidden, withheld
 from .rules.outcome import NO_DECISION
 from .shelf import Panels
 
@@ -115,6 +115,9 @@ class Debating(Face[Debate, Display]):
     def decided(self, outcome: str) -> tuple[str, str]:
         """The sign of an option is its debate's; see `signs`."""
         return glances.UNDECIDED_SIGN if outcome == NO_DECISION else "mid", in_words(outcome)
+
+    def calls_shown(self, row: Debate, calls: Sequence[ModelCall]) -> list[ModelCall]:
+        return [call for call in calls if not (firsts_hidden(row) and call.step.startswith("first-"))]
 
     def rehearsal(self, row: Debate) -> str:
         return row.rehearsal_sentence

@@ -7,7 +7,7 @@ from pydantic import ConfigDict, StrictBool, StrictInt
 
 from engine.models import TITLE_LENGTH
 from engine.models.documents import TITLE_LENGTH as DOCUMENT_TITLE_LENGTH
-from runs.api.schemas import Moment, Run, Strict, text
+from runs.api.schemas import Gate, Moment, Run, Strict, text
 
 from .fields import LEAST_MEMBERS, LEAST_OPTIONS, LONGEST_REPLY, USUAL_REPLY
 from .forms import SEED_WORD_LENGTH
@@ -340,6 +340,7 @@ class Debate(Run):
         description="What each stood by alone. Null where it is not shown: with a person on a seat, before the end."
     )
     changes: list[Change]
+    gates: list[Gate] = Field(description="The turns that persons had or have, oldest first.")
     estimate: Expected
     seed: str | None = Field(description="Once it is over.")
     seed_word: str | None = Field(description="Once it is over.")

@@ -43,8 +43,9 @@ def label(name: str, value: object) -> Term:
 
     A text that is no plain word, as an outcome in somebody's own words, stands in it by a digest, whatever its case.
     """
+    value = value.casefold() if isinstance(value, str) else value
     if isinstance(value, str) and not _PLAIN.fullmatch(value):
-        value = sha256(value.casefold().encode()).hexdigest()[:16]
+        value = sha256(value.encode()).hexdigest()[:16]
     return f"={name}={value}"
 
 

@@ -29,6 +29,7 @@ from .face import Face, face_of, faces, flags_known, rows_in
 from .models import SearchText
 from .record import record_lines, record_of
 from .rows import with_reviews
+from .waits import gates_in
 from .words import asked_by, cause
 
 AnyFace = Face[Any, Any]
@@ -209,9 +210,10 @@ def _time(moment: datetime | None) -> str:
 def _json_lines(rows: Sequence[Any], address: str) -> str:
     pks = [row.pk for row in rows]
     usage, flags = ModelCall.objects.usage_of(pks), SearchText.objects.flags_of(pks, flags_known())
+    gates = gates_in(pks)
     objects = (
         {"rehearsal": _rehearsed(row), "flags": list(map(str, flags.get(row.pk, [])))}
-        | run_object(row, address, usage[row.pk])
+        | run_object(row, address, usage[row.pk], gates[row.pk])
         for row in rows
     )
     return "".join(f"{visible_json(one)}\n" for one in objects)

@@ -339,6 +339,10 @@ class Face(AtGates, Procedure, Generic[Row, Displayed]):
         """The texts that came with it, by names: a record has their digests."""
         return {}
 
+    def calls_shown(self, row: Row, calls: Sequence[ModelCall]) -> list[ModelCall]:
+        """Those whose prompts and answers whoever sees it may read now."""
+        return list(calls)
+
     def rehearsal(self, row: Row) -> str:
         """Who asked no model, in a sentence; empty where everybody did."""
         return ""

@@ -120,12 +120,18 @@ class History:
             terms.append([label("by", owner) for owner in self._sought["owners"]])
         if "by" in self._sought:
             terms.append([label("by", self._asker(self._sought["by"]))])
-        outcome = self._sought.get("outcome")
-        if known := [face.outcome_name for face in self._faces if outcome and face.may_come_to(outcome)]:
-            terms.append([label(name, outcome) for name in dict.fromkeys(known)])
+        terms += self._outcomes
         if terms and self._right.reach(self._user) < Reach.ALL:
             terms.append([label("by", self._user.pk)])
         return terms
+
+    @property
+    def _outcomes(self) -> list[list[Term]]:
+        """What came of it, by all words of kinds for that. A program may ask for what no kind comes to: `came_to`."""
+        outcome = self._sought.get("came_to") or self._sought.get("outcome", "")
+        known = [face.outcome_name for face in self._faces if outcome and face.may_come_to(outcome)]
+        labels = [label(name, outcome) for name in dict.fromkeys(known)]
+        return [labels] if labels or "came_to" in self._sought else []
 
     @property
     def _faces(self) -> list[AnyFace]:
@@ -159,13 +165,19 @@ class History:
             found = found_by(found, self._terms, few=not self._by_arrival)
         if self._statuses:
             found = self._with(found, status__in=self._statuses)
-        if "among" in self._sought:
-            found = found.filter(pk__in=self._sought["among"])
+        found = self._narrowed(found)
         since, until = self._days
         if since:
             found = self._from(found, _midnight(since))
         if until:
             found = self._to(found, datetime.combine(until, time.max, UTC))
+        return found
+
+    def _narrowed(self, found: Rows) -> Rows:
+        if "status" in self._sought:
+            found = self._with(found, status=self._sought["status"])
+        if "among" in self._sought:
+            found = found.filter(pk__in=self._sought["among"])
         return found
 
     @property

@@ -66,6 +66,7 @@ def record_of(row: Any, calls: list[ModelCall]) -> dict[str, Any]:
     `display` and what the procedure adds. `calls` are all its model calls, oldest first."""
     run = row.run
     face = face_of(run)
+    calls = face.calls_shown(row, calls)
     seen = face.seen(row, calls)
     display = face.display(seen)
     record = Record(

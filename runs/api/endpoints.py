@@ -37,6 +37,10 @@ from .scopes import Scope, credential, needs
 Wait = Annotated[
     float, Query(ge=0, le=LONGEST_WAIT, allow_inf_nan=False, description="Seconds to wait for the end at most.")
 ]
+Until = Annotated[
+    str,
+    Query(pattern="^(end|gate|end,gate|gate,end)$", description="What is waited for: the end, or a gate that opens."),
+]
 LastEvent = Annotated[str | None, Header(alias="Last-Event-ID", description="The revision that is known already.")]
 
 
@@ -46,13 +50,14 @@ class Calls:
     def __init__(self, kind: str, noun: str) -> None:
         self._kind, self._noun = kind, noun
 
-    async def look(self, request: HttpRequest, id: UUID, wait: Wait = 0) -> HttpResponse:
-        """With a wait the answer comes as soon as it has ended, or after that time."""
-        take_only(request, "wait")
-        row = await sync_to_async(found)(request, id, self._kind)
+    async def look(self, request: HttpRequest, id: UUID, wait: Wait = 0, until: Until = "end") -> HttpResponse:
+        """With a wait the answer comes as soon as it has ended, or after that time; with `until=end,gate` also as soon
+        as somebody is needed."""
+        take_only(request, "wait", "until")
+        row, or_asks = await sync_to_async(found)(request, id, self._kind), "gate" in until
         if not wait or row.run.over:
             return await sync_to_async(answer)(request, row)
-        await until_ended(id, credential(request).owner, wait)
+        await until_ended(id, credential(request).owner, wait, or_asks=or_asks)
         # by the one reading thread: many waits for one run end at once
         return await read(partial(self._answer_again, request, id))
 
@@ -124,21 +129,22 @@ class Calls:
             raise wrong_fields([("kind", f"There is no such kind. There are: {', '.join(faces())}.")])
         return self._page(request, asked, asked.kind)
 
-    def _list(self, request: HttpRequest, asked: Query[schemas.Sought]) -> HttpResponse:
+    def _list(self, request: HttpRequest, asked: Query[schemas.SoughtOfKind]) -> HttpResponse:
         return self._page(request, asked, self._kind)
 
-    def _page(self, request: HttpRequest, asked: schemas.Sought, kind: str) -> HttpResponse:
+    def _page(self, request: HttpRequest, asked: schemas.SoughtOfKind, kind: str) -> HttpResponse:
         take_only(request, *type(asked).model_fields)
         history = History(credential(request).owner, _sought(asked), face=faces()[kind] if kind else None)
         return history_answer(request, asked, history, kind)
 
 
-def _sought(asked: schemas.Sought) -> dict[str, Any]:
+def _sought(asked: schemas.SoughtOfKind) -> dict[str, Any]:
     """As the page's filters take it."""
     form = HistoryForm({"q": asked.q, "since": asked.since, "until": asked.until}, ())
     if not form.is_valid():
         raise wrong_fields((name, str(errors[0])) for name, errors in form.errors.items())
-    return form.sought
+    said = {"status": asked.status, "came_to": asked.outcome}
+    return form.sought | {name: value for name, value in said.items() if value}
 
 
 def _status(row: Any) -> str:

@@ -21,7 +21,7 @@ from django.db import close_old_connections
 
 from engine import live
 from engine.hidden import visible_json
-from engine.models import Run
+from engine.models import Gate, Run
 from engine.reader import read
 from runs.face import face_of
 from runs.rights import SEE
@@ -102,12 +102,14 @@ def place_of(user: User) -> Iterator[Place]:
 # ---- waiting and following --------------------------------------------------------------------------------
 
 
-async def until_ended(pk: UUID, user: User, seconds: float) -> None:
-    """Returns when the run has ended, or after that time, or when somebody else needs the place more."""
+async def until_ended(pk: UUID, user: User, seconds: float, *, or_asks: bool = False) -> None:
+    """Returns when the run has ended, or after that time, or when somebody else needs the place more; with `or_asks`
+    also when it asks somebody to decide."""
+    enough = _has_ended_or_asks if or_asks else _has_ended
     with place_of(user) as place, suppress(TimeoutError):
         async with asyncio.timeout(seconds), aclosing(_looks(pk, place)) as looks:
             async for _ in looks:
-                if await _read_in_turn(partial(_has_ended, pk)):
+                if await _read_in_turn(partial(enough, pk)):
                     return
 
 
@@ -198,6 +200,15 @@ class Seen:
 def _has_ended(pk: UUID) -> bool:
     found = Run.objects.only("status").filter(pk=pk).first()
     return found is None or found.over
+
+
+def _has_ended_or_asks(pk: UUID) -> bool:
+    return asks(pk) or _has_ended(pk)
+
+
+def asks(pk: UUID) -> bool:
+    """Whether somebody is asked to decide."""
+    return Gate.objects.pending().filter(run=pk).exists()
 
 
 def _look(pk: UUID, credential: Credential, address: str, known: int | None) -> Seen:

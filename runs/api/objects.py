@@ -1,6 +1,6 @@
 """A run as software sees it. One shape for every door."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -8,16 +8,21 @@ from uuid import UUID
 from engine.llm.prices import decimal
 from engine.models import Gate, GateDecision, ModelCall, Run, Usage, last_override
 from runs.face import Face, face_of, faces, rows_in
+from runs.waits import gates_in, gates_of
 
 
-def run_object(row: Any, address: str, usage: Usage | None = None) -> dict[str, Any]:
+def run_object(
+    row: Any, address: str, usage: Usage | None = None, gates: Sequence[Gate] | None = None
+) -> dict[str, Any]:
     """The object of the API, of a row that was read with its face's `rows`; `address` as in https://host.
 
     What its procedure says of it stands among what is said of all runs, and in place of it where a name is the same. A
-    redacted one has empty texts and says when they were erased. `usage`: what its calls used, where that is known.
+    redacted one has empty texts and says when they were erased. `usage` of its calls and its `gates`: where they are
+    known. Kinds that never wait have none.
     """
     run = row.run
     face = face_of(run)
+    asked = gates_of(run.pk) if face.waits and gates is None else gates or ()
     return {
         "id": str(run.pk),
         "kind": run.procedure,
@@ -34,6 +39,7 @@ def run_object(row: Any, address: str, usage: Usage | None = None) -> dict[str, 
         "ended": time_of(run.ended),
         "record_hash": row.record_hash,
         "override": _override(face, run),
+        **({"gates": [gate_object(gate, address) for gate in asked]} if face.waits else {}),
         **face.facts(row),
     }
 
@@ -41,10 +47,13 @@ def run_object(row: Any, address: str, usage: Usage | None = None) -> dict[str, 
 def run_objects(pks: Sequence[UUID], address: str, kind: str = "") -> list[dict[str, Any]]:
     """Those of many runs, all of this kind or of any, in their order, in as many queries however many there are."""
     usage = ModelCall.objects.usage_of(pks)
-    if not kind:
-        return [run_object(row, address, usage[row.pk]) for row in rows_in(pks)]
-    rows = faces()[kind].rows().in_bulk(pks)
-    return [run_object(rows[pk], address, usage[pk]) for pk in pks if pk in rows]
+    gates = gates_in(pks) if not kind or faces()[kind].waits else {}
+    found = rows_in(pks) if not kind else _in_order(faces()[kind].rows().in_bulk(pks), pks)
+    return [run_object(row, address, usage[row.pk], gates.get(row.pk, ())) for row in found]
+
+
+def _in_order(rows: Mapping[UUID, Any], pks: Sequence[UUID]) -> list[Any]:
+    return [rows[pk] for pk in pks if pk in rows]
 
 
 def _override(face: Face[Any, Any], run: Run) -> dict[str, Any] | None:

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from ninja import Field, Schema
 from pydantic import ConfigDict, WithJsonSchema, create_model
 
+from engine.models.runs import OUTCOME_LENGTH, RunStatus
 from runs.filters import QUERY_LENGTH
 from runs.models import KEY_LENGTH
 
@@ -78,7 +79,12 @@ class Sought(Schema):
     )
 
 
-class SoughtOfAll(Sought):
+class SoughtOfKind(Sought):
+    status: Literal["", *RunStatus.values] = Field("", description="How they stand.")  # type: ignore[valid-type]
+    outcome: Annotated[str, text(OUTCOME_LENGTH)] = Field("", description="What came of them, in the kind's words.")
+
+
+class SoughtOfAll(SoughtOfKind):
     kind: str = Field("", description="Of which kind.")
 
 
