@@ -154,6 +154,7 @@ class Face(AtGates, Procedure, Generic[Row, Displayed]):
     begun_at: ClassVar[str] = ""
     verb: ClassVar[str] = ""
     good_for: ClassVar[str] = ""
+    shelves: ClassVar[Sequence[Shelf]] = ()  # what is kept of it to be used again
 
     @property
     def room(self) -> str:
@@ -297,10 +298,6 @@ class Face(AtGates, Procedure, Generic[Row, Displayed]):
     def glances(self, rows: Sequence[Row]) -> Mapping[UUID, Glance]:
         """What stands in a cell of its own, of rows that were read with `listed`, in one query for all."""
         return dict.fromkeys((row.run.pk for row in cast(Sequence[Any], rows)), Glance())
-
-    # ---- what is kept of it to be used again -----------------------------------------------------------------
-
-    shelves: ClassVar[Sequence[Shelf]] = ()
 
     # ---- its tables ---------------------------------------------------------------------------------------
 
