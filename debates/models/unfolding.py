@@ -59,7 +59,7 @@ class Unfolding:
         self._words = dict(seen.table.words)
         self._turns = {one.number: one for one in seen.course.turns}
         self._steers = {one.number: one for one in seen.course.steers}
-        if self._messages:  # until then first verdicts are on their way
+        if self._turns:  # until then first verdicts are on their way, whatever the chair has said
             self._first = seen
         return seen
 

@@ -14,6 +14,7 @@ from tests.debates.table import Table
 pytestmark = pytest.mark.django_db(transaction=True)
 
 STEPS = (
+    lambda table: table.chair("Think of the law."),
     lambda table: table.alone(2, "HIRE"),
     lambda table: table.note(),
     lambda table: table.say(1, verdict="HIRE", reasoning="For the papers."),
