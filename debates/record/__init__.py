@@ -11,7 +11,7 @@ from ..models import Debate
 from ..rules.outcome import Rule
 from ..scene import scene_of
 from ..sentences import RULES
-from . import arguments, chair, floor, log, result, voices
+from . import arguments, chair, floor, log, result, seats, voices
 
 __all__ = ["provenance", "recorded"]
 
@@ -22,6 +22,8 @@ def recorded(seen: Snapshot[Debate], display: Display) -> dict[str, Any]:
     found = analysed(scene)
     return {
         "summary": result.summary(scene),
+        "choices": tuple(seats.choices_of(scene)),
+        "seats": tuple(seats.seated_of(scene)),
         "figures": tuple(figures_of(scene, found)),
         "result": result.result_of(scene, found),
         "moved": tuple(voices.moved_of(scene, found)),
@@ -31,7 +33,7 @@ def recorded(seen: Snapshot[Debate], display: Display) -> dict[str, Any]:
         "experience": voices.experience_of(scene.debate),
         "chair": tuple(chair.acts_of(scene)),
         "floor": floor.floor_of(scene),
-        "log": log.log_of(scene, display, seen.calls),
+        "log": log.log_of(scene, display, seen),
     }
 
 

@@ -4,11 +4,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from engine.models import ModelCall
-from runs.record import attempt_told
+from engine.models import Gate, ModelCall
+from runs.face import Snapshot
+from runs.record import attempt_told, moment_in_words
 
 from ..display import Display
-from ..models import Message, Turn
+from ..models import Debate, Message, Turn
 from ..rules.course import Sort
 from ..scene import Scene
 from ..transcript import Alone, Slot
@@ -49,16 +50,17 @@ class Log:
     unsaid: tuple[Line, ...]
 
 
-def log_of(scene: Scene, display: Display, calls: Sequence[ModelCall]) -> Log:
+def log_of(scene: Scene, display: Display, seen: Snapshot[Debate]) -> Log:
     by_step: dict[str, list[ModelCall]] = defaultdict(list)
-    for call in calls:
+    for call in seen.calls:
         by_step[call.step].append(call)
     alone = [
         Line(None, one, "", _asked(scene, by_step[f"first-{one.seat}"]))
         for one in display.alone
         if one.look is not None
     ]
-    said = [_line(scene, slot, by_step) for slot in display.slots if not slot.hidden]
+    gates = {gate.step: gate for gate in seen.gates}
+    said = [_line(scene, slot, by_step, gates) for slot in display.slots if not slot.hidden]
     return Log((*alone, *said), tuple(_unsaid(scene, by_step)))
 
 
@@ -70,11 +72,21 @@ def _unsaid(scene: Scene, by_step: Mapping[str, Sequence[ModelCall]]) -> Iterato
             yield Line(None, None, why, _asked(scene, calls))
 
 
-def _line(scene: Scene, slot: Slot, by_step: Mapping[str, Sequence[ModelCall]]) -> Line:
+def _line(scene: Scene, slot: Slot, by_step: Mapping[str, Sequence[ModelCall]], gates: Mapping[str, Gate]) -> Line:
     if slot.message is None:
         return Line(slot, None, "", ())
     turn = scene.turns.get(slot.message.turn_id or 0)
-    return Line(slot, None, _why(scene, slot.message, turn), _asked(scene, by_step.get(_step(slot.message, turn), ())))
+    asked = _asked(scene, by_step.get(_step(slot.message, turn), ()))
+    why = _why(scene, slot.message, turn)
+    gate = gates.get(turn.step) if turn else None
+    return Line(slot, None, f"{why} {_waited(gate)}" if gate else why, asked)
+
+
+def _waited(gate: Gate) -> str:
+    """Of a person, who was waited for."""
+    last = gate.last
+    answered = f"; {last.by} answered {moment_in_words(last.made)}" if last and last.by else ""
+    return f"A person was asked {moment_in_words(gate.made)}{answered}."
 
 
 def _step(message: Message, turn: Turn | None) -> str:

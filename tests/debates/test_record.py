@@ -1,6 +1,7 @@
 """What the record of a debate says, and what it does not say before the end."""
 
 import json
+import re
 from xml.etree import ElementTree
 
 import pytest
@@ -12,7 +13,7 @@ from debates.models import Debate, Message, Panel, Turn
 from debates.scaffold import as_it_was
 from debates.table import Point
 from engine.models import Document, ModelCall
-from runs import redaction
+from runs import redaction, steering
 from runs.record import record_of
 from tests.databases import tampering
 from tests.debates.scenes import HIRE, ILSE, NO, RAJIV, SCENES, decided, early, failed, silent, undecided, waiting
@@ -22,6 +23,7 @@ from tests.debates.test_panels import held
 
 pytestmark = pytest.mark.django_db
 
+NOTHING_ELSE = {"verdict_reasoning": "", "moved_by": [], "withdrawn": False, "points": [], "artifact": None}
 WORDS_ALONE = "Nobody may hear this yet."
 
 
@@ -229,6 +231,26 @@ def test_the_sealed_record_is_given_when_it_is_over(with_person, reviewer, clien
     with_person.become("cancelled")
     assert opened(client, with_person, "debate-record-file").status_code == 200
     assert WORDS_ALONE in opened(client, with_person).content.decode()
+
+
+def test_a_persons_turn_says_when_it_was_asked_and_who_answered(mira):
+    table = waiting(mira)
+    said = {
+        "content": "They can, for half a year.",
+        "speaking_to": ["everyone"],
+        "expects_answer": False,
+        "verdict": "",
+    }
+    gate = table.row.run.gates.get()
+    steering.decide(gate.pk, mira, "answer", choice="speak", answer=said | NOTHING_ELSE)
+    line = next(line for line in recorded(table)["log"].lines if "A person was asked" in line.why)
+    assert re.search(r"asked by message \d+\. A person was asked .* UTC; mira answered .* UTC\.$", line.why)
+
+
+def test_it_says_who_sits_there_and_which_model_speaks(mira):
+    seats = recorded(waiting(mira))["seats"]
+    assert [one.speaks for one in seats][:2] == ["stated sentences", "openai/a"]
+    assert (seats[4].name, seats[4].speaks) == ("Elin Sato", "a person: mira")
 
 
 # ---- XML --------------------------------------------------------------------------------------------------
