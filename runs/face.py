@@ -317,7 +317,7 @@ class Face(AtGates, Procedure, Generic[Row, Displayed]):
 
     # ---- its record ---------------------------------------------------------------------------------------
 
-    record_styles: ClassVar[Sequence[str]] = ()  # the sheets that it needs beside record.css, as static files
+    record_styles: ClassVar[Sequence[str]] = ()  # sheets beside record.css; for the admin, see review.css
     record_without: ClassVar[Sequence[str]] = ()  # columns of its model calls that may be long, and that it leaves out
 
     def recorded(self, seen: Snapshot[Row], display: Displayed) -> dict[str, Any]:
