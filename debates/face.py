@@ -33,7 +33,7 @@ class Debating(Face[Debate, Display]):
     sign = "debate"
     schema = schemas.Debate
     going_on = "debating"
-    begun_at = "debate-new"
+    begun_at, begun_with = "debate-new", "question"
     verb, good_for = "Debate", "What speaks for what. Two to nine members argue until each stands by an option."
     guards = guards.GUARDS
     documents = DOCUMENTS

@@ -32,7 +32,7 @@ class Judging(Face[Judgement, Display]):
     sign = "judge"
     schema = schemas.Judgement
     going_on = "judging"
-    begun_at = "new"
+    begun_at, begun_with = "new", "content"
     verb, good_for = "Judge", "Yes or no to one thing. Three agents, each with its own criteria."
     guards = guards.GUARDS
     rehearsals = {procedure.DECISION.name: rehearsal.answer}

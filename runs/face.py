@@ -152,6 +152,7 @@ class Face(AtGates, Procedure, Generic[Row, Displayed]):
     outcomes: ClassVar[Sequence[str]] = ()  # that it can come to, where they are known before
     # where a page starts one: the name of its address, what one does there, and what that is good for
     begun_at: ClassVar[str] = ""
+    begun_with: ClassVar[str] = ""  # the field of that page in which the text stands
     verb: ClassVar[str] = ""
     good_for: ClassVar[str] = ""
     shelves: ClassVar[Sequence[Shelf]] = ()  # what is kept of it to be used again

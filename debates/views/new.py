@@ -18,6 +18,7 @@ from engine.models.budgets import Budget, BudgetUsedUp
 from engine.models.documents import label_of
 from engine.models.pace import LimitReached
 from runs import retention
+from runs.begun import Brought, along, brought
 from runs.face import begun_by_page
 from runs.forms import as_number, as_typed
 from runs.usual import usual
@@ -26,7 +27,7 @@ from .. import procedure
 from ..attached import FILES, READABLE, Attached, brought_back, from_text, kept
 from ..estimate import estimate, tokens_of
 from ..examples import EXAMPLES, example_called
-from ..forms import MOST_MEMBERS, MOST_OPTIONS, SWITCHES, Submission, typed_in
+from ..forms import MOST_MEMBERS, MOST_OPTIONS, SWITCHES, DebateForm, Submission, typed_in
 from ..models import DOCUMENTS, MemberValues, OptionValues, Panel, PanelChanged, PanelVersion
 
 TAKE = "take-panel"
@@ -71,11 +72,17 @@ def new(request: HttpRequest) -> HttpResponse:
         return _page(request, *_first(request))
     posted = as_typed(request.POST)
     attached, pasted = attached_to(request, posted)
+    if come := brought(posted):
+        return _come(request, posted, come, attached, pasted)
     if posted.get("do") == TAKE:
         return _page(request, taken(posted, attached), _as_it_is(_panel(posted.get("panel", ""))), pasted=pasted)
     if change := CHANGE.fullmatch(posted.get("do", "")):
         begun = Submission(**changed(posted, *change.groups()), attached=attached)
         return _page(request, begun, _chosen(posted), focus=focus_after(posted, change), pasted=pasted)
+    return _submitted(request, posted, attached, pasted)
+
+
+def _submitted(request: HttpRequest, posted: Mapping[str, str], attached: Attached, pasted: Pasted) -> HttpResponse:
     submission = Submission(posted, attached=attached, by=cast(User, request.user))
     if not submission.is_valid():
         return _page(request, submission, _chosen(posted), pasted=pasted)
@@ -91,6 +98,20 @@ def new(request: HttpRequest) -> HttpResponse:
         page.headers["Retry-After"] = str(reached.seconds)
         return page
     return redirect("debate-live", debate.pk)
+
+
+OWN = re.compile(rf"[om]\d+-\w+|d\d+|panel|panel_version|paste|paste_title|{'|'.join(DebateForm.base_fields)}")
+
+
+def _come(
+    request: HttpRequest, posted: Mapping[str, str], come: Brought, attached: Attached, pasted: Pasted
+) -> HttpResponse:
+    """From the page of another kind, with what was typed there; what was written here before is still there."""
+    before = "m1-name" in posted
+    submission, chosen = (Submission(**typed_in(posted)), _chosen(posted)) if before else _first(request)
+    submission.own.initial = {**submission.own.initial, "title": come.title, "question": come.text}
+    submission.attached = attached
+    return _page(request, submission, chosen, pasted=pasted)
 
 
 def _first(request: HttpRequest) -> tuple[Submission, Chosen]:
@@ -255,6 +276,8 @@ def _page(
         "kinds": begun_by_page(),
         "page": "new",
         "begun": BEGUN,
+        "come": "debate",
+        "along": along(as_typed(request.POST), OWN.fullmatch),
     }
     return render(request, "debates/new.html", context, status=refused.status if refused else 200)
 

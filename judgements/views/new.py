@@ -1,3 +1,4 @@
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
@@ -14,6 +15,7 @@ from engine.llm import catalogue, providers
 from engine.models.budgets import Budget, BudgetUsedUp
 from engine.models.pace import LimitReached
 from runs import retention
+from runs.begun import Brought, along, brought
 from runs.face import begun_by_page
 from runs.forms import as_number, as_typed
 from runs.usual import usual
@@ -32,6 +34,8 @@ def new(request: HttpRequest) -> HttpResponse:
     if request.method == "GET":
         return _first_page(request)
     posted = as_typed(request.POST)
+    if come := brought(posted):
+        return _come(request, posted, come)
     earlier = earlier_of(posted.get("again", ""), request.user)
     submission = Submission(posted)
     if not submission.is_valid():
@@ -52,6 +56,17 @@ def new(request: HttpRequest) -> HttpResponse:
         page.headers["Retry-After"] = str(reached.seconds)
         return page
     return redirect("live", judgement.pk)
+
+
+def _come(request: HttpRequest, posted: Mapping[str, str], come: Brought) -> HttpResponse:
+    """From the page of another kind, with what was typed there; agents that were written here before stay."""
+    chosen = _chosen(posted) if "a1-name" in posted else _as_it_is(_preselected(request))
+    agents = agents_in(posted) if "a1-name" in posted else chosen.council.agents() if chosen.council else None
+    submission = Submission(title=come.title, content=come.text, agents=agents)
+    return _input_page(request, submission, chosen)
+
+
+OWN = re.compile(r"title|content|council|version|again|a\d-\w+")
 
 
 def written_so_far(
@@ -218,6 +233,9 @@ def _input_page(
         "change_open": any(form.errors or not form["name"].value() for form in submission.agents),
         "first_visit": request.method == "GET" and not earlier and not _has_judged(request),
         "kinds": begun_by_page(),
+        "begun": "new",
+        "come": "judgement",
+        "along": along(as_typed(request.POST), OWN.fullmatch),
         "page": "new",
     }
     return render(request, "judgements/new.html", context, status=refused.status if refused else 200)

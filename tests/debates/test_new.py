@@ -95,7 +95,7 @@ def test_an_example_can_be_begun_as_it_stands(page: Client, example):
 
 
 def test_it_is_one_of_the_kinds_of_work(page: Client):
-    assert f'href="{NEW}"' in page.get("/").content.decode()
+    assert f'formaction="{NEW}"' in page.get("/").content.decode()
     assert 'aria-current="page"' in page.get(NEW).content.decode()
 
 
@@ -123,3 +123,32 @@ def test_a_budget_that_does_not_suffice_starts_nothing(page: Client, mira: User,
     answer = page.post(NEW, WRITTEN | {f"m{n}-model": "paid/x" for n in (1, 2, 3)})
     assert (answer.status_code, Debate.objects.count()) == (402, 0)
     assert "The debate was not started" in answer.content.decode()
+
+
+# ---- from another kind of work, and back ----------------------------------------------------------------------
+
+
+def test_what_was_typed_goes_along_to_another_kind_and_back(page: Client):
+    judging = {"title": "Hers", "content": "Hire her.", "a1-name": "Zed", "a1-criteria": "Be fair.", "council": ""}
+    debating = page.post(NEW, {**judging, "come": "judgement"}).context
+    form = debating["form"]
+    assert (form["title"].value(), form["question"].value()) == ("Hers", "Hire her.")
+    written = {**WRITTEN, "title": "Hers", "question": "Hire her now?", **debating["along"]}
+    back = page.post("/", {**written, "come": "debate"}).context
+    assert (back["form"]["content"].value(), back["agents"][0]["name"].value()) == ("Hire her now?", "Zed")
+    again = {"title": "Hers", "content": "Hire her today?", **back["along"], "come": "judgement"}
+    here = page.post(NEW, again).context
+    assert here["form"]["question"].value() == "Hire her today?"
+    assert [form["name"].value() for form in here["members"]] == ["Amara Osei", "Ilse Brandt", "Rajiv Menon"]
+    assert not Debate.objects.exists()
+
+
+def test_documents_go_along_too(page: Client):
+    attached = page.post(NEW, {**WRITTEN, "paste": "Mine.", "do": "add-document"}).context["documents"]
+    along = page.post("/", {**WRITTEN, "d1": attached[0]["token"], "come": "debate"}).context["along"]
+    here = page.post(NEW, {**along, "content": "Hire her.", "come": "judgement"}).context
+    assert [one["document"].title for one in here["documents"]] == ["Pasted text"]
+
+
+def test_who_comes_from_nowhere_starts_as_ever(page: Client):
+    assert page.post(NEW, {**WRITTEN, "come": "nowhere"}).status_code == 302
