@@ -11,7 +11,7 @@ const isScrolled = () => getComputedStyle(box).overflowY === "auto"; // on phone
 const isAtEnd = () => box.scrollHeight - box.scrollTop - box.clientHeight < NEAR;
 const shown = () => list.querySelectorAll(":scope > [id^='msg-']:not([hidden], [aria-busy])").length;
 
-let following = true;
+let following = !location.hash; // a link may lead to what was said long ago
 let read = shown();
 
 function toEnd() {
@@ -30,9 +30,8 @@ function count() {
   news.hidden = false;
 }
 
-// who comes while it goes on reads on from the newest, unless a link led elsewhere
-const goesOn = $("#ws")?.hasAttribute("ws-connect");
-if (goesOn && isScrolled() && !location.hash) document.fonts.ready.then(toEnd);
+const stay = () => isScrolled() && following && toEnd();
+addEventListener("resize", stay);
 box.addEventListener("scroll", () => {
   following = isAtEnd();
   if (following) count();
@@ -53,8 +52,8 @@ new MutationObserver(() => {
   count();
 }).observe(list, { childList: true, subtree: true, attributes: true, attributeFilter: ["hidden"] });
 
-if (isScrolled() && !location.hash) toEnd();
-document.fonts?.ready.then(() => following && isScrolled() && !location.hash && toEnd());
+stay();
+document.fonts?.ready.then(stay);
 
 // ---- the forms: each is sent and comes back by itself, so that what is typed in another one stays ----
 
