@@ -19,6 +19,7 @@ from runs.saved.evidence import SavedWitness
 from runs.saved.retention import kept_for
 
 from . import api, chair, evidence, glances, guards, people, procedure, record, rehearsal, replaying, schemas, tables
+from .again import with_texts_beside
 from .display import Display, display_of
 from .filters import HistoryForm, in_words
 from .fragments import fragments
@@ -133,6 +134,9 @@ class Debating(Face[Debate, Display]):
 
     def fragments(self, display: Display) -> Iterator[Fragment]:
         return fragments(display)
+
+    def beside(self, run: Run) -> Sequence[Debate]:
+        return with_texts_beside(run.pk)
 
     def withheld(self, runs: Iterable[Run]) -> Mapping[UUID, str]:
         return withheld(runs)

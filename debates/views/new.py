@@ -23,12 +23,12 @@ from runs.face import begun_by_page
 from runs.forms import as_number, as_typed
 from runs.usual import usual
 
-from .. import procedure
+from .. import again, procedure
 from ..attached import FILES, READABLE, Attached, brought_back, from_text, kept
 from ..estimate import estimate, tokens_of
 from ..examples import EXAMPLES, example_called
 from ..forms import MOST_MEMBERS, MOST_OPTIONS, SWITCHES, DebateForm, Submission, typed_in
-from ..models import DOCUMENTS, MemberValues, OptionValues, Panel, PanelChanged, PanelVersion
+from ..models import DOCUMENTS, Debate, MemberValues, OptionValues, Panel, PanelChanged, PanelVersion
 
 TAKE = "take-panel"
 CHANGE = re.compile(r"(add|remove)-(option|member|document)(?:-(\d))?")
@@ -88,7 +88,9 @@ def _submitted(request: HttpRequest, posted: Mapping[str, str], attached: Attach
         return _page(request, submission, _chosen(posted), pasted=pasted)
     values = submission.values()
     try:
-        debate = procedure.submit(owner=request.user, limited=True, panel=_opened(posted), **values)
+        debate = procedure.submit(
+            owner=request.user, limited=True, panel=_opened(posted), earlier=_earlier(request), **values
+        )
     except PanelChanged as meanwhile:
         return _overtaken(request, posted, attached, meanwhile)
     except BudgetUsedUp as error:
@@ -117,9 +119,18 @@ def _come(
 def _first(request: HttpRequest) -> tuple[Submission, Chosen]:
     if example := example_called(request.GET.get("example", "")):
         return Submission(**example.as_typed(settings.DEFAULT_MODEL)), NONE
+    if earlier := _earlier(request):
+        version = earlier.panel_version
+        return Submission(**again.as_asked(earlier)), _as_it_is(_panel(str(version.panel_id)) if version else None)
     asked = request.GET.get("panel")
     panel = Panel.objects.offered().whole().first() if asked is None else _panel(asked)
     return Submission(**held(panel)), _as_it_is(panel)
+
+
+def _earlier(request: HttpRequest) -> Debate | None:
+    """The one that this is held again from."""
+    asked = request.POST if request.method == "POST" else request.GET
+    return again.earlier_of(asked.get("again", ""), request.user)
 
 
 def held(panel: Panel | None) -> dict[str, Any]:
@@ -270,6 +281,7 @@ def _page(
         "panel": chosen.panel.pk if chosen.panel else None,
         "came_from": chosen.version,
         "saved": saved,
+        "again": _earlier(request),
         "kept_for": chosen.panel.kept if chosen.panel else retention.in_words(settings.RETENTION_DAYS),
         "rehearsal": not settings.PROVIDERS,
         "examples": EXAMPLES,

@@ -1,0 +1,68 @@
+"""Holding a debate again: which one another is held anew from, and how the two may be told apart."""
+
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Q
+
+from engine.llm.prices import DOLLAR
+from engine.models import NewDocument
+from runs.rights import User
+
+from .attached import Attached
+from .models import SWITCHES, Debate, Member
+
+SAME = ("question", "rule", "most", "reply_within", "view")
+
+
+def earlier_of(pk: str, user: User) -> Debate | None:
+    """The debate of that id to hold again, if there is one, the user may see it and it has its texts."""
+    try:
+        wanted = UUID(pk)
+    except ValueError:
+        return None
+    seen = Debate.objects.visible_to(user).filter(pk=wanted, run__redacted=None)
+    whole = seen.select_related("run", "panel_version__panel__current")
+    return whole.prefetch_related("options", "members__user", "run__documents").first()
+
+
+def as_asked(debate: Debate) -> dict[str, Any]:
+    """All that it was asked with, as a form of a new one starts from it, but for the moment at which it had to end and
+    its seed: with the same, the same would be drawn."""
+    switches = {name: getattr(debate, name) for name in SWITCHES}
+    spend = debate.run.spend
+    return {
+        **{name: getattr(debate, name) for name in SAME},
+        "spend": None if spend is None else Decimal(spend) / DOLLAR,
+        "title": debate.run.title,
+        "timekeeper": debate.at_seat(0).model,
+        "switches": switches,
+        "options": [
+            {"word": one.word, "meaning": one.meaning, "direction": one.direction} for one in debate.options.all()
+        ],
+        "members": [_member(one) for one in debate.seated],
+        "attached": Attached([_document(one) for one in debate.run.documents.all()]),
+    }
+
+
+def _member(member: Member) -> dict[str, Any]:
+    user = member.user.get_username() if member.user else ""
+    return {"name": member.name, "who": member.who, "model": member.model, "fallback": member.fallback, "user": user}
+
+
+def _document(one: Any) -> NewDocument:
+    return NewDocument(one.title, one.kind, tuple(one.lines), one.digest)
+
+
+def with_texts_beside(pk: UUID) -> list[Debate]:
+    """All that one was held again from, and all that were held again from it, as far as they have their texts."""
+    seen: dict[UUID, Debate] = {}
+    near = {pk}
+    while near:
+        found = Debate.objects.filter(Q(pk__in=near) | Q(earlier__in=near)).exclude(pk__in=seen)
+        new = {one.pk: one for one in found.select_related("run").defer("question")}
+        seen |= new
+        near = {*new, *(one.earlier_id for one in new.values() if one.earlier_id)} - (seen.keys() - new.keys())
+    others = (one for one in seen.values() if one.pk != pk and not one.run.redacted)
+    return sorted(others, key=lambda one: one.run.created)
