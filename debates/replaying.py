@@ -7,6 +7,7 @@ turned back hundreds of times.
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from datetime import datetime, timedelta
+from itertools import zip_longest
 from typing import Any, cast
 
 from engine.models import ModelCall
@@ -82,7 +83,7 @@ def moments(seen: Snapshot[Debate]) -> Iterator[datetime]:
     """When the page changed. What happened in one go is one moment: a message, the note after it and whoever has the
     floor next are written right after one another."""
     times = sorted(_changes(seen))
-    for time, following in zip(times, [*times[1:], None], strict=True):
+    for time, following in zip_longest(times, times[1:]):
         if following is None or following - time > AT_ONCE:
             yield time
 

@@ -21,7 +21,8 @@ from django.http.response import HttpResponseBase
 from django.test import Client
 from django.urls import URLResolver, get_resolver, path
 
-from debates.models import OptionValues, Panel
+from debates import procedure as debating
+from debates.models import Debate, OptionValues, Panel
 from engine.models import Gate, Review
 from engine.models.budgets import Budget
 from engine.models.gates import policy_of
@@ -29,7 +30,7 @@ from judgements.models import Council, Judgement
 from magi_site.asgi import application
 from magi_site.groups import REVIEWERS
 from magi_site.models import Token
-from runs import reviews
+from runs import reviews, steering
 from runs.models import SavedView
 from runs.replay import FRAMES_FORM
 from runs.urls import websocket_urlpatterns
@@ -50,6 +51,7 @@ class Cast:
 
     users: dict[str, User | None]
     judgement: Judgement
+    debate: Debate
     council: Council
     budget: Budget
     token: Token
@@ -58,7 +60,7 @@ class Cast:
     tokens: dict[str, str] = field(default_factory=dict)
 
     def of_folder(self) -> dict[str, Any]:
-        """The key of what the owner has in each folder of the addresses, but for the judgement."""
+        """The key of what the owner has in each folder of the addresses, but for the judgement and the debate."""
         view, _ = SavedView.objects.get_or_create(user=self.users["owner"], name=CANARY)
         kept = {"councils": self.council.pk, "panels": panel().pk}
         return {**kept, "accounts": self.token.pk, "runs": view.pk, "gates": gate_of(self).pk}
@@ -88,7 +90,9 @@ def cast(council: Council, models: ScriptedModels, transactional_db: None) -> Ca
     users["root"] = User.objects.create_superuser("root")
     owner = users["owner"]
     token = Token.objects.make(owner, "one")
-    made = Cast(users, _private(owner, models), council, Budget.objects.create(owner=owner, limit=10**12), token)
+    judgement, debate = _private(owner, models), _held(owner)
+    budget = Budget.objects.create(owner=owner, limit=10**12)
+    made = Cast(users, judgement, debate, council, budget, token)
     for name, user in users.items():
         if user:
             client = Client()
@@ -112,6 +116,16 @@ def _private(owner: Any, models: ScriptedModels) -> Judgement:
     return Judgement.objects.select_related("run").get(pk=made.pk)
 
 
+def _held(owner: Any) -> Debate:
+    """Cancelled before its first message, with the canary in what was asked."""
+    members = [{"name": name, "who": f"{CANARY} of {name}", "model": "rehearsal/instant"} for name in ("Ada", "Ben")]
+    options: list[OptionValues] = [{"word": "YES", "meaning": CANARY}, {"word": "NO"}]
+    asked = {"title": f"{CANARY} {SOUGHT}", "question": f"{CANARY} {SOUGHT}", "options": options, "members": members}
+    made = debating.submit(owner=owner, **asked)
+    steering.cancel(made, owner)
+    return Debate.objects.select_related("run").get(pk=made.pk)
+
+
 # ---- the routes ---------------------------------------------------------------------------------------------
 
 
@@ -125,17 +139,19 @@ def routes(patterns: Any, prefix: str = "", space: str = "") -> Iterator[tuple[s
             yield f"{space}{one.name}" if one.name else whole, whole
 
 
+HELD_IN_ADMIN = "debates/debate"
 RUNS_IN_ADMIN = ("judgements/judgement", "checking/check", "engine/run")
 
 
 def address_of(pattern: str, cast: Cast, pk: UUID | None = None) -> str:
     """The route's address, with what is the owner's in it; `pk`: another judgement."""
-    judgement = pk or cast.judgement.pk
-    table = next((t for t in cast_rows(cast) if f"/{t}/" in f"/{pattern}"), "")
+    judgement, debate = pk or cast.judgement.pk, pk or cast.debate.pk
+    rows = cast_rows(cast)
+    table = next((t for t in rows if f"/{t}/" in f"/{pattern}"), "")
     put = {
-        "object_id": judgement if table in RUNS_IN_ADMIN else cast_rows(cast).get(table, ""),
-        "id": _in_the_api(pattern, cast, judgement) if pattern.startswith("api/") else cast_rows(cast)["auth/user"],
-        "pk": cast.of_folder().get(pattern.partition("/")[0], judgement),
+        "object_id": debate if table == HELD_IN_ADMIN else judgement if table in RUNS_IN_ADMIN else rows.get(table, ""),
+        "id": _in_the_api(pattern, cast, judgement, debate) if pattern.startswith("api/") else rows["auth/user"],
+        "pk": {**cast.of_folder(), "debates": debate}.get(pattern.partition("/")[0], judgement),
         "number": 1,
         "format": "csv",
         "token": "guessed",
@@ -149,8 +165,8 @@ def address_of(pattern: str, cast: Cast, pk: UUID | None = None) -> str:
     return "/" + re.sub(r"<(?:\w+:)?(\w+)>", lambda found: str(put[found[1]]), plain)
 
 
-def _in_the_api(pattern: str, cast: Cast, judgement: UUID) -> Any:
-    return gate_of(cast).pk if "/gates/" in pattern else judgement
+def _in_the_api(pattern: str, cast: Cast, judgement: UUID, debate: UUID) -> Any:
+    return gate_of(cast).pk if "/gates/" in pattern else debate if "/debates/" in pattern else judgement
 
 
 def cast_rows(cast: Cast) -> dict[str, Any]:
@@ -161,6 +177,7 @@ def cast_rows(cast: Cast) -> dict[str, Any]:
         "engine/budget": cast.budget.pk,
         "engine/gate": gate_of(cast).pk,
         "judgements/council": cast.council.pk,
+        HELD_IN_ADMIN: cast.debate.pk,
         **dict.fromkeys(RUNS_IN_ADMIN, cast.judgement.pk),
     }
 

@@ -48,7 +48,7 @@ def test_of_eight_workers_one_gets_a_run(database, tmp_path):
 @on_both
 @pytest.mark.usefixtures("need_servers")
 def test_no_wake_up_is_lost_while_a_run_is_about_to_wait(database, tmp_path):
-    done = play("tests.park_race", "--database", database, "--rounds", "400", data=tmp_path)
+    done = play("tests.park_race", "--database", database, "--rounds", "150", data=tmp_path)
     assert done.returncode == 0, done.stdout
 
 

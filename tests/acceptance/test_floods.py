@@ -6,7 +6,7 @@ from tests.acceptance.site import play
 
 
 def test_a_long_queue_survives_a_restart_in_flat_memory(tmp_path):
-    done = play("tests.long_queue", "--judgements", "1000", "--seconds", "3", data=tmp_path)
+    done = play("tests.long_queue", "--judgements", "400", "--seconds", "3", data=tmp_path)
     assert done.returncode == 0, done.stdout
 
 

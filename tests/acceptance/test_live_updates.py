@@ -43,7 +43,7 @@ def fragments_that_differ(page, expected):
 
 def test_disturbances_end_in_the_page_of_a_fresh_visit(browser, scripted_site, endpoint):
     """Half of the judgements fail: their pages stay connected, so that an old message could still undo the end."""
-    most = int(os.environ.get("MAGI_TEST_DISTURBANCES", 70))  # 200 take a minute
+    most = int(os.environ.get("MAGI_TEST_DISTURBANCES", 40))  # 200 take a minute
     calm = {"delay": 0.3, "chunks": 24, "chunk_delay": 0.05}
     endings = itertools.cycle([("Approved", {}), ("Error", {"by_text": [[CASPER, {"behaviour": "prose"}]]})])
     judged = 0

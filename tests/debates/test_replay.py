@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from debates.rules.course import Act
 from runs.replay import Past, replay
-from tests.debates.scenes import HANA, HIRE, decided, early, waiting
+from tests.debates.scenes import HANA, HIRE, decided, early, queued, waiting
 from tests.debates.table import BEGINNING
 
 pytestmark = pytest.mark.django_db
@@ -117,3 +117,9 @@ def test_its_player_has_a_place_for_all_that_is_said_later(mira, client):
     html = client.get(reverse("debate-replay", args=[decided(mira).pk])).content.decode()
     assert '<li class="msg" id="msg-64"' in html
     assert 'id="player"' in html
+
+
+def test_one_that_was_cancelled_before_it_began_has_a_replay_of_two_moments(mira):
+    table = queued(mira)
+    over(table, "cancelled")
+    assert [shown(table, moment).word for moment in past_of(table).moments] == ["Idle", "Cancelled"]
