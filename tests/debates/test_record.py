@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from debates.models import Debate, Message, Panel, Turn
 from debates.scaffold import as_it_was
-from debates.table import Point
+from debates.table import Artifact, Point, Shape
 from engine.models import Document, ModelCall
 from runs import redaction, steering
 from runs.record import record_of
@@ -120,6 +120,15 @@ def test_voices_by_experience_wait_for_enough_debates_of_the_panel(mira):
         Debate.objects.filter(pk=table.pk).update(panel_version=panel.current, ended_because="most")
     table.become("failed")
     assert recorded(table)["experience"] == "From experience: too few debates of this panel (1 of 20)."
+
+
+def test_a_table_of_twenty_by_six_stands_in_page_and_export(mira, signed_in):
+    table = early(mira)
+    rows = tuple(tuple(f"r{row}c{cell}" for cell in range(6)) for row in range(20))
+    table.say(ILSE, artifact=Artifact("Much", Shape.TABLE, columns=tuple("abcdef"), rows=rows))
+    html, root = opened(signed_in, table).content.decode(), xml(signed_in, table)
+    assert all(f"<td>{cell}</td>" in html for row in rows for cell in row)
+    assert [cell.text for cell in root.iter("Cell")] == [*"abcdef", *(cell for row in rows for cell in row)]
 
 
 # ---- the floor --------------------------------------------------------------------------------------------

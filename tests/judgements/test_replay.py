@@ -244,7 +244,7 @@ def test_a_replay_says_that_what_it_leads_to_was_overridden(client, mira, review
     client.force_login(mira)
     assert "Overridden" not in get(client, finished).content.decode()
     reviews.add(finished.run, reviewer, "Not this week.", Verdict.REJECTED)
-    assert re.search(r"It ended:\s+approved.\s+Overridden: rejected by ", get(client, finished).content.decode())
+    assert re.search(r"It ended:\s+Approved.\s+Overridden: rejected by ", get(client, finished).content.decode())
 
 
 def test_what_is_not_over_is_not_replayed(client, mira, judgement):
