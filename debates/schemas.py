@@ -340,6 +340,7 @@ class Debate(Run):
         description="What each stood by alone. Null where it is not shown: with a person on a seat, before the end."
     )
     changes: list[Change]
+    waits: Literal["person", "time"] | None = Field(description="What it waits for; null while it does not wait.")
     gates: list[Gate] = Field(description="The turns that persons had or have, oldest first.")
     estimate: Expected
     seed: str | None = Field(description="Once it is over.")

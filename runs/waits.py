@@ -28,6 +28,16 @@ def wait_of(run: Run, parks: Sequence[datetime], gates: Sequence[Gate]) -> Wait 
     return Wait(run.why, max(parks, default=None), run.wakes_at, pending)
 
 
+PERSON, TIME = "person", "time"
+
+
+def waits_for(run: Run, gates: Sequence[Gate]) -> str | None:
+    """For a person, or for a moment to come; None of a run that does not wait."""
+    if run.status != Run.Status.WAITING:
+        return None
+    return PERSON if any(gate.pending for gate in gates) else TIME
+
+
 def parks_of(pk: UUID) -> list[datetime]:
     """When this run began to wait, each time."""
     return list(Park.objects.filter(run=pk).values_list("made", flat=True))

@@ -8,7 +8,7 @@ from uuid import UUID
 from engine.llm.prices import decimal
 from engine.models import Gate, GateDecision, ModelCall, Run, Usage, last_override
 from runs.face import Face, face_of, faces, rows_in
-from runs.waits import gates_in, gates_of
+from runs.waits import gates_in, gates_of, waits_for
 
 
 def run_object(
@@ -39,7 +39,7 @@ def run_object(
         "ended": time_of(run.ended),
         "record_hash": row.record_hash,
         "override": _override(face, run),
-        **({"gates": [gate_object(gate, address) for gate in asked]} if face.waits else {}),
+        **(_waits(run, asked, address) if face.waits else {}),
         **face.facts(row),
     }
 
@@ -50,6 +50,10 @@ def run_objects(pks: Sequence[UUID], address: str, kind: str = "") -> list[dict[
     gates = gates_in(pks) if not kind or faces()[kind].waits else {}
     found = rows_in(pks) if not kind else _in_order(faces()[kind].rows().in_bulk(pks), pks)
     return [run_object(row, address, usage[row.pk], gates.get(row.pk, ())) for row in found]
+
+
+def _waits(run: Run, gates: Sequence[Gate], address: str) -> dict[str, Any]:
+    return {"waits": waits_for(run, gates), "gates": [gate_object(gate, address) for gate in gates]}
 
 
 def _in_order(rows: Mapping[UUID, Any], pks: Sequence[UUID]) -> list[Any]:

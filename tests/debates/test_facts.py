@@ -13,7 +13,7 @@ from runs.api.schemas import Run
 from .rows import in_closing, member, over, queued, say
 
 pytestmark = pytest.mark.django_db
-OWN = schemas.Debate.model_fields.keys() - Run.model_fields.keys() - {"gates"}  # which all that wait have
+OWN = schemas.Debate.model_fields.keys() - Run.model_fields.keys() - {"waits", "gates"}  # which all that wait have
 
 
 def facts(debate: Debate) -> dict[str, Any]:

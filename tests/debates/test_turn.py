@@ -5,8 +5,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from debates.models import Message, Turn
+from debates.models import Debate, Message, Turn
 from engine.models import Gate
+from runs.api.objects import run_object
 
 from .scenes import last_words, waiting
 from .table import Table
@@ -133,3 +134,14 @@ def test_a_last_word_goes_to_all(mira: User, elin: User, seat: Client):
     stated = {"verdict": "HIRE", "verdict_reasoning": "Rajiv has named a deputy."}
     assert send(seat, table, content="Then we can do it.", to=None, **stated).status_code == 302
     assert (newest(table).kind, newest(table).content) == ("closing", "Then we can do it.")
+
+
+def test_programs_are_told_that_it_waits_for_a_person_until_it_goes_on(table: Table, seat: Client):
+    def waits():
+        return run_object(Debate.objects.whole().get(pk=table.pk), "https://magi.example")["waits"]
+
+    assert waits() == "person"
+    Gate.objects.filter(run=table.pk).void()
+    assert waits() == "time"
+    table.become("running")
+    assert waits() is None
