@@ -3,7 +3,6 @@
 Who may do it, the doors ask first. Each act is done once for the key of its form, however often that comes.
 """
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -21,11 +20,12 @@ from engine.live import tell_of_cancelled, tell_watchers, wake_engines
 from engine.models import Run, record_name
 from engine.models.budgets import Budget
 from engine.search import words_of
-from runs.forms import Text, as_read
+from runs.forms import Text
 from runs.models import SearchText
 
 from .estimate import estimate
 from .models import CONTENT_LENGTH, Debate, Member, Message, Steer
+from .models.values import is_named
 from .rules import course as rules
 from .rules.course import Act
 
@@ -176,11 +176,6 @@ def _say(deed: Deed, text: str, to: int | None, ask: bool) -> bool:
         deed.steer(Act.ASK, member)
     SearchText.objects.add(deed.debate.pk, words_of(text))
     return False
-
-
-def is_named(option: str, text: str) -> bool:
-    """Whether a text speaks of it: who reviews it wants to know where the chair did."""
-    return re.search(rf"(?<!\w){re.escape(as_read(option))}(?!\w)", as_read(text)) is not None
 
 
 def _steer(deed: Deed, act: Act, seat: int | None, amount: int) -> bool:

@@ -21,6 +21,7 @@ THEN = datetime(1970, 1, 1, tzinfo=UTC)  # when something was said is in no answ
 
 def doubt_answers(retold: Retold) -> Iterator[str]:
     yield from _unkept(retold)
+    yield from _unsaid(retold)
     if not retold.texts.get("question") or retold.asked["prompt_version"] != prompts.VERSION:
         return
     readable = Readable(retold)
@@ -48,6 +49,15 @@ def _unkept(retold: Retold) -> Iterator[str]:
     for one in retold.facts(FIRST):
         if not one["missing"] and not (one["attempt"] and one["attempt"][0] == f"first-{one['seat']}"):
             yield f"The first verdict of seat {one['seat']} is no answer of its model."
+
+
+def _unsaid(retold: Retold) -> Iterator[str]:
+    """What a person says in a debate was said at the gate of its turn, and all that was is there."""
+    said = {f"turn-{one['turn']}": one for one in retold.facts(MESSAGE) if one["seat"] in retold.persons}
+    for step in said.keys() - retold.spoken.keys():
+        yield f"Message {said[step]['number']} is nothing that was said at the gate of its turn."
+    for step in retold.spoken.keys() - said.keys():
+        yield f"What was said at the gate of {step} was not kept."
 
 
 def _answered(retold: Retold, place: Sequence[Any]) -> bool:
@@ -87,14 +97,22 @@ class Readable:
             yield f"The model on seat {facts['seat']} answered otherwise than its first verdict says."
 
     def message(self, facts: Mapping[str, Any], texts: Mapping[str, str]) -> Iterator[str]:
-        turn, parts = self.turns.get(facts["turn"]), [self.answer(place) for place in facts["attempts"]]
+        turn, parts = self.turns.get(facts["turn"]), list(self.parts(facts))
         if not turn or not all(parts) or not parts:
             return
         if len(parts) > 1:  # how they were joined depends on the endpoint
             if verdict_in(facts) and not any(verdict_in(facts) in part for part in parts):
                 yield f"The model of message {facts['number']} answered nothing of its verdict."
         elif not self._says(turn, parts[0], facts, texts):
-            yield f"The model of message {facts['number']} answered otherwise than it says."
+            who = "person" if facts["seat"] in self.retold.persons else "model"
+            yield f"The {who} of message {facts['number']} answered otherwise than it says."
+
+    def parts(self, facts: Mapping[str, Any]) -> Iterator[str]:
+        """All that was answered for a message, by a model or at a gate."""
+        if facts["seat"] in self.retold.persons:
+            entry = self.retold.spoken.get(f"turn-{facts['turn']}")
+            yield entry["texts"].get("answer", "") if entry else ""
+        yield from (self.answer(place) for place in facts["attempts"])
 
     def _says(self, turn: Turn, answer: str, facts: Mapping[str, Any], texts: Mapping[str, str]) -> bool:
         heard, kept = facts["heard"], _kept(facts, texts)

@@ -6,12 +6,13 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from engine.evidence.entries import ATTEMPT, ENDED, SUBMITTED
+from engine.evidence.entries import ATTEMPT, DECIDED, ENDED, SUBMITTED
 
 from ..rules.course import ABSTAIN, Course, First, Message, Seat, Settings, Sort, Standing, Steer, Turn, Why
 
 FIRST, TURN, SKIPPED = "debate.first", "debate.turn", "debate.skipped"
 MESSAGE, NOTE, SPOKEN, STEERED = "debate.message", "debate.note", "debate.spoken", "debate.steered"
+SPEAK = "speak"  # what a person chooses at its gate to say something
 LATER = 2**31  # a claim of the run in which no note was written: that it rests between is nothing of the rules
 
 Entry = Mapping[str, Any]
@@ -109,6 +110,17 @@ class Retold:
         return {
             tuple(entry["facts"][name] for name in ("step", "series", "attempt")): entry for entry in self.of(ATTEMPT)
         }
+
+    @cached_property
+    def spoken(self) -> Mapping[str, Entry]:
+        """What persons said at the gates of their turns, by the steps of these."""
+        decided = [entry for entry in self.of(DECIDED) if entry["facts"].get("choice") == SPEAK]
+        return {entry["facts"]["step"]: entry for entry in decided}
+
+    @cached_property
+    def persons(self) -> frozenset[int]:
+        """On which seats they sit."""
+        return frozenset(seat.seat for seat in self.seats if seat.person)
 
     def course(self) -> Course:
         """All of it, at its end or as far as it is told."""

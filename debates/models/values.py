@@ -1,11 +1,13 @@
 """What debates and panels are made of, before it is rows."""
 
+import re
 from collections.abc import Mapping
 from typing import Any, TypedDict
 
 from django.db import models
 
 from engine.models import DocumentLimits
+from runs.forms import as_read
 
 QUESTION_LENGTH = 20_000
 NAME_LENGTH = 60
@@ -75,3 +77,8 @@ SWITCHES = tuple(Switches.__annotations__)
 def switched(switches: Mapping[str, Any]) -> dict[str, bool]:
     """All of them, with how those stand of which nothing is said."""
     return {name: bool(switches.get(name, name != "free_floor")) for name in SWITCHES}
+
+
+def is_named(option: str, text: str) -> bool:
+    """Whether a text speaks of it: who reviews it wants to know where the chair did."""
+    return re.search(rf"(?<!\w){re.escape(as_read(option))}(?!\w)", as_read(text)) is not None

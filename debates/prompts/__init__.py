@@ -24,7 +24,7 @@ from .answers import (
 from .cut import carry_on, join
 from .history import elements, first, perspective, timekeeper
 from .layers import CLOSING, FIRST, FORMS, LAYERS
-from .notes import facts_of, must_decide, stated, why
+from .notes import facts_in, facts_of, must_decide, stated, why
 
 VERSION = "1"  # a new one for whatever changes in what is said here, also in a complaint
 
@@ -40,6 +40,7 @@ __all__ = [
     "carry_on",
     "complaint",
     "elements",
+    "facts_in",
     "facts_of",
     "first",
     "first_form",

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from ..rules.course import ABSTAIN, Note, Turn, Why
+from ..rules.course import ABSTAIN, Course, Note, Turn, Why
 from ..rules.floor import united
 from ..scaffold import element
 from ..table import Facts, Table, View
@@ -11,8 +11,11 @@ from .wording import counted, last_words, listed
 
 
 def facts_of(table: Table, minutes: int | None = None) -> Facts:
+    return facts_in(table.course, minutes)
+
+
+def facts_in(course: Course, minutes: int | None = None) -> Facts:
     """What a note that is written now tells. `minutes`: left until the moment at which the debate ends."""
-    course = table.course
     abstaining = [seat for seat in course.active_voters if course.stands_by.get(seat) == ABSTAIN]
     return Facts(
         said=course.clock,

@@ -1,9 +1,12 @@
 """A debate that was held on paper, as the entries that its rows would tell."""
 
+import json
+from dataclasses import asdict
 from hashlib import sha256
 from typing import Any
 
 from debates.evidence.retold import FIRST, MESSAGE, NOTE, SKIPPED, SPOKEN, STEERED, TURN
+from debates.prompts import facts_in
 from debates.rules.course import ABSTAIN, Act, Course, Message, Sort, Standing, Steer, Turn
 from debates.rules.floor import End
 from debates.rules.outcome import outcome_of
@@ -15,14 +18,16 @@ Entry = dict[str, Any]
 def entries_of(play: Play, until: str | None = None, spend: bool = True) -> list[Entry]:
     """From what was asked to its end, if it has one."""
     course = play.course
+    persons = {seat.seat for seat in course.seats if seat.person}
     ended = [_ended(play)] if play.steps and isinstance(play.end, End) else []
     return [
         _submitted(course, until),
         *(_attempt(f"first-{first.seat}") for first in course.firsts),
         *(_first(first.seat, first.verdict) for first in course.firsts),
-        *(_attempt(f"turn-{turn.number}") for turn in course.turns if turn.state == Standing.SPOKEN),
+        *(_attempt(f"turn-{turn.number}") for turn in course.turns if _answered(turn, persons)),
+        *(_spoken(turn) for turn in course.turns if turn.state == Standing.SPOKEN and turn.seat in persons),
         *map(_turn, course.turns),
-        *map(_message, course.messages),
+        *(_message(message, play, persons) for message in course.messages),
         *({"kind": SKIPPED, "facts": {"turn": turn.number}, "texts": {}} for turn in _skipped(course)),
         *map(_steer, course.steers),
         *ended,
@@ -65,6 +70,15 @@ def _attempt(step: str) -> Entry:
     return {"kind": "attempt", "facts": facts, "texts": {}}
 
 
+def _answered(turn: Turn, persons: set[int]) -> bool:
+    return turn.state == Standing.SPOKEN and turn.seat not in persons
+
+
+def _spoken(turn: Turn) -> Entry:
+    facts = {"step": f"turn-{turn.number}", "number": 1, "said": "answer", "by": "somebody", "choice": "speak"}
+    return {"kind": "decided", "facts": facts, "texts": {}}
+
+
 def _stated(verdict: str) -> dict[str, Any]:
     return {"verdict": None if verdict in ("", ABSTAIN) else verdict, "abstained": verdict == ABSTAIN}
 
@@ -80,10 +94,11 @@ def _turn(turn: Turn) -> Entry:
     return {"kind": TURN, "facts": facts | {"weights": [list(one) for one in turn.weights]}, "texts": {}}
 
 
-def _message(message: Message) -> Entry:
+def _message(message: Message, play: Play, persons: set[int]) -> Entry:
     facts: dict[str, Any] = {"number": message.number, "clock": message.clock}
     if message.sort == Sort.NOTE:
-        facts |= {"note": message.note, "after": message.after, "claim": message.claim, "facts": {}}
+        facts |= {"note": message.note, "after": message.after, "claim": message.claim}
+        facts["facts"] = json.loads(json.dumps(asdict(play.facts.get(message.number) or facts_in(play.course))))
         return {"kind": NOTE, "facts": facts, "texts": {}}
     facts |= {"by": "chair", "speaking_to": list(message.to), "expects_answer": message.wants_answer}
     if message.sort == Sort.CHAIR:
@@ -95,7 +110,7 @@ def _message(message: Message) -> Entry:
         "heard": message.number - 1,
         "cut": False,
         "moved_by": list(message.moved_by),
-        "attempts": [[f"turn-{message.turn}", 0, 1]],
+        "attempts": [] if message.seat in persons else [[f"turn-{message.turn}", 0, 1]],
         "points": [],
     }
     return {"kind": MESSAGE, "facts": facts, "texts": {}}
@@ -125,6 +140,10 @@ def _ended(play: Play) -> Entry:
         "abstained": outcome.abstained,
         "missing": outcome.missing,
         "base": outcome.base,
+        "silent": sorted(course.silent),
+        "messages": len(course.messages),
+        "turns": len(course.turns),
+        "changes": len(course.changes),
         "seed": course.settings.seed.hex(),
         "seed_random": "",
     }

@@ -291,7 +291,42 @@ def nonsense(entries):
     entries[3]["facts"] = {}
 
 
+def note_that_miscounts(entries):
+    find(entries, "debate.note", after=8)["facts"]["left"] = 3
+
+
+def note_that_hides_who_has_none(entries):
+    find(entries, "debate.note", after=4)["facts"]["undecided"] = []
+
+
+def note_with_a_time_that_was_never_set(entries):
+    find(entries, "debate.note", after=8)["facts"]["minutes"] = 30
+
+
+def fewer_messages_at_the_end(entries):
+    entries[-1]["facts"]["messages"] -= 1
+
+
+def fewer_turns_at_the_end(entries):
+    entries[-1]["facts"]["turns"] -= 1
+
+
+def changes_hidden_at_the_end(entries):
+    entries[-1]["facts"]["changes"] += 1
+
+
+def member_called_silent_at_the_end(entries):
+    entries[-1]["facts"]["silent"] = [2]
+
+
 FORGED = {
+    note_that_miscounts: "facts of note .* are not those of its moment",
+    note_that_hides_who_has_none: "facts of note .* are not those of its moment",
+    note_with_a_time_that_was_never_set: "time left where there is no such end",
+    fewer_messages_at_the_end: "other messages than there are",
+    fewer_turns_at_the_end: "other turns than there are",
+    changes_hidden_at_the_end: "other changes than there are",
+    member_called_silent_at_the_end: "other silent than there are",
     other_seed: "seed is not the one",
     other_word: "seed does not come from what was drawn",
     other_ticket: "ticket of turn 1 is not the one",

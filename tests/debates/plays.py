@@ -5,9 +5,11 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
+from debates.prompts import facts_in
 from debates.rules import course as rules
 from debates.rules import floor
 from debates.rules.course import Act, Course, First, Kind, Message, Seat, Settings, Sort, Standing, Steer, Turn
+from debates.table import Facts
 
 OPTIONS = ("HIRE", "LATER", "DECLINE")
 SEED = bytes(range(32))
@@ -61,13 +63,16 @@ class Play:
         self.course, self.answer = course, answer
         self.act, self.race = act or _nothing, race or _nothing
         self.steps: list[floor.Step] = []
+        self.facts: dict[int, Facts] = {}  # of notes, by their numbers, as they were when the note was decided
 
     def on(self) -> Iterator[floor.Step]:
         while not (self.steps and isinstance(self.steps[-1], floor.End | floor.TooFew)):
             self.act(self)
-            step = floor.next_step(self.course)
+            step, facts = floor.next_step(self.course), facts_in(self.course)
             self.race(self)
             self.take(step)
+            if isinstance(step, floor.KeepTime):
+                self.facts[self.course.newest] = facts
             self.steps.append(step)
             yield step
 

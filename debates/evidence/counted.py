@@ -1,0 +1,71 @@
+"""What is told in numbers and names, held against what it was counted from: facts of notes and of the end."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+from typing import Any
+
+from engine.models import Run
+
+from .. import prompts
+from ..models.values import is_named
+from ..rules.course import Course, Message, Sort
+from .retold import NOTE, SPOKEN, Retold
+
+
+def doubt_counts(retold: Retold) -> Iterator[str]:
+    for facts in retold.facts(NOTE):
+        if not any(_facts(course) == _kept(facts) for course in _then(retold, facts["number"])):
+            yield f"The facts of note {facts['number']} are not those of its moment."
+        elif ("minutes" in facts["facts"]) and (facts["facts"]["minutes"] is None) != (retold.asked["until"] is None):
+            yield f"Note {facts['number']} tells of time left where there is no such end, or hides it."
+    for entry in retold.of(SPOKEN):
+        if (text := entry["texts"].get("content")) and entry["facts"]["names_option"] != _names(retold, text):
+            yield f"Whether the chair named an option in message {entry['facts']['number']} is told wrongly."
+    yield from _end(retold)
+
+
+def _names(retold: Retold, text: str) -> bool:
+    return any(is_named(word, text) for word in retold.settings.options)
+
+
+def _facts(course: Course) -> dict[str, Any]:
+    """As an entry has them, without the time left, which no entry tells."""
+    found = asdict(prompts.facts_in(course)) | {"minutes": None}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}
+
+
+def _kept(facts: dict[str, Any]) -> dict[str, Any]:
+    return (facts["facts"] or {}) | {"minutes": None}
+
+
+def _then(retold: Retold, number: int) -> Iterator[Course]:
+    """What whoever wrote a note may have seen: what the chair did meanwhile, and which retry it was, is not known."""
+    before = [message for message in retold.messages if message.number < number]
+    given = [turn for turn in retold.turns if turn.after < number]
+    newest = max((message.number for message in before), default=0)
+    heard = _last_but_the_chairs(before)
+    series = sorted({turn.series for turn in retold.turns[: len(given) + 1]} | {0})
+    for acts in range(retold.sure_acts(heard), retold.possible_acts(newest) + 1):
+        course = retold.before(len(given) + 1, newest, acts)
+        yield course
+        yield from (replace(course, series=one) for one in series if one != course.series)
+
+
+def _last_but_the_chairs(before: list[Message]) -> int:
+    return max((message.number for message in before if message.sort != Sort.CHAIR), default=0)
+
+
+def _end(retold: Retold) -> Iterator[str]:
+    end = retold.end
+    if not end or end["status"] not in (Run.Status.FINISHED, Run.Status.CANCELLED):
+        return  # what failed may have gone on since
+    course = retold.course()
+    due = {
+        "silent": sorted(course.silent),
+        "messages": len(course.messages),
+        "turns": len(course.turns),
+        "changes": len(course.changes),
+    }
+    for name, number in due.items():
+        if end[name] != number:
+            yield f"Its end tells of other {name} than there are."
