@@ -182,5 +182,7 @@ REWRITTEN = {
     "act_of_the_chair": "Turn [0-9]+|The closing",
     "answers_that_it_took": "The answer of turn",
     "words_of_a_note": "The timekeeper's model did not say",
+    "facts_of_a_note": "facts of note [0-9]+ are not those of its moment",
+    "option_that_the_chair_named": "Whether the chair named an option",
 }
 """What is doubted of a debate although entries, log and checkpoints were written anew, with the very key."""

@@ -15,10 +15,12 @@ from engine.evidence.log import Leaf
 from engine.evidence.verification import verify_one
 from engine.gates import decide
 from engine.llm.failures import Unauthorized
-from engine.models import Gate, Run
+from engine.models import Gate, GateDecision, Run
 from runs import steering
 from runs.redaction import redact
 from tests.conftest import perform
+from tests.corpus.means import resign, retell
+from tests.databases import tampering
 from tests.debates.test_procedure import OPTIONS, Panel, clara, cut_off, debate, held, says, waiting_for
 
 __all__ = ["clara"]
@@ -171,3 +173,56 @@ async def test_it_is_found_by_what_came_of_it():
     assert await faults(run.pk) == []
     words = await sync_to_async(lambda: Run.objects.get(pk=run.pk).search.words)()
     assert {"=flag=challenged", "=flag=unanimous"} <= set(words.split())
+
+
+LONG = "So it stands, friends, and the clock goes on. " * 20
+
+
+@pytest.mark.parametrize(
+    ("frame", "kept"),
+    [("%s", True), ("```json\n%s\n```", False), ("Here you are:\n```\n%s\n```\nAt your service.", False)],
+    ids=["bare", "fenced", "within words"],
+)
+@pytest.mark.parametrize("words", ["The clock goes on.", LONG, "It  is\tlate.\x07"], ids=["short", "long", "odd"])
+async def test_a_timekeeper_is_believed_however_its_model_puts_its_words(words, frame, kept):
+    models = Panel()
+    models.will("test/keeper", *[frame % json.dumps({"words": words})] * 20)
+    submitted = await sync_to_async(debate)(timekeeper="test/keeper", most=4)
+    run = await perform(submitted.pk, models)
+    assert run.status == Run.Status.FINISHED, run.error
+    assert await Message.objects.filter(kind="note").exclude(content="").aexists() == kept
+    assert await faults(run.pk) == []
+
+
+async def told_anew(pk, change):
+    """What is doubted once this is changed and all hashes are made anew."""
+
+    def tell():
+        with tampering():
+            change()
+            retell(pk)
+            resign()
+
+    await sync_to_async(tell)()
+    return " ".join(await faults(pk))
+
+
+async def after_a_turn(clara):
+    submitted, _ = await waiting_for(clara, most=4)
+    said = {"content": "My only remark about this case.", "verdict": "DO NOT HIRE", "verdict_reasoning": "No methods."}
+    gate = await Gate.objects.aget(run=submitted.pk, state="pending")
+    await sync_to_async(decide)(gate.pk, clara, "answer", choice="speak", answer=said)
+    return submitted.pk, Message.objects.filter(debate=submitted.pk, member__user=clara)
+
+
+async def test_what_a_person_said_is_held_against_its_gate(clara):
+    pk, said = await after_a_turn(clara)
+    assert await faults(pk) == []
+    doubts = await told_anew(pk, lambda: said.update(content="I take it all back."))
+    assert "The person of message" in doubts
+
+
+async def test_what_was_said_at_a_gate_cannot_be_another_persons(clara):
+    pk, _ = await after_a_turn(clara)
+    decisions = GateDecision.objects.filter(gate__run=pk)
+    assert "nothing that was said at the gate" in await told_anew(pk, lambda: decisions.update(choice="skip"))

@@ -16,6 +16,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 STEPS = (
     lambda table: table.chair("Think of the law."),
     lambda table: table.alone(2, "HIRE"),
+    lambda table: table.chair("Be quick."),
+    lambda table: table.alone(3, "HIRE"),
     lambda table: table.note(),
     lambda table: table.say(1, verdict="HIRE", reasoning="For the papers."),
     lambda table: table.open(2),
