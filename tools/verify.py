@@ -223,8 +223,7 @@ def examine_debate(entries):  # seed, draws, clock and end of a debate; why else
     stated.sort(key=lambda one: one["after"] if "act" in one else one["number"])
     stood = {one["seat"]: one["verdict"] or "ABSTAIN" for one in stated if one["verdict"] or one["abstained"]}
     verdicts = [stood.get(member["seat"], "") for member in asked["members"] if member["kind"] == "member"]
-    due = {"messages": len(said), "turns": len(turns)}
-    due |= come_to(asked["rule"], [one["word"] for one in asked["options"]], verdicts)
+    due = come_to(asked["rule"], [one["word"] for one in asked["options"]], verdicts)
     for how in differences(end, {**end, **due}, ": ") if end["status"] == "finished" else ():
         yield "The outcome or the tally does not follow from the verdicts", how
 

@@ -20,7 +20,7 @@ from tests.tools.offline import verifier
 
 EXAMPLES = max(60, settings.default.max_examples)
 # why somebody has the floor, what a member may say and what a model answered is believed: to work that out takes all
-# rules and prompts, and `manage.py verify_record` does
+# rules and prompts, and `manage.py verify_record` does; so are what a note and the end count
 BELIEVED = """
 ticket_that_nobody_drew reply_called_a_draw draw_called_a_call asked_by_another_message asked_by_no_act act_deleted
 turn_deleted closing_turn_taken_from_a_member message_that_was_skipped skipped_for_an_answer first_verdict_deleted
@@ -28,7 +28,8 @@ first_verdict_twice verdict_and_abstention withdrawn_without_a_verdict moved_by_
 moved_by_a_note heard_before_the_floor_was_given more_messages_allowed ended_by_agreement outcome_of_a_failure
 message_after_the_end act_after_the_closing_began more_time_than_there_is member_withdrawn_by_somebody_else
 answer_of_nobody answer_that_was_left_out nonsense note_that_miscounts note_that_hides_who_has_none
-note_with_a_time_that_was_never_set changes_hidden_at_the_end member_called_silent_at_the_end
+note_with_a_time_that_was_never_set fewer_messages_at_the_end fewer_turns_at_the_end changes_hidden_at_the_end
+member_called_silent_at_the_end
 """.split()
 
 
