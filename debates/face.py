@@ -38,6 +38,7 @@ class Debating(Face[Debate, Display]):
     verb, good_for = "Debate", "What speaks for what. Two to nine members argue until each stands by an option."
     guards = guards.GUARDS
     documents = DOCUMENTS
+    hurry = 3.0  # a whole debate in about a minute
     chores = (redact_due,)
     chains = (SavedWitness(Panel),)
     shelves = (Panels(),)

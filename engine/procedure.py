@@ -42,6 +42,9 @@ class Procedure:
     guards: "ClassVar[Guards]" = {}  # what may still happen to its tables
     outcome_name: ClassVar[str] = "outcome"  # under which evidence says what came of a run
     rehearsals: ClassVar[Mapping[str, Answerer]] = {}  # by the name of the form of an answer
+    hurry: ClassVar[float] = (
+        1.0  # so many times faster than read aloud its rehearsals come, where many follow each other
+    )
     documents: "ClassVar[DocumentLimits | None]" = None  # how many its runs may have; none where nothing is said
     chores: ClassVar[Sequence[Chore]] = ()
     timeout: ClassVar[float | None] = None  # seconds for one claim; None: settings.RUN_TIMEOUT

@@ -26,20 +26,20 @@ class Transport(httpx2.AsyncBaseTransport):
         if model not in PACE:
             message = f"The rehearsal knows {' and '.join(PACE)}, not {model}."
             return httpx2.Response(404, json={"error": {"message": message, "code": "model_not_found"}})
-        rehearsals = {name: each for one in procedures().values() for name, each in one.rehearsals.items()}
-        if form_name not in rehearsals:
+        whose = next((one for one in procedures().values() if form_name in one.rehearsals), None)
+        if whose is None:
             message = f"Nothing is registered to rehearse {form_name}."
             return httpx2.Response(400, json={"error": {"message": message}})
-        text = rehearsals[form_name](body["messages"])
+        text, pace = whose.rehearsals[form_name](body["messages"]), PACE[model] / whose.hurry
         headers = {"content-type": "text/event-stream"}
         # the first word comes later, as it does from a model; how much later differs from request to request
-        delay = PACE[model] * (10 + zlib.crc32(sent) % 50)
-        return httpx2.Response(200, headers=headers, stream=_Stream(model, text, delay))
+        delay = pace * (10 + zlib.crc32(sent) % 50)
+        return httpx2.Response(200, headers=headers, stream=_Stream(model, text, delay, pace))
 
 
 class _Stream(httpx2.AsyncByteStream):
-    def __init__(self, model: str, text: str, delay: float) -> None:
-        self._model, self._text, self._delay, self._pace = f"rehearsal-{model}", text, delay, PACE[model]
+    def __init__(self, model: str, text: str, delay: float, pace: float) -> None:
+        self._model, self._text, self._delay, self._pace = f"rehearsal-{model}", text, delay, pace
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         await asyncio.sleep(self._delay)

@@ -8,7 +8,9 @@ from django.urls import reverse
 from debates.examples import EXAMPLES
 from debates.forms import Submission
 from debates.models import Debate
+from engine.llm.rehearsal import PACE
 from engine.models.budgets import Budget
+from runs.face import faces
 
 pytestmark = pytest.mark.django_db
 NEW = "/debates/new/"
@@ -152,3 +154,8 @@ def test_documents_go_along_too(page: Client):
 
 def test_who_comes_from_nowhere_starts_as_ever(page: Client):
     assert page.post(NEW, {**WRITTEN, "come": "nowhere"}).status_code == 302
+
+
+def test_a_whole_debate_is_rehearsed_in_less_time_than_somebody_waits():
+    words, messages, wait = 90, 60, PACE["magi"] / faces()["debate"].hurry
+    assert messages * (words + 35) * wait < 120  # 35 words long it thinks, on average
