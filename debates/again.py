@@ -1,5 +1,7 @@
 """Holding a debate again: which one another is held anew from, and how the two may be told apart."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
@@ -10,8 +12,40 @@ from engine.llm.prices import DOLLAR
 from engine.models import NewDocument
 from runs.rights import User
 
+from . import analysis
 from .attached import Attached
 from .models import SWITCHES, Debate, Member
+
+
+@dataclass(frozen=True)
+class Again:
+    """What came before a debate and what came after it, as far as one may see it. `draws`: whether they came from the
+    same seed. `stayed`: how many ended where they had ended before."""
+
+    earlier: Debate | None
+    later: Sequence[Debate]
+    draws: str
+    stayed: str
+
+
+def again_of(debate: Debate, user: User) -> Again:
+    seen = Debate.objects.visible_to(user)
+    earlier = seen.talked().filter(pk=debate.earlier_id).first() if debate.earlier_id else None
+    later = seen.filter(earlier=debate.pk).select_related("run").order_by("run__created")
+    draws = "the same draws" if earlier and earlier.seed == debate.seed else "draws of its own"
+    return Again(earlier, list(later), draws, stayed_in_words(earlier, debate) if earlier else "")
+
+
+def stayed_in_words(earlier: Debate, later: Debate) -> str:
+    """Of whoever sat on the same seat both times; empty where not both have ended with an outcome."""
+    if not (earlier.run.outcome and later.run.outcome):
+        return ""
+    names = {one.seat: one.name for one in earlier.seated}
+    same = [one.seat for one in later.seated if names.get(one.seat) == one.name]
+    stayed = analysis.stayed(earlier.so_far, later.so_far)
+    both = [stayed[seat] for seat in same if seat in stayed]
+    return f"{sum(both)} of {len(both)} members that sat there both times ended by the same." if both else ""
+
 
 SAME = ("question", "rule", "most", "reply_within", "view")
 

@@ -19,7 +19,7 @@ from runs.saved.evidence import SavedWitness
 from runs.saved.retention import kept_for
 
 from . import api, chair, evidence, glances, guards, people, procedure, record, rehearsal, replaying, schemas, tables
-from .again import with_texts_beside
+from .again import again_of, with_texts_beside
 from .display import Display, display_of
 from .filters import HistoryForm, in_words
 from .fragments import fragments
@@ -87,7 +87,7 @@ class Debating(Face[Debate, Display]):
 
     def extra(self, request: HttpRequest, row: Debate) -> dict[str, Any]:
         """`key`: by which what is sent twice from one page is done once. Besides, what whoever sits there is asked."""
-        own = people.sits(row, request.user)
+        own = people.sits(row, request.user) | {"held": again_of(row, request.user)}
         return {"key": secrets.token_hex(16), "seated": chair.may_withdraw(row, request.user), **own}
 
     # ---- its lists ----

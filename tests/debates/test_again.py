@@ -8,7 +8,7 @@ from django.urls import reverse
 from debates.models import Debate
 from engine.models import NewDocument
 from runs import redaction
-from tests.debates.scenes import HIRE, decided, early
+from tests.debates.scenes import HIRE, NO, decided, early
 from tests.debates.table import QUESTION, Table
 
 pytestmark = pytest.mark.django_db
@@ -75,6 +75,26 @@ def test_whoever_redacts_one_is_told_of_those_held_again_from_it(client, reviewe
     Debate.objects.submit(owner=mira, earlier=table.debate, **asked_of(later))
     client.force_login(reviewer)
     assert "Not redacted with it" in client.get(reverse("debate-redact", args=[table.pk])).content.decode()
+
+
+def ended(owner, verdicts, **more):
+    table = Table(owner, **more)
+    table.note()
+    for seat, verdict in enumerate(verdicts, 1):
+        table.say(seat, verdict=verdict, reasoning="For what is known.", why="call")
+    table.end("most")
+    return table
+
+
+def test_the_records_lead_to_one_another_and_say_what_stayed(client, mira):
+    before = ended(mira, [HIRE, HIRE, HIRE, NO, NO])
+    after = ended(mira, [HIRE, HIRE, HIRE, HIRE, NO], earlier=before.debate)
+    client.force_login(mira)
+    places = [reverse("debate-record", args=[table.pk]) for table in (before, after)]
+    pages = [client.get(place).content.decode() for place in places]
+    assert places[1] in pages[0]
+    assert places[0] in pages[1]
+    assert "4 of 5 members that sat there both times ended by the same." in pages[1]
 
 
 def asked_of(table):
