@@ -102,7 +102,7 @@ def _submitted(request: HttpRequest, posted: Mapping[str, str], attached: Attach
     return redirect("debate-live", debate.pk)
 
 
-OWN = re.compile(rf"[om]\d+-\w+|d\d+|panel|panel_version|paste|paste_title|{'|'.join(DebateForm.base_fields)}")
+OWN = re.compile(rf"[om]\d+-\w+|d\d+|again|panel|panel_version|paste|paste_title|{'|'.join(DebateForm.base_fields)}")
 
 
 def _come(

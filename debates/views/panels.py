@@ -27,7 +27,19 @@ from ..panel_changes import changes
 from .new import CHANGE, attached_to, changed, focus_after, held, written_so_far
 
 NEWEST = 10
-WRITTEN = ("title", "question", "spend", "until", "seed", "word", "panel", "panel_version", "paste", "paste_title")
+WRITTEN = (
+    "again",
+    "title",
+    "question",
+    "spend",
+    "until",
+    "seed",
+    "word",
+    "panel",
+    "panel_version",
+    "paste",
+    "paste_title",
+)
 AS_VERSION = "version"  # saved as the next one of the panel that the page came from
 
 

@@ -150,6 +150,26 @@ def new_debate_with_errors(scene: Scene) -> Page:
     return page
 
 
+def new_debate_with_documents(scene: Scene) -> Page:
+    """One that can be read and shows its lines, one that cannot, and a text that is typed."""
+    page = scene.open(reverse("debate-new"))
+    lines = "She led the imaging group for nine years. " * 20
+    read = {"name": "A letter of some length.md", "mimeType": "text/markdown", "buffer": lines.encode()}
+    broken = {"name": "scan.pdf", "mimeType": "application/pdf", "buffer": b"%PDF-1.4 nothing"}
+    page.locator("#documents").set_input_files([read, broken])
+    expect(page.locator(".doc")).to_have_count(1)
+    page.locator(".doc summary").click()
+    page.get_by_text("Paste a text").click()
+    return page
+
+
+def debate_saved_as_panel(scene: Scene) -> Page:
+    page = new_debate(scene)
+    page.get_by_role("button", name="Save as panel").click()
+    expect(page.get_by_label("Name of the panel")).to_be_focused()
+    return page
+
+
 def input_with_errors(scene: Scene) -> Page:
     page = whole_input(scene)
     page.get_by_label("What is to be decided?").fill("")

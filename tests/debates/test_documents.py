@@ -1,13 +1,17 @@
 """What is attached to a debate: by each door, in prompts, and once it is erased."""
 
 import json
+from datetime import timedelta
 from io import StringIO
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
+from django.db import Error as DBError
+from django.db import connection, transaction
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from debates.attached import ALTERED, Attached, kept
 from debates.models import DOCUMENTS, Debate, Panel
@@ -15,10 +19,11 @@ from debates.models.laying import table_of
 from debates.prompts.history import material
 from engine.evidence.entries import Entry
 from engine.evidence.verification import verify_one
-from engine.models import Document
+from engine.models import Document, Run
 from runs import steering
-from runs.redaction import redact
+from runs.redaction import redact, redact_due
 from tests.callers import API, Caller, fields, problem
+from tests.databases import tampering
 from tests.toolbox.pdfs import CV, SCANNED
 
 from .test_endpoints import ASKED
@@ -206,3 +211,41 @@ def test_its_page_and_record_show_it(page: Client, with_letter: Debate):
         html = page.get(reverse(name, args=[with_letter.pk])).content.decode()
         assert "letter.md" in html
         assert "she led the imaging group for nine years." in html
+
+
+def test_no_row_has_a_word_of_it_any_more(with_letter: Debate, mira):
+    steering.cancel(with_letter, mira)
+    assert "imaging group" in rows()
+    redact(with_letter.pk, "mira", "It was private.")
+    assert "imaging group" not in rows()
+    assert "letter.md" not in rows()
+
+
+def rows() -> str:
+    """All that the tables hold, as one text."""
+    found = []
+    with connection.cursor() as cursor:
+        for table in connection.introspection.table_names(cursor):
+            if table.startswith(("engine_", "debates_", "runs_")) and "runs_words" not in table:
+                cursor.execute(f'SELECT * FROM "{table}"')
+                found.append(str(cursor.fetchall()))
+    return "\n".join(found)
+
+
+def test_the_database_keeps_its_lines_and_verification_finds_what_was_changed(with_letter: Debate):
+    with pytest.raises(DBError), transaction.atomic():
+        Document.objects.filter(run=with_letter.pk).update(text="He led it.")
+    with tampering():
+        Document.objects.filter(run=with_letter.pk).update(text="He led it.")
+    assert any("text of A1" in str(fault) for fault in verify_one(with_letter.pk)[2])
+
+
+def test_they_go_when_the_time_of_the_panel_is_over(page: Client, posts: Panel, mira):
+    page.post(NEW, {**WRITTEN, "panel": str(posts.pk), "documents": [file()]})
+    debate = Debate.objects.get()
+    steering.cancel(debate, mira)
+    with tampering():
+        Run.objects.filter(pk=debate.pk).update(ended=timezone.now() - timedelta(days=400))
+    while redact_due():
+        pass
+    assert [one.text for one in Document.objects.filter(run=debate.pk)] == [""]
