@@ -59,6 +59,11 @@ def test_that_race_finds_the_wake_ups_that_are_lost(database, tmp_path):
     assert done.returncode == 1, done.stdout
 
 
+def test_a_debate_whose_workers_are_killed_is_the_one_that_its_seed_says(tmp_path):
+    done = play("tests.debate_kills", *"--kills 4 --most 12 --no-points".split(), data=tmp_path)
+    assert done.returncode == 0, done.stdout
+
+
 @pytest.fixture
 def folder():
     """Where a command keeps its temporary files; PostgreSQL, another user, may pass through."""
