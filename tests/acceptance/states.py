@@ -57,6 +57,7 @@ EVERY = [
     State("debate-retry", debate("retried")),
     State("debate-waiting", debate("waited_for")),
     State("debate-turn", own_turn),
+    State("debate-leave", debates.about_to_leave),
     State("debate-last-word", debate("last_words")),
     State("debate-closing", debate("closing")),
     State("debate-decided", debate("decided")),

@@ -17,7 +17,7 @@ PUSHES = """let pushes = 0;
 def page(browser, site):
     """Of somebody who is the chair, and sits at the table."""
     site.visitor_session  # noqa: B018 - only then there is somebody
-    key = cast(site, "live")["live"]
+    key = cast(site, "live", "rehearsal/magi")["live"]
     watched = open_page(browser, site)
     watched.page.add_init_script(PUSHES)
     watched.page.goto(f"{site.url}{reverse('debate-live', args=[key])}")
@@ -67,3 +67,23 @@ def close(page: Page) -> None:
     page.get_by_text("Close the debate").click()
     page.get_by_role("button", name="Without last words").click()
     expect(page.locator("#plate")).to_contain_text(re.compile("No decision|HIRE"), timeout=END)
+
+
+def test_without_scripts_a_turn_is_taken_and_what_does_not_fit_comes_back(browser, site):
+    site.visitor_session  # noqa: B018
+    key = cast(site, "live", "rehearsal/instant")["live"]
+    page = open_page(browser, site, java_script_enabled=False).page
+    page.goto(f"{site.url}{reverse('debate-live', args=[key])}")
+    own = page.get_by_label("What you say")
+    while not own.count():  # it reads on as the page says: by a reload
+        page.wait_for_timeout(300)
+        page.reload()
+    own.fill("Both run until September.")
+    page.get_by_label("You stand by", exact=True).select_option("HIRE")
+    page.get_by_role("button", name="Say it").click()
+    expect(page.locator(".mine__line")).to_be_visible()
+    expect(own).to_have_value("Both run until September.")
+    page.get_by_label("Why you stand by it").fill("The staff can do it.")
+    page.get_by_role("button", name="Say it").click()
+    expect(page.locator(".log__list article", has_text="Both run until September.")).to_have_count(1)
+    page.context.close()

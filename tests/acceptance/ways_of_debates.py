@@ -81,3 +81,9 @@ def own_turn(scene: Scene) -> Page:
     page.get_by_label("What you say").fill("The workshop can keep both instruments running until September, if")
     page.evaluate("document.activeElement.blur()")
     return page
+
+
+def about_to_leave(scene: Scene) -> Page:
+    page = debate("seated")(scene)
+    page.get_by_text("Leave the debate").click()
+    return page

@@ -1,7 +1,7 @@
 """Debates in every state a page can be seen in, put into the database of a site that performs nothing.
 
 `python -m tests.debates.cast`, told of the site by its environment, prints their keys by the names of their scenes.
-With `live` it asks for one that the site is to perform, its first visitor on a seat.
+With `live` and a model it asks for one that the site is to perform, its first visitor on a seat.
 """
 
 import json
@@ -18,8 +18,8 @@ from tests.debates.scenes import SCENES, waiting  # noqa: E402
 from tests.debates.table import asked  # noqa: E402
 
 
-def live(owner: User) -> dict[str, str]:
-    members = [*asked(4, model="rehearsal/magi")["members"], {"name": "Elin Sato", "user": owner}]
+def live(owner: User, model: str) -> dict[str, str]:
+    members = [*asked(4, model=model)["members"], {"name": "Elin Sato", "user": owner}]
     told = asked(members=members, switches={"first": False}, spend=None, most=40)
     return {"live": str(procedure.submit(owner=owner, **told).pk)}
 
@@ -32,5 +32,5 @@ def every(owner: User) -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    made = live if sys.argv[1:] == ["live"] else every
-    print(json.dumps(made(User.objects.order_by("pk")[0])))
+    first = User.objects.order_by("pk")[0]
+    print(json.dumps(live(first, sys.argv[2]) if sys.argv[1:2] == ["live"] else every(first)))

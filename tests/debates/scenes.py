@@ -264,6 +264,15 @@ def waiting(owner: Any, person: Any = None) -> Table:
     return table
 
 
+def seated(owner: Any) -> Table:
+    """Somebody looks who sits at the table, while another one speaks."""
+    table = with_elin(owner, owner)
+    table.note()
+    table.play(12)
+    table.speaks(AMARA, why=Why.CALL)
+    return table
+
+
 def last_words(owner: Any, person: Any = None) -> Table:
     """All but the person have said theirs."""
     table = with_elin(owner, person)
@@ -375,6 +384,7 @@ SCENES: dict[str, Callable[[Any], Table]] = {
         nine,
         rehearsed,
         waiting,
+        seated,
         last_words,
         retried,
         silent,

@@ -28,9 +28,11 @@ def table(mira: User, elin: User) -> Table:
 
 
 @pytest.fixture
-def seat(client: Client, elin: User) -> Client:
-    client.force_login(elin)
-    return client
+def seat(elin: User) -> Client:
+    """A browser of its own: `page` is the chair's."""
+    own = Client()
+    own.force_login(elin)
+    return own
 
 
 def live(page: Client, table: Table):
@@ -134,6 +136,13 @@ def test_a_last_word_goes_to_all(mira: User, elin: User, seat: Client):
     stated = {"verdict": "HIRE", "verdict_reasoning": "Rajiv has named a deputy."}
     assert send(seat, table, content="Then we can do it.", to=None, **stated).status_code == 302
     assert (newest(table).kind, newest(table).content) == ("closing", "Then we can do it.")
+
+
+def test_whoever_sits_there_may_leave_and_nobody_else_is_offered_to(seat: Client, page: Client, table: Table):
+    html = live(seat, table)
+    assert 'aria-label="Leave the debate"' in html
+    assert html.count('<option value="HIRE">') == 2
+    assert 'aria-label="Leave the debate"' not in live(page, table)
 
 
 def test_programs_are_told_that_it_waits_for_a_person_until_it_goes_on(table: Table, seat: Client):
