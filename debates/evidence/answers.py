@@ -14,6 +14,7 @@ from ..prompts.answers import LONGEST_WORDS
 from ..prompts.parsing import parsed
 from ..prompts.wording import presentable
 from ..rules.course import Course, Turn
+from .prompted import Prompted
 from .retold import FIRST, MESSAGE, NOTE, SPOKEN, Entry, Retold, verdict_in
 
 THEN = datetime(1970, 1, 1, tzinfo=UTC)  # when something was said is in no answer
@@ -31,6 +32,7 @@ def doubt_answers(retold: Retold) -> Iterator[str]:
         yield from readable.message(entry["facts"], entry["texts"])
     for entry in retold.of(NOTE):
         yield from readable.note(entry["facts"], entry["texts"])
+    yield from Prompted(retold, replace(readable.empty, words=readable.words)).doubts()
 
 
 def _unkept(retold: Retold) -> Iterator[str]:
@@ -166,9 +168,15 @@ def _points(facts: Mapping[str, Any], texts: Mapping[str, str]) -> Iterator[tabl
 
 def _words(retold: Retold) -> Iterator[tuple[int, table.Words]]:
     for entry in (*retold.of(NOTE), *retold.of(SPOKEN)):
-        yield entry["facts"]["number"], table.Words(THEN, entry["texts"].get("content", ""))
+        told = entry["facts"].get("facts")
+        facts = table.Facts(**{name: _tupled(value) for name, value in told.items()}) if told else None
+        yield entry["facts"]["number"], table.Words(THEN, entry["texts"].get("content", ""), facts=facts)
     for entry in retold.of(MESSAGE):
         yield entry["facts"]["number"], _words_of_member(entry)
+
+
+def _tupled(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _words_of_member(entry: Entry) -> table.Words:
@@ -181,14 +189,18 @@ def _table(retold: Retold, words: Mapping[int, table.Words]) -> table.Table:
     return table.Table(
         course=retold.course(),
         question=retold.texts.get("question", ""),
-        options=[table.Option(one["word"], direction=one["direction"]) for one in asked["options"]],
+        options=[table.Option(one["word"], _meaning(retold, one), one["direction"]) for one in asked["options"]],
         documents=list(_documents(retold)),
-        who={},
+        who={one["seat"]: retold.texts.get(f"who of seat {one['seat']}", "") for one in asked["members"]},
         words=words,
         run="",
         boundary=asked["boundary"],
         view=asked["view"],
     )
+
+
+def _meaning(retold: Retold, option: Mapping[str, Any]) -> str:
+    return retold.texts.get(f"meaning of option {option['number']}", "")
 
 
 def _documents(retold: Retold) -> Iterator[table.Document]:

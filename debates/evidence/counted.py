@@ -12,7 +12,7 @@ from ..rules.course import Course, Message, Sort
 from .retold import NOTE, SPOKEN, Retold
 
 
-def doubt_counts(retold: Retold) -> Iterator[str]:
+def doubt_facts(retold: Retold) -> Iterator[str]:
     for facts in retold.facts(NOTE):
         if not any(_facts(course) == _kept(facts) for course in _then(retold, facts["number"])):
             yield f"The facts of note {facts['number']} are not those of its moment."
@@ -21,7 +21,6 @@ def doubt_counts(retold: Retold) -> Iterator[str]:
     for entry in retold.of(SPOKEN):
         if (text := entry["texts"].get("content")) and entry["facts"]["names_option"] != _names(retold, text):
             yield f"Whether the chair named an option in message {entry['facts']['number']} is told wrongly."
-    yield from _end(retold)
 
 
 def _names(retold: Retold, text: str) -> bool:
@@ -55,7 +54,7 @@ def _last_but_the_chairs(before: list[Message]) -> int:
     return max((message.number for message in before if message.sort != Sort.CHAIR), default=0)
 
 
-def _end(retold: Retold) -> Iterator[str]:
+def doubt_counts(retold: Retold) -> Iterator[str]:
     end = retold.end
     if not end or end["status"] not in (Run.Status.FINISHED, Run.Status.CANCELLED):
         return  # what failed may have gone on since

@@ -14,7 +14,7 @@ from ..rules import draw, floor
 from ..rules.course import DRAWN, MOST, SPAN, TURNS, Act, Course, Message, Sort, Steer, Turn, Why
 from ..rules.outcome import outcome_of
 from .answers import doubt_answers
-from .counted import doubt_counts
+from .counted import doubt_counts, doubt_facts
 from .retold import MESSAGE, Entry, Retold
 
 FINAL = (Run.Status.FINISHED, Run.Status.CANCELLED)
@@ -331,5 +331,5 @@ def _said(word: str) -> str:
 
 
 _LOOKS: Sequence[Callable[[Retold], Iterator[str]]] = (
-    *(_after_the_end, _numbers, _seed, _messages, _steers, _turns, _end, doubt_answers, doubt_counts),
+    *(_after_the_end, _numbers, _seed, _messages, _steers, _turns, _end, doubt_facts, doubt_answers, doubt_counts),
 )

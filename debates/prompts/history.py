@@ -89,9 +89,10 @@ def _document(name: str, title: str, lines: Iterable[str]) -> str:
 
 
 def _history(table: Table, seat: int, heard: Sequence[Message]) -> Iterator[Part]:
-    whole = _whole(table, seat, heard)
+    standing = whole(table, seat, heard)
     parts = [
-        _part(table, seat, message, shown, whole) for message, shown in zip(heard, elements(table, heard), strict=True)
+        _part(table, seat, message, shown, standing)
+        for message, shown in zip(heard, elements(table, heard), strict=True)
     ]
     bridged = _bridged(_joined(table, parts))
     for is_line, group in groupby(bridged, key=lambda part: part.line):
@@ -103,7 +104,7 @@ def _minutes(lines: Iterable[Part]) -> str:
     return wrapped("Minutes", "\n" + "".join(f"{part.text}\n" for part in lines))
 
 
-def _whole(table: Table, seat: int, heard: Sequence[Message]) -> set[int]:
+def whole(table: Table, seat: int, heard: Sequence[Message]) -> set[int]:
     """Which messages stand as they are."""
     border = (table.course.clock // SPAN - 1) * SPAN
     if border <= 0:
@@ -120,8 +121,10 @@ def _own_older(seat: int, heard: Sequence[Message], begins: int) -> set[int]:
     return {message.number for message in own if first and message.number >= first[0]}
 
 
-def _part(table: Table, seat: int, message: Message, shown: scaffold.Message | scaffold.Note, whole: set[int]) -> Part:
-    if message.number not in whole:
+def _part(
+    table: Table, seat: int, message: Message, shown: scaffold.Message | scaffold.Note, standing: set[int]
+) -> Part:
+    if message.number not in standing:
         return Part("user", line(shown, message.number in table.turned), line=True)
     if message.seat == seat and message.sort == Sort.SAID and table.view == View.PERSPECTIVE:
         return Part("assistant", answered(table, [message]), own=message.number)

@@ -15,7 +15,7 @@ from engine.evidence.log import Leaf
 from engine.evidence.verification import verify_one
 from engine.gates import decide
 from engine.llm.failures import Unauthorized
-from engine.models import Gate, GateDecision, Run
+from engine.models import Gate, GateDecision, NewDocument, Run
 from runs import steering
 from runs.redaction import redact
 from tests.conftest import perform
@@ -87,6 +87,15 @@ async def test_at_each_deadline_it_is_sealed_so_far():
 async def test_nothing_is_wrong_with_a_rehearsal(seed):
     switches = {"free_floor": seed % 2 == 0}
     submitted = await sync_to_async(rehearsed)(most=30, seed=bytes([seed] * 32), switches=switches)
+    run = await perform(submitted.pk)
+    assert run.status == Run.Status.FINISHED, run.error
+    assert await faults(run.pk) == []
+
+
+@pytest.mark.parametrize("view", ["perspective", "minutes"])
+async def test_nothing_is_wrong_with_one_about_documents(view):
+    read = [NewDocument(f"{name}.txt", "text", (name, "She led a <group>.", ""), "0" * 64) for name in ("One", "Two")]
+    submitted = await sync_to_async(rehearsed)(most=45, view=view, documents=read, switches={"free_floor": True})
     run = await perform(submitted.pk)
     assert run.status == Run.Status.FINISHED, run.error
     assert await faults(run.pk) == []

@@ -1,0 +1,89 @@
+"""What members' models were really told, against what was said: whoever writes the record anew has to write each
+request anew, too, and each that came after it."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+from .. import prompts, scaffold, table
+from ..prompts import history, layers
+from ..rules.course import Course, Sort, Turn
+from .retold import FIRST, MESSAGE, Retold
+
+ELEMENT = re.compile(r'<(Message|Note) id="[^"]*?-(\d+)" timestamp="[^"]*"(.*?</\1>)', re.DOTALL)
+"""Without the moment and the beginning of the run's id: no entry has the one, and each the other."""
+
+
+class Prompted:
+    def __init__(self, retold: Retold, laid: table.Table) -> None:
+        self.retold, self.laid = retold, laid
+
+    @cached_property
+    def written(self) -> Mapping[int, str]:
+        """Each message as others read it."""
+        texts = (scaffold.write(one) for one in prompts.elements(self.laid))
+        return {number: text for each in texts for number, text in _elements(each)}
+
+    @cached_property
+    def material(self) -> str:
+        return history.material(self.laid)
+
+    @cached_property
+    def systems(self) -> Mapping[int, str]:
+        return {one.seat: layers.system(self.laid, one.seat) for one in self.laid.course.speakers}
+
+    def doubts(self) -> Iterator[str]:
+        for facts in self.retold.facts(FIRST):
+            yield from self._frame(f"before the debate (seat {facts['seat']})", facts["seat"], facts["attempt"])
+        turns = {turn.number: turn for turn in self.retold.turns}
+        for facts in self.retold.facts(MESSAGE):
+            if facts["attempts"] and facts["turn"] in turns:
+                yield from self._message(facts, turns[facts["turn"]])
+
+    def _message(self, facts: Mapping[str, Any], turn: Turn) -> Iterator[str]:
+        place, where = facts["attempts"][-1], f"for message {facts['number']}"
+        yield from self._frame(where, turn.seat, place)
+        if (asked := self._asked(place)) is None:
+            return
+        told = dict(_elements("\n".join(one["content"] for one in asked if one["role"] == "user")))
+        if wrong := next((number for number, text in told.items() if self.written.get(number) != text), None):
+            yield f"What a model was told {where} has another message {wrong} than the record."
+        if missing := sorted(self._whole(facts["heard"], turn) - told.keys()):
+            yield f"What a model was told {where} lacks message {missing[0]}."
+
+    def _frame(self, where: str, seat: int, place: Sequence[Any] | None) -> Iterator[str]:
+        asked = self._asked(place)
+        if asked is not None and _begin(asked, len(self.material)) != (self.systems[seat], self.material):
+            yield f"What a model was told {where} is not what it had to follow, or not what was asked."
+
+    def _asked(self, place: Sequence[Any] | None) -> list[dict[str, str]] | None:
+        """None where it is erased."""
+        entry = self.retold.attempts.get(tuple(place)) if place else None
+        prompt = entry["texts"].get("prompt", "") if entry else ""
+        return json.loads(prompt) if prompt else None
+
+    def _whole(self, heard: int, turn: Turn) -> set[int]:
+        """The messages of others that stand in it as they are."""
+        then = replace(self.laid, course=self._then(heard, turn))
+        messages = then.heard(turn)
+        whole = history.whole(then, turn.seat, messages)
+        own = self.laid.view == table.View.PERSPECTIVE
+        said = {one.number for one in messages if own and one.seat == turn.seat and one.sort == Sort.SAID}
+        return whole - said
+
+    def _then(self, heard: int, turn: Turn) -> Course:
+        return self.retold.before(turn.number, heard, 0)
+
+
+def _begin(asked: Sequence[dict[str, str]], length: int) -> tuple[str, str]:
+    """What it has to follow, and as much of what stands before all that was said."""
+    system, opening = (*(one["content"] for one in asked[:2]), "", "")[:2]
+    return system, opening[:length]
+
+
+def _elements(text: str) -> Iterator[tuple[int, str]]:
+    for found in ELEMENT.finditer(text):
+        yield int(found[2]), f"{found[1]}{found[3]}"
