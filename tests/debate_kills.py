@@ -115,8 +115,17 @@ def wait(done: Callable[[], bool], what: str, longest: float = 180) -> None:
     end = time.monotonic() + longest
     while not done():
         if time.monotonic() > end:
-            raise SystemExit(f"{what} did not come to its end")
+            raise SystemExit(f"{what} did not come to its end: {standing()}")
         time.sleep(0.1)
+
+
+def standing() -> list[str]:
+    """How each run stands that goes on."""
+    from engine.models import Run
+    from engine.models.claims import GOING_ON
+
+    going = Run.objects.filter(status__in=GOING_ON)
+    return [f"{run} {run.status}, claims {run.claims}, deaths {run.deaths}, revision {run.revision}" for run in going]
 
 
 # ---- the debates --------------------------------------------------------------------------------------------
