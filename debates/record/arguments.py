@@ -19,12 +19,14 @@ CHECKED = {
 
 @dataclass(frozen=True)
 class Line:
-    """`checked`: whether the line that it names is there. `became`: what came of it, where that is to be said."""
+    """`speaks`: for or against what and to which point, of one that answers another. `checked`: whether the line that
+    it names is there. `became`: what came of it, where that is to be said."""
 
     id: str
     message: int
     claim: str
     who: str
+    speaks: str
     source: str
     checked: str
     became: str
@@ -67,6 +69,7 @@ def _line(scene: Scene, one: Argument, depth: int, under: tuple[Line, ...]) -> L
         message=one.message,
         claim="Erased." if scene.run.redacted else one.point.claim,
         who=scene.name(one.seat),
+        speaks=f"{one.point.side} {one.point.option}, to {one.point.answers}" if depth > 1 else "",
         source=source_of(one),
         checked="" if scene.run.redacted else CHECKED[one.source],
         became=_became(one, depth),

@@ -4,6 +4,7 @@ import { $, $$, clockText, markOverflow, setClock, tick } from "./page.js";
 const CALM = 400; // ms between two pictures while it plays: however fast, nothing flashes more than three times a second
 const LATE = 0.85; // of the line: what begins behind it has its name before it
 const TIGHT = 0.2; // of the line: on a small one two names are too near
+const NEAR = 0.06; // the same on a large one
 const BREATH = 1000; // ms between two sentences for people who hear the page
 
 const player = $("#player");
@@ -68,6 +69,7 @@ function chapterOf(frame, number, chapters) {
   name.textContent = frame.chapter;
   name.toggleAttribute("data-late", share > LATE);
   name.toggleAttribute("data-tight", next - share < TIGHT);
+  name.toggleAttribute("data-near", next - share < NEAR);
   name.style.left = `${100 * share}%`;
   return name;
 }

@@ -99,7 +99,9 @@ def test_a_point_stands_under_the_one_that_it_answers_with_its_source(mira):
     hire = recorded(table)["cases"][0]
     plan = next(line for line in hire.against if line.claim.startswith("The plan"))
     assert (plan.checked, plan.became) == ("source not found", "")
-    assert [(line.id, line.who, line.checked) for line in plan.under] == [("7.1", "Ilse Brandt", "source checked")]
+    [answer] = plan.under
+    assert (answer.id, answer.who, answer.checked) == ("7.1", "Ilse Brandt", "source checked")
+    assert answer.speaks == "for HIRE, to 5.1"
 
 
 def test_answers_to_answers_to_answers_do_not_go_deeper_and_deeper(mira, signed_in):
