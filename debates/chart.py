@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from .models import Member
 from .parts import MISSING, Look
@@ -88,7 +89,11 @@ class Moved:
 
 
 def x_of(scene: Scene, clock: int) -> float:
-    return BEGIN + (END - BEGIN) * clock / scene.course.most
+    return _x(clock, scene.course.most)
+
+
+def _x(clock: int, most: int) -> float:
+    return BEGIN + (END - BEGIN) * clock / most
 
 
 def _place(number: float) -> str:
@@ -110,7 +115,7 @@ def _rail(scene: Scene, member: Member) -> Rail:
         alone=_alone(scene, member),
         stretches=tuple(_stretch(scene, begin, end, look) for (begin, look), end in spans),
         marks=tuple(Mark(_place(x_of(scene, clock)), look) for clock, look in stood),
-        dots="".join(f"M{_place(x_of(scene, one.clock))} {DOTS}h0" for one in _said(scene, member.seat) if one.clock),
+        dots="".join(_dot(one.clock, scene.course.most) for one in scene.said_by.get(member.seat, ()) if one.clock),
     )
 
 
@@ -121,8 +126,8 @@ def shortened(name: str) -> str:
 def _stood(scene: Scene, seat: int) -> Iterator[tuple[int, Look]]:
     """From where on the clock it stood by what, without what it only said again."""
     before = ""
-    for one in scene.course.statements:
-        if one.seat == seat and one.verdict != before:
+    for one in scene.stated_by.get(seat, ()):
+        if one.verdict != before:
             yield scene.clock_at(one.number), scene.look(one.verdict)
             before = one.verdict
 
@@ -132,8 +137,10 @@ def _stretch(scene: Scene, begin: int, end: int, look: Look) -> Stretch:
     return Stretch(_place(x), _place(x_of(scene, end) - x), look.state, look.pattern)
 
 
-def _said(scene: Scene, seat: int) -> list[rules.Message]:
-    return [one for one in scene.course.said if one.seat == seat]
+@lru_cache(8 * rules.MOST)
+def _dot(clock: int, most: int) -> str:
+    """There is one for every message, at every push."""
+    return f"M{_place(_x(clock, most))} {DOTS}h0"
 
 
 def _alone(scene: Scene, member: Member) -> Look | None:

@@ -16,7 +16,7 @@ STATUS = {
     "verdict_meta": ("id", "over", "took", "started", "used", "unasked"),
 }
 NOT_REPLAYED = {
-    "actions": ("id", "stage", "more", "over", "final", "record", "retry"),
+    "actions": ("id", "stage", "more", "over", "final", "redacted", "record", "retry"),
     "kept": ("kept",),
     "announcer": ("announcement",),
 }

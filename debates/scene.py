@@ -1,9 +1,10 @@
 """All that the parts of the display are made from: the rows, what the rules make of them, and what grows right now."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from typing import Protocol, TypeVar
 
 from engine.models import Gate, ModelCall, Run
 from runs.face import Snapshot
@@ -62,6 +63,16 @@ class Scene:
     def known(self) -> Mapping[int, rules.Message]:
         """What the rules see of each message, by its number."""
         return {message.number: message for message in self.course.messages}
+
+    @cached_property
+    def said_by(self) -> Mapping[int | None, Sequence[rules.Message]]:
+        """Members' own messages, by their seats."""
+        return _by_seat(self.course.said)
+
+    @cached_property
+    def stated_by(self) -> Mapping[int | None, Sequence[rules.Statement]]:
+        """Verdicts, by the seats of who stated them."""
+        return _by_seat(self.course.statements)
 
     @cached_property
     def turns(self) -> Mapping[int, Turn]:
@@ -174,3 +185,18 @@ class Scene:
 def scene_of(seen: Snapshot[Debate]) -> Scene:
     latest = {call.step: call for call in seen.calls if call.series == seen.run.retries}
     return Scene(seen.row, seen.run, seen.row.so_far, latest, seen.texts, asked_of(seen.gates))
+
+
+class _AtSeat(Protocol):
+    @property
+    def seat(self) -> int | None: ...
+
+
+One = TypeVar("One", bound=_AtSeat)
+
+
+def _by_seat(all_of_them: Iterable[One]) -> Mapping[int | None, Sequence[One]]:
+    found: dict[int | None, list[One]] = {}
+    for one in all_of_them:
+        found.setdefault(one.seat, []).append(one)
+    return found

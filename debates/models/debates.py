@@ -255,9 +255,9 @@ class Debate(models.Model):
         """Those with a verdict."""
         return [member for member in self.table if member.kind == rules.Kind.MEMBER]
 
-    @property
+    @cached_property
     def words(self) -> Mapping[int, str]:
-        """The options' words by their keys."""
+        """The options' words by their keys: they never change."""
         return {option.pk: option.word for option in self.options.all()}
 
     @property
