@@ -145,16 +145,15 @@ def say_in_debate(request: HttpRequest, id: UUID, asked: schemas.Words, key: Onc
 @router.get(
     "/debates/{uuid:id}/record.xml",
     response={200: None},
-    openapi_extra=problems(403, 404),
+    openapi_extra=problems(403, 404, also={200: {"content": {"application/xml": {"schema": {"type": "string"}}}}}),
     summary="What was said in a debate, as XML",
 )
 def debate_xml(request: HttpRequest, id: UUID) -> HttpResponse:
     """Question, options, members, documents by their digests, all messages and the outcome, in the elements in which
     members read one another. Prompts, raw answers and what verifies them are in the record alone."""
     take_only(request)
-    row = found(request, id, "debate", EXPORT)
-    text = xml_of(row)
-    return HttpResponse(text, content_type="application/xml; charset=utf-8")
+    text = xml_of(found(request, id, "debate", EXPORT))
+    return HttpResponse(text, content_type="application/xml; charset=utf-8", headers={"Cache-Control": "no-store"})
 
 
 # ---- steering ---------------------------------------------------------------------------------------------

@@ -1,12 +1,14 @@
 """The HTTP API of debates: what callers get, and that whatever is wrong is a problem that says what."""
 
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from django.contrib.auth.models import User
 
 from debates import schemas
 from debates.models import Debate, Message, Steer
+from debates.scaffold import as_it_was
 from magi_site.models import Token
 from tests.callers import API, Caller, fields, problem
 from tests.conftest import NOBODYS_ID, allow
@@ -168,3 +170,23 @@ def test_a_token_without_the_scope_steers_nothing(debate: Debate, mira: User, cl
 
 def test_there_is_no_debate_of_nobody(mira_calls: Caller):
     problem(mira_calls.post(f"/debates/{NOBODYS_ID}/steer", {"kind": "close"}), 404)
+
+
+# ---- the record -------------------------------------------------------------------------------------------
+
+
+def test_what_was_said_is_given_as_xml(mira_calls: Caller, debate: Debate):
+    say(debate, 1, "HIRE", content="Read <this> & that.\x1b")
+    answer = mira_calls.get(f"/debates/{debate.pk}/record.xml")
+    assert answer.headers["Content-Type"] == "application/xml; charset=utf-8"
+    root = ElementTree.fromstring(answer.content)
+    assert as_it_was(root.findtext(".//Message/Content", "")) == "Read <this> & that.\x1b"
+
+
+@pytest.mark.parametrize("path", ["debates", "runs"])
+def test_with_a_person_at_the_table_the_record_waits_for_the_end(path: str, mira_calls: Caller, mira: User):
+    debate = queued(mira, members=[*map(member, NAMES), member("Elin Sato", "", user=mira)])
+    refused = problem(mira_calls.get(f"/{path}/{debate.pk}/record"), 409)
+    assert refused["detail"].startswith("A person sits at the table.")
+    over(debate)
+    assert mira_calls.get(f"/{path}/{debate.pk}/record").status_code == 200
