@@ -24,7 +24,7 @@ from runs import steering
 from runs.redaction import redact, redact_due
 from tests.callers import API, Caller, fields, problem
 from tests.databases import tampering
-from tests.toolbox.pdfs import CV, SCANNED
+from tests.toolbox.pdfs import CV, SCANNED, UNPACKING, encrypted
 
 from .test_endpoints import ASKED
 from .test_new import NEW, WRITTEN
@@ -85,6 +85,8 @@ def test_one_is_taken_away_and_the_others_move_up(page: Client):
     [
         ("broken.pdf", b"%PDF-1.7 nothing", "broken.pdf is broken"),
         ("picture.pdf", SCANNED, "picture.pdf has no text, only pictures"),
+        ("locked.pdf", encrypted(CV, "secret"), "locked.pdf is encrypted"),
+        ("bomb.pdf", UNPACKING, "bomb.pdf unpacks to more than can be read"),
         ("picture.png", b"\x89PNG\0\0", "picture.png is neither text nor a PDF"),
         ("empty.txt", b" \n", "empty.txt is empty"),
         ("long.txt", b"word " * 12_001, "60,000 are the most"),
