@@ -4,9 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.llm.forms import Way, as_sent
 from judgements import prompts
 from judgements.prompts import Case, Earlier
 from judgements.rules import Decision
+from tests.strict_roles import TEMPLATES
 
 # every character that a database keeps, hidden ones, line ends and brackets among them
 anything = st.text(st.characters(exclude_categories=("Cs",)), max_size=300)
@@ -116,3 +118,11 @@ def test_a_reason_without_end_is_cut():
 )
 def test_the_growing_reason_is_shown_as_far_as_it_has_come(text, shown):
     assert prompts.reason_so_far(text) == shown
+
+
+def test_strict_templates_take_it_and_a_complaint_about_its_answer():
+    conversation = prompts.messages(Case("A", "Be strict.", "Go.", 1))
+    complaint = {"role": "user", "content": prompts.complaint("It is no JSON.")}
+    for asked in (conversation, [*conversation, complaint]):
+        TEMPLATES["mistral"](as_sent(asked, Way()))
+        TEMPLATES["gemma"](as_sent(asked, Way(system=False)))
