@@ -129,11 +129,13 @@ def messages(case: Case, boundary: str | None = None) -> list[dict[str, str]]:
 
 
 def read_case(request: list[dict[str, str]]) -> Case:
-    """The way back from `messages`: what an agent was given. ValueError if a message is not of that form."""
+    """The way back from `messages`, as it was sent: what an agent was given. A complaint may stand behind the material.
+    ValueError if a message is not of that form.
+    """
     system, user = request[0]["content"], request[1]["content"]
     boundary = user.partition("\n")[0].removeprefix("BEGIN MATERIAL ")
     named = re.escape(boundary)
-    block = re.fullmatch(rf"BEGIN MATERIAL {named}\n(.*)\nEND MATERIAL {named}", user)
+    block = re.fullmatch(rf"BEGIN MATERIAL {named}\n(.*)\nEND MATERIAL {named}(?s:\n\n.*)?", user)
     criteria = re.search(rf"\nCRITERIA {named}\n(.*)\nEND CRITERIA {named}\n", system, re.DOTALL)
     seat = re.match(r"# Role\n\nYou are agent ([ABC]) ", system)
     if not (block and criteria and seat):
@@ -236,6 +238,11 @@ def complaint(problem: str) -> str:
         f"Your last answer could not be used: {problem} Judge again and answer with exactly one JSON object with a "
         'string "reason" and a "decision" that is "approve" or "reject", and nothing else.'
     )
+
+
+def was_asked_again(messages: list[dict[str, str]]) -> bool:
+    """Whether a conversation as it was sent ends in that complaint: it stands in the user's last message."""
+    return messages[-1]["content"].endswith(complaint("").partition("  ")[2])
 
 
 def _no_key_twice(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:

@@ -37,8 +37,7 @@ def answer(messages: list[dict[str, str]]) -> str:
     example = example_of(case)
     if example is None:
         return _as_agreed(*decide(case))
-    asked_again = len(messages) > 2
-    stumble = "" if asked_again else example.stumble(case.seat, case.round)
+    stumble = "" if prompts.was_asked_again(messages) else example.stumble(case.seat, case.round)
     return stumble or _as_agreed(*example.said(case.seat, case.round))
 
 
