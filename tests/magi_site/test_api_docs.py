@@ -27,7 +27,8 @@ def shown():
     for post, path, query, rest in CALL.findall(TEXT):
         body = re.search(r"-d '(.*?)'", rest, re.DOTALL)
         names = {pair.partition("=")[0] for pair in query.split("&") if pair}
-        yield "post" if post or body else "get", f"/api/v1{path.replace('$ID', '{id}')}", names, body and body[1]
+        path = re.sub(r"[$](ID|GATE)", "{id}", path)
+        yield "post" if post or body else "get", f"/api/v1{path}", names, body and body[1]
 
 
 def test_every_call_is_shown_and_no_other():
