@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from engine.llm.forms import Way, as_sent
 from engine.models import ModelCall
 from judgements import prompts
 from judgements.models import Judgement, RoundDecision
@@ -130,7 +131,7 @@ def condensed(call: Row) -> Row:
     messages = json.loads(call.pop("prompt"))
     case = prompts.read_case(messages[:2])
     shown = {(earlier.seat, earlier.round, str(earlier.decision), earlier.reason) for earlier in case.earlier}
-    return call | {"asked": fingerprint(messages), "shown": shown, "for": f"{case.seat}{case.round}"}
+    return call | {"asked": fingerprint(as_sent(messages, Way())), "shown": shown, "for": f"{case.seat}{case.round}"}
 
 
 # ---- one judgement ---------------------------------------------------------------------------------------------

@@ -65,6 +65,7 @@ async def perform() -> None:
 
 def count(ledger: Path) -> Counter[str]:
     """How many judgements and decisions there are, and how many decisions no request of their own was answered by."""
+    from engine.llm.forms import Way, as_sent
     from judgements.models import Judgement, RoundDecision
 
     requests = {line["number"]: line for line in map(json.loads, ledger.read_text().splitlines())}
@@ -72,7 +73,7 @@ def count(ledger: Path) -> Counter[str]:
     for row in RoundDecision.objects.select_related("call").iterator(chunk_size=500):
         number = NUMBERED.match(row.reason)
         request = requests.get(int(number[1])) if number else None
-        own = request is not None and request["asked"] == fingerprint(json.loads(row.call.prompt))
+        own = request is not None and request["asked"] == fingerprint(as_sent(json.loads(row.call.prompt), Way()))
         found["decisions"] += 1
         found["foreign answers"] += not own
         found["foreign approvals"] += not own and row.call.model == "openai/once" and row.decision == "approve"
