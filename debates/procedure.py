@@ -129,7 +129,8 @@ async def _hear_model(run: RunContext, seen: Seen, turn: rules.Turn, continues: 
 
     def keep(call: ModelCall, said: prompts.Answer) -> None:
         calls = keeping.calls_of(call)
-        keeping.keep_message(run.pk, turn.number, said, heard=seen.course.newest, continues=continues, calls=calls)
+        heard, cut = seen.course.newest, keeping.is_cut(calls)
+        keeping.keep_message(run.pk, turn.number, said, heard=heard, continues=continues, calls=calls, cut=cut)
 
     asked = prompts.perspective(seen.table, turn, continues)
     form = AnswerForm(*prompts.form(seen.table, turn))

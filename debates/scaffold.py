@@ -22,7 +22,7 @@ from .table import EVERYONE, Artifact, Document, Option, Point, Shape
 class Message:
     """`run`: the first eight signs of its debate's id. `to`: names, none for everyone. `verdict`: what its speaker
     stands by now; `stated` where this message says so. `kind`, in the export alone: whose words they are, where they
-    are not a member's in its turn."""
+    are not a member's in its turn; and `cut`: it had no end."""
 
     run: str
     number: int
@@ -40,6 +40,7 @@ class Message:
     withdrawn: bool = False
     continues: int | None = None
     kind: str = ""
+    cut: bool = False
 
 
 @dataclass(frozen=True)
@@ -160,7 +161,8 @@ def _write_message(message: Message) -> str:
         element("Withdrawn", "true" if message.withdrawn else "false"),
         element("Content", message.content),
     ]
-    return wrapped("Message", _lines(inner), **_identity(message), kind=message.kind, continues=message.continues)
+    special = {"kind": message.kind, "continues": message.continues, "cut": "true" if message.cut else ""}
+    return wrapped("Message", _lines(inner), **_identity(message), **special)
 
 
 def _lines(inner: Sequence[str]) -> str:
@@ -266,6 +268,7 @@ def _read_message(root: Element) -> Message:
         withdrawn=_text(withdrawn) == "true",
         continues=int(continues) if continues else None,
         kind=_attribute(root, "kind"),
+        cut=_attribute(root, "cut") == "true",
     )
 
 

@@ -140,7 +140,7 @@ class Asking(Generic[T]):
         """What the answer says as a whole."""
         if not self._on_cut or not self._parts:
             return reply.text
-        return self._on_cut.join([*self._parts, reply.text], reply.finish == "length")
+        return self._on_cut.join([*self._parts, reply.text])
 
     def _remember(self, call: ModelCall) -> None:
         """The parts of an answer that was cut off, as an earlier worker got them; what failed begins anew."""

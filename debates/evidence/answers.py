@@ -102,12 +102,19 @@ class Readable:
         turn, parts = self.turns.get(facts["turn"]), list(self.parts(facts))
         if not turn or not all(parts) or not parts:
             return
+        yield from self._cut(facts, texts, parts)
         if len(parts) > 1:  # how they were joined depends on the endpoint
             if verdict_in(facts) and not any(verdict_in(facts) in part for part in parts):
                 yield f"The model of message {facts['number']} answered nothing of its verdict."
         elif not self._says(turn, parts[0], facts, texts):
             who = "person" if facts["seat"] in self.retold.persons else "model"
             yield f"The {who} of message {facts['number']} answered otherwise than it says."
+
+    def _cut(self, facts: Mapping[str, Any], texts: Mapping[str, str], parts: Sequence[str]) -> Iterator[str]:
+        """Its answer has an end, or it is said that there is none."""
+        dots = texts.get("content", "…").endswith("…")
+        if facts["cut"] != prompts.has_no_end(parts) or (facts["cut"] and not dots):
+            yield f"Message {facts['number']} says otherwise than its model's answers whether it was cut."
 
     def parts(self, facts: Mapping[str, Any]) -> Iterator[str]:
         """All that was answered for a message, by a model or at a gate."""

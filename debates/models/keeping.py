@@ -14,7 +14,7 @@ from engine.models import Gate, ModelCall, Run
 from engine.search import label, words_of
 from runs.models import SearchText
 
-from ..prompts import Answer
+from ..prompts import Answer, has_no_end
 from ..rules import course as rules
 from ..rules.outcome import Outcome
 from ..table import Point
@@ -178,6 +178,13 @@ def calls_of(last: ModelCall) -> list[int]:
     same = {"run": last.run_id, "step": last.step, "series": last.series}
     parts = ModelCall.objects.filter(**same, error_code=CUT_OFF, attempt__lt=last.attempt).order_by("attempt")
     return [*parts.values_list("pk", flat=True), last.pk]
+
+
+def is_cut(calls: Sequence[int]) -> bool:
+    """Whether the answer that these calls brought has no end."""
+    if len(calls) < 2:
+        return False
+    return has_no_end(list(ModelCall.objects.filter(pk__in=calls).order_by("attempt").values_list("answer", flat=True)))
 
 
 def _next(debate: UUID) -> tuple[int, int]:

@@ -21,7 +21,7 @@ from .answers import (
     read_words,
     timekeeper_form,
 )
-from .cut import carry_on, join
+from .cut import carry_on, has_no_end, join
 from .history import elements, first, perspective, timekeeper
 from .layers import CLOSING, FIRST, FORMS, LAYERS
 from .notes import facts_in, facts_of, must_decide, stated, why
@@ -45,6 +45,7 @@ __all__ = [
     "first",
     "first_form",
     "form",
+    "has_no_end",
     "join",
     "must_decide",
     "perspective",

@@ -21,8 +21,8 @@ Conversation = list[dict[str, str]]
 def carry_on(messages: Conversation, parts: Sequence[str]) -> Conversation | None:
     """The request for the rest of an answer that came in these parts so far, the last of them cut. None where too
     little came of it: then it is an unusable answer like any other."""
-    said = join(parts)
-    content = str(from_json(said)["content"])
+    answer = _joined(parts)
+    said, content = visible_json(answer), str(answer["content"])
     if len(content.split()) < FEWEST_WORDS:
         return None
     asked = (
@@ -32,27 +32,43 @@ def carry_on(messages: Conversation, parts: Sequence[str]) -> Conversation | Non
     return [*messages, {"role": "assistant", "content": said}, {"role": "user", "content": asked}]
 
 
-def join(parts: Sequence[str], cut: bool = False) -> str:
+def join(parts: Sequence[str]) -> str:
     """One answer of several parts, as JSON. What is said is put together; for all else the first part stands, as far as
-    it had come. `cut`: the last part has no end either, and nobody is asked any more."""
+    it had come. Where the last part has no end either what is said ends with dots: nobody is asked any more."""
+    joined = _joined(parts)
+    return visible_json(joined | {"content": f"{joined['content']}…"} if has_no_end(parts) else joined)
+
+
+def has_no_end(parts: Sequence[str]) -> bool:
+    """Whether a message of these parts was cut for good."""
+    return len(parts) > 1 and _whole(parts[-1]) is None
+
+
+def _joined(parts: Sequence[str]) -> dict[str, Any]:
     answers = [_read(part) for part in parts]
     contents = [str(answer["content"]).strip() for answer in answers if answer.get("content")]
     joined: dict[str, Any] = {}
     for answer in answers:
         joined = answer | joined
-    joined["content"] = " ".join(contents) + ("…" if cut else "")
+    joined["content"] = " ".join(contents)
     if any("points" in answer for answer in answers):
         joined["points"] = [point for answer in answers for point in _points(answer)][:MOST_POINTS]
-    return visible_json(joined)
+    return joined
 
 
 def _read(part: str) -> dict[str, Any]:
     """As far as it has come; of what was cut in the middle only what is said counts."""
+    whole = _whole(part)
+    return _beginning(part) if whole is None else whole
+
+
+def _whole(part: str) -> dict[str, Any] | None:
+    """None where it is no whole answer."""
     try:
         whole = json.loads(part)
     except (ValueError, RecursionError):
-        return _beginning(part)
-    return whole if isinstance(whole, dict) else {}
+        return None
+    return whole if isinstance(whole, dict) else None
 
 
 def _beginning(part: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from .. import prompts, scaffold
 from ..models import Debate
 from ..models.laying import table_of
 from ..models.secret import firsts_hidden
-from ..rules.course import Course, Sort
+from ..rules.course import Sort
 from ..scaffold import Alone
 from ..table import View
 
@@ -27,7 +27,7 @@ def xml_of(debate: Debate) -> str:
         members=course.seats,
         documents=table.documents,
         digests={one.label: one.digest for one in run.documents.all()},
-        messages=list(_messages(course, prompts.elements(table))),
+        messages=list(_messages(debate, prompts.elements(table))),
         outcome=run.outcome or "",
         alone=list(_alone(debate)),
         rule=debate.rule,
@@ -39,11 +39,12 @@ def xml_of(debate: Debate) -> str:
 
 
 def _messages(
-    course: Course, shown: Sequence[scaffold.Message | scaffold.Note]
+    debate: Debate, shown: Sequence[scaffold.Message | scaffold.Note]
 ) -> Iterator[scaffold.Message | scaffold.Note]:
-    for message, one in zip(course.messages, shown, strict=True):
-        special = message.sort in KINDS and isinstance(one, scaffold.Message)
-        yield replace(one, kind=message.sort) if special else one
+    cut = {one.number for one in debate.messages.all() if one.cut}
+    for message, one in zip(debate.so_far.messages, shown, strict=True):
+        kind = message.sort if message.sort in KINDS else ""
+        yield one if isinstance(one, scaffold.Note) else replace(one, kind=kind, cut=message.number in cut)
 
 
 def _alone(debate: Debate) -> Iterator[Alone]:

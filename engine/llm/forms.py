@@ -41,11 +41,11 @@ class Continuing:
     """How an answer goes on that was cut at the endpoint's limit of length.
 
     `carry_on` makes the request for the rest of a conversation and the parts so far, or None where too little came;
-    `join` makes one answer of the parts, which ends there where it is told that nobody asks any more.
+    `join` makes one answer of the parts, also where the last has no end: nobody asks any more then.
     """
 
     carry_on: Callable[[list[Message], Sequence[str]], list[Message] | None]
-    join: Callable[[Sequence[str], bool], str]
+    join: Callable[[Sequence[str]], str]
 
 
 FORMATS = ("json_schema", "json_object", "text")  # the ladder, from the strictest down

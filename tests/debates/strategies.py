@@ -71,6 +71,7 @@ messages = st.builds(
     withdrawn=st.booleans(),
     continues=st.none() | numbers,
     kind=st.sampled_from(["", "chair", "closing"]),
+    cut=st.booleans(),
 )
 notes = st.builds(
     scaffold.Note,

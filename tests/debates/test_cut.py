@@ -59,7 +59,7 @@ def test_the_parts_are_one_message_with_one_space_between_them():
 
 
 def test_after_two_cut_parts_the_text_ends_as_one_that_was_cut():
-    joined = json.loads(prompts.join([CUT, '{"content": "and so on'], cut=True))
+    joined = json.loads(prompts.join([CUT, '{"content": "and so on']))
     assert joined["content"].endswith("word35 and so on…")
     assert joined.keys() == {"speaking_to", "expects_answer", "content"}
 

@@ -21,7 +21,7 @@ from runs.redaction import redact
 from tests.conftest import perform
 from tests.corpus.means import resign, retell
 from tests.databases import tampering
-from tests.debates.test_procedure import OPTIONS, Panel, clara, cut_off, debate, held, says, waiting_for
+from tests.debates.test_procedure import OPTIONS, Panel, clara, cut_for_good, cut_off, debate, held, says, waiting_for
 
 __all__ = ["clara"]
 
@@ -159,6 +159,14 @@ async def test_nothing_is_wrong_with_an_answer_in_two_parts():
     run, _ = await held(models, switches={"first": False})
     assert run.status == Run.Status.FINISHED
     assert await faults(run.pk) == []
+
+
+async def test_that_a_message_was_cut_is_sealed_and_held_against_its_answers():
+    run, _ = await cut_for_good()
+    assert [one["cut"] for one in await sync_to_async(facts)(run.pk, "debate.message")].count(True) == 1
+    assert await faults(run.pk) == []
+    cut = Message.objects.filter(debate=run.pk, cut=True)
+    assert "whether it was cut" in await told_anew(run.pk, lambda: cut.update(cut=False))
 
 
 async def test_one_that_was_cancelled_tells_its_seed_and_no_outcome():

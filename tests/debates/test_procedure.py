@@ -1,13 +1,15 @@
 """A debate, performed: whom it asks, what it keeps, and where it goes on."""
 
 import json
+import re
 
 import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
-from debates import procedure
+from debates import api, procedure
 from debates.models import Debate, Turn
+from debates.record.exchange import xml_of
 from engine.gates import decide
 from engine.llm import failures
 from engine.models import Gate, Run
@@ -111,6 +113,26 @@ async def test_a_message_that_was_cut_is_continued_and_kept_once():
     spoken = next(one for one in found.messages.all() if one.member and one.member.name == "Ada")
     assert spoken.content.endswith("word38 And that is the rest.")
     assert len(spoken.calls) == 2
+
+
+async def cut_for_good():
+    """A debate of which a message has no end, though its rest was asked for twice."""
+    models = Panel()
+    part = says(" ".join(f"word{number}" for number in range(40)), verdict="HIRE", verdict_reasoning="So it is.")
+    rest = [cut_off(f'{{"content": "{words}') for words in ("and so on", "and on")]
+    models.will("test/ada", cut_off(part[: part.index("word39")]), *rest)
+    return await held(models, switches={"first": False})
+
+
+async def test_a_message_that_has_no_end_even_then_ends_in_dots_and_says_so_at_every_door():
+    run, found = await cut_for_good()
+    spoken, *others = [one for one in found.messages.all() if one.member]
+    assert spoken.content.endswith("word38 and so on and on…")
+    assert (spoken.cut, len(spoken.calls), any(one.cut for one in others)) == (True, 3, False)
+    whole = await sync_to_async(lambda: Debate.objects.whole().get(pk=run.pk))()
+    told = await sync_to_async(lambda: (xml_of(whole), api.messages(whole)))()
+    assert re.findall(r'<Message id="([^"]*)"[^>]* cut="true">', told[0]) == [f"{str(run.pk)[:8]}-{spoken.number}"]
+    assert [one["number"] for one in told[1] if one["cut"]] == [spoken.number]
 
 
 @pytest.fixture
