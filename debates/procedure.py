@@ -77,10 +77,10 @@ async def _take(run: RunContext, seen: Seen, step: floor.Step) -> None:
         case floor.TooFew():
             raise RunFailed("member_failed", sentence_of_too_few(seen.course))
         case _:
-            await run.write(partial(_written(step), run.pk), "turn")
+            await run.write(partial(_written(seen.course, step), run.pk), "turn")
 
 
-def _written(step: floor.Step) -> Callable[[UUID], None]:
+def _written(course: rules.Course, step: floor.Step) -> Callable[[UUID], None]:
     """The steps that ask nobody."""
     match step:
         case floor.Give(turn):
@@ -88,7 +88,7 @@ def _written(step: floor.Step) -> Callable[[UUID], None]:
         case floor.Skip(turn, reason):
             return partial(keeping.skip, number=turn.number, reason=reason)
         case floor.BeginClosing(because, turns):
-            return partial(keeping.begin_closing, because=because, turns=turns)
+            return partial(keeping.begin_closing, because=because, turns=turns, known=course.newest_act)
     raise AssertionError(f"no such step: {step}")
 
 

@@ -137,7 +137,11 @@ def keep_note(debate: UUID, note: str, after: int, facts: Mapping[str, Any], wor
     )
 
 
-def begin_closing(debate: UUID, because: str, turns: Sequence[rules.Turn]) -> None:
+def begin_closing(debate: UUID, because: str, turns: Sequence[rules.Turn], *, known: int) -> None:
+    """Nothing is written where the chair has given time since the look that saw its end: the next look decides.
+    `known`: the newest act that was seen then."""
+    if Steer.objects.filter(debate=debate, act=rules.Act.EXTEND, number__gt=known).exists():
+        return
     for turn in turns:
         keep_turn(debate, turn)
     Debate.objects.filter(pk=debate).update(ended_because=because)

@@ -378,5 +378,9 @@ class Course:
         spoken = next((one.number for one in self.messages if one.turn == last.number), last.after)
         return self.clock - self.clock_at(spoken)
 
+    @property
+    def newest_act(self) -> int:
+        return max((steer.number for steer in self.steers), default=0)
+
     def acts(self, *acts: Act) -> list[Steer]:
         return [steer for steer in self.steers if steer.act in acts]

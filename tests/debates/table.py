@@ -169,7 +169,7 @@ class Table:
         step = floor.begin_closing(self.course, floor.Because(because))
         assert isinstance(step, floor.BeginClosing)
         with self._later():
-            keeping.begin_closing(self.pk, because, step.turns)
+            keeping.begin_closing(self.pk, because, step.turns, known=self.course.newest_act)
 
     def last_word(self, seat: int, content: str = "I stand by it.", **said: Any) -> Message:
         turn = Turn.objects.get(debate=self.pk, member__seat=seat, why=Why.CLOSING)

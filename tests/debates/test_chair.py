@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from debates import chair
-from debates.models import Debate, Message, Steer, Turn
+from debates.models import Debate, Message, Steer, Turn, keeping
 from debates.rules import course as rules
 from engine.models import ModelCall, Run
 from engine.models.budgets import Budget, BudgetUsedUp
@@ -126,6 +126,17 @@ def test_time_is_given_in_steps(debate: Debate, mira: User, amount: int):
 def test_no_time_is_given_once_the_closing_has_begun(debate: Debate, mira: User):
     in_closing(debate)
     assert refused(partial(chair.steer, debate.pk, mira, rules.Act.EXTEND)) == chair.CLOSING
+
+
+@pytest.mark.parametrize(("known", "closes"), [(0, False), (1, True)])
+def test_time_that_is_given_while_it_is_about_to_close_is_not_lost(
+    debate: Debate, mira: User, known: int, closes: bool
+):
+    chair.steer(debate.pk, mira, rules.Act.EXTEND)
+    last_word = rules.Turn(1, 1, rules.Why.CLOSING)
+    keeping.begin_closing(debate.pk, "most", [last_word], known=known)
+    debate.refresh_from_db()
+    assert (bool(debate.ended_because), Turn.objects.exists()) == (closes, closes)
 
 
 def test_more_time_sets_more_money_aside(settings: Any, mira: User):
