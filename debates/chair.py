@@ -74,12 +74,13 @@ class Deed:
             request=self.request,
         )
 
-    def steer(self, act: Act, member: Member | None = None, request: str = "", **more: Any) -> None:
+    def steer(self, act: Act, member: Member | None = None, request: str = "", name: str = "", **more: Any) -> None:
+        """`name`: what whoever acts is called at the table, where that may be called otherwise today."""
         Steer.objects.create(
             debate=self.debate,
             number=max((one.number for one in self.debate.steers.all()), default=0) + 1,
             by=self.by,
-            by_name=record_name(self.by),
+            by_name=name or record_name(self.by),
             act=act,
             member=member,
             after=self.course.newest,
@@ -283,8 +284,9 @@ def _withdraw(deed: Deed, verdict: str, reasoning: str) -> bool:
         raise Refused(f"There is no such option. There are: {', '.join(course.settings.options)}, {rules.ABSTAIN}.")
     if verdict and verdict != stands_by and len(reasoning.split()) < 2:
         raise Refused("Say in a sentence why: a verdict needs a reason.")
-    stated = {"verdict": option, "abstained": verdict == rules.ABSTAIN}
-    deed.steer(Act.WITHDRAW, member, deed.request, reasoning=_checked(reasoning) if reasoning else "", **stated)
+    stated: dict[str, Any] = {"verdict": option, "abstained": verdict == rules.ABSTAIN}
+    stated["reasoning"] = _checked(reasoning) if reasoning else ""
+    deed.steer(Act.WITHDRAW, member, deed.request, name=member.user_name, **stated)
     SearchText.objects.add(deed.debate.pk, words_of(reasoning))
     return False
 

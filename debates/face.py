@@ -161,4 +161,6 @@ class Debating(Face[Debate, Display]):
         return people.form_of(gate, typed)
 
     def gate_answer(self, gate: Gate, typed: QueryDict) -> Any:
+        if typed.get("said", "").endswith(f" {people.SKIP}"):
+            return None  # what stood in the form was not said
         return people.answer_of(typed)

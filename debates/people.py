@@ -68,6 +68,8 @@ def answered(gate: Gate, choice: str, answer: Any) -> None:
     if gate.kind != KIND or turn is None:
         raise DoesNotFit([("choice", "This turn is over.")])
     if choice == SKIP:
+        if answer is not None:
+            raise DoesNotFit([("answer", "A turn that is skipped has no words. Send none, or speak.")])
         keeping.skip(debate.pk, turn.number, SKIPPED.format(name=debate.at_seat(turn.seat).name))
         return
     said = _said(debate, turn, answer)

@@ -47,14 +47,17 @@ class TooLate(NotDecided):
 
 
 def may_decide(gate: Gate, user: Any) -> bool:
-    """Asked by name, as a member of a group, or else as whose run it is, and with `engine.decide_gate`."""
+    """Asked by name, as a member of a group, or else as whose run it is, and with `engine.decide_gate`.
+
+    Where somebody was asked by name whose account is gone, nobody may speak in their place.
+    """
     if not user.is_active or (gate.policy["four_eyes"] and user.pk == gate.run.owner_id):
         return False
     if gate.asked_user_id:
         return user.pk == gate.asked_user_id
     if gate.asked_group_id:
         return user.groups.filter(pk=gate.asked_group_id).exists()
-    return user.pk == gate.run.owner_id or user.has_perm("engine.decide_gate")
+    return not gate.asked and (user.pk == gate.run.owner_id or user.has_perm("engine.decide_gate"))
 
 
 def columns_of(who: Any) -> dict[str, Any]:

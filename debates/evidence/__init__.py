@@ -11,6 +11,7 @@ from engine.llm.providers import is_rehearsal
 from engine.search import label
 
 from ..models.keeping import flags_of
+from ..rules.course import Kind
 from ..rules.outcome import outcome_of
 from .doubts import doubt
 from .retold import SPOKEN, Retold
@@ -22,7 +23,9 @@ __all__ = ["doubt", "labels", "tell"]
 def labels(said: Said) -> Iterator[str]:
     """Those that its rows make beside what any run is found by, from what is told of it."""
     [submitted, *_] = said[SUBMITTED]
-    yield label("rehearsal", any(is_rehearsal(member["model"]) for member in submitted.facts["members"]))
+    yield label(
+        "rehearsal", any(is_rehearsal(one["model"]) for one in submitted.facts["members"] if one["kind"] == Kind.MEMBER)
+    )
     if submitted.facts["panel"]:
         yield label("panel", submitted.facts["panel"]["id"])
     if any(ended.facts["outcome"] for ended in said[ENDED]):

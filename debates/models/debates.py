@@ -271,7 +271,7 @@ class Debate(models.Model):
 
     @property
     def rehearsal(self) -> bool:
-        return any(is_rehearsal(member.model) for member in self.members.all())
+        return any(is_rehearsal(member.model) for member in self.seated)
 
     @property
     def rehearsal_sentence(self) -> str:

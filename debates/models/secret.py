@@ -16,14 +16,19 @@ FINAL = (Run.Status.FINISHED, Run.Status.CANCELLED)
 
 def firsts_hidden(debate: Debate) -> bool:
     """While a person on a seat may still be swayed by what members said alone, nobody sees it."""
-    return debate.with_person and not debate.run.over
+    return debate.with_person and _may_go_on(debate.run)
 
 
 def withheld(runs: Iterable[Run]) -> Mapping[UUID, str]:
     """Of which of these the sealed record is given to nobody yet, and why."""
-    going_on = [run.pk for run in runs if not run.over]
+    going_on = [run.pk for run in runs if _may_go_on(run)]
     seated = Debate.objects.filter(pk__in=going_on, members__user_name__gt="") if going_on else Debate.objects.none()
     return dict.fromkeys(seated.values_list("pk", flat=True), WITHHELD)
+
+
+def _may_go_on(run: Run) -> bool:
+    """What has failed does when it is tried again, unless somebody has decided otherwise or its texts are erased."""
+    return run.status not in FINAL and run.override is None and not run.redacted
 
 
 def seed_told(debate: Debate) -> str:

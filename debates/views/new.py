@@ -310,7 +310,7 @@ def expected_cost(request: HttpRequest) -> HttpResponse:
     members = typed["members"]
     models = [one.get("model", "") for one in members if not one.get("user")]
     written = all(models) and bool(models)
-    most = int(typed["most"]) if str(typed.get("most", "")).isdecimal() else 0
+    most = as_number(str(typed.get("most", "")))
     read = tokens_of(typed.get("question", ""), attached_to(request, posted)[0].documents)
     known = estimate(read, members, typed.get("timekeeper", ""), min(most, 200)) if written else None
     rehearsal = all(map(providers.is_rehearsal, models))

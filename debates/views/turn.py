@@ -15,6 +15,7 @@ from engine.models import Gate
 from engine.models.gates import Decision
 from runs import steering
 from runs.face import faces
+from runs.forms import as_number
 from runs.rights import SEE
 from runs.views.finding import row_for
 from runs.views.gates import STATUSES
@@ -37,9 +38,8 @@ def turn(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 def _said(request: HttpRequest, row: Any) -> HttpResponse:
-    number = request.POST.get("gate", "")
-    known = Gate.objects.filter(run=row.pk, kind=people.KIND, pk=int(number)) if number.isdecimal() else None
-    gate = known.first() if known is not None and len(number) < 18 else None
+    asked = Gate.objects.filter(run=row.pk, kind=people.KIND)
+    gate = asked.filter(pk=as_number(request.POST.get("gate", ""))).first()
     if gate is None:
         raise Http404
     choice = people.SKIP if request.POST.get("said") == people.SKIP else people.SPEAK

@@ -86,7 +86,7 @@ class GateQuerySet(models.QuerySet["Gate"]):
 
     def for_user(self, user: Any) -> Self:
         """What waits for this person: asked by name, in one of its groups, or as whose run it is, and not said yet."""
-        own = Q(asked_user=None, asked_group=None, run__owner=user)
+        own = Q(asked_user=None, asked_group=None, asked="", run__owner=user)
         asked = self.pending().filter(_asked_of(user) | own)
         four_eyes = Q(policy__four_eyes=True, run__owner=user)
         return asked.exclude(four_eyes).exclude(pk__in=GateDecision.objects.filter(by_user=user).values("gate"))

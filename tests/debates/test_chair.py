@@ -249,6 +249,13 @@ def test_a_person_leaves_with_a_verdict(with_noor: Debate, noor: User):
     assert (course.withdrawn, course.stands_by) == ({3}, {3: "WAIT"})
 
 
+def test_whoever_leaves_is_called_as_at_the_table_whatever_its_account_is_called_today(with_noor: Debate, noor: User):
+    User.objects.filter(pk=noor.pk).update(username="noor.rahman")
+    noor.refresh_from_db()
+    chair.withdraw(with_noor.pk, noor, "WAIT", "Nobody answered my question.")
+    assert Steer.objects.get(debate=with_noor.pk).by_name == "noor"
+
+
 def test_a_person_leaves_with_what_it_stood_by(with_noor: Debate, noor: User):
     say(with_noor, 3, "HIRE")
     chair.withdraw(with_noor.pk, noor, "", "")

@@ -6,7 +6,8 @@ from django.test import Client
 from django.urls import reverse
 
 from debates.models import Debate, Message, Turn
-from engine.models import Gate
+from debates.models.secret import firsts_hidden, withheld
+from engine.models import Gate, GateDecision, Run
 from runs.api.objects import run_object
 
 from .scenes import last_words, waiting
@@ -154,3 +155,28 @@ def test_programs_are_told_that_it_waits_for_a_person_until_it_goes_on(table: Ta
     assert waits() == "time"
     table.become("running")
     assert waits() is None
+
+
+def test_what_stood_in_the_form_of_a_turn_that_is_skipped_was_never_said(seat: Client, table: Table):
+    gate = Gate.objects.get(run=table.pk)
+    seat.post(reverse("gate", args=[gate.pk]), {**SAID, "said": "answer skip"})
+    assert Turn.objects.filter(debate=table.pk, state="skipped").exists()
+    assert newest(table).content != SAID["content"]
+    assert GateDecision.objects.get(gate=gate).answer == ""
+
+
+def test_nobody_speaks_in_the_place_of_an_account_that_is_gone(page: Client, mira: User, elin: User, table: Table):
+    elin.delete()
+    gate = Gate.objects.get(run=table.pk)
+    assert not Gate.objects.for_user(mira).filter(pk=gate.pk).exists()
+    assert page.post(reverse("gate", args=[gate.pk]), {**SAID, "said": "answer speak"}).status_code == 403
+    assert newest(table).content != SAID["content"]
+
+
+def test_what_was_said_alone_stays_hidden_where_a_failed_debate_may_go_on(page: Client, table: Table):
+    Run.objects.filter(pk=table.pk).update(status="failed", error={"code": "internal", "message": "Broke."})
+    debate = Debate.objects.talked().get(pk=table.pk)
+    assert firsts_hidden(debate)
+    assert [*withheld([debate.run])] == [table.pk]
+    Run.objects.filter(pk=table.pk).update(override="HIRE")
+    assert not firsts_hidden(Debate.objects.talked().get(pk=table.pk))
