@@ -141,7 +141,8 @@ async def _hear_model(run: RunContext, seen: Seen, turn: rules.Turn, continues: 
 
 
 async def _keep_time(run: RunContext, seen: Seen, note: rules.Note, after: int) -> None:
-    """By stated sentences; a model, where there is one, words them besides, and is not waited for where it fails."""
+    """By stated sentences; a model, where there is one, words them besides, and is asked once: the clock waits for
+    nobody."""
     facts = prompts.facts_of(seen.table, _minutes_left(seen.debate, run.now))
     kept = partial(keeping.keep_note, run.pk, note, after, asdict(facts), claim=run.claimed.claims)
     keeper = seen.member(TIMEKEEPER)
@@ -152,7 +153,8 @@ async def _keep_time(run: RunContext, seen: Seen, note: rules.Note, after: int) 
     stated = prompts.stated(note, facts, seen.table.names)
     form = AnswerForm(*prompts.timekeeper_form(seen.table, keeper.seat, stated))
     try:
-        await run.ask(f"note-{after}", keeper.model, asked, form, lambda call, words: kept(words=words))
+        step = f"note-{after}"
+        await run.ask(step, keeper.model, asked, form, lambda call, words: kept(words=words), attempts=1)
     except CallFailed:
         await run.write(partial(kept, words=""), "note")
 

@@ -25,7 +25,7 @@ from .procedure import procedures
 if TYPE_CHECKING:
     from .context import RunContext
 
-ATTEMPTS = 4  # the first and three retries
+ATTEMPTS = 4  # the first and three retries, where nothing else is asked for
 CONTINUED = 2  # times at most, one answer that was cut off; these attempts count as none
 BEFORE_FALLBACK = 2  # of them, where a fallback is declared, before it takes over
 TEXT_INTERVAL = 0.25
@@ -49,10 +49,11 @@ class Asking(Generic[T]):
         keep: Keep[T],
         fallback: str,
         on_cut: Continuing | None = None,
+        attempts: int = ATTEMPTS,
     ) -> None:
         self._context, self._models = context, context._models
         self._step, self._model, self._form, self._keep = step, model, form, keep
-        self._fallback = fallback
+        self._fallback, self._attempts = fallback, attempts
         self._messages = self._conversation = messages
         self._number = 1
         self._on_cut, self._parts, self._cut = on_cut, list[str](), 0
@@ -95,7 +96,7 @@ class Asking(Generic[T]):
         failure.attempts = last.attempt
         for call in failed:
             self._remember(call)
-        if len(failed) - self._cut >= ATTEMPTS or last.retry_at is None:
+        if len(failed) - self._cut >= self._attempts or last.retry_at is None:
             raise failure
         if any(call.model == self._fallback for call in failed):
             self._fall_back()
@@ -150,7 +151,7 @@ class Asking(Generic[T]):
             self._parts = []
 
     def _is_last(self, state: RetryCallState) -> bool:
-        return self._number - self._cut >= ATTEMPTS and not _counts_as_none(_failure_of(state))
+        return self._number - self._cut >= self._attempts and not _counts_as_none(_failure_of(state))
 
     def _worth_another(self, error: BaseException) -> bool:
         if not isinstance(error, failures.CallFailed):

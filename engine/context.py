@@ -16,7 +16,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from . import gates, live, reader
-from .asking import Asking, Keep
+from .asking import ATTEMPTS, Asking, Keep
 from .evidence import sealing
 from .evidence.entries import Head
 from .evidence.log import Leaf
@@ -216,8 +216,9 @@ class RunContext:
         keep: Keep[T],
         fallback: str = "",
         on_cut: Continuing | None = None,
+        attempts: int = ATTEMPTS,
     ) -> T:
-        """Get one usable answer for `step`, in at most four attempts, each a row of its own.
+        """Get one usable answer for `step`, in at most so many attempts, each a row of its own.
 
         Attempts that a worker made before it died count; one that was cut short is made again. `keep` stores the
         value in the transaction that completes the call; it is returned afterwards. Raises CallFailed, which
@@ -226,7 +227,7 @@ class RunContext:
         A `fallback` model, where one is declared, takes over after two failed attempts or one that failed for good.
         With `on_cut` an answer that was cut off is continued, twice at most, in attempts that count as none.
         """
-        return await Asking(self, step, model, messages, form, keep, fallback, on_cut).answer()
+        return await Asking(self, step, model, messages, form, keep, fallback, on_cut, attempts).answer()
 
     def _if_ours(self, change: Callable[[], T], gets_on: bool) -> T:
         ours = Run.objects.held(self.claimed.worker).filter(pk=self.pk, fence=self.claimed.fence)

@@ -14,7 +14,7 @@ from engine.evidence.entries import Entry
 from engine.evidence.log import Leaf
 from engine.evidence.verification import verify_one
 from engine.gates import decide
-from engine.llm.failures import Unauthorized
+from engine.llm.failures import Unauthorized, Unreachable
 from engine.models import Gate, GateDecision, NewDocument, Run
 from runs import steering
 from runs.redaction import redact
@@ -208,6 +208,26 @@ async def test_a_timekeeper_is_believed_however_its_model_puts_its_words(words, 
     run = await perform(submitted.pk, models)
     assert run.status == Run.Status.FINISHED, run.error
     assert await Message.objects.filter(kind="note").exclude(content="").aexists() == kept
+    assert await faults(run.pk) == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [
+        (json.dumps({"words": "I think that HIRE is right."}), "unusable_answer"),
+        (Unreachable("Nobody."), "unreachable"),
+    ],
+    ids=["takes sides", "away"],
+)
+async def test_a_timekeeper_whose_model_fails_says_the_stated_sentences_and_asks_no_more(answer, code):
+    models = Panel()
+    models.will("test/keeper", *[answer] * 20)
+    submitted = await sync_to_async(debate)(timekeeper="test/keeper", most=4)
+    run = await perform(submitted.pk, models)
+    notes = [one async for one in Message.objects.filter(debate=run.pk, kind="note")]
+    assert (run.status, {one.content for one in notes}) == (Run.Status.FINISHED, {""})
+    told = [one for one in await sync_to_async(facts)(run.pk, "attempt") if one["step"].startswith("note-")]
+    assert [(one["step"], one["error_code"]) for one in told] == [(f"note-{one.after}", code) for one in notes]
     assert await faults(run.pk) == []
 
 
