@@ -22,6 +22,7 @@ from .models import DOCUMENTS
 FILES = "documents"  # the field of files, and what problems with them are named by
 UNTITLED = "Pasted text"
 ALTERED = "One of the documents did not come back as it was read. Attach it again."
+TOO_MANY = f"Attach at most {DOCUMENTS.number} documents. Leave out the others."
 READABLE = ".txt,.text,.md,.markdown,.csv,.tsv,.pdf,text/plain,text/markdown,text/csv,application/pdf"
 
 
@@ -36,7 +37,7 @@ class Attached:
         """Whether it is attached. Beyond the last place nothing is read."""
         try:
             if len(self.documents) >= DOCUMENTS.number:
-                raise UnreadableDocument(f"Attach at most {DOCUMENTS.number} documents. Leave out the others.")
+                raise UnreadableDocument(TOO_MANY)
             found = read()
             if complaint := DOCUMENTS.complaint([*self.documents, found]):
                 raise UnreadableDocument(complaint)
@@ -47,8 +48,12 @@ class Attached:
         return True
 
     def add_files(self, files: Iterable[Any]) -> None:
-        """Uploaded ones."""
-        for file in files:
+        """Uploaded ones. Also what turns out to be unreadable is one of those that may be tried: each takes its time,
+        and others wait for it."""
+        for number, file in enumerate(files):
+            if number >= DOCUMENTS.number:
+                self.refuse(FILES, TOO_MANY)
+                return
             self.add(FILES, partial(from_file, file))
 
     def refuse(self, path: str, message: str) -> None:

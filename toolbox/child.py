@@ -13,11 +13,13 @@ import subprocess
 import sys
 import tempfile
 import threading
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
 AT_ONCE = 2  # children of one process: what they may take counts for each
+PATIENCE = 10.0  # seconds for which a child waits until it may begin
 NO_MEMORY = 3  # the exit status of a child that had not enough
 
 
@@ -29,7 +31,10 @@ class Bounds:
 
 
 class Stopped(Exception):
-    """The child gave nothing. It was still at work when its time was over, or ended without a result."""
+    """The child gave nothing. It never began, was still at work when its time was over, or ended without a result."""
+
+
+class NoPlace(Stopped): ...
 
 
 class OutOfTime(Stopped): ...
@@ -44,12 +49,23 @@ class Broken(Stopped): ...
 _places = threading.BoundedSemaphore(AT_ONCE)
 
 
-def run(program: Path, data: bytes, bounds: Bounds | None = None) -> bytes:
-    """What this program says, to which `data` is its standard input. Stopped where it comes to no end within bounds."""
+@contextmanager
+def _place(patience: float) -> Iterator[None]:
+    if not _places.acquire(timeout=patience):
+        raise NoPlace
+    try:
+        yield
+    finally:
+        _places.release()
+
+
+def run(program: Path, data: bytes, bounds: Bounds | None = None, patience: float = PATIENCE) -> bytes:
+    """What this program says, to which `data` is its standard input. Stopped where it comes to no end within bounds,
+    or others are at work for so many seconds."""
     bounds = bounds or Bounds()
     limits = [str(limit) for limit in astuple(bounds)]
     # a file: the system itself then ends what says too much
-    with _places, tempfile.TemporaryFile() as said:
+    with _place(patience), tempfile.TemporaryFile() as said:
         command = [sys.executable, "-IB", __file__, str(program), *limits]
         try:
             done = subprocess.run(  # noqa: S603 - our own file

@@ -109,9 +109,10 @@ def _delimiter(text: str) -> str:
 
 ANOTHER = "Save it anew from the program that made it, or attach its text."
 STOPPED: Mapping[type[child.Stopped], str] = {
-    child.OutOfTime: "takes too long to read",
-    child.OutOfMemory: "unpacks to more than can be read",
-    child.Broken: "is broken",
+    child.NoPlace: "was not read: too much else is being read just now. Attach it again in a minute.",
+    child.OutOfTime: f"takes too long to read. {ANOTHER}",
+    child.OutOfMemory: f"unpacks to more than can be read. {ANOTHER}",
+    child.Broken: f"is broken. {ANOTHER}",
 }
 REFUSED = {
     "encrypted": "is encrypted. Save it without a password and attach that.",
@@ -127,7 +128,7 @@ def _lines_of_pdf(shown: str, data: bytes) -> Iterator[str]:
     try:
         found = json.loads(child.run(PDF, data))
     except child.Stopped as stopped:
-        raise UnreadableDocument(f"{shown} {STOPPED[type(stopped)]}. {ANOTHER}") from stopped
+        raise UnreadableDocument(f"{shown} {STOPPED[type(stopped)]}") from stopped
     if "refused" in found:
         raise UnreadableDocument(f"{shown} {REFUSED[found['refused']]}")
     pages = [_keepable(page) for page in found["pages"]]

@@ -115,6 +115,13 @@ def test_of_nine_files_eight_are_attached_and_it_is_said_once(page: Client):
     ]
 
 
+def test_of_many_unreadable_files_no_more_are_read_than_may_be_attached():
+    read, files = Attached(), [file(f"{number}.txt", b"\0") for number in range(12)]
+    read.add_files(files)
+    assert [one.tell() > 0 for one in files] == [True] * 8 + [False] * 4
+    assert [problem.message for problem in read.problems][8:] == ["Attach at most 8 documents. Leave out the others."]
+
+
 @pytest.mark.parametrize("whose", ["another", None])
 def test_what_a_page_kept_comes_back_only_to_whom_it_was_shown(page: Client, whose: str | None):
     read = Attached()

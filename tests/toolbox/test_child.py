@@ -7,7 +7,7 @@ import time
 import pytest
 
 from toolbox import child
-from toolbox.child import AT_ONCE, Bounds, Broken, OutOfMemory, OutOfTime
+from toolbox.child import AT_ONCE, Bounds, Broken, NoPlace, OutOfMemory, OutOfTime
 
 SHORT = Bounds(seconds=1.0, memory=128 * 2**20, output=100_000)
 
@@ -75,3 +75,16 @@ def test_no_more_are_at_work_at_once_than_may_be(program, tmp_path):
         thread.join()
     assert len(seen) == 6
     assert max(seen) <= AT_ONCE
+
+
+def test_nobody_waits_for_a_place_without_an_end(program):
+    at_work = program("time.sleep(1)")
+    others = [threading.Thread(target=child.run, args=(at_work, b"")) for _ in range(AT_ONCE)]
+    for thread in others:
+        thread.start()
+    time.sleep(0.2)
+    with pytest.raises(NoPlace):
+        child.run(at_work, b"", patience=0.1)
+    for thread in others:
+        thread.join()
+    assert child.run(at_work, b"") == b""
