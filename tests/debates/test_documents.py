@@ -249,6 +249,7 @@ def test_the_database_keeps_its_lines_and_verification_finds_what_was_changed(wi
     assert any("text of A1" in str(fault) for fault in verify_one(with_letter.pk)[2])
 
 
+@pytest.mark.django_db(transaction=True)  # PostgreSQL clears up outside of a transaction
 def test_they_go_when_the_time_of_the_panel_is_over(page: Client, posts: Panel, mira):
     page.post(NEW, {**WRITTEN, "panel": str(posts.pk), "documents": [file()]})
     debate = Debate.objects.get()
