@@ -61,6 +61,7 @@ class Debating(Face[Debate, Display]):
     tabled = staticmethod(tables.tabled)
     perform = staticmethod(procedure.debate)
     answered = staticmethod(people.answered)
+    held_back = staticmethod(procedure.held_back)
     facts = staticmethod(api.facts)
     tell = staticmethod(evidence.tell)
     doubt = staticmethod(evidence.doubt)

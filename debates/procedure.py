@@ -15,7 +15,7 @@ from django.db.models import Sum
 from engine.context import RunContext
 from engine.llm.failures import CallFailed, RunFailed
 from engine.llm.forms import AnswerForm, Continuing
-from engine.models import Gate, ModelCall
+from engine.models import Budget, Gate, ModelCall, Run
 from engine.procedure import Change, CutShort
 from runs import submissions
 
@@ -42,14 +42,37 @@ def look(unfolding: Unfolding, claim: int, now: datetime) -> Seen:
 
 
 def _affords(seen: Seen) -> bool:
-    """Whether its own money pays one more turn, and the closing after it."""
-    debate = seen.debate
-    if debate.run.spend is None:
+    """Whether its own money, and the budgets that it draws on, pay one more turn and the closing after it."""
+    run, more = seen.debate.run, _costs(seen.debate, len(seen.course.messages))
+    needed = sum(more) + max(more, default=0)
+    if not needed:
         return True
-    said = len(seen.course.messages)
-    spent = ModelCall.objects.filter(run=debate.pk).aggregate(cost=Sum("cost"))["cost"] or 0
-    more = [turn_cost(debate.read, vars(one), said) for one in debate.seated if one.model]
-    return debate.run.spend - spent >= sum(more) + max(more, default=0)
+    if run.spend is not None:
+        spent = ModelCall.objects.filter(run=run.pk).aggregate(cost=Sum("cost"))["cost"] or 0
+        if run.spend - spent < needed:
+            return False
+    return _in_budget(run, needed)
+
+
+def _in_budget(run: Run, needed: int) -> bool:
+    """What was set aside is its own, whatever others have spent; the rest is there for all."""
+    aside, where = Run.objects.values_list("reserved", "reserved_in").get(pk=run.pk)
+    budgets = Budget.objects.drawn_on(run.owner_id) if aside < needed else ()
+    return all(one.left + (aside if one.pk in where else 0) >= needed for one in budgets)
+
+
+def _costs(debate: Debate, said: int) -> list[int]:
+    """Of one more answer by each member that has a model."""
+    read = debate.read
+    return [turn_cost(read, vars(one), said) for one in debate.seated if one.model]
+
+
+def held_back(run: Run) -> int:
+    """The closing, until it has begun: no debate ends without one because others have spent what there was."""
+    if not Run.objects.filter(pk=run.pk, reserved__gt=0).exists():
+        return 0
+    debate = Debate.objects.prefetch_related("members", "run__documents").get(pk=run.pk)
+    return 0 if debate.ended_because else sum(_costs(debate, debate.messages.count()))
 
 
 async def debate(run: RunContext) -> Change:

@@ -25,13 +25,16 @@ class BudgetUsedUp(Exception):
 class BudgetQuerySet(models.QuerySet["Budget"]):
     def of(self, owner: Any) -> list["Budget"]:
         """The budgets that a run of this owner (a user or a key) draws on, each in its present month."""
-        whose = Q(owner=None) | Q(owner=owner) if owner else Q(owner=None)
         month = this_month()
-        budgets: list[Budget] = list(self.filter(whose).order_by("pk"))
+        budgets: list[Budget] = list(self.drawn_on(owner).order_by("pk"))
         if any(budget.month < month for budget in budgets):
-            self.filter(whose, month__lt=month).update(month=month, spent=0)
+            self.drawn_on(owner).filter(month__lt=month).update(month=month, spent=0)
             return self.of(owner)
         return budgets
+
+    def drawn_on(self, owner: Any) -> "BudgetQuerySet":
+        """The same as they stand, to be looked at alone."""
+        return self.filter(Q(owner=None) | Q(owner=owner) if owner else Q(owner=None))
 
     def reserve(self, owner: Any, amount: int | None) -> dict[str, Any]:
         """Set money aside, or raise BudgetUsedUp; to be called in a transaction. Returns what a run keeps of it.
