@@ -1,9 +1,15 @@
+import json
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debates.rules.course import ABSTAIN
+from debates import prompts
+from debates.rules.course import ABSTAIN, TURNS, Turns
 from debates.rules.outcome import NO_DECISION, Rule, outcome_of
+
+from .held import hold, opened, with_course, with_settings
 
 OPTIONS = ("YES", "HALF", "NO")
 LETTERS = {"y": "YES", "h": "HALF", "n": "NO", "a": ABSTAIN, ".": ""}
@@ -96,3 +102,22 @@ def test_what_a_stricter_rule_decides_a_looser_one_does(letters):
     decided = [one in OPTIONS for one in found]
     assert decided == sorted(decided)
     assert len({one for one in found if one in OPTIONS}) <= 1
+
+
+def test_a_witness_that_three_lines_add_is_in_no_tally_and_no_base(monkeypatch):
+    monkeypatch.setitem(TURNS, "witness", Turns(floor=True, counts=True))
+    monkeypatch.setitem(prompts.LAYERS, "witness", "{you}You are a witness: {who}")
+    monkeypatch.setitem(prompts.FORMS, "witness", ("speaking_to", "content", "points"))
+    table = opened(3)
+    seats = [replace(seat, kind="witness") if seat.seat == 3 else seat for seat in table.course.seats]
+
+    def answers(table, turn, continues):
+        stated = {"verdict": "HIRE", "verdict_reasoning": "She led it."} if turn.seat != 3 else {}
+        return json.dumps({"content": f"This is what I know, number {turn.number}."} | stated)
+
+    course = hold(with_settings(with_course(table, seats=seats), challenge=False, first=False), answers, 9).course
+    found = outcome_of(
+        "majority", course.settings.options, [course.stands_by.get(one.seat, "") for one in course.voters]
+    )
+    assert 3 in {message.seat for message in course.said}
+    assert (found.option, found.tally["HIRE"], found.base, found.missing) == ("HIRE", 2, 2, 0)
