@@ -30,11 +30,10 @@ def test_kills_pauses_and_crashes_lose_double_and_mistake_nothing(database, tmp_
     assert done.returncode == 0, done.stdout
 
 
-@on_both
-@pytest.mark.usefixtures("need_servers")
-def test_only_the_judgement_that_kills_its_engine_fails(database, tmp_path):
+@pytest.mark.usefixtures("own_servers")
+def test_only_the_judgement_that_kills_its_engine_fails(tmp_path):
     words = "--kills 2 --judgements 9 --lease 2 --pace 1".split()
-    done = play("tests.blame", "--database", database, *words, data=tmp_path)
+    done = play("tests.blame", "--database", "postgres", *words, data=tmp_path)
     assert done.returncode == 0, done.stdout
 
 
