@@ -3,3 +3,8 @@ from django.apps import AppConfig
 
 class DebatesConfig(AppConfig):
     name = "debates"
+
+    def ready(self) -> None:
+        from .people import watch_accounts
+
+        watch_accounts()

@@ -39,7 +39,7 @@ class Debating(Face[Debate, Display]):
     guards = guards.GUARDS
     documents = DOCUMENTS
     hurry = 3.0  # a whole debate in about a minute
-    chores = (redact_due,)
+    chores = (redact_due, people.look_for_the_gone)
     chains = (SavedWitness(Panel),)
     shelves = (Panels(),)
     rehearsals = {

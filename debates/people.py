@@ -7,9 +7,11 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.models import User
+from django.db.models import QuerySet
+from django.db.models.signals import post_save, pre_delete
 from django.http import QueryDict
 
-from engine.models import Gate
+from engine.models import Gate, Run
 from engine.models.gates import RETURN
 from engine.procedure import DoesNotFit
 
@@ -89,6 +91,39 @@ def _said(debate: Debate, turn: Turn, answer: Any) -> prompts.Answer:
 
 def leave(run: UUID, turn: Turn, name: str, reason: str) -> None:
     keeping.skip(run, turn.number, reason.format(name=name))
+    if reason == HAS_LEFT:
+        keeping.give_up(run, turn.seat)
+
+
+# ---- accounts that end while somebody is waited for ---------------------------------------------------------
+
+
+def watch_accounts() -> None:
+    """Nobody waits for a person whose account has just been disabled or deleted."""
+    post_save.connect(_account_saved, User, dispatch_uid="debates-account-saved")
+    pre_delete.connect(_account_deleted, User, dispatch_uid="debates-account-deleted")
+
+
+def look_for_the_gone() -> bool:
+    """A chore, for accounts that were disabled where no model says so. There is never more to do."""
+    _go_on(Gate.objects.exclude(asked_user__is_active=True))
+    return False
+
+
+def _account_saved(instance: User, created: bool, **_: Any) -> None:
+    if not instance.is_active and not created:
+        _go_on(Gate.objects.filter(asked_user=instance))
+
+
+def _account_deleted(instance: User, **_: Any) -> None:
+    _go_on(Gate.objects.filter(asked_user=instance))
+
+
+def _go_on(gates: QuerySet[Gate]) -> None:
+    """Their runs look again, and skip the turn."""
+    turns = gates.filter(kind=KIND, state=Gate.State.PENDING, run__debate__isnull=False)
+    for run in set(turns.order_by().values_list("run", flat=True)):
+        Run.objects.nudge(run)
 
 
 # ---- the form of a person's turn ----------------------------------------------------------------------------

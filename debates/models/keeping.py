@@ -63,6 +63,23 @@ def skip(debate: UUID, number: int, reason: str) -> None:
     )
 
 
+def give_up(debate: UUID, seat: int) -> None:
+    """Whoever sits there cannot come back: silent at once, by the timekeeper. In the closing nobody is asked again."""
+    found = Debate.objects.talked().get(pk=debate)
+    course = found.course()
+    if course.because or seat in course.silent or seat in course.withdrawn:
+        return
+    Steer.objects.create(
+        debate=found,
+        number=len(course.steers) + 1,
+        by_name=found.at_seat(0).name,
+        act=rules.Act.GIVE_UP,
+        member=found.at_seat(seat),
+        after=course.newest,
+        done=timezone.now(),
+    )
+
+
 def keep_message(
     debate: UUID,
     in_turn: int,
