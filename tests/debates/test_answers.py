@@ -131,6 +131,7 @@ UNUSABLE = {
     "a point without a claim": ({"points": [POINT | {"claim": "-"}]}, "A point claims nothing"),
     "an unknown artifact": ({"artifact": TABLE | {"kind": "film"}}, "not “film”"),
     "a long table": ({"artifact": TABLE | {"rows": [["a", "1"]] * 21}}, "at most 20 rows of 6 cells"),
+    "a wide table": ({"artifact": TABLE | {"columns": list("abcdefg"), "rows": []}}, "at most 20 rows of 6 cells"),
     "an uneven table": ({"artifact": TABLE | {"rows": [["a"]]}}, "one cell for each of its columns"),
     "bars without numbers": ({"artifact": TABLE | {"rows": [["a", "b"]]}}, "a number in the last of its columns"),
     "a field too many": ({"vote": "HIRE"}, "The answer does not have the agreed form at “vote”"),
@@ -165,6 +166,13 @@ NO_ANSWER = {
 def test_an_answer_of_another_form_is_unusable(text):
     with pytest.raises(ValueError, match=r"^The answer .*\.$"):
         prompts.read_answer(spoken(), ILSE, text)
+
+
+def test_a_text_of_its_own_is_cut_at_four_thousand_characters():
+    text = {"title": "Notes", "kind": "text", "text": "ab " * 2_000, "columns": [], "rows": []}
+    kept = read(artifact=text).artifact.text
+    assert 3_990 < len(kept) <= 4_000
+    assert kept.rstrip("…").strip() in text["text"]
 
 
 def test_all_that_is_wrong_is_told_at_once():

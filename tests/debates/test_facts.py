@@ -1,5 +1,7 @@
 """What the API says of a debate."""
 
+import json
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -48,6 +50,31 @@ def test_members_stand_by_what_they_last_said(debate: Debate):
     assert (first["stands_by"], first["since"], second["since"], third["stands_by"]) == ("WAIT", 3, 2, None)
     assert told["tally"] == {"HIRE": 0, "WAIT": 2, "DO NOT HIRE": 0}
     assert told["changes"] == [{"message": 3, "seat": 1, "from": "HIRE", "to": "WAIT", "moved_by": [2]}]
+
+
+def test_members_say_why_they_stand_there_and_how_often_they_have_spoken(debate: Debate):
+    assert [(one["reasoning"], one["messages"]) for one in facts(debate)["members"]] == [("", 0)] * 4
+    say(debate, 1, "HIRE", reasoning="The letter says so.")
+    say(debate, 2)
+    say(debate, 1, "HIRE", reasoning="The second letter says so, too.")
+    say(debate, 1)
+    told = [(one["reasoning"], one["messages"]) for one in facts(debate)["members"]]
+    assert told == [("", 0), ("The second letter says so, too.", 3), ("", 1), ("", 0)]
+
+
+def test_a_script_of_ten_lines_counts_who_moved_and_after_whom(debate: Debate):
+    for seat, verdict, moved_by in ((1, "HIRE", []), (2, "WAIT", []), (1, "WAIT", [2]), (2, "HIRE", [1]), (3, "", [])):
+        say(debate, seat, verdict, moved_by=moved_by)
+    told = json.loads(json.dumps(facts(debate)))
+
+    names = {one["seat"]: one["name"] for one in told["members"]}
+    speaker = {one["number"]: one["name"] for one in told["messages"]}
+    moves: Counter[tuple[str, str]] = Counter()
+    for change in told["changes"]:
+        for message in change["moved_by"]:
+            moves[names[change["seat"]], speaker[message]] += 1
+
+    assert moves == {("Amara Osei", "Ilse Brandt"): 1, ("Ilse Brandt", "Amara Osei"): 1}
 
 
 def test_whoever_abstains_stands_by_no_option(debate: Debate):

@@ -91,6 +91,15 @@ def test_each_member_may_say_something():
     assert problems(asked(members=members, most=6)) == {"most": "There are 7 members: let each say something."}
 
 
+@pytest.mark.parametrize(
+    ("given", "fits"), [({"most": 200}, 1), ({"most": 201}, 0), ({"title": "x" * 120}, 1), ({"title": "x" * 121}, 0)]
+)
+def test_messages_and_titles_have_their_bounds(given: dict[str, Any], fits: int):
+    submission = asked(**given)
+    assert submission.is_valid() is bool(fits)
+    assert fits or problems(submission).keys() == given.keys()
+
+
 def test_a_seat_is_a_models_or_a_persons(noor: User):
     seats = [{"name": "A", "user": "noor"}, {"name": "B", "user": "noor", "model": "rehearsal/instant"}, {"name": "C"}]
     found = problems(asked(members=seats))

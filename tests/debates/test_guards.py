@@ -5,11 +5,12 @@ from collections.abc import Iterator
 import pytest
 from django.apps import apps
 from django.contrib.auth.models import User
-from django.db import models
+from django.db import IntegrityError, models, transaction
 from django.utils import timezone
 
 from debates.guards import GUARDS
-from debates.models import Debate, FirstVerdict, Panel, PanelVersion, Point, Steer
+from debates.models import Debate, FirstVerdict, Panel, PanelVersion, Point, Steer, Turn
+from debates.rules.course import Why
 from engine.evidence.guards import ANYTHING
 from engine.models import ModelCall
 from tests.conftest import only_on
@@ -97,3 +98,11 @@ def test_what_a_deleted_account_leaves_may_go(debate: Debate, noor: User, mira: 
     mira.delete()
     assert Steer.objects.get().by is None
     assert PanelVersion.objects.get().author is None
+
+
+def test_one_member_at_a_time_has_the_floor(debate: Debate):
+    known = {"debate": debate, "member": debate.members.get(seat=2)}
+    Turn.objects.create(number=2, why=Why.CALL, **known)
+    with pytest.raises(IntegrityError, match="debate"), transaction.atomic():
+        Turn.objects.create(number=3, why=Why.CALL, **known)
+    Turn.objects.create(number=3, why=Why.CLOSING, **known)

@@ -58,6 +58,13 @@ def test_five_are_there_from_the_start_the_one_for_hiring_first(ready_made: None
     assert {panel.owner for panel in Panel.objects.all()} == {None}
 
 
+def test_the_board_for_hiring_has_a_methodologist_and_one_who_looks_at_leadership(ready_made: None):
+    who = {seat.name: seat.who for seat in Panel.objects.whole().get(name="Hiring panel").current.seats.all()}
+    assert who["Amara Osei"].startswith("A methodologist")
+    assert "She is patient and exact" in who["Amara Osei"]
+    assert "He looks at leadership" in who["Rajiv Menon"]
+
+
 @pytest.mark.parametrize("name", READY_MADE)
 def test_each_is_what_a_new_debate_may_be(ready_made: None, name: str, mira: User):
     version = Panel.objects.whole().get(name=name).current

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from debates import prompts, scaffold
 from debates.prompts import minutes
 from debates.prompts.history import BRIDGE
-from debates.rules.course import TURNS, Act, Message, Sort, Turn, Turns, Why
+from debates.rules.course import TURNS, Act, Message, Note, Sort, Turn, Turns, Why
 from debates.rules.floor import KeepTime
 from debates.table import Document, Point, View, Words
 
@@ -22,6 +22,7 @@ from .held import (
     chaired,
     heard,
     hold,
+    next_turn,
     noted,
     now,
     opened,
@@ -420,3 +421,15 @@ def test_a_further_kind_is_a_line_in_each_of_three_tables(monkeypatch):
         {"speaking_to": ["everyone"], "content": "I saw her there.", "points": []}
     ]
     assert [seat.seat for seat in table.course.voters] == [1, 2]
+
+
+def test_who_opens_hears_the_opening_note_and_nothing_else():
+    table = noted(opened(3), KeepTime(Note.OPENING, 0))
+    conversation = prompts.perspective(table, next_turn(table))
+    assert roles(conversation) == ["system", "user"]
+    read, _, floor_of = conversation[1]["content"].partition("END MATERIAL")
+    assert "Whom does the institute take" in read
+    [note] = [one for one in parsed(conversation) if one.tag == "Note"]
+    assert (note.attrib["kind"], note.findtext("Speaker")) == ("opening", "Timekeeper")
+    assert "<Message" not in floor_of
+    assert 'why="draw"' in floor_of.rpartition("<Floor ")[2]

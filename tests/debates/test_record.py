@@ -16,7 +16,7 @@ from engine.models import Document, ModelCall
 from runs import redaction, steering
 from runs.record import record_of
 from tests.databases import tampering
-from tests.debates.scenes import HIRE, ILSE, NO, RAJIV, SCENES, decided, early, failed, silent, undecided, waiting
+from tests.debates.scenes import HIRE, ILSE, NO, RAJIV, SCENES, decided, early, failed, late, silent, undecided, waiting
 from tests.debates.strategies import NASTY
 from tests.debates.table import SEED, Table
 from tests.debates.test_panels import held
@@ -293,6 +293,17 @@ def test_it_is_well_formed_whatever_was_said(text, mira, signed_in):
     table.say(ILSE, kept, reasoning=kept, verdict=NO)
     said = xml(signed_in, table).find("Messages")[-1]
     assert as_it_was(said.findtext("Content")) == kept
+
+
+def test_in_the_xml_a_message_has_the_moment_of_its_row_and_says_who_withdrew_with_it(mira, signed_in):
+    table = late(mira)
+    rows = {one.number: one for one in Message.objects.filter(debate=table.pk)}
+    told = {int(one.attrib["id"][9:]): one for one in xml(signed_in, table).find("Messages")}
+    assert told.keys() == rows.keys()
+    assert {n: one.attrib["timestamp"] for n, one in told.items()} == {
+        n: f"{row.made:%Y-%m-%dT%H:%M:%SZ}" for n, row in rows.items()
+    }
+    assert [rows[n].member.name for n, one in told.items() if one.findtext("Withdrawn") == "true"] == ["Tomás Rey"]
 
 
 def test_the_xml_of_a_redacted_debate_says_so_and_has_no_text(mira, signed_in):
