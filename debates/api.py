@@ -242,4 +242,5 @@ def estimated(row: Debate) -> Estimate:
 
 def _estimate(row: Debate) -> dict[str, Any]:
     known = estimated(row)
-    return {"calls": known.calls, "dollars": decimal(known.cost), "likely_dollars": decimal(known.likely)}
+    dollars = {"dollars": decimal(known.cost), "likely_dollars": decimal(known.likely)}
+    return {"calls": known.calls, **dollars, "minutes": list(known.minutes)}

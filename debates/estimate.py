@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from engine.llm import prices
+from engine.llm.providers import is_rehearsal
+
+from .prompts.wording import counted
 
 ANSWER = 700  # tokens of one answer, the thinking of a model included
 MESSAGE, LINE = 260, 45  # tokens of a message as others read it whole, and as one line of the minutes
@@ -12,15 +15,23 @@ WHOLE = 30  # of the newest messages are read whole, on average
 INSTRUCTIONS = 1_400
 MOST_WHOLE = 39  # of them, just before a deadline
 LIKELY = 30  # messages of a debate that ends by itself
+SECONDS = (8, 15)  # that a model takes for a message, from and to; a rehearsal is over in a minute at most
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """`cost` in billionths of a dollar; None where the price of a model is unknown. `likely`: if it ends sooner."""
+    """`cost` in billionths of a dollar; None where the price of a model is unknown. `likely`: if it ends sooner.
+    `minutes`, from and to, of all its messages, without what persons take."""
 
     calls: int
     cost: int | None
     likely: int | None
+    minutes: tuple[int, int]
+
+    @property
+    def lasting(self) -> str:
+        least, longest = self.minutes
+        return f"{least} to {longest} minutes" if least < longest else counted(longest, "minute")
 
 
 class Text(Protocol):
@@ -42,7 +53,16 @@ def estimate(read: int, members: Iterable[Mapping[str, Any]], timekeeper: str, m
     base = INSTRUCTIONS + read
     at_most = _cost(asked, timekeeper, base, most)
     likely = _cost(asked, timekeeper, base, min(LIKELY, most))
-    return Estimate(2 * len(asked) + most, at_most, likely)
+    return Estimate(2 * len(asked) + most, at_most, likely, _minutes(asked, most))
+
+
+def _minutes(asked: Sequence[Mapping[str, Any]], most: int) -> tuple[int, int]:
+    """By members in equal parts."""
+    if not asked:
+        return 0, 0
+    real = sum(not is_rehearsal(one["model"]) for one in asked)
+    least, longest = (-(-most * real * seconds // (60 * len(asked))) for seconds in SECONDS)
+    return least, max(longest, 1)
 
 
 def prompt_tokens(base: int, said: int) -> int:

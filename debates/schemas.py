@@ -268,6 +268,7 @@ class Expected(Strict):
     calls: int
     dollars: str | None = Field(description="A decimal; null where a price is unknown.")
     likely_dollars: str | None = Field(description="If it ends after 30 messages.")
+    minutes: list[int] = Field(description="From and to, if all is said; persons take their own time besides.")
 
 
 class ByPanel(Strict):

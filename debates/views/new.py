@@ -317,6 +317,7 @@ def expected_cost(request: HttpRequest) -> HttpResponse:
     context = {
         "estimate": known if most else None,
         "rehearsal": rehearsal,
+        "persons": len(models) < len(members),
         "sameness": providers.sameness(models) if written else "",
         "budgets": Budget.objects.of(request.user.pk),
         "usual": usual("debate", rehearsed=rehearsal),

@@ -5,6 +5,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
+from debates.estimate import estimate
 from debates.examples import EXAMPLES
 from debates.forms import Submission
 from debates.models import Debate
@@ -112,6 +113,26 @@ def test_what_it_may_cost_is_said_beforehand(page: Client, settings):
     html = page.post("/debates/cost/", WRITTEN | paid).content.decode()
     assert "At most 66 calls" in html
     assert "up to $" in html
+    assert "All of it takes about 8 to 15 minutes." in " ".join(html.split())
+
+
+def test_a_rehearsal_takes_seconds(page: Client):
+    rehearsed = {f"m{n}-model": "rehearsal/magi" for n in (1, 2, 3)}
+    assert "It takes seconds" in page.post("/debates/cost/", WRITTEN | rehearsed).content.decode()
+
+
+@pytest.mark.parametrize(
+    ("models", "most", "minutes"),
+    [
+        (["test/x"] * 3, 60, (8, 15)),
+        (["test/x", "rehearsal/magi"], 60, (4, 8)),
+        (["rehearsal/magi"] * 2, 200, (0, 1)),
+        (["test/x"] * 2, 4, (1, 1)),
+        ([], 60, (0, 0)),
+    ],
+)
+def test_an_estimate_says_how_long_all_of_it_takes(models: list[str], most: int, minutes: tuple[int, int]):
+    assert estimate(100, [{"model": model} for model in models], "", most).minutes == minutes
 
 
 @pytest.mark.parametrize("broken", [{}, {"most": "x"}, {"most": "9" * 50}, {"m1-model": ""}, {"m99-name": "x"}])
