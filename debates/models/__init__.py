@@ -1,5 +1,6 @@
-from .debates import Debate, DebateQuerySet, Member, Option
+from .debates import Debate, DebateQuerySet
 from .erasing import erase
+from .members import Member, Option
 from .panels import PANEL, PANELS, Panel, PanelChange, PanelChanged, PanelOption, PanelSeat, PanelVersion
 from .talk import CLAIM_LENGTH, CONTENT_LENGTH, FirstVerdict, Message, Point, Steer, Turn
 from .values import (

@@ -1,4 +1,4 @@
-"""A debate, who sits in it, and what its verdicts can be."""
+"""A debate: how one is submitted, and where it stands by its rows."""
 
 import hashlib
 import secrets
@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from django.conf import settings
 from django.db import models, transaction
 from django.db.models import Prefetch, Q
 
@@ -26,20 +25,9 @@ from ..estimate import Estimate, estimate, tokens_of
 from ..prompts.wording import listed
 from ..rules import course as rules
 from ..rules.outcome import Outcome, Rule, outcome_of
+from .members import Member, Option
 from .panels import PanelVersion
-from .values import (
-    MEANING_LENGTH,
-    MOST_MEMBERS,
-    NAME_LENGTH,
-    QUESTION_LENGTH,
-    WHO_LENGTH,
-    WORD_LENGTH,
-    Direction,
-    MemberValues,
-    OptionValues,
-    Switches,
-    View,
-)
+from .values import QUESTION_LENGTH, MemberValues, OptionValues, Switches, View
 
 
 @dataclass(frozen=True)
@@ -124,8 +112,7 @@ class DebateQuerySet(models.QuerySet["Debate"]):
         `reply_within` hours. `seed`: 32 bytes, to hold a debate again; else it is drawn, and if somebody gives a `word`
         of their own, is SHA-256 of what was drawn and the word. `panel`: the version that all this was taken from. The
         debate bears its name if it is still the same; PanelChanged where it is, and not what the panel is now.
-        BudgetUsedUp where a budget has not enough left for
-        what it may cost.
+        BudgetUsedUp where a budget has not enough left for what it may cost.
         """
         same = {"options": options, "members": members, "timekeeper": timekeeper, "rule": rule, "view": view}
         panel = _borne(panel, {**same, "switches": switches})
@@ -246,12 +233,12 @@ class Debate(models.Model):
         return list(self.run.calls.all())
 
     @property
-    def table(self) -> "Sequence[Member]":
+    def table(self) -> Sequence[Member]:
         """Its members and the timekeeper, by their seats."""
         return sorted(self.members.all(), key=lambda one: one.seat)
 
     @property
-    def seated(self) -> "Sequence[Member]":
+    def seated(self) -> Sequence[Member]:
         """Those with a verdict."""
         return [member for member in self.table if member.kind == rules.Kind.MEMBER]
 
@@ -320,10 +307,10 @@ class Debate(models.Model):
             free_floor=self.free_floor,
         )
 
-    def at_seat(self, seat: int) -> "Member":
+    def at_seat(self, seat: int) -> Member:
         return next(one for one in self.members.all() if one.seat == seat)
 
-    def option_called(self, word: str) -> "Option | None":
+    def option_called(self, word: str) -> Option | None:
         return next((option for option in self.options.all() if option.word == word), None)
 
     def come_to(self, course: rules.Course) -> Outcome:
@@ -349,59 +336,3 @@ class Debate(models.Model):
             labels.append(label("panel", self.panel_version.panel_id))
         names = " ".join(one["name"] for one in members)
         return [*labels, *words_of(f"{self.run.title}\n{self.question}\n{names}")]
-
-
-class Option(models.Model):
-    debate = models.ForeignKey(Debate, on_delete=models.PROTECT, related_name="options")
-    number = models.PositiveSmallIntegerField()
-    word = models.CharField(max_length=WORD_LENGTH)
-    meaning = models.CharField(max_length=MEANING_LENGTH, blank=True)
-    direction = models.CharField(max_length=10, choices=Direction, default=Direction.BETWEEN)
-
-    class Meta:
-        default_permissions = ()
-        ordering = ["number"]
-        constraints = [
-            models.UniqueConstraint(fields=["debate", "number"], name="option_number"),
-            models.UniqueConstraint(fields=["debate", "word"], name="option_word"),
-            models.CheckConstraint(name="option_direction", condition=Q(direction__in=Direction.values)),
-        ]
-
-    def __str__(self) -> str:
-        return self.word
-
-
-class Member(models.Model):
-    """Somebody at the table; the timekeeper sits on seat 0."""
-
-    debate = models.ForeignKey(Debate, on_delete=models.PROTECT, related_name="members")
-    seat = models.PositiveSmallIntegerField()
-    kind = models.CharField(max_length=20, default=rules.Kind.MEMBER.value)
-    name = models.CharField(max_length=NAME_LENGTH)
-    who = models.TextField(max_length=WHO_LENGTH, blank=True)
-    model = models.CharField(max_length=200, blank=True)
-    fallback = models.CharField(max_length=200, blank=True)
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="seats")
-    user_name = models.CharField(max_length=150, blank=True)
-
-    class Meta:
-        default_permissions = ()
-        ordering = ["seat"]
-        constraints = [
-            models.UniqueConstraint(fields=["debate", "seat"], name="member_seat"),
-            models.UniqueConstraint(fields=["debate", "name"], name="member_name"),
-            models.UniqueConstraint(fields=["debate", "user"], name="member_user"),
-            models.CheckConstraint(name="member_seat_known", condition=Q(seat__lte=MOST_MEMBERS)),
-            models.CheckConstraint(name="member_kind_known", condition=Q(kind__in=[str(kind) for kind in rules.TURNS])),
-            models.CheckConstraint(
-                name="member_is_somebody", condition=~Q(model="", user_name="") | Q(kind=rules.Kind.TIMEKEEPER.value)
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return self.name
-
-    @property
-    def is_person(self) -> bool:
-        """Also once the account is gone."""
-        return bool(self.user_name)

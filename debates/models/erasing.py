@@ -2,7 +2,8 @@
 
 from uuid import UUID
 
-from .debates import Debate, Member, Option
+from .debates import Debate
+from .members import Member, Option
 from .talk import FirstVerdict, Message, Point, Steer, Turn
 
 

@@ -18,7 +18,8 @@ from ..prompts import Answer, has_no_end
 from ..rules import course as rules
 from ..rules.outcome import Outcome
 from ..table import Point
-from .debates import Debate, Member, Option
+from .debates import Debate
+from .members import Member, Option
 from .talk import FirstVerdict, Message, Steer, Turn
 from .talk import Point as PointRow
 from .values import Remark

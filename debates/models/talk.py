@@ -8,7 +8,8 @@ from django.utils import timezone
 from engine.models import ModelCall
 
 from ..rules import course as rules
-from .debates import Debate, Keys, Member, Option
+from .debates import Debate, Keys
+from .members import Member, Option
 from .values import WORD_LENGTH
 
 CONTENT_LENGTH = 4_000

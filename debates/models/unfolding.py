@@ -10,8 +10,9 @@ from django.db.models import Q, QuerySet
 
 from ..rules import course as rules
 from ..table import Table, Words
-from .debates import Debate, Keys, Member
+from .debates import Debate, Keys
 from .laying import table_of, words_of
+from .members import Member
 from .talk import Message, Steer, Turn
 
 Row = TypeVar("Row", Turn, Message, Steer)
