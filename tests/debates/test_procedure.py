@@ -8,13 +8,15 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
 from debates import api, procedure
+from debates.display import display_of
 from debates.models import Debate, Turn
 from debates.record.exchange import xml_of
 from engine.gates import decide
 from engine.llm import failures
-from engine.models import Gate, Run
+from engine.models import Gate, ModelCall, Run
 from engine.procedure import DoesNotFit
 from runs import steering
+from runs.face import Snapshot
 from tests.conftest import ScriptedModels, perform
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -93,6 +95,30 @@ async def test_a_member_that_cannot_speak_is_skipped_and_after_three_turns_silen
     skipped = [turn for turn in found.turns.all() if turn.state == "skipped"]
     assert {(turn.member.name, turn.reason_skipped) for turn in skipped} == {("Ben", "Ben could not speak: No key.")}
     assert (len(skipped), run.outcome) == (3, "HIRE")
+
+
+async def test_who_fell_silent_is_named_wherever_the_outcome_is():
+    models = Panel()
+    models.will("test/ben", *[failures.Unauthorized("No key.")] * 20)
+    run, _found = await held(models, most=20, switches={"first": False})
+    whole = await sync_to_async(lambda: Debate.objects.whole().get(pk=run.pk))()
+    shown = await sync_to_async(lambda: display_of(Snapshot(run, whole, list(whole.calls), {})))()
+    assert shown.rest.endswith("Ben gave no verdict and counts for none. Ben fell silent.")
+    told = await sync_to_async(lambda: api.facts(whole))()
+    assert told["because_of_absence"] == ["Ben is silent.", "Ben gave no verdict."]
+    assert [one["silent"] for one in told["members"] if one["name"] == "Ben"] == [True]
+    assert "=flag=silent" in (await sync_to_async(lambda: Run.objects.get(pk=run.pk).search.words)()).split()
+
+
+async def test_a_prompt_that_is_too_long_for_a_model_skips_the_turn_and_says_so():
+    models = Panel()
+    said = "The endpoint refused the request (400): “This model's maximum context length is 4096 tokens.”"
+    models.will("test/ben", failures.Refused(said))
+    run, found = await held(models, most=20, switches={"first": False})
+    [skipped] = [turn for turn in found.turns.all() if turn.state == "skipped"]
+    assert skipped.reason_skipped == f"Ben could not speak: {said}"
+    assert await ModelCall.objects.filter(run=run.pk, step=skipped.step).acount() == 1
+    assert (run.outcome, found.course().silent) == ("HIRE", set())
 
 
 async def test_fewer_than_two_that_can_speak_are_no_debate_and_a_retry_asks_them_again():
