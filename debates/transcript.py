@@ -13,6 +13,7 @@ from functools import cached_property
 
 from .models import FirstVerdict, Member, Message, Point
 from .parts import MISSING, Artifact, Bar, Claim, Event, Growing, Look, Said, Stated
+from .prompts import number_in
 from .rules import course as rules
 from .rules.course import Act, Sort, Standing, Turn
 from .scene import Scene
@@ -162,20 +163,13 @@ def artifact_of(kept: str) -> Artifact | None:
 
 def _bars(rows: Sequence[tuple[str, ...]]) -> tuple[Bar, ...]:
     """The first column names them, the last one that holds a number says how long they are."""
-    numbers = [(row[0], row[-1], _number(row[-1])) for row in rows if len(row) > 1]
+    numbers = [(row[0], row[-1], number_in(row[-1])) for row in rows if len(row) > 1]
     longest = max((abs(number) for _, _, number in numbers if number is not None), default=0)
     return tuple(
         Bar(label, value, round(100 * abs(number) / longest) if longest else 0)
         for label, value, number in numbers
         if number is not None
     )
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text.replace(",", "").replace(" ", "").rstrip("%"))
-    except ValueError:
-        return None
 
 
 # ---- what grows -------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -57,10 +58,18 @@ def keep_turn(debate: UUID, turn: rules.Turn) -> None:
 
 
 def skip(debate: UUID, number: int, reason: str) -> None:
-    """Where a person is being asked, nobody asks any more."""
+    """Where a person is being asked, nobody asks any more.
+
+    In the record skips stand in the order of their times, whichever host's clock they are of: each comes after all
+    that were before. In a transaction that has the run's row.
+    """
     Gate.objects.filter(run=debate, step=f"turn-{number}").void()
-    Turn.objects.filter(debate=debate, number=number, state=rules.Standing.OPEN).update(
-        state=rules.Standing.SKIPPED, reason_skipped=reason, closed=timezone.now()
+    turns = Turn.objects.filter(debate=debate)
+    before = turns.filter(state=rules.Standing.SKIPPED).aggregate(Max("closed"))["closed__max"]
+    now = timezone.now()
+    closed = max(now, before + timedelta(microseconds=1)) if before else now
+    turns.filter(number=number, state=rules.Standing.OPEN).update(
+        state=rules.Standing.SKIPPED, reason_skipped=reason, closed=closed
     )
 
 

@@ -21,6 +21,7 @@ from .answers import (
     read_words,
     timekeeper_form,
 )
+from .checks import number_in
 from .cut import carry_on, has_no_end, join
 from .history import elements, first, perspective, timekeeper
 from .layers import CLOSING, FIRST, FORMS, LAYERS
@@ -48,6 +49,7 @@ __all__ = [
     "has_no_end",
     "join",
     "must_decide",
+    "number_in",
     "perspective",
     "preview",
     "read_answer",

@@ -145,12 +145,25 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[str]], bars: bool) ->
         yield f"A table has at most {MOST_ROWS} rows of {MOST_CELLS} cells; yours has {len(rows)} of {len(columns)}."
     elif not columns or any(len(row) != len(columns) for row in rows):
         yield "Each row of a table has one cell for each of its columns."
-    elif bars and not (rows and len(columns) > 1 and all(_is_number(row[-1]) for row in rows)):
+    elif bars and not (rows and len(columns) > 1 and all(number_in(row[-1]) is not None for row in rows)):
         yield "A table that is drawn as bars has a number in the last of its columns, in every row."
 
 
-def _is_number(cell: str) -> bool:
-    return bool(re.fullmatch(r"\s*[-+−]?[0-9][0-9,.' ]*%?\s*", cell))
+_NUMBER = re.compile(r"([-+−]?)(\d{1,3}(?:[, ']\d{3})+|\d+)(?:[.,](\d+))?\s*%?", re.ASCII)
+
+
+def number_in(cell: str) -> float | None:
+    """What a cell says that is drawn as a bar; None where that is no number.
+
+    Thousands may be parted by commas, blanks or apostrophes; behind the last of them a point or a comma begins the
+    decimals, so that 1,500 is a thousand and a half and 1,5 one and a half.
+    """
+    found = _NUMBER.fullmatch(cell.strip())
+    if not found:
+        return None
+    sign, whole, decimals = found.groups()
+    number = float(f"{re.sub('[^0-9]', '', whole)}.{decimals or 0}")
+    return -number if sign in ("-", "−") else number
 
 
 # ---- verdicts ---------------------------------------------------------------------------------------------

@@ -276,3 +276,12 @@ def test_a_timekeeper_that_names_an_option_is_not_heard(words):
 def test_an_option_in_a_stated_sentence_is_nobody_s_opinion():
     stated = "No verdict yet: Hire Woods."
     assert prompts.read_words(spoken(), stated, json.dumps({"words": f"{stated} Hurry!"}))
+
+
+@pytest.mark.parametrize(
+    ("cell", "number"),
+    [("31", 31), ("1,500", 1500), ("1,5", 1.5), ("1'000.25", 1000.25), ("−3 %", -3), ("+7", 7), (" 12 000 ", 12000)]
+    + [(cell, None) for cell in ("", "seven", "1.000.000", "1,50,000", "3 to 4", "٣")],
+)
+def test_a_cell_is_drawn_as_the_number_that_it_says(cell, number):
+    assert prompts.number_in(cell) == number

@@ -1,6 +1,7 @@
 """Whoever performs a debate reads what is new of it, and sees all of it."""
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from django.utils import timezone
@@ -9,6 +10,7 @@ from debates.models import Debate, Turn
 from debates.models.laying import table_of
 from debates.models.unfolding import Unfolding
 from debates.rules.course import Act
+from tests.databases import tampering
 from tests.debates.table import Table
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -70,3 +72,16 @@ def test_a_turn_is_read_again_while_it_is_open():
     table.skip()
     assert unfolding.look(1, timezone.now()).course.open_turn is None
     assert Turn.objects.filter(debate=table.pk, state="skipped").count() == 1
+
+
+def test_skips_come_in_one_order_whatever_clocks_say():
+    table = Table(None)
+    table.open(2)
+    table.skip()
+    with tampering():  # as another host's clock would have it
+        Turn.objects.filter(debate=table.pk).update(closed=timezone.now() + timedelta(seconds=9))
+    table.open(3)
+    table.skip()
+    skipped = Turn.objects.filter(debate=table.pk, state="skipped")
+    assert [*skipped.order_by("closed")] == [*skipped.order_by("number")]
+    assert len(skipped) == 2
