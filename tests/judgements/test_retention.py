@@ -14,6 +14,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from debates import people
 from engine import chores
 from engine.evidence.audit import verify_all
 from engine.models import Run, pace
@@ -201,7 +202,7 @@ async def test_chores_are_done_to_their_end_and_a_failure_is_logged(
 
 
 def test_the_chores_of_this_site_can_be_found() -> None:
-    assert chores.due() == [pace.forget, redaction.redact_due]
+    assert chores.due() == [pace.forget, redaction.redact_due, people.look_for_the_gone]
 
 
 # ---- words ------------------------------------------------------------------------------------------------
