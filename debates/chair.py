@@ -199,8 +199,8 @@ def _extend(deed: Deed, seat: int | None, amount: int) -> bool:
 
 def _set_aside(debate: Debate, before: int, after: int) -> None:
     """What the messages more may cost, from the budgets that the run draws on."""
-    more = _most_costs(debate, after), _most_costs(debate, before)
-    amount = None if None in more else max(0, more[0] - more[1])  # type: ignore[operator]
+    least, most = _most_costs(debate, before), _most_costs(debate, after)
+    amount = None if least is None or most is None else max(0, most - least)
     taken = Budget.objects.reserve(debate.run.owner_id, amount)
     known = Run.objects.values_list("reserved_in", flat=True).get(pk=debate.pk)
     where = sorted({*known, *taken["reserved_in"]})

@@ -43,7 +43,7 @@ def _item(panel: Panel, user: User) -> Item:
         use=f"{reverse('debate-new')}?panel={panel.pk}",
         holds=", ".join(seat.name for seat in seats),
         texts=[*(text for seat in seats for text in (seat.name, seat.who)), *(option.word for option in options)],
-        version=panel.current.number if panel.current else 0,
+        version=panel.number,
         owner=shown_name(panel.owner),
         is_mine=panel.owner_id == user.pk,
         archived=panel.archived is not None,

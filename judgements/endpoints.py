@@ -75,7 +75,7 @@ def _named(asked: schemas.NewJudgement) -> Council | None:
         council = council_named(asked.council)
     except ValidationError as error:
         raise wrong_fields([("council", str(error.message))]) from error
-    number = council.current.number if council.current else 0
+    number = council.number
     if asked.version not in (None, number):
         raise Refusal(409, f"“{council.name}” has version {number} now, not {asked.version}. Nothing was submitted.")
     return council
@@ -149,5 +149,5 @@ def _council(council: Council) -> dict[str, Any]:
         {"seat": seat, **agent, "fallback": agent["fallback"] or None}
         for seat, agent in zip(rules.SEATS, council.agents(), strict=True)
     ]
-    version = council.current.number if council.current else 0
+    version = council.number
     return {"id": council.pk, "name": council.name, "version": version, "agents": agents}

@@ -40,7 +40,7 @@ def _item(council: Council, user: User) -> Item:
         use=f"{reverse('new')}?council={council.pk}",
         holds=", ".join(agent["name"] for agent in agents),
         texts=[agent[part] for agent in agents for part in ("name", "criteria")],
-        version=council.current.number if council.current else 0,
+        version=council.number,
         owner=shown_name(council.owner),
         is_mine=council.owner_id == user.pk,
         archived=council.archived is not None,

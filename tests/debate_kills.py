@@ -44,8 +44,8 @@ def main(options: argparse.Namespace) -> bool:
 
 def held(place: Stage, seed: int, most: int) -> Story:
     debate = submit(seed, most)
-    with Crew(place) as start:
-        start()
+    with Crew(place) as crew:
+        crew.start()
         wait(lambda: over([debate]), f"debate {seed}")
     return story_of(debate)
 
@@ -53,14 +53,14 @@ def held(place: Stage, seed: int, most: int) -> Story:
 def at_random(place: Stage, options: argparse.Namespace) -> list[tuple[int, Any]]:
     """Kills of one of two workers while there is always something to perform."""
     chance, made = random.Random(options.seed), list[tuple[int, Any]]()
-    with Crew(place) as start:
-        workers = [start(), start()]
+    with Crew(place) as crew:
+        workers = [crew.start(), crew.start()]
         for kill in range(options.kills):
             while len([one for _, one in made if not over([one])]) < 4:
                 made.append((len(made) % SEEDS, submit(len(made) % SEEDS, options.most)))
             time.sleep(chance.uniform(0.05, 2 * options.pace))
-            start.kill(workers.pop(chance.randrange(2)))
-            workers.append(start())
+            crew.kill(workers.pop(chance.randrange(2)))
+            workers.append(crew.start())
             if kill % 20 == 19:
                 print(f"{kill + 1} kills, {len(made)} debates", flush=True)
         wait(lambda: over([one for _, one in made]), "what was left")
@@ -78,19 +78,19 @@ def died_at(point: str, place: Stage, most: int) -> Any:
     """A debate whose first worker died there, and whose second performed it to its end."""
     debate = submit(0, most)
     passing = POINTS.get(point.split("-")[1], 1 if "rest" in point else MIDDLE)
-    with Crew(place, MAGI_TEST_FAULT=f"{point}=exit@{passing}") as start:
-        failing = start()
+    with Crew(place, MAGI_TEST_FAULT=f"{point}=exit@{passing}") as crew:
+        failing = crew.start()
         wait(lambda: failing.state == "Z", f"a death at {point}")
-        start.kill(failing)
-    with Crew(place) as start:
-        start()
+        crew.kill(failing)
+    with Crew(place) as crew:
+        crew.start()
         wait(lambda: over([debate]), f"a debate whose worker died at {point}")
     print(f"died at {point}", flush=True)
     return debate
 
 
 class Crew:
-    """Workers of this place, gone at its end; `start` gives one more."""
+    """Workers of this place, gone at its end."""
 
     def __init__(self, place: Stage, **more: str) -> None:
         self._stack, self._place, self._more = ExitStack(), place, more
@@ -104,7 +104,7 @@ class Crew:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def __call__(self) -> Any:
+    def start(self) -> Any:
         return self._workers.start()
 
     def kill(self, worker: Any) -> None:

@@ -302,8 +302,9 @@ def _last_steps(retold: Retold) -> Iterator[floor.Step]:
 
 def _ends(step: floor.Step, because: str) -> bool:
     """Also where nobody was left to say a last word."""
-    nobody = isinstance(step, floor.BeginClosing) and not step.turns
-    return (nobody or isinstance(step, floor.End)) and step.because == because  # type: ignore[union-attr]
+    if isinstance(step, floor.BeginClosing):
+        return not step.turns and step.because == because
+    return isinstance(step, floor.End) and step.because == because
 
 
 def _outcome(retold: Retold, end: dict[str, Any]) -> Iterator[str]:

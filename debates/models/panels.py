@@ -12,7 +12,7 @@ from django.db import models
 from django.db.models import Q
 
 from engine.hidden import visible_text
-from runs.saved import Saved, SavedChange, SavedQuerySet, SavedVersion
+from runs.saved import OutOfDate, Saved, SavedChange, SavedQuerySet, SavedVersion
 
 from ..rules import course as rules
 from ..rules.outcome import Rule
@@ -37,14 +37,8 @@ RULES = ("rule", "timekeeper", "view")  # which a debate by a panel has as they 
 BOUNDS = ("most", "reply_within")  # which each debate may have otherwise
 
 
-class PanelChanged(Exception):
+class PanelChanged(OutOfDate):
     """What a debate was to start from is no longer what the panel is."""
-
-    def __init__(self, panel: "Panel", opened: "PanelVersion") -> None:
-        number = panel.current.number if panel.current else 0
-        changed = f"changed meanwhile. Now it is “{panel.name}”, version {number}."
-        super().__init__(f"The panel “{opened.name}” was {'archived meanwhile.' if panel.archived else changed}")
-        self.panel, self.opened = panel, opened
 
 
 class PanelQuerySet(SavedQuerySet):

@@ -174,7 +174,7 @@ def _panel(pk: str) -> Panel | None:
 
 
 def _as_it_is(panel: Panel | None) -> Chosen:
-    return Chosen(panel, panel.current.number if panel and panel.current else 0)
+    return Chosen(panel, panel.number if panel else 0)
 
 
 def _chosen(posted: Mapping[str, str]) -> Chosen:
@@ -194,7 +194,7 @@ def _overtaken(
 ) -> HttpResponse:
     """What was typed comes back, with what the panel holds now: to start by that is then a decision. What an archived
     one held stays, as one's own."""
-    panel = _panel(str(changed.panel.pk))
+    panel = _panel(str(changed.saved.pk))
     if panel is None:
         then = "What it held stands below as your own: start again to debate by that."
         submission = Submission(**typed_in(posted), attached=attached)

@@ -1,13 +1,12 @@
 """The pages of panels: each with its versions and its debates, and the form on which one is made and changed."""
 
 from collections.abc import Mapping
-from itertools import pairwise
 from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
-from django.core.exceptions import BadRequest, PermissionDenied
-from django.db import IntegrityError, transaction
+from django.core.exceptions import PermissionDenied
+from django.db import IntegrityError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -18,6 +17,7 @@ from runs.face import faces
 from runs.forms import as_number, as_typed
 from runs.listing import listed, rows_of
 from runs.saved import NAME_LENGTH, RevisedMeanwhile
+from runs.views import changing
 
 from ..attached import kept
 from ..fields import RULES
@@ -59,7 +59,7 @@ def panel(request: HttpRequest, pk: int) -> HttpResponse:
         ],
         "editable": panel.is_editable_by(request.user),
         "obligation": retention.OBLIGATION if retention.is_short(panel.kept_days) else "",
-        "kept_before": _kept_before(panel),
+        "kept_before": changing.kept_before(panel),
     }
     return render(request, "debates/panels/panel.html", context)
 
@@ -103,15 +103,6 @@ def _changes(before: PanelVersion | None, after: PanelVersion) -> list[str]:
     return changes((before.name, before.held()), (after.name, after.held())) if before else []
 
 
-def _kept_before(panel: Panel) -> list[dict[str, Any]]:
-    """Each change of how long texts are kept, newest first: who changed it when, from what to what."""
-    return [
-        {"change": now, "days": now.kept, "before": was.kept}
-        for was, now in pairwise(panel.changes.all())
-        if now.retention_days != was.retention_days
-    ][::-1]
-
-
 # ---- to make and to change --------------------------------------------------------------------------------
 
 
@@ -137,7 +128,7 @@ def _posted(request: HttpRequest, posted: Mapping[str, str], written: dict[str, 
     if posted.get("do") == AS_VERSION:
         return _save_as_version(request, posted, written)
     submission = PanelSubmission(posted)
-    saved = _found(submission, request.user) if submission.is_valid() else None
+    saved = changing.founded(Panel, submission, request.user) if submission.is_valid() else None
     if saved is None:
         return _form_page(request, submission, written=written)
     if written:
@@ -149,7 +140,7 @@ def _posted(request: HttpRequest, posted: Mapping[str, str], written: dict[str, 
 def _save_as_version(request: HttpRequest, posted: Mapping[str, str], written: dict[str, str]) -> HttpResponse:
     """What stands on the form becomes the next version of the panel that the page of the debate came from."""
     panel = get_object_or_404(Panel.objects.offered().whole(), pk=as_number(posted.get("panel", "")))
-    _refuse_changer(panel, request.user)
+    changing.refuse_changer(panel, request.user)
     submission = PanelSubmission({**posted, "name": panel.name}, panel=panel)
     if not submission.is_valid():
         return _form_page(request, submission, written=written)
@@ -205,21 +196,13 @@ def _written(request: HttpRequest, posted: Mapping[str, str]) -> dict[str, str]:
     return {**own, "paste": pasted.text, "paste_title": pasted.title, **tokens}
 
 
-def _found(submission: PanelSubmission, owner: Any) -> Panel | None:
-    try:
-        return Panel.objects.found(owner=owner, retention_days=submission.retention_days, **submission.values())
-    except IntegrityError:
-        submission.refuse_name()
-        return None
-
-
 @require_http_methods(["GET", "POST"])
 def edit(request: HttpRequest, pk: int) -> HttpResponse:
     panel = get_object_or_404(Panel.objects.whole(), pk=pk)
-    _refuse_changer(panel, request.user)
+    changing.refuse_changer(panel, request.user)
     if request.method == "GET":
         holds = panel.current.held() if panel.current else {}
-        return _form_page(request, PanelSubmission(panel=panel, name=panel.name, **holds), panel, _number(panel))
+        return _form_page(request, PanelSubmission(panel=panel, name=panel.name, **holds), panel, panel.number)
     posted = as_typed(request.POST)
     opened = as_number(posted.get("version", ""))
     if change := CHANGE.fullmatch(posted.get("do", "")):
@@ -229,7 +212,7 @@ def edit(request: HttpRequest, pk: int) -> HttpResponse:
     if not submission.is_valid():
         return _form_page(request, submission, panel, opened)
     try:
-        saved = _saved(panel, submission, request.user, opened)
+        saved = changing.revised(panel, submission, request.user, opened)
     except RevisedMeanwhile:
         return _overtaken(request, submission, pk, opened)
     except IntegrityError:
@@ -237,20 +220,6 @@ def edit(request: HttpRequest, pk: int) -> HttpResponse:
         return _form_page(request, submission, panel, opened)
     messages.success(request, saved)
     return redirect("panel", pk)
-
-
-@transaction.atomic
-def _saved(panel: Panel, submission: PanelSubmission, author: Any, opened: int) -> str:
-    """Save all or nothing; the sentence that says what was saved."""
-    version = panel.revise(author=author, opened=opened, **submission.values())
-    said = [f"Version {version.number} is saved."] if version.number > opened else []
-    if panel.keep_for(submission.retention_days, author):
-        said.append(f"Texts are kept {panel.kept}.")
-    return " ".join(said) or "Nothing was changed."
-
-
-def _number(panel: Panel) -> int:
-    return panel.current.number if panel.current else 0
 
 
 def _overtaken(
@@ -262,9 +231,9 @@ def _overtaken(
     seen = next((version for version in versions if version.number == opened), None)
     overtaken = {"version": versions[0], "changes": _changes(seen, versions[0])}
     if written:
-        written = {**written, "panel_version": str(_number(panel))}
+        written = {**written, "panel_version": str(panel.number)}
         return _form_page(request, submission, written=written, overtaken=overtaken)
-    return _form_page(request, submission, panel, _number(panel), overtaken=overtaken)
+    return _form_page(request, submission, panel, panel.number, overtaken=overtaken)
 
 
 def _form_page(
@@ -306,29 +275,7 @@ def _origin(request: HttpRequest, written: Mapping[str, str]) -> Panel | None:
     return found if found and found.is_editable_by(request.user) else None
 
 
-def _refuse_changer(panel: Panel, user: Any) -> None:
-    if not panel.is_editable_by(user):
-        raise PermissionDenied(
-            f"You may not change the panel “{panel.name}”. Ask its owner, or who administers this site."
-        )
-
-
-DONE = {  # with what is said of it; where nothing is, the page itself says so from now on
-    "lock": (Panel.lock, ""),
-    "unlock": (Panel.unlock, "The panel is unlocked. Whoever may change all panels can change it again."),
-    "archive": (Panel.archive, ""),
-    "bring back": (Panel.bring_back, "The panel is back. It is offered for new debates again."),
-}
-
-
 @require_POST
 def switch(request: HttpRequest, pk: int) -> HttpResponse:
-    panel = get_object_or_404(Panel, pk=pk)
-    _refuse_changer(panel, request.user)
-    turn, said = DONE.get(request.POST.get("do", ""), (None, ""))
-    if turn is None:
-        raise BadRequest
-    turn(panel, request.user)
-    if said:
-        messages.success(request, said)
+    changing.switch(request, get_object_or_404(Panel, pk=pk), "debates")
     return redirect("panel", pk)

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import models
 
 from engine.hidden import visible_text
-from runs.saved import NAME_LENGTH, Saved, SavedChange, SavedQuerySet, SavedVersion
+from runs.saved import NAME_LENGTH, OutOfDate, Saved, SavedChange, SavedQuerySet, SavedVersion
 
 from .. import rules
 
@@ -23,14 +23,8 @@ AgentValues = dict[str, str]
 """One agent as forms and submissions pass it: name, model, criteria, fallback."""
 
 
-class CouncilChanged(Exception):
-    """Whose agents judge is no longer what the council is: `council` is what it is now, `opened` what it was."""
-
-    def __init__(self, council: "Council", opened: "CouncilVersion") -> None:
-        number = council.current.number if council.current else 0
-        changed = f"changed meanwhile. Now it is “{council.name}”, version {number}."
-        super().__init__(f"The council “{opened.name}” was {'archived meanwhile.' if council.archived else changed}")
-        self.council, self.opened = council, opened
+class CouncilChanged(OutOfDate):
+    """Whose agents judge is no longer what the council is."""
 
 
 class CouncilQuerySet(SavedQuerySet):

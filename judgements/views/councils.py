@@ -1,11 +1,10 @@
 from collections.abc import Mapping
-from itertools import pairwise
 from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
-from django.core.exceptions import BadRequest, PermissionDenied
-from django.db import IntegrityError, transaction
+from django.core.exceptions import PermissionDenied
+from django.db import IntegrityError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -16,6 +15,7 @@ from runs.face import faces
 from runs.forms import as_number, as_typed
 from runs.listing import listed, rows_of
 from runs.saved import NAME_LENGTH, RevisedMeanwhile
+from runs.views import changing
 
 from ..changes import changes
 from ..forms import CouncilSubmission, agents_in
@@ -42,7 +42,7 @@ def council(request: HttpRequest, pk: int) -> HttpResponse:
         "number": judgements.count(),
         "editable": council.is_editable_by(request.user),
         "obligation": retention.OBLIGATION if retention.is_short(council.kept_days) else "",
-        "kept_before": _kept_before(council),
+        "kept_before": changing.kept_before(council),
         "default_model": settings.DEFAULT_MODEL,
         "page": "library",
     }
@@ -85,15 +85,6 @@ def _changes(before: CouncilVersion | None, after: CouncilVersion) -> list[str]:
     return changes(before.as_saved(), after.as_saved()) if before else []
 
 
-def _kept_before(council: Council) -> list[dict[str, Any]]:
-    """Each change of how long texts are kept, newest first: who changed it when, from what to what."""
-    return [
-        {"change": now, "days": now.kept, "before": was.kept}
-        for was, now in pairwise(council.changes.all())
-        if now.retention_days != was.retention_days
-    ][::-1]
-
-
 def _newest(judgements: JudgementQuerySet) -> list[dict[str, Any]]:
     newest = list(listed(judgements, faces()["judgement"]).order_by("-run__created")[:NEWEST])
     return [{"judgement": judgement, "row": row} for judgement, row in zip(newest, rows_of(newest), strict=True)]
@@ -115,7 +106,7 @@ def new(request: HttpRequest) -> HttpResponse:
     if "name" not in posted:
         return _form_page(request, CouncilSubmission(agents=_to_save(posted)), written=_written(posted))
     submission = CouncilSubmission(posted)
-    council = _found(submission, request.user) if submission.is_valid() else None
+    council = changing.founded(Council, submission, request.user) if submission.is_valid() else None
     if council is None:
         return _form_page(request, submission, written=_written(posted))
     if _written(posted):
@@ -158,22 +149,14 @@ def _written(posted: Mapping[str, str]) -> dict[str, str]:
     return {name: posted[name] for name in WRITTEN if name in posted}
 
 
-def _found(submission: CouncilSubmission, owner: Any) -> Council | None:
-    try:
-        return Council.objects.found(owner=owner, retention_days=submission.retention_days, **submission.values())
-    except IntegrityError:
-        submission.refuse_name()
-        return None
-
-
 @require_http_methods(["GET", "POST"])
 def edit(request: HttpRequest, pk: int) -> HttpResponse:
     council = get_object_or_404(Council.objects.whole(), pk=pk)
-    _refuse_changer(council, request.user)
+    changing.refuse_changer(council, request.user)
     if request.method == "GET":
         name, agents = council.current.as_saved() if council.current else ("", [])
         return _form_page(
-            request, CouncilSubmission(council=council, name=name, agents=agents), council, _number(council)
+            request, CouncilSubmission(council=council, name=name, agents=agents), council, council.number
         )
     posted = as_typed(request.POST)
     opened = as_number(posted.get("version", ""))
@@ -181,7 +164,7 @@ def edit(request: HttpRequest, pk: int) -> HttpResponse:
     if not submission.is_valid():
         return _form_page(request, submission, council, opened)
     try:
-        saved = _saved(council, submission, request.user, opened)
+        saved = changing.revised(council, submission, request.user, opened)
     except RevisedMeanwhile:
         return _overtaken(request, submission, pk, opened)
     except IntegrityError:
@@ -191,27 +174,13 @@ def edit(request: HttpRequest, pk: int) -> HttpResponse:
     return redirect("council", pk)
 
 
-@transaction.atomic
-def _saved(council: Council, submission: CouncilSubmission, author: Any, opened: int) -> str:
-    """Save all or nothing; the sentence that says what was saved."""
-    version = council.revise(author=author, opened=opened, **submission.values())
-    said = [f"Version {version.number} is saved."] if version.number > opened else []
-    if council.keep_for(submission.retention_days, author):
-        said.append(f"Texts are kept {council.kept}.")
-    return " ".join(said) or "Nothing was changed."
-
-
-def _number(council: Council) -> int:
-    return council.current.number if council.current else 0
-
-
 def _overtaken(request: HttpRequest, submission: CouncilSubmission, pk: int, opened: int) -> HttpResponse:
     """What was typed comes back, now as a change of the newest version: to save it again is then a decision."""
     council = get_object_or_404(Council.objects.whole(), pk=pk)
     versions = _versions(council)
     seen = next((version for version in versions if version.number == opened), None)
     overtaken = {"version": versions[0], "changes": _changes(seen, versions[0])}
-    return _form_page(request, submission, council, _number(council), overtaken=overtaken)
+    return _form_page(request, submission, council, council.number, overtaken=overtaken)
 
 
 def _form_page(
@@ -238,29 +207,7 @@ def _form_page(
     return render(request, "judgements/councils/form.html", context, status=409 if overtaken else 200)
 
 
-def _refuse_changer(council: Council, user: Any) -> None:
-    if not council.is_editable_by(user):
-        raise PermissionDenied(
-            f"You may not change the council “{council.name}”. Ask its owner, or who administers this site."
-        )
-
-
-SWITCHES = {  # with what is said of it; where nothing is, the page itself says so from now on
-    "lock": (Council.lock, ""),
-    "unlock": (Council.unlock, "The council is unlocked. Whoever may change all councils can change it again."),
-    "archive": (Council.archive, ""),
-    "bring back": (Council.bring_back, "The council is back. It is offered for new judgements again."),
-}
-
-
 @require_POST
 def switch(request: HttpRequest, pk: int) -> HttpResponse:
-    council = get_object_or_404(Council, pk=pk)
-    _refuse_changer(council, request.user)
-    turn, said = SWITCHES.get(request.POST.get("do", ""), (None, ""))
-    if turn is None:
-        raise BadRequest
-    turn(council, request.user)
-    if said:
-        messages.success(request, said)
+    changing.switch(request, get_object_or_404(Council, pk=pk), "judgements")
     return redirect("council", pk)

@@ -140,7 +140,7 @@ def _may_choose_agents(request: HttpRequest) -> bool:
 
 
 def _as_it_is(council: Council | None) -> Chosen:
-    return Chosen(council, council.current.number if council and council.current else 0)
+    return Chosen(council, council.number if council else 0)
 
 
 def _chosen(posted: Mapping[str, str]) -> Chosen:
@@ -161,7 +161,7 @@ def _overtaken(
 ) -> HttpResponse:
     """What was typed comes back, with the agents that the council has now: to start by them is then a decision. Those
     of an archived one stay, as agents of one's own."""
-    council = _council(str(changed.council.pk))
+    council = _council(str(changed.saved.pk))
     submission = Submission(
         title=posted.get("title", ""),
         content=posted.get("content", ""),

@@ -27,6 +27,15 @@ class RevisedMeanwhile(Exception):
     """Another version was saved since the one that somebody began to change."""
 
 
+class OutOfDate(Exception):
+    """What a run was to start from is no longer what is `saved`: `opened` is the version that it was."""
+
+    def __init__(self, saved: Any, opened: Any) -> None:
+        changed = f"changed meanwhile. Now it is “{saved.name}”, version {saved.number}."
+        super().__init__(f"The {saved.noun} “{opened.name}” was {'archived meanwhile.' if saved.archived else changed}")
+        self.saved, self.opened = saved, opened
+
+
 class ChangeKind(models.TextChoices):
     ADOPTED = "adopted"  # as it was when changes began to be kept
     FOUNDED = "founded"
@@ -102,6 +111,15 @@ class Saved(models.Model):
             return True
         meta = self._meta
         return not self.locked and cast(AnonymousUser, user).has_perm(f"{meta.app_label}.change_{meta.model_name}")
+
+    @property
+    def noun(self) -> str:
+        return str(self._meta.model_name)
+
+    @property
+    def number(self) -> int:
+        """Of its current version; 0 while it has none."""
+        return self.current.number if self.current else 0
 
     def state(self) -> dict[str, Any]:
         """All that a change of it changes."""
