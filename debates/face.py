@@ -24,7 +24,7 @@ from .display import Display, display_of
 from .filters import HistoryForm, in_words
 from .fragments import fragments
 from .models import DOCUMENTS, Debate, Option, Panel, Remark, erase
-from .models.secret import firsts_hidden, withheld
+from .models.secret import hidden_steps, withheld
 from .rules.outcome import NO_DECISION
 from .shelf import Panels
 
@@ -120,7 +120,8 @@ class Debating(Face[Debate, Display]):
         return glances.UNDECIDED_SIGN if outcome == NO_DECISION else "mid", in_words(outcome)
 
     def calls_shown(self, row: Debate, calls: Sequence[ModelCall]) -> list[ModelCall]:
-        return [call for call in calls if not (firsts_hidden(row) and call.step.startswith("first-"))]
+        hidden = hidden_steps(row)
+        return [call for call in calls if call.step not in hidden]
 
     def rehearsal(self, row: Debate) -> str:
         return row.rehearsal_sentence

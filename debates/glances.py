@@ -128,7 +128,7 @@ def _stated(pks: Sequence[UUID]) -> Mapping[UUID, list[Statement]]:
     """In the order in which they were stated; that of a challenge is nobody's own."""
     said = ("debate", "place", "member__seat", "verdict__word", "abstained")
     is_stated = Q(verdict__isnull=False) | Q(abstained=True)
-    messages = Message.objects.filter(is_stated, debate__in=pks).exclude(turn__why=Why.CHALLENGE).order_by()
+    messages = Message.objects.told().filter(is_stated, debate__in=pks).exclude(turn__why=Why.CHALLENGE).order_by()
     left = Steer.objects.filter(is_stated, debate__in=pks, act=Act.WITHDRAW).order_by()
     # who leaves after a message does so between it and the next one
     stated = messages.annotate(place=2 * F("number")), left.annotate(place=2 * F("after") + 1)

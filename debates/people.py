@@ -75,7 +75,8 @@ def answered(gate: Gate, choice: str, answer: Any) -> None:
         keeping.skip(debate.pk, turn.number, SKIPPED.format(name=debate.at_seat(turn.seat).name))
         return
     said = _said(debate, turn, answer)
-    keeping.keep_message(debate.pk, turn.number, said, heard=course.newest, continues=continues(course, turn))
+    heard = course.newest_heard(turn)
+    keeping.keep_message(debate.pk, turn.number, said, heard=heard, continues=continues(course, turn))
 
 
 def _said(debate: Debate, turn: Turn, answer: Any) -> prompts.Answer:

@@ -152,7 +152,7 @@ async def _hear_model(run: RunContext, seen: Seen, turn: rules.Turn, continues: 
 
     def keep(call: ModelCall, said: prompts.Answer) -> None:
         calls = keeping.calls_of(call)
-        heard, cut = seen.course.newest, keeping.is_cut(calls)
+        heard, cut = seen.course.newest_heard(turn), keeping.is_cut(calls)
         keeping.keep_message(run.pk, turn.number, said, heard=heard, continues=continues, calls=calls, cut=cut)
 
     asked = prompts.perspective(seen.table, turn, continues)

@@ -10,7 +10,7 @@ from engine.models import Gate, ModelCall, Run
 from runs.face import Snapshot
 
 from .models import Debate, FirstVerdict, Member, Message, Turn
-from .models.secret import firsts_hidden
+from .models.secret import firsts_hidden, hidden_steps
 from .parts import Look, looks_of
 from .people import asked_of
 from .rules import course as rules
@@ -89,6 +89,11 @@ class Scene:
     @property
     def firsts_hidden(self) -> bool:
         return firsts_hidden(self.debate)
+
+    @cached_property
+    def hidden(self) -> frozenset[str]:
+        """The steps whose answers nobody sees yet."""
+        return hidden_steps(self.debate)
 
     @property
     def over(self) -> bool:
@@ -184,7 +189,9 @@ class Scene:
 
 def scene_of(seen: Snapshot[Debate]) -> Scene:
     latest = {call.step: call for call in seen.calls if call.series == seen.run.retries}
-    return Scene(seen.row, seen.run, seen.row.so_far, latest, seen.texts, asked_of(seen.gates))
+    hidden = hidden_steps(seen.row)
+    texts = {step: text for step, text in seen.texts.items() if step not in hidden}
+    return Scene(seen.row, seen.run, seen.row.so_far, latest, texts, asked_of(seen.gates))
 
 
 class _AtSeat(Protocol):

@@ -13,7 +13,7 @@ HEADS = (
 
 def tabled() -> DebateQuerySet:
     """With what its course is made of; what was said is left where it is."""
-    lists = ("options", "members__first", "turns", "steers", "messages")
+    lists = ("options", "members__first", "turns", "steers", Debate.objects.told())
     return Debate.objects.select_related("run__owner", "panel_version").prefetch_related(*lists)
 
 

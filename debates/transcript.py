@@ -190,7 +190,8 @@ def growing_of(scene: Scene, turn: Turn) -> Growing | None:
     if scene.over:
         return Growing(step, member.name, to, look, text, cut="Not said: it was cancelled.") if text else None
     if failed := scene.retried(step):
-        again = f"{failed.error} It is asked again; after the fourth attempt its turn is skipped."
+        why = "Its answer could not be used." if step in scene.hidden else failed.error
+        again = f"{why} It is asked again; after the fourth attempt its turn is skipped."
         return Growing(step, member.name, to, look, again, retry=retry_in_words(failed.attempt), until=failed.retry_at)
     if not scene.is_speaking(step):
         return None

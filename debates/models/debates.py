@@ -29,6 +29,14 @@ from .members import Member, Option
 from .panels import PanelVersion
 from .values import QUESTION_LENGTH, MemberValues, OptionValues, Switches, View
 
+FINAL = (Run.Status.FINISHED, Run.Status.CANCELLED)
+
+
+def may_go_on(run: str) -> Q:
+    """What has failed does when it is tried again, unless somebody has decided otherwise or its texts are erased.
+    `run`: the way to it."""
+    return ~Q(**{f"{run}status__in": FINAL}) & Q(**{f"{run}override": None, f"{run}redacted": None})
+
 
 @dataclass(frozen=True)
 class Keys:
@@ -73,13 +81,18 @@ class DebateQuerySet(models.QuerySet["Debate"]):
                     "members__user",
                     "members__first",
                     "turns",
-                    "messages__points",
                     "steers",
                     "run__documents",
                 ),
                 calls,
+                self.told(),
+                "messages__points",
             )
         )
+
+    def told(self) -> Prefetch:
+        """The messages that anybody may read by now."""
+        return Prefetch("messages", self.model.messages.rel.related_model.objects.told())
 
     @after_deadlock
     @transaction.atomic

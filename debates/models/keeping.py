@@ -129,8 +129,9 @@ def keep_message(
     )
     _keep_points(message, said.points)
     Turn.objects.filter(pk=turn.pk).update(state=rules.Standing.SPOKEN, closed=now)
-    texts = [said.content, said.reasoning, *(point.claim for point in said.points)]
-    SearchText.objects.add(debate, words_of("\n".join(texts)))
+    if not closing:  # a last word can be found once all may read it
+        texts = [said.content, said.reasoning, *(point.claim for point in said.points)]
+        SearchText.objects.add(debate, words_of("\n".join(texts)))
     return message
 
 
@@ -184,7 +185,10 @@ def conclude(debate: UUID, because: str) -> None:
     Debate.objects.filter(pk=debate, ended_because="").update(ended_because=because)
     Run.objects.filter(pk=debate).update(outcome=outcome.word)
     named = any(message.names_option for message in found.messages.all())
-    SearchText.objects.add(debate, [label("outcome", outcome.word), *flags_of(course, outcome, named=named)])
+    closings = [one for one in found.messages.all() if one.kind == rules.Sort.CLOSING]
+    last_words = "\n".join(f"{one.content}\n{one.reasoning}" for one in closings)
+    labels = [label("outcome", outcome.word), *flags_of(course, outcome, named=named)]
+    SearchText.objects.add(debate, [*labels, *words_of(last_words)])
 
 
 def flags_of(course: rules.Course, outcome: Outcome, *, named: bool) -> list[str]:

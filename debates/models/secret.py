@@ -1,22 +1,41 @@
 """What nobody is told of a debate before its time, so that it sways nobody and helps nobody to foresee a draw."""
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 from uuid import UUID
 
 from engine.models import Run
 
-from .debates import Debate
+from ..rules.course import Standing, Why
+from .debates import FINAL, Debate
 
 WITHHELD = (
     "A person sits at the table. The record has what members said alone, which nobody sees before the debate is over."
 )
-FINAL = (Run.Status.FINISHED, Run.Status.CANCELLED)
 
 
 def firsts_hidden(debate: Debate) -> bool:
     """While a person on a seat may still be swayed by what members said alone, nobody sees it."""
     return debate.with_person and _may_go_on(debate.run)
+
+
+def closings_hidden(debate: Debate) -> bool:
+    """While a person has a last word to say, nobody sees another's."""
+    persons = {member.pk for member in debate.members.all() if member.is_person}
+    awaited = (turn.member_id for turn in _closings(debate) if turn.state == Standing.OPEN)
+    return not persons.isdisjoint(awaited) and _may_go_on(debate.run)
+
+
+def hidden_steps(debate: Debate) -> frozenset[str]:
+    """Those whose answers nobody sees yet."""
+    firsts = [f"first-{member.seat}" for member in debate.seated] if firsts_hidden(debate) else []
+    closings = [turn.step for turn in _closings(debate)] if closings_hidden(debate) else []
+    return frozenset([*firsts, *closings])
+
+
+def _closings(debate: Debate) -> Iterator[Any]:
+    return (turn for turn in debate.turns.all() if turn.why == Why.CLOSING)
 
 
 def withheld(runs: Iterable[Run]) -> Mapping[UUID, str]:
@@ -27,7 +46,7 @@ def withheld(runs: Iterable[Run]) -> Mapping[UUID, str]:
 
 
 def _may_go_on(run: Run) -> bool:
-    """What has failed does when it is tried again, unless somebody has decided otherwise or its texts are erased."""
+    """As `debates.may_go_on` says it of rows."""
     return run.status not in FINAL and run.override is None and not run.redacted
 
 

@@ -2,13 +2,13 @@
 
 from django.conf import settings
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import Exists, F, OuterRef, Q
 from django.utils import timezone
 
 from engine.models import ModelCall
 
 from ..rules import course as rules
-from .debates import Debate, Keys
+from .debates import Debate, Keys, may_go_on
 from .members import Member, Option
 from .values import WORD_LENGTH
 
@@ -117,6 +117,14 @@ class Turn(models.Model):
         )
 
 
+class MessageQuerySet(models.QuerySet["Message"]):
+    def told(self) -> "MessageQuerySet":
+        """What anybody may read by now: while a person has a last word to say, nobody is told anybody else's."""
+        closing = {"why": rules.Why.CLOSING, "state": rules.Standing.OPEN}
+        awaited = Turn.objects.filter(may_go_on("debate__run__"), debate=OuterRef("debate"), **closing)
+        return self.exclude(Exists(awaited.filter(member__user_name__gt="")), kind=rules.Sort.CLOSING)
+
+
 class Message(Stated):
     """Something that was said. `number` counts all of it, `clock` members' messages alone; `heard`: the newest message
     that its speaker had read; `claim`: by which claim of the run a note was written; `request`: a digest of the key of
@@ -147,6 +155,8 @@ class Message(Stated):
     names_option = models.BooleanField(default=False)
     request = models.CharField(max_length=64, blank=True)
     made = models.DateTimeField(default=timezone.now)
+
+    objects = MessageQuerySet.as_manager()
 
     class Meta:
         default_permissions = ()

@@ -99,7 +99,7 @@ def floor(table: Table, turn: Turn, continues: int | None = None) -> str:
     """The end of a request, which is no part of the debate."""
     course = table.course
     text, reason = why(table, turn, continues), _reason(table, turn, continues)
-    known = {"message": f"{table.run}-{course.newest + 1}", "asked_by": _asker(table, turn)}
+    known = {"message": f"{table.run}-{course.newest_heard(turn) + 1}", "asked_by": _asker(table, turn)}
     return element(
         "Floor", text, message=known["message"], left=course.to_deadline, why=reason, asked_by=known["asked_by"]
     )

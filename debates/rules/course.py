@@ -299,6 +299,10 @@ class Course:
     def newest(self) -> int:
         return self.messages[-1].number if self.messages else 0
 
+    def newest_heard(self, turn: Turn) -> int:
+        """The newest message that whoever has this turn is told: in a closing nobody hears another's last word."""
+        return turn.after if turn.why == Why.CLOSING else self.newest
+
     @cached_property
     def notes(self) -> list[Message]:
         return [message for message in self.messages if message.sort == Sort.NOTE]

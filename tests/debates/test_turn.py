@@ -1,14 +1,22 @@
 """What a person on a seat says on the live page, in its turn."""
 
+import json
+
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from debates.models import Debate, Message, Turn
+from debates.face import Debating
+from debates.glances import glances, listed
+from debates.models import Debate, Message, Turn, keeping
 from debates.models.secret import firsts_hidden, withheld
+from debates.record.exchange import xml_of
+from debates.scene import scene_of
+from debates.tables import columns, tabled
 from engine.models import Gate, GateDecision, Run
 from runs.api.objects import run_object
+from runs.history import History
 
 from .scenes import last_words, waiting
 from .table import Table
@@ -45,6 +53,10 @@ def send(page: Client, table: Table, headers=None, **typed: str | None):
     address = reverse("debate-turn", args=[table.pk])
     sent = {"gate": gate.pk, "said": "speak", **SAID, **typed}
     return page.post(address, {name: text for name, text in sent.items() if text is not None}, headers=headers)
+
+
+def found(user: User, **sought: str) -> list[str]:
+    return [row.title for row in History(user, sought).page().rows]
 
 
 def newest(table: Table) -> Message:
@@ -137,6 +149,50 @@ def test_a_last_word_goes_to_all(mira: User, elin: User, seat: Client):
     stated = {"verdict": "HIRE", "verdict_reasoning": "Rajiv has named a deputy."}
     assert send(seat, table, content="Then we can do it.", to=None, **stated).status_code == 302
     assert (newest(table).kind, newest(table).content) == ("closing", "Then we can do it.")
+
+
+LAST = "I stand by what I said."
+
+
+def told_of(table: Table, page: Client) -> list[str]:
+    """Wherever words of a debate are read."""
+    record = page.get(reverse("debate-record", args=[table.pk])).content.decode()
+    return [live(page, table), record, json.dumps(run_object(table.row, "https://magi.example")), xml_of(table.row)]
+
+
+def stands(table: Table) -> tuple[int, str]:
+    """Of how many a list and a table say what they stand by."""
+    glance = glances(listed(Debate.objects.filter(pk=table.pk)))[table.pk]
+    verdicts = columns(tabled().get(pk=table.pk))[1][4]
+    return sum(seat.look.word == "HIRE" for seat in glance.seats), verdicts
+
+
+def test_who_has_a_last_word_to_say_is_told_nobody_elses(mira: User, elin: User, seat: Client):
+    table = last_words(mira, elin)
+    before = stands(table)
+    assert not [text for text in told_of(table, seat) if LAST in text]
+    assert [found(mira, q=words) for words in ("stand by what", LAST)] == [[], []]
+    send(seat, table, content="Then we can do it.", to=None, verdict="HIRE", verdict_reasoning="Rajiv has a deputy.")
+    assert [LAST in text for text in told_of(table, seat)] == [True] * 4
+    assert stands(table) != before
+    table.end()
+    assert found(mira, q=LAST) == found(mira, q="then we can do it") == [table.row.run.title]
+
+
+def test_last_words_do_not_grow_where_a_person_still_has_one(mira: User, elin: User):
+    table = last_words(mira, elin)
+    turn = Turn.objects.filter(debate=table.pk, why="closing")[0]
+    assert scene_of(table.seen(**{turn.step.replace("-", "_"): LAST, "note_4": "Time."})).texts == {"note-4": "Time."}
+    assert not [call for call in Debating().calls_shown(table.row, table.row.calls) if call.step == turn.step]
+    keeping.skip(table.pk, Turn.objects.get(debate=table.pk, state="open").number, "was not there")
+    assert scene_of(table.seen(**{turn.step.replace("-", "_"): LAST})).texts == {turn.step: LAST}
+
+
+@pytest.mark.parametrize(("status", "shown"), [("failed", False), ("cancelled", True)])
+def test_last_words_of_a_debate_that_goes_on_no_more_are_shown(mira: User, elin: User, status: str, shown: bool):
+    table = last_words(mira, elin)
+    table.become(status)
+    assert (LAST in xml_of(table.row), table.row.so_far.newest == table.newest) == (shown, shown)
 
 
 def test_whoever_sits_there_may_leave_and_nobody_else_is_offered_to(seat: Client, page: Client, table: Table):
