@@ -122,7 +122,8 @@ class History:
             terms.append([label("by", self._asker(self._sought["by"]))])
         terms += self._outcomes
         if terms and self._right.reach(self._user) < Reach.ALL:
-            terms.append([label("by", self._user.pk)])
+            asked = (label("id", str(run)[:8]) for run in self._right.asked(self._user))
+            terms.append([label("by", self._user.pk), *asked])
         return terms
 
     @property

@@ -58,9 +58,12 @@ class Right:
             return rows
         if reach == Reach.NOTHING:
             return rows.none()
-        own = Q(**{owner: user.pk})
-        asked = _asked(user) if self == SEE else ()
+        own, asked = Q(**{owner: user.pk}), self.asked(user)
         return rows.filter(own | Q(pk__in=asked)) if asked else rows.filter(own)
+
+    def asked(self, user: User) -> Sequence[Any]:
+        """The runs that it takes in beside one's own: those at whose gates one was asked."""
+        return _asked(user) if self == SEE and self.reach(user) == Reach.OWN else ()
 
     def one(self, rows: QuerySet[Any], user: User, pk: Any) -> Any | None:
         """The row of this key, a run or a procedure's with its run, where it reaches to it."""

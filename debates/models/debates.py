@@ -92,7 +92,8 @@ class DebateQuerySet(models.QuerySet["Debate"]):
 
     def told(self) -> Prefetch:
         """The messages that anybody may read by now."""
-        return Prefetch("messages", self.model.messages.rel.related_model.objects.told())
+        messages: Any = self.model.messages.rel.related_model
+        return Prefetch("messages", messages.objects.told())
 
     @after_deadlock
     @transaction.atomic

@@ -7,11 +7,12 @@ import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
 
-from engine.models import Run
+from engine.models import Gate, Run
+from engine.models.gates import policy_of
 from judgements.models import Judgement
 from runs.face import faces
-from runs.history import History
-from runs.models import SavedView
+from runs.history import History, Times
+from runs.models import Flag, SavedView, SearchText
 from tests.conftest import agents, submitted_at
 from tests.contract import EXAMPLES
 
@@ -89,6 +90,26 @@ def test_runs_are_found_by_the_names_of_who_asked_and_of_the_agents(reviewer, mi
 def test_who_sees_own_runs_alone_finds_nobody_by_name(mira, noor):
     asked(noor, "secret")
     assert titles(mira, q="noor") == []
+
+
+def test_whoever_was_asked_at_a_gate_finds_that_run_by_words_and_filters(mira, noor):
+    for title in ("travel to Oslo", "travel to Rome"):
+        run = asked(noor, title, took=9).run
+    asked(mira, "travel to Bonn", took=9)
+    gate = {"step": "go", "kind": "go", "title": "Go?", "text": "", "policy": policy_of({}), "choices": []}
+    Gate.objects.ask(None, run_id=run.pk, asked_user=mira, asked="mira", **gate)
+    both = ["travel to Bonn", "travel to Rome"]
+    assert titles(mira) == titles(mira, q="travel") == both
+    SearchText.objects.flag(run.pk, Flag.NOTED)
+    assert titles(mira, flag="noted") == both[1:]
+    assert (titles(mira, q="rome"), titles(mira, q="oslo"), titles(mira, q="travel", by="me")) == (
+        both[1:],
+        [],
+        both[:1],
+    )
+    assert History(mira, {"q": "travel"}).counts_between(
+        Times([datetime(2020, 1, 1, tzinfo=UTC), datetime.now(UTC)])
+    ) == [2]
 
 
 def test_who_asked_is_a_filter_of_who_sees_all(reviewer, mira, noor):
