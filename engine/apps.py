@@ -3,3 +3,9 @@ from django.apps import AppConfig
 
 class EngineConfig(AppConfig):
     name = "engine"
+
+    def ready(self) -> None:
+        """Two tools of one name, or one that cannot be performed, stop the start."""
+        from .tools import tools
+
+        tools()

@@ -22,9 +22,10 @@ from .evidence.entries import Head
 from .evidence.log import Leaf
 from .llm.client import ModelClient
 from .llm.forms import AnswerForm, Continuing, Message
-from .models import LEASE, Gate, ModelCall, Run
+from .models import LEASE, Gate, ModelCall, Run, ToolCall
 from .models.gates import policy_of
 from .procedure import procedures
+from .using import Using
 from .waiting import Rests, Waits, settled
 from .writer import Writer
 
@@ -127,6 +128,7 @@ class RunContext:
         whole: str = "",
         failed: str = "person",
         asked: Any = None,
+        tool: str = "",
     ) -> Gate:
         """The gate of this step when it is closed: somebody has decided about exactly this text, or the time for that
         is over. Raises Waits until then.
@@ -138,7 +140,7 @@ class RunContext:
         gate = await self.read(partial(Gate.objects.newest, self.pk, step))
         if gate is None or gate.used or gate.state == Gate.State.VOID or not gate.is_about(text, whole, asked):
             values = {"run": self.claimed, "step": step, "kind": kind, "title": title, "text": text, "whole": whole}
-            values |= {"policy": policy_of(policy), "choices": list(choices), "when_failed": failed}
+            values |= {"policy": policy_of(policy), "choices": list(choices), "when_failed": failed, "tool": tool}
             gate = await self.write(partial(Gate.objects.ask, gate, **values, **gates.columns_of(asked)), "gate")
         if gate.pending and gate.expires and gate.expires <= self.now:
             await self.write(partial(Gate.objects.expire, gate, self.now), "expiry")
@@ -192,6 +194,7 @@ class RunContext:
         def finish() -> S:
             change()
             ModelCall.objects.filter(run=self.claimed).interrupt()
+            ToolCall.objects.filter(run=self.claimed).interrupt()
             if status == Run.Status.FINISHED:  # one that failed may be tried again, and waits for them then
                 Gate.objects.filter(run=self.claimed).void()
             Run.objects.release([self.pk])
@@ -228,6 +231,28 @@ class RunContext:
         With `on_cut` an answer that was cut off is continued, twice at most, in attempts that count as none.
         """
         return await Asking(self, step, model, messages, form, keep, fallback, on_cut, attempts).answer()
+
+    async def use(
+        self,
+        step: str,
+        tool: str,
+        arguments: str | Mapping[str, Any],
+        policy: Mapping[str, Any] | None = None,
+        choices: Sequence[Mapping[str, str]] = (),
+        *,
+        asked: Any = None,
+        asked_in: ModelCall | None = None,
+    ) -> ToolCall:
+        """What came of using this tool at this place, which is done at most once and found again afterwards.
+
+        `arguments`: JSON, or what it says. Where they do not fit, or there is no such tool, the call has failed and is
+        in no table. `policy` and `asked` as in `gate`, or who `open`; None: nobody is asked about what reads or is
+        contained, and a person about all else. What reaches out is always asked about first, and so is what has an
+        effect once strangers' text was read. `choices`: of that gate; those that reject are also offered where nobody
+        knows whether it happened. What was refused, or broke, has failed: its `error` says why, its `gate` who said so.
+        Raises Waits.
+        """
+        return await Using(self, step, arguments, policy, choices, asked, asked_in).result(tool)
 
     def _if_ours(self, change: Callable[[], T], gets_on: bool) -> T:
         ours = Run.objects.held(self.claimed.worker).filter(pk=self.pk, fence=self.claimed.fence)

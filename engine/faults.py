@@ -24,6 +24,13 @@ POINTS = (
 )
 POINTS_OF_WAITS = ("before-park-commit", "after-park-commit", "before-rest-commit", "after-rest-commit")
 POINTS_OF_GATES = ("before-gate-commit", "after-gate-commit", "before-expiry-commit", "after-expiry-commit")
+POINTS_OF_TOOLS = (
+    "before-tool-open-commit",
+    "after-tool-open-commit",
+    "before-tool-done-commit",
+    "after-tool-done-commit",
+)
+ALL_POINTS = (*POINTS, *POINTS_OF_WAITS, *POINTS_OF_GATES, *POINTS_OF_TOOLS)
 
 _armed: tuple[str, str, int] | None = None
 _passed: Counter[str] = Counter()
@@ -38,7 +45,7 @@ def arm(fault: str) -> None:
         return
     point, _, rest = fault.partition("=")
     action, _, number = rest.partition("@")
-    if point not in (*POINTS, *POINTS_OF_WAITS, *POINTS_OF_GATES) or action.partition(":")[0] not in (
+    if point not in ALL_POINTS or action.partition(":")[0] not in (
         "exit",
         "raise",
         "pause",

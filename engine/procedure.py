@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .evidence.guards import Guards
     from .evidence.told import ChainWitness, Said
     from .models import DocumentLimits, Gate, Run
+    from .tools import Tool
 
 
 class DoesNotFit(Exception):
@@ -48,6 +49,7 @@ class Procedure:
     documents: "ClassVar[DocumentLimits | None]" = None  # how many its runs may have; none where nothing is said
     chores: ClassVar[Sequence[Chore]] = ()
     timeout: ClassVar[float | None] = None  # seconds for one claim; None: settings.RUN_TIMEOUT
+    tools: "ClassVar[Sequence[Tool[Any]]]" = ()  # that stand in no toolbox: of its own
     chains: "ClassVar[Sequence[ChainWitness]]" = ()  # of what it has beside runs
 
     async def perform(self, run: "RunContext") -> Change:

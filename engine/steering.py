@@ -10,7 +10,7 @@ from django.db.models.functions import Now
 
 from .evidence import sealing
 from .evidence.entries import retried_by
-from .models import GOING_ON, Budget, Gate, ModelCall, Run, after_deadlock, record_name
+from .models import GOING_ON, Budget, Gate, ModelCall, Run, ToolCall, after_deadlock, record_name
 
 T = TypeVar("T")
 
@@ -60,6 +60,7 @@ def cancel(pk: UUID, by: Any = None) -> bool:
     )
     if cancelled:
         ModelCall.objects.filter(run=pk).interrupt()
+        ToolCall.objects.filter(run=pk).interrupt()
         Gate.objects.filter(run=pk).void()
         Run.objects.release([pk])
         sealing.seal_ended([pk])

@@ -121,6 +121,7 @@ CHECKPOINT_WEBHOOK = ENVIRONMENT.MAGI_CHECKPOINT_WEBHOOK
 
 # what stands in `Run.procedure` for ever -> the class that the engine performs it by
 PROCEDURES = {"judgement": "judgements.face.Judging", "debate": "debates.face.Debating"}
+TOOLBOX: list[str] = []  # modules whose `TOOLS` any procedure may give to its agents
 RETENTION_DAYS = ENVIRONMENT.MAGI_RETENTION_DAYS
 RETENTION_FLOOR_DAYS = ENVIRONMENT.MAGI_RETENTION_FLOOR_DAYS
 PROVIDERS = ENVIRONMENT.providers

@@ -18,7 +18,7 @@ from . import chain
 from .chain import Draft, stamp
 
 SUBMITTED, ATTEMPT, ENDED, RETRIED, REDACTED = "submitted", "attempt", "ended", "retried", "redacted"
-ADOPTED, GATE, DECIDED = "adopted", "gate", "decided"
+ADOPTED, GATE, DECIDED, TOOL = "adopted", "gate", "decided", "tool"
 WITHOUT_ROWS = (RETRIED, REDACTED, ADOPTED)
 MAKER = f"magi {VERSION}"
 LOG = UUID(int=0)  # the chain of the log itself: its one entry says that the log has begun, and what it adopted

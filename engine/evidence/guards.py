@@ -270,6 +270,10 @@ def install_function(connection: Any) -> None:
 
 OPEN = "OLD.status = 'open' AND OLD.error_code = ''"
 PLACE = ("run_id", "step", "series", "attempt")
+TOOL = (
+    *("id", "run_id", "step", "number", "tool", "source", "definition", "effect", "contained", "asked_in_id"),
+    *("gate_id", "made", "started", "deadline"),
+)
 COUNTS = "status <> 'interrupted' AND error_code <> 'format_refused'"
 
 _tables = (
@@ -367,6 +371,20 @@ _tables = (
                     *("input_tokens", "output_tokens", "estimated", "cost", "error_code", "retry_at"),
                 ),
                 erased=("prompt", "answer", "error"),
+            ),
+        ),
+    ),
+    Guard(
+        "engine_toolcall",
+        unique=((("run_id", "step", "number"), ""), (("gate_id",), "")),
+        run="OLD.run_id",
+        rules=(
+            Rule("open", when="OLD.status = 'open'", kept=(*TOOL, "arguments")),
+            Rule(
+                "closed",
+                when="OLD.status <> 'open'",
+                kept=(*TOOL, "output_size", "outside", "status", "ended"),
+                erased=("arguments", "output", "error"),
             ),
         ),
     ),

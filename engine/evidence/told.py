@@ -11,7 +11,7 @@ from django.contrib.auth import get_user_model
 from django.core.exceptions import EmptyResultSet
 from django.db import connection, models
 
-from engine.models import NOBODY, Document, Gate, ModelCall, Review, Run
+from engine.models import NOBODY, Document, Gate, ModelCall, Review, Run, ToolCall
 from engine.models.documents import label_of
 from engine.procedure import Procedure, procedures
 
@@ -94,7 +94,7 @@ def said_of_runs(runs: Sequence[UUID], *, new: bool = False) -> dict[UUID, Said]
     calls = ModelCall.objects.none() if new else ModelCall.objects.filter(run__in=list(said)).order_by("pk")
     for row in plain(calls, *CALL):
         said[key(row["run"])][ATTEMPT].append(_of_call(row))
-    for pk, draft in [] if new else Gate.objects.drafts(said):
+    for pk, draft in [] if new else [*Gate.objects.drafts(said), *ToolCall.objects.drafts(said)]:
         said[pk][draft.kind].append(draft)
     for procedure, told in of_procedure.items():
         if witness := procedures().get(procedure):

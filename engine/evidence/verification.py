@@ -17,7 +17,20 @@ from engine.procedure import procedures
 
 from . import chain
 from .chain import NOTHING_BEFORE, Draft, stamp
-from .entries import ADOPTED, ATTEMPT, DECIDED, ENDED, GATE, LOG, REDACTED, RETRIED, SUBMITTED, WITHOUT_ROWS, Entry
+from .entries import (
+    ADOPTED,
+    ATTEMPT,
+    DECIDED,
+    ENDED,
+    GATE,
+    LOG,
+    REDACTED,
+    RETRIED,
+    SUBMITTED,
+    TOOL,
+    WITHOUT_ROWS,
+    Entry,
+)
 from .findings import NOTHING_KEPT, Fault, Finding, Kept, Line, Place
 from .log import Leaf, Salt
 from .told import NAMES, Said, Witness, key, misowned, plain, said_of
@@ -387,7 +400,7 @@ def _examine_times(kept: Kept) -> Iterator[Finding]:
 def _is_sealed_later(kind: str) -> bool:
     """With the park, the rest or the end after it; all else in the transaction in which it happens. What a procedure
     tells has its name before a dot."""
-    return kind in (ATTEMPT, GATE, DECIDED) or "." in kind
+    return kind in (ATTEMPT, GATE, DECIDED, TOOL) or "." in kind
 
 
 def _time_of(line: str) -> datetime:

@@ -13,6 +13,7 @@ from .markers import WriterMarker
 from .pace import LimitReached, Pace, per_minute
 from .reviews import REVIEW_LENGTH, Review, last_override, last_told, overriders
 from .runs import NOBODY, TITLE_LENGTH, Park, Run, account_of, after_deadlock, record_name
+from .tools import Effect, ToolCall
 
 __all__ = [
     "GOING_ON",
@@ -27,6 +28,7 @@ __all__ = [
     "Claimed",
     "Document",
     "DocumentLimits",
+    "Effect",
     "Entry",
     "Gate",
     "GateDecision",
@@ -40,6 +42,7 @@ __all__ = [
     "Run",
     "Salt",
     "TooManyDocuments",
+    "ToolCall",
     "Usage",
     "WriterMarker",
     "account_of",

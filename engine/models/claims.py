@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from .budgets import Budget
 from .calls import ModelCall
+from .tools import ToolCall
 
 if TYPE_CHECKING:
     from .runs import Run
@@ -166,6 +167,7 @@ class ClaimQuerySet(models.QuerySet["Run"]):
         )
         failed = list(self.filter(pk__in=alone, status=RunStatus.FAILED).values_list("pk", flat=True))
         self.release(failed)
+        ToolCall.objects.filter(run__in=failed).interrupt()  # of others the next worker asks what became of them
         abandoned.filter(pk__in=alone).update(status=queued, **blamed)
         abandoned.filter(pk__in=together).update(status=queued, crashes=Least(F("crashes") + 1, ALONE), **changed)
         # a call of a run that was renewed between the look and the updates is still under way

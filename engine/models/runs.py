@@ -18,6 +18,7 @@ from .claims import GOING_ON, LEASE, SUSPECT, ClaimQuerySet, RunStatus
 from .documents import Document
 from .gates import Gate
 from .pace import LimitReached, Pace, per_minute
+from .tools import ToolCall
 
 NOBODY = "nobody"  # the account of what the command line asked
 TITLE_LENGTH = 120
@@ -112,8 +113,8 @@ class RunQuerySet(ClaimQuerySet):
     # ---- erase --------------------------------------------------------------------------------------------
 
     def erase(self, pk: uuid.UUID, *, names: bool) -> None:
-        """Empty the texts of a run, its calls, documents and gates, and with `names` who asked for it and who cancelled
-        it. The first time of that stays as `redacted`.
+        """Empty the texts of a run and all that belongs to it, and with `names` who asked for it and who cancelled it.
+        The first time of that stays as `redacted`.
 
         `sealing.redact` must have said so before.
         """
@@ -128,6 +129,7 @@ class RunQuerySet(ClaimQuerySet):
         ModelCall.objects.filter(run=pk).update(prompt="", answer="", error="")
         Document.objects.filter(run=pk).update(title="", text="", digest="")
         Gate.objects.erase(pk)
+        ToolCall.objects.erase(pk)
         self.filter(pk=pk).update(
             title="",
             request="",

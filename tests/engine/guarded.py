@@ -12,7 +12,7 @@ from engine.evidence.chain import Draft
 from engine.evidence.checkpoints import Checkpoint
 from engine.evidence.entries import REDACTED, Entry
 from engine.evidence.log import Leaf, Salt
-from engine.models import Document, Gate, GateDecision, ModelCall, NewDocument, Park, Review, Run
+from engine.models import Document, Gate, GateDecision, ModelCall, NewDocument, Park, Review, Run, ToolCall
 from engine.models.gates import policy_of
 from judgements import prompts, rules
 from judgements.models import Agent, Council, CouncilChange, CouncilVersion, Judgement, Member, Receipt, RoundDecision
@@ -30,6 +30,7 @@ GUARDED = (
     Document,
     ModelCall,
     Park,
+    ToolCall,
     Gate,
     GateDecision,
     Judgement,
@@ -61,6 +62,9 @@ def make_judged():
     gate = Gate.objects.ask(None, run_id=judgement.pk, **asked)
     GateDecision.objects.create(gate=gate, by="reviewer", decision="approve", text="Yes.")
     Gate.objects.update(state="approved", closed=Now())
+    tool = {"tool": "figures.today", "source": "toolbox.figures", "definition": "0" * 64, "effect": "reads"}
+    said = {"arguments": "{}", "output": "2026-01-01", "error": "None.", "status": "done", "ended": timezone.now()}
+    ToolCall.objects.create(run_id=judgement.pk, step="today", number=1, gate=gate, **tool, **said)
     judgement.conclude()
     Run.objects.filter(pk=judgement.pk).update(status="finished", started=Now(), ended=Now())
     Leaf.objects.add(sealing.seal(judgement.pk))

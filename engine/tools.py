@@ -1,0 +1,182 @@
+"""What models may use: each tool with its arguments, what it does to the world, and what becomes of it when it is cut.
+
+Why so: docs/decisions.md, Tools.
+"""
+
+import json
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from hashlib import sha256
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from pydantic import BaseModel, ValidationError
+
+from .llm.providers import storable
+from .models.tools import Effect
+from .procedure import procedures
+
+if TYPE_CHECKING:
+    from .models import Run, ToolCall
+
+A = TypeVar("A", bound=BaseModel)
+A_DEFINITION = 120  # characters of a name or a source that the row holds
+
+OPEN: Mapping[str, Any] = {"who": "open"}
+"""The policy by which nobody is asked."""
+
+
+class Refused(Exception):
+    """The tool will not do it. The text is a sentence for whoever asked for it; nothing was done."""
+
+
+@dataclass(frozen=True)
+class Output:
+    """`outside`: strangers wrote this text, whatever the tool says of all it brings."""
+
+    text: str
+    outside: bool = False
+
+
+@dataclass(frozen=True)
+class Use:
+    """For whom a tool is used. `key` is the same however often the call is begun anew: for services that take one."""
+
+    run: "Run"
+    step: str
+    key: str
+
+
+Result = str | Output
+Settled = str | Output | None
+"""What came of a call whose engine died, when it has come to its end; None where it was cut short."""
+
+
+@dataclass(frozen=True)
+class Tool(Generic[A]):
+    """`perform` acts outside of the database, at most once; `change` in it, exactly once: one of the two.
+
+    `settle` is for what outlives the engine: it waits for what the call comes to. `contained`: it acts only in a place
+    that the run owns. `repeatable`: safe to do twice, as is what reads and is not told when it is cut. `when_cut`: a
+    person is asked what became of it, or the model is told; the latter is for calls that read or are contained.
+    `outside`: it always brings text of strangers. `shown` and `kept`: how many characters of its output the next prompt
+    and the row hold.
+    """
+
+    name: str
+    description: str
+    arguments: type[A]
+    effect: Effect
+    perform: Callable[[A, Use], Awaitable[Result]] | None = None
+    change: Callable[[A, Use], Result] | None = None
+    settle: "Callable[[ToolCall, Use], Awaitable[Settled]] | None" = None
+    contained: bool | Callable[[A], bool] = False
+    repeatable: bool = False
+    when_cut: Literal["ask", "tell"] = "ask"
+    outside: bool = False
+    timeout: float = 60.0
+    shown: int = 16_000
+    kept: int = 200_000
+    source: str = ""  # the registry says it
+
+    @property
+    def reads(self) -> bool:
+        return self.effect == Effect.READS
+
+    @property
+    def may_repeat(self) -> bool:
+        return self.repeatable or (self.reads and self.when_cut == "ask")
+
+    @cached_property
+    def schema(self) -> dict[str, Any]:
+        return self.arguments.model_json_schema()
+
+    @cached_property
+    def definition(self) -> str:
+        """SHA-256 of what a model is told of it: another description is another tool."""
+        return sha256(_canonical([self.description, self.schema]).encode()).hexdigest()
+
+    def is_contained(self, arguments: A) -> bool:
+        return self.contained(arguments) if callable(self.contained) else self.contained
+
+    def read(self, arguments: Mapping[str, Any] | str) -> A:
+        """These arguments, checked. Refused with what is wrong with them, each with its place."""
+        try:
+            given = json.loads(arguments) if isinstance(arguments, str) else arguments
+            return self.arguments.model_validate(_storable(given))
+        except ValidationError as error:
+            wrong = "; ".join(_complaints(error))
+            raise Refused(f"These arguments do not fit {self.name}: {wrong}.") from error
+        except (ValueError, RecursionError) as error:
+            raise Refused(f"The arguments of {self.name} are no JSON: {error}.") from error
+
+    def told(self, call: "ToolCall") -> str:
+        """What the next prompt says of a call."""
+        text = call.output if call.done else call.error
+        left_out = max(call.output_size, len(text)) - self.shown if call.done else 0
+        return f"{text[: self.shown]}\n[{left_out:,} more characters are left out]" if left_out > 0 else text
+
+
+def tools() -> dict[str, Tool[Any]]:
+    """All of the toolbox and of the procedures, by name. ImproperlyConfigured where two have one name."""
+    return _registered(tuple(settings.TOOLBOX), tuple(settings.PROCEDURES))
+
+
+@lru_cache(maxsize=8)
+def _registered(*_: tuple[str, ...]) -> dict[str, Tool[Any]]:
+    found: dict[str, Tool[Any]] = {}
+    for source, tool in _offered():
+        _refuse_impossible(tool, source)
+        if tool.name in found:
+            raise ImproperlyConfigured(f"Two tools are called {tool.name}: of {found[tool.name].source} and {source}.")
+        found[tool.name] = replace(tool, source=source)
+    return found
+
+
+def _offered() -> Iterator[tuple[str, Tool[Any]]]:
+    for path in settings.TOOLBOX:
+        yield from ((path, tool) for tool in import_module(path).TOOLS)
+    for name, procedure in procedures().items():
+        yield from ((name, tool) for tool in procedure.tools)
+
+
+def _refuse_impossible(tool: Tool[Any], source: str) -> None:
+    if (tool.perform is None) == (tool.change is None):
+        raise ImproperlyConfigured(f"{tool.name} of {source} needs either perform or change.")
+    if max(len(tool.name), len(source)) > A_DEFINITION:
+        raise ImproperlyConfigured(f"The name of {tool.name}, or of its source, is longer than {A_DEFINITION}.")
+
+
+def found(name: str) -> Tool[Any]:
+    """Refused with all names, where there is no such tool."""
+    known = tools()
+    if name not in known:
+        raise Refused(f"There is no tool named {storable(name)[:A_DEFINITION]}. The tools are {', '.join(known)}.")
+    return known[name]
+
+
+def written(arguments: BaseModel) -> str:
+    """The arguments as they are kept and shown, every default filled in."""
+    return _canonical(arguments.model_dump(mode="json"))
+
+
+def _canonical(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def _storable(value: Any) -> Any:
+    """With what no database takes as visible escapes, however deep it stands."""
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, Mapping):
+        return {_storable(key): _storable(one) for key, one in value.items()}
+    return [_storable(one) for one in value] if isinstance(value, Sequence) else value
+
+
+def _complaints(error: ValidationError) -> Iterator[str]:
+    for one in error.errors(include_url=False, include_input=False):
+        place = ".".join(str(part) for part in one["loc"])
+        yield f"{place}: {one['msg']}" if place else one["msg"]

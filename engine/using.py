@@ -1,0 +1,287 @@
+"""One use of a tool, from its gate to its result, however often the engine dies meanwhile.
+
+Why so: docs/decisions.md, Tools.
+"""
+
+import asyncio
+import json
+import logging
+from collections.abc import Awaitable, Mapping, Sequence
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from uuid import uuid5
+
+from django.db import transaction
+from django.utils import timezone
+
+from .hidden import in_one_line
+from .llm.providers import storable
+from .models import Effect, Gate, ModelCall, ToolCall
+from .models.gates import GateState
+from .models.tools import CUT
+from .tools import OPEN, Output, Refused, Result, Settled, Use, found, written
+from .trouble import AWAY
+
+if TYPE_CHECKING:
+    from .context import RunContext
+
+log = logging.getLogger(__name__)
+
+Status = ToolCall.Status
+
+UNCERTAIN = "uncertain"
+HAPPENED, DO, LEAVE = "happened", "do", "leave"
+CHOICES = (
+    {"word": HAPPENED, "decision": "answer", "sentence": "It happened"},
+    {"word": DO, "decision": "answer", "sentence": "It did not happen: do it"},
+    {"word": LEAVE, "decision": "answer", "sentence": "Leave it"},
+)
+SEEN_BY_A_PERSON = ("person", "both")
+ERROR_LENGTH = 4_000  # characters
+AT_LEAST = 5.0  # seconds for what outlived its engine to come to its end
+DOES = {Effect.READS: "reads", Effect.WRITES: "writes", Effect.REACHES_OUT: "reaches out"}
+
+
+class Broken(Exception):
+    """The tool did not come to its end, in a sentence: what it began may have happened."""
+
+
+class Using:
+    """A place in a run where a tool is used: what is left to do follows from the newest call there."""
+
+    def __init__(
+        self,
+        run: "RunContext",
+        step: str,
+        arguments: str | Mapping[str, Any],
+        policy: Mapping[str, Any] | None,
+        choices: Sequence[Mapping[str, str]],
+        asked: Any,
+        asked_in: ModelCall | None,
+    ) -> None:
+        self._run, self._step, self._given = run, step, arguments
+        self._policy, self._choices, self._asked, self._asked_in = policy, choices, asked, asked_in
+        self._allowed_before = False
+
+    async def result(self, name: str) -> ToolCall:
+        try:
+            self._tool = found(name)
+            self._read = self._tool.read(self._given)
+        except Refused as refused:
+            return self._call(Status.FAILED, tool=name, number=0, error=str(refused))
+        self._arguments = written(self._read)
+        return await self._of(await self._newest())
+
+    async def _newest(self) -> ToolCall | None:
+        return await self._run.read(partial(ToolCall.objects.newest, self._run.pk, self._step))
+
+    async def _of(self, last: ToolCall | None) -> ToolCall:
+        if last and last.is_open:
+            last = await self._settle(last)
+        self._number = last.number + 1 if last else 1
+        if last is None or (last.tool, last.arguments) != (self._tool.name, self._arguments):
+            return await self._begin()
+        if not last.interrupted:
+            return last
+        if self._tool.may_repeat:  # once more of what was allowed is nothing new
+            self._allowed_before = last.gate is not None and last.definition == self._tool.definition
+            return await self._begin()
+        return last if self._tool.when_cut == "tell" else await self._uncertain(last)
+
+    # ---- gates ----------------------------------------------------------------------------------------------
+
+    async def _begin(self) -> ToolCall:
+        gate = None
+        policy = await self._run.read(self._demand)
+        if policy is not None:
+            gate = await self._ask("tool", f"Use {self._tool.name}", self._text(), policy, self._choices)
+            if not gate.approved:
+                return await self._answer(Status.FAILED, gate, error=_why_not(gate))
+        call = await self._open_with(gate)
+        return call or await self._begin()
+
+    async def _ask(self, kind: str, title: str, text: str, policy: Any, choices: Sequence[Mapping[str, str]]) -> Gate:
+        asked = {"kind": kind, "title": title, "text": text, "tool": self._tool.name, "asked": self._asked}
+        return await self._run.gate(self._step, policy=policy, choices=choices, **asked)
+
+    def _text(self) -> str:
+        """What would be done, to the letter. Another description or another schema of the tool is another text."""
+        arguments = json.dumps(json.loads(self._arguments), ensure_ascii=False, indent=2)
+        head = f"{self._tool.name}, which {DOES[self._tool.effect]}"
+        return f"{head}\n{arguments}\nDefinition of the tool: {self._tool.definition}"
+
+    def _demand(self) -> Mapping[str, Any] | None:
+        """Who has to decide first; None where nobody has. By the policy, and never less than the floors say."""
+        if self._allowed_before:
+            return None
+        harmless = self._tool.reads or self._tool.is_contained(self._read)
+        policy = self._policy if self._policy is not None else OPEN if harmless else {}
+        who, tainted = policy.get("who", "person"), not harmless and self._is_tainted()
+        if who == OPEN["who"]:
+            return {**policy, "who": "person"} if tainted or self._tool.effect == Effect.REACHES_OUT else None
+        return {**policy, "who": "both"} if tainted and who not in SEEN_BY_A_PERSON else policy
+
+    def _is_tainted(self) -> bool:
+        """Whether the run has read what strangers wrote, so that a person has to see what it does in the world."""
+        return ToolCall.objects.filter(run=self._run.pk, outside=True).exists()
+
+    async def _uncertain(self, last: ToolCall) -> ToolCall:
+        """Nobody knows whether it happened: a person says, whatever the policy."""
+        began = f"Begun on {last.started:%d %b %Y, %H:%M:%S} UTC and cut short: nobody knows whether it happened."
+        text = "\n".join(line for line in (began, last.error, self._text()) if line)
+        own = [one for one in self._choices if one["decision"] == "reject"]
+        gate = await self._ask(UNCERTAIN, f"Did it happen? {self._tool.name}", text, None, (*CHOICES, *own))
+        if gate.choice == DO:
+            return await self._open_with(gate) or await self._of(await self._newest())
+        if gate.choice == HAPPENED:
+            return await self._answer(Status.DONE, gate, output=f"A person says that it happened. {gate.words}".strip())
+        return await self._answer(Status.FAILED, gate, error=_why_not(gate))
+
+    # ---- rows -----------------------------------------------------------------------------------------------
+
+    def _call(self, status: str, **values: Any) -> ToolCall:
+        return ToolCall(run=self._run.claimed, step=self._step, asked_in=self._asked_in, status=status, **values)
+
+    def _row(self, status: str, gate: Gate | None, **values: Any) -> ToolCall:
+        tool, said = self._tool, {"number": self._number, "arguments": self._arguments}
+        said |= {name: getattr(tool, name) for name in ("source", "definition", "effect")}
+        said |= {"tool": tool.name, "contained": tool.is_contained(self._read)}
+        call = self._call(status, gate=gate, **said, **values)
+        call.ended = None if call.is_open else timezone.now()
+        call.save(force_insert=True)
+        return call
+
+    async def _answer(self, status: str, gate: Gate, **values: Any) -> ToolCall:
+        """What a person said in its place is what came of it."""
+
+        def answer() -> ToolCall:
+            gate.use()
+            return self._row(status, gate, output_size=len(values.get("output", "")), **values)
+
+        return await self._run.write(answer, "tool-done")
+
+    async def _open_with(self, gate: Gate | None) -> ToolCall | None:
+        """None where the gate does not allow it any more, or one has come to be needed."""
+        if self._tool.change:
+            return await self._run.write(partial(self._allowed, gate, self._change), "tool-done", gets_on=True)
+        call = await self._run.write(partial(self._allowed, gate, self._open), "tool-open")
+        return call and await self._perform(call)
+
+    def _allowed(self, gate: Gate | None, then: Any) -> ToolCall | None:
+        """In the transaction that begins the call: the gate's text is made anew, compared, and used up."""
+        if gate is None:
+            return then(None) if self._demand() is None else None
+        now = Gate.objects.get(pk=gate.pk)
+        if now.kind != UNCERTAIN and not (now.approved and now.is_about(self._text(), "", self._asked)):
+            return None
+        now.use()
+        return then(now)
+
+    def _open(self, gate: Gate | None) -> ToolCall:
+        now = timezone.now()
+        return self._row(Status.OPEN, gate, started=now, deadline=now + timedelta(seconds=self._tool.timeout))
+
+    def _change(self, gate: Gate | None) -> ToolCall:
+        """Its effect and its row are one commit; what it refuses has no effect at all."""
+        assert self._tool.change  # noqa: S101 - for the type checker
+        try:
+            with transaction.atomic():
+                output = self._tool.change(self._read, self._use)
+        except Refused as refused:
+            return self._row(Status.FAILED, gate, error=storable(str(refused)))
+        except AWAY:
+            raise
+        except Exception as error:
+            return self._row(Status.FAILED, gate, error=_broken(error))
+        return self._row(Status.DONE, gate, **self._kept(output))
+
+    # ---- outside of the database ------------------------------------------------------------------------------
+
+    @property
+    def _use(self) -> Use:
+        run, what = self._run.claimed, f"{self._step}\n{self._tool.name}\n{self._arguments}"
+        return Use(run, self._step, str(uuid5(run.pk, what)))
+
+    async def _perform(self, call: ToolCall) -> ToolCall:
+        assert self._tool.perform  # noqa: S101 - for the type checker
+        return await self._come_to_an_end(call, self._tool.perform(self._read, self._use), self._tool.timeout)
+
+    async def _settle(self, call: ToolCall) -> ToolCall:
+        """What became of a call that an engine left behind."""
+        same = (call.tool, call.arguments) == (self._tool.name, self._arguments)
+        if not (same and self._tool.settle and call.deadline):
+            return await self._close(call, Status.INTERRUPTED, error=CUT)
+        left = (call.deadline - timezone.now()).total_seconds()
+        return await self._come_to_an_end(call, self._tool.settle(call, self._use), max(left, AT_LEAST))
+
+    async def _come_to_an_end(self, call: ToolCall, performing: Awaitable[Settled], seconds: float) -> ToolCall:
+        try:
+            output = await _within(seconds, performing)
+        except Refused as refused:
+            return await self._close(call, Status.FAILED, error=str(refused))
+        except Broken as broken:
+            broke = str(broken)
+        else:
+            if output is None:
+                return await self._close(call, Status.INTERRUPTED, error=CUT)
+            return await self._close(call, Status.DONE, **self._kept(output))
+        return await self._broke(call, broke)
+
+    async def _broke(self, call: ToolCall, error: str) -> ToolCall:
+        """Of what may be done twice the first such end is like a cut, the second the result; else as when it is cut."""
+        earlier = ToolCall.objects.filter(run=self._run.pk, step=self._step, number=call.number - 1)
+        again = await self._run.read(earlier.filter(status=Status.INTERRUPTED).exclude(error__in=("", CUT)).exists)
+        if self._tool.may_repeat and again:
+            return await self._close(call, Status.FAILED, error=error)
+        cut = error if self._tool.reads else f"{error} {CUT}"
+        return await self._of(await self._close(call, Status.INTERRUPTED, error=cut))
+
+    async def _close(self, call: ToolCall, status: str, **values: Any) -> ToolCall:
+        values = {"outside": self._tool.outside} | values
+        values["error"] = storable(values.get("error", ""))[:ERROR_LENGTH]
+
+        def close() -> ToolCall:
+            # of a run that is still ours nobody else closes a call
+            mine = ToolCall.objects.open().filter(pk=call.pk)
+            mine.update(status=status, ended=timezone.now(), **values)
+            return ToolCall.objects.select_related("gate").get(pk=call.pk)
+
+        return await self._run.write(close, "tool-done", gets_on=True)
+
+    def _kept(self, output: Result) -> dict[str, Any]:
+        made = output if isinstance(output, Output) else Output(output)
+        text = storable(made.text)
+        outside = self._tool.outside or made.outside
+        return {"output": text[: self._tool.kept], "output_size": len(text), "outside": outside}
+
+
+async def _within(seconds: float, performing: Awaitable[Settled]) -> Settled:
+    try:
+        async with asyncio.timeout(seconds):
+            return await performing
+    except TimeoutError as error:
+        raise Broken(f"It was not done within {seconds:g} s.") from error
+    except (*AWAY, Refused):
+        raise
+    except Exception as error:
+        # the boundary to tools: whatever one raises is said to whoever used it, and ends nothing else
+        raise Broken(_broken(error)) from error
+
+
+def _broken(error: Exception) -> str:
+    log.warning("A tool broke.", exc_info=error)
+    return storable(f"It broke: {type(error).__name__}: {error}")[:ERROR_LENGTH]
+
+
+def _why_not(gate: Gate) -> str:
+    """Why it was not done, in a sentence for whoever wanted it."""
+    who = in_one_line(gate.last.by) if gate.last and gate.last.by else "Nobody"
+    if who == "Nobody":
+        return "This was not done: nobody allowed it."
+    if gate.kind == UNCERTAIN:
+        said = "It was cut short, and nobody knows whether it happened. {who} says to leave it"
+    else:
+        said = "This was not done. {who} {answered}"
+    said = said.format(who=who, answered="answered" if gate.state == GateState.ANSWERED else "refused it")
+    return f"{said}: {gate.words}" if gate.words else f"{said}."
