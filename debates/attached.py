@@ -5,6 +5,7 @@ A page keeps what was read in itself, signed, so that nothing is stored and noth
 Why so: docs/decisions.md, Documents.
 """
 
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import astuple, dataclass, field
 from functools import partial
@@ -23,6 +24,7 @@ FILES = "documents"  # the field of files, and what problems with them are named
 UNTITLED = "Pasted text"
 ALTERED = "One of the documents did not come back as it was read. Attach it again."
 TOO_MANY = f"Attach at most {DOCUMENTS.number} documents. Leave out the others."
+TOGETHER = 20.0  # seconds in which all files of one submission are read
 READABLE = ".txt,.text,.md,.markdown,.csv,.tsv,.pdf,text/plain,text/markdown,text/csv,application/pdf"
 
 
@@ -49,12 +51,13 @@ class Attached:
 
     def add_files(self, files: Iterable[Any]) -> None:
         """Uploaded ones. Also what turns out to be unreadable is one of those that may be tried: each takes its time,
-        and others wait for it."""
+        others wait for it, and there is one end of that for all of them."""
+        until = time.monotonic() + TOGETHER
         for number, file in enumerate(files):
             if number >= DOCUMENTS.number:
                 self.refuse(FILES, TOO_MANY)
                 return
-            self.add(FILES, partial(from_file, file))
+            self.add(FILES, partial(from_file, file, until))
 
     def refuse(self, path: str, message: str) -> None:
         """Once for each reason: of too many, all are too many in the same way."""
@@ -63,9 +66,9 @@ class Attached:
             self.problems.append(problem)
 
 
-def from_file(file: Any) -> NewDocument:
+def from_file(file: Any, until: float) -> NewDocument:
     documents.refuse_size(file.name or "", file.size, DOCUMENTS)  # before it is taken from where it lies
-    return documents.read(file.name or "", file.read(), DOCUMENTS)
+    return documents.read(file.name or "", file.read(), DOCUMENTS, until)
 
 
 def from_text(title: str, text: str) -> NewDocument:

@@ -6,6 +6,7 @@ it sets the limits to itself before anything of the program is read.
 Why so: docs/decisions.md, Documents.
 """
 
+import math
 import os
 import resource
 import runpy
@@ -13,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import astuple, dataclass
@@ -59,17 +61,24 @@ def _place(patience: float) -> Iterator[None]:
         _places.release()
 
 
-def run(program: Path, data: bytes, bounds: Bounds | None = None, patience: float = PATIENCE) -> bytes:
-    """What this program says, to which `data` is its standard input. Stopped where it comes to no end within bounds,
-    or others are at work for so many seconds."""
+def run(
+    program: Path, data: bytes, bounds: Bounds | None = None, patience: float = PATIENCE, until: float = math.inf
+) -> bytes:
+    """What this program says, to which `data` is its standard input. Stopped where it comes to no end within bounds or
+    `until` then by `time.monotonic`, or others are at work for so many seconds."""
     bounds = bounds or Bounds()
     limits = [str(limit) for limit in astuple(bounds)]
     # a file: the system itself then ends what says too much
-    with _place(patience), tempfile.TemporaryFile() as said:
+    with _place(_left(patience, until)), tempfile.TemporaryFile() as said:
         command = [sys.executable, "-IB", __file__, str(program), *limits]
         try:
             done = subprocess.run(  # noqa: S603 - our own file
-                command, input=data, stdout=said, stderr=subprocess.DEVNULL, env={}, timeout=bounds.seconds
+                command,
+                input=data,
+                stdout=said,
+                stderr=subprocess.DEVNULL,
+                env={},
+                timeout=_left(bounds.seconds, until),
             )
         except subprocess.TimeoutExpired as error:
             raise OutOfTime from error
@@ -77,6 +86,10 @@ def run(program: Path, data: bytes, bounds: Bounds | None = None, patience: floa
             raise OutOfMemory if done.returncode == NO_MEMORY else Broken
         said.seek(0)
         return said.read()
+
+
+def _left(seconds: float, until: float) -> float:
+    return max(0.0, min(seconds, until - time.monotonic()))
 
 
 # ---- in the child -----------------------------------------------------------------------------------------

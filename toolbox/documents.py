@@ -6,7 +6,9 @@ Why so: docs/decisions.md, Documents.
 import csv
 import io
 import json
+import math
 import re
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import sha256
@@ -37,11 +39,12 @@ class UnreadableDocument(ValueError):
     """Why a file cannot be attached, in a sentence that names it and says what to do."""
 
 
-def read(name: str, data: bytes, limits: DocumentLimits) -> NewDocument:
-    """A file as it came. UnreadableDocument where it cannot be read."""
+def read(name: str, data: bytes, limits: DocumentLimits, until: float = math.inf) -> NewDocument:
+    """A file as it came. UnreadableDocument where it cannot be read, also for want of time: what takes long is ended
+    `until` then by `time.monotonic`."""
     name = PurePosixPath(name.replace("\\", "/")).name
     known = KINDS.get(PurePosixPath(name).suffix.lower(), DocumentKind.TEXT)
-    return _document(name, DocumentKind.PDF if data.startswith(b"%PDF-") else known, data, limits)
+    return _document(name, DocumentKind.PDF if data.startswith(b"%PDF-") else known, data, limits, until)
 
 
 def pasted(title: str, text: str, limits: DocumentLimits) -> NewDocument:
@@ -49,11 +52,13 @@ def pasted(title: str, text: str, limits: DocumentLimits) -> NewDocument:
     return _document(title, DocumentKind.TEXT, _keepable(text).encode(), limits)
 
 
-def _document(title: str, kind: DocumentKind, data: bytes, limits: DocumentLimits) -> NewDocument:
+def _document(
+    title: str, kind: DocumentKind, data: bytes, limits: DocumentLimits, until: float = math.inf
+) -> NewDocument:
     title = _keepable(title)
     shown = _shown(title)
     refuse_size(title, len(data), limits)
-    lines = tuple(_without_gaps(piece for line in LINES[kind](shown, data) for piece in lines_of(line)))
+    lines = tuple(_without_gaps(piece for line in LINES[kind](shown, data, until) for piece in lines_of(line)))
     if not lines:
         raise UnreadableDocument(f"{shown} is empty. Leave it out, or attach what it should have been.")
     return NewDocument(_cut(title, TITLE_LENGTH), kind, lines, sha256(data).hexdigest())
@@ -73,7 +78,7 @@ def _shown(title: str) -> str:
 # ---- what there is in a file ------------------------------------------------------------------------------
 
 
-def _lines_of_text(shown: str, data: bytes) -> list[str]:
+def _lines_of_text(shown: str, data: bytes, until: float) -> list[str]:
     return _text(shown, data).splitlines()
 
 
@@ -86,7 +91,7 @@ def _text(shown: str, data: bytes) -> str:
         raise UnreadableDocument(f"{shown} is not in UTF-8. Save it in UTF-8 and attach that.") from error
 
 
-def _lines_of_csv(shown: str, data: bytes) -> Iterator[str]:
+def _lines_of_csv(shown: str, data: bytes, until: float) -> Iterator[str]:
     """A line for each record, whatever stands in its cells."""
     text = _text(shown, data)
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text), strict=True)
@@ -114,6 +119,7 @@ STOPPED: Mapping[type[child.Stopped], str] = {
     child.OutOfMemory: f"unpacks to more than can be read. {ANOTHER}",
     child.Broken: f"is broken. {ANOTHER}",
 }
+LATE = "was not read: those before it took the time that all have together. Attach it by itself."
 REFUSED = {
     "encrypted": "is encrypted. Save it without a password and attach that.",
     "pages": "has more than 200 pages. Attach those that matter.",
@@ -123,12 +129,13 @@ PICTURES = "has no text, only pictures. Let a program for text recognition (OCR)
 PAGE_OF_PICTURES = "(Page {} has no text that could be read.)"
 
 
-def _lines_of_pdf(shown: str, data: bytes) -> Iterator[str]:
+def _lines_of_pdf(shown: str, data: bytes, until: float) -> Iterator[str]:
     """Page after page, with an empty line between. A page without text is said to be there."""
     try:
-        found = json.loads(child.run(PDF, data))
+        found = json.loads(child.run(PDF, data, until=until))
     except child.Stopped as stopped:
-        raise UnreadableDocument(f"{shown} {STOPPED[type(stopped)]}") from stopped
+        late = time.monotonic() >= until
+        raise UnreadableDocument(f"{shown} {LATE if late else STOPPED[type(stopped)]}") from stopped
     if "refused" in found:
         raise UnreadableDocument(f"{shown} {REFUSED[found['refused']]}")
     pages = [_keepable(page) for page in found["pages"]]
@@ -139,7 +146,7 @@ def _lines_of_pdf(shown: str, data: bytes) -> Iterator[str]:
         yield ""
 
 
-LINES: Mapping[DocumentKind, Callable[[str, bytes], Iterable[str]]] = {
+LINES: Mapping[DocumentKind, Callable[[str, bytes, float], Iterable[str]]] = {
     DocumentKind.TEXT: _lines_of_text,
     DocumentKind.MARKDOWN: _lines_of_text,
     DocumentKind.CSV: _lines_of_csv,

@@ -1,6 +1,7 @@
 """What is attached to a debate: by each door, in prompts, and once it is erased."""
 
 import json
+import time
 from datetime import timedelta
 from io import StringIO
 
@@ -24,7 +25,8 @@ from runs import steering
 from runs.redaction import redact, redact_due
 from tests.callers import API, Caller, fields, problem
 from tests.databases import tampering
-from tests.toolbox.pdfs import CV, SCANNED, UNPACKING, encrypted
+from tests.toolbox.pdfs import CV, SCANNED, SLOW, UNPACKING, encrypted
+from toolbox.documents import LATE
 
 from .test_endpoints import ASKED
 from .test_new import NEW, WRITTEN
@@ -120,6 +122,14 @@ def test_of_many_unreadable_files_no_more_are_read_than_may_be_attached():
     read.add_files(files)
     assert [one.tell() > 0 for one in files] == [True] * 8 + [False] * 4
     assert [problem.message for problem in read.problems][8:] == ["Attach at most 8 documents. Leave out the others."]
+
+
+def test_endless_ones_take_no_longer_together_than_all_may(monkeypatch):
+    monkeypatch.setattr("debates.attached.TOGETHER", 0.5)
+    read, began = Attached(), time.monotonic()
+    read.add_files([file(f"{number}.pdf", SLOW) for number in range(8)])
+    assert time.monotonic() - began < 3
+    assert [problem.message for problem in read.problems] == [f"{number}.pdf {LATE}" for number in range(8)]
 
 
 @pytest.mark.parametrize("whose", ["another", None])

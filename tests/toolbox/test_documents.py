@@ -1,5 +1,7 @@
 """What people attach becomes lines that can be cited, or a sentence that says why it does not."""
 
+import math
+import time
 from hashlib import sha256
 from subprocess import run
 from sys import executable
@@ -12,7 +14,7 @@ from engine.models import DocumentLimits
 from engine.models.documents import LINE_LENGTH
 from tests.toolbox import pdfs
 from toolbox import child
-from toolbox.documents import PDF, REFUSED, STOPPED, UnreadableDocument, lines_of, pasted, read
+from toolbox.documents import LATE, PDF, REFUSED, STOPPED, UnreadableDocument, lines_of, pasted, read
 from toolbox.pdf import MOST_PAGES
 
 LIMITS = DocumentLimits(number=8, size=2 * 2**20, characters=60_000)
@@ -22,9 +24,9 @@ def lines(name, data):
     return list(read(name, data, LIMITS).lines)
 
 
-def refusal(name, data):
+def refusal(name, data, until=math.inf):
     with pytest.raises(UnreadableDocument) as refused:
-        read(name, data, LIMITS)
+        read(name, data, LIMITS, until)
     return str(refused.value)
 
 
@@ -155,6 +157,13 @@ def test_a_pdf_that_cannot_be_read_is_named_with_what_to_do(data, sentence):
 def test_one_that_takes_too_long_is_ended():
     with pytest.raises(child.OutOfTime):
         child.run(PDF, pdfs.SLOW, child.Bounds(seconds=1.0))
+
+
+def test_one_for_which_no_time_is_left_is_not_begun():
+    began = time.monotonic()
+    assert refusal("cv.pdf", pdfs.SLOW, began) == f"cv.pdf {LATE}"
+    assert time.monotonic() - began < 1
+    assert read("cv.md", b"Hana Kubo", LIMITS, began).lines == ("Hana Kubo",)
 
 
 def test_every_end_of_a_child_has_its_words():
