@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from .face import faces
 
 COME = "come"  # the field that says from which kind
-NEVER = ("csrfmiddlewaretoken", COME, "do")
+SAVING = ("name", "retention_days", "short", "back")  # of the page on which what stands here is saved to be used again
+NEVER = ("csrfmiddlewaretoken", COME, "do", *SAVING)
 MOST = 200_000  # characters: what is longer than all pages can hold was not typed there
 NAME = re.compile(r"[\w-]{1,40}")
 

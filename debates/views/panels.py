@@ -13,6 +13,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from engine.llm import catalogue
 from runs import retention
+from runs.begun import along
 from runs.face import faces
 from runs.forms import as_number, as_typed
 from runs.listing import listed, rows_of
@@ -24,7 +25,7 @@ from ..fields import RULES
 from ..forms import MOST_MEMBERS, MOST_OPTIONS, SWITCHES, PanelSubmission, typed_in
 from ..models import Debate, DebateQuerySet, Panel, PanelVersion
 from ..panel_changes import changes
-from .new import CHANGE, attached_to, changed, focus_after, held, written_so_far
+from .new import CHANGE, OWN, attached_to, changed, focus_after, held, written_so_far
 
 NEWEST = 10
 WRITTEN = (
@@ -186,14 +187,15 @@ def _without_words(typed: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _written(request: HttpRequest, posted: Mapping[str, str]) -> dict[str, str]:
-    """What the page of a debate had beside what a panel holds, with the files that came with it; empty for a panel of
-    its own."""
+    """What the page of a debate had beside what a panel holds, with the files that came with it and what came from the
+    page of another kind; empty for a panel of its own."""
     if "question" not in posted:
         return {}
     attached, pasted = attached_to(request, posted)
     tokens = {f"d{number}": token for number, token in enumerate(kept(attached.documents, request.user.pk), 1)}
     own = {name: posted[name] for name in WRITTEN if name in posted}
-    return {**own, "paste": pasted.text, "paste_title": pasted.title, **tokens}
+    others = along(posted, OWN.fullmatch)
+    return {**own, "paste": pasted.text, "paste_title": pasted.title, **tokens, **others}
 
 
 @require_http_methods(["GET", "POST"])

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from engine.llm import catalogue
 from runs import retention
+from runs.begun import along
 from runs.face import faces
 from runs.forms import as_number, as_typed
 from runs.listing import listed, rows_of
@@ -20,7 +21,7 @@ from runs.views import changing
 from ..changes import changes
 from ..forms import CouncilSubmission, agents_in
 from ..models import AgentValues, Council, CouncilVersion, Judgement, JudgementQuerySet
-from .new import Refused, written_so_far
+from .new import OWN, Refused, written_so_far
 
 NEWEST = 10
 WRITTEN = ("title", "content", "council", "version", "again")
@@ -145,8 +146,10 @@ def _to_save(posted: Mapping[str, str]) -> list[AgentValues]:
 
 
 def _written(posted: Mapping[str, str]) -> dict[str, str]:
-    """What an input page had written beside its agents; empty for a council of its own."""
-    return {name: posted[name] for name in WRITTEN if name in posted}
+    """What an input page had beside its agents, with what came from the page of another kind; empty for a council of
+    its own."""
+    own = {name: posted[name] for name in WRITTEN if name in posted}
+    return own and {**own, **along(posted, OWN.fullmatch)}
 
 
 @require_http_methods(["GET", "POST"])

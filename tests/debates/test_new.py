@@ -12,6 +12,7 @@ from debates.models import Debate
 from engine.llm.rehearsal import PACE
 from engine.models.budgets import Budget
 from runs.face import faces
+from tests.conftest import allow
 
 pytestmark = pytest.mark.django_db
 NEW = "/debates/new/"
@@ -164,6 +165,26 @@ def test_what_was_typed_goes_along_to_another_kind_and_back(page: Client):
     assert here["form"]["question"].value() == "Hire her today?"
     assert [form["name"].value() for form in here["members"]] == ["Amara Osei", "Ilse Brandt", "Rajiv Menon"]
     assert not Debate.objects.exists()
+
+
+def saved(page: Client, address: str, posted: dict, **more):
+    """The page again after a detour on which what it held was saved."""
+    asked = page.post(address, posted).context["written"]
+    return page.post(address, {**posted, **asked, "name": "Ours", "retention_days": "", **more}).context
+
+
+def test_what_came_along_is_still_there_after_something_was_saved(page: Client, mira: User):
+    allow(mira, "judgements.add_council", "debates.add_panel")
+    judging = {
+        "content": "Hire her.",
+        **{f"a{n}-{name}": f"{name} {n}" for n in "123" for name in ("name", "criteria")},
+    }
+    there = page.post("/", {**WRITTEN, "question": "Hire her?", "come": "debate"}).context["along"]
+    back = saved(page, reverse("council-new"), {**judging, **there})
+    assert (back["saved"].name, back["along"]) == ("Ours", there)
+    here = page.post(NEW, {**judging, "come": "judgement"}).context["along"]
+    again = saved(page, reverse("panel-new"), {**WRITTEN, **here})
+    assert (again["saved"].name, again["along"]) == ("Ours", here)
 
 
 def test_documents_go_along_too(page: Client):
