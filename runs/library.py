@@ -17,7 +17,7 @@ from django.utils import timezone
 from django.utils.dateformat import format as date_format
 
 from engine.models import Run
-from engine.search import label, words_of
+from engine.search import words_of
 
 from .face import Face, faces
 from .models import newest_of_each
@@ -215,19 +215,16 @@ def _counted(user: User, face: AnyFace, shelf: Shelf, keys: Sequence[int]) -> li
     a query for each, which takes longer than to answer it."""
     if not keys:
         return []
-    sees_all = SEE.reach(user) == Reach.ALL
-    mine = [] if sees_all else [label("by", user.pk)]
-    labels = {key: [label(shelf.label, key), *mine] for key in keys}
-    newest, params = newest_of_each(labels, NEWEST + 1, label("rehearsal", True))
+    owner = None if SEE.reach(user) == Reach.ALL else user.pk
+    newest, params = newest_of_each(shelf.label, keys, NEWEST + 1, owner)
     figures = _figures(face)
     columns = ", ".join(f"{what} FILTER (WHERE {where})" for what, where, _ in figures)
-    whose = "" if sees_all else "WHERE owner_id = %s"
     of_figures = [param for _, _, some in figures for param in some]
     with connection.cursor() as cursor:
         cursor.execute(
             f"SELECT key, count(*), max(created), {columns} FROM ({newest}) AS newest "  # noqa: S608 - fixed names
-            f"JOIN engine_run ON engine_run.id = newest.run_id {whose} GROUP BY key",
-            [*of_figures, *params, *([] if sees_all else [user.pk])],
+            "JOIN engine_run ON engine_run.id = newest.run_id GROUP BY key",
+            [*of_figures, *params],
         )
         return list(cursor.fetchall())
 
@@ -237,13 +234,13 @@ def _figures(face: AnyFace) -> list[tuple[str, str, list[Any]]]:
     of_sign = defaultdict(list)
     for outcome, (sign, _) in _outcomes(face):
         of_sign[sign].append(outcome)
-    lately = "NOT apart AND created >= %s AND status"
+    lately = "NOT rehearsal AND created >= %s AND status"
     since = connection.ops.adapt_datetimefield_value(timezone.now() - RATED)
     month = connection.ops.adapt_datetimefield_value(_month())
     ended = f"{lately} = 'finished' AND"
     well, otherwise = (_one_of(of_sign[sign]) for sign in ("approve", "reject"))
     return [
-        ("max(created)", "NOT apart", []),
+        ("max(created)", "NOT rehearsal", []),
         ("count(*)", f"{lately} IN ('finished', 'failed', 'cancelled')", [since]),
         ("count(*)", f"{ended} {well}", [since, *of_sign["approve"]]),
         ("count(*)", f"{ended} {otherwise}", [since, *of_sign["reject"]]),

@@ -24,7 +24,7 @@ from engine.search import label
 
 from . import retention
 from .face import face_of, faces
-from .models import Flag, SearchText, forget_erased
+from .models import Flag, SearchText, Start, forget_erased
 
 log = logging.getLogger(__name__)
 
@@ -64,6 +64,8 @@ def redact(pk: UUID, by: str, reason: str, *, names: bool = False, once: bool = 
     Review.objects.filter(run=pk).update(text="")
     face_of(run).erase(pk)
     SearchText.objects.forget(pk, [label("flag", Flag.REDACTED)], names=names)
+    if names:
+        Start.objects.filter(run=pk).update(owner=None)
     return True
 
 

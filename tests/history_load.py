@@ -18,13 +18,15 @@ FLAGS = {"swayed": 0.1, "carried": 0.03, "changed": 0.4, "fallback": 0.001}
 
 
 class Load:
-    """`number` judgements of one busy owner, the oldest first, one every thirty seconds; ten of another one."""
+    """`number` judgements of one busy owner, the oldest first, one every thirty seconds; ten of another one. They have
+    all councils alike, of which there are at least so many."""
 
-    def __init__(self, number: int, seed: int = 1) -> None:
+    def __init__(self, number: int, seed: int = 1, councils: int = 0) -> None:
         from django.contrib.auth.models import User
         from django.utils import timezone
 
         from judgements.models import Council
+        from tests.conftest import agents
 
         self.number, self._random = number, random.Random(seed)
         letters = "abcdefghijklmnopqrstuvwxyz"
@@ -32,6 +34,8 @@ class Load:
         self.busy = User.objects.create_user("busy")
         self.few = User.objects.create_user("few")
         self.staff = User.objects.create_superuser("staff")
+        for number in range(Council.objects.count(), councils):
+            Council.objects.found(name=f"Council {number}", owner=self.busy, agents=agents())
         self.councils = list(Council.objects.select_related("current"))
         self._now = timezone.now()
 
@@ -48,7 +52,7 @@ class Load:
     def _batch(self, numbers: range, detailed: int) -> None:
         from engine.models import Run
         from judgements.models import Judgement
-        from runs.models import SearchText
+        from runs.models import SearchText, Start
 
         runs = [self._run(number) for number in numbers]
         Run.objects.bulk_create(runs)
@@ -57,6 +61,17 @@ class Load:
         SearchText.objects.bulk_create(
             SearchText(run=judgement.run, words=" ".join(self._found_by(judgement, number)))
             for judgement, number in zip(judgements, numbers, strict=True)
+        )
+        Start.objects.bulk_create(
+            Start(
+                run=one.run,
+                shelf="council",
+                key=one.council_version.council_id,
+                owner=one.run.owner,
+                rehearsal=is_rehearsal(number),
+            )
+            for one, number in zip(judgements, numbers, strict=True)
+            if one.council_version
         )
         self._fail([run for run in runs if run.status == "failed"])
         self._decide([one for one, n in zip(judgements, numbers, strict=True) if n >= self.number - detailed])
@@ -94,7 +109,7 @@ class Load:
         words = [*judgement.first_words(), EVERYWHERE, *self._text(9 * 40).split()]
         words += [HALF] * (number % 2) + [RARE] * (number % max(self.number // 20, 1) == 3)
         words += [name.lower() for name in NAMES]
-        words.append(label("rehearsal", number % 10 == 0))
+        words.append(label("rehearsal", is_rehearsal(number)))
         if judgement.run.outcome:
             words.append(label("verdict", judgement.run.outcome))
             words += [label("flag", "overridden")] * (not number % OVERRIDDEN)
@@ -162,6 +177,10 @@ class Load:
             )
             for (agent, number), call in zip(decided, calls, strict=True)
         )
+
+
+def is_rehearsal(number: int) -> bool:
+    return number % 10 == 0
 
 
 def cause_of(number: int) -> tuple[str, str]:

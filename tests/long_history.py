@@ -228,7 +228,7 @@ def main(options: argparse.Namespace) -> None:
     with stage(options.database) as place:
         from tests.history_load import Load
 
-        load = Load(options.judgements)
+        load = Load(options.judgements, councils=options.councils)
         load.make(options.detailed)
         print(f"{options.judgements} judgements, {size(place)} MB")
         print(f"{'':34} {'database p50, p95, p99':>26} {'answer p50, p95, p99':>26}")
@@ -252,6 +252,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Measure a long history.")
     parser.add_argument("judgements", type=int, nargs="?", default=100_000)
     parser.add_argument("--detailed", type=int, default=5_000, help="so many with their decisions")
+    parser.add_argument("--councils", type=int, default=0, help="so many at least, which the library counts by")
     parser.add_argument("--only", default="", help="views whose name begins so, as in review:")
     parser.add_argument("--database", choices=DATABASES, default="sqlite")
     main(parser.parse_args())

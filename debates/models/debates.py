@@ -16,7 +16,7 @@ from engine.llm.providers import is_rehearsal, lane_of
 from engine.models import Document, ModelCall, NewDocument, Run, account_of, after_deadlock, record_name
 from engine.models.budgets import Budget
 from engine.search import label, words_of
-from runs.models import SearchText
+from runs.models import SearchText, Start
 from runs.rights import SEE, Right, User
 from runs.rows import with_run
 
@@ -171,6 +171,10 @@ class DebateQuerySet(models.QuerySet["Debate"]):
         Member.objects.bulk_create([keeper, *seated])
         Document.objects.attach(run, documents)
         SearchText.objects.create(run=run, words=" ".join(debate.first_words(members)))
+        if panel:
+            Start.objects.create(
+                run=run, shelf="panel", key=panel.panel_id, owner=owner, rehearsal=_is_rehearsal(members)
+            )
         sealing.submit(debate.pk)
         return debate
 
@@ -181,6 +185,10 @@ def _borne(panel: PanelVersion | None, asked: Mapping[str, Any]) -> PanelVersion
         return None
     panel.hold()
     return panel
+
+
+def _is_rehearsal(members: Sequence[MemberValues]) -> bool:
+    return any(is_rehearsal(one.get("model", "")) for one in members)
 
 
 def _set_aside(read: int, members: Sequence[MemberValues], timekeeper: str, most: int, spend: int | None) -> int | None:
@@ -344,8 +352,8 @@ class Debate(models.Model):
 
     def first_words(self, members: Sequence[MemberValues]) -> list[str]:
         """What it can be found by from the start."""
-        rehearsed = any(is_rehearsal(one.get("model", "")) for one in members)
-        labels = [label("id", str(self.pk)[:8]), label("by", self.run.owner_id), label("rehearsal", rehearsed)]
+        rehearsal = label("rehearsal", _is_rehearsal(members))
+        labels = [label("id", str(self.pk)[:8]), label("by", self.run.owner_id), rehearsal]
         if self.panel_version:
             labels.append(label("panel", self.panel_version.panel_id))
         names = " ".join(one["name"] for one in members)

@@ -12,7 +12,7 @@ from engine.llm.providers import is_rehearsal, lane_of
 from engine.models import ModelCall, Review, Run, account_of, after_deadlock, last_override, record_name
 from engine.models.budgets import Budget
 from engine.search import label, words_of
-from runs.models import Flag, SearchText
+from runs.models import Flag, SearchText, Start
 from runs.rights import SEE, Right, User
 from runs.rows import with_run
 
@@ -119,6 +119,8 @@ class JudgementQuerySet(models.QuerySet["Judgement"]):
         names = words_of(" ".join(agent["name"] for agent in agents))
         words = [label("rehearsal", rehearsal), *judgement.first_words(), *names]
         SearchText.objects.create(run=run, words=" ".join(words))
+        if council:
+            Start.objects.create(run=run, shelf="council", key=council.council_id, owner=owner, rehearsal=rehearsal)
         sealing.submit(judgement.pk)
         return judgement
 

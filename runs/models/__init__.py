@@ -7,8 +7,8 @@ from .search import (
     forget_erased,
     found_by,
     in_order_of_arrival,
-    newest_of_each,
 )
+from .starts import Start, newest_of_each
 from .views import NAME_LENGTH, QUERY_LENGTH, SavedView, TooManyViews
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "KeyUsed",
     "SavedView",
     "SearchText",
+    "Start",
     "TooManyViews",
     "arrived",
     "counts_by_arrival",

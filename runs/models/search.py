@@ -127,40 +127,6 @@ def _with_words(rows: models.QuerySet[Any]) -> models.QuerySet[Any]:
     return rows.filter(**{f"{'' if rows.model is Run else 'run__'}search__isnull": False})
 
 
-def newest_of_each(labels: Mapping[int, Sequence[Term]], most: int, apart: Term) -> tuple[str, list[Any]]:
-    """A table in SQL, with its parameters: for each key the runs with all of its labels that arrived last, at most so
-    many, each with `key`, `run_id` and whether it has the label `apart`. For counts that have an end."""
-    if connection.vendor == "sqlite":
-        return _newest_on_sqlite(labels, most, apart)
-    each = ((key, _query_of_postgresql([[apart]]), _query_of_postgresql(_all(words))) for key, words in labels.items())
-    return " UNION ALL ".join([_NEWEST] * len(labels)), [param for one in each for param in (*one, most)]
-
-
-def _newest_on_sqlite(labels: Mapping[int, Sequence[Term]], most: int, apart: Term) -> tuple[str, list[Any]]:
-    each = ((key, _query_of_sqlite(_all(words))) for key, words in labels.items())
-    table = " UNION ALL ".join([_NEWEST_ON_SQLITE] * len(labels))
-    return (
-        # looked for once, not once for each key
-        f"SELECT key, run_id, number IN ({_ROWS_ON_SQLITE}) AS apart FROM ({table})",  # noqa: S608 - fixed names
-        [_query_of_sqlite([[apart]]), *(param for one in each for param in (*one, most))],
-    )
-
-
-def _all(words: Sequence[Term]) -> list[list[Term]]:
-    return [[word] for word in words]
-
-
-_ROWS_ON_SQLITE = "SELECT rowid FROM runs_words WHERE runs_words MATCH %s"
-_NEWEST_ON_SQLITE = (
-    f"SELECT %s AS key, id AS number, run_id FROM runs_searchtext WHERE id IN ({_ROWS_ON_SQLITE} "  # noqa: S608 - fixed
-    "ORDER BY rowid DESC LIMIT %s)"
-)
-_NEWEST = (
-    "(SELECT %s AS key, run_id, found_by @@ %s::tsquery AS apart FROM runs_searchtext WHERE found_by @@ %s::tsquery "
-    "ORDER BY id DESC LIMIT %s)"
-)
-
-
 def arrived(found: models.QuerySet[Any], sign: str, number: int) -> models.QuerySet[Any]:
     return found.extra(where=[f"{_position()} {sign} %s"], params=[number])  # noqa: S610 - fixed names
 

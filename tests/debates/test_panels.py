@@ -8,7 +8,7 @@ import pytest
 from django.apps import apps
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
-from django.db import IntegrityError
+from django.db import IntegrityError, connection
 
 from debates.forms import Submission
 from debates.models import Debate, Panel, PanelChange, PanelChanged, PanelSeat, PanelVersion
@@ -17,7 +17,7 @@ from engine.evidence.audit import verify_all
 from engine.evidence.entries import Entry
 from engine.models import Run
 from engine.search import label
-from runs.models import SearchText
+from runs.models import SearchText, Start
 from runs.saved import RevisedMeanwhile
 from tests.conftest import at_once
 from tests.databases import tampering
@@ -216,6 +216,17 @@ def test_a_debate_by_a_panel_bears_its_version_and_is_found_by_it(posts: Panel, 
     debate = queued(noor, **asked_by(posts, most=20, reply_within=2))
     assert debate.panel_version == posts.current
     assert label("panel", posts.pk) in SearchText.objects.get(run=debate.pk).words.split()
+
+
+def test_a_debate_by_a_panel_is_counted_in_the_library_also_where_it_is_older(posts: Panel, noor: User):
+    debate = queued(noor, **asked_by(posts))
+    counted = list(Start.objects.values_list("run", "shelf", "key", "owner", "rehearsal"))
+    assert counted == [(debate.pk, "panel", posts.pk, noor.pk, True)]
+    [operation] = import_module("debates.migrations.0005_starts").Migration.operations
+    with connection.cursor() as cursor:
+        cursor.execute(operation.reverse_sql)
+        cursor.execute(operation.sql)
+    assert list(Start.objects.values_list("run", "shelf", "key", "owner", "rehearsal")) == counted
 
 
 @pytest.mark.parametrize(

@@ -13,14 +13,15 @@ from engine.evidence.audit import verify_all
 from engine.evidence.entries import Entry
 from engine.evidence.log import Salt
 from engine.models import Review, Run
-from judgements.models import Judgement
+from judgements.models import Council, Judgement
 from runs import reviews, steering
 from runs.face import snapshot_of
-from runs.models import SearchText
+from runs.models import SearchText, Start
 from runs.record import record_line
 from runs.redaction import redact, redactions_of
 from runs.replay import replay
 from tests.databases import tampering
+from tests.judgements.past import submit
 from tests.judgements.redacted import MARKER, REASON, history, judged, problems, shown
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -76,6 +77,14 @@ def test_who_asked_stays_unless_the_names_are_to_go(approved: Judgement, mira: U
     redact(approved.pk, "reviewer", REASON, names=True)
     assert Run.objects.values_list("owner", "asked_by").get() == (None, "")
     assert not Judgement.objects.visible_to(mira).exists()
+
+
+def test_the_library_forgets_with_the_names_who_used_a_council(council: Council, mira: User) -> None:
+    run = submit(mira, "Travel", council=council.current, status="cancelled").pk
+    redact(run, "reviewer", REASON)
+    assert Start.objects.get().owner == mira
+    redact(run, "reviewer", REASON, names=True)
+    assert Start.objects.get().owner is None
 
 
 def test_open_pages_follow(approved: Judgement) -> None:
