@@ -16,6 +16,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import Error as DBError
 from django.db.models import Q
+from django.utils.module_loading import import_string
 
 from . import chores, live, reader
 from .context import LeaseLost, RunContext
@@ -89,7 +90,8 @@ class Engine:
                 self._renewing.cancel()
 
     def _beside(self) -> list[Coroutine[Any, Any, None]]:
-        return [checkpoints.keep()] if self._only else [checkpoints.keep(), chores.keep()]
+        others = [] if self._only else [chores.keep(), *(import_string(path)() for path in settings.BESIDE)]
+        return [checkpoints.keep(), *others]
 
     async def stop(self, grace: float = 10.0) -> None:
         """No new claims; what runs gets `grace` seconds, then goes back to the queue for others to take at once."""

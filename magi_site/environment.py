@@ -40,7 +40,11 @@ USUAL_MODEL = {
     "azure": "gpt-5-mini",
     "ollama": "llama3.2",
 }
-SCHEMES = {"DATABASE_URL": ("postgres", "postgresql", "sqlite"), "REDIS_URL": ("redis", "rediss")}
+SCHEMES = {
+    "DATABASE_URL": ("postgres", "postgresql", "sqlite"),
+    "REDIS_URL": ("redis", "rediss"),
+    "EMAIL_URL": ("smtp", "smtps"),
+}
 
 
 class Environment(BaseSettings):
@@ -53,6 +57,7 @@ class Environment(BaseSettings):
     MAGI_CHECKPOINT_WEBHOOK: str | None = None
     DATABASE_URL: SecretStr | None = None
     REDIS_URL: SecretStr | None = None
+    EMAIL_URL: SecretStr | None = None
     ALLOWED_HOSTS: Annotated[list[str], NoDecode] = list(LOOPBACK)
     CSRF_TRUSTED_ORIGINS: Annotated[list[str], NoDecode] = []
     OPENAI_API_KEY: SecretStr | None = None
@@ -146,7 +151,7 @@ class Environment(BaseSettings):
             raise PydanticCustomError("floor", "MAGI_RETENTION_DAYS is shorter than MAGI_RETENTION_FLOOR_DAYS")
         return self
 
-    @field_validator("DATABASE_URL", "REDIS_URL")
+    @field_validator("DATABASE_URL", "REDIS_URL", "EMAIL_URL")
     @classmethod
     def _known_service(cls, url: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
         schemes = SCHEMES[str(info.field_name)]

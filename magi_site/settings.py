@@ -121,7 +121,9 @@ CHECKPOINT_WEBHOOK = ENVIRONMENT.MAGI_CHECKPOINT_WEBHOOK
 
 # what stands in `Run.procedure` for ever -> the class that the engine performs it by
 PROCEDURES = {"judgement": "judgements.face.Judging", "debate": "debates.face.Debating"}
-TOOLBOX: list[str] = []  # modules whose `TOOLS` any procedure may give to its agents
+TOOLBOX = ["toolbox.figures", "toolbox.mail"]  # modules whose `TOOLS` any procedure may give to its agents
+BESIDE = ["runs.mail.keep"]  # what an engine does beside all runs, for as long as it runs
+EMAIL_URL = ENVIRONMENT.EMAIL_URL.get_secret_value() if ENVIRONMENT.EMAIL_URL else ""
 RETENTION_DAYS = ENVIRONMENT.MAGI_RETENTION_DAYS
 RETENTION_FLOOR_DAYS = ENVIRONMENT.MAGI_RETENTION_FLOOR_DAYS
 PROVIDERS = ENVIRONMENT.providers

@@ -9,6 +9,7 @@ from .calls import ModelCall, Usage
 from .claims import GOING_ON, LEASE, Claimed
 from .documents import Document, DocumentLimits, NewDocument, TooManyDocuments
 from .gates import AlreadyUsed, Gate, GateDecision
+from .mail import Letter
 from .markers import WriterMarker
 from .pace import LimitReached, Pace, per_minute
 from .reviews import REVIEW_LENGTH, Review, last_override, last_told, overriders
@@ -33,6 +34,7 @@ __all__ = [
     "Gate",
     "GateDecision",
     "Leaf",
+    "Letter",
     "LimitReached",
     "ModelCall",
     "NewDocument",

@@ -17,6 +17,7 @@ from .calls import ModelCall
 from .claims import GOING_ON, LEASE, SUSPECT, ClaimQuerySet, RunStatus
 from .documents import Document
 from .gates import Gate
+from .mail import Letter
 from .pace import LimitReached, Pace, per_minute
 from .tools import ToolCall
 
@@ -130,6 +131,7 @@ class RunQuerySet(ClaimQuerySet):
         Document.objects.filter(run=pk).update(title="", text="", digest="")
         Gate.objects.erase(pk)
         ToolCall.objects.erase(pk)
+        Letter.objects.erase(pk)
         self.filter(pk=pk).update(
             title="",
             request="",

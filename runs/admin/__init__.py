@@ -1,6 +1,7 @@
 """The reviewers' desk in the admin: the list of runs, and each as a document. It knows procedures by their faces."""
 
 from .gates import GateAdmin
+from .mail import LetterAdmin
 from .runs import KindAdmin, RunAdmin
 
-__all__ = ["GateAdmin", "KindAdmin", "RunAdmin"]
+__all__ = ["GateAdmin", "KindAdmin", "LetterAdmin", "RunAdmin"]

@@ -1,0 +1,115 @@
+"""The outbox: every message that is to leave this house by mail, and how far it came.
+
+Why so: docs/decisions.md, Tools.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from email.utils import make_msgid
+from typing import Any
+from uuid import UUID
+
+from django.db import models
+from django.db.models import F, Q
+from django.utils import timezone
+
+SUBJECT_LENGTH = 200
+LONGEST_DELIVERY = timedelta(minutes=5)  # whoever takes longer than this has died: a delivery has shorter deadlines
+FIRST_PAUSE, LONGEST_PAUSE = timedelta(seconds=30), timedelta(hours=1)
+GIVEN_UP = timedelta(days=3)
+
+
+class LetterState(models.TextChoices):
+    DRAFT = "draft"
+    TO_SEND = "to_send", "To send"
+    SENDING = "sending"
+    SENT = "sent"
+    KEPT = "kept", "Kept, not sent"
+    UNCERTAIN = "uncertain", "Uncertain whether it was sent"
+
+
+class LetterQuerySet(models.QuerySet["Letter"]):
+    def write(
+        self, state: str, run: UUID | None, to: Sequence[str], subject: str, text: str, **values: Any
+    ) -> "Letter":
+        return self.create(state=state, run_id=run, to=", ".join(to), subject=subject, text=text, **values)
+
+    def take(self) -> "Letter | None":
+        """The next one that is due, from now on under way for whoever calls: of many who ask at once one gets it."""
+        due = self.filter(state=LetterState.TO_SEND, due__lte=timezone.now()).order_by("due")
+        for pk in due.values_list("pk", flat=True)[:10]:
+            taken = self.filter(pk=pk, state=LetterState.TO_SEND)
+            if taken.update(state=LetterState.SENDING, taken=timezone.now(), attempts=F("attempts") + 1):
+                return self.get(pk=pk)
+        return None
+
+    def doubt(self) -> int:
+        """Say of what somebody took and never came back from that nobody knows whether it was sent."""
+        lost = self.filter(state=LetterState.SENDING, taken__lt=timezone.now() - LONGEST_DELIVERY)
+        return lost.update(state=LetterState.UNCERTAIN, error="The engine ended while it was being sent.")
+
+    def erase(self, run: UUID) -> None:
+        """What was not sent by then stays here without its text."""
+        waiting = self.filter(run=run, state__in=(LetterState.DRAFT, LetterState.TO_SEND))
+        waiting.update(state=LetterState.KEPT, error="Its run was redacted.")
+        self.filter(run=run).update(to="", subject="", text="")
+
+
+class Letter(models.Model):
+    """One message. `message_id` never changes, so that whoever gets it twice can tell. It is sent at most once: what is
+    found under way after a crash is uncertain, and a person says what becomes of it."""
+
+    State = LetterState
+
+    run = models.ForeignKey("engine.Run", on_delete=models.PROTECT, null=True, related_name="letters")
+    message_id = models.CharField(max_length=200, unique=True, default=make_msgid)
+    to = models.TextField(blank=True)
+    subject = models.CharField(max_length=SUBJECT_LENGTH, blank=True)
+    text = models.TextField(blank=True)
+    state = models.CharField(max_length=10, choices=LetterState)
+    error = models.TextField(blank=True)
+    made = models.DateTimeField(default=timezone.now)
+    due = models.DateTimeField(default=timezone.now)
+    taken = models.DateTimeField(null=True)
+    sent = models.DateTimeField(null=True)
+    attempts = models.PositiveSmallIntegerField(default=0)
+
+    objects = LetterQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-pk"]
+        default_permissions = ("view", "change")
+        indexes = [
+            models.Index(fields=["due"], condition=Q(state__in=("to_send", "sending")), name="letter_under_way"),
+        ]
+
+    def __str__(self) -> str:
+        return f"letter {self.pk}"
+
+    @property
+    def recipients(self) -> list[str]:
+        return [one for one in self.to.split(", ") if one]
+
+    def close(self, state: str, error: str = "") -> bool:
+        """What came of a delivery; False where somebody said otherwise meanwhile."""
+        sent = timezone.now() if state == LetterState.SENT else None
+        return self._move(state=state, error=error, sent=sent)
+
+    def put_off(self, error: str) -> bool:
+        """It was surely not sent: try it again later, ever less often, and in the end no more."""
+        now = timezone.now()
+        if now - self.made > GIVEN_UP:
+            return self.close(LetterState.KEPT, f"Given up after {GIVEN_UP.days} days. {error}")
+        return self._move(state=LetterState.TO_SEND, error=error, due=self._next(now))
+
+    def _next(self, now: datetime) -> datetime:
+        return now + min(FIRST_PAUSE * 2 ** min(self.attempts, 10), LONGEST_PAUSE)
+
+    def _move(self, **values: Any) -> bool:
+        mine = Letter.objects.filter(pk=self.pk, state=LetterState.SENDING, attempts=self.attempts)
+        return bool(mine.update(**values))
+
+    def say(self, state: str) -> bool:
+        """A person says of an uncertain one what became of it, or what shall."""
+        uncertain = Letter.objects.filter(pk=self.pk, state=LetterState.UNCERTAIN)
+        return bool(uncertain.update(state=state, due=timezone.now(), error=""))

@@ -1,0 +1,173 @@
+"""Letters of the outbox leave by SMTP, each at most once.
+
+A letter is taken in one commit and closed in another; what is found in between after a crash is uncertain. What the
+server surely did not take is tried again later.
+
+Why so: docs/decisions.md, Tools.
+"""
+
+import asyncio
+import contextlib
+import logging
+import smtplib
+import ssl
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from email.message import EmailMessage
+from email.policy import SMTP
+from email.utils import format_datetime
+from typing import Self
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from django.conf import settings
+from django.db import connection
+from django.utils import timezone
+
+from engine.llm.providers import storable
+from engine.models import Letter
+from engine.models.mail import LONGEST_DELIVERY
+
+log = logging.getLogger(__name__)
+
+EVERY = 2.0  # seconds between looks at the outbox
+ANSWER_WITHIN = 30.0  # seconds for one answer of the server
+TOO_LATE = LONGEST_DELIVERY / 2  # an engine that was so slow does not begin to send: another may take it for dead
+PERMANENT = 500  # replies from here on are the last word
+ON_THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
+State = Letter.State
+
+
+class NotTaken(Exception):
+    """The server did not take it, surely. `for_good`: it will not later either."""
+
+    def __init__(self, sentence: str, *, for_good: bool = False) -> None:
+        super().__init__(sentence)
+        self.for_good = for_good
+
+
+@dataclass(frozen=True)
+class Server:
+    host: str
+    port: int
+    tls: bool
+    user: str
+    password: str = field(repr=False)
+    sender: str = ""
+
+    @classmethod
+    def of(cls, url: str) -> Self:
+        """`smtp://` changes to TLS where the server can, `smtps://` begins with it. `?from=` says who sends."""
+        parts = urlsplit(url)
+        tls, host, user = parts.scheme == "smtps", parts.hostname or "", unquote(parts.username or "")
+        usual = user if "@" in user else f"magi@{host}"
+        sender = parse_qs(parts.query).get("from", [usual])[0]
+        return cls(host, parts.port or (465 if tls else 25), tls, user, unquote(parts.password or ""), sender)
+
+    @contextlib.contextmanager
+    def opened(self) -> Iterator[smtplib.SMTP]:
+        context = ssl.create_default_context()
+        if self.tls:
+            server: smtplib.SMTP = smtplib.SMTP_SSL(self.host, self.port, timeout=ANSWER_WITHIN, context=context)
+        else:
+            server = smtplib.SMTP(self.host, self.port, timeout=ANSWER_WITHIN)
+        try:
+            server.ehlo_or_helo_if_needed()
+            self._sign_in(server, context)
+            yield server
+        finally:
+            server.close()
+
+    def _sign_in(self, server: smtplib.SMTP, context: ssl.SSLContext) -> None:
+        safe = self.tls or self.host in ON_THIS_MACHINE
+        if not self.tls and server.has_extn("starttls"):
+            server.starttls(context=context)
+            server.ehlo()
+            safe = True
+        if self.user and not safe:
+            raise NotTaken("The mail server offers no TLS, so the password was not told to it.")
+        if self.user:
+            server.login(self.user, self.password)
+
+
+async def keep() -> None:
+    """Deliver what is to be sent, for as long as the engine runs; nothing where there is no mail server."""
+    while settings.EMAIL_URL:
+        try:
+            await asyncio.to_thread(_deliver)
+        except Exception:
+            # The boundary of a task that nobody waits for: no run may end of it, and it is tried again.
+            log.exception("The outbox could not be delivered; trying again.")
+        await asyncio.sleep(EVERY)
+
+
+def _deliver() -> None:
+    try:
+        deliver()
+    finally:
+        connection.close()
+
+
+def deliver() -> int:
+    """All that is due; how many were sent."""
+    Letter.objects.doubt()
+    server, sent = Server.of(settings.EMAIL_URL), 0
+    while letter := Letter.objects.take():
+        sent += _send(server, letter)
+    return sent
+
+
+def _send(server: Server, letter: Letter) -> bool:
+    try:
+        with server.opened() as opened:
+            _hand_over(opened, server.sender, letter)
+    except NotTaken as refused:
+        if refused.for_good:
+            letter.close(State.KEPT, storable(str(refused)))
+        else:
+            letter.put_off(storable(str(refused)))
+        return False
+    except (smtplib.SMTPException, OSError) as error:
+        letter.put_off(storable(f"The mail server could not be asked: {error}"))
+        return False
+    except _Doubtful as error:
+        letter.close(State.UNCERTAIN, storable(str(error)))
+        return False
+    return letter.close(State.SENT)
+
+
+class _Doubtful(Exception):
+    """The whole letter went to the server, and no answer came back."""
+
+
+def _hand_over(server: smtplib.SMTP, sender: str, letter: Letter) -> None:
+    """Step by step: until the last of them nothing was sent."""
+    _accepted(*server.mail(sender))
+    for address in letter.recipients:
+        _accepted(*server.rcpt(address))
+    text = _written(sender, letter)
+    if letter.taken and timezone.now() - letter.taken > TOO_LATE:
+        raise NotTaken("The mail server was too slow.")
+    try:
+        code, answer = server.data(text)
+    except smtplib.SMTPDataError as error:
+        _accepted(error.smtp_code, error.smtp_error)
+        raise
+    except (smtplib.SMTPServerDisconnected, OSError) as error:
+        raise _Doubtful(f"The mail server went away before it answered: {error}") from error
+    _accepted(code, answer)
+    with contextlib.suppress(smtplib.SMTPException, OSError):
+        server.quit()
+
+
+def _accepted(code: int, answer: bytes | str) -> None:
+    if not 200 <= code < 300:
+        said = answer.decode(errors="replace") if isinstance(answer, bytes) else answer
+        raise NotTaken(f"The mail server refused it: {code} {said}", for_good=code >= PERMANENT)
+
+
+def _written(sender: str, letter: Letter) -> bytes:
+    message = EmailMessage(policy=SMTP)
+    message["From"], message["To"], message["Subject"] = sender, letter.to, letter.subject
+    message["Message-ID"], message["Date"] = letter.message_id, format_datetime(letter.made)
+    message.set_content(letter.text)
+    return message.as_bytes()

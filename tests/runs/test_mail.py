@@ -1,0 +1,156 @@
+"""A letter leaves at most once, whatever becomes of the engine or the mail server meanwhile."""
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from engine.models import Letter, Run
+from engine.models.mail import GIVEN_UP, LONGEST_DELIVERY
+from engine.tools import Refused, Use, tools
+from runs import mail
+from tests.conftest import at_once
+from tests.post_office import post_office
+
+LETTER = {"to": ["ito@example.com", "noor@example.com"], "subject": "Grüße", "text": "We come on Friday.\n.\nTruly"}
+
+
+@pytest.fixture
+def run(db):
+    return Run.objects.create(procedure="judgement")
+
+
+def use(name, run, **values):
+    tool = tools()[name]
+    return tool.change(tool.read(LETTER | values), Use(run, "1", "key"))
+
+
+def send(run, settings, url="smtp://127.0.0.1:1"):
+    settings.EMAIL_URL = url
+    use("mail.send", run)
+    return Letter.objects.get()
+
+
+def again(letter):
+    letter.refresh_from_db()
+    return letter.state
+
+
+# ---- tools --------------------------------------------------------------------------------------------------
+
+
+def test_without_a_mail_server_it_stays_and_says_so(run, settings):
+    settings.EMAIL_URL = ""
+    assert use("mail.send", run).endswith("is in the outbox: kept, not sent: no mail server.")
+    assert Letter.objects.get().state == "kept"
+
+
+def test_a_draft_is_sent_to_nobody(run, settings):
+    settings.EMAIL_URL = "smtp://127.0.0.1:1"
+    assert use("mail.draft", run).endswith("Nothing was sent.")
+    assert (Letter.objects.take(), Letter.objects.get().state) == (None, "draft")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "complaint"),
+    [
+        ({"to": ["ito"]}, "ito is no mail address"),
+        ({"to": []}, "to: List should have at least 1 item"),
+        ({"to": ["a@b.example\r\nBcc: c@d.example"]}, "is no mail address"),
+        ({"subject": "Hi\nBcc: c@d.example"}, "the subject is one line"),
+    ],
+)
+def test_what_is_no_letter_is_refused(run, wrong, complaint):
+    with pytest.raises(Refused, match=complaint):
+        use("mail.send", run, **wrong)
+
+
+# ---- delivery -----------------------------------------------------------------------------------------------
+
+
+def test_it_leaves_once_with_its_own_id(run, settings):
+    with post_office() as office:
+        letter = send(run, settings, office.url)
+        assert (mail.deliver(), mail.deliver(), again(letter)) == (1, 0, "sent")
+        [taken] = office.close()
+    assert [re.search("<(.*)>", to)[1] for to in taken["to"]] == LETTER["to"]
+    assert f"Message-ID: {letter.message_id}\r\n" in taken["letter"]
+    assert "From: magi@magi.example\r\n" in taken["letter"]
+    assert "\r\n..\r\nTruly" in taken["letter"]
+
+
+@pytest.mark.parametrize(
+    ("manner", "state", "error", "taken"),
+    [
+        ("refuses", "kept", "The mail server refused it: 550 not from you", 0),
+        ("unknown", "kept", "The mail server refused it: 550 nobody of that name", 0),
+        ("busy", "to_send", "The mail server refused it: 450 come again", 0),
+        ("vanishes", "uncertain", "The mail server went away before it answered", 1),
+        ("hangs", "uncertain", "The mail server went away before it answered", 1),
+    ],
+)
+def test_what_becomes_of_it_at_a_server_that_fails(run, settings, monkeypatch, manner, state, error, taken):
+    monkeypatch.setattr(mail, "ANSWER_WITHIN", 0.5)
+    with post_office(manner) as office:
+        letter = send(run, settings, office.url)
+        assert (mail.deliver(), mail.deliver()) == (0, 0)
+        assert (again(letter), letter.error.startswith(error)) == (state, True)
+        assert len(office.close()) == taken
+
+
+def test_where_no_server_answers_it_is_tried_again_ever_later_and_given_up(run, settings):
+    letter = send(run, settings)
+    mail.deliver()
+    assert (again(letter), letter.attempts, letter.due > timezone.now()) == ("to_send", 1, True)
+    Letter.objects.update(due=timezone.now(), made=timezone.now() - GIVEN_UP - timedelta(hours=1))
+    mail.deliver()
+    assert (again(letter), letter.error.startswith("Given up after 3 days.")) == ("kept", True)
+
+
+def test_what_was_under_way_in_a_crash_is_uncertain_and_left_alone(run, settings):
+    with post_office() as office:
+        letter = send(run, settings, office.url)
+        assert Letter.objects.take() == letter
+        mail.deliver()
+        assert again(letter) == "sending"  # perhaps another engine is at it
+        Letter.objects.update(taken=timezone.now() - LONGEST_DELIVERY - timedelta(seconds=1))
+        assert (mail.deliver(), again(letter), office.close()) == (0, "uncertain", [])
+
+
+def test_a_password_is_told_to_no_server_without_tls(run, settings, monkeypatch):
+    monkeypatch.setattr(mail, "ON_THIS_MACHINE", ())
+    with post_office() as office:
+        letter = send(run, settings, office.url.replace("smtp://", "smtp://mira:secret@"))
+        mail.deliver()
+        assert (again(letter), office.close()) == ("to_send", [])
+    assert letter.error == "The mail server offers no TLS, so the password was not told to it."
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_many_who_deliver_at_once_one_takes_it(settings):
+    letter = send(Run.objects.create(procedure="judgement"), settings)
+    taken = at_once(*[Letter.objects.take] * 8, refused=LookupError)
+    assert sorted(one == letter for one in taken) == [False] * 7 + [True]
+
+
+# ---- people -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("action", "state"), [("it_was_sent", "sent"), ("send_again", "to_send"), ("leave_it", "kept")]
+)
+def test_a_person_says_what_becomes_of_an_uncertain_one(run, settings, client, reviewer, action, state):
+    letter = send(run, settings)
+    Letter.objects.update(state="uncertain")
+    client.force_login(reviewer)
+    address = reverse("admin:engine_letter_changelist")
+    page = client.post(address, {"action": action, "_selected_action": [letter.pk]}, follow=True)
+    assert (again(letter), "1 changed." in page.content.decode()) == (state, True)
+
+
+def test_its_text_goes_with_its_run_and_it_is_not_sent_any_more(run, settings):
+    letter = send(run, settings)
+    Letter.objects.erase(run.pk)
+    assert (again(letter), letter.text, letter.to, Letter.objects.take()) == ("kept", "", "", None)

@@ -1,0 +1,63 @@
+"""Letters: written into the outbox, and sent from there by whoever delivers.
+
+Why so: docs/decisions.md, Tools.
+"""
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from engine.models import Effect, Letter
+from engine.models.mail import SUBJECT_LENGTH
+from engine.tools import Tool, Use
+
+MOST_RECIPIENTS, LONGEST = 20, 20_000
+NO_SERVER = "kept, not sent: no mail server"
+
+
+class NewLetter(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    to: list[str] = Field(min_length=1, max_length=MOST_RECIPIENTS, description="mail addresses")
+    subject: str = Field(min_length=1, max_length=SUBJECT_LENGTH)
+    text: str = Field(min_length=1, max_length=LONGEST)
+
+    @field_validator("to")
+    @classmethod
+    def _addresses(cls, given: list[str]) -> list[str]:
+        for address in given:
+            try:
+                validate_email(address)
+            except ValidationError as error:
+                raise ValueError(f"{address} is no mail address") from error
+            if not address.isascii():
+                raise ValueError(f"{address} has letters that mail servers may not take")
+        return list(dict.fromkeys(given))
+
+    @field_validator("subject")
+    @classmethod
+    def _one_line(cls, given: str) -> str:
+        if not given.isprintable():
+            raise ValueError("the subject is one line")
+        return given
+
+
+def draft(letter: NewLetter, use: Use) -> str:
+    kept = Letter.objects.write(Letter.State.DRAFT, use.run.pk, letter.to, letter.subject, letter.text)
+    return f"Draft {kept.pk} is in the outbox. Nothing was sent."
+
+
+def send(letter: NewLetter, use: Use) -> str:
+    """Marks it to be sent: the delivery follows, outside of this transaction."""
+    state = Letter.State.TO_SEND if settings.EMAIL_URL else Letter.State.KEPT
+    error = "" if settings.EMAIL_URL else "No mail server."
+    kept = Letter.objects.write(state, use.run.pk, letter.to, letter.subject, letter.text, error=error)
+    said = "is about to be sent" if settings.EMAIL_URL else f"is in the outbox: {NO_SERVER}"
+    return f"Letter {kept.pk} to {', '.join(letter.to)} {said}."
+
+
+TOOLS = (
+    Tool("mail.draft", "Writes a letter into the outbox without sending it.", NewLetter, Effect.WRITES, change=draft),
+    Tool("mail.send", "Sends a letter by mail to people.", NewLetter, Effect.REACHES_OUT, change=send),
+)
