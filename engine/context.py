@@ -21,8 +21,10 @@ from .evidence import sealing
 from .evidence.entries import Head
 from .evidence.log import Leaf
 from .llm.client import ModelClient
+from .llm.failures import QuotaUsedUp, RunFailed
 from .llm.forms import AnswerForm, Continuing, Message
-from .models import LEASE, Gate, ModelCall, Run, ToolCall
+from .models import LEASE, BudgetUsedUp, Gate, ModelCall, Run, ToolCall, children
+from .models.children import Submit
 from .models.gates import policy_of
 from .procedure import procedures
 from .using import Using
@@ -149,6 +151,31 @@ class RunContext:
             raise Waits(until=gate.expires)
         return gate
 
+    async def child(self, step: str, submit: Submit) -> Run:
+        """The run that this one has made in this step, when it is over: finished or cancelled. Raises Waits until then;
+        one that failed is waited for, as somebody may try it again.
+
+        The first time it is made, by `submit` in one write; it belongs to whom the run at the top belongs to.
+        TooManyChildren, or RunFailed where a budget has not enough left.
+        """
+        child = await self.read(partial(Run.objects.child_of, self.pk, step))
+        if child is None:
+            child = await self._made(step, submit)
+        if child.status not in (Run.Status.FINISHED, Run.Status.CANCELLED):
+            raise Waits(children.why(child))
+        return child
+
+    async def _made(self, step: str, submit: Submit) -> Run:
+        def make() -> tuple[Run, list[Head]]:
+            with sealing.logged_later() as heads:
+                return Run.objects.make_child(self.claimed, step, submit), heads
+
+        try:
+            child, _ = await self.write(make, "child", last=lambda made: Leaf.objects.add(*made[1]))
+        except BudgetUsedUp as used_up:
+            raise RunFailed(QuotaUsedUp.code, str(used_up)) from used_up
+        return child
+
     async def park(self, waits: Waits) -> None:
         """Let go of the run until something comes from outside. What came since the last look queues it at once."""
         await self._let_go("park", partial(self._park, waits))
@@ -176,7 +203,7 @@ class RunContext:
 
         Raises what its seal raises; then nothing was written.
         """
-        await self._end(status, change, error, sealing.seal, Leaf.objects.add)
+        await self._end(status, change, error, sealing.seal_end, lambda heads: Leaf.objects.add(*heads))
 
     async def give_up(self, error: dict) -> None:
         """The run ends as failed, even where it cannot be sealed."""
@@ -206,9 +233,12 @@ class RunContext:
                 lease_expires_at=None,
                 worked=F("worked") + self._since_claim,
             )
+            Run.objects.nudge_parents(self.pk)
             return sealing(self.pk)
 
         await self.write(finish, "outcome", last=logging)
+        if self.claimed.parent_id:
+            live.announce(self.claimed.parent_id)
 
     async def ask(
         self,

@@ -30,7 +30,8 @@ POINTS_OF_TOOLS = (
     "before-tool-done-commit",
     "after-tool-done-commit",
 )
-ALL_POINTS = (*POINTS, *POINTS_OF_WAITS, *POINTS_OF_GATES, *POINTS_OF_TOOLS)
+POINTS_OF_CHILDREN = ("before-child-commit", "after-child-commit")
+ALL_POINTS = (*POINTS, *POINTS_OF_WAITS, *POINTS_OF_GATES, *POINTS_OF_TOOLS, *POINTS_OF_CHILDREN)
 
 _armed: tuple[str, str, int] | None = None
 _passed: Counter[str] = Counter()
@@ -45,11 +46,7 @@ def arm(fault: str) -> None:
         return
     point, _, rest = fault.partition("=")
     action, _, number = rest.partition("@")
-    if point not in ALL_POINTS or action.partition(":")[0] not in (
-        "exit",
-        "raise",
-        "pause",
-    ):
+    if point not in ALL_POINTS or action.partition(":")[0] not in ("exit", "raise", "pause"):
         raise ValueError(f"no such fault: {fault}")
     _armed = point, action, int(number or 1)
 

@@ -45,26 +45,19 @@ def interrupt(pk: UUID) -> None:
 @after_deadlock
 @transaction.atomic
 def cancel(pk: UUID, by: Any = None) -> bool:
-    """End a run that is not over. What it has stays; whoever performs it can write nothing more."""
-    Run.objects.filter(pk=pk, status=Run.Status.RUNNING).count_work()
-    cancelled = Run.objects.filter(pk=pk, status__in=GOING_ON).update(
-        status=Run.Status.CANCELLED,
-        cancelled_by=by,
-        cancelled_by_name=record_name(by),
-        ended=Now(),
-        why="",
-        worker="",
-        lease_expires_at=None,
-        fence=F("fence") + 1,
-        revision=F("revision") + 1,
-    )
-    if cancelled:
-        ModelCall.objects.filter(run=pk).interrupt()
-        ToolCall.objects.filter(run=pk).interrupt()
-        Gate.objects.filter(run=pk).void()
-        Run.objects.release([pk])
-        sealing.seal_ended([pk])
-    return bool(cancelled)
+    """End a run that is not over, and all that it has caused. What they have stays; whoever performs one of them can
+    write nothing more. For the run that made it this is an answer."""
+    if not Run.objects.filter(pk=pk, status__in=GOING_ON).exists():
+        return False
+    how = {"cancelled_by": by, "cancelled_by_name": record_name(by), "ended": Now()}
+    cancelled = Run.objects.fell([*Run.objects.below(pk), pk], **how)
+    ModelCall.objects.filter(run__in=cancelled).interrupt()
+    ToolCall.objects.filter(run__in=cancelled).interrupt()
+    Gate.objects.filter(run__in=cancelled).void()
+    Run.objects.release(cancelled)
+    Run.objects.nudge_parents(*cancelled)
+    sealing.seal_ended(cancelled)
+    return pk in cancelled
 
 
 @after_deadlock

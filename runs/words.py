@@ -19,8 +19,9 @@ def counted(number: int, most: int, noun: str, nouns: str) -> str:
 
 
 def asked_by(run: Run) -> str:
-    """The name of who asked, also when the account is gone; empty for the command line."""
-    return shown_name(run.owner) or run.asked_by
+    """The name of who asked, also when the account is gone; empty for the command line. What another run has made says
+    which."""
+    return run.asked_by if run.parent_id else shown_name(run.owner) or run.asked_by
 
 
 CAUSES = {
@@ -34,6 +35,7 @@ CAUSES = {
     "quota": "the account is used up",
     "content_filter": "stopped by a filter",
     "refused": "the request was refused",
+    "too_many_runs": "it made too many runs",
     "internal": "a fault of MAGI",
 }
 """Why a run failed, by the code of its error, in as few words as a list has room for."""

@@ -102,6 +102,12 @@ ALLOWED = {
     ("receipt", "engine/evidence/signing.py"): "says what the one key signs, whoever asks for it",
     ("receipt", "runs/api/scopes.py"): "says to people what a scope opens, in all words that they know it by",
 }
+AT_GATES = (
+    "engine/models/gates.py",
+    "engine/models/gate_rules.py",
+    "engine/evidence/guards.py",
+)
+ALLOWED |= {("council", path): "whom a gate may ask beside persons, whatever kind of run that is" for path in AT_GATES}
 
 
 def sought(kind: str) -> Iterator[tuple[str, str]]:

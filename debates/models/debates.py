@@ -13,8 +13,9 @@ from django.db.models import Prefetch, Q
 from engine.evidence import sealing
 from engine.hidden import visible_text
 from engine.llm.providers import is_rehearsal, lane_of
-from engine.models import Document, ModelCall, NewDocument, Run, account_of, after_deadlock, record_name
+from engine.models import Document, ModelCall, NewDocument, Run, after_deadlock, asked_for, record_name
 from engine.models.budgets import Budget
+from engine.models.children import NOBODY_ELSE
 from engine.search import label, words_of
 from runs.models import SearchText, Start
 from runs.rights import SEE, Right, User
@@ -119,6 +120,7 @@ class DebateQuerySet(models.QuerySet["Debate"]):
         panel: PanelVersion | None = None,
         earlier: "Debate | None" = None,
         request: str = "",
+        made_by: Mapping[str, Any] = NOBODY_ELSE,
     ) -> "Debate":
         """Queue a debate: run, debate, options, members and the seal on them stand together or not at all.
 
@@ -136,9 +138,7 @@ class DebateQuerySet(models.QuerySet["Debate"]):
         models_asked = [one["model"] for one in members if one.get("model")]
         run = Run.objects.create(
             procedure="debate",
-            owner=owner,
-            asked_by=record_name(owner),
-            account=account_of(owner),
+            **asked_for(owner, made_by),
             lane=lane_of([*models_asked, *filter(None, [timekeeper])]),
             title=title.strip() or _title_of(question),
             spend=spend,

@@ -289,11 +289,12 @@ _tables = (
     Guard(
         "engine_run",
         key_is_number=False,
+        unique=((("parent_id", "step"), ""),),
         run="OLD.id",
         rules=(
             Rule(
                 "kept",
-                kept=("id", "procedure", "created", "parent_id", "root_id"),
+                kept=("id", "procedure", "created", "parent_id", "root_id", "step"),
                 once=("outcome",),
                 erased=("asked_by", "account", "title", "request"),
                 marked=("redacted",),
@@ -318,9 +319,9 @@ _tables = (
                 "kept",
                 kept=(
                     *("id", "run_id", "step", "number", "kind", "tool", "whole", "policy", "choices"),
-                    *("when_failed", "asked", "made", "expires"),
+                    *("when_failed", "asked", "made", "expires", "effect"),
                 ),
-                once=("closed", "used"),
+                once=("closed", "used", "council_id"),
                 unlinked=("asked_user_id", "asked_group_id"),
                 erased=("title", "text"),
             ),
@@ -333,7 +334,7 @@ _tables = (
         rules=(
             Rule(
                 "kept",
-                kept=("id", "gate_id", "by", "decision", "choice", "made"),
+                kept=("id", "gate_id", "by", "judged_by_id", "decision", "choice", "knew_council", "made"),
                 unlinked=("by_user_id",),
                 erased=("text", "answer"),
             ),

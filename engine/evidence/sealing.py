@@ -8,6 +8,7 @@ import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from heapq import merge
 from operator import attrgetter
 from uuid import UUID
@@ -16,17 +17,18 @@ from django.db import transaction
 from django.utils import timezone
 
 from engine.llm.failures import RunFailed
-from engine.models import Run
+from engine.models import GOING_ON, Run
 from engine.trouble import AWAY
 
 from .chain import NOTHING_BEFORE, Draft, stamp
-from .entries import ADOPTED, ATTEMPT, ENDED, LOG, REDACTED, SUBMITTED, WITHOUT_ROWS, Entry, Head, chained
+from .entries import ADOPTED, ATTEMPT, CHILD, ENDED, LOG, REDACTED, SUBMITTED, WITHOUT_ROWS, Entry, Head, chained
 from .log import Leaf, Salt
 from .told import Said, said_of, said_of_runs
 
 log = logging.getLogger(__name__)
 
 ADOPTED_AT_ONCE = 200
+_put_off: ContextVar[list[Head] | None] = ContextVar("put_off", default=None)
 NO_OUTCOME = "So there is no outcome: submit it again, and let an administrator verify the record."
 
 
@@ -69,7 +71,23 @@ def redact(run: UUID, by: str, reason: str, *, names: dict[str, str]) -> None:
 def submit(run: UUID) -> None:
     """Seal what is asked, in the transaction that submits it. The last thing there: the log's end is locked."""
     asked = said_of_runs([run], new=True)[run][SUBMITTED]
-    Leaf.objects.add(_add(run, asked, 0, NOTHING_BEFORE))  # a chain that is there already stands in the way
+    head = _add(run, asked, 0, NOTHING_BEFORE)  # a chain that is there already stands in the way
+    put_off = _put_off.get()
+    if put_off is None:
+        Leaf.objects.add(head)
+    else:
+        put_off.append(head)
+
+
+@contextmanager
+def logged_later() -> Iterator[list[Head]]:
+    """What is submitted meanwhile, as whoever makes it logs it last in the transaction: the log's end is locked."""
+    heads: list[Head] = []
+    before = _put_off.set(heads)
+    try:
+        yield heads
+    finally:
+        _put_off.reset(before)
 
 
 def seal_so_far(run: UUID) -> Head | None:
@@ -165,13 +183,29 @@ def _adopt(runs: Sequence[UUID]) -> None:
 
 
 def seal_ended(pks: Iterable[UUID]) -> None:
-    """Seal runs that have just ended. Last in a transaction: it takes the lock that everybody wants.
+    """Seal runs that have just ended, what others have caused before those. Last in a transaction: it takes the lock
+    that everybody wants.
 
     What cannot be sealed has ended all the same: the log of the server says so, and the verification names it.
     """
-    for pk in pks:
+    pks = list(pks)
+    for number, pk in enumerate(pks, 1):
         with ended_all_the_same(pk):
-            Leaf.objects.add(seal(pk))
+            Leaf.objects.add(*seal_end(pk, unsealed=pks[number:]))
+
+
+def seal_end(pk: UUID, unsealed: Sequence[UUID] = ()) -> list[Head]:
+    """As `seal`; and where another run has made this one, and is told its outcome, its chain fixes this one's from now
+    on. In a transaction that has told it so, by whose lock on its row nobody else adds to its chain. `unsealed`: what
+    has ended in the same transaction, and is sealed after this one."""
+    run, head = Run.objects.get(pk=pk), seal(pk)
+    if run.status == Run.Status.FAILED or run.parent_id is None:
+        return [head]
+    goes_on = Run.objects.filter(pk=run.parent_id, status__in=GOING_ON).select_for_update(no_key=True)
+    if run.parent_id not in unsealed and not goes_on.values_list("pk").first():
+        return [head]
+    facts = {"step": run.step, "run": str(pk), "status": run.status, "hash": head.hash}
+    return [head, append(run.parent_id, [Draft(CHILD, stamp(run.ended) or "", facts)])]
 
 
 @contextmanager

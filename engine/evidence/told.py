@@ -3,6 +3,7 @@
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any, Protocol
 from uuid import UUID
@@ -16,7 +17,7 @@ from engine.models.documents import label_of
 from engine.procedure import Procedure, procedures
 
 from .chain import Draft, stamp
-from .entries import ATTEMPT, ENDED, LOG, REDACTED, SUBMITTED
+from .entries import ATTEMPT, CHILD, ENDED, LOG, REDACTED, SUBMITTED, Entry
 
 NAMES = ("asked by", "cancelled by", "account")
 FETCHED_AT_ONCE = 1_000
@@ -132,6 +133,15 @@ def misowned(runs: Iterable[UUID]) -> Iterator[tuple[UUID, str]]:
             yield key(row["pk"]), "It belongs to another account than the one that asked for it."
 
 
+def unfixed(runs: Iterable[UUID]) -> Iterator[tuple[UUID, str]]:
+    """Which of these tell of the end of a run that they have made, and its own chain does not have it."""
+    for run, line in Entry.objects.filter(run__in=list(runs), kind=CHILD).values_list("run", "line"):
+        with suppress(ValueError, KeyError, TypeError):  # what is wrong with a line is said elsewhere
+            told = json.loads(line)["facts"]
+            if not Entry.objects.filter(run=UUID(told["run"]), hash=told["hash"]).exists():
+                yield run, f"What it has made in “{told['step']}” is not what it was when it ended."
+
+
 def plain(rows: models.QuerySet[Any], *columns: str) -> Iterator[dict[str, Any]]:
     """Rows as the database's driver gives them: Django's conversions would be most of the work of a verification.
 
@@ -163,7 +173,7 @@ def told_json(value: str | None) -> dict[str, Any]:
 
 
 RUN = (
-    *("pk", "procedure", "status", "asked_by", "account", "cancelled_by_name", "title", "request", "parent"),
+    *("pk", "procedure", "status", "asked_by", "account", "cancelled_by_name", "title", "request", "parent", "step"),
     *("created", "started", "ended", "error", "retries", "outcome", "redacted"),
 )
 ASKED = {"asked by": "asked_by", "account": "account", "title": "title", "request": "request"}
@@ -185,7 +195,7 @@ def _of_run(values: dict[str, Any]) -> Said:
         SUBMITTED,
         stamp(values["created"]) or "",
         # a new fact is told only where it is set: what was sealed before still says what its row says
-        {"procedure": values["procedure"]} | ({"parent": str(key(values["parent"]))} if values["parent"] else {}),
+        {"procedure": values["procedure"], **_made_by(values)},
         {name: values[column] for name, column in ASKED.items()},
     )
     ended = Draft(
@@ -205,6 +215,10 @@ def _of_run(values: dict[str, Any]) -> Said:
     if values["redacted"]:
         drafts[REDACTED] = [Draft(REDACTED, stamp(values["redacted"]) or "")]
     return Said(procedure, drafts, whole=over or values["status"] == Run.Status.WAITING)
+
+
+def _made_by(values: dict[str, Any]) -> dict[str, str]:
+    return {"parent": str(key(values["parent"])), "step": values["step"]} if values["parent"] else {}
 
 
 def _of_call(values: dict[str, Any]) -> Draft:

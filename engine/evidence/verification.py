@@ -33,7 +33,7 @@ from .entries import (
 )
 from .findings import NOTHING_KEPT, Fault, Finding, Kept, Line, Place
 from .log import Leaf, Salt
-from .told import NAMES, Said, Witness, key, misowned, plain, said_of
+from .told import NAMES, Said, Witness, key, misowned, plain, said_of, unfixed
 
 UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, DatabaseError)  # what rows full of nonsense bring about
 MOST_APART = timedelta(days=1)  # an entry and its leaf are of one transaction; clocks of two machines may differ
@@ -92,9 +92,7 @@ def _verify(runs: Sequence[UUID]) -> Iterator[Verified]:
 def _contradictions(said: dict[UUID, Said]) -> dict[UUID, list[str]]:
     """What rows that are no evidence say otherwise than what is told of these runs."""
     found: dict[UUID, list[str]] = defaultdict(list)
-    for pk, text in misowned(said):
-        found[pk].append(text)
-    for pk, text in misjudged(list(said)):
+    for pk, text in (*misowned(said), *misjudged(list(said)), *unfixed(said)):
         found[pk].append(text)
     for procedure in procedures().values():
         for pk, text in procedure.contradictions({pk: one for pk, one in said.items() if one.witness is procedure}):

@@ -8,12 +8,13 @@ from .budgets import Budget, BudgetUsedUp
 from .calls import ModelCall, Usage
 from .claims import GOING_ON, LEASE, Claimed
 from .documents import Document, DocumentLimits, NewDocument, TooManyDocuments
+from .gate_rules import GateRule
 from .gates import AlreadyUsed, Gate, GateDecision
 from .mail import Letter
 from .markers import WriterMarker
 from .pace import LimitReached, Pace, per_minute
 from .reviews import REVIEW_LENGTH, Review, last_override, last_told, overriders
-from .runs import NOBODY, TITLE_LENGTH, Park, Run, account_of, after_deadlock, record_name
+from .runs import NOBODY, TITLE_LENGTH, Park, Run, account_of, after_deadlock, asked_for, record_name
 from .tools import Effect, ToolCall
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "Entry",
     "Gate",
     "GateDecision",
+    "GateRule",
     "Leaf",
     "Letter",
     "LimitReached",
@@ -49,6 +51,7 @@ __all__ = [
     "WriterMarker",
     "account_of",
     "after_deadlock",
+    "asked_for",
     "last_override",
     "last_told",
     "overriders",

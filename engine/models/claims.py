@@ -168,6 +168,7 @@ class ClaimQuerySet(models.QuerySet["Run"]):
         failed = list(self.filter(pk__in=alone, status=RunStatus.FAILED).values_list("pk", flat=True))
         self.release(failed)
         ToolCall.objects.filter(run__in=failed).interrupt()  # of others the next worker asks what became of them
+        self.model.objects.nudge_parents(*failed)
         abandoned.filter(pk__in=alone).update(status=queued, **blamed)
         abandoned.filter(pk__in=together).update(status=queued, crashes=Least(F("crashes") + 1, ALONE), **changed)
         # a call of a run that was renewed between the look and the updates is still under way

@@ -30,16 +30,24 @@ class GateState(models.TextChoices):
     REJECTED = "rejected"
     ANSWERED = "answered"
     EXPIRED = "expired"
+    FAILED = "failed"
     VOID = "void"
 
 
 class Decision(models.TextChoices):
-    """What a person may say; `EXPIRE` is said by nobody, when the time was over."""
+    """What a person may say. `EXPIRE` is said by nobody, when the time was over, and of a council that came to nothing
+    `TURN` where persons decide now, or `FAIL` where nobody does. `OVERRIDE` opens what a council has refused; `LOOK`
+    decides nothing: somebody has seen what the council said before it was shown.
+    """
 
     APPROVE = "approve"
     REJECT = "reject"
     ANSWER = "answer"
+    OVERRIDE = "override"
+    LOOK = "look"
     EXPIRE = "expire"
+    TURN = "turn"
+    FAIL = "fail"
 
 
 SPOKEN = (Decision.APPROVE, Decision.REJECT, Decision.ANSWER)
@@ -177,16 +185,23 @@ class Gate(models.Model):
     closed = models.DateTimeField(null=True)
     expires = models.DateTimeField(null=True)
     used = models.DateTimeField(null=True)
+    effect = models.CharField(max_length=12, blank=True, db_default="")
+    council = models.ForeignKey("engine.Run", on_delete=models.PROTECT, null=True, related_name="asked_at")
+    hides = models.BooleanField(db_default=False)
 
     objects = GateQuerySet.as_manager()
 
     class Meta:
         ordering = ["pk"]
-        permissions = [("decide_gate", "Can decide at everybody's gates")]
+        permissions = [
+            ("decide_gate", "Can decide at everybody's gates"),
+            ("override_gate", "Can override a council at a gate, and look at what it says before it is shown"),
+        ]
         indexes = [
             models.Index(fields=["asked_user"], condition=Q(state="pending"), name="gate_of_user"),
             models.Index(fields=["asked_group"], condition=Q(state="pending"), name="gate_of_group"),
             models.Index(fields=["run"], condition=Q(state="pending"), name="gate_pending"),
+            models.Index(fields=["council"], condition=Q(hides=True), name="gate_that_hides"),
         ]
         constraints = [models.UniqueConstraint(fields=["run", "step", "number"], name="one_gate_of_a_number")]
 
@@ -251,10 +266,12 @@ class GateDecision(models.Model):
     gate = models.ForeignKey(Gate, on_delete=models.PROTECT, related_name="decisions")
     by_user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
     by = models.CharField(max_length=150, blank=True)
+    judged_by = models.ForeignKey("engine.Run", on_delete=models.PROTECT, null=True, related_name="+")
     decision = models.CharField(max_length=8, choices=Decision)
     choice = models.CharField(max_length=40, blank=True)
     text = models.TextField(blank=True)
     answer = models.TextField(blank=True)
+    knew_council = models.BooleanField(db_default=False)
     made = models.DateTimeField(default=timezone.now)
 
     class Meta:

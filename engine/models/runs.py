@@ -1,7 +1,7 @@
 """A run: one piece of work of some procedure, from its submission to its end."""
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -14,7 +14,8 @@ from django.utils import timezone
 
 from .budgets import Budget
 from .calls import ModelCall
-from .claims import GOING_ON, LEASE, SUSPECT, ClaimQuerySet, RunStatus
+from .children import ASKED_BY_LENGTH, FamilyQuerySet
+from .claims import GOING_ON, LEASE, SUSPECT, RunStatus
 from .documents import Document
 from .gates import Gate
 from .mail import Letter
@@ -40,7 +41,7 @@ def in_transaction() -> bool:
     return connection.in_atomic_block
 
 
-class RunQuerySet(ClaimQuerySet):
+class RunQuerySet(FamilyQuerySet):
     # ---- hold and let go ----------------------------------------------------------------------------------
 
     def renew_leases(self, worker: str, performed: Iterable[uuid.UUID]) -> int:
@@ -147,6 +148,11 @@ def account_of(user: Any) -> str:
     return str(user.pk) if user else NOBODY
 
 
+def asked_for(owner: Any, made_by: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns of a new run that say whose it is: of a user, or of the run that makes it, see `Submit`."""
+    return {"owner": owner, "asked_by": record_name(owner), "account": account_of(owner), **made_by}
+
+
 def record_name(user: Any) -> str:
     """What the record calls a user; nobody is the command line."""
     return user.get_username() if user else ""
@@ -172,7 +178,8 @@ class Run(models.Model):
     `override` what a person decided instead, last. `redacted`: when its texts were erased first; the title is empty
     since. `request`: a digest of the idempotency key and the request that it came with, empty where there was none.
 
-    `parent` is the run that made it, and `root` the one at the top of those; neither ever changes. `spend` is the most
+    `parent` is the run that made it in its step `step`, and `root` the one at the top of those; none of them ever
+    changes. `spend` is the most
     that it may cost, in billionths of a dollar. `news` counts what came from outside. `wakes_at` is when a waiting run
     is looked at again at the latest, and afterwards since when it can go on; `why` says for what it waits, where no row
     does. `worked` are its seconds over all claims, the last of them since `claimed_at`, and `host` is the one machine
@@ -187,12 +194,13 @@ class Run(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     procedure = models.CharField(max_length=40)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="runs")
-    asked_by = models.CharField(max_length=150, blank=True)
+    asked_by = models.CharField(max_length=ASKED_BY_LENGTH, blank=True)
     account = models.CharField(max_length=40, blank=True)
     title = models.CharField(max_length=TITLE_LENGTH, blank=True)
     request = models.CharField(max_length=64, blank=True)
     parent = models.ForeignKey("self", on_delete=models.PROTECT, null=True, related_name="children")
     root = models.ForeignKey("self", on_delete=models.PROTECT, null=True, related_name="descendants")
+    step = models.CharField(max_length=80, blank=True, db_default="")
     status = models.CharField(max_length=10, choices=Status, default=Status.QUEUED)
     lane = models.CharField(max_length=200, blank=True)
     revision = models.BigIntegerField(default=0)
@@ -245,6 +253,7 @@ class Run(models.Model):
             models.Index(fields=["status", "-created"], name="run_by_status"),
         ]
         constraints = [
+            models.UniqueConstraint(fields=["parent", "step"], name="one_child_of_a_step"),
             models.CheckConstraint(
                 name="run_status_known",
                 condition=Q(

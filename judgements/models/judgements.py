@@ -9,8 +9,9 @@ from django.db.models import Prefetch, Q
 from engine.evidence import sealing
 from engine.hidden import visible_text
 from engine.llm.providers import is_rehearsal, lane_of
-from engine.models import ModelCall, Review, Run, account_of, after_deadlock, last_override, record_name
+from engine.models import ModelCall, Review, Run, after_deadlock, asked_for, last_override
 from engine.models.budgets import Budget
+from engine.models.children import NOBODY_ELSE
 from engine.search import label, words_of
 from runs.models import Flag, SearchText, Start
 from runs.rights import SEE, Right, User
@@ -82,13 +83,15 @@ class JudgementQuerySet(models.QuerySet["Judgement"]):
         council: CouncilVersion | None = None,
         earlier: "Judgement | None" = None,
         request: str = "",
+        made_by: Mapping[str, Any] = NOBODY_ELSE,
     ) -> "Judgement":
         """Queue a judgement: run, judgement, three agents and the seal on them stand together or not at all.
 
         `council`: the version that the agents were taken from. The judgement bears its name if they are still the same.
         CouncilChanged where they are, and it is not what the council is now; OnlyCouncils where they are not, and the
         owner may not judge by agents of one's own. `earlier`: which judgement this one judges again; `request`: see
-        there. BudgetUsedUp where a budget has not enough left for what it may cost.
+        there; `made_by`: as `Submit` of the engine's children. BudgetUsedUp where a budget has not enough left for what
+        it may cost.
         """
         agents = list(agents)
         council = _borne(council, agents, owner)
@@ -96,9 +99,7 @@ class JudgementQuerySet(models.QuerySet["Judgement"]):
         lane = lane_of(agent["model"] for agent in agents)
         run = Run.objects.create(
             procedure="judgement",
-            owner=owner,
-            asked_by=record_name(owner),
-            account=account_of(owner),
+            **asked_for(owner, made_by),
             lane=lane,
             title=title if _shows(title) else title_of(content),
             request=request,

@@ -1,13 +1,14 @@
 """One agent writes an answer, another checks it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.db import models, transaction
 
 from engine.evidence import sealing
 from engine.llm.providers import lane_of
-from engine.models import Document, ModelCall, NewDocument, Run, account_of, record_name
+from engine.models import Document, ModelCall, NewDocument, Run, asked_for
+from engine.models.children import NOBODY_ELSE
 from engine.search import label, words_of
 from runs.models import SearchText
 from runs.rows import with_run
@@ -29,8 +30,9 @@ class CheckQuerySet(models.QuerySet["Check"]):
         checker: str,
         documents: Iterable[NewDocument] = (),
         request: str = "",
+        made_by: Mapping[str, Any] = NOBODY_ELSE,
     ) -> "Check":
-        asked = {"owner": owner, "asked_by": record_name(owner), "account": account_of(owner), "request": request}
+        asked = asked_for(owner, made_by) | {"request": request}
         lane = lane_of([writer, checker])
         run = Run.objects.create(procedure="check", title=question[:80], lane=lane, **asked)
         check = self.create(run=run, question=question, writer=writer, checker=checker)

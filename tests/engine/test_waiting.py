@@ -125,8 +125,8 @@ queued = sync_to_async(asked_for)
 act = sync_to_async(steering.act)
 
 
-async def perform_until(run, models, *statuses):
-    engine = Engine(models=models)
+async def perform_until(run, models, *statuses, engine=None):
+    engine = engine or Engine(models=models)
     performing = asyncio.create_task(engine.run())
     try:
         async with asyncio.timeout(20):

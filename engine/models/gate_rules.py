@@ -1,0 +1,61 @@
+"""What an installation wants to be decided, beside what a procedure asks for itself.
+
+Why so: docs/decisions.md, Gates.
+"""
+
+from typing import Any
+
+from django.db import models
+
+WHO = [("", "as the procedure says"), ("person", "a person"), ("council", "a council"), ("both", "both")]
+EXPIRIES = [("", "as the procedure says"), ("remind", "remind"), ("reject", "reject"), ("return", "go on without")]
+
+
+class GateRuleQuerySet(models.QuerySet["GateRule"]):
+    def best(self, **about: str) -> "GateRule | None":
+        """The most exact one for a gate of this procedure, kind, effect and tool: which names the most of them, and of
+        those that name as many the one that names the tool, then the kind, then the effect."""
+        fit = models.Q()
+        for name, value in about.items():
+            fit &= models.Q(**{f"{name}__in": {"", value}})
+        return max(self.filter(fit), key=GateRule.exactness, default=None)
+
+
+class GateRule(models.Model):
+    """Makes gates stricter, never easier. What is empty holds for all."""
+
+    procedure = models.CharField(max_length=40, blank=True)
+    kind = models.CharField(max_length=20, blank=True)
+    effect = models.CharField(max_length=12, blank=True)
+    tool = models.CharField(max_length=120, blank=True)
+    who = models.CharField(max_length=8, blank=True, choices=WHO)
+    persons = models.PositiveSmallIntegerField(default=1)
+    four_eyes = models.BooleanField(default=False)
+    blind = models.BooleanField(default=False)
+    council = models.CharField(max_length=120, blank=True)
+    hours = models.PositiveIntegerField(null=True, blank=True)
+    expiry = models.CharField(max_length=8, blank=True, choices=EXPIRIES)
+
+    objects = GateRuleQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["procedure", "kind", "effect", "tool"]
+        constraints = [
+            models.UniqueConstraint(fields=["procedure", "kind", "effect", "tool"], name="one_rule_of_a_gate"),
+            models.CheckConstraint(condition=models.Q(persons__gte=1, persons__lte=3), name="rule_of_few_persons"),
+        ]
+
+    def __str__(self) -> str:
+        named = [self.procedure, self.kind, self.effect, self.tool]
+        return f"Gates of {', '.join(filter(None, named)) or 'every kind'}"
+
+    def exactness(self) -> tuple[int, bool, bool, bool]:
+        named = [bool(one) for one in (self.tool, self.kind, self.effect, self.procedure)]
+        return sum(named), named[0], named[1], named[2]
+
+    @property
+    def policy(self) -> dict[str, Any]:
+        """What it wants, in the words of a policy; nothing of what it leaves open."""
+        asked: dict[str, Any] = {"persons": self.persons, "four_eyes": self.four_eyes, "blind": self.blind}
+        asked |= {name: getattr(self, name) for name in ("who", "council", "hours", "expiry") if getattr(self, name)}
+        return asked
