@@ -13,6 +13,7 @@ from uuid import UUID
 
 from asgiref.sync import async_to_sync
 from django.db import OperationalError, connection, transaction
+from django.urls import reverse
 from django.utils import timezone
 
 from engine.evidence import guards, sealing
@@ -67,6 +68,12 @@ def redact(pk: UUID, by: str, reason: str, *, names: bool = False, once: bool = 
     if names:
         Start.objects.filter(run=pk).update(owner=None)
     return True
+
+
+def erasure_of(run: Run) -> dict[str, str]:
+    """For a page that shows texts of a run: where it asks whether they still stand, and the answer as it is now, which
+    is another one after each redaction."""
+    return {"address": reverse("erased", args=[run.pk]), "mark": str(run.revision) if run.redacted else "none"}
 
 
 @dataclass(frozen=True)

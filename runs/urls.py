@@ -40,6 +40,7 @@ urlpatterns = [
     path("runs/export.<str:format>", history.export, name="runs-export"),
     path("runs/views/", saved.save_view, name="save-view"),
     path("runs/views/<int:pk>/delete/", saved.delete_view, name="delete-view"),
+    path("runs/<uuid:pk>/erased/", live.erased, name="erased"),
     path("waiting/", gates.waiting, name="waiting"),
     path("gates/<int:pk>/", gates.gate, name="gate"),
     path("library/", library.library, name="library"),

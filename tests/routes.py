@@ -42,6 +42,7 @@ ROUTES = {
     "runs-history": (SIGNED_IN, SIGNED_IN_NO_METHOD),
     "runs-history-changes": (SIGNED_IN, SIGNED_IN_NO_METHOD),
     "runs-export": (SIGNED_IN, SIGNED_IN_NO_METHOD),
+    "erased": (SEE, SIGNED_IN_NO_METHOD),
     "save-view": (SIGNED_IN_NO_METHOD, SIGNED_IN),
     "delete-view": (SIGNED_IN_NO_METHOD, "llnonnn"),
     "review": (DESK, SIGNED_IN_NO_METHOD),

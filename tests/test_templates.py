@@ -72,7 +72,7 @@ OURS = set(
     version.challenge version.free_floor version.reply_within rule view origin.current.number
     one.size one.label readable document.label
     rail.seat rail.dots one.pattern one.width
-    .figure .caption .flag .share .x .y .width .height .key .address place face.stays
+    erasure.mark .figure .caption .flag .share .x .y .width .height .key .address place face.stays
 """.split()
 )
 COUNTED = re.compile(r"(date|length|thousands|dollars|pluralize|add|slice)\b")

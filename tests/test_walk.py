@@ -62,8 +62,8 @@ class Cast:
     def of_folder(self) -> dict[str, Any]:
         """The key of what the owner has in each folder of the addresses, but for the judgement and the debate."""
         view, _ = SavedView.objects.get_or_create(user=self.users["owner"], name=CANARY)
-        kept = {"councils": self.council.pk, "panels": panel().pk}
-        return {**kept, "accounts": self.token.pk, "runs": view.pk, "gates": gate_of(self).pk}
+        kept = {"councils": self.council.pk, "panels": panel().pk, "runs/views": view.pk, "gates": gate_of(self).pk}
+        return kept | dict.fromkeys(("accounts/tokens", "accounts/enter"), self.token.pk)
 
 
 def panel() -> Panel:
@@ -151,7 +151,7 @@ def address_of(pattern: str, cast: Cast, pk: UUID | None = None) -> str:
     put = {
         "object_id": debate if table == HELD_IN_ADMIN else judgement if table in RUNS_IN_ADMIN else rows.get(table, ""),
         "id": _in_the_api(pattern, cast, judgement, debate) if pattern.startswith("api/") else rows["auth/user"],
-        "pk": {**cast.of_folder(), "debates": debate}.get(pattern.partition("/")[0], judgement),
+        "pk": {**cast.of_folder(), "debates": debate}.get(pattern.partition("/<")[0], judgement),
         "number": 1,
         "format": "csv",
         "token": "guessed",

@@ -14,6 +14,8 @@ from runs import steering
 
 from ..deciding import MOST, VIEWS, group_of, groups, in_order, may_see, options
 from ..face import face_of
+from ..redaction import erasure_of
+from ..rights import SEE
 from ..usage import used_both_ways
 
 STATUSES: Mapping[type[NotDecided], int] = {NotAsked: 403, Closed: 409, TooLate: 410}
@@ -65,6 +67,7 @@ def _page(request: HttpRequest, gate: Gate, status: int = 200, **more: Any) -> H
         "group": group_of(gate)[0],
         "own": face.gate_template(gate),
         "used": used_both_ways(list(gate.run.calls.all())),
+        "erasure": erasure_of(gate.run) if SEE.covers(request.user, gate.run) else None,
         "typed": request.POST.get("text", ""),
         "errors": {},
         "page": "waiting",

@@ -6,12 +6,14 @@ from django.shortcuts import redirect, render
 from django.utils.cache import get_conditional_response
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from engine.models import Run
 from engine.models.budgets import BudgetUsedUp
 from engine.models.pace import LimitReached
 
 from .. import steering
-from ..face import Snapshot, snapshot_of
+from ..face import Snapshot, faces, snapshot_of
 from ..fragments import rendered
+from ..redaction import erasure_of
 from ..rights import STEER
 from .finding import AnyFace, row_for, seen_or_404
 
@@ -30,6 +32,7 @@ def page_of(request: HttpRequest, face: AnyFace, row: Any, status: int = 200, **
         **face.extra(request, row),  # noqa: S610 - a method of our own
         "steerable": STEER.covers(request.user, row.run),
         "socket": f"/ws/{face.nouns}/{pk}/?painted={row.run.revision}",
+        "erasure": erasure_of(row.run),
         "page": "live",
         **more,
     }
@@ -44,6 +47,13 @@ def fragments(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
     if unchanged := get_conditional_response(request, etag=headers["ETag"]):
         return unchanged
     return HttpResponse(rendered(face.fragments(face.display(snapshot_of(run)))), headers=headers)
+
+
+@require_GET
+def erased(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Which redaction the texts of a run have met last. Open pages that show them ask now and then."""
+    rows = Run.objects.filter(procedure__in=faces()).only("revision", "redacted", "owner_id")
+    return HttpResponse(erasure_of(seen_or_404(rows, request, pk))["mark"], content_type="text/plain")
 
 
 @require_http_methods(["GET", "POST"])

@@ -5,6 +5,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from ..record import record_line, record_of
+from ..redaction import erasure_of
 from ..rights import EXPORT, REDACT
 from .finding import AnyFace, row_for, run_for
 
@@ -19,6 +20,7 @@ def record(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
         "record_part": f"{face.nouns}/_record.html",
         "exportable": EXPORT.covers(request.user, row.run),
         "redactable": row.run.over and REDACT.covers(request.user, row.run),
+        "erasure": erasure_of(row.run),
         "page": "record",
     }
     return render(request, [f"{face.nouns}/record.html", "runs/record.html"], context)

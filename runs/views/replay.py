@@ -7,6 +7,7 @@ from django.utils.cache import get_conditional_response
 from django.views.decorators.http import require_GET
 
 from ..face import Snapshot, snapshot_of
+from ..redaction import erasure_of
 from ..replay import FRAMES_FORM, Past
 from ..replay import replay as frames_of
 from .finding import AnyFace, row_for, seen_or_404
@@ -17,10 +18,10 @@ def replay(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
     row = row_for(request, face, pk)
     if not row.run.over:
         return redirect(face.page_name("live"), pk)
-    return replayed(request, face.seen(row))
+    return replayed(request, face.seen(row), erasure=erasure_of(row.run))
 
 
-def replayed(request: HttpRequest, seen: Snapshot[Any]) -> HttpResponse:
+def replayed(request: HttpRequest, seen: Snapshot[Any], **more: Any) -> HttpResponse:
     """The page that plays a run of which all rows are read."""
     past = Past(seen)
     face = past.face
@@ -31,6 +32,7 @@ def replayed(request: HttpRequest, seen: Snapshot[Any]) -> HttpResponse:
         "live_page": f"{face.nouns}/live.html",
         "replay": True,
         "page": "replay",
+        **more,
     }
     return render(request, "runs/replay.html", context)
 

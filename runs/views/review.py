@@ -23,6 +23,7 @@ from ..history import MOST_COUNTED, MOST_NEWER
 from ..models import SearchText
 from ..reasons import reasons_of
 from ..record import integrity_of
+from ..redaction import erasure_of
 from ..rights import EXPORT, REVIEW, Reach
 from ..usage import used
 from ..words import counted, deed
@@ -178,6 +179,7 @@ def _one(request: HttpRequest, desk: Desk, pk: UUID, form: WordForm | None = Non
         "exportable": EXPORT.covers(request.user, row.run),
         "form": form or WordForm(run),
         "place": _place(desk.lines, pk),
+        "erasure": erasure_of(row.run),
         "result_part": [f"{face.nouns}/_review.html", "runs/_review_result.html"],
     }
 

@@ -80,5 +80,27 @@ for (const menu of document.querySelectorAll("details.menu")) {
   });
 }
 
+// Texts that were erased leave the open pages that show them: such a page is loaded anew, but not under somebody's hands.
+const ASK_EVERY = 60_000;
+const isTyped = (field) => field.value !== field.defaultValue;
+
+async function askErased({ dataset: { ask, erased } }) {
+  const answer = await fetch(ask, { cache: "no-store" });
+  if (answer.redirected || (!answer.ok && answer.status !== 404)) return; // it asks again
+  const same = answer.ok && (await answer.text()) === erased;
+  if (!same && ![...document.querySelectorAll("textarea")].some(isTyped)) location.reload();
+}
+
+function askErasedAll() {
+  if (document.hidden) return;
+  for (const shown of document.querySelectorAll("[data-erased]")) askErased(shown).catch(() => {}); // not reachable now
+}
+
+if (document.querySelector("[data-erased]")) {
+  setInterval(askErasedAll, ASK_EVERY);
+  document.addEventListener("visibilitychange", askErasedAll);
+  addEventListener("pageshow", ({ persisted }) => persisted && askErasedAll());
+}
+
 // a form that comes back with errors says so first
 document.querySelector(".errors")?.focus();

@@ -1,6 +1,7 @@
 """Redaction: texts go for good and everywhere, what was decided stays, and the record still verifies."""
 
 import json
+import re
 
 import pytest
 from django.contrib.auth.models import User
@@ -36,6 +37,25 @@ def rows() -> str:
                 cursor.execute(f'SELECT * FROM "{table}"')
                 found.append(str(cursor.fetchall()))
     return "\n".join(found)
+
+
+# ---- open pages ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page_name", ["live", "record", "replay"])
+def test_an_open_page_hears_of_each_redaction(approved: Judgement, page: Client, page_name: str) -> None:
+    def asked() -> tuple[str, str]:
+        html = page.get(reverse(page_name, args=[approved.pk])).content.decode()
+        mark, address = re.findall(r'data-erased="(\w+)" data-ask="(\S+)"', html)[0]
+        return mark, page.get(address).content.decode()
+
+    marks = [asked()]
+    for _ in range(2):
+        redact(approved.pk, "reviewer", REASON)
+        marks.append(asked())
+    assert all(painted == now for painted, now in marks)
+    assert marks[0][0] == "none"
+    assert len(set(marks)) == 3
 
 
 # ---- what goes and what stays -----------------------------------------------------------------------------
