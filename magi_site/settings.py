@@ -15,6 +15,7 @@ INSTALLED_APPS = [
     "magi_site",
     "engine",
     "runs",
+    "office",
     "judgements",
     "debates",
     "channels",
@@ -121,7 +122,11 @@ CHECKPOINT_WEBHOOK = ENVIRONMENT.MAGI_CHECKPOINT_WEBHOOK
 
 # what stands in `Run.procedure` for ever -> the class that the engine performs it by
 PROCEDURES = {"judgement": "judgements.face.Judging", "debate": "debates.face.Debating"}
-TOOLBOX = ["toolbox.figures", "toolbox.mail"]  # modules whose `TOOLS` any procedure may give to its agents
+TOOLBOX = [
+    "toolbox.figures",
+    "toolbox.mail",
+    "office.tools",
+]  # modules whose `TOOLS` any procedure may give to its agents
 BESIDE = ["runs.mail.keep"]  # what an engine does beside all runs, for as long as it runs
 EMAIL_URL = ENVIRONMENT.EMAIL_URL.get_secret_value() if ENVIRONMENT.EMAIL_URL else ""
 RETENTION_DAYS = ENVIRONMENT.MAGI_RETENTION_DAYS

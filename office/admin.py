@@ -1,0 +1,65 @@
+"""The rows of the office, for whoever has the rights to them."""
+
+from django.contrib import admin
+
+from .models import CalendarEntry, Item, OfficeDocument, OfficeVersion, Person, Request, Task
+
+
+@admin.register(Person)
+class PersonAdmin(admin.ModelAdmin):
+    list_display = ["name", "mail", "role", "unit", "manager", "start", "example"]
+    search_fields = ["name", "mail", "role", "unit"]
+    list_filter = ["unit", "example"]
+    list_select_related = ["manager"]
+    raw_id_fields = ["manager"]
+
+
+@admin.register(Task)
+class TaskAdmin(admin.ModelAdmin):
+    list_display = ["title", "assignee", "due", "state", "example"]
+    search_fields = ["title", "details"]
+    list_filter = ["state", "example"]
+    list_select_related = ["assignee"]
+    raw_id_fields = ["assignee"]
+
+
+@admin.register(CalendarEntry)
+class CalendarEntryAdmin(admin.ModelAdmin):
+    list_display = ["title", "start", "end", "place", "example"]
+    search_fields = ["title", "place"]
+    list_filter = ["example"]
+    date_hierarchy = "start"
+    raw_id_fields = ["people"]
+
+
+class VersionInline(admin.TabularInline):
+    model = OfficeVersion
+    extra = 0
+    can_delete = False
+    readonly_fields = fields = ("number", "made", "text")
+
+    def has_add_permission(self, *_: object) -> bool:
+        return False
+
+
+@admin.register(OfficeDocument)
+class OfficeDocumentAdmin(admin.ModelAdmin):
+    list_display = ["name", "version", "outside", "example"]
+    search_fields = ["name", "text"]
+    list_filter = ["outside", "example"]
+    readonly_fields = ["version"]
+    inlines = [VersionInline]
+
+
+@admin.register(Item)
+class ItemAdmin(admin.ModelAdmin):
+    list_display = ["name", "kind", "number", "price", "place", "example"]
+    search_fields = ["name", "kind", "place"]
+    list_filter = ["kind", "example"]
+
+
+@admin.register(Request)
+class RequestAdmin(admin.ModelAdmin):
+    list_display = ["__str__", "what", "total", "asked_for", "made", "example"]
+    readonly_fields = ["lines", "total", "made"]
+    list_filter = ["example"]

@@ -1,0 +1,67 @@
+from pydantic import Field
+
+from engine.models import Effect
+from engine.tools import Output, Refused, Tool, Use
+from office.models import OfficeDocument, OfficeVersion
+
+from .asked import LONGEST_TEXT, Arguments, Long, Query, joined, listed
+
+
+class Find(Arguments):
+    query: Query = ""
+
+
+class Read(Arguments):
+    name: Long
+    version: int | None = Field(default=None, ge=1, description="an earlier one; without it the newest")
+
+
+class Write(Arguments):
+    name: Long
+    text: str = Field(min_length=1, max_length=LONGEST_TEXT)
+
+
+def find(asked: Find, use: Use) -> Output:
+    documents = OfficeDocument.objects.found(asked.query)
+    outside = documents.filter(outside=True).exists()
+    return Output(listed(documents, line, "No document has these words."), outside=outside)
+
+
+def line(document: OfficeDocument) -> str:
+    begins = " ".join(document.text[:200].split())
+    return joined(f"{document.pk} {document.name}", f"version {document.version}", begins)
+
+
+def read(asked: Read, use: Use) -> Output:
+    document = OfficeDocument.objects.filter(name__iexact=asked.name).first()
+    if document is None:
+        near = ", ".join(one.name for one in OfficeDocument.objects.found(asked.name)[:5])
+        raise Refused(f"There is no document named {asked.name}." + (f" There is {near}." if near else ""))
+    if asked.version in (None, document.version):
+        return Output(document.text, outside=document.outside)
+    earlier = OfficeVersion.objects.filter(document=document, number=asked.version).first()
+    if earlier is None:
+        raise Refused(f"{document.name} has {document.version} versions.")
+    return Output(earlier.text, outside=document.outside)
+
+
+def write(asked: Write, use: Use) -> str:
+    document = OfficeDocument.objects.select_for_update().filter(name__iexact=asked.name).first()
+    if document is None:
+        document = OfficeDocument.objects.create(name=asked.name, text=asked.text)
+    else:
+        document.write(asked.text)
+    return f"Document {document.pk}, {document.name}, has its version {document.version} now."
+
+
+TOOLS = (
+    Tool("documents.find", "Finds documents by words of name and text.", Find, Effect.READS, change=find),
+    Tool("documents.read", "Reads a document, the newest version or an earlier one.", Read, Effect.READS, change=read),
+    Tool(
+        "documents.write",
+        "Writes a document: a new one, or a new version of one that is there. Older versions stay.",
+        Write,
+        Effect.WRITES,
+        change=write,
+    ),
+)
