@@ -3,11 +3,11 @@
 import contextlib
 import sqlite3
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import deepcopy
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar, cast
 
 import pytest
 from django.contrib.auth.models import User
@@ -24,6 +24,7 @@ from magi_site.models import Token
 from tests.acceptance.site import digest, kept_file, making, migrated, put_out_stale
 
 T = TypeVar("T")
+P = ParamSpec("P")
 ACCOUNTS = (User, Session, Token)
 TEMPLATES = "magi_tests_"
 EMPTY = "kept"  # the schema of an empty gate's rows
@@ -156,6 +157,60 @@ def once(make: Callable[..., T], *args: Any) -> T:
     made = make(*args)
     _made[before] = deepcopy(made), _copied()
     return made
+
+
+_left: dict[Any, tuple[Any, dict[str, list[Any]]]] = {}
+
+
+def copied(make: Callable[P, T]) -> Callable[P, T]:
+    """As `once`, for what is made in any state of the database: of the rows that it left, the same are put in again.
+
+    On SQLite, where the next row has the same number as in the test before. On PostgreSQL it is made each time.
+    """
+
+    @wraps(make)
+    def copy(*args: P.args, **options: P.kwargs) -> T:
+        if connection.vendor != "sqlite":
+            return make(*args, **options)
+        highest = _highest()
+        before = make, _told(args), _told(sorted(options.items())), highest
+        if before in _left:
+            made, rows = _left[before]
+            _put_in(rows)
+            return cast(T, deepcopy(made))
+        made = make(*args, **options)
+        _left[before] = deepcopy(made), _rows_after(highest)
+        return made
+
+    return copy
+
+
+@transaction.atomic
+def _put_in(rows: Mapping[str, list[Any]]) -> None:
+    with connection.cursor() as cursor:
+        for table, new in rows.items():
+            cursor.executemany(f'INSERT INTO "{table}" VALUES ({", ".join(["%s"] * len(new[0]))})', new)
+
+
+def _told(found: Iterable[Any]) -> tuple[str, ...]:
+    return tuple(f"{one!r} {getattr(one, 'pk', '')}" for one in found)
+
+
+def _highest() -> tuple[tuple[str, int], ...]:
+    """The number of the last row in each table."""
+    with connection.cursor() as cursor:
+        tables = sorted(connection.introspection.django_table_names(only_existing=True))
+        cursor.execute("SELECT " + ", ".join(f'(SELECT coalesce(max(rowid), 0) FROM "{table}")' for table in tables))
+        return tuple(zip(tables, cursor.fetchone(), strict=True))
+
+
+def _rows_after(highest: Iterable[tuple[str, int]]) -> dict[str, list[Any]]:
+    found = {}
+    with connection.cursor() as cursor:
+        for table, last in highest:
+            cursor.execute(f'SELECT * FROM "{table}" WHERE rowid > %s', [last])
+            found[table] = cursor.fetchall()
+    return {table: rows for table, rows in found.items() if rows}
 
 
 def _copied() -> Callable[[], None]:

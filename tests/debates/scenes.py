@@ -6,12 +6,14 @@ from typing import Any
 
 from debates.rules.course import ABSTAIN, Act, Why
 from debates.table import Point
+from tests.databases import copied
 from tests.debates.table import BEGINNING, PANEL, Table, weeks
 
 HIRE, CLAUSES, NO = "HIRE", "HIRE ON CONDITIONS", "DO NOT HIRE"
 AMARA, ILSE, RAJIV, HANA, TOMAS = range(1, 6)
 
 
+@copied
 def asked_alone(owner: Any) -> Table:
     table = Table(owner)
     table.alone(AMARA, CLAUSES, "The 2023 study cannot be repeated with the data that are public.", 60)
@@ -21,6 +23,7 @@ def asked_alone(owner: Any) -> Table:
     return table
 
 
+@copied
 def early(owner: Any) -> Table:
     table = asked_alone(owner)
     table.alone(ILSE, HIRE, "She has led nine people through a move.")
@@ -76,6 +79,7 @@ def early(owner: Any) -> Table:
     return table
 
 
+@copied
 def late(owner: Any, **more: Any) -> Table:
     """Three have changed, one has withdrawn, and somebody answers."""
     table = Table(owner, **more)
@@ -196,12 +200,14 @@ def late(owner: Any, **more: Any) -> Table:
     return table
 
 
+@copied
 def speaking(owner: Any) -> Table:
     table = late(owner)
     table.speaks(HANA, why=Why.REPLY, asked_by=table.newest)
     return table
 
 
+@copied
 def nine(owner: Any) -> Table:
     table = Table(owner, 9)
     for seat in range(1, 10):
@@ -212,6 +218,7 @@ def nine(owner: Any) -> Table:
     return table
 
 
+@copied
 def two(owner: Any) -> Table:
     table = Table(owner, 2)
     for seat in (AMARA, ILSE):
@@ -227,6 +234,7 @@ def two(owner: Any) -> Table:
     return table
 
 
+@copied
 def rehearsed(owner: Any) -> Table:
     table = Table(owner, model="rehearsal/instant")
     for seat in range(1, 6):
@@ -241,12 +249,14 @@ def rehearsed(owner: Any) -> Table:
     return table
 
 
+@copied
 def with_elin(owner: Any, person: Any) -> Table:
     members = [{"name": name, "who": who, "model": "openai/a"} for name, who in PANEL[:5]]
     seated = {"name": "Elin Sato", "who": "Head of the workshop.", "user": person or owner}
     return Table(owner, members=[*members[:3], seated, members[4]])
 
 
+@copied
 def waiting(owner: Any, person: Any = None) -> Table:
     table = with_elin(owner, person)
     table.note()
@@ -264,6 +274,7 @@ def waiting(owner: Any, person: Any = None) -> Table:
     return table
 
 
+@copied
 def seated(owner: Any) -> Table:
     """Somebody looks who sits at the table, while another one speaks."""
     table = with_elin(owner, owner)
@@ -273,6 +284,7 @@ def seated(owner: Any) -> Table:
     return table
 
 
+@copied
 def last_words(owner: Any, person: Any = None) -> Table:
     """All but the person have said theirs."""
     table = with_elin(owner, person)
@@ -287,6 +299,7 @@ def last_words(owner: Any, person: Any = None) -> Table:
     return table
 
 
+@copied
 def retried(owner: Any) -> Table:
     table = early(owner)
     turn = table.open(HANA)
@@ -302,6 +315,7 @@ def retried(owner: Any) -> Table:
     return table
 
 
+@copied
 def silent(owner: Any) -> Table:
     table = early(owner)
     for _ in range(3):
@@ -311,6 +325,7 @@ def silent(owner: Any) -> Table:
     return table
 
 
+@copied
 def closing(owner: Any) -> Table:
     table = late(owner)
     table.say(HANA, "The workshop can carry both instruments until September.", why=Why.CALL)
@@ -323,6 +338,7 @@ def closing(owner: Any) -> Table:
     return table
 
 
+@copied
 def decided(owner: Any, **more: Any) -> Table:
     table = late(owner, **more)
     table.chair("Thank you. I close the debate; please make your closing statements.")
@@ -343,6 +359,7 @@ def decided(owner: Any, **more: Any) -> Table:
     return table
 
 
+@copied
 def undecided(owner: Any) -> Table:
     table = early(owner)
     table.close()
@@ -352,6 +369,7 @@ def undecided(owner: Any) -> Table:
     return table
 
 
+@copied
 def failed(owner: Any) -> Table:
     table = early(owner)
     table.become(
@@ -360,6 +378,7 @@ def failed(owner: Any) -> Table:
     return table
 
 
+@copied
 def cancelled(owner: Any) -> Table:
     table = early(owner)
     table.speaks(HANA)
@@ -367,6 +386,7 @@ def cancelled(owner: Any) -> Table:
     return table
 
 
+@copied
 def queued(owner: Any) -> Table:
     table = Table(owner)
     table.become("queued", started=None)

@@ -1,7 +1,6 @@
 """A debate as its rows say it is: everybody says what a test wants, and the rest follows from the rules."""
 
 import contextlib
-import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
@@ -62,7 +61,7 @@ class Table:
     def __init__(self, owner: Any, number: int = 5, **more: Any) -> None:
         with submitted_at(BEGINNING):
             self.debate = Debate.objects.submit(owner=owner, **asked(number, **more))
-        self._moments = (BEGINNING + timedelta(seconds=10 * n) for n in itertools.count(1))
+        self._seconds = 0
         Run.objects.filter(pk=self.pk).update(status=Run.Status.RUNNING, started=BEGINNING, claims=1)
 
     @property
@@ -120,6 +119,9 @@ class Table:
             drawn = {"weights": tuple((one.seat, 1) for one in self.debate.seated), "ticket": 0} if not why else {}
             known = {"asked_by": asked_by, **drawn, **told}
             turn = rules.Turn(self.debate.turns.count() + 1, seat, why or Why.DRAW, self.newest, **known)
+        return self._give(turn)
+
+    def _give(self, turn: rules.Turn) -> Turn:
         with self._later():
             keeping.keep_turn(self.pk, turn)
         return Turn.objects.get(debate=self.pk, number=turn.number)
@@ -179,23 +181,23 @@ class Table:
 
     def end(self, because: str = floor.Because.CLOSED) -> None:
         keeping.conclude(self.pk, because)
-        self.become(Run.Status.FINISHED, ended=next(self._moments))
+        self.become(Run.Status.FINISHED, ended=self._next_moment())
 
     def become(self, status: str, **values: Any) -> None:
-        over = {"ended": next(self._moments)} if status in (Run.Status.FAILED, Run.Status.CANCELLED) else {}
+        over = {"ended": self._next_moment()} if status in (Run.Status.FAILED, Run.Status.CANCELLED) else {}
         Run.objects.filter(pk=self.pk).update(status=status, **(over | values))
 
     def play(self, messages: int, content: str = "The letter says more than the list of papers does.") -> None:
         """Let whoever has the floor by the rules talk until so many are said; verdicts come, and now and then move."""
         words = [option.word for option in self.debate.options.order_by("number")]
-        while self.course.clock < messages:
-            turn = self.opened or self._next()
+        while (course := self.course).clock < messages:
+            turn = self.opened or self._next(course)
             number = turn.number
             seat = turn.member.seat
-            has = seat in self.course.stands_by
+            has = seat in course.stands_by
             moves = has and number % 17 == 0
             verdict = words[(seat + number) % len(words)] if moves or not has else ""
-            others = [one.number for one in self.course.said if one.seat != seat][-1:]
+            others = [one.number for one in course.said if one.seat != seat][-1:]
             point = Point(f"Claim {number} of the file", words[seat % len(words)], "for" if number % 2 else "against")
             to = () if number % 3 else (1 + seat % len(self.debate.seated),)
             self.say(
@@ -208,14 +210,13 @@ class Table:
                 moved_by=tuple(others) if moves else (),
             )
 
-    def _next(self) -> Turn:
-        course = self.course
+    def _next(self, course: rules.Course) -> Turn:
         step = floor.next_step(course)
         if isinstance(step, floor.KeepTime):
             self.note()
-            return self._next()
+            return self._next(self.course)
         if isinstance(step, floor.Give):
-            return self.open()
+            return self._give(step.turn)
         return self.open(course.active[len(course.turns) % len(course.active)], why=Why.CALL)
 
     # ---- what that takes -----------------------------------------------------------------------------------
@@ -224,9 +225,13 @@ class Table:
     def opened(self) -> Turn | None:
         return Turn.objects.filter(debate=self.pk, state=Standing.OPEN).exclude(why=Why.CLOSING).first()
 
+    def _next_moment(self) -> datetime:
+        self._seconds += 10
+        return BEGINNING + timedelta(seconds=self._seconds)
+
     def call(self, step: str, status: str = "answered", attempt: int = 1, **told: Any) -> ModelCall:
         """A model is asked for a step, and has answered where nothing else is said."""
-        moment = next(self._moments)
+        moment = self._next_moment()
         answered = {"ended": moment, "input_tokens": 900, "output_tokens": 90, "cost": 2_400_000}
         ended = (answered if status == "answered" else {}) | told | {"status": status}
         if waits := ModelCall.objects.filter(run=self.pk, step=step, status="open").first():
@@ -244,7 +249,7 @@ class Table:
     @contextlib.contextmanager
     def _later(self) -> Iterator[None]:
         """What is written within was written at the next moment: afterwards nothing of it may be changed."""
-        moment = next(self._moments)
+        moment = self._next_moment()
         made = [model._meta.get_field("made") for model in (FirstVerdict, Turn, Message, Steer)]
         before = [(field, field._get_default) for field in made]
         now, timezone.now = timezone.now, lambda: moment
