@@ -48,8 +48,8 @@ def cause(run: Run) -> str:
 
 
 def cause_of(code: str) -> str:
-    """The same of a code; one that a procedure made up is said as it is."""
-    return CAUSES.get(code, code)
+    """The same of a code; one that a procedure made up is said as it is, in words."""
+    return CAUSES.get(code, code.replace("_", " "))
 
 
 def day(moment: datetime, now: datetime) -> str:
