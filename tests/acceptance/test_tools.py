@@ -1,0 +1,71 @@
+"""A worker is killed around the use of a tool: what is ours is done exactly once, what is outside at most once."""
+
+import json
+import shutil
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
+
+import pytest
+
+from tests.acceptance.site import EngineProcess, environment, manage
+
+LONGEST = 60.0
+
+
+OURS = {"DJANGO_SETTINGS_MODULE": "tests.acting.settings", "MAGI_ENGINE_LEASE": "1"}
+
+
+@pytest.fixture(scope="module")
+def submitted(tmp_path_factory):
+    """The database with one run that acts."""
+    folder = tmp_path_factory.mktemp("submitted")
+    env = environment(folder, empty=True, **OURS)
+    manage("migrate", env=env)
+    acting(env, "submit", "1")
+    return folder / "magi.sqlite3"
+
+
+@pytest.fixture
+def env(submitted, tmp_path):
+    shutil.copy(submitted, tmp_path / "magi.sqlite3")
+    return environment(tmp_path, **OURS)
+
+
+def acting(env, *words):
+    command = [sys.executable, "-m", "tests.acting", *words]
+    return json.loads(subprocess.run(command, env=env, check=True, capture_output=True, text=True, timeout=60).stdout)
+
+
+def wait_for(folder, status):
+    until = time.monotonic() + LONGEST
+    with closing(sqlite3.connect(f"file:{folder}/magi.sqlite3?mode=ro", uri=True, timeout=20)) as database:
+        while (found := database.execute("SELECT status FROM engine_run").fetchone()) != (status,):
+            assert time.monotonic() < until, found
+            time.sleep(0.05)
+
+
+@pytest.mark.parametrize(
+    ("point", "passing", "uncertain"),
+    [
+        ("before-tool-open-commit", 1, False),
+        ("after-tool-open-commit", 1, True),
+        ("before-tool-done-commit", 1, False),
+        ("after-tool-done-commit", 1, False),
+        ("before-tool-done-commit", 2, True),
+        ("after-tool-done-commit", 2, False),
+    ],
+)
+def test_a_worker_that_dies_around_a_tool_does_nothing_twice(env, tmp_path, point, passing, uncertain):
+    with EngineProcess(env | {"MAGI_TEST_FAULT": f"{point}=exit@{passing}"}, tmp_path / "faulty") as faulty:
+        assert faulty.process.wait(LONGEST) == 137
+    with EngineProcess(env, tmp_path / "honest"):
+        if uncertain:
+            wait_for(tmp_path, "waiting")
+            assert acting(env, "say", "leave") == 1
+        wait_for(tmp_path, "finished")
+    found = acting(env, "judge")
+    assert (found["tasks"], found["twice"], found["faults"], found["asked_wrongly"]) == (2, [], [], False)
+    assert list(found["runs"]) == ["done failed done" if uncertain else "done done done"]

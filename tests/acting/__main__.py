@@ -1,0 +1,60 @@
+"""python -m tests.acting submit NUMBER | say CHOICE | judge
+
+Runs that act, an answer at every gate that waits, and whether anything was lost or done twice: a line of JSON.
+"""
+
+import json
+import sys
+from collections import Counter
+
+import django
+
+django.setup()
+
+from django.contrib.auth.models import User  # noqa: E402
+
+from engine import gates  # noqa: E402
+from engine.evidence import sealing  # noqa: E402
+from engine.evidence.audit import verify_all  # noqa: E402
+from engine.models import Gate, Run, ToolCall, account_of  # noqa: E402
+from office.models import Task  # noqa: E402
+from tests.acting.procedure import world  # noqa: E402
+
+
+def submit(number: str) -> object:
+    sealing.adopt()
+    owner, _ = User.objects.get_or_create(username="root")
+    for _ in range(int(number)):
+        run = Run.objects.create(procedure="acting", owner=owner, account=account_of(owner), asked_by="root")
+        sealing.submit(run.pk)
+    return number
+
+
+def say(choice: str) -> object:
+    waiting = list(Gate.objects.pending().filter(run__status="waiting"))
+    for gate in waiting:
+        gates.decide(gate.pk, User.objects.get(), "answer", choice=choice)
+    return len(waiting)
+
+
+def judge() -> object:
+    """`twice`: what was done more often than anybody asked for. `uncertain`: gates, by how many of them a run has."""
+    acts = Counter(world().read_text().split()) if world().exists() else Counter()
+    tasks = Counter(Task.objects.values_list("title", flat=True))
+    asked = Counter(str(pk) for pk in Gate.objects.filter(kind="uncertain").values_list("run", flat=True))
+    cut = Counter(str(pk) for pk in ToolCall.objects.filter(status="interrupted").values_list("run", flat=True))
+    return {
+        "runs": dict(Counter(Run.objects.values_list("outcome", flat=True))),
+        "statuses": dict(Counter(Run.objects.values_list("status", flat=True))),
+        "tasks": len(tasks),
+        "acts": len(acts),
+        "twice": sorted(one for one, times in (*acts.items(), *tasks.items()) if times > 1),
+        "uncertain": len(asked),
+        "asked_wrongly": asked != cut,
+        "faults": [str(fault) for fault in verify_all().faults],
+    }
+
+
+if __name__ == "__main__":
+    word, *rest = sys.argv[1:]
+    print(json.dumps({"submit": submit, "say": say, "judge": judge}[word](*rest)))

@@ -1,0 +1,3 @@
+"""No pages: it only acts."""
+
+urlpatterns: list[object] = []

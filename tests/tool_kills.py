@@ -1,0 +1,66 @@
+"""A rough time for tools: whoever uses them is killed at random, and nothing may be lost or done twice.
+
+    python -m tests.tool_kills --kills 200
+
+Exit status 0 if every task is there exactly once, nothing outside was done twice, each use that was cut has exactly one
+gate that asks what became of it, and every record is intact.
+"""
+
+import argparse
+import json
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from tests.acceptance.site import EngineProcess, environment, manage
+
+PACE = 0.4  # seconds of life, on average, from the moment that an engine works
+RUNS = 30  # that are there to be performed at any time
+
+
+def main(kills: int, seed: int) -> bool:
+    with tempfile.TemporaryDirectory() as name:
+        folder, chance = Path(name), random.Random(seed)
+        more = {"DJANGO_SETTINGS_MODULE": "tests.acting.settings", "MAGI_ENGINE_LEASE": "1", "ACTING_PAUSE": "0.3"}
+        env = environment(folder, empty=True, **more)
+        manage("migrate", env=env)
+        for kill in range(kills):
+            said(env, "submit", str(RUNS if kill == 0 else 3))
+            with EngineProcess(env, folder / f"engine{kill}") as engine:
+                time.sleep(chance.uniform(0.1, 2 * PACE))
+                engine.process.kill()
+            said(env, "say", chance.choice(["leave", "happened"]))
+            if kill % 20 == 19:
+                print(f"{kill + 1} kills", flush=True)
+        with EngineProcess(env, folder / "last"):
+            found = come_to_an_end(env)
+    print(json.dumps(found))
+    whole = sum(found["statuses"].values())
+    return not (found["twice"] or found["faults"] or found["asked_wrongly"]) and found["tasks"] == 2 * whole
+
+
+def come_to_an_end(env: dict[str, str]) -> Any:
+    until = time.monotonic() + 300
+    while set((found := said(env, "judge"))["statuses"]) != {"finished"}:
+        if time.monotonic() > until:
+            raise SystemExit(f"what was left did not come to its end: {found}")
+        said(env, "say", "leave")
+        time.sleep(1)
+    return found
+
+
+def said(env: dict[str, str], *words: str) -> Any:
+    command = [sys.executable, "-m", "tests.acting", *words]
+    return json.loads(subprocess.run(command, env=env, check=True, stdout=subprocess.PIPE, text=True).stdout)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=0, help="of when it is killed")
+    options = parser.parse_args()
+    sys.exit(0 if main(options.kills, options.seed) else 1)
