@@ -12,7 +12,7 @@ from django.db.models.signals import post_save, pre_delete
 from django.http import QueryDict
 
 from engine.models import Gate, Run
-from engine.models.gates import RETURN
+from engine.policy import RETURN
 from engine.procedure import DoesNotFit
 
 from . import prompts

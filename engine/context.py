@@ -15,7 +15,7 @@ from django.db.models import F
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from . import gates, live, reader
+from . import deciders, gates, live, reader
 from .asking import ATTEMPTS, Asking, Keep
 from .evidence import sealing
 from .evidence.entries import Head
@@ -25,7 +25,6 @@ from .llm.failures import QuotaUsedUp, RunFailed
 from .llm.forms import AnswerForm, Continuing, Message
 from .models import LEASE, BudgetUsedUp, Gate, ModelCall, Run, ToolCall, children
 from .models.children import Submit
-from .models.gates import policy_of
 from .procedure import procedures
 from .using import Using
 from .waiting import Rests, Waits, settled
@@ -131,22 +130,28 @@ class RunContext:
         failed: str = "person",
         asked: Any = None,
         tool: str = "",
+        effect: str = "",
     ) -> Gate:
         """The gate of this step when it is closed: somebody has decided about exactly this text, or the time for that
         is over. Raises Waits until then.
 
         It is the same gate until a write of the procedure has used it up (`Gate.use`) or something else is asked there:
         another text, or somebody else. `asked`: a user or a group; nobody by name are whose run it is, and who may
-        decide for all. `policy` as in `policy_of`, `choices` with `word`, `decision` and `sentence`.
+        decide for all. `policy` as in `policy_of`, made as strict as rules and floors are; `choices` with `word`,
+        `decision` and `sentence`. `failed`: where a council comes to nothing a `person` decides, or with `tell` the
+        gate is returned as failed. `whole`: SHA-256 of what `text` was cut from.
         """
+        about: dict[str, Any] = {"kind": kind, "title": title, "text": text, "whole": whole, "tool": tool}
+        about |= {"effect": effect, "choices": list(choices), "when_failed": failed, **gates.columns_of(asked)}
         gate = await self.read(partial(Gate.objects.newest, self.pk, step))
-        if gate is None or gate.used or gate.state == Gate.State.VOID or not gate.is_about(text, whole, asked):
-            values = {"run": self.claimed, "step": step, "kind": kind, "title": title, "text": text, "whole": whole}
-            values |= {"policy": policy_of(policy), "choices": list(choices), "when_failed": failed, "tool": tool}
-            gate = await self.write(partial(Gate.objects.ask, gate, **values, **gates.columns_of(asked)), "gate")
+        if gate is None or not gate.holds(text, whole, asked):
+            ask = partial(deciders.ask, gate, policy, run=self.claimed, step=step, **about)
+            gate = await self._submitting(ask, "gate")
         if gate.pending and gate.expires and gate.expires <= self.now:
             await self.write(partial(Gate.objects.expire, gate, self.now), "expiry")
             gate = await self.read(partial(Gate.objects.whole().get, pk=gate.pk))
+        if gate.pending and gate.council and gate.council.over and not gate.heard:
+            gate = await self.write(partial(deciders.settle, gate.pk), "gate")
         if gate.pending:
             raise Waits(until=gate.expires)
         return gate
@@ -166,15 +171,20 @@ class RunContext:
         return child
 
     async def _made(self, step: str, submit: Submit) -> Run:
-        def make() -> tuple[Run, list[Head]]:
-            with sealing.logged_later() as heads:
-                return Run.objects.make_child(self.claimed, step, submit), heads
-
         try:
-            child, _ = await self.write(make, "child", last=lambda made: Leaf.objects.add(*made[1]))
+            return await self._submitting(partial(Run.objects.make_child, self.claimed, step, submit), "child")
         except BudgetUsedUp as used_up:
             raise RunFailed(QuotaUsedUp.code, str(used_up)) from used_up
-        return child
+
+    async def _submitting(self, change: Callable[[], T], name: str) -> T:
+        """Write what may submit runs: what is asked of them is sealed, and logged last."""
+
+        def submit() -> tuple[T, list[Head]]:
+            with sealing.logged_later() as heads:
+                return change(), heads
+
+        made, _ = await self.write(submit, name, last=lambda written: Leaf.objects.add(*written[1]))
+        return made
 
     async def park(self, waits: Waits) -> None:
         """Let go of the run until something comes from outside. What came since the last look queues it at once."""

@@ -4,28 +4,33 @@ Why so: docs/decisions.md, Gates.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.contrib.auth.models import Group
 from django.db import transaction
-from django.db.models import Q
 from django.db.models.functions import Now
 
+from .deciders import settle
 from .hidden import in_one_line
 from .llm.providers import storable
 from .models import Gate, GateDecision, after_deadlock, record_name
-from .models.gates import REJECT, SPOKEN, Decision, GateState, name_of_asked, policy_of, state_of
+from .models.gates import SPOKEN, Decision, name_of_asked
+from .policy import REJECT, enough_persons
 from .procedure import DoesNotFit, procedures
 from .steering import Over, act
 
-__all__ = ["Closed", "DoesNotFit", "NotAsked", "NotDecided", "TooLate", "decide", "may_decide", "policy_of", "state_of"]
+__all__ = ["Closed", "DoesNotFit", "NotAsked", "NotDecided", "TooLate", "decide", "look", "may_decide", "may_override"]
 
 SAID = {
     Decision.APPROVE: "approved",
     Decision.REJECT: "rejected",
     Decision.ANSWER: "answered",
+    Decision.OVERRIDE: "opened",
+    Decision.FAIL: "failed to decide",
 }
+OVERRIDE = "engine.override_gate"
+WORDS_OF_AN_OVERRIDE = 10
 DECISION_LENGTH = 4_000
 NOT_ASKED_ANY_MORE = "Not asked any more."
 
@@ -49,15 +54,27 @@ class TooLate(NotDecided):
 def may_decide(gate: Gate, user: Any) -> bool:
     """Asked by name, as a member of a group, or else as whose run it is, and with `engine.decide_gate`.
 
-    Where somebody was asked by name whose account is gone, nobody may speak in their place.
+    Where somebody was asked by name whose account is gone, nobody may speak in their place; where a council is asked
+    alone, nobody may in its.
     """
-    if not user.is_active or (gate.policy["four_eyes"] and user.pk == gate.run.owner_id):
+    if not gate.asks_persons or not user.is_active or (gate.policy["four_eyes"] and user.pk == gate.run.owner_id):
         return False
     if gate.asked_user_id:
         return user.pk == gate.asked_user_id
     if gate.asked_group_id:
         return user.groups.filter(pk=gate.asked_group_id).exists()
     return not gate.asked and (user.pk == gate.run.owner_id or user.has_perm("engine.decide_gate"))
+
+
+def may_override(gate: Gate, user: Any) -> bool:
+    """Whether this person may open what a council refuses."""
+    return gate.differs and user.is_active and user.has_perm(OVERRIDE)
+
+
+def may_look(gate: Gate, user: Any) -> bool:
+    """Whether this person may see what the council says before it is shown, which is put on record."""
+    hides = Gate.objects.filter(pk=gate.pk).hiding_from(user).exists()
+    return hides and user.is_active and user.has_perm(OVERRIDE)
 
 
 def columns_of(who: Any) -> dict[str, Any]:
@@ -83,37 +100,64 @@ def decide(
     `digest`: of the text that was read, where it is known.
     """
     asked = Gate.objects.whole().get(pk=pk)
-    if not may_decide(asked, user):
-        raise NotAsked(f"{asked.asked or 'Somebody else'} is asked, not you.")
+    if not (may_override(asked, user) if decision == Decision.OVERRIDE else may_decide(asked, user)):
+        raise NotAsked(_not_asked(asked, decision))
 
     def say() -> Gate:
         gate = Gate.objects.whole().get(pk=pk)
         _refuse_late(gate, user, digest)
         _refuse_unfitting(gate, decision, choice, text, answer)
-        GateDecision.objects.create(
-            gate=gate,
-            by_user=user,
-            by=record_name(user),
-            decision=decision,
-            choice=choice,
-            text=storable(text),
-            answer=json.dumps(answer) if answer is not None else "",  # in ASCII: no database refuses it
-        )
-        gate = Gate.objects.whole().get(pk=pk)
-        _close(gate)
+        said = {"decision": decision, "choice": choice, "text": storable(text)}
+        # in ASCII: no database refuses it
+        _add(gate, user, answer=json.dumps(answer) if answer is not None else "", **said)
+        gate = settle(pk)
         procedures()[gate.run.procedure].answered(gate, choice, answer)
         return Gate.objects.whole().get(pk=pk)
 
+    return _act(asked, say)
+
+
+@after_deadlock
+@transaction.atomic
+def look(pk: int, user: Any) -> Gate:
+    """Put on record that this person sees what the council says before it is shown. Gate.DoesNotExist, NotAsked."""
+    asked = Gate.objects.whole().get(pk=pk)
+    if not may_look(asked, user):
+        raise NotAsked("What the council says is not hidden, or you may not look at it before others.")
+
+    def see() -> Gate:
+        _add(asked, user, decision=Decision.LOOK)
+        return Gate.objects.whole().get(pk=pk)
+
+    return _act(asked, see)
+
+
+def _act(gate: Gate, change: Callable[[], Gate]) -> Gate:
     try:
-        return act(asked.run_id, say)
+        return act(gate.run_id, change)
     except Over as over:
-        raise _closed(Gate.objects.whole().get(pk=pk)) from over
+        raise _closed(Gate.objects.whole().get(pk=gate.pk)) from over
+
+
+def _add(gate: Gate, user: Any, **said: Any) -> None:
+    known = bool(gate.council and gate.council.over)
+    known = known and not Gate.objects.filter(pk=gate.pk).hiding_from(user).exists()
+    GateDecision.objects.create(gate=gate, by_user=user, by=record_name(user), knew_council=known, **said)
+
+
+def _not_asked(gate: Gate, decision: str) -> str:
+    if decision == Decision.OVERRIDE:
+        return "There is nothing to override here, or you have not the right to."
+    if not gate.asks_persons:
+        return f"The council {in_one_line(gate.policy['council'])} is asked, not you."
+    return f"{gate.asked or 'Somebody else'} is asked, not you."
 
 
 def _refuse_late(gate: Gate, user: Any, digest: str) -> None:
-    if not gate.pending:
-        raise _closed(gate)
-    if any(one.by_user_id == user.pk for one in gate.decisions.all()):
+    late = Gate.objects.filter(pk=gate.pk, expires__lte=Now()).exists()
+    if late or not gate.pending:
+        raise _closed(gate, late=late)
+    if not gate.differs and any(one.by_user_id == user.pk and one.decides for one in gate.decisions.all()):
         raise Closed("You have decided already. Others are asked as well.")
     if digest and digest.lower() != gate.digest:
         raise Closed("This is not the text that you have read: its SHA-256 is another.")
@@ -129,23 +173,19 @@ def _refuse_unfitting(gate: Gate, decision: str, choice: str, text: str, answer:
         raise DoesNotFit([("choice", known)])
     if len(text) > DECISION_LENGTH:
         raise DoesNotFit([("text", f"It has {len(text):,} characters, and {DECISION_LENGTH:,} are taken.")])
+    if decision == Decision.OVERRIDE and len(text.split()) < WORDS_OF_AN_OVERRIDE:
+        raise DoesNotFit([("text", f"An override needs a reason of at least {WORDS_OF_AN_OVERRIDE} words.")])
     if decision == Decision.ANSWER and not choice and answer is None and not text.strip():
         raise DoesNotFit([("text", "An answer needs a word.")])
 
 
 def offered(gate: Gate) -> Sequence[str]:
     """Which decisions can be said there."""
+    if gate.differs and enough_persons(gate.policy, gate.decisions.all()):
+        return (Decision.REJECT, Decision.OVERRIDE)  # another approval would open nothing
     answers_alone = gate.choices and all(one["decision"] == Decision.ANSWER for one in gate.choices)
-    return (Decision.ANSWER,) if answers_alone else SPOKEN
-
-
-def _close(gate: Gate) -> None:
-    """One conditional UPDATE: whoever comes second, or too late, has decided nothing."""
-    state = state_of(gate.policy, gate.decisions.all())
-    in_time = Q(expires=None) | Q(expires__gt=Now())
-    closed = None if state == GateState.PENDING else Now()
-    if not Gate.objects.filter(in_time, pk=gate.pk, state=GateState.PENDING).update(state=state, closed=closed):
-        raise _closed(Gate.objects.whole().get(pk=gate.pk), late=True)
+    usual = (Decision.ANSWER,) if answers_alone else SPOKEN
+    return (*usual, Decision.OVERRIDE) if gate.differs else usual
 
 
 def _closed(gate: Gate, *, late: bool = False) -> NotDecided:

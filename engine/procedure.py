@@ -68,6 +68,10 @@ class Procedure:
         """Somebody has decided at one of its gates, whose last decision it is, in that transaction. DoesNotFit where it
         cannot be taken: then nothing was said. May write rows of its own, that the entries of the decision tell of."""
 
+    def grounds(self, run: UUID) -> str:
+        """Why one of its runs came to its outcome, in words, for whoever asked it at a gate."""
+        return ""
+
     def held_back(self, run: "Run") -> int:
         """What stays set aside while it waits, in billionths of a dollar: for an end that must not lack money."""
         return 0

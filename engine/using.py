@@ -173,7 +173,7 @@ class Using:
         if gate is None:
             return then(None) if self._demand() is None else None
         now = Gate.objects.get(pk=gate.pk)
-        if now.kind != UNCERTAIN and not (now.approved and now.is_about(self._text(), "", self._asked)):
+        if now.kind != UNCERTAIN and not (now.approved and now.holds(self._text(), "", self._asked)):
             return None
         now.use()
         return then(now)

@@ -15,7 +15,7 @@ from runs.fragments import Fragment
 from runs.redaction import redact_due
 from runs.saved.evidence import SavedWitness
 
-from . import api, evidence, glances, guards, procedure, record, rehearsal, retention, schemas, tables
+from . import api, deciding, evidence, glances, guards, procedure, record, rehearsal, retention, schemas, tables
 from .again import again_of, with_texts_beside
 from .display import Display, display_of, newly_decided
 from .filters import HistoryForm
@@ -55,6 +55,7 @@ class Judging(Face[Judgement, Display]):
     doubt = staticmethod(evidence.doubt)
     labels = staticmethod(evidence.labels)
     kept_for = staticmethod(retention.kept_for)
+    grounds = staticmethod(deciding.grounds)
     facts = staticmethod(api.facts)
     recorded = staticmethod(record.recorded)
 

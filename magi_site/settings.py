@@ -122,6 +122,8 @@ CHECKPOINT_WEBHOOK = ENVIRONMENT.MAGI_CHECKPOINT_WEBHOOK
 
 # what stands in `Run.procedure` for ever -> the class that the engine performs it by
 PROCEDURES = {"judgement": "judgements.face.Judging", "debate": "debates.face.Debating"}
+# who can be asked at a gate beside persons -> what makes such a run, see `engine.deciders.Decider`
+DECIDERS = {"council": "judgements.deciding.decide"}
 TOOLBOX = [
     "toolbox.figures",
     "toolbox.mail",

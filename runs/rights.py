@@ -31,7 +31,8 @@ class Right:
     """To do one thing: with the permission to everybody's runs, without it to one's own, if `own`, or to none.
 
     Whatever it is, it reaches no further than what one may see, and whoever is asked at a gate of a run may see that
-    run. To be staff gives nothing: it opens the admin's door.
+    run. What was asked at a gate where persons decide first is seen by nobody before they have. To be staff gives
+    nothing: it opens the admin's door.
     """
 
     permission: str
@@ -46,6 +47,8 @@ class Right:
 
     def covers(self, user: User, run: Run) -> bool:
         reach = self.reach(user)
+        if reach > Reach.NOTHING and run.parent_id and Gate.objects.filter(council=run).hiding_from(user).exists():
+            return False
         if _takes_in(reach, user, run):
             return True
         asked = self == SEE and reach > Reach.NOTHING and Gate.objects.filter(run=run).asked_of(user)
@@ -54,10 +57,11 @@ class Right:
     def within(self, rows: Rows, user: User, owner: str = "owner_id") -> Rows:
         """Those of these rows that it reaches to; `owner`: where a row says whose its run is."""
         reach = self.reach(user)
-        if reach == Reach.ALL:
-            return rows
         if reach == Reach.NOTHING:
             return rows.none()
+        rows = rows.exclude(pk__in=_hidden_from(user))
+        if reach == Reach.ALL:
+            return rows
         own, asked = Q(**{owner: user.pk}), self.asked(user)
         return rows.filter(own | Q(pk__in=asked)) if asked else rows.filter(own)
 
@@ -75,6 +79,8 @@ class Right:
 
         What a user object remembers of its permissions does not count.
         """
+        hiding = Gate.objects.filter(council=run, hides=True).first()
+        users = [user for user in users if hiding is None or user.pk in hiding.looked_at_by()]
         # what an owner has anyway, none is asked for
         asked = {user.pk for user in users if not (self.own and user.pk == run.owner_id)}
         having = {name: _having(name, asked) for name in {self.permission, SEE.permission}} if asked else {}
@@ -104,6 +110,11 @@ REDACT = Right("engine.redact_run", "redact it", own=False)
 
 def _takes_in(reach: Reach, user: User, run: Run) -> bool:
     return reach == Reach.ALL or (reach == Reach.OWN and user.pk is not None and run.owner_id == user.pk)
+
+
+def _hidden_from(user: Any) -> QuerySet[Any]:
+    """What is asked at gates that hide it. Few, for they are all pending."""
+    return Gate.objects.hiding_from(user).order_by().values("council")
 
 
 def _asked(user: Any) -> Sequence[Any]:

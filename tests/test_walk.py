@@ -25,7 +25,7 @@ from debates import procedure as debating
 from debates.models import Debate, OptionValues, Panel
 from engine.models import Gate, Review
 from engine.models.budgets import Budget
-from engine.models.gates import policy_of
+from engine.policy import policy_of
 from judgements.models import Council, Judgement
 from magi_site.asgi import application
 from magi_site.groups import REVIEWERS

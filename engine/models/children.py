@@ -48,11 +48,14 @@ class FamilyQuerySet(ClaimQuerySet):
         """A run at the top with all that it has caused."""
         return self.filter(Q(pk=root) | Q(root=root))
 
-    def make_child(self, parent: "Run", step: str, submit: Submit) -> "Run":
-        """The run of this step of a run, made by `submit`. In a transaction of the parent's worker. TooManyChildren."""
+    def make_child(self, parent: "Run", step: str, submit: Submit, called: str = "") -> "Run":
+        """The run of this step of a run, made by `submit`. In a transaction of the parent's worker. TooManyChildren.
+
+        `called`: what people call that step.
+        """
         root = self.filter(pk=parent.root_id or parent.pk).select_for_update(no_key=True).get()
         self._refuse_too_many(root, parent)
-        asked_by = f"{step} of {parent.shown_title or parent.procedure}"
+        asked_by = f"{called or step} of {parent.shown_title or parent.procedure}"
         submit(
             made_by={
                 "parent": parent,

@@ -4,7 +4,7 @@ Why so: docs/decisions.md, Gates.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Any, Self
@@ -18,6 +18,7 @@ from django.utils import timezone
 
 from engine.evidence.chain import Draft, stamp
 from engine.evidence.entries import DECIDED, GATE
+from engine.policy import REJECT, REMIND, asks_persons, council_of, differ, state_of
 
 from .claims import GOING_ON
 
@@ -50,54 +51,39 @@ class Decision(models.TextChoices):
     FAIL = "fail"
 
 
+NOT_DECIDED = (Decision.LOOK, Decision.TURN)  # noted, and nothing was decided by it
 SPOKEN = (Decision.APPROVE, Decision.REJECT, Decision.ANSWER)
-REMIND, REJECT, RETURN = "remind", "reject", "return"
-USUAL: dict[str, Any] = {"who": "person", "persons": 1, "four_eyes": False, "hours": None, "expiry": REMIND}
-
-
-def policy_of(given: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Who has to decide, and what becomes of it in the end, with what is usual for what is not said.
-
-    `persons`: how many have to approve. `four_eyes`: not whoever asked for the run. `hours`: after so many `expiry`
-    comes: `reject` closes the gate, `return` lets the run go on without a decision; with `remind` it has no end.
-    """
-    policy = USUAL | dict(given or {})
-    if policy.keys() != USUAL.keys() or policy["who"] != "person" or policy["expiry"] not in (REMIND, REJECT, RETURN):
-        raise ValueError(f"no such policy: {given}")
-    return policy
-
-
-def state_of(policy: Mapping[str, Any], decisions: Iterable["GateDecision"]) -> str:
-    """What these decisions, oldest first, come to by this policy. Pure."""
-    said = [one.decision for one in decisions]
-    for decision, state in (
-        (Decision.REJECT, GateState.REJECTED),  # one is enough, whoever else approved
-        (Decision.EXPIRE, GateState.EXPIRED),
-        (Decision.ANSWER, GateState.ANSWERED),
-    ):
-        if decision in said:
-            return state
-    return GateState.APPROVED if said.count(Decision.APPROVE) >= policy["persons"] else GateState.PENDING
 
 
 class AlreadyUsed(Exception):
-    """What this gate allowed has been done."""
+    """What this gate allowed has been done, or is allowed no more."""
 
 
 class GateQuerySet(models.QuerySet["Gate"]):
     def whole(self) -> Self:
-        return self.select_related("run", "asked_user", "asked_group").prefetch_related("decisions")
+        decisions = models.Prefetch("decisions", GateDecision.objects.select_related("judged_by"))
+        return self.select_related("run", "council", "asked_user", "asked_group").prefetch_related(decisions)
 
     def pending(self) -> Self:
         """What is still asked: of a run that has ended nothing is."""
         return self.filter(state=GateState.PENDING, run__status__in=GOING_ON)
 
     def for_user(self, user: Any) -> Self:
-        """What waits for this person: asked by name, in one of its groups, or as whose run it is, and not said yet."""
+        """What waits for this person: asked by name, in one of its groups, or as whose run it is, and not said yet, or
+        once more where a council has refused it."""
         own = Q(asked_user=None, asked_group=None, asked="", run__owner=user)
         asked = self.pending().filter(_asked_of(user) | own)
         four_eyes = Q(policy__four_eyes=True, run__owner=user)
-        return asked.exclude(four_eyes).exclude(pk__in=GateDecision.objects.filter(by_user=user).values("gate"))
+        said = GateDecision.objects.filter(by_user=user).exclude(decision=Decision.LOOK)
+        of_councils = GateDecision.objects.exclude(judged_by=None).values("gate")
+        passed_on = GateDecision.objects.filter(decision=Decision.TURN).values("gate")
+        not_asked = Q(policy__who="council") & ~Q(pk__in=passed_on)
+        return asked.exclude(four_eyes | not_asked).exclude(Q(pk__in=said.values("gate")) & ~Q(pk__in=of_councils))
+
+    def hiding_from(self, user: Any) -> Self:
+        """At which what the council says is to be seen by nobody yet, but by who has looked, on record."""
+        looked = GateDecision.objects.filter(by_user=user, decision=Decision.LOOK).values("gate")
+        return self.filter(hides=True).exclude(pk__in=looked)
 
     def asked_of(self, user: Any) -> Self:
         """What this person was ever asked by name or in a group: it may see those runs."""
@@ -127,14 +113,14 @@ class GateQuerySet(models.QuerySet["Gate"]):
 
     def void(self) -> int:
         """Nobody is asked these any more."""
-        return self.filter(state=GateState.PENDING).update(state=GateState.VOID, closed=timezone.now())
+        return self.filter(state=GateState.PENDING).update(state=GateState.VOID, closed=timezone.now(), hides=False)
 
     def expire(self, gate: "Gate", now: datetime) -> None:
         """Close it as its time is over, unless somebody decided just before. In a transaction of the run's worker."""
         decision = Decision.REJECT if gate.policy["expiry"] == REJECT else Decision.EXPIRE
         state = GateState.REJECTED if decision == Decision.REJECT else GateState.EXPIRED
         due = self.filter(pk=gate.pk, state=GateState.PENDING, expires__lte=now)
-        if due.update(state=state, closed=timezone.now()):
+        if due.update(state=state, closed=timezone.now(), hides=False):
             GateDecision.objects.create(gate=gate, by=NO_PERSON, decision=decision)
 
     def drafts(self, runs: Iterable[UUID]) -> list[tuple[UUID, Draft]]:
@@ -159,9 +145,10 @@ class Gate(models.Model):
     `kind` is the procedure's word for it, `step` the place in the run, and `number` counts how often it was asked
     there: with another text, or of somebody else. `whole`: SHA-256 of what `text` was cut from, empty where nothing
     was cut. `policy` as in `policy_of`. `choices` are the procedure's own words, each with the decision that it belongs
-    to and the sentence on its button. `when_failed`: what a decider that is no person and fails means. `asked`: who was
-    asked, as they were called then; nobody by name are the run's owner and who may decide for all. `used`: when what
-    it allowed was begun.
+    to and the sentence on its button. `effect`: of what it asks for, on the world. `council`: the run that was asked,
+    and `hides` as long as what it says is shown to nobody; `when_failed`: what it means if it comes to nothing.
+    `asked`: who was asked, as they were called then; nobody by name are the run's owner and who may decide for all.
+    `used`: when what it allowed was begun.
     """
 
     State = GateState
@@ -217,13 +204,44 @@ class Gate(models.Model):
         return self.state == GateState.APPROVED
 
     @property
+    def stands(self) -> bool:
+        """Whether the decision still allows what it did: not where a council's was overridden or erased since."""
+        judged = next((one.judged_by for one in self.decisions.all() if one.judged_by_id), None)
+        overridden = any(one.decision == Decision.OVERRIDE for one in self.decisions.all())
+        return judged is None or overridden or (judged.override is None and judged.redacted is None)
+
+    @property
+    def heard(self) -> bool:
+        """Whether the council has said what it came to, and be it nothing."""
+        return any(one.of_council for one in self.decisions.all())
+
+    @property
+    def differs(self) -> bool:
+        """Whether a council refuses what is still pending: to be refused by persons, too, or overridden."""
+        return self.pending and differ(self.policy, self.decisions.all())
+
+    def looked_at_by(self) -> set[Any]:
+        """Who has seen what the council says before it is shown, by their keys."""
+        looked = GateDecision.objects.filter(gate=self, decision=Decision.LOOK)
+        return set(looked.values_list("by_user", flat=True))
+
+    @property
+    def asks_persons(self) -> bool:
+        return asks_persons(self.policy, self.decisions.all())
+
+    @property
     def digest(self) -> str:
         """Of the text, to be shown; nothing rests on it."""
         return sha256(self.text.encode()).hexdigest()
 
     @property
     def last(self) -> "GateDecision | None":
-        return max(self.decisions.all(), key=lambda one: one.pk, default=None)
+        said = (one for one in self.decisions.all() if one.decision not in NOT_DECIDED)
+        return max(said, key=lambda one: one.pk, default=None)
+
+    @property
+    def council_said(self) -> str:
+        return council_of(self.decisions.all())
 
     @property
     def choice(self) -> str:
@@ -238,12 +256,19 @@ class Gate(models.Model):
     def answer(self) -> Any:
         return self.last.value if self.last else None
 
+    def holds(self, text: str, whole: str, asked: Any) -> bool:
+        """Whether it is the gate for this: neither used nor gone, nor about something else."""
+        gone = self.used or self.state == GateState.VOID or (self.approved and not self.stands)
+        return not gone and self.is_about(text, whole, asked)
+
     def is_about(self, text: str, whole: str, asked: Any) -> bool:
         """Whether it asks this, of this user or group."""
         return (self.text, self.whole, self.asked) == (text, whole, name_of_asked(asked))
 
     def use(self) -> None:
         """Its decision is acted on, in this transaction: it never allows anything again. AlreadyUsed."""
+        if self.approved and not Gate.objects.whole().get(pk=self.pk).stands:
+            raise AlreadyUsed(f"{self}: its council was decided otherwise")
         if not Gate.objects.filter(pk=self.pk, used=None).update(used=timezone.now()):
             raise AlreadyUsed(str(self))
 
@@ -256,12 +281,14 @@ class Gate(models.Model):
             "choices": self.choices,
             "expires": stamp(self.expires),
         }
-        facts |= {name: getattr(self, name) for name in ("tool", "whole", "asked") if getattr(self, name)}
+        facts |= {name: getattr(self, name) for name in ("tool", "whole", "asked", "effect") if getattr(self, name)}
+        facts |= {"council": str(self.council_id)} if self.council_id else {}
         return Draft(GATE, stamp(self.made) or "", facts, {"title": self.title, "text": self.text}, row=self.pk)
 
 
 class GateDecision(models.Model):
-    """Who said what at a gate. `by`: their name then. `answer` is JSON, and empty where there is none."""
+    """Who said what at a gate. `by`: their name then. `answer` is JSON, and empty where there is none. `judged_by`: the
+    run whose outcome it is. `knew_council`: what the council says was shown to this person by then."""
 
     gate = models.ForeignKey(Gate, on_delete=models.PROTECT, related_name="decisions")
     by_user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
@@ -281,12 +308,22 @@ class GateDecision(models.Model):
         return f"{self.decision} by {self.by or 'nobody'}"
 
     @property
+    def of_council(self) -> bool:
+        return bool(self.judged_by_id) or self.decision in (Decision.TURN, Decision.FAIL)
+
+    @property
+    def decides(self) -> bool:
+        return self.decision not in NOT_DECIDED
+
+    @property
     def value(self) -> Any:
         return json.loads(self.answer) if self.answer else None
 
     def draft(self, gate: Gate) -> Draft:
         facts = {"step": gate.step, "number": gate.number, "said": self.decision, "by": self.by}
         facts |= {"choice": self.choice} if self.choice else {}
+        facts |= {"judged_by": str(self.judged_by_id)} if self.judged_by_id else {}
+        facts |= {"knew_council": True} if self.knew_council else {}
         texts = {"text": self.text, "answer": self.answer}
         return Draft(DECIDED, stamp(self.made) or "", facts, texts, row=self.pk)
 

@@ -17,7 +17,7 @@ from debates.rules import floor
 from debates.rules.course import Act, Note, Sort, Standing, Why
 from debates.table import Artifact, Facts, Point
 from engine.models import Gate, ModelCall, Run
-from engine.models.gates import policy_of
+from engine.policy import policy_of
 from runs.face import Snapshot
 from runs.waits import gates_of
 from tests.conftest import submitted_at

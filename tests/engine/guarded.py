@@ -13,7 +13,7 @@ from engine.evidence.checkpoints import Checkpoint
 from engine.evidence.entries import REDACTED, Entry
 from engine.evidence.log import Leaf, Salt
 from engine.models import Document, Gate, GateDecision, ModelCall, NewDocument, Park, Review, Run, ToolCall
-from engine.models.gates import policy_of
+from engine.policy import policy_of
 from judgements import prompts, rules
 from judgements.models import Agent, Council, CouncilChange, CouncilVersion, Judgement, Member, Receipt, RoundDecision
 from runs import reviews

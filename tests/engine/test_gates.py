@@ -14,9 +14,8 @@ from engine.evidence import sealing
 from engine.evidence.audit import verify_all
 from engine.evidence.entries import Entry
 from engine.evidence.told import names_of
-from engine.gates import Closed, DoesNotFit, NotAsked, TooLate, state_of
+from engine.gates import Closed, DoesNotFit, NotAsked, TooLate
 from engine.models import AlreadyUsed, Gate, GateDecision, Run
-from engine.models.gates import policy_of
 from engine.procedure import Procedure
 from tests.conftest import allow, at_once
 from tests.databases import tampering
@@ -81,37 +80,6 @@ decide = sync_to_async(gates.decide)
 
 def problems():
     return [str(fault) for fault in verify_all().faults]
-
-
-# ---- on paper ----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("persons", "said", "state"),
-    [
-        (1, "", "pending"),
-        (1, "approve", "approved"),
-        (1, "reject", "rejected"),
-        (1, "answer", "answered"),
-        (1, "expire", "expired"),
-        (2, "approve", "pending"),
-        (2, "approve approve", "approved"),
-        (2, "approve reject", "rejected"),
-        (2, "reject approve approve", "rejected"),
-        (2, "approve answer", "answered"),
-        (2, "approve expire", "expired"),
-        (3, "approve approve", "pending"),
-    ],
-)
-def test_what_decisions_come_to(persons, said, state):
-    decisions = [GateDecision(decision=word) for word in said.split()]
-    assert state_of(policy_of({"persons": persons}), decisions) == state
-
-
-@pytest.mark.parametrize("wrong", [{"person": 1}, {"who": "council"}, {"expiry": "approve"}])
-def test_a_policy_that_nobody_knows_is_refused(wrong):
-    with pytest.raises(ValueError, match="no such policy"):
-        policy_of(wrong)
 
 
 # ---- asking ------------------------------------------------------------------------------------------------

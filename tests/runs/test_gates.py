@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from engine.models import Gate, GateDecision, Run
-from engine.models.gates import policy_of
+from engine.policy import policy_of
 from magi_site.models import Token
 from runs import context
 from runs.face import face_of, snapshot_of

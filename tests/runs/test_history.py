@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from engine.models import Gate, Run
-from engine.models.gates import policy_of
+from engine.policy import policy_of
 from judgements.models import Judgement
 from runs.face import faces
 from runs.history import History, Times

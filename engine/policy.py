@@ -1,0 +1,135 @@
+"""Who has to decide at a gate, and what the decisions come to: on paper.
+
+Why so: docs/decisions.md, Gates.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
+
+OPEN, PERSON, COUNCIL, BOTH = "open", "person", "council", "both"
+REMIND, REJECT, RETURN = "remind", "reject", "return"
+REACHES_OUT = "reaches_out"
+ALWAYS_A_PERSON = ("uncertain", "budget")  # kinds of gates
+
+Policy = Mapping[str, Any]
+USUAL: Policy = {
+    "who": PERSON,
+    "persons": 1,
+    "four_eyes": False,
+    "blind": None,
+    "council": "",
+    "hours": None,
+    "expiry": REMIND,
+}
+MOST_PERSONS = 50
+
+
+class Said(Protocol):
+    """A decision, as far as the rules need it. `judged_by_id`: the run whose outcome it is, of a council."""
+
+    @property
+    def decision(self) -> str: ...
+    @property
+    def judged_by_id(self) -> Any: ...
+
+
+def policy_of(given: Policy | None) -> dict[str, Any]:
+    """Who has to decide, and what becomes of it in the end, with what is usual for what is not said. ValueError.
+
+    `who`: `open`, nobody; `person`; `council`, the one that is named; `both`. `persons`: how many have to approve.
+    `four_eyes`: not whoever asked for the run. `blind`: what the council says is shown when the persons have decided;
+    where both decide that is usual. `hours`: after so many `expiry` comes: `reject` closes the gate, `return` lets the
+    run go on without a decision; with `remind` it has no end.
+    """
+    policy = {**USUAL, **(given or {})}
+    known = policy.keys() == USUAL.keys() and policy["who"] in (OPEN, PERSON, COUNCIL, BOTH)
+    known = known and policy["expiry"] in (REMIND, REJECT, RETURN) and 1 <= policy["persons"] <= MOST_PERSONS
+    if not known or (asks_council(policy) and not policy["council"]):
+        raise ValueError(f"no such policy: {given}")
+    blind = policy["who"] == BOTH and policy["blind"] is not False
+    return policy | {"blind": blind, "council": policy["council"] if asks_council(policy) else ""}
+
+
+def asks_council(policy: Policy) -> bool:
+    return policy["who"] in (COUNCIL, BOTH)
+
+
+def asks_persons(policy: Policy, decisions: Iterable[Said] = ()) -> bool:
+    """Also where a council was asked that came to nothing."""
+    return policy["who"] in (PERSON, BOTH) or any(one.decision == "turn" for one in decisions)
+
+
+# ---- stricter ------------------------------------------------------------------------------------------------
+
+
+def stricter(policy: Policy, demand: Policy) -> dict[str, Any]:
+    """The policy, at least as strict as what is demanded besides. Of two councils that of the demand is asked."""
+    a, b = ({**USUAL, **one} for one in (policy, {"who": policy.get("who", PERSON), **demand}))
+    ends = [one for one in (a, b) if one["expiry"] != REMIND and one["hours"] is not None]
+    blind = [one["blind"] for one in (a, b) if one["blind"] is not None]
+    return {
+        "who": _stricter_who(a["who"], b["who"]),
+        "persons": max(a["persons"], b["persons"]),
+        "four_eyes": a["four_eyes"] or b["four_eyes"],
+        "blind": any(blind) if blind else None,
+        "council": b["council"] or a["council"],
+        "hours": min((one["hours"] for one in ends), default=None),
+        "expiry": next((end for end in (REJECT, RETURN) if any(one["expiry"] == end for one in ends)), REMIND),
+    }
+
+
+def _stricter_who(a: str, b: str) -> str:
+    if a == b or b == OPEN:
+        return a
+    return b if a == OPEN else BOTH
+
+
+def with_floors(policy: Policy, *, kind: str = "", effect: str = "", cut: bool = False) -> dict[str, Any]:
+    """What no policy can open. `cut`: the text is not all of what it is about."""
+    who = policy.get("who", PERSON)
+    if kind in ALWAYS_A_PERSON or cut or (effect == REACHES_OUT and who == OPEN):
+        return stricter(policy, {"who": PERSON})
+    return dict(policy)
+
+
+# ---- decided -------------------------------------------------------------------------------------------------
+
+
+def state_of(policy: Policy, decisions: Iterable[Said]) -> str:
+    """What these decisions, oldest first, come to by this policy."""
+    said = list(decisions)
+    words = [one.decision for one in said if not one.judged_by_id]
+    for word, state in (
+        ("reject", "rejected"),  # one is enough, whoever else approved
+        ("expire", "expired"),
+        ("answer", "answered"),
+        ("override", "approved"),
+        ("fail", "failed"),
+    ):
+        if word in words:
+            return state
+    return _by_both(policy, said, council_of(said))
+
+
+def _by_both(policy: Policy, said: list[Said], council: str) -> str:
+    persons = not asks_persons(policy, said) or enough_persons(policy, said)
+    if not asks_council(policy) or "turn" in (one.decision for one in said):
+        return "approved" if persons else "pending"
+    if policy["who"] == COUNCIL:
+        return {"approve": "approved", "reject": "rejected"}.get(council, "pending")
+    return "approved" if persons and council == "approve" else "pending"
+
+
+def council_of(decisions: Iterable[Said]) -> str:
+    """What the council has decided; empty while that is not known."""
+    return next((one.decision for one in decisions if one.judged_by_id), "")
+
+
+def enough_persons(policy: Policy, decisions: Iterable[Said]) -> bool:
+    """Whether as many have approved as have to. One rejection closes the gate."""
+    return [one.decision for one in decisions if not one.judged_by_id].count("approve") >= policy["persons"]
+
+
+def differ(policy: Policy, decisions: Iterable[Said]) -> bool:
+    """Whether the council has refused what persons may still refuse, too, or override."""
+    return policy["who"] == BOTH and council_of(decisions) == "reject"

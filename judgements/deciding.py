@@ -1,0 +1,38 @@
+"""A council asked at a gate: a judgement of the gate's text, made by the run that waits there."""
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from engine.deciders import Cannot
+from engine.models import Gate
+
+from .models import Council, CouncilChanged, Judgement, OnlyCouncils
+from .models.judgements import CONTENT_LENGTH, RoundDecision
+from .rules import ROUNDS
+
+
+def decide(gate: Gate, name: str, made_by: Mapping[str, Any]) -> Judgement:
+    """Its members get the text of the gate, and nothing else."""
+    council = Council.objects.whole().filter(name=name, archived=None).first()
+    if council is None or council.current is None:
+        raise Cannot(f"There is no council named {name}, or it is archived.")
+    if not gate.text.strip() or len(gate.text) > CONTENT_LENGTH:
+        raise Cannot(f"A council judges texts of 1 to {CONTENT_LENGTH:,} characters; this has {len(gate.text):,}.")
+    try:
+        return Judgement.objects.submit(
+            owner=made_by["owner"],
+            content=gate.text,
+            title=gate.title,
+            agents=council.agents(),
+            council=council.current,
+            made_by=made_by,
+        )
+    except (CouncilChanged, OnlyCouncils) as error:  # it was revised in this very moment
+        raise Cannot(str(error)) from error
+
+
+def grounds(run: UUID) -> str:
+    """What each agent said last."""
+    said = RoundDecision.objects.filter(agent__judgement=run, round=ROUNDS[-1]).select_related("agent")
+    return "\n".join(f"{one.agent.name}: {one.reason}" for one in said.order_by("agent__seat"))

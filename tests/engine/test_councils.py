@@ -1,0 +1,335 @@
+"""At a gate a run may be asked in place of a person, or besides: what it comes to opens the gate, or closes it."""
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.db import IntegrityError
+
+from engine import gates, steering
+from engine.deciders import Cannot
+from engine.evidence import sealing
+from engine.evidence.audit import verify_all
+from engine.gates import Closed, DoesNotFit, NotAsked
+from engine.llm.failures import RunFailed
+from engine.models import AlreadyUsed, Gate, GateDecision, GateRule, Run
+from engine.procedure import Procedure
+from runs.rights import SEE
+from tests.conftest import allow
+from tests.databases import tampering
+from tests.engine.test_waiting import perform_until, queued
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+TEXT = "Dear Mr. Ito, we shall come on Friday."
+REASON = "They would come on the day that suits nobody, and Mr. Ito has said so before."
+ASKS: dict = {}
+SAYS: dict = {}
+COUNCIL = {"who": "council", "council": "Trio"}
+BOTH = {"who": "both", "council": "Trio"}
+
+
+class Polite(Procedure):
+    async def perform(self, run):
+        asked = {"kind": "letter", "title": "A letter to Mr. Ito", "text": TEXT} | ASKS
+        gate = await run.gate("letter", **asked)
+        return lambda: Run.objects.filter(pk=run.pk).update(outcome=f"{gate.state}: {gate.words}")
+
+
+class Oracle(Procedure):
+    """Waits until it is told what to say."""
+
+    async def perform(self, run):
+        await run.look(lambda: None)
+        said = SAYS.get("outcome")
+        if said is None:
+            await run.until(run.claimed.created.replace(year=9000))
+        if said == "error":
+            raise RunFailed("internal", "It does not know.")
+        return lambda: Run.objects.filter(pk=run.pk).update(outcome=said)
+
+    def grounds(self, run):
+        return "The stars say so."
+
+
+def decide(gate, name, made_by):
+    if name != "Trio":
+        raise Cannot(f"There is no council named {name}.")
+    run = Run.objects.create(procedure="oracle", title=gate.title, **made_by)
+    sealing.submit(run.pk)
+
+
+@pytest.fixture(autouse=True)
+def procedures(settings):
+    ASKS.clear()
+    SAYS.clear()
+    settings.DECIDERS = {"council": f"{__name__}.decide"}
+    settings.PROCEDURES = {**settings.PROCEDURES} | {
+        kind.__name__.lower(): f"{__name__}.{kind.__name__}" for kind in (Polite, Oracle)
+    }
+
+
+@pytest.fixture
+def asking(mira, models):
+    async def ask(policy, **asked):
+        ASKS.update(asked, policy=policy)
+        run = await queued("polite", owner=mira, title="Letters")
+        await perform_until(run, models, "waiting", "finished")
+        return await Gate.objects.whole().aget()
+
+    return ask
+
+
+@pytest.fixture
+def says(models):
+    """Lets the council come to its end, and the run hear of it."""
+
+    async def say(gate, outcome):
+        SAYS["outcome"] = outcome
+        await sync_to_async(steering.act)(gate.council_id, lambda: None)
+        await perform_until(gate.council, models, "finished", "failed")
+        await perform_until(gate.run, models, "waiting", "finished")
+        return await Gate.objects.whole().aget(pk=gate.pk)
+
+    return say
+
+
+say = sync_to_async(gates.decide)
+
+
+def problems():
+    return [str(fault) for fault in verify_all().faults]
+
+
+async def ended(gate, models):
+    return (await perform_until(gate.run, models, "finished")).outcome
+
+
+# ---- alone ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("outcome", "state"), [("approved", "approved"), ("rejected", "rejected"), ("?", "rejected")])
+async def test_a_council_decides_by_its_outcome(asking, says, models, outcome, state):
+    gate = await says(await asking(COUNCIL), outcome)
+    assert (gate.state, gate.last.by, gate.last.judged_by_id) == (state, "council Trio", gate.council_id)
+    assert await ended(gate, models) == f"{state}: The stars say so."
+    assert await sync_to_async(problems)() == []
+
+
+async def test_it_is_asked_by_the_run_and_belongs_to_whom_that_does(asking, mira):
+    gate = await asking(COUNCIL)
+    council = gate.council
+    assert (council.parent_id, council.owner_id, council.title) == (gate.run_id, mira.pk, gate.title)
+    assert council.asked_by == "A letter to Mr. Ito of Letters"
+
+
+async def test_nobody_speaks_in_the_place_of_a_council(asking, mira):
+    gate = await asking(COUNCIL)
+    with pytest.raises(NotAsked, match="The council Trio is asked, not you"):
+        await say(gate.pk, mira, "approve")
+    assert not await sync_to_async(Gate.objects.for_user(mira).exists)()
+
+
+@pytest.mark.parametrize("failure", ["error", "cancelled"])
+async def test_one_that_came_to_nothing_leaves_it_to_a_person(asking, says, mira, models, failure):
+    gate = await asking(COUNCIL)
+    if failure == "cancelled":
+        await sync_to_async(steering.cancel)(gate.council_id, mira)
+        await perform_until(gate.run, models, "waiting")
+    else:
+        await says(gate, "error")
+    assert await sync_to_async(Gate.objects.for_user(mira).exists)()
+    await say(gate.pk, mira, "approve", "Then I say yes.")
+    assert await ended(gate, models) == "approved: Then I say yes."
+    assert await sync_to_async(problems)() == []
+
+
+async def test_where_the_procedure_wants_to_know_it_is_told(asking, says, models):
+    gate = await asking(COUNCIL, failed="tell")
+    await says(gate, "error")
+    assert (await ended(gate, models)).startswith("failed: The council came to no outcome that counts: it failed")
+
+
+async def test_a_council_that_is_not_there_leaves_it_to_a_person_at_once(asking, mira):
+    gate = await asking({**COUNCIL, "council": "Nobody"})
+    assert (gate.state, gate.council_id) == ("pending", None)
+    assert (await GateDecision.objects.aget()).text == "There is no council named Nobody."
+    assert (await say(gate.pk, mira, "approve")).approved
+
+
+async def test_what_was_overridden_or_erased_before_it_was_heard_does_not_count(asking, mira, models):
+    gate = await asking(COUNCIL)
+    changed = {"status": "finished", "outcome": "approved", "override": "rejected"}
+    await Run.objects.filter(pk=gate.council_id).aupdate(**changed)
+    await sync_to_async(steering.act)(gate.run_id, lambda: None)
+    await perform_until(gate.run, models, "waiting")
+    assert (await GateDecision.objects.aget()).decision == "turn"
+
+
+async def test_what_was_overridden_since_allows_nothing(asking, says):
+    gate = await says(await asking(COUNCIL), "approved")
+    await Run.objects.filter(pk=gate.council_id).aupdate(override="rejected")
+    with pytest.raises(AlreadyUsed, match="decided otherwise"):
+        await sync_to_async(gate.use)()
+
+
+async def test_a_text_that_was_cut_needs_a_person_besides(asking):
+    gate = await asking(COUNCIL, whole="0" * 64)
+    assert (gate.policy["who"], gate.policy["blind"]) == ("both", True)
+
+
+# ---- both ----------------------------------------------------------------------------------------------------
+
+
+async def test_both_have_to_approve(asking, says, mira, models):
+    gate = await says(await asking(BOTH), "approved")
+    assert gate.pending
+    assert (await say(gate.pk, mira, "approve", "I agree.")).approved
+    assert [one.decision async for one in GateDecision.objects.all()] == ["approve", "approve"]
+    assert (await ended(gate, models)).startswith("approved")
+    assert await sync_to_async(problems)() == []
+
+
+async def test_a_no_of_a_person_closes_it(asking, mira):
+    gate = await asking(BOTH)
+    assert (await say(gate.pk, mira, "reject", "No.")).state == "rejected"
+
+
+async def test_a_yes_opens_nothing_that_a_council_refuses(asking, says, mira):
+    gate = await asking(BOTH)
+    await say(gate.pk, mira, "approve")
+    gate = await says(gate, "rejected")
+    assert (gate.pending, gate.differs) == (True, True)
+    assert await sync_to_async(Gate.objects.for_user(mira).exists)()  # once more
+    with pytest.raises(DoesNotFit, match="one of reject, override"):
+        await say(gate.pk, mira, "approve")
+    assert (await say(gate.pk, mira, "reject", "Then no.")).state == "rejected"
+
+
+async def test_who_may_overrides_a_council_with_a_reason(asking, says, mira, noor):
+    gate = await asking(BOTH)
+    await say(gate.pk, mira, "approve")
+    gate = await says(gate, "rejected")
+    with pytest.raises(NotAsked, match="you have not the right to"):
+        await say(gate.pk, mira, "override", REASON)
+    await sync_to_async(allow)(noor, "engine.override_gate")
+    with pytest.raises(DoesNotFit, match="at least 10 words"):
+        await say(gate.pk, noor, "override", "Because I say so.")
+    assert (await say(gate.pk, noor, "override", REASON)).approved
+    assert await sync_to_async(problems)() == []
+
+
+async def test_nothing_is_overridden_that_a_council_has_not_refused(asking, noor):
+    gate = await asking(BOTH)
+    await sync_to_async(allow)(noor, "engine.override_gate")
+    with pytest.raises(NotAsked, match="nothing to override"):
+        await say(gate.pk, noor, "override", REASON)
+
+
+# ---- blind ---------------------------------------------------------------------------------------------------
+
+
+def listed(user, run):
+    return SEE.within(Run.objects.filter(pk=run.pk), user).exists()
+
+
+async def test_what_a_council_says_is_seen_by_nobody_before_the_persons_have_decided(asking, says, mira):
+    gate = await says(await asking(BOTH), "rejected")
+    assert (gate.hides, gate.decisions.count()) == (True, 0)
+    council = await Run.objects.aget(pk=gate.council_id)
+    assert not await sync_to_async(SEE.covers)(mira, council)
+    assert not await sync_to_async(listed)(mira, council)
+    assert await sync_to_async(SEE.covering)([mira], council) == set()
+    gate = await say(gate.pk, mira, "approve")
+    assert (gate.hides, [one.knew_council for one in gate.decisions.all()]) == (False, [False, False])
+    assert await sync_to_async(SEE.covers)(mira, council)
+    assert await sync_to_async(listed)(mira, council)
+
+
+async def test_nor_by_who_may_see_everything_but_on_record(asking, says, noor):
+    gate = await says(await asking(BOTH), "approved")
+    council = await Run.objects.aget(pk=gate.council_id)
+    await sync_to_async(allow)(noor, "engine.view_run", "engine.decide_gate", "engine.override_gate")
+    assert not await sync_to_async(SEE.covers)(noor, council)
+    await sync_to_async(gates.look)(gate.pk, noor)
+    assert await sync_to_async(SEE.covers)(noor, council)
+    assert await sync_to_async(SEE.covering)([noor], council) == {noor.pk}
+    assert (await say(gate.pk, noor, "approve")).approved
+    assert [(one.decision, one.knew_council) async for one in GateDecision.objects.filter(by_user=noor)] == [
+        ("look", False),
+        ("approve", True),
+    ]
+    assert await sync_to_async(problems)() == []
+
+
+async def test_who_has_not_the_right_may_not_look(asking, mira):
+    gate = await asking(BOTH)
+    with pytest.raises(NotAsked, match="may not look at it before others"):
+        await sync_to_async(gates.look)(gate.pk, mira)
+
+
+async def test_two_persons_have_to_decide_before_it_is_shown(asking, says, mira, noor):
+    gate = await says(await asking({**BOTH, "persons": 2}), "approved")
+    assert (await say(gate.pk, mira, "approve")).hides
+    await sync_to_async(allow)(noor, "engine.decide_gate")
+    gate = await say(gate.pk, noor, "approve")
+    assert (gate.hides, gate.approved) == (False, True)
+
+
+async def test_who_wants_it_otherwise_sees_it_at_once(asking, says, mira):
+    gate = await says(await asking({**BOTH, "blind": False}), "approved")
+    assert (gate.hides, gate.council_said) == (False, "approve")
+    assert (await say(gate.pk, mira, "approve")).last.knew_council
+
+
+# ---- rules ---------------------------------------------------------------------------------------------------
+
+
+async def test_nobody_is_asked_where_it_is_open_and_that_is_on_record(asking, models):
+    gate = await asking({"who": "open"})
+    assert (gate.state, await ended(gate, models)) == ("approved", "approved: ")
+    assert await sync_to_async(problems)() == []
+
+
+async def test_a_rule_of_the_installation_makes_it_stricter(asking):
+    await GateRule.objects.acreate(procedure="polite", who="council", council="Trio")
+    gate = await asking(None)
+    assert (gate.policy["who"], gate.policy["council"]) == ("both", "Trio")
+
+
+def test_the_most_exact_rule_counts():
+    rules = [
+        {"persons": 1},
+        {"procedure": "polite", "persons": 2},
+        {"procedure": "polite", "kind": "letter", "persons": 3},
+    ]
+    for rule in rules:
+        GateRule.objects.create(**rule)
+    best = GateRule.objects.best
+    about = {"effect": "", "tool": ""}
+    assert best(procedure="polite", kind="letter", **about).persons == 3
+    assert best(procedure="polite", kind="plan", **about).persons == 2
+    assert best(procedure="other", kind="letter", **about).persons == 1
+
+
+# ---- on record -----------------------------------------------------------------------------------------------
+
+
+async def test_what_a_council_decided_is_changed_by_nobody(asking, says):
+    gate = await says(await asking(COUNCIL), "approved")
+    with pytest.raises(IntegrityError, match="evidence is only added"):
+        await GateDecision.objects.aupdate(judged_by=None)
+    with pytest.raises(IntegrityError, match="evidence is only added"):
+        await Gate.objects.filter(pk=gate.pk).aupdate(council=gate.run_id)
+
+    def change():
+        with tampering():
+            GateDecision.objects.update(judged_by=gate.run_id)
+        assert problems()
+
+    await sync_to_async(change)()
+
+
+async def test_who_decides_twice_is_told(asking, says, mira):
+    gate = await asking({**BOTH, "persons": 2})
+    await say(gate.pk, mira, "approve")
+    with pytest.raises(Closed, match="You have decided already"):
+        await say(gate.pk, mira, "approve")
