@@ -18,7 +18,7 @@ from django.urls import reverse
 from ninja import Schema
 
 from engine.evidence.told import Said
-from engine.models import Gate, ModelCall, Run
+from engine.models import Gate, ModelCall, Run, ToolCall
 from engine.procedure import Procedure, procedures
 
 from . import past
@@ -31,6 +31,7 @@ from .models import Flag
 from .retention import INSTALLATION, KeptFor
 from .shelves import Shelf
 from .stamps import Stamp
+from .uses import use_at, uses_of
 from .waits import Wait, gate_at, gates_of, parks_of, wait_of, waiting_at
 
 PAGES = ("live", "record", "record-file", "fragments", "replay", "replay-frames", "cancel", "retry", "redact")
@@ -73,6 +74,7 @@ class Snapshot(Generic[Row]):
     texts: Mapping[str, str]
     parks: Sequence[datetime] = ()
     gates: Sequence[Gate] = ()
+    uses: Sequence[ToolCall] = ()
 
     @property
     def wait(self) -> Wait | None:
@@ -90,7 +92,8 @@ class Snapshot(Generic[Row]):
         later = [call for call in self.calls if call.started > moment]
         face = face_of(self.run)
         run = past.run_at(self.run, moment, calls, later, partial(face.failure, self.row), face.survives)
-        run = waiting_at(run, moment, self.parks, self.gates, calls)
+        uses = [use_at(call, moment) for call in self.uses if call.made <= moment]
+        run = waiting_at(run, moment, self.parks, self.gates, calls, uses)
         row = copy(face.at(self.row, moment))
         row.run = run
         answers = face.answers(self.row)
@@ -98,7 +101,7 @@ class Snapshot(Generic[Row]):
         coming = {call.step: answers[call.pk] for call in under_way if call.pk in answers}
         parks = [park for park in self.parks if park <= moment]
         gates = [gate_at(gate, moment) for gate in self.gates if gate.made <= moment]
-        return Snapshot(run, row, calls, coming, parks, gates)
+        return Snapshot(run, row, calls, coming, parks, gates, uses)
 
 
 @dataclass(frozen=True)
@@ -145,6 +148,7 @@ class Face(AtGates, Procedure, Generic[Row, Displayed]):
     sign: ClassVar[str] = "run"  # the small picture of its stage, in templates/_signs.html
     schema: ClassVar[type[Schema]] = schemas.Run  # of its object in the API
     waits: ClassVar[bool] = True  # whether its runs may be parked
+    acts: ClassVar[bool] = False  # whether its runs use tools
     flags: ClassVar[Sequence[TextChoices]] = ()  # its own, beside those that any run may have
     looks: ClassVar[Sequence[Look]] = ()  # those of its flags that need a look first
     stays: ClassVar[str] = "The outcome stays."  # what an override does not change
@@ -194,8 +198,9 @@ class Face(AtGates, Procedure, Generic[Row, Displayed]):
     def seen(self, row: Any, calls: Sequence[ModelCall] | None = None) -> Snapshot[Any]:
         """A row that was read with `rows`, and what belongs to it, as they are now; `calls` where they are read."""
         calls = self.calls(row) if calls is None else calls
-        waits = (parks_of(row.run.pk), gates_of(row.run.pk)) if self.waits else ((), ())
-        return Snapshot(row.run, row, calls, {}, *waits)
+        parks, gates = (parks_of(row.run.pk), gates_of(row.run.pk)) if self.waits else ((), ())
+        uses = uses_of(row.run.pk) if self.acts else ()
+        return Snapshot(row.run, row, calls, {}, parks, gates, uses)
 
     def at(self, row: Row, moment: datetime) -> Any:
         """The row as it was then."""

@@ -25,6 +25,7 @@ from engine.version import VERSION
 from .face import Face, face_of
 from .redaction import Redaction, redactions_of
 from .usage import used, used_both_ways
+from .uses import ShownUse, shown
 from .words import overridden, redacted
 
 RECORD_FORM = "magi-record/1"
@@ -59,6 +60,7 @@ class Record:
     redactions: tuple[str, ...]
     reviews: tuple[ShownReview, ...]
     provenance: tuple[tuple[str, str], ...]
+    uses: tuple[ShownUse, ...] = ()
 
 
 def record_of(row: Any, calls: list[ModelCall]) -> dict[str, Any]:
@@ -75,6 +77,7 @@ def record_of(row: Any, calls: list[ModelCall]) -> dict[str, Any]:
         redactions=tuple(map(_redaction, redactions_of(run.pk) if run.redacted else [])),
         reviews=tuple(map(_review, run.reviews.all())),
         provenance=tuple((name, value) for name, value in _provenance(face, row, calls) if value),
+        uses=tuple(map(shown, seen.uses)),
     )
     return {"record": record, "display": display, **face.recorded(seen, display)}
 

@@ -17,6 +17,7 @@ from engine.hidden import visible_text
 from .face import Face, Snapshot, face_of
 from .fragments import Fragment
 from .past import beginning_of
+from .uses import moments_of_uses
 from .waits import moments_of
 
 FRAMES_FORM = 5  # moves when the frames of the same rows become others: browsers keep them
@@ -40,7 +41,7 @@ class Past:
         """When anything changed, the state before its beginning first. Clocks of other machines may be off a little."""
         run, end = self._seen.run, self._seen.end
         times = {run.started, *self.face.moments(self._seen)}
-        times |= {*moments_of(self._seen.parks, self._seen.gates)}
+        times |= {*moments_of(self._seen.parks, self._seen.gates), *moments_of_uses(self._seen.uses)}
         between = sorted(time for time in times if time and self.beginning <= time < end)
         return [run.created, *between, end]
 

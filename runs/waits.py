@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from engine.models import Gate, ModelCall, Park, Run
+from engine.models import Gate, ModelCall, Park, Run, ToolCall
 
 from .past import row_at
 
@@ -73,11 +73,19 @@ def moments_of(parks: Sequence[datetime], gates: Sequence[Gate]) -> list[datetim
 
 
 def waiting_at(
-    run: Run, moment: datetime, parks: Sequence[datetime], gates: Sequence[Gate], calls: Sequence[ModelCall]
+    run: Run,
+    moment: datetime,
+    parks: Sequence[datetime],
+    gates: Sequence[Gate],
+    calls: Sequence[ModelCall],
+    uses: Sequence[ToolCall] = (),
 ) -> Run:
-    """The run as it was then, with `calls` as they were: it waits if nothing has happened since it was parked."""
+    """The run as it was then, with `calls` and `uses` as they were: it waits if nothing has happened since it was
+    parked."""
     last = max((park for park in parks if park <= moment), default=None)
-    since = [call.started for call in calls] + [then for then in moments_of((), gates) if then <= moment]
+    since = [*(call.started for call in calls), *(use.made for use in uses)] + [
+        then for then in moments_of((), gates) if then <= moment
+    ]
     if last is None or any(then > last for then in since):
         return run
     then = copy(run)

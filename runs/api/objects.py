@@ -1,12 +1,13 @@
 """A run as software sees it. One shape for every door."""
 
+import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from engine.llm.prices import decimal
-from engine.models import Gate, GateDecision, ModelCall, Run, Usage, last_override
+from engine.models import Gate, GateDecision, ModelCall, Run, ToolCall, Usage, last_override
 from runs.face import Face, face_of, faces, rows_in
 from runs.waits import gates_in, gates_of, waits_for
 
@@ -102,6 +103,26 @@ def gate_object(gate: Gate, address: str) -> dict[str, Any]:
         "closed": time_of(gate.closed),
         "expires": time_of(gate.expires),
         "decisions": [_said(one) for one in gate.decisions.all()],
+    }
+
+
+def tool_call_object(call: ToolCall) -> dict[str, Any]:
+    """One use of a tool, of a call that was read with its gate."""
+    return {
+        "step": call.step,
+        "number": call.number,
+        "tool": call.tool,
+        "effect": call.effect,
+        "contained": call.contained,
+        "status": call.status,
+        "arguments": json.loads(call.arguments) if call.arguments else None,
+        "output": call.output,
+        "output_size": call.output_size,
+        "error": call.error,
+        "outside": call.outside,
+        "gate": call.gate_id,
+        "made": time_of(call.made),
+        "ended": time_of(call.ended),
     }
 
 

@@ -184,6 +184,25 @@ class Gate(Strict):
     decisions: list[GateDecision]
 
 
+class ToolCall(Strict):
+    """One use of a tool: written before it was performed, closed after."""
+
+    step: str
+    number: int = Field(description="How often it was begun at this place.")
+    tool: str
+    effect: str = Field(description="One of reads, writes and reaches_out.")
+    contained: bool = Field(description="Whether it acts only in a place that the run owns.")
+    status: str = Field(description="One of open, done, failed and interrupted.")
+    arguments: Any
+    output: str
+    output_size: int = Field(description="Its characters before anything was cut.")
+    error: str
+    outside: bool = Field(description="Whether strangers wrote text of it.")
+    gate: int | None = Field(description="The gate that allowed it, or refused it.")
+    made: Moment
+    ended: Moment | None
+
+
 class Gates(Strict):
     results: list[Gate]
     next: Address | None = Field(description="Where the page of later ones is; null on the last page.")
