@@ -89,7 +89,8 @@ class Debating(Face[Debate, Display]):
     def extra(self, request: HttpRequest, row: Debate) -> dict[str, Any]:
         """`key`: by which what is sent twice from one page is done once. Besides, what whoever sits there is asked."""
         own = people.sits(row, request.user) | {"held": again_of(row, request.user)}
-        return {"key": secrets.token_hex(16), "seated": chair.may_withdraw(row, request.user), **own}
+        leave = {"seated": chair.may_withdraw(row, request.user), "verdicts": row.settings.options}
+        return {"key": secrets.token_hex(16), **leave, **own}
 
     # ---- its lists ----
 

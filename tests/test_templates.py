@@ -63,7 +63,7 @@ OURS = set(
     shelf.name shelf.noun shelf.about shelf.purpose item.version row.warning row.times row.when row.outcome
     row.iso row.moment row.day_and_time part.state part.x part.width group.found
     waits_for_me tab.word
-    say steer asked sits.seat
+    say steer withdraw asked sits.seat
     growing.retry growing.cut said.part_two claim.sign claim.side claim.answered bar.share display.stage counts
     alone.seat alone.confidence closing.seat clock.on clock.off seat.now seat.line row.count stand.lead
     wire.path wire.tip x y opinion.message curves.text curves.now curves.ahead curves.bottom curves.lines

@@ -22,7 +22,11 @@ from runs.views.finding import row_for
 from .. import chair
 from ..models import Debate
 
-DONE = {"say": "Said. It is heard from the next message on.", "steer": "Done."}
+DONE = {
+    "say": "Said. It is heard from the next message on.",
+    "steer": "Done.",
+    "withdraw": "You have left the debate.",
+}
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,7 @@ class Form:
     to: int | None = None
     typed: str = ""
     ask: bool = False
+    verdict: str = ""
 
 
 @require_POST
@@ -55,9 +60,9 @@ def steer(request: HttpRequest, pk: UUID) -> HttpResponse:
 def withdraw(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Whoever sits there leaves; nobody else can."""
     posted = as_typed(request.POST)
-    reasoning = posted.get("reasoning", "")
-    do = partial(chair.withdraw, pk, request.user, posted.get("verdict", ""), reasoning, posted.get("key", ""))
-    return _done(request, pk, SEE, do, Form("", typed=reasoning))
+    verdict, reasoning = posted.get("verdict", ""), posted.get("reasoning", "")
+    do = partial(chair.withdraw, pk, request.user, verdict, reasoning, posted.get("key", ""))
+    return _done(request, pk, SEE, do, Form("withdraw", typed=reasoning, verdict=verdict))
 
 
 def _seat(text: str) -> int | None:
@@ -73,18 +78,19 @@ def _done(request: HttpRequest, pk: UUID, right: Right, do: Callable[[], Any], f
         do()
     except (chair.Refused, BudgetUsedUp) as refused:
         status = 402 if isinstance(refused, BudgetUsedUp) else 409
-        if form.name and request.htmx:  # type: ignore[attr-defined]
+        if request.htmx:  # type: ignore[attr-defined]
             return _again(request, row, form, str(refused), status)
         context = {**face.page(pk), "reason": str(refused), "typed": form.typed}
         return render(request, "debates/refused.html", context, status=status)
-    if form.name and request.htmx:  # type: ignore[attr-defined]
+    if request.htmx:  # type: ignore[attr-defined]
         return _again(request, row, Form(form.name), DONE[form.name])
     return redirect(face.page_name("live"), pk)
 
 
 def _again(request: HttpRequest, row: Debate, form: Form, line: str, status: int = 200) -> HttpResponse:
-    """With a key of its own: it is another act."""
+    """With a key of its own: it is another act. Who has left needs no form any more."""
     seats = [{"number": member.seat, "name": member.name} for member in row.seated]
     shown = {"seats": seats, "line": line, "key": secrets.token_hex(16), "to": form.to, "ask": form.ask}
+    shown |= {"verdicts": row.settings.options, "verdict": form.verdict, "gone": status == 200}
     shown |= {"typed": form.typed, form.name: reverse(f"debate-{form.name}", args=[row.pk])}
     return render(request, f"debates/_{form.name}.html", shown, status=status)

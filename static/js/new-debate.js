@@ -10,3 +10,69 @@ form.addEventListener("change", ({ target }) => {
 document.body.addEventListener("htmx:afterSwap", ({ detail }) => {
   if (detail.target?.id === "options") document.body.dispatchEvent(new Event("panel-taken"));
 });
+
+// ---- an example fills the page and starts nothing; what was typed can be had back for a while ----
+
+const FOR_A_WHILE = 10_000;
+const PARTS = ["title", "question", "options", "members", "rules", "came-from"];
+const undo = document.getElementById("undo");
+const announcer = document.getElementById("announcer");
+let taking;
+let replaced; // the parts of the page with what was typed in them, and the panel, as long as they can be had back
+let example = []; // title and question of the one that came last
+
+const parts = () => PARTS.map((id) => document.getElementById(id));
+const atFirst = (options) => Math.max(0, [...options].findIndex((option) => option.defaultSelected));
+const isChanged = (field) => {
+  if (field.options) return field.selectedIndex !== atFirst(field.options);
+  return field.type === "checkbox" ? field.checked !== field.defaultChecked : field.value !== field.defaultValue;
+};
+const texts = () => [form.elements.title.value, form.elements.question.value];
+const isTyped = () =>
+  texts().some((text) => text.trim() && !example.includes(text)) ||
+  [...form.querySelectorAll(":is(#options, #members, #rules) :is(input, select, textarea)")].some(isChanged);
+
+const isExample = (link) => link.matches?.("#try a");
+document.body.addEventListener("htmx:beforeSwap", ({ detail }) => {
+  if (!detail.shouldSwap || !isExample(detail.requestConfig.elt)) return;
+  if (isTyped()) replaced = { before: parts(), panel: form.elements.panel.value };
+});
+document.body.addEventListener("htmx:afterSettle", ({ detail }) => {
+  if (!isExample(detail.requestConfig.elt) || detail.elt.id !== "options") return;
+  example = texts();
+  tellOfChange("");
+  if (replaced) offerUndo();
+  announcer.textContent = "The example is filled in. Nothing has been started.";
+});
+
+function tellOfChange(panel) {
+  for (const choice of form.elements.panel) choice.checked = choice.value === panel;
+  form.elements.question.dispatchEvent(new Event("input", { bubbles: true }));
+}
+
+function offerUndo() {
+  const button = Object.assign(document.createElement("button"), { type: "button", className: "link", textContent: "Undo" });
+  button.addEventListener("click", bringBack);
+  undo.replaceChildren("Replaced. ", button);
+  wait();
+}
+
+function bringBack() {
+  parts().forEach((part, place) => part.replaceWith(replaced.before[place]));
+  example = [];
+  tellOfChange(replaced.panel);
+  takeUndoAway();
+  form.elements.question.focus();
+}
+
+function takeUndoAway() {
+  clearTimeout(taking);
+  replaced = undefined;
+  undo.replaceChildren();
+}
+
+// not from under somebody's hands
+function wait() {
+  clearTimeout(taking);
+  taking = setTimeout(() => (undo.matches(":hover, :focus-within") ? wait() : takeUndoAway()), FOR_A_WHILE);
+}

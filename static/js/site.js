@@ -33,16 +33,14 @@ for (const button of document.querySelectorAll("[data-theme-toggle]")) {
   button.addEventListener("click", () => remember("theme", isDark() ? "light" : "dark"));
 }
 
-for (const field of document.querySelectorAll("[data-count]")) {
-  const counter = document.getElementById(field.dataset.count);
+function showCount(field) {
   const most = Number(field.dataset.most).toLocaleString("en");
-  const show = () => {
-    // as the server counts: characters, not the two halves of one
-    counter.textContent = `${[...field.value].length.toLocaleString("en")} / ${most}`;
-  };
-  field.addEventListener("input", show);
-  show();
+  // as the server counts: characters, not the two halves of one
+  const counted = [...field.value].length.toLocaleString("en");
+  document.getElementById(field.dataset.count).textContent = `${counted} / ${most}`;
 }
+document.querySelectorAll("[data-count]").forEach(showCount);
+document.addEventListener("input", ({ target }) => target.dataset.count && showCount(target)); // also one that comes later
 
 document.addEventListener("keydown", (event) => {
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && event.target.form) {

@@ -40,6 +40,27 @@ def test_a_panel_fills_in_what_it_holds_and_leaves_what_was_typed(desk: Page, si
     expect(desk.get_by_label("Policy board")).to_be_checked()
 
 
+def test_an_example_fills_the_page_starts_nothing_and_can_be_undone(desk: Page, site: Site):
+    desk.goto(f"{site.url}/debates/new/")
+    question, count = desk.get_by_label("Question"), desk.locator("#question-n")
+    question.fill(QUESTION)
+    desk.locator("#m1-name").fill("Zed")
+    for title in ("Rewrite or repair", "One grant, three years"):
+        desk.get_by_role("link", name=title).click()
+        expect(question).not_to_have_value(QUESTION)
+        expect(desk.get_by_role("radio", name="My own")).to_be_checked()
+    expect(question).to_have_value(re.compile("^A foundation offers"))
+    expect(desk.locator("#o1-word")).to_have_value("SIGN")
+    expect(desk.locator("#announcer")).to_have_text("The example is filled in. Nothing has been started.")
+    example = count.inner_text()
+    desk.get_by_role("button", name="Undo").click()
+    expect(question).to_have_value(QUESTION)
+    expect(desk.locator("#m1-name")).to_have_value("Zed")
+    expect(desk.get_by_role("radio", name="My own")).not_to_be_checked()
+    expect(count).not_to_have_text(example)
+    expect(desk.get_by_role("button", name="Undo")).to_have_count(0)
+
+
 def test_without_scripts_another_kind_of_work_takes_along_what_was_typed(desk: Page, site: Site):
     browser, state = desk.context.browser, desk.context.storage_state()
     assert browser

@@ -90,9 +90,28 @@ def test_whoever_may_only_see_it_is_no_chair(client: Client, noor: User, debate:
     assert not Message.objects.exists()
 
 
-def test_a_person_leaves_its_seat(client: Client, mira: User, noor: User):
+@pytest.fixture
+def with_noor(client: Client, mira: User, noor: User) -> Debate:
+    """A debate in which Noor has a seat, and looks at it."""
     seat = {"name": "Noor", "who": "", "model": "", "user": noor}
-    debate = queued(mira, members=[member("Amara Osei"), member("Ilse Brandt"), seat])
     client.force_login(allow(noor, "engine.view_run"))
-    assert send(client, "withdraw", debate, verdict="HIRE", reasoning="She is good.").status_code == 302
-    assert Debate.objects.talked().get(pk=debate.pk).course().stands_by == {3: "HIRE"}
+    return queued(mira, members=[member("Amara Osei"), member("Ilse Brandt"), seat])
+
+
+def test_a_person_leaves_its_seat(client: Client, with_noor: Debate):
+    assert send(client, "withdraw", with_noor, verdict="HIRE", reasoning="She is good.").status_code == 302
+    assert Debate.objects.talked().get(pk=with_noor.pk).course().stands_by == {3: "HIRE"}
+
+
+def test_with_scripts_who_cannot_leave_so_finds_all_that_was_typed(client: Client, with_noor: Debate):
+    address = reverse("debate-withdraw", args=[with_noor.pk])
+    refused = client.post(address, {"verdict": "WAIT", "reasoning": "Enough."}, headers=HTMX).content.decode()
+    shown = (
+        '<details class="more" open>',
+        "Enough.</textarea>",
+        '<option value="WAIT" selected>',
+        "Say in a sentence why",
+    )
+    assert [text for text in shown if text not in refused] == []
+    left = client.post(address, {"verdict": "WAIT", "reasoning": "Enough was said."}, headers=HTMX).content.decode()
+    assert ("You have left the debate." in left, "<form" in left) == (True, False)
