@@ -31,7 +31,7 @@ function count() {
 }
 
 const stay = () => isScrolled() && following && toEnd();
-addEventListener("resize", stay);
+new ResizeObserver(stay).observe(box); // also where a form beneath it grows
 box.addEventListener("scroll", () => {
   following = isAtEnd();
   if (following) count();
@@ -79,6 +79,40 @@ for (const name of ["htmx:sendError", "htmx:responseError"]) {
   });
 }
 
+// ---- what is typed in them is still there when the page is loaded again ----
+
+const atFirst = (options) => Math.max(0, [...options].findIndex((option) => option.defaultSelected));
+const isOurs = ({ form, type }) => form && !["hidden", "submit"].includes(type);
+const written = () => $$("input, select, textarea", foot).filter(isOurs);
+const keyOf = ({ form, name }) => `${form.id || form.dataset.turn} ${name}`;
+const valueOf = (field) => (field.type === "checkbox" ? field.checked : field.value);
+const isChanged = (field) => {
+  if (field.options) return field.selectedIndex !== atFirst(field.options);
+  return field.type === "checkbox" ? field.checked !== field.defaultChecked : field.value !== field.defaultValue;
+};
+
+function bringBack(field) {
+  const kept = history.state?.written?.[keyOf(field)];
+  if (kept === undefined) return;
+  field[field.type === "checkbox" ? "checked" : "value"] = kept;
+  field.closest("details")?.setAttribute("open", "");
+}
+
+function keep() {
+  const changed = written().filter(isChanged).map((field) => [keyOf(field), valueOf(field)]);
+  history.replaceState({ ...history.state, written: Object.fromEntries(changed) }, "");
+}
+
+let keeping;
+for (const name of ["input", "htmx:afterSettle"]) {
+  foot.addEventListener(name, () => {
+    clearTimeout(keeping);
+    keeping = setTimeout(keep, 300); // what loads the page again takes the state from before it is hidden
+  });
+}
+// a link to the same address keeps the state, but who follows it has begun anew
+if (performance.getEntriesByType("navigation")[0]?.type !== "navigate") written().forEach(bringBack);
+
 // ---- the turn of whoever sits here: its form comes when it is asked for, and never goes with what was typed ----
 
 const mine = $("#mine");
@@ -90,10 +124,13 @@ function turnAsked() {
   return turns.find((one) => one.startsWith(`${mine.dataset.seat}:`))?.split(":")[1] ?? "";
 }
 
+let taken = mine && (ownForm()?.dataset.turn ?? ""); // also once it is answered, until the page is told that it is over
+
 function askForTurn() {
   const asked = turnAsked();
   const form = ownForm();
-  if (asked === (form?.dataset.turn ?? "") || form?.matches(".htmx-request")) return;
+  taken = asked && (form?.dataset.turn ?? taken);
+  if (asked === (form?.dataset.turn ?? taken) || form?.matches(".htmx-request")) return;
   if (form && isTyped(form)) return endTurn(form);
   if (asked) return htmx.trigger(mine, "due");
   if (mine.contains(document.activeElement)) box.focus({ preventScroll: true });

@@ -26,9 +26,13 @@ def page(browser, site):
     assert watched.complaints == []
 
 
-def test_words_stay_through_many_pushes_and_a_turn_in_two_tabs_is_one_message(page: Page):
+def test_words_stay_through_a_reload_and_many_pushes_and_a_turn_in_two_tabs_is_one_message(page: Page):
     say = page.get_by_role("textbox", name="Say something to the table")
     say.press_sequentially("Elin, can both run")
+    page.wait_for_timeout(500)  # it is kept a moment after the last key
+    page.reload()
+    expect(say).to_have_value("Elin, can both run")
+    say.focus()
     grown = re.compile(r"[2-9]\d|\d{3}")
     expect(page.locator("html")).to_have_attribute("data-pushes", grown, timeout=END)
     expect(say).to_be_focused()
