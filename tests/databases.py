@@ -146,7 +146,8 @@ def once(make: Callable[..., T], *args: Any) -> T:
 
     For tests that commit and begin alike, with the same accounts, whose passwords, tokens and sessions stay.
     """
-    before = make, tuple(User.objects.order_by("pk").values_list("pk", "username", "is_superuser")), _sizes()
+    users = tuple(User.objects.order_by("pk").values_list("pk", "username", "is_superuser"))
+    before = make, _told(args), users, _sizes()
     if before in _made:
         made, copy_back = _made[before]
         there = [row for model in ACCOUNTS for row in model.objects.all()]

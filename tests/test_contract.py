@@ -1,5 +1,6 @@
 """What every procedure gets from the house and owes it, played with each that the settings name."""
 
+import asyncio
 import re
 import subprocess
 import sys
@@ -30,7 +31,7 @@ from runs.replay import Past, replay
 from tests.acceptance.site import ROOT
 from tests.conftest import ScriptedModels, allow
 from tests.contract import EXAMPLES, MARKER, OFFLINE, THAT_WAIT, play
-from tests.databases import tampering
+from tests.databases import once, tampering
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -39,14 +40,23 @@ PLAYED = EXAMPLES | THAT_WAIT
 
 
 @pytest.fixture(params=sorted(PLAYED))
-def asked(request, mira):
-    """A run that waits in the queue."""
-    return PLAYED[request.param](mira).run
+def name(request):
+    return request.param
 
 
 @pytest.fixture
-async def ended(asked):
-    return await play(asked.pk)
+def asked(name, mira):
+    """A run that waits in the queue."""
+    return PLAYED[name](mira).run
+
+
+@pytest.fixture
+def ended(name, mira):
+    return once(played, name, mira)
+
+
+def played(name, owner):
+    return asyncio.run(play(PLAYED[name](owner).run.pk))
 
 
 def problems():
@@ -84,8 +94,7 @@ async def test_the_rehearsal_plays_it_to_an_outcome(ended):
     assert not known or ended.outcome in known
 
 
-async def test_what_is_to_wait_has_waited_at_a_gate(ended, request):
-    name = request.node.callspec.params["asked"]
+async def test_what_is_to_wait_has_waited_at_a_gate(ended, name):
     assert await Gate.objects.filter(run=ended, state="approved").acount() == (name in THAT_WAIT)
 
 

@@ -195,7 +195,8 @@ def ask(cast: Cast, who: str, method: str, address: str, **more: Any) -> tuple[s
         answer = getattr(client, method.lower())(address, **more)
         # a stream begins only where somebody may
         text = "" if answer.streaming else answer.content.decode(errors="replace")
-        answer.close()
+        if answer.streaming:  # any other is closed by now, and once more would be a new connection for each request
+            answer.close()
         answer.headers.pop("Expires", None)  # of pages that nobody keeps: the present second
         transaction.set_rollback(True)
     return sign_of(answer), f"{answer.headers}{text}"
