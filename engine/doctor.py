@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db import Error as DBError
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
+from django.utils.module_loading import import_string
 
 from . import live, reader, trouble
 from .hidden import in_one_line
@@ -62,12 +63,13 @@ async def examine(models_to_try: Iterable[str] = ()) -> list[Finding]:
     models = ModelClient(LONGEST_QUESTION)
     try:
         by_provider = _models_by_provider([*models_to_try, settings.DEFAULT_MODEL])
-        questions: list[Awaitable[Finding]] = [_database(), _channel_layer()]
+        questions: list[Awaitable[Finding | None]] = [_database(), _channel_layer()]
+        questions += [import_string(path)() for path in settings.EXAMINERS]
         questions += [_provider(models, each, by_provider.get(name)) for name, each in configured().items()]
         findings = await asyncio.gather(*questions)
     finally:
         await models.close()
-    return [*findings, *([] if configured() else [NO_PROVIDER])]
+    return [*filter(None, findings), *([] if configured() else [NO_PROVIDER])]
 
 
 NO_PROVIDER = Finding(

@@ -23,6 +23,7 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
+from engine.doctor import Finding
 from engine.llm.providers import storable
 from engine.models import Letter
 from engine.models.mail import LONGEST_DELIVERY
@@ -98,6 +99,21 @@ async def keep() -> None:
             # The boundary of a task that nobody waits for: no run may end of it, and it is tried again.
             log.exception("The outbox could not be delivered; trying again.")
         await asyncio.sleep(EVERY)
+
+
+async def examine() -> Finding | None:
+    """Whether the mail server answers and lets us in; nothing where there is none."""
+    return await asyncio.to_thread(_look) if settings.EMAIL_URL else None
+
+
+def _look() -> Finding:
+    server = Server.of(settings.EMAIL_URL)
+    try:
+        with server.opened() as opened:
+            _accepted(*opened.noop())
+    except (NotTaken, smtplib.SMTPException, OSError) as error:
+        return Finding("mail", False, f"{server.host} did not let us in: {error}. Check EMAIL_URL.")
+    return Finding("mail", True, f"{server.host} takes letters from {server.sender}.")
 
 
 def _deliver() -> None:

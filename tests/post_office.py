@@ -74,6 +74,10 @@ class PostOffice:
         self._process, self._out = process, process.stdout
         self.url = f"smtp://127.0.0.1:{int(self._out.readline())}?from=magi@magi.example"
 
+    def next(self) -> dict[str, Any]:
+        """The next one that it takes, when it has."""
+        return json.loads(self._out.readline())
+
     def close(self) -> list[dict[str, Any]]:
         """What it took."""
         self._process.kill()

@@ -11,6 +11,7 @@ from contextlib import closing
 import pytest
 
 from tests.acceptance.site import EngineProcess, environment, manage
+from tests.post_office import post_office
 
 LONGEST = 60.0
 
@@ -39,10 +40,10 @@ def acting(env, *words):
     return json.loads(subprocess.run(command, env=env, check=True, capture_output=True, text=True, timeout=60).stdout)
 
 
-def wait_for(folder, status):
+def wait_for(folder, status, query="SELECT status FROM engine_run"):
     until = time.monotonic() + LONGEST
     with closing(sqlite3.connect(f"file:{folder}/magi.sqlite3?mode=ro", uri=True, timeout=20)) as database:
-        while (found := database.execute("SELECT status FROM engine_run").fetchone()) != (status,):
+        while (found := database.execute(query).fetchone()) != (status,):
             assert time.monotonic() < until, found
             time.sleep(0.05)
 
@@ -69,3 +70,17 @@ def test_a_worker_that_dies_around_a_tool_does_nothing_twice(env, tmp_path, poin
     found = acting(env, "judge")
     assert (found["tasks"], found["twice"], found["faults"], found["asked_wrongly"]) == (2, [], [], False)
     assert list(found["runs"]) == ["done failed done" if uncertain else "done done done"]
+
+
+def test_a_worker_that_dies_while_it_sends_leaves_the_letter_to_a_person(env, tmp_path):
+    acting(env, "post", "ito@example.com")
+    state = "SELECT state FROM engine_letter"
+    with post_office("hangs") as office, EngineProcess(env | {"EMAIL_URL": office.url}, tmp_path / "dies") as dies:
+        assert "Subject: Hello" in office.next()["letter"]
+        wait_for(tmp_path, "sending", state)
+        dies.process.kill()
+    assert acting(env, "late") == ["sending"]
+    with post_office() as office, EngineProcess(env | {"EMAIL_URL": office.url}, tmp_path / "next"):
+        wait_for(tmp_path, "uncertain", state)
+        time.sleep(5)  # more than it waits between two looks at the outbox
+        assert office.close() == []

@@ -1,4 +1,4 @@
-"""python -m tests.acting submit NUMBER | say CHOICE | judge
+"""python -m tests.acting submit NUMBER | say CHOICE | judge | post ADDRESS | late
 
 Runs that act, an answer at every gate that waits, and whether anything was lost or done twice: a line of JSON.
 """
@@ -12,11 +12,13 @@ import django
 django.setup()
 
 from django.contrib.auth.models import User  # noqa: E402
+from django.utils import timezone  # noqa: E402
 
 from engine import gates  # noqa: E402
 from engine.evidence import sealing  # noqa: E402
 from engine.evidence.audit import verify_all  # noqa: E402
-from engine.models import Gate, Run, ToolCall, account_of  # noqa: E402
+from engine.models import Gate, Letter, Run, ToolCall, account_of  # noqa: E402
+from engine.models.mail import LONGEST_DELIVERY  # noqa: E402
 from office.models import Task  # noqa: E402
 from tests.acting.procedure import world  # noqa: E402
 
@@ -28,6 +30,17 @@ def submit(number: str) -> object:
         run = Run.objects.create(procedure="acting", owner=owner, account=account_of(owner), asked_by="root")
         sealing.submit(run.pk)
     return number
+
+
+def post(url: str) -> object:
+    """A letter that is to be sent."""
+    return Letter.objects.write(Letter.State.TO_SEND, None, [url], "Hello", "We come on Friday.").pk
+
+
+def late() -> object:
+    """As if whoever took a letter had been silent for long; how each stands."""
+    Letter.objects.update(taken=timezone.now() - 2 * LONGEST_DELIVERY)
+    return list(Letter.objects.values_list("state", flat=True))
 
 
 def say(choice: str) -> object:
@@ -57,4 +70,4 @@ def judge() -> object:
 
 if __name__ == "__main__":
     word, *rest = sys.argv[1:]
-    print(json.dumps({"submit": submit, "say": say, "judge": judge}[word](*rest)))
+    print(json.dumps({"submit": submit, "say": say, "judge": judge, "post": post, "late": late}[word](*rest)))

@@ -4,9 +4,11 @@ import re
 from datetime import timedelta
 
 import pytest
+from asgiref.sync import async_to_sync
 from django.urls import reverse
 from django.utils import timezone
 
+from engine import doctor
 from engine.models import Letter, Run
 from engine.models.mail import GIVEN_UP, LONGEST_DELIVERY
 from engine.tools import Refused, Use, tools
@@ -133,6 +135,23 @@ def test_of_many_who_deliver_at_once_one_takes_it(settings):
     letter = send(Run.objects.create(procedure="judgement"), settings)
     taken = at_once(*[Letter.objects.take] * 8, refused=LookupError)
     assert sorted(one == letter for one in taken) == [False] * 7 + [True]
+
+
+# ---- the doctor ---------------------------------------------------------------------------------------------
+
+
+def findings():
+    return [str(finding) for finding in async_to_sync(doctor.examine)() if finding.subject == "mail"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_doctor_says_whether_the_mail_server_lets_us_in(settings):
+    assert findings() == []
+    with post_office() as office:
+        settings.EMAIL_URL = office.url
+        assert findings() == ["ok       mail: 127.0.0.1 takes letters from magi@magi.example."]
+    (problem,) = findings()
+    assert problem.startswith("PROBLEM  mail: 127.0.0.1 did not let us in: ")
 
 
 # ---- people -------------------------------------------------------------------------------------------------
