@@ -124,7 +124,7 @@ class Using:
 
     def _is_tainted(self) -> bool:
         """Whether the run has read what strangers wrote, so that a person has to see what it does in the world."""
-        return ToolCall.objects.filter(run=self._run.pk, outside=True).exists()
+        return ToolCall.objects.from_outside(self._run.claimed).exists()
 
     async def _uncertain(self, last: ToolCall) -> ToolCall:
         """Nobody knows whether it happened: a person says, whatever the policy."""

@@ -6,7 +6,7 @@ Why so: docs/decisions.md, Tools.
 from collections.abc import Iterable
 from itertools import groupby, takewhile
 from operator import attrgetter
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 from uuid import UUID
 
 from django.db import models
@@ -15,6 +15,9 @@ from django.utils import timezone
 
 from engine.evidence.chain import Draft, stamp
 from engine.evidence.entries import TOOL
+
+if TYPE_CHECKING:
+    from .runs import Run
 
 CUT = "This was cut short after it had begun, and nobody knows whether it happened. Look before you do it again."
 
@@ -30,6 +33,11 @@ class Effect(models.TextChoices):
 class ToolCallQuerySet(models.QuerySet["ToolCall"]):
     def newest(self, run: UUID, step: str) -> "ToolCall | None":
         return self.select_related("gate").filter(run=run, step=step).order_by("-number").first()
+
+    def from_outside(self, run: "Run") -> Self:
+        """What brought text of strangers to this run, or to any of those that it belongs to: they tell each other."""
+        top = run.root_id or run.pk
+        return self.filter(Q(run=top) | Q(run__root=top), outside=True)
 
     def open(self) -> Self:
         return self.filter(status=ToolCall.Status.OPEN)

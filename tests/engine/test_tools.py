@@ -250,6 +250,17 @@ async def test_after_text_of_strangers_a_person_sees_what_has_an_effect(using):
     assert (run.status, gate.tool, gate.step, len(await calls())) == ("waiting", "write", "3", 2)
 
 
+async def test_what_a_run_of_its_own_has_read_counts_too(using, going_on, mira):
+    run = await using(one("send"))
+    child = await queued("using", owner=mira, parent=run, root=run)
+    STEPS[child.pk] = [one("page")]
+    await going_on(child)
+    STEPS[run.pk] = [one("write")]
+    await decide((await Gate.objects.aget()).pk, mira, "approve")
+    await going_on(run)
+    assert [gate.tool async for gate in Gate.objects.all()] == ["send", "write"]
+
+
 async def test_what_was_allowed_is_done_once_to_the_letter(using, going_on, mira):
     run = await using(one("send"))
     gate = await Gate.objects.aget()
