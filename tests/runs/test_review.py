@@ -110,6 +110,11 @@ def test_errors_are_grouped_by_code_and_model(mira, reviewer):
     assert [cause.share for cause in shown.causes] == [67, 33]
 
 
+def test_a_cause_of_a_procedure_s_own_is_said_in_words(mira, reviewer):
+    fail(mira, "silent", "member_failed", "openai/large")
+    assert causes(desk(reviewer)) == [("Member failed", "openai/large", 1)]
+
+
 def test_a_cause_is_a_filter_too(mira, reviewer):
     fail(mira, "slow")
     fail(mira, "locked", "unauthorized", "mistral/small")
