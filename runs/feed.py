@@ -159,7 +159,7 @@ class Seen:
 
 
 def _look(pk: UUID, watchers: list[Watcher], revision: int) -> Seen:
-    found = Run.objects.only("revision", "owner", "procedure").filter(pk=pk, procedure__in=faces()).first()
+    found = Run.objects.only("revision", "owner", "procedure", "parent").filter(pk=pk, procedure__in=faces()).first()
     if found is None:
         return Seen(frozenset())
     allowed = _allowed(found, watchers)
@@ -171,7 +171,7 @@ def _look(pk: UUID, watchers: list[Watcher], revision: int) -> Seen:
 
 
 def _look_at_right(pk: UUID, watcher: Watcher) -> bool:
-    found = Run.objects.only("owner").filter(pk=pk, procedure__in=faces()).first()
+    found = Run.objects.only("owner", "parent").filter(pk=pk, procedure__in=faces()).first()
     return found is not None and bool(_allowed(found, [watcher]))
 
 

@@ -32,7 +32,7 @@ def take_only(request: HttpRequest, *names: str) -> None:
 
 def kind_of(request: HttpRequest, pk: UUID) -> str:
     """Of a run that the caller may see. Others' are answered as those that are not there."""
-    runs = Run.objects.filter(procedure__in=list(faces())).only("procedure", "owner_id")
+    runs = Run.objects.filter(procedure__in=list(faces())).only("procedure", "owner_id", "parent_id")
     if (run := SEE.one(runs, credential(request).owner, pk)) is None:
         raise missing("run")
     return run.procedure

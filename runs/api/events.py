@@ -213,7 +213,7 @@ def asks(pk: UUID) -> bool:
 
 def _look(pk: UUID, credential: Credential, address: str, known: int | None) -> Seen:
     user = credential.holder()
-    runs = Run.objects.only("procedure", "revision", "status", "owner_id")
+    runs = Run.objects.only("procedure", "revision", "status", "owner_id", "parent_id")
     found = SEE.one(runs, user, pk) if user else None
     if found is None:
         return Seen(None, last=True)

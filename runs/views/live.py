@@ -42,7 +42,7 @@ def page_of(request: HttpRequest, face: AnyFace, row: Any, status: int = 200, **
 @require_GET
 def fragments(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
     """What a page polls whose socket does not open: every fragment, or that it has them already."""
-    run = seen_or_404(face.runs().only("revision", "procedure", "owner_id"), request, pk)
+    run = seen_or_404(face.runs().only("revision", "procedure", "owner_id", "parent_id"), request, pk)
     headers = {"ETag": f'"{run.revision}"', "Cache-Control": "no-store"}
     if unchanged := get_conditional_response(request, etag=headers["ETag"]):
         return unchanged

@@ -40,7 +40,7 @@ def replayed(request: HttpRequest, seen: Snapshot[Any], **more: Any) -> HttpResp
 @require_GET
 def frames(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
     """What the page plays. It stays as it is, unless a failed run is tried again."""
-    run = seen_or_404(face.runs().only("revision", "status", "procedure", "owner_id"), request, pk)
+    run = seen_or_404(face.runs().only("revision", "status", "procedure", "owner_id", "parent_id"), request, pk)
     if not run.over:
         raise Http404
     headers = {"ETag": f'"{run.revision}.{FRAMES_FORM}"', "Cache-Control": "private, no-cache"}
