@@ -17,9 +17,10 @@ from django.utils import timezone
 
 from .hidden import in_one_line
 from .llm.providers import storable
-from .models import Effect, Gate, ModelCall, ToolCall
+from .models import Effect, Gate, GateRule, ModelCall, ToolCall
 from .models.gates import GateState
 from .models.tools import CUT
+from .policy import stricter
 from .tools import OPEN, Output, Refused, Result, Settled, Use, found, written
 from .trouble import AWAY
 
@@ -103,6 +104,7 @@ class Using:
 
     async def _ask(self, kind: str, title: str, text: str, policy: Any, choices: Sequence[Mapping[str, str]]) -> Gate:
         asked = {"kind": kind, "title": title, "text": text, "tool": self._tool.name, "asked": self._asked}
+        asked |= {"effect": str(self._tool.effect)}
         return await self._run.gate(self._step, policy=policy, choices=choices, **asked)
 
     def _text(self) -> str:
@@ -117,10 +119,17 @@ class Using:
             return None
         harmless = self._tool.reads or self._tool.is_contained(self._read)
         policy = self._policy if self._policy is not None else OPEN if harmless else {}
+        policy = self._ruled(policy)
         who, tainted = policy.get("who", "person"), not harmless and self._is_tainted()
         if who == OPEN["who"]:
             return {**policy, "who": "person"} if tainted or self._tool.effect == Effect.REACHES_OUT else None
         return {**policy, "who": "both"} if tainted and who not in SEEN_BY_A_PERSON else policy
+
+    def _ruled(self, policy: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The same, as strict as the installation's rules want it."""
+        about = {"kind": "tool", "effect": str(self._tool.effect), "tool": self._tool.name}
+        rule = GateRule.objects.best(procedure=self._run.claimed.procedure, **about)
+        return stricter(policy, rule.policy) if rule else policy
 
     def _is_tainted(self) -> bool:
         """Whether the run has read what strangers wrote, so that a person has to see what it does in the world."""

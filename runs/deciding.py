@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db.models import F
 
-from engine.gates import may_decide, offered
+from engine.gates import may_decide, may_look, may_override, offered
 from engine.models import Gate, GateDecision, Run
 from engine.models.gates import Decision, GateQuerySet
 
@@ -15,6 +15,7 @@ from .rights import SEE, User
 
 MOST = 200
 WORDS = {Decision.APPROVE: "Approve", Decision.REJECT: "Reject", Decision.ANSWER: "Answer"}
+WORDS |= {Decision.OVERRIDE: "Override the council"}
 DONE = {"approved": "approve", "rejected": "reject", "answered": "approve", "pending": "pending"}
 
 
@@ -31,12 +32,37 @@ class Option:
         return f"{self.decision} {self.word}".strip()
 
 
-def options(gate: Gate) -> Iterator[Option]:
-    for decision in offered(gate):
+def options(gate: Gate, user: Any) -> Iterator[Option]:
+    """What this person can say there."""
+    may = [one for one in offered(gate) if one != Decision.OVERRIDE] if may_decide(gate, user) else []
+    for decision in [*may, *([Decision.OVERRIDE] if may_override(gate, user) else [])]:
         own = [one for one in gate.choices if one["decision"] == decision]
         yield from (Option(decision, one["word"], one["sentence"]) for one in own)
         if not own:
             yield Option(decision, "", WORDS[Decision(decision)])
+
+
+@dataclass(frozen=True)
+class AtCouncil:
+    """What a page says of the council at a gate: `said` in a sentence, `address` of its run where it is shown."""
+
+    said: str
+    address: str = ""
+    may_look: bool = False
+
+
+def council_at(gate: Gate, user: Any) -> AtCouncil | None:
+    if not gate.policy.get("council"):
+        return None
+    name, run = gate.policy["council"], gate.council
+    if run is None:
+        return AtCouncil(f"The council {name} could not be asked.")
+    if not SEE.covers(user, run):
+        hidden = "decided; it is shown after you" if run.over else "been asked; what it says is shown after you"
+        seen = f"The council {name} has {hidden}." if gate.hides else f"The council {name} was asked."
+        return AtCouncil(seen, may_look=may_look(gate, user))
+    word = face_of(run).shown(run)[1]
+    return AtCouncil(f"The council {name}: {word}.", face_of(run).address("live", run.pk))
 
 
 def may_see(gate: Gate, user: User) -> bool:

@@ -157,7 +157,7 @@ class History:
 
     @cached_property
     def _found(self) -> Rows:
-        found = self._all
+        found = self._all if self._with_children else self._with(self._all, parent=None)
         if self._sought.get("q") and not terms_of(self._sought["q"]):
             return found.none()  # signs without a word stand in no index
         if not all(self._terms):
@@ -173,6 +173,12 @@ class History:
         if until:
             found = self._to(found, datetime.combine(until, time.max, UTC))
         return found
+
+    @property
+    def _with_children(self) -> bool:
+        """What runs have made is found by words and from its parent; a list shows what people asked for. Who reviews or
+        exports gets all."""
+        return self._right != SEE or "among" in self._sought or bool(self._sought.get("q"))
 
     def _narrowed(self, found: Rows) -> Rows:
         if "status" in self._sought:

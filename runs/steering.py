@@ -20,7 +20,10 @@ def cancel(row: Any, by: Any) -> bool:
     """End the run of this row without an outcome; False where it was over."""
     if not steering.cancel(row.pk, by):
         return False
-    async_to_sync(tell_of_cancelled)(row.pk)
+    for pk in (row.pk, *Run.objects.below(row.pk)):
+        async_to_sync(tell_of_cancelled)(pk)
+    if parent := Run.objects.values_list("parent", flat=True).get(pk=row.pk):
+        _told(parent)
     return True
 
 
@@ -45,6 +48,13 @@ def act(pk: UUID, change: Callable[[], T]) -> T:
 def decide(pk: int, user: Any, decision: str, **said: Any) -> Gate:
     """At a gate, as `engine.gates.decide` says."""
     gate = gates.decide(pk, user, decision, **said)
+    _told(gate.run_id)
+    return gate
+
+
+def look(pk: int, user: Any) -> Gate:
+    """See what a council says before it is shown, as `engine.gates.look` says."""
+    gate = gates.look(pk, user)
     _told(gate.run_id)
     return gate
 

@@ -28,14 +28,17 @@ def wait_of(run: Run, parks: Sequence[datetime], gates: Sequence[Gate]) -> Wait 
     return Wait(run.why, max(parks, default=None), run.wakes_at, pending)
 
 
-PERSON, TIME = "person", "time"
+PERSON, RUN, TIME = "person", "run", "time"
 
 
 def waits_for(run: Run, gates: Sequence[Gate]) -> str | None:
-    """For a person, or for a moment to come; None of a run that does not wait."""
+    """For a person, for a run that was asked, or for a moment to come; None of a run that does not wait."""
     if run.status != Run.Status.WAITING:
         return None
-    return PERSON if any(gate.pending for gate in gates) else TIME
+    pending = [gate for gate in gates if gate.pending]
+    if any(gate.asks_persons for gate in pending):
+        return PERSON
+    return RUN if pending else TIME
 
 
 def parks_of(pk: UUID) -> list[datetime]:

@@ -2,14 +2,16 @@
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from asgiref.sync import sync_to_async
 
 from debates.models import Debate
+from engine.gates import may_decide, offered
 from engine.models import Gate, NewDocument, Run
 from engine.worker import Engine
-from judgements.models import Judgement
+from judgements.models import Council, Judgement
 from runs import steering
 from tests.checking.models import Check
 from tests.conftest import JAPAN, agents
@@ -29,9 +31,9 @@ def check(owner: Any) -> Check:
     return Check.objects.submit(owner=owner, question=f"Is a {MARKER} an instrument?", documents=[read], **asked)
 
 
-def doubted(owner: Any) -> Check:
-    """At whose gate a person has to decide."""
-    asked = {"writer": "rehearsal/instant", "checker": "rehearsal/instant"}
+def doubted(owner: Any, policy: Any = None) -> Check:
+    """At whose gate a person has to decide, or who the policy says."""
+    asked = {"writer": "rehearsal/instant", "checker": "rehearsal/instant", "policy": policy}
     return Check.objects.submit(owner=owner, question=f"A {MARKER} is an instrument.", **asked)
 
 
@@ -46,6 +48,20 @@ def debate(owner: Any) -> Debate:
 
 EXAMPLES: dict[str, Callable[[Any], Any]] = {"judgement": judgement, "check": check, "debate": debate}
 THAT_WAIT: dict[str, Callable[[Any], Any]] = {"doubted check": doubted}
+
+
+def trio(owner: Any) -> Council:
+    three = [{**agent, "model": "rehearsal/instant"} for agent in agents()]
+    return Council.objects.found(name="Trio", owner=owner, agents=three)
+
+
+def doubted_by(who: str, owner: Any) -> Check:
+    """At whose gate a council is asked, alone or besides."""
+    trio(owner)
+    return doubted(owner, {"who": who, "council": "Trio"})
+
+
+THAT_ASK: dict[str, Callable[[Any], Any]] = {who: partial(doubted_by, who) for who in ("council", "both")}
 
 
 async def play(pk: Any, models: Any = None) -> Run:
@@ -65,5 +81,8 @@ async def play(pk: Any, models: Any = None) -> Run:
 
 def decide(run: Run) -> None:
     for gate in Gate.objects.whole().filter(run=run).pending():
-        first = next(iter(gate.choices), {"decision": "approve", "word": ""})
-        steering.decide(gate.pk, gate.asked_user or run.owner, first["decision"], choice=first["word"], text=MARKER)
+        user = gate.asked_user or run.owner
+        if may_decide(gate, user) and (gate.differs or not gate.decisions.filter(by_user=user).exists()):
+            said = [one for one in gate.choices if one["decision"] in offered(gate)]
+            first = next(iter(said), {"decision": "approve", "word": ""})
+            steering.decide(gate.pk, user, first["decision"], choice=first["word"], text=MARKER)

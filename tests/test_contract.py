@@ -30,7 +30,7 @@ from runs.record import record_line
 from runs.replay import Past, replay
 from tests.acceptance.site import ROOT
 from tests.conftest import ScriptedModels, allow
-from tests.contract import EXAMPLES, MARKER, OFFLINE, THAT_WAIT, play
+from tests.contract import EXAMPLES, MARKER, OFFLINE, THAT_ASK, THAT_WAIT, play
 from tests.databases import once, tampering
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -439,4 +439,44 @@ async def test_an_error_at_any_point_doubles_nothing(asked, point):
     steps = [call async for call in ModelCall.objects.filter(run=run, status="answered").values_list("step", flat=True)]
     assert run.status == "finished"
     assert len(steps) == len(set(steps))
+    assert await sync_to_async(problems)() == []
+
+
+# ---- that asks a run of its own -------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=sorted(THAT_ASK))
+def asking(request, mira):
+    """A run at whose gate a council decides, alone or besides."""
+    return THAT_ASK[request.param](mira).run
+
+
+async def test_what_asks_a_council_comes_to_an_outcome_and_all_of_it_is_sealed(asking):
+    ended = await play(asking.pk)
+    council = await Run.objects.aget(parent=ended)
+    assert (ended.status, council.status, council.root_id) == ("finished", "finished", ended.pk)
+    assert await sync_to_async(problems)() == []
+
+
+async def test_a_redaction_of_what_asked_leaves_the_council_and_both_verify(asking):
+    def redact():
+        redaction.redact(asking.pk, "mira", "Asked for it.")
+        assert [(table, column) for table, column, of in texts_of(asking) if found(table, column, of, asking)] == []
+        assert problems() == []
+
+    await play(asking.pk)
+    await sync_to_async(redact)()
+
+
+@pytest.mark.parametrize("point", faults.ALL_POINTS)
+async def test_an_error_at_any_point_asks_a_council_once(mira, point):
+    run = await sync_to_async(lambda: THAT_ASK["both"](mira).run)()
+    try:
+        faults.arm(f"{point}=raise@1")
+        ended = await play(run.pk)
+    finally:
+        faults.arm("")
+    decisions = Gate.objects.values_list("decisions__by", flat=True)
+    assert (ended.status, await Run.objects.acount()) == ("finished", 2)
+    assert sorted([by async for by in decisions])[0] == "council Trio"
     assert await sync_to_async(problems)() == []

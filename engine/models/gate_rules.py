@@ -5,7 +5,10 @@ Why so: docs/decisions.md, Gates.
 
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.db import models
+
+from engine.policy import asks_council
 
 WHO = [("", "as the procedure says"), ("person", "a person"), ("council", "a council"), ("both", "both")]
 EXPIRIES = [("", "as the procedure says"), ("remind", "remind"), ("reject", "reject"), ("return", "go on without")]
@@ -48,6 +51,12 @@ class GateRule(models.Model):
     def __str__(self) -> str:
         named = [self.procedure, self.kind, self.effect, self.tool]
         return f"Gates of {', '.join(filter(None, named)) or 'every kind'}"
+
+    def clean(self) -> None:
+        if asks_council({"who": self.who}) != bool(self.council):
+            raise ValidationError({"council": "A council is named where one decides, and only there."})
+        if (self.hours is None) == (self.expiry in ("reject", "return")):
+            raise ValidationError({"hours": "An end needs hours, and hours need an end."})
 
     def exactness(self) -> tuple[int, bool, bool, bool]:
         named = [bool(one) for one in (self.tool, self.kind, self.effect, self.procedure)]

@@ -9,12 +9,19 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from engine.models import Gate
+from engine.models import Gate, GateRule
 from engine.templatetags.hidden import visible
 
 from ..face import face_of
 from ..rights import SEE, Reach
 from .read_only import ReadOnly
+
+
+@admin.register(GateRule)
+class GateRuleAdmin(admin.ModelAdmin):
+    """What the installation wants besides; it only makes gates stricter."""
+
+    list_display = ["__str__", "who", "persons", "four_eyes", "blind", "council", "hours", "expiry"]
 
 
 @admin.register(Gate)

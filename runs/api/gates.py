@@ -24,6 +24,7 @@ from .scopes import Scope, credential, needs
 
 router = Router()
 PAGE = 50
+MOST_AT_ONCE = 50
 STATUSES: Mapping[type[NotDecided], int] = {NotAsked: 403, Closed: 409, TooLate: 410}
 
 
@@ -35,11 +36,34 @@ class SoughtGates(Strict):
 
 
 class Said(Strict):
-    decision: str = Field(description="One of approve, reject and answer.")
+    decision: str = Field(description="One of approve, reject, answer and, where a council refuses, override.")
     choice: str = Field("", description="One of the gate's choices, where it has some for this decision.")
     text: Annotated[str, length(DECISION_LENGTH)] = Field("", description="Why, in words; stays in the record.")
     answer: Any = Field(None, description="What the gate asks for, where that is more than words.")
     digest: str = Field("", description="SHA-256 of the text that was read: a mixed up gate is refused with 409.")
+
+
+class OneOfMany(Strict):
+    id: int
+    digest: str = Field("", description="SHA-256 of the text that was read.")
+
+
+class SaidAtMany(Strict):
+    gates: Annotated[list[OneOfMany], Field(min_length=1, max_length=MOST_AT_ONCE)]
+    decision: str = Field(description="One of approve and reject.")
+    choice: str = Field("", description="One of the gates' choices, where they have some for this decision.")
+    text: Annotated[str, length(DECISION_LENGTH)] = Field("", description="Why, in words; stays in the record of each.")
+
+
+class OneDecided(Strict):
+    id: int
+    status: int = Field(description="As the answer to each alone would have it: 200, 403, 409, 410 or 422.")
+    detail: str = Field(description="Why nothing was decided there; empty where it was.")
+    gate: GateObject | None
+
+
+class Decided(Strict):
+    results: list[OneDecided]
 
 
 @router.get(
@@ -57,6 +81,27 @@ def gates(request: HttpRequest, asked: Query[SoughtGates]) -> HttpResponse:
     page, mine = rows[:PAGE], "mine=1&" if asked.mine else ""
     following = f"{address}{request.path}?{mine}cursor={page[-1].pk}" if len(rows) > PAGE else None
     return json_answer({"results": [gate_object(gate, address) for gate in page], "next": following})
+
+
+def _kind_of_all(request: HttpRequest, said: SaidAtMany) -> str:
+    return _found(request, said.gates[0].id).run.procedure
+
+
+@router.post(
+    "/gates/decide",
+    response=Decided,
+    openapi_extra=problems(403, 404, 422),
+    url_name="gates-decide",
+    summary="Decide at many gates of one run",
+)
+@needs(Scope.DECIDE, _kind_of_all)
+def decide_all(request: HttpRequest, said: SaidAtMany) -> HttpResponse:
+    """The same at gates of one run and one kind, or about one tool. One result each: none stops the others."""
+    found, address = [_found(request, one.id) for one in said.gates], address_of(request)
+    if len({(gate.run_id, gate.tool or gate.kind) for gate in found}) > 1:
+        raise wrong_fields([("gates", "They are of one run, and of one kind or about one tool.")])
+    both = zip(found, said.gates, strict=True)
+    return json_answer({"results": [_one_of_many(request, gate, one.digest, said, address) for gate, one in both]})
 
 
 @router.get("/gates/{id}", response=GateObject, openapi_extra=problems(404), url_name="gate", summary="Look at a gate")
@@ -87,6 +132,17 @@ def decide(request: HttpRequest, id: int, said: Said) -> HttpResponse:
     except NotDecided as refused:
         raise Refusal(STATUSES[type(refused)], str(refused)) from refused
     return json_answer(gate_object(decided, address_of(request)))
+
+
+def _one_of_many(request: HttpRequest, gate: Gate, digest: str, said: SaidAtMany, address: str) -> dict[str, Any]:
+    words = {"decision": said.decision, "choice": said.choice, "text": said.text, "digest": digest}
+    try:
+        decided = steering.decide(gate.pk, credential(request).owner, **words)
+    except DoesNotFit as refused:
+        return {"id": gate.pk, "status": 422, "detail": str(refused), "gate": None}
+    except NotDecided as refused:
+        return {"id": gate.pk, "status": STATUSES[type(refused)], "detail": str(refused), "gate": None}
+    return {"id": gate.pk, "status": 200, "detail": "", "gate": gate_object(decided, address)}
 
 
 def _found(request: HttpRequest, pk: int) -> Gate:

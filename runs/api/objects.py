@@ -98,6 +98,9 @@ def gate_object(gate: Gate, address: str) -> dict[str, Any]:
         "whole": gate.whole or None,
         "state": gate.state,
         "asked": gate.asked or None,
+        "effect": gate.effect or None,
+        "policy": gate.policy,
+        "council": _council(gate),
         "choices": gate.choices,
         "made": time_of(gate.made),
         "closed": time_of(gate.closed),
@@ -126,6 +129,15 @@ def tool_call_object(call: ToolCall) -> dict[str, Any]:
     }
 
 
+def _council(gate: Gate) -> dict[str, Any] | None:
+    """Which council is asked; of a gate that hides what it says, nothing else."""
+    if not gate.policy.get("council"):
+        return None
+    said = gate.council_said or None
+    shown = gate.council_id is not None and not gate.hides
+    return {"name": gate.policy["council"], "run": str(gate.council_id) if shown else None, "said": said}
+
+
 def _said(one: GateDecision) -> dict[str, Any]:
     return {
         "by": one.by or None,
@@ -133,5 +145,7 @@ def _said(one: GateDecision) -> dict[str, Any]:
         "choice": one.choice or None,
         "text": one.text,
         "answer": one.value,
+        "judged_by": str(one.judged_by_id) if one.judged_by_id else None,
+        "knew_council": one.knew_council,
         "at": time_of(one.made),
     }

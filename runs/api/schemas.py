@@ -159,7 +159,29 @@ class GateDecision(Strict):
     choice: str | None
     text: str
     answer: Any
+    judged_by: Identifier | None = Field(description="The run whose outcome it is, of a council.")
+    knew_council: bool = Field(description="Whether what the council says was shown to this person by then.")
     at: Moment
+
+
+class Council(Strict):
+    """The council that decides at a gate, alone or besides."""
+
+    name: str
+    run: Identifier | None = Field(description="Its run; null while it is hidden, and where it could not be asked.")
+    said: str | None = Field(description="approve or reject; null while it is not known, or not shown.")
+
+
+class Policy(Strict):
+    """Who has to decide, as strict as rules and floors made it when it was asked."""
+
+    who: str = Field(description="One of open, person, council and both.")
+    persons: int
+    four_eyes: bool
+    blind: bool = Field(False, description="What the council says is shown when as many persons have decided.")
+    council: str = ""
+    hours: int | float | None
+    expiry: str = Field(description="One of remind, reject and return.")
 
 
 class Gate(Strict):
@@ -175,8 +197,11 @@ class Gate(Strict):
     text: str
     digest: str = Field(description="SHA-256 of the text.")
     whole: str | None = Field(description="SHA-256 of what the text was cut from; null where nothing was cut.")
-    state: str = Field(description="One of pending, approved, rejected, answered, expired and void.")
+    state: str = Field(description="One of pending, approved, rejected, answered, expired, failed and void.")
     asked: str | None = Field(description="Who is asked by name; null: whose run it is, and who may decide for all.")
+    effect: str | None = Field(description="Of what it asks for: reads, writes or reaches_out.")
+    policy: Policy
+    council: Council | None
     choices: list[Choice]
     made: Moment
     closed: Moment | None

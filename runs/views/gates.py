@@ -7,12 +7,12 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
 
-from engine.gates import Closed, DoesNotFit, NotAsked, NotDecided, TooLate, may_decide
+from engine.gates import Closed, DoesNotFit, NotAsked, NotDecided, TooLate, may_decide, may_override
 from engine.models import Gate
 from engine.models.gates import Decision
 from runs import steering
 
-from ..deciding import MOST, VIEWS, group_of, groups, in_order, may_see, options
+from ..deciding import MOST, VIEWS, council_at, group_of, groups, in_order, may_see, options
 from ..face import face_of
 from ..redaction import erasure_of
 from ..rights import SEE
@@ -40,6 +40,8 @@ def gate(request: HttpRequest, pk: int) -> HttpResponse:
         raise Http404
     if request.method != "POST":
         return _page(request, found)
+    if "look" in request.POST:
+        return _look(request, found)
     decision, _, choice = request.POST.get("said", "").partition(" ")
     text = request.POST.get("text", "").strip()
     answer = face_of(found.run).gate_answer(found, request.POST) if decision == Decision.ANSWER else None
@@ -55,15 +57,24 @@ def gate(request: HttpRequest, pk: int) -> HttpResponse:
     return redirect("gate", pk)
 
 
+def _look(request: HttpRequest, found: Gate) -> HttpResponse:
+    try:
+        steering.look(found.pk, request.user)
+    except NotAsked as refused:
+        return _page(request, found, 403, line=str(refused))
+    return redirect("gate", found.pk)
+
+
 def _page(request: HttpRequest, gate: Gate, status: int = 200, **more: Any) -> HttpResponse:
-    face = face_of(gate.run)
+    face, user = face_of(gate.run), request.user
     context = {
         "gate": gate,
         "face": face,
         "live": face.address("live", gate.run_id),
         "decisions": gate.decisions.all(),
-        "options": list(options(gate)),
-        "open": gate.pending and not gate.run.over and may_decide(gate, request.user),
+        "options": list(options(gate, request.user)),
+        "open": gate.pending and not gate.run.over and (may_decide(gate, user) or may_override(gate, user)),
+        "council": council_at(gate, user),
         "group": group_of(gate)[0],
         "own": face.gate_template(gate),
         "used": used_both_ways(list(gate.run.calls.all())),

@@ -12,6 +12,7 @@ from engine.models.pace import LimitReached
 
 from .. import steering
 from ..face import Snapshot, faces, snapshot_of
+from ..family import family_of
 from ..fragments import rendered
 from ..redaction import erasure_of
 from ..rights import STEER
@@ -33,6 +34,7 @@ def page_of(request: HttpRequest, face: AnyFace, row: Any, status: int = 200, **
         "steerable": STEER.covers(request.user, row.run),
         "socket": f"/ws/{face.nouns}/{pk}/?painted={row.run.revision}",
         "erasure": erasure_of(row.run),
+        **family_of(row.run, request.user),
         "page": "live",
         **more,
     }

@@ -5,6 +5,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
+from ..family import bound_to
 from ..forms import Text
 from ..redaction import erase, not_over
 from ..rights import REDACT, SEE
@@ -39,6 +40,7 @@ def redact(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
         "most": REASON_LENGTH,
         "refused": refused,
         "others": seen,
+        "bound": bound_to(run, request.user),
         "unseen": len(others) - len(seen),
     }
     templates = [f"{face.nouns}/redact.html", "runs/redact.html"]

@@ -28,6 +28,7 @@ class CheckQuerySet(models.QuerySet["Check"]):
         question: str,
         writer: str,
         checker: str,
+        policy: Mapping[str, Any] | None = None,
         documents: Iterable[NewDocument] = (),
         request: str = "",
         made_by: Mapping[str, Any] = NOBODY_ELSE,
@@ -35,7 +36,7 @@ class CheckQuerySet(models.QuerySet["Check"]):
         asked = asked_for(owner, made_by) | {"request": request}
         lane = lane_of([writer, checker])
         run = Run.objects.create(procedure="check", title=question[:80], lane=lane, **asked)
-        check = self.create(run=run, question=question, writer=writer, checker=checker)
+        check = self.create(run=run, question=question, writer=writer, checker=checker, policy=policy)
         Document.objects.attach(run, documents)
         words = [label("id", str(run.pk)[:8]), label("by", run.owner_id), *words_of(question)]
         SearchText.objects.create(run=run, words=" ".join(words))
@@ -48,6 +49,7 @@ class Check(models.Model):
     question = models.TextField()
     writer = models.CharField(max_length=200)
     checker = models.CharField(max_length=200)
+    policy = models.JSONField(null=True)
 
     objects = CheckQuerySet.as_manager()
 

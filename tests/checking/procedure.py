@@ -48,7 +48,8 @@ async def _judged(run: RunContext, seen: Check, text: str) -> rules.Outcome:
     )
     if rules.passes(finding):
         return rules.Outcome.SOUND
-    gate = await run.gate("publish", kind="answer", title=f"Doubted: {seen.title}", text=text, choices=CHOICES)
+    asked = {"kind": "answer", "title": f"Doubted: {seen.title}", "text": text, "choices": CHOICES}
+    gate = await run.gate("publish", policy=seen.policy, **asked)
     return rules.Outcome.APPROVED if gate.approved else rules.Outcome.WITHDRAWN
 
 

@@ -1,0 +1,48 @@
+"""Which run has made another, and which that one has made: as far as somebody may see them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from engine.models import Gate, Run
+
+from .face import face_of, faces
+from .rights import SEE, User
+
+MOST = 100
+
+
+@dataclass(frozen=True)
+class Relative:
+    """Another run beside this one, and the step that binds them."""
+
+    step: str
+    title: str
+    word: str
+    address: str
+
+
+def family_of(run: Run, user: User) -> dict[str, Any]:
+    """What a page says of both."""
+    parent = Run.objects.filter(pk=run.parent_id).first() if run.parent_id else None
+    children = Run.objects.filter(parent=run.pk, procedure__in=faces()).order_by("created", "pk")
+    return {
+        "made_by": _relative(parent, step_of(run)) if parent and SEE.covers(user, parent) else None,
+        "made": [_relative(child, step_of(child)) for child in SEE.within(children, user)[:MOST]],
+    }
+
+
+def step_of(run: Run) -> str:
+    """What people call the step that it was made in: of a gate its title."""
+    gate = Gate.objects.filter(council=run.pk).first()
+    return gate.title if gate and gate.title else run.step
+
+
+def _relative(run: Run, step: str) -> Relative:
+    face = face_of(run)
+    return Relative(step, run.shown_title, face.shown(run)[1], face.address("live", run.pk))
+
+
+def bound_to(run: Run, user: User) -> list[Relative]:
+    """What it has made, all the way down, and has texts of its own that may repeat those of this one."""
+    below = Run.objects.filter(pk__in=Run.objects.below(run.pk), redacted=None, procedure__in=faces())
+    return [_relative(one, one.step) for one in SEE.within(below.order_by("created", "pk"), user)]
