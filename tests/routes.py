@@ -158,6 +158,7 @@ ROUTES = {
     "api:check-retry": (NO_METHOD, NO_CHECK),
     "api:gates": (SIGNED_IN, NO_METHOD),
     "api:gate": (SEE, NO_METHOD),
+    "api:gates-decide": (NO_METHOD, SIGNED_IN),
     "api:gate-decide": (NO_METHOD, SIGNED_IN),
     "api:issue": (NO_METHOD, RECEIPT),
     "api:consume": (NO_METHOD, SIGNED_IN),
