@@ -7,7 +7,7 @@ from pathlib import Path
 from debates.schemas import NewDebate, Steering, Words
 from judgements.schemas import NewJudgement, NewReceipt
 from magi_site.api import api
-from runs.api.gates import Said
+from runs.api.gates import Said, SaidAtMany
 from tests.callers import API
 
 TEXT = (Path(__file__).resolve().parents[2] / "docs" / "api.md").read_text()
@@ -18,6 +18,7 @@ SHAPES = {
     "messages": Words,
     "steer": Steering,
     "decide": Said,
+    f"{API}/gates/decide": SaidAtMany,
 }
 CALL = re.compile(r'curl [^"]*?(-X POST )?"\$MAGI(/[^"?]*)\??([^"]*)"(.*?)(?=\ncurl|\n```)', re.DOTALL)
 
@@ -42,7 +43,8 @@ def test_what_is_shown_is_what_is_described():
     for method, path, names, body in shown():
         assert names <= {one["name"] for one in paths[path][method]["parameters"]}
         if body:
-            SHAPES[path.rpartition("/")[2]].model_validate(json.loads(body))
+            shape = SHAPES.get(path) or SHAPES[path.rpartition("/")[2]]
+            shape.model_validate(json.loads(body))
 
 
 def test_the_description_and_its_page_are_open_to_everybody(client):
