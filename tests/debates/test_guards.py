@@ -14,6 +14,7 @@ from debates.rules.course import Why
 from engine.evidence.guards import ANYTHING
 from engine.models import ModelCall
 from tests.conftest import only_on
+from tests.databases import kept_for_a_module
 from tests.engine.guarded import redact, refused, run
 
 from .rows import OPTIONS, queued, say
@@ -29,9 +30,9 @@ OTHER = {
 }
 
 
-@pytest.fixture
-def debate(mira: User, noor: User) -> Debate:
+def in_every_table() -> Debate:
     """With a row of every table, by a panel."""
+    mira, noor = (User.objects.create_user(name) for name in ("mira", "noor"))
     members = [{"name": name, "who": f"What {name} is."} for name in ("Amara Osei", "Ilse Brandt")]
     panel = Panel.objects.found(name="Posts", owner=mira, members=members, options=OPTIONS).current
     made = queued(mira, word="dice", panel=panel, **panel.values())
@@ -42,6 +43,14 @@ def debate(mira: User, noor: User) -> Debate:
     FirstVerdict.objects.create(member=made.members.get(seat=1), **alone)
     Steer.objects.create(debate=made, number=1, by=noor, by_name="noor", act="close", text="Enough.")
     return made
+
+
+kept = kept_for_a_module(in_every_table)
+
+
+@pytest.fixture
+def debate(kept: Debate) -> Debate:
+    return Debate.objects.get(pk=kept.pk)
 
 
 def columns(what: str) -> Iterator[tuple[str, str]]:
@@ -93,9 +102,9 @@ def test_no_row_takes_the_place_of_another(debate: Debate, table: str):
     assert refused(lambda: run(f"INSERT OR REPLACE INTO {table} ({into}) SELECT {copied} FROM {table}"))
 
 
-def test_what_a_deleted_account_leaves_may_go(debate: Debate, noor: User, mira: User):
-    noor.delete()
-    mira.delete()
+def test_what_a_deleted_account_leaves_may_go(debate: Debate):
+    for name in ("noor", "mira"):
+        User.objects.get(username=name).delete()
     assert Steer.objects.get().by is None
     assert PanelVersion.objects.get().author is None
 
