@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, cast
 
 from django.conf import settings
@@ -84,15 +85,22 @@ class Docs(DocsBase):
 
 
 class Api(NinjaAPI):
-    def get_openapi_schema(self, **kwargs: Any) -> OpenAPISchema:
-        """With what is true of every call: it may be refused, and how that looks."""
-        schema = super().get_openapi_schema(**kwargs)
-        model = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
-        schema["components"]["schemas"] |= {**model.pop("$defs"), "Problem": model}
-        for operations in schema["paths"].values():
-            for operation in operations.values():
-                _say_what_it_needs(operation)
-        return schema
+    def get_openapi_schema(
+        self, *, path_prefix: str | None = None, path_params: dict[str, Any] | None = None
+    ) -> OpenAPISchema:
+        return _described(path_prefix or self.get_root_path(path_params or {}))
+
+
+@cache  # it is a quarter of a second of work, and whoever asks need not sign in
+def _described(path_prefix: str) -> OpenAPISchema:
+    """With what is true of every call: it may be refused, and how that looks."""
+    schema = NinjaAPI.get_openapi_schema(api, path_prefix=path_prefix)
+    model = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+    schema["components"]["schemas"] |= {**model.pop("$defs"), "Problem": model}
+    for operations in schema["paths"].values():
+        for operation in operations.values():
+            _say_what_it_needs(operation)
+    return schema
 
 
 def _say_what_it_needs(operation: dict[str, Any]) -> None:
