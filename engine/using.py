@@ -81,14 +81,20 @@ class Using:
         if last and last.is_open:
             last = await self._settle(last)
         self._number = last.number + 1 if last else 1
-        if last is None or (last.tool, last.arguments) != (self._tool.name, self._arguments):
+        if last is None:
             return await self._begin()
+        same = self._is_same(last)
         if not last.interrupted:
-            return last
-        if self._tool.may_repeat:  # once more of what was allowed is nothing new
+            return last if same else await self._begin()
+        if not same and (last.effect == Effect.READS or last.contained):
+            return await self._begin()
+        if same and self._tool.may_repeat:  # once more of what was allowed is nothing new
             self._allowed_before = last.gate is not None and last.definition == self._tool.definition
             return await self._begin()
-        return last if self._tool.when_cut == "tell" else await self._uncertain(last)
+        return last if same and self._tool.when_cut == "tell" else await self._uncertain(last)
+
+    def _is_same(self, call: ToolCall) -> bool:
+        return (call.tool, call.arguments) == (self._tool.name, self._arguments)
 
     # ---- gates ----------------------------------------------------------------------------------------------
 
@@ -138,7 +144,8 @@ class Using:
     async def _uncertain(self, last: ToolCall) -> ToolCall:
         """Nobody knows whether it happened: a person says, whatever the policy."""
         began = f"Begun on {last.started:%d %b %Y, %H:%M:%S} UTC and cut short: nobody knows whether it happened."
-        text = "\n".join(line for line in (began, last.error, self._text()) if line)
+        other = "" if self._is_same(last) else f"It was then: {last.tool} {last.arguments}\nIt would now be:"
+        text = "\n".join(line for line in (began, last.error, other, self._text()) if line)
         own = [one for one in self._choices if one["decision"] == "reject"]
         gate = await self._ask(UNCERTAIN, f"Did it happen? {self._tool.name}", text, None, (*CHOICES, *own))
         if gate.choice == DO:
@@ -218,8 +225,7 @@ class Using:
 
     async def _settle(self, call: ToolCall) -> ToolCall:
         """What became of a call that an engine left behind."""
-        same = (call.tool, call.arguments) == (self._tool.name, self._arguments)
-        if not (same and self._tool.settle and call.deadline):
+        if not (self._is_same(call) and self._tool.settle and call.deadline):
             return await self._close(call, Status.INTERRUPTED, error=CUT)
         left = (call.deadline - timezone.now()).total_seconds()
         return await self._come_to_an_end(call, self._tool.settle(call, self._use), max(left, AT_LEAST))

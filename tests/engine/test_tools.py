@@ -381,6 +381,15 @@ async def test_a_person_says_what_became_of_it_once(cut, going_on, mira, said, o
     await assert_sound()
 
 
+async def test_what_was_cut_is_asked_about_also_where_something_else_is_wanted_by_now(cut, going_on):
+    run = await cut(one("write"))
+    STEPS[run.pk] = [one("write", "noor")]
+    await going_on(run)
+    gate = await Gate.objects.aget()
+    assert (gate.kind, DONE) == ("uncertain", ["mira"])
+    assert 'It was then: write {"times":1,"to":"mira"}\nIt would now be:' in gate.text
+
+
 async def test_what_breaks_with_an_effect_is_uncertain(using):
     run = await using(one("write", "broken"))
     gate = await Gate.objects.aget()
