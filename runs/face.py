@@ -27,6 +27,7 @@ from .at_gates import AtGates
 from .contradictions import contradictions
 from .filters import HistoryForm, People
 from .fragments import Fragment
+from .looks import Look
 from .models import Flag
 from .retention import INSTALLATION, KeptFor
 from .shelves import Shelf
@@ -102,21 +103,6 @@ class Snapshot(Generic[Row]):
         parks = [park for park in self.parks if park <= moment]
         gates = [gate_at(gate, moment) for gate in self.gates if gate.made <= moment]
         return Snapshot(run, row, calls, coming, parks, gates, uses)
-
-
-@dataclass(frozen=True)
-class Look:
-    """Something that makes runs worth a look before others: what reviewers call it and what it means, as it stands
-    behind the name. `sign` is a state or the name of a small picture."""
-
-    flag: str
-    name: str
-    note: str
-    sign: str
-
-    @property
-    def sentence(self) -> str:
-        return f"{self.note[0].upper()}{self.note[1:]}."
 
 
 class Display(Protocol):

@@ -1,0 +1,65 @@
+"""What tests of tools begin with."""
+
+import asyncio
+
+import pytest
+
+from engine.worker import Engine
+from tests.engine.test_waiting import perform_until, queued
+from tests.engine.tools.user import (
+    DONE,
+    HANGING,
+    KEYS,
+    STEPS,
+    statuses,
+)
+
+
+@pytest.fixture(autouse=True)
+def procedures(settings):
+    DONE.clear()
+    KEYS.clear()
+    settings.PROCEDURES = {**settings.PROCEDURES, "using": "tests.engine.tools.user.Using"}
+
+
+@pytest.fixture
+def using(mira, models):
+    """Makes a run that uses these, and performs it until it is over or waits."""
+
+    async def use(*steps):
+        run = await queued("using", owner=mira)
+        STEPS[run.pk] = steps
+        return await perform_until(run, models, "waiting", "finished", "failed")
+
+    return use
+
+
+@pytest.fixture
+def going_on(models):
+    async def go_on(run):
+        return await perform_until(run, models, "waiting", "finished", "failed")
+
+    return go_on
+
+
+@pytest.fixture
+def cut(mira, models):
+    """A run whose engine ended in the middle of its last use."""
+
+    async def cut_short(*steps):
+        HANGING.add(1)
+        run = await queued("using", owner=mira)
+        STEPS[run.pk] = steps
+        engine = Engine(models=models)
+        performing = asyncio.create_task(engine.run())
+        async with asyncio.timeout(20):
+            while not DONE or DONE[-1] == "stranger":
+                await asyncio.sleep(0.01)
+        await engine.stop(grace=0)
+        await performing
+        HANGING.clear()
+        assert (await statuses())[-1] == "open"
+        return run
+
+    yield cut_short
+    HANGING.clear()

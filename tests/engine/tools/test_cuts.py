@@ -1,0 +1,122 @@
+"""What was cut short is found, and nothing is done twice, however often the engine ends meanwhile."""
+
+import pytest
+
+from engine import faults
+from engine.models import Budget, Gate
+from engine.tools import tools
+from tests.engine.tools.user import (
+    DONE,
+    KEYS,
+    RUNS_OUT,
+    STEPS,
+    assert_sound,
+    calls,
+    decide,
+    one,
+    statuses,
+)
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+# ---- cut short ----------------------------------------------------------------------------------------------
+
+
+async def test_what_may_be_done_twice_is_begun_anew(cut, going_on):
+    run = await cut(one("again"))
+    assert (await going_on(run)).outcome == "done"
+    assert (await statuses(), DONE, len(set(KEYS))) == (["interrupted", "done"], ["mira", "mira"], 1)
+    await assert_sound()
+
+
+async def test_what_was_allowed_is_not_asked_about_again_when_it_is_begun_anew(cut, going_on):
+    run = await cut(one("page"))
+    assert (await going_on(run)).outcome == "done"
+    assert not await Gate.objects.aexists()
+
+
+async def test_what_outlived_its_engine_comes_to_its_end(cut, going_on):
+    run = await cut(one("command"))
+    assert (await going_on(run)).outcome == "done"
+    [call] = await calls()
+    assert (call.output, DONE) == ("It went on.", ["mira"])
+    await assert_sound()
+
+
+async def test_what_did_not_outlive_it_was_cut(cut, going_on):
+    run = await cut(one("command", "noor"))
+    await going_on(run)
+    assert (await statuses(), DONE) == (["interrupted"], ["noor"])
+
+
+async def test_who_is_told_that_it_was_cut_looks_for_itself(cut, going_on):
+    run = await cut(one("tell"))
+    assert ((await going_on(run)).outcome, DONE) == ("interrupted", ["mira"])
+    [call] = await calls()
+    assert "nobody knows whether it happened" in tools()["tell"].told(call)
+    await assert_sound()
+
+
+@pytest.mark.parametrize(
+    ("said", "outcome", "done", "told"),
+    [
+        ({"decision": "answer", "choice": "happened", "text": "I saw it."}, "done", 1, "it happened. I saw it."),
+        ({"decision": "answer", "choice": "do"}, "done", 2, "Sent to mira."),
+        ({"decision": "answer", "choice": "leave"}, "failed", 1, "mira says to leave it."),
+        ({"decision": "reject", "choice": "end"}, "failed", 1, "mira says to leave it."),
+    ],
+)
+async def test_a_person_says_what_became_of_it_once(cut, going_on, mira, said, outcome, done, told):
+    run = await cut(one("write", choices=RUNS_OUT))
+    assert (await going_on(run)).status == "waiting"
+    gate = await Gate.objects.aget()
+    assert (gate.kind, gate.tool, [one["word"] for one in gate.choices]) == (
+        "uncertain",
+        "write",
+        ["happened", "do", "leave", "end"],
+    )
+    await decide(gate.pk, mira, **said)
+    assert (await going_on(run)).outcome == outcome
+    last = (await calls())[-1]
+    assert (len(DONE), last.number, last.gate_id, await Gate.objects.acount()) == (done, 2, gate.pk, 1)
+    assert told in tools()["write"].told(last)
+    await assert_sound()
+
+
+async def test_what_was_cut_is_asked_about_also_where_something_else_is_wanted_by_now(cut, going_on):
+    run = await cut(one("write"))
+    STEPS[run.pk] = [one("write", "noor")]
+    await going_on(run)
+    gate = await Gate.objects.aget()
+    assert (gate.kind, DONE) == ("uncertain", ["mira"])
+    assert 'It was then: write {"times":1,"to":"mira"}\nIt would now be:' in gate.text
+
+
+async def test_what_breaks_with_an_effect_is_uncertain(using):
+    run = await using(one("write", "broken"))
+    gate = await Gate.objects.aget()
+    assert (run.status, gate.kind, await statuses()) == ("waiting", "uncertain", ["interrupted"])
+    assert "It broke: ZeroDivisionError: a fuse" in gate.text
+
+
+async def test_what_takes_too_long_is_uncertain(using):
+    assert (await using(one("write", "slow"))).status == "waiting"
+    assert "It was not done within 0.5 s." in (await Gate.objects.aget()).text
+
+
+async def test_what_reads_and_breaks_is_tried_twice(using):
+    run = await using(one("page", "broken"))
+    assert (run.outcome, await statuses(), len(DONE)) == ("failed", ["interrupted", "failed"], 2)
+    assert (await calls())[-1].error == "It broke: ZeroDivisionError: a fuse"
+
+
+@pytest.mark.parametrize("point", faults.POINTS_OF_TOOLS)
+async def test_an_error_around_a_commit_does_nothing_twice(using, point):
+    faults.arm(f"{point}=raise@1")
+    try:
+        run = await using(one("write"), one("book"))
+    finally:
+        faults.arm("")
+    assert (run.outcome, DONE, await Budget.objects.acount()) == ("done done", ["mira"], 1)
+    await assert_sound()
