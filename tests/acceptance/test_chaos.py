@@ -58,6 +58,13 @@ def test_that_race_finds_the_wake_ups_that_are_lost(database, tmp_path):
     assert done.returncode == 1, done.stdout
 
 
+@on_both
+@pytest.mark.usefixtures("need_servers")
+def test_of_fifty_who_decide_at_once_one_decides_and_each_other_is_told(database, tmp_path):
+    done = play("tests.gate_race", "--database", database, "--rounds", "2", data=tmp_path)
+    assert done.returncode == 0, done.stdout
+
+
 def test_a_debate_whose_workers_are_killed_is_the_one_that_its_seed_says(tmp_path):
     done = play("tests.debate_kills", *"--kills 4 --most 12 --no-points".split(), data=tmp_path)
     assert done.returncode == 0, done.stdout
