@@ -23,7 +23,7 @@ from django.urls import URLResolver, get_resolver, path
 
 from debates import procedure as debating
 from debates.models import Debate, OptionValues, Panel
-from engine.models import Gate, Review
+from engine.models import Gate, GateRule, Review
 from engine.models.budgets import Budget
 from engine.policy import policy_of
 from judgements.models import Council, Judgement
@@ -175,6 +175,7 @@ def cast_rows(cast: Cast) -> dict[str, Any]:
         "auth/group": Group.objects.get(name=REVIEWERS).pk,
         "auth/user": cast.judgement.run.owner_id,
         "engine/budget": cast.budget.pk,
+        "engine/gaterule": GateRule.objects.get_or_create(kind="letter")[0].pk,
         "engine/gate": gate_of(cast).pk,
         "judgements/council": cast.council.pk,
         HELD_IN_ADMIN: cast.debate.pk,
