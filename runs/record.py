@@ -138,7 +138,8 @@ def _provenance(face: Face[Any, Any], row: Any, calls: list[ModelCall]) -> Itera
     # as it is sealed: an account may be renamed
     yield "Asked by", run.asked_by or ("" if run.redacted else "the command line")
     yield "Made by", f"{run.parent_id}, {run.step}" if run.parent_id else ""
-    yield "Has made", ", ".join(f"{child.pk} ({child.step})" for child in run.children.order_by("created", "pk"))
+    made = run.children.order_by("created", "pk") if face.waits else ()  # what never waits makes none
+    yield "Has made", ", ".join(f"{child.pk} ({child.step})" for child in made)
     yield from face.provenance(row)
     yield "Models asked", _listed(call.model for call in calls)
     yield "Models answering", _listed(call.answered_by for call in calls)
