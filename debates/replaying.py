@@ -4,7 +4,7 @@ Most of what is in a debate never changes once it is there, so that rows are lef
 turned back hundreds of times.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from copy import copy
 from datetime import datetime, timedelta
 from itertools import zip_longest
@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from engine.models import ModelCall
 from runs.face import Snapshot
+from runs.past import relisted
 
 from .display import Display
 from .models import Debate, Member, Turn
@@ -28,22 +29,15 @@ def at(debate: Debate, moment: datetime) -> Debate:
     then: Any = copy(debate)
     then.__dict__.pop("so_far", None)  # what its rules see of it was worked out from other rows
     lists = dict(then._prefetched_objects_cache)
-    lists |= {name: _listed(lists[name], _made_by(lists[name], moment)) for name in GROWN}
-    lists["turns"] = _listed(lists["turns"], [_turn_at(turn, moment) for turn in lists["turns"]])
-    lists["steers"] = _listed(lists["steers"], [_done_at(steer, moment) for steer in lists["steers"]])
-    lists["members"] = _listed(lists["members"], [_member_at(member, moment) for member in lists["members"]])
+    lists |= {name: relisted(lists[name], _made_by(lists[name], moment)) for name in GROWN}
+    lists["turns"] = relisted(lists["turns"], [_turn_at(turn, moment) for turn in lists["turns"]])
+    lists["steers"] = relisted(lists["steers"], [_done_at(steer, moment) for steer in lists["steers"]])
+    lists["members"] = relisted(lists["members"], [_member_at(member, moment) for member in lists["members"]])
     then._prefetched_objects_cache = lists
     then.no_decision = ""
     if not any(turn.why == Why.CLOSING for turn in lists["turns"]):
         then.ended_because = ""
     return cast(Debate, then)
-
-
-def _listed(before: Any, rows: Sequence[Any]) -> Any:
-    """As a list that was read with its row."""
-    then = before._chain()
-    then._result_cache, then._prefetch_done = list(rows), True
-    return then
 
 
 def _made_by(rows: Any, moment: datetime) -> list[Any]:

@@ -44,7 +44,16 @@ DECLARE
         "debates_panelversion": ["author_id"],
         "debates_panelseat": [],
         "debates_paneloption": [],
-        "debates_panelchange": []
+        "debates_panelchange": [],
+        "plans_plan": ["task", "stopped", "summary"],
+        "plans_revision": ["notes", "standing", "thought", "questions", "call_id", "planned"],
+        "plans_step": ["position", "last_in", "agent_id", "tools", "needs", "effect", "status", "series", "skipped", "began"],
+        "plans_stepstate": ["why", "action"],
+        "plans_move": ["thought", "arguments", "text", "tool_call_id", "result", "refused", "settled"],
+        "plans_message": ["content"],
+        "plans_teamversion": ["author_id"],
+        "plans_teamagent": [],
+        "plans_teamchange": []
     }';
     here CONSTANT text := current_schema();
     tbl text;

@@ -18,6 +18,7 @@ INSTALLED_APPS = [
     "office",
     "judgements",
     "debates",
+    "plans",
     "channels",
     "django_htmx",
     "django.contrib.admin",
@@ -121,7 +122,11 @@ CHECKPOINT_WEBHOOK = ENVIRONMENT.MAGI_CHECKPOINT_WEBHOOK
 # ---- the engine -------------------------------------------------------------------------------------------
 
 # what stands in `Run.procedure` for ever -> the class that the engine performs it by
-PROCEDURES = {"judgement": "judgements.face.Judging", "debate": "debates.face.Debating"}
+PROCEDURES = {
+    "judgement": "judgements.face.Judging",
+    "debate": "debates.face.Debating",
+    "plan": "plans.face.Planning",
+}
 # who can be asked at a gate beside persons -> what makes such a run, see `engine.deciders.Decider`
 DECIDERS = {"council": "judgements.deciding.decide"}
 TOOLBOX = [

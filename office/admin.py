@@ -63,3 +63,7 @@ class RequestAdmin(admin.ModelAdmin):
     list_display = ["__str__", "what", "total", "asked_for", "made", "example"]
     readonly_fields = ["lines", "total", "made"]
     list_filter = ["example"]
+
+    def has_add_permission(self, request: object) -> bool:
+        """Its sum is worked out by the tool that asks for it."""
+        return False

@@ -86,3 +86,10 @@ def _given_up(calls: Sequence[ModelCall]) -> ModelCall | None:
     """The call of the newest series after which its step was not asked again, if there is one."""
     ends = (call for call in calls if call.status == ModelCall.Status.FAILED and call.retry_at is None)
     return next((call for call in ends if call.series == calls[-1].series), None)
+
+
+def relisted(before: Any, rows: Sequence[Any]) -> Any:
+    """These rows in place of those of a relation that was read with its row."""
+    then = before._chain()
+    then._result_cache, then._prefetch_done = list(rows), True
+    return then

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from functools import partial
 from typing import Any
+from uuid import uuid4
 
 from asgiref.sync import sync_to_async
 
@@ -12,10 +13,13 @@ from engine.gates import may_decide, offered
 from engine.models import Gate, NewDocument, Run
 from engine.worker import Engine
 from judgements.models import Council, Judgement
+from plans.models import Plan, Team
+from plans.rules.demands import OPEN_READS
 from runs import steering
 from tests.checking.models import Check
 from tests.conftest import JAPAN, agents
 
+INSTANT = "rehearsal/instant"
 MARKER = "Xylophone"  # in every text that somebody wrote
 OFFLINE = ("debate", "judgement")  # whose rules stand in `tools/verify.py`
 
@@ -46,7 +50,18 @@ def debate(owner: Any) -> Debate:
     return Debate.objects.submit(owner=owner, timekeeper="rehearsal/instant", seed=bytes(32), **asked)
 
 
-EXAMPLES: dict[str, Callable[[Any], Any]] = {"judgement": judgement, "check": check, "debate": debate}
+def plan(owner: Any) -> Plan:
+    """Of two steps that only read, which nobody is asked about."""
+    agents = [
+        {"name": "Sums", "description": f"Plays the {MARKER}.", "model": INSTANT, "tools": ["figures.today"]},
+    ]
+    held = {"agents": agents, "planner": INSTANT, "policy": OPEN_READS.as_json()}
+    team = Team.objects.found(name=f"Team {uuid4().hex}", owner=None, **held)
+    task = f"Say which day it is for the {MARKER}. Name the {MARKER} after it."
+    return Plan.objects.submit(owner=owner, task=task, team=team.current, matter=MARKER)
+
+
+EXAMPLES: dict[str, Callable[[Any], Any]] = {"judgement": judgement, "check": check, "debate": debate, "plan": plan}
 THAT_WAIT: dict[str, Callable[[Any], Any]] = {"doubted check": doubted}
 
 

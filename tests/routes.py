@@ -136,6 +136,37 @@ ROUTES = {
     "api:say_in_debate": (SEE, SIGNED_IN),
     "api:debate_xml": (EXPORT, NO_METHOD),
     "api:steer_debate": (NO_METHOD, SIGNED_IN),
+    # of plans
+    "plan-history": (SIGNED_IN, SIGNED_IN_NO_METHOD),
+    "plan-history-changes": (SIGNED_IN, SIGNED_IN_NO_METHOD),
+    "plan-export": (SIGNED_IN, SIGNED_IN_NO_METHOD),
+    "plan-live": (SEE, SIGNED_IN_NO_METHOD),
+    "plan-record": (SEE, SIGNED_IN_NO_METHOD),
+    "plan-record-file": (EXPORT, SIGNED_IN_NO_METHOD),
+    "plan-fragments": (SEE, SIGNED_IN_NO_METHOD),
+    "plan-replay": (SEE, SIGNED_IN_NO_METHOD),
+    "plan-replay-frames": (SEE, SIGNED_IN_NO_METHOD),
+    "plan-cancel": (STEER, STEER),
+    "plan-retry": (SIGNED_IN_NO_METHOD, STEER),
+    "plan-redact": (REDACT, REDACT),
+    "api:plans": (SIGNED_IN, SIGNED_IN),
+    "api:plan": (SEE, NO_METHOD),
+    "api:plan-events": (SEE, NO_METHOD),
+    "api:plan-record": (EXPORT, NO_METHOD),
+    "api:plan-cancel": (NO_METHOD, STEER),
+    "api:plan-retry": (NO_METHOD, STEER),
+    "admin:plans_plan_review": (REVIEW, REVIEW),
+    "admin:plans_plan_changelist": (REVIEW, REVIEW),
+    "admin:plans_plan_add": (NEVER, NEVER),
+    "admin:plans_plan_history": (REVIEW, REVIEW),
+    "admin:plans_plan_delete": (NEVER, NEVER),
+    "admin:plans_plan_change": (REVIEW, NEVER),
+    "admin/plans/plan/<path:object_id>/": (DOOR, DOOR),
+    "api:submit_plan": (SIGNED_IN, SIGNED_IN),
+    "api:say_in_plan": (NO_METHOD, SIGNED_IN),
+    "api:change_step": (NO_METHOD, NO_METHOD),
+    "api:teams": (SIGNED_IN, NO_METHOD),
+    "api:tools": (SIGNED_IN, NO_METHOD),
     # of the tests' own procedure, asked for a judgement
     "check-history": (SIGNED_IN, SIGNED_IN_NO_METHOD),
     "check-history-changes": (SIGNED_IN, SIGNED_IN_NO_METHOD),
@@ -252,4 +283,13 @@ ROUTES = {
     "admin:judgements_judgement_change": (REVIEW, NEVER),
     "admin/judgements/judgement/<path:object_id>/": (DOOR, DOOR),
 }
-SOCKETS = {f"ws/{which}/<uuid:pk>/": SEE for which in ("judgements", "debates", "checks", "runs")}
+DOORS = ("changelist", "add", "history", "delete", "change")
+OFFICE = [f"office_{name}" for name in ("person", "task", "calendarentry", "officedocument", "item", "request")]
+ROUTES |= {f"admin:{row}_{door}": (ALL, ALL) for row in OFFICE for door in DOORS}
+ROUTES |= {f"admin/{row.replace('_', '/')}/<path:object_id>/": (DOOR, DOOR) for row in OFFICE}
+ROUTES["admin:office_request_add"] = (NEVER, NEVER)
+ROUTES |= {f"admin:engine_letter_{door}": (ALL, NEVER) for door in DOORS}
+ROUTES |= {f"admin:engine_letter_{door}": (NEVER, NEVER) for door in ("add", "delete")}
+ROUTES |= {"admin/engine/letter/<path:object_id>/": (DOOR, DOOR)}
+
+SOCKETS = {f"ws/{which}/<uuid:pk>/": SEE for which in ("judgements", "debates", "plans", "checks", "runs")}

@@ -50,7 +50,7 @@ def test_no_service_starts_again_with_a_wrong_configuration():
 def test_every_decision_that_the_code_names_is_explained():
     files = [
         path
-        for app in ("debates", "engine", "judgements", "magi_site", "runs", "toolbox", "office", "tests")
+        for app in ("debates", "engine", "judgements", "magi_site", "plans", "runs", "toolbox", "office", "tests")
         for path in (ROOT / app).rglob("*.py")
     ]
     named = {name for path in files for name in re.findall(r"docs/decisions\.md, ([^.]+)\.", path.read_text())}
@@ -97,6 +97,7 @@ def test_locked_requirements_hold_pins_and_hashes_only(path):
 OWN_WORDS = {"judgement": "judge judging verdict council seat criteria swayed carried receipt"}  # beside its names
 VERBS = ("check", "checks")  # of the tests' procedure: in prose they are everybody's, so they are sought as names alone
 ALLOWED = {
+    ("plan", "engine/doctor.py"): "of migrations, as Django calls it",
     ("check", "templates/admin/runs/run.html"): "the name of a small picture, a hook",
     ("judging", "runs/face.py"): "a sign and a colour of the style sheets, which all kinds have",
     ("receipt", "engine/evidence/signing.py"): "says what the one key signs, whoever asks for it",

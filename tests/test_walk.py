@@ -7,6 +7,7 @@ import asyncio
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import timedelta
 from functools import partial
 from typing import Any
 from uuid import UUID, uuid4
@@ -17,19 +18,24 @@ from django.conf import settings
 from django.contrib.auth.models import Group, User
 from django.contrib.contenttypes.models import ContentType
 from django.db import transaction
+from django.db.models import Model
 from django.http.response import HttpResponseBase
 from django.test import Client
 from django.urls import URLResolver, get_resolver, path
+from django.utils import timezone
 
 from debates import procedure as debating
 from debates.models import Debate, OptionValues, Panel
-from engine.models import Gate, GateRule, Review
+from engine.models import Gate, GateRule, Letter, Review
 from engine.models.budgets import Budget
 from engine.policy import policy_of
 from judgements.models import Council, Judgement
 from magi_site.asgi import application
 from magi_site.groups import REVIEWERS
 from magi_site.models import Token
+from office.models import CalendarEntry, Item, OfficeDocument, Person, Request, Task
+from plans import procedure as planning
+from plans.models import Plan, Team
 from runs import reviews, steering
 from runs.models import SavedView
 from runs.replay import FRAMES_FORM
@@ -52,6 +58,7 @@ class Cast:
     users: dict[str, User | None]
     judgement: Judgement
     debate: Debate
+    plan: Plan
     council: Council
     budget: Budget
     token: Token
@@ -90,9 +97,9 @@ def cast(council: Council, models: ScriptedModels, transactional_db: None) -> Ca
     users["root"] = User.objects.create_superuser("root")
     owner = users["owner"]
     token = Token.objects.make(owner, "one")
-    judgement, debate = _private(owner, models), _held(owner)
+    judgement, debate, plan = _private(owner, models), _held(owner), _planned(owner)
     budget = Budget.objects.create(owner=owner, limit=10**12)
-    made = Cast(users, judgement, debate, council, budget, token)
+    made = Cast(users, judgement, debate, plan, council, budget, token)
     for name, user in users.items():
         if user:
             client = Client()
@@ -126,6 +133,14 @@ def _held(owner: Any) -> Debate:
     return Debate.objects.select_related("run").get(pk=made.pk)
 
 
+def _planned(owner: Any) -> Plan:
+    """Cancelled before it was planned, with the canary in the task."""
+    team = Team.objects.found(name="Posts", owner=None, agents=[{"name": "Desk"}]).current
+    made = planning.submit(owner=owner, task=f"{CANARY} {SOUGHT}", title=f"{CANARY} {SOUGHT}", team=team)
+    steering.cancel(made, owner)
+    return Plan.objects.select_related("run").get(pk=made.pk)
+
+
 # ---- the routes ---------------------------------------------------------------------------------------------
 
 
@@ -139,19 +154,20 @@ def routes(patterns: Any, prefix: str = "", space: str = "") -> Iterator[tuple[s
             yield f"{space}{one.name}" if one.name else whole, whole
 
 
-HELD_IN_ADMIN = "debates/debate"
+HELD_IN_ADMIN, PLANNED_IN_ADMIN = "debates/debate", "plans/plan"
 RUNS_IN_ADMIN = ("judgements/judgement", "checking/check", "engine/run")
 
 
 def address_of(pattern: str, cast: Cast, pk: UUID | None = None) -> str:
     """The route's address, with what is the owner's in it; `pk`: another judgement."""
-    judgement, debate = pk or cast.judgement.pk, pk or cast.debate.pk
+    judgement, debate, plan = (pk or one.pk for one in (cast.judgement, cast.debate, cast.plan))
+    by_table = {HELD_IN_ADMIN: debate, PLANNED_IN_ADMIN: plan, **dict.fromkeys(RUNS_IN_ADMIN, judgement)}
     rows = cast_rows(cast)
     table = next((t for t in rows if f"/{t}/" in f"/{pattern}"), "")
     put = {
-        "object_id": debate if table == HELD_IN_ADMIN else judgement if table in RUNS_IN_ADMIN else rows.get(table, ""),
-        "id": _in_the_api(pattern, cast, judgement, debate) if pattern.startswith("api/") else rows["auth/user"],
-        "pk": {**cast.of_folder(), "debates": debate}.get(pattern.partition("/<")[0], judgement),
+        "object_id": by_table.get(table) or rows.get(table, 1),
+        "id": _in_the_api(pattern, cast, judgement, debate, plan) if pattern.startswith("api/") else rows["auth/user"],
+        "pk": {**cast.of_folder(), "debates": debate, "plans": plan}.get(pattern.partition("/<")[0], judgement),
         "number": 1,
         "format": "csv",
         "token": "guessed",
@@ -165,12 +181,32 @@ def address_of(pattern: str, cast: Cast, pk: UUID | None = None) -> str:
     return "/" + re.sub(r"<(?:\w+:)?(\w+)>", lambda found: str(put[found[1]]), plain)
 
 
-def _in_the_api(pattern: str, cast: Cast, judgement: UUID, debate: UUID) -> Any:
-    return gate_of(cast).pk if "/gates/" in pattern else debate if "/debates/" in pattern else judgement
+def _in_the_api(pattern: str, cast: Cast, judgement: UUID, debate: UUID, plan: UUID) -> Any:
+    by_folder = {"/gates/": gate_of(cast).pk, "/debates/": debate, "/plans/": plan}
+    return next((pk for folder, pk in by_folder.items() if folder in pattern), judgement)
+
+
+def of_the_office() -> dict[str, Any]:
+    """One of each of its rows, in the admin."""
+    now = timezone.now()
+    needed: dict[type[Model], dict[str, Any]] = {
+        Person: {"name": "Ada"},
+        Task: {"title": "Paint"},
+        CalendarEntry: {"title": "Review", "start": now, "end": now + timedelta(hours=1)},
+        OfficeDocument: {"name": "Onboarding"},
+        Item: {"name": "Lamp"},
+        Request: {"total": 0},
+    }
+    made = {
+        row: row._default_manager.first() or row._default_manager.create(**values) for row, values in needed.items()
+    }
+    return {row._meta.label_lower.replace(".", "/"): one.pk for row, one in made.items()}
 
 
 def cast_rows(cast: Cast) -> dict[str, Any]:
     return {
+        **of_the_office(),
+        "engine/letter": (Letter.objects.first() or Letter.objects.write("kept", None, ["a@example.org"], "A", "A")).pk,
         "magi_site/token": cast.token.pk,
         "auth/group": Group.objects.get(name=REVIEWERS).pk,
         "auth/user": cast.judgement.run.owner_id,
@@ -179,6 +215,7 @@ def cast_rows(cast: Cast) -> dict[str, Any]:
         "engine/gate": gate_of(cast).pk,
         "judgements/council": cast.council.pk,
         HELD_IN_ADMIN: cast.debate.pk,
+        PLANNED_IN_ADMIN: cast.plan.pk,
         **dict.fromkeys(RUNS_IN_ADMIN, cast.judgement.pk),
     }
 
@@ -244,7 +281,8 @@ def _standing_for_all(name: str, declared: str) -> tuple[str, ...]:
     for judgements; for the others whoever is told something, and whoever is not, stand for all."""
     if len(set(declared)) == 1:
         return PEOPLE[0], PEOPLE[-1]
-    shared = name.startswith(("check-", "api:check", "admin:checking", "debate-", "api:debate", "admin:debates"))
+    kinds = (("check", "checking"), ("debate", "debates"), ("plan", "plans"))
+    shared = name.startswith(tuple(f"{door}" for n, app in kinds for door in (f"{n}-", f"api:{n}", f"admin:{app}")))
     return ("nobody", "stranger", "owner", "reviewer") if shared else PEOPLE
 
 

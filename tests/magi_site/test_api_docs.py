@@ -7,6 +7,8 @@ from pathlib import Path
 from debates.schemas import NewDebate, Steering, Words
 from judgements.schemas import NewJudgement, NewReceipt
 from magi_site.api import api
+from plans.schemas import NewPlan, StepChange
+from plans.schemas import Words as PlanWords
 from runs.api.gates import Said, SaidAtMany
 from tests.callers import API
 
@@ -19,17 +21,20 @@ SHAPES = {
     "steer": Steering,
     "decide": Said,
     f"{API}/gates/decide": SaidAtMany,
+    "plans": NewPlan,
+    f"{API}/plans/{{id}}/messages": PlanWords,
+    f"{API}/plans/{{id}}/steps/{{number}}": StepChange,
 }
-CALL = re.compile(r'curl [^"]*?(-X POST )?"\$MAGI(/[^"?]*)\??([^"]*)"(.*?)(?=\ncurl|\n```)', re.DOTALL)
+CALL = re.compile(r'curl [^"]*?(?:-X (POST|PATCH) )?"\$MAGI(/[^"?]*)\??([^"]*)"(.*?)(?=\ncurl|\n```)', re.DOTALL)
 
 
 def shown():
     """Method, path, names of the query, body of each call in the document."""
-    for post, path, query, rest in CALL.findall(TEXT):
+    for method, path, query, rest in CALL.findall(TEXT):
         body = re.search(r"-d '(.*?)'", rest, re.DOTALL)
         names = {pair.partition("=")[0] for pair in query.split("&") if pair}
-        path = re.sub(r"[$](ID|GATE)", "{id}", path)
-        yield "post" if post or body else "get", f"/api/v1{path}", names, body and body[1]
+        path = re.sub(r"(?<=steps/)3", "{number}", re.sub(r"[$](ID|GATE)", "{id}", path))
+        yield method.lower() or ("post" if body else "get"), f"/api/v1{path}", names, body and body[1]
 
 
 def test_every_call_is_shown_and_no_other():

@@ -1,0 +1,76 @@
+"""What the API says of a plan beside what it says of any run."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from engine.tools import tools
+from runs.api.objects import time_of
+
+from .models import Plan, Step, TeamVersion
+from .models.reading import step_facts
+from .rules import course
+
+
+def facts(row: Plan) -> dict[str, Any]:
+    current, version = row.current, row.team_version
+    return {
+        "task": row.task,
+        "team": {"id": version.team_id, "name": version.name, "version": version.number},
+        "matter": row.matter.name if row.matter else None,
+        "policy": row.policy,
+        "revision": current.number,
+        "questions": current.questions.splitlines(),
+        "counts": vars(course.counts(map(step_facts, row.steps_now))),
+        "steps": [step_object(step) for step in row.steps_now],
+        "summary": row.summary,
+        "tainted": any(
+            move.tool_call and move.tool_call.outside for step in row.steps.all() for move in step.moves.all()
+        ),
+        "rehearsal": row.rehearsal,
+    }
+
+
+def _calls(row: Plan) -> list[Any]:
+    return [move.tool_call for step in row.steps.all() for move in step.moves.all() if move.tool_call]
+
+
+def step_object(step: Step) -> dict[str, Any]:
+    return {
+        "number": step.number,
+        "owner": step.owner,
+        "action": step.action,
+        "first_action": step.first_action,
+        "tools": step.tools,
+        "needs": step.needs,
+        "effect": step.effect,
+        "status": step.status,
+        "skipped": step.skipped,
+        "reply": step.reply or None,
+        "error": step.error or None,
+        "calls": [_call(move.tool_call) for move in step.moves.all() if move.tool_call],
+        "began": time_of(step.began),
+    }
+
+
+def _call(call: Any) -> dict[str, Any]:
+    arguments = json.loads(call.arguments) if call.arguments else {}
+    return {
+        **{"tool": call.tool, "effect": call.effect, "status": call.status},
+        **{"arguments": arguments, "output": call.output, "error": call.error},
+    }
+
+
+def team_object(version: TeamVersion) -> dict[str, Any]:
+    agents = [
+        {"name": one.name, "description": one.description, "model": one.model or None, "tools": one.tools}
+        for one in version.agents.all()
+    ]
+    named = {"id": version.team_id, "name": version.name, "version": version.number}
+    return {**named, "description": version.description, "policy": version.policy, "agents": agents}
+
+
+def tool_objects() -> Iterator[dict[str, Any]]:
+    for tool in tools().values():
+        told = {"name": tool.name, "description": tool.description, "effect": tool.effect, "source": tool.source}
+        yield {**told, "arguments": tool.schema}

@@ -1,0 +1,264 @@
+"""What the pages of a plan show: every word and number, before any HTML."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from engine.models import Gate, Run
+from runs.face import STANDINGS, Snapshot
+from runs.stamps import Stamp, stamp_of
+from runs.waits import Wait
+from runs.words import shown_name
+
+from .models import Message, Plan, Step
+from .models.reading import step_facts
+from .rules import course
+from .rules.course import MOVES
+from .rules.words import Effect, Outcome, Status
+
+SLOTS = course.STEPS_IN_ALL
+STATES: Mapping[str, tuple[str, str, str]] = {  # of a step: look, word, sign
+    Status.PLANNED: ("wait", "Planned", "ring"),
+    Status.AWAITING: ("asks", "Waits for approval", "pause"),
+    Status.APPROVED: ("wait", "Approved", "check"),
+    Status.REJECTED: ("none", "Left out", "dash"),
+    Status.WORKING: ("judging", "Working", "dots"),
+    Status.COMPLETED: ("approve", "Completed", "check"),
+    Status.FAILED: ("failed", "Failed", "bang"),
+    Status.SUPERSEDED: ("none", "Replaced", "dash"),
+}
+WITHIN = "Waits for an answer"
+EFFECTS = {Effect.READS: "reads", Effect.WRITES: "writes", Effect.REACHES_OUT: "reaches out"}
+OUTCOMES = {
+    Outcome.DONE: ("approve", "Done"),
+    Outcome.REJECTED: ("reject", "Rejected"),
+    Outcome.FAILED: ("failed", "Failed"),
+}
+
+
+@dataclass(frozen=True)
+class Call:
+    tool: str
+    effect: str
+    does: str
+    status: str
+    arguments: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What waits for somebody: `text` is exactly what is decided about."""
+
+    number: int
+    title: str
+    text: str
+    digest: str
+    who: str
+    since: datetime
+
+
+@dataclass(frozen=True)
+class StepShown:
+    number: int
+    place: int
+    state: str
+    word: str
+    sign: str
+    owner: str
+    action: str
+    changed: bool
+    effect: str
+    does: str
+    tools: tuple[str, ...]
+    after: str
+    reply: str
+    error: str
+    live: str
+    calls: tuple[Call, ...]
+    asked: tuple[Asked, ...]
+    small: str
+
+    @property
+    def settled(self) -> bool:
+        return self.state in ("approve", "none") and not self.asked
+
+
+@dataclass(frozen=True)
+class Said:
+    number: int
+    source: str
+    by: str
+    to: int
+    content: str
+    made: datetime
+
+
+@dataclass(frozen=True)
+class Display:
+    id: str
+    title: str
+    task: str
+    team: str
+    state: str
+    word: str
+    small: str
+    wait: Wait | None
+    stamp: Stamp | None
+    steps: tuple[StepShown, ...]
+    asked: tuple[Asked, ...]
+    thread: tuple[Said, ...]
+    progress: str
+    thought: str
+    planning: str
+    summary: str
+    rehearsal: bool
+    over: bool
+    final: bool
+    announcement: str
+    created: datetime
+    asked_by: str
+    redacted: datetime | None
+
+    @property
+    def places(self) -> Sequence[int]:
+        """Of steps that are not there yet: a revision inserts nothing."""
+        return range(len(self.steps) + 1, SLOTS + 1)
+
+
+def display_of(seen: Snapshot[Plan]) -> Display:
+    plan, run = seen.row, seen.run
+    steps = tuple(_steps(seen))
+    state, word = _plate(run, plan, seen.gates)
+    own = [gate for gate in seen.gates if gate.pending and not gate.step.startswith("step-")]
+    final = run.over and run.status != Run.Status.FAILED
+    return Display(
+        id=str(run.pk),
+        title=run.shown_title,
+        task=plan.task,
+        team=f"{plan.team_version.name}, version {plan.team_version.number}",
+        state=state,
+        word=word,
+        small=_small(seen.gates),
+        wait=seen.wait,
+        stamp=stamp_of(run, word, "Rehearsal" if plan.rehearsal else "", lambda outcome: OUTCOMES[Outcome(outcome)][0]),
+        steps=steps,
+        asked=tuple(map(_asked, own)),
+        thread=tuple(_said(one) for one in sorted(plan.messages.all(), key=lambda one: one.number)),
+        progress=_progress(plan),
+        thought=plan.current.thought if plan.revisions.all() else "",
+        planning=next((text for step, text in seen.texts.items() if step.startswith("plan-")), ""),
+        summary=plan.summary,
+        rehearsal=plan.rehearsal,
+        over=run.over,
+        final=final,
+        announcement=_announcement(word, steps),
+        created=run.created,
+        asked_by=shown_name(run.asked_by),
+        redacted=run.redacted,
+    )
+
+
+def _plate(run: Run, plan: Plan, gates: Sequence[Gate]) -> tuple[str, str]:
+    if run.outcome:
+        return OUTCOMES[Outcome(run.outcome)]
+    if run.status == Run.Status.RUNNING:
+        return "judging", "Working" if plan.steps.all() else "Planning"
+    return STANDINGS[run.status]
+
+
+def _progress(plan: Plan) -> str:
+    counts = course.counts(map(step_facts, plan.steps_now))
+    if not counts.total:
+        return ""
+    said = [f"{counts.completed} of {counts.total} steps completed"]
+    said += [f"{counts.rejected} left out"] if counts.rejected else []
+    said += [f"{counts.failed} failed"] if counts.failed else []
+    said += [f"revision {plan.current.number}"] if plan.current.number > 1 else []
+    return ", ".join(said)
+
+
+def _small(gates: Sequence[Gate]) -> str:
+    pending = [gate for gate in gates if gate.pending]
+    if not pending:
+        return ""
+    return f"{len(pending)} {'decision' if len(pending) == 1 else 'decisions'} to make"
+
+
+def _steps(seen: Snapshot[Plan]) -> Iterator[StepShown]:
+    for place, step in enumerate(seen.row.steps_now, 1):
+        inside = [gate for gate in seen.gates if gate.pending and _is_about(gate, step)]
+        yield _step(place, step, inside, _live(seen, step))
+
+
+def _is_about(gate: Gate, step: Step) -> bool:
+    return gate.step == step.gate_step or gate.step.startswith(f"{step.gate_step}-")
+
+
+def _live(seen: Snapshot[Plan], step: Step) -> str:
+    return next((text for key, text in seen.texts.items() if key.startswith(f"{step.gate_step}-")), "")
+
+
+def _step(place: int, step: Step, asked: Sequence[Gate], live: str) -> StepShown:
+    state, word, sign = STATES[step.status]
+    if asked and step.status != Status.AWAITING:
+        state, word, sign = "asks", WITHIN, "pause"
+    return StepShown(
+        number=step.number,
+        place=place,
+        state=state,
+        word="Left out" if step.skipped else word,
+        sign=sign,
+        owner=step.owner,
+        action=step.action,
+        changed=step.action != step.first_action,
+        effect=step.effect,
+        does=EFFECTS[Effect(step.effect)],
+        tools=tuple(step.tools),
+        after=_after(step),
+        reply=step.reply,
+        error=step.error if step.status == Status.FAILED else "",
+        live=live,
+        calls=tuple(_call(move.tool_call) for move in step.moves.all() if move.tool_call),
+        asked=tuple(map(_asked, asked)),
+        small=f"move {len(step.moves_now) + 1} of at most {MOVES}"
+        if step.status == Status.WORKING and not asked
+        else "",
+    )
+
+
+def _moves(step: Step) -> str:
+    return f"move {len(step.moves_now) + 1} of at most {MOVES}" if step.agent else ""
+
+
+def _after(step: Step) -> str:
+    if step.needs is None:
+        return ""
+    return f"after {', '.join(map(str, step.needs))}" if step.needs else "needs nothing before it"
+
+
+def _call(call: Any) -> Call:
+    arguments = json.loads(call.arguments) if call.arguments else {}
+    shown = "\n".join(f"{name}: {value}" for name, value in arguments.items())
+    text = call.output if call.done else call.error
+    return Call(call.tool, call.effect, EFFECTS[Effect(call.effect)], call.status, shown, text)
+
+
+def _asked(gate: Gate) -> Asked:
+    return Asked(gate.pk, gate.title, gate.text, gate.digest, gate.asked, gate.made)
+
+
+def _said(one: Message) -> Said:
+    return Said(
+        one.number, one.source, shown_name(one.by_name) if one.by_name else "", one.to_step, one.content, one.made
+    )
+
+
+def _announcement(word: str, steps: Sequence[StepShown]) -> str:
+    for step in steps:
+        if step.asked:
+            return f"Step {step.place} of {len(steps)} waits: {step.action}"
+    working = next((step for step in steps if step.state == "judging"), None)
+    return f"Step {working.place} of {len(steps)}: {working.owner} works." if working else f"{word}."

@@ -1,0 +1,109 @@
+"""The HTTP API of plans. Who calls, and what an error looks like, is the site's business.
+
+Why so: docs/decisions.md, The API.
+"""
+
+from functools import partial
+from http import HTTPStatus
+from typing import Any
+from uuid import UUID
+
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse
+
+from engine.steering import Over
+from runs.api.answers import answer, found, json_answer, take_only
+from runs.api.endpoints import router_of
+from runs.api.refusals import Refusal, wrong_fields
+from runs.api.schemas import placed, problems
+from runs.api.scopes import Scope, credential, needs
+from runs.api.submitting import OnceKey, submitted
+from runs.rights import STEER
+
+from . import forms, procedure, schemas, talking
+from .api import team_object, tool_objects
+from .models import Plan, Team, TeamChanged, TeamVersion
+
+router = router_of("plan")
+
+
+@router.post(
+    "/plans",
+    response={202: schemas.Plan},
+    openapi_extra=problems(400, 402, 403, 409, 413, 415, 422, 429, also={202: placed("plan")}),
+    summary="Submit a task to be planned",
+)
+@needs(Scope.SUBMIT, "plan")
+def submit_plan(request: HttpRequest, asked: schemas.NewPlan, key: OnceKey = None) -> HttpResponse:
+    """A planner makes steps for the agents of a team. People or councils decide about the plan, its steps and the calls
+    that matter, at gates; then it is carried out. The same request under the same key brings the plan that was
+    submitted first."""
+    return submitted(request, "plan", asked, key, partial(_submit, request, asked))
+
+
+def _submit(request: HttpRequest, asked: schemas.NewPlan, **once: str) -> Plan:
+    values, problems_found = forms.asked(asked.model_dump(exclude={"team"}))
+    if problems_found:
+        raise wrong_fields(problems_found)
+    try:
+        return procedure.submit(owner=credential(request).owner, limited=True, team=_team(asked.team), **once, **values)
+    except TeamChanged as error:
+        raise Refusal(409, f"{error} Nothing was submitted.") from error
+
+
+def _team(which: str | None) -> TeamVersion:
+    try:
+        return forms.team_named(which)
+    except ValidationError as error:
+        raise wrong_fields([("team", str(error.message))]) from error
+
+
+@router.post(
+    "/plans/{uuid:id}/messages",
+    response={202: schemas.Plan},
+    openapi_extra=problems(400, 403, 404, 409, 413, 415, 422),
+    summary="Say something to the planner or to the agent of a step",
+)
+@needs(Scope.STEER, "plan")
+def say_in_plan(request: HttpRequest, id: UUID, asked: schemas.Words) -> HttpResponse:
+    """To the planner: it plans anew what has not begun. To a step: its agent reads it before its next move."""
+    return _done(request, id, partial(talking.say, id, credential(request).owner, asked.text, asked.step))
+
+
+@router.patch(
+    "/plans/{uuid:id}/steps/{int:number}",
+    response={200: schemas.Plan},
+    openapi_extra=problems(400, 403, 404, 409, 413, 415, 422),
+    summary="Change a step that has not begun",
+)
+@needs(Scope.STEER, "plan")
+def change_step(request: HttpRequest, id: UUID, number: int, asked: schemas.StepChange) -> HttpResponse:
+    """What was decided about it holds no more: the new text is asked about anew."""
+    values = asked.model_dump(exclude_unset=True)
+    change = partial(talking.change_step, id, credential(request).owner, number, values)
+    return _done(request, id, change, HTTPStatus.OK)
+
+
+def _done(request: HttpRequest, pk: UUID, do: Any, status: HTTPStatus = HTTPStatus.ACCEPTED) -> HttpResponse:
+    found(request, pk, "plan", STEER)
+    try:
+        do()
+    except talking.NoSuchStep as error:
+        raise Refusal(404, str(error)) from error
+    except talking.Wrong as wrong:
+        raise wrong_fields(wrong.problems) from wrong
+    except (talking.Refused, Over) as refused:
+        raise Refusal(409, str(refused) if isinstance(refused, talking.Refused) else "The plan is over.") from refused
+    return answer(request, found(request, pk, "plan"), status)
+
+
+@router.get("/teams", response=schemas.Teams, openapi_extra=problems(422), summary="The teams to plan with")
+def teams(request: HttpRequest) -> HttpResponse:
+    take_only(request)
+    return json_answer({"results": [team_object(one.current) for one in Team.objects.offered().whole() if one.current]})
+
+
+@router.get("/tools", response=schemas.Tools, openapi_extra=problems(422), summary="The tools that agents may have")
+def tools(request: HttpRequest) -> HttpResponse:
+    take_only(request)
+    return json_answer({"results": list(tool_objects())})

@@ -1,0 +1,131 @@
+"""A plan's record: what its rows tell, what it is found by, and what of it cannot be.
+
+What is told once never changes, for it may be sealed before the next row is written: so a revision tells that it became
+due, and what the planner made of it is an entry of its own; so does a move, and what came of it.
+
+Why so: docs/decisions.md, Plans.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+from uuid import UUID
+
+from engine.evidence.chain import Draft, stamp
+from engine.evidence.entries import ENDED, SUBMITTED
+from engine.evidence.told import Said
+from engine.llm.providers import is_rehearsal
+from engine.search import label
+
+from .models import Message, Move, Plan, Revision, StepState
+from .models.plans import models_of
+from .rules.words import Event, NotPossible, Status, after
+
+REVISION, PLANNED, STATE, MOVE, RESULT, SAID = (
+    f"plan.{name}" for name in ("revision", "planned", "step", "move", "result", "said")
+)
+
+
+def tell(told: dict[UUID, Said], *, new: bool = False) -> None:
+    """Add what the rows of these plans say to the drafts of their runs."""
+    for plan in Plan.objects.filter(pk__in=list(told)).select_related("team_version__team", "matter"):
+        _tell_submission(told[plan.pk][SUBMITTED][0], plan)
+        for ended in told[plan.pk][ENDED]:
+            ended.texts["summary"] = plan.summary
+    rows = Revision.objects.filter(plan__in=list(told)).order_by("number")
+    for one in rows:
+        told[one.plan_id][REVISION].append(_revision(one))
+    if new:
+        return
+    for one in sorted((one for one in rows if one.planned), key=lambda one: one.planned or one.made):
+        told[one.plan_id][PLANNED].append(_planned(one))
+    _tell_steps(told)
+    for said in Message.objects.filter(plan__in=list(told)).order_by("number"):
+        facts = {"number": said.number, "source": said.source, "by": said.by_name, "to": said.to_step}
+        draft = Draft(SAID, stamp(said.made) or "", facts, {"content": said.content}, row=said.pk)
+        told[said.plan_id][SAID].append(draft)
+
+
+def _tell_submission(draft: Draft, plan: Plan) -> None:
+    version = plan.team_version
+    draft.facts |= {
+        "team": {"id": version.team_id, "name": version.name, "version": version.number},
+        "policy": plan.policy,
+        "models": models_of(version),
+        "prompt_version": plan.prompt_version,
+        "matter": str(plan.matter_id) if plan.matter_id else None,
+        "earlier": str(plan.earlier_id) if plan.earlier_id else None,
+    }
+    draft.texts["task"] = plan.task
+
+
+def _revision(one: Revision) -> Draft:
+    facts = {"number": one.number, "cause": one.cause, "step": one.cause_step, "by": one.by_name}
+    return Draft(REVISION, stamp(one.made) or "", facts, {"notes": one.notes}, row=one.pk)
+
+
+def _planned(one: Revision) -> Draft:
+    texts = {"thought": one.thought, "questions": one.questions}
+    return Draft(PLANNED, stamp(one.planned) or "", {"number": one.number}, texts, row=one.pk)
+
+
+def _tell_steps(told: dict[UUID, Said]) -> None:
+    of = list(told)
+    for state in StepState.objects.filter(step__plan__in=of).select_related("step").order_by("pk"):
+        told[state.step.plan_id][STATE].append(_state(state))
+    moves = list(Move.objects.filter(step__plan__in=of).select_related("step", "tool_call").order_by("pk"))
+    for move in moves:
+        told[move.step.plan_id][MOVE].append(_move(move))
+    settled = [move for move in moves if move.settled and move.act in ("call", "ask")]
+    for move in sorted(settled, key=lambda one: (one.settled or one.made, one.pk)):
+        told[move.step.plan_id][RESULT].append(_result(move))
+
+
+def _state(one: StepState) -> Draft:
+    facts: dict[str, Any] = {
+        **{"step": one.step.number, "number": one.number, "status": one.status, "event": one.event},
+        **{"series": one.series, "by": one.by_name},
+    }
+    facts |= {"held": one.held} if one.held is not None else {}
+    return Draft(STATE, stamp(one.made) or "", facts, {"why": one.why, "action": one.action}, row=one.pk)
+
+
+def _move(one: Move) -> Draft:
+    facts = {"key": one.key, "act": one.act, "tool": one.tool}
+    texts = {name: getattr(one, name) for name in ("thought", "arguments", "text")}
+    return Draft(MOVE, stamp(one.made) or "", facts, texts, row=one.pk)
+
+
+def _result(one: Move) -> Draft:
+    facts = {"key": one.key, "refused": one.refused, "call": one.tool_call.number if one.tool_call else None}
+    return Draft(RESULT, stamp(one.settled) or "", facts, {"result": one.result}, row=one.pk)
+
+
+def labels(said: Said) -> Iterator[str]:
+    """Those that its rows make beside what any run is found by, from what is told of it."""
+    [submitted, *_] = said[SUBMITTED]
+    yield label("rehearsal", any(map(is_rehearsal, submitted.facts["models"])))
+    yield label("team", submitted.facts["team"]["id"])
+
+
+def doubt(entries: Sequence[dict[str, Any]]) -> str:
+    """Steps change by the table alone."""
+    standing: dict[int, Status] = {}
+    for one in (entry["facts"] for entry in entries if entry["kind"] == STATE):
+        number, status = one["step"], Status(one["status"])
+        try:
+            if one["event"] and after(standing[number], Event(one["event"])) is not status:
+                return f"Step {number} did not come to be {status} by its rules."
+        except (KeyError, NotPossible):
+            return f"Step {number} did not come to be {status} by its rules."
+        standing[number] = status
+    return ""
+
+
+def misstanding(runs: Sequence[UUID]) -> Iterator[tuple[UUID, str]]:
+    """Whose steps stand otherwise than they came to."""
+    newest: dict[Any, StepState] = {}
+    for state in StepState.objects.filter(step__plan__in=runs).select_related("step").order_by("pk"):
+        newest[state.step_id] = state
+    for state in newest.values():
+        if state.status != state.step.status:
+            yield state.step.plan_id, f"Its {state.step} stands otherwise than it came to."

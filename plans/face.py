@@ -1,0 +1,108 @@
+"""What a plan is to the engine and to all doors. What it says is said elsewhere: here it has its one name."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db.models import QuerySet
+
+from engine.evidence.told import Said
+from engine.models import Gate, ModelCall, Run
+from engine.tools import tools
+from runs.face import Face, Snapshot
+from runs.fragments import Fragment
+from runs.redaction import redact_due
+from runs.retention import KeptFor
+from runs.saved.evidence import SavedWitness
+from runs.saved.retention import kept_for
+
+from . import api, deciding, display, evidence, guards, procedure, rehearsal, replaying, schemas
+from .display import Display, display_of
+from .fragments import fragments
+from .models import OUTCOMES, Plan, Team, keeping
+from .rules.demands import Kind
+from .rules.words import Effect, Outcome
+
+
+class Planning(Face[Plan, Display]):
+    noun, nouns = "plan", "plans"
+    schema = schemas.Plan
+    going_on = "going on"
+    outcomes = tuple(OUTCOMES)
+    guards = guards.GUARDS
+    chores = (redact_due,)
+    chains = (SavedWitness(Team),)
+    rehearsals = {"plan": rehearsal.planner, "plan-move": rehearsal.agent, "plan-summary": rehearsal.closing}
+    stays = "What was done stays done."
+    filters = ("team", "rehearsal")
+    perform = staticmethod(procedure.carry_out)
+    answered = staticmethod(deciding.answered)
+    facts = staticmethod(api.facts)
+    tell = staticmethod(evidence.tell)
+    doubt = staticmethod(evidence.doubt)
+    labels = staticmethod(evidence.labels)
+    moments = staticmethod(replaying.moments)
+    record_styles = ("css/plan.css",)
+    record_without = ("prompt",)
+
+    def erase(self, run: UUID) -> None:
+        keeping.erase(run)
+
+    def kept_for(self) -> KeptFor:
+        return kept_for(Team, "plan__team_version")
+
+    def rows(self) -> QuerySet[Plan]:
+        return Plan.objects.whole()
+
+    def calls(self, row: Plan) -> list[ModelCall]:
+        return list(row.run.calls.all())
+
+    def estimate(self, row: Plan) -> int | None:
+        """Nobody knows how many moves its steps take."""
+        return 0 if row.rehearsal else None
+
+    def display(self, seen: Snapshot[Plan]) -> Display:
+        return display_of(seen)
+
+    def fragments(self, display: Display) -> Iterator[Fragment]:
+        return fragments(display)
+
+    def at(self, row: Plan, moment: datetime) -> Plan:
+        return replaying.at(row, moment)
+
+    def decided(self, outcome: str) -> tuple[str, str]:
+        return display.OUTCOMES[Outcome(outcome)]
+
+    def shown(self, run: Run) -> tuple[str, str]:
+        return ("judging", "Working") if run.status == Run.Status.RUNNING else super().shown(run)
+
+    def asked(self, row: Plan) -> dict[str, str]:
+        return {"Task": row.task}
+
+    def provenance(self, row: Plan) -> Iterator[tuple[str, str]]:
+        yield "Team", f"{row.team_version.name}, version {row.team_version.number}"
+        yield "Revisions", str(row.current.number)
+
+    def rehearsal(self, row: Plan) -> str:
+        return "Rehearsal: no model was asked. Answers follow a stated rule." if row.rehearsal else ""
+
+    def reaches_out(self, gate: Gate) -> bool:
+        return gate.kind == Kind.TOOL and _effect(gate) == Effect.REACHES_OUT
+
+    def recorded(self, seen: Snapshot[Plan], display: Display) -> dict[str, Any]:
+        return {"dropped": [step for step in seen.row.steps.all() if step.last_in is not None]}
+
+    def contradictions(self, told: Mapping[Any, Said]) -> Iterator[tuple[Any, str]]:
+        yield from super().contradictions(told)
+        yield from evidence.misstanding(list(told))
+
+    def columns(self, row: Plan) -> tuple[Sequence[object], Sequence[object]]:
+        return [row.task, row.team_version.name, row.team_version.number], [row.current.number, row.summary]
+
+    heads = (["task", "team", "team version"], ["revisions", "summary"])
+
+
+def _effect(gate: Gate) -> str:
+    tool = tools().get(gate.tool)
+    return tool.effect if tool else Effect.REACHES_OUT

@@ -1,0 +1,64 @@
+import sys
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import CommandError
+
+from engine.models import Gate, Run
+from engine.models.budgets import BudgetUsedUp
+from plans.forms import asked, team_named
+from plans.models import Plan, TeamChanged
+from plans.procedure import submit
+from plans.rules.words import Outcome
+from runs.command import NOTHING, News, RunCommand, address, bad_input
+from runs.forms import as_number
+
+
+class Command(RunCommand[Plan]):
+    help = (
+        "Have a task planned, and carried out as far as it is approved. Exit status: 0 done, 1 rejected, 2 nothing "
+        "came of it, 3 it waits for somebody, 64 bad usage or input."
+    )
+    well = (Outcome.DONE,)
+
+    def add_own_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("task", nargs="?", default="-", help="what is to be done; - reads it")
+        parser.add_argument("--team", help="name or id of who plans it and carries it out (default: the first)")
+        parser.add_argument("--matter", help="a name: plans of one matter know how the earlier ones came out")
+        parser.add_argument("--title", default="")
+        parser.add_argument("--spend", metavar="MONEY", help="dollars at most, as in 3.00")
+
+    def submit(self, options: dict[str, Any]) -> Plan:
+        task = sys.stdin.read() if options["task"] == "-" else options["task"]
+        own = {name: options[name] for name in ("title", "matter", "spend")}
+        values, problems = asked({"task": task, **own})
+        if problems:
+            raise bad_input(" ".join(f"{field}: {sentence}" for field, sentence in problems))
+        try:
+            return submit(owner=None, team=self._team(options["team"]), **values)
+        except (BudgetUsedUp, TeamChanged) as error:
+            raise CommandError(str(error), returncode=NOTHING) from error
+
+    def _team(self, which: str | None) -> Any:
+        try:
+            return team_named(which and (as_number(which) or which))
+        except ValidationError as error:
+            raise bad_input(str(error.message)) from error
+
+    def begins(self, row: Plan) -> Iterator[str]:
+        yield f"Planning “{row.run.title}” ({row.pk}) with {row.team_version.name}."
+        if row.rehearsal:
+            yield "Rehearsal: no model was asked. Answers follow a stated rule."
+
+    def news(self, row: Plan) -> News:
+        for step in row.steps_now:
+            yield (step.pk, ""), f"  {step.number}. {step.owner}: {step.action}"
+        for said in sorted(row.messages.all(), key=lambda one: one.number):
+            yield said.number, f"  {said.source}: {said.content}"
+        for gate in Gate.objects.pending().filter(run=row.pk):
+            yield f"gate {gate.pk}", f"  To decide: {gate.title} {address()}/gates/{gate.pk}/"
+
+    def status_of(self, run: Run) -> int:
+        return NOTHING if run.outcome == Outcome.FAILED else super().status_of(run)

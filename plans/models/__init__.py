@@ -1,0 +1,21 @@
+from . import keeping
+from .plans import OUTCOMES, Matter, Message, Move, Plan, Revision, Step, StepState, title_of
+from .teams import Team, TeamAgent, TeamChange, TeamChanged, TeamVersion
+
+__all__ = [
+    "OUTCOMES",
+    "Matter",
+    "Message",
+    "Move",
+    "Plan",
+    "Revision",
+    "Step",
+    "StepState",
+    "Team",
+    "TeamAgent",
+    "TeamChange",
+    "TeamChanged",
+    "TeamVersion",
+    "keeping",
+    "title_of",
+]

@@ -1,0 +1,279 @@
+"""What a plan's engine and its people write: each is a part of one transaction that holds the run's row."""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Max
+from django.utils import timezone
+
+from engine.models import Gate, ModelCall, Run, ToolCall
+from engine.search import label, words_of
+from engine.tools import tools
+from runs.models import SearchText
+from toolbox.moves import Act
+from toolbox.moves import Move as Moved
+
+from ..prompts.planner import PERSON, Planned, PlannedStep
+from ..rules.course import BEFORE_WORK, REVISIONS, STEPS_IN_ALL
+from ..rules.words import Cause, Effect, Event, Outcome, Standing, Status, after, strongest
+from .plans import Message, Move, Plan, Revision, Step, StepState
+from .reading import line_of, subject_of
+
+STILL = (Standing.ORDERED, Standing.ASKED, Standing.PROPOSED, Standing.ACCEPTED)
+PLANNER, MANAGER, HUMAN = "Planner", "GroupChatManager", "Human"
+
+
+class TooMuch(Exception):
+    """It cannot be planned anew any more. The text is a sentence for people."""
+
+
+# ---- revisions --------------------------------------------------------------------------------------------
+
+
+def order(plan: UUID, cause: Cause, notes: str = "", by: str = "", step: int | None = None) -> None:
+    """A new revision becomes due, in place of the one before. TooMuch."""
+    if Step.objects.filter(plan=plan).count() >= STEPS_IN_ALL:
+        raise TooMuch(f"It has {STEPS_IN_ALL} steps, and gets no more. Skip the step, or end the plan.")
+    rows = Revision.objects.filter(plan=plan)
+    number = rows.aggregate(Max("number"))["number__max"] + 1
+    if number > REVISIONS:
+        raise TooMuch(f"It was planned {REVISIONS} times, and is not planned again. Skip the step, or end the plan.")
+    before = rows.get(number=number - 1)
+    replace_standing(before, Standing.REPLACED)
+    Gate.objects.filter(run=plan, step__in=[before.gate_step, before.question_step]).void()
+    Revision.objects.create(plan_id=plan, number=number, cause=cause, notes=notes, by_name=by, cause_step=step)
+    if notes and by:
+        SearchText.objects.add(plan, words_of(notes))
+
+
+def replace_standing(revision: Revision, standing: Standing, **values: Any) -> None:
+    Revision.objects.filter(pk=revision.pk).update(standing=standing, **values)
+
+
+def keep_plan(plan: UUID, number: int, call: ModelCall, said: Planned) -> None:
+    """What the planner answered, unless something else was wanted meanwhile: then it stays as a call and no more."""
+    revision = Revision.objects.get(plan=plan, number=number)
+    if revision.standing != Standing.ORDERED:
+        return
+    standing = Standing.ASKED if said.questions else Standing.PROPOSED
+    planned = {"thought": said.thought, "questions": "\n".join(said.questions), "call": call, "planned": timezone.now()}
+    replace_standing(revision, standing, **planned)
+    if said.questions:
+        say(plan, PLANNER, "\n".join(said.questions))
+        return
+    _keep_steps(Plan.objects.planned().get(pk=plan), number, said.steps)
+    say(plan, PLANNER, said.thought or f"Revision {number}.")
+
+
+def _keep_steps(plan: Plan, revision: int, planned: Iterable[PlannedStep]) -> None:
+    """Steps that are planned again as they were, and nobody began, stay and keep their gates."""
+    old = [step for step in plan.steps_now if step.status in BEFORE_WORK]
+    waiting = {subject_of(plan, step).same: step for step in reversed(old)}
+    first = max((step.number for step in plan.steps.all()), default=0) + 1
+    said = list(planned)
+    numbers: dict[int, int] = {}
+    kept = set()
+    place = len(plan.steps.all())
+    for called, wanted in enumerate(said, first):
+        needs = None if wanted.needs is None else [numbers.get(need, need) for need in wanted.needs]
+        step = _new(plan, revision, called, wanted, needs)
+        same = waiting.pop(subject_of(plan, step, wanted.action).same, None)
+        if same is None:
+            step.number = _next_number(plan)
+            step.save(force_insert=True)
+            _state(step, Status.PLANNED, action=wanted.action, held=_held(step))
+        else:
+            Step.objects.filter(pk=same.pk).update(position=place + called, needs=needs)
+            kept.add(same.pk)
+            step = same
+        numbers[called] = step.number
+    _drop(plan, revision, [step for step in plan.steps_now if step.pk not in kept])
+    SearchText.objects.add(plan.pk, words_of("\n".join(one.action for one in said)))
+
+
+def _next_number(plan: Plan) -> int:
+    return (Step.objects.filter(plan=plan).aggregate(Max("number"))["number__max"] or 0) + 1
+
+
+def _new(plan: Plan, revision: int, called: int, wanted: PlannedStep, needs: list[int] | None) -> Step:
+    agent = next((one for one in plan.agents if one.name == wanted.owner and wanted.owner != PERSON), None)
+    return Step(
+        plan=plan,
+        number=called,
+        position=len(plan.steps.all()) + called,
+        first_in=revision,
+        agent=agent,
+        tools=list(wanted.tools),
+        needs=needs,
+        effect=effect_of(wanted.tools),
+    )
+
+
+def effect_of(names: Iterable[str]) -> Effect:
+    return strongest([line_of(name).effect for name in names])
+
+
+def _held(step: Step) -> dict[str, Any]:
+    return {"owner": step.owner, "tools": step.tools, "needs": step.needs, "effect": step.effect, "in": step.first_in}
+
+
+def _drop(plan: Plan, revision: int, steps: Iterable[Step]) -> None:
+    """What this revision does not take over: what waits is not asked any more. What is done or under way stays."""
+    for step in steps:
+        if step.status in (Status.COMPLETED, Status.WORKING):
+            continue
+        if step.status in BEFORE_WORK:
+            change(step, Event.DROP)
+        Step.objects.filter(pk=step.pk).update(last_in=revision - 1)
+
+
+def accept(plan: UUID) -> None:
+    Revision.objects.filter(plan=plan, standing=Standing.PROPOSED).update(standing=Standing.ACCEPTED)
+
+
+# ---- steps ------------------------------------------------------------------------------------------------
+
+
+def change(step: Step, event: Event, by: str = "", why: str = "", **values: Any) -> None:
+    """Let this happen to a step, on record. NotPossible. What is asked about it, where it is settled, is void."""
+    status = after(Status(step.status), event)
+    what = {"action": values.pop("action"), "held": None} if "action" in values else {}
+    if event is Event.BEGIN:
+        values |= {"began": timezone.now()}
+    if event is Event.SKIP:
+        values |= {"skipped": True}
+    if event is Event.AGAIN:
+        values |= {"series": step.series + 1}
+    values |= {"status": status}
+    Step.objects.filter(pk=step.pk).update(**values)
+    for name, value in values.items():
+        setattr(step, name, value)
+    if status not in (Status.AWAITING, Status.APPROVED, Status.WORKING):
+        _void(step)
+    what |= {"held": _held(step)} if what else {}
+    _state(step, status, event=event, by_name=by, why=why, **what)
+
+
+def _state(step: Step, status: Status, **values: Any) -> None:
+    number = step.states.count() + 1
+    StepState.objects.create(step=step, number=number, status=status, series=step.series, **values)
+
+
+def _void(step: Step) -> None:
+    """All that is asked about it: its own gate, and those within it."""
+    asked = Gate.objects.filter(run=step.plan_id)
+    asked.filter(step=step.gate_step).void()
+    asked.filter(step__startswith=f"{step.gate_step}-").void()
+
+
+def pass_step(plan: UUID, number: int) -> None:
+    """Nobody has to be asked about it."""
+    step = Step.objects.get(plan=plan, number=number)
+    change(step, Event.PASSED if step.status == Status.PLANNED else Event.APPROVE)
+
+
+def ask_about(plan: UUID, number: int) -> None:
+    step = Step.objects.get(plan=plan, number=number)
+    if step.status == Status.PLANNED:
+        change(step, Event.ASKED)
+
+
+def begin(plan: UUID, number: int, *, asked: bool) -> None:
+    """What was approved is begun, if it still is what it was; else it is asked about anew. `asked`: whether its policy
+    wants a gate, which is used up here."""
+    found = Plan.objects.planned().get(pk=plan)
+    step = found.step(number)
+    if step.status != Status.APPROVED or found.current.standing != Standing.ACCEPTED:
+        return
+    gate = Gate.objects.newest(plan, step.gate_step) if asked else None
+    if asked and not (gate and gate.approved and not gate.used and gate.text == subject_of(found, step).text):
+        change(step, Event.CHANGED, why="It is not what was approved any more.")
+        return
+    if gate:
+        gate.use()
+    change(step, Event.BEGIN)
+
+
+def edit(step: Step, by: str, **values: Any) -> None:
+    """Another action, owner, tools or needs: nothing that was decided about the step holds any more."""
+    values = {"action": step.action, "tools": step.tools, **values}
+    change(step, Event.CHANGED, by=by, **values, effect=effect_of(values["tools"]))
+
+
+def give_up(plan: UUID, number: int, why: str) -> None:
+    change(Step.objects.get(plan=plan, number=number), Event.GIVE_UP, why=why)
+
+
+# ---- moves ------------------------------------------------------------------------------------------------
+
+
+def keep_move(plan: UUID, number: int, series: int, call: ModelCall, said: Moved) -> None:
+    """What a step's agent answered, unless the step was settled otherwise meanwhile."""
+    step = Step.objects.select_related("agent").get(plan=plan, number=number)
+    if step.status != Status.WORKING or step.series != series:
+        return
+    made = {"act": said.act, "thought": said.thought, "text": said.text, "call": call}
+    if said.act is Act.CALL:
+        made |= {"tool": said.tool, "arguments": json.dumps(said.arguments, ensure_ascii=False, sort_keys=True)}
+    settled = None if said.act in (Act.CALL, Act.ASK) else timezone.now()
+    Move.objects.create(step=step, series=series, number=len(step.moves_now) + 1, settled=settled, **made)
+    if said.act is Act.REPLY:
+        change(step, Event.REPLY, why=said.text)
+    elif said.act is Act.GIVE_UP:
+        change(step, Event.GIVE_UP, why=said.text)
+    if said.act is not Act.CALL:
+        say(plan, step.owner, said.text)
+
+
+def keep_result(plan: UUID, move: int, call: ToolCall) -> None:
+    """What came of a call. One that was wrong from the start is in no table."""
+    tool = tools().get(call.tool)
+    refused = call.status == ToolCall.Status.FAILED
+    result = tool.told(call) if tool else call.error
+    values = {"result": result, "refused": refused, "settled": timezone.now()}
+    values |= {"tool_call": call} if call.pk else {}
+    Move.objects.filter(pk=move, settled=None).update(**values)
+
+
+def refuse_call(move: int, why: str) -> None:
+    """A call that is not made."""
+    Move.objects.filter(pk=move, settled=None).update(result=why, refused=True, settled=timezone.now())
+
+
+def keep_answer(step: Step, answer: str) -> None:
+    Move.objects.filter(step=step, series=step.series, settled=None).update(result=answer, settled=timezone.now())
+
+
+# ---- what is said, and the end ----------------------------------------------------------------------------
+
+
+def say(plan: UUID, source: str, content: str, by: str = "", to: int = 0) -> None:
+    number = (Message.objects.filter(plan=plan).aggregate(Max("number"))["number__max"] or 0) + 1
+    Message.objects.create(plan_id=plan, number=number, source=source, content=content, by_name=by, to_step=to)
+    SearchText.objects.add(plan, words_of(content))
+
+
+def stop(plan: UUID) -> None:
+    """Somebody ends it: it comes to its end at the next look."""
+    Plan.objects.filter(pk=plan).update(stopped=True)
+
+
+def keep_summary(plan: UUID, summary: str) -> None:
+    Plan.objects.filter(pk=plan, summary="").update(summary=summary)
+    SearchText.objects.add(plan, words_of(summary))
+
+
+def conclude(plan: UUID, outcome: Outcome) -> None:
+    Run.objects.filter(pk=plan).update(outcome=outcome)
+    SearchText.objects.add(plan, [label("outcome", outcome)])
+
+
+def erase(plan: UUID) -> None:
+    """All texts; statuses, tools, numbers, names and times stay."""
+    Plan.objects.filter(pk=plan).update(task="", summary="")
+    Revision.objects.filter(plan=plan).update(notes="", thought="", questions="")
+    StepState.objects.filter(step__plan=plan).update(why="", action="")
+    Move.objects.filter(step__plan=plan).update(thought="", arguments="", text="", result="")
+    Message.objects.filter(plan=plan).update(content="")

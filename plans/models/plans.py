@@ -1,0 +1,366 @@
+"""A plan: how one is submitted, its revisions, and its steps with all that was done in them."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+from uuid import uuid4
+
+from django.conf import settings
+from django.db import models, transaction
+from django.db.models import Prefetch
+from django.utils import timezone
+
+from engine.evidence import sealing
+from engine.hidden import visible_text
+from engine.llm.providers import is_rehearsal, lane_of
+from engine.models import ModelCall, Run, ToolCall, account_of, after_deadlock, record_name
+from engine.models.budgets import Budget
+from engine.search import label, words_of
+from runs.models import SearchText
+from runs.rows import with_run
+
+from .. import prompts
+from ..prompts.planner import PERSON
+from ..rules.demands import Policy
+from ..rules.words import Cause, Effect, Event, Outcome, Owner, Standing, Status
+from .teams import TeamAgent, TeamVersion
+
+TASK_LENGTH = 20_000
+TITLE_LENGTH = 80
+
+
+def choices(words: Any) -> list[tuple[str, str]]:
+    return [(word.value, word.value.replace("_", " ")) for word in words]
+
+
+class Matter(models.Model):
+    """Plans of one person that know of each other, under a name of its owner's."""
+
+    id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="matters")
+    name = models.CharField(max_length=100)
+    created = models.DateTimeField(default=timezone.now)
+    closed = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["created"]
+        default_permissions = ()
+        constraints = [models.UniqueConstraint("owner", "name", name="one_matter_of_a_name")]
+
+    def __str__(self) -> str:
+        return visible_text(self.name)
+
+
+class PlanQuerySet(models.QuerySet["Plan"]):
+    def planned(self) -> "PlanQuerySet":
+        """With all that its rules look at, in few queries however long it is."""
+        lists = ("revisions", _steps("tool_call", "call"), "messages", "team_version__agents")
+        return self.select_related("run", "team_version").prefetch_related(*lists)
+
+    def whole(self) -> "PlanQuerySet":
+        """With everything that a page shows."""
+        calls = Prefetch("run__calls", ModelCall.objects.order_by("pk").defer("prompt", "answer"))
+        lists = ("revisions", _steps("tool_call"), "messages", "team_version__agents", calls)
+        return with_run(self).select_related("team_version", "matter").prefetch_related(*lists)
+
+    @after_deadlock
+    @transaction.atomic
+    def submit(
+        self,
+        *,
+        owner: Any,
+        task: str,
+        team: TeamVersion,
+        title: str = "",
+        matter: str = "",
+        policy: Policy | None = None,
+        spend: int | None = None,
+        earlier: "Plan | None" = None,
+        request: str = "",
+    ) -> "Plan":
+        """Queue a plan: run, plan, its first revision and the seal on them stand together or not at all.
+
+        TeamChanged where that version of the team is not the current one. BudgetUsedUp.
+        """
+        team.hold()
+        reserved = Budget.objects.reserve(owner, spend)
+        run = Run.objects.create(
+            procedure="plan",
+            title=title or title_of(task),
+            lane=lane_of(models_of(team)),
+            owner=owner,
+            asked_by=record_name(owner),
+            account=account_of(owner),
+            request=request,
+            spend=spend,
+            **reserved,
+        )
+        plan = self.create(
+            run=run,
+            task=task,
+            matter=Matter.objects.get_or_create(owner=owner, name=matter)[0] if matter else None,
+            team_version=team,
+            policy=policy.as_json() if policy else team.policy,
+            prompt_version=prompts.VERSION,
+            earlier=earlier,
+        )
+        plan.revisions.create(number=1, cause=Cause.TASK, by_name=record_name(owner))
+        words = [label("id", str(run.pk)[:8]), label("by", run.owner_id), label("team", team.team_id)]
+        words += [label("rehearsal", plan.rehearsal), *words_of(f"{run.title}\n{task}")]
+        SearchText.objects.create(run=run, words=" ".join(words))
+        sealing.submit(run.pk)
+        return plan
+
+
+def _steps(*of_moves: str) -> Prefetch:
+    moves = Prefetch("moves", Move.objects.select_related(*of_moves))
+    return Prefetch("steps", Step.objects.select_related("agent").prefetch_related(moves, "states"))
+
+
+def models_of(team: TeamVersion) -> list[str]:
+    """Planner's first."""
+    return [one or settings.DEFAULT_MODEL for one in (team.planner, *(agent.model for agent in team.agents.all()))]
+
+
+def title_of(task: str) -> str:
+    first = next((line.strip() for line in task.splitlines() if line.strip()), "")
+    return first if len(first) <= TITLE_LENGTH else f"{first[: TITLE_LENGTH - 1].rstrip()}…"
+
+
+class Plan(models.Model):
+    """Steps for a task. Title, life cycle and outcome are its run's. `policy`: as it held when it was asked for.
+    `stopped`: somebody ended it."""
+
+    run = models.OneToOneField(Run, on_delete=models.PROTECT, primary_key=True, related_name="plan")
+    task = models.TextField(max_length=TASK_LENGTH)
+    matter = models.ForeignKey(Matter, on_delete=models.PROTECT, null=True, related_name="plans")
+    team_version = models.ForeignKey(TeamVersion, on_delete=models.PROTECT, related_name="plans")
+    policy = models.JSONField()
+    prompt_version = models.CharField(max_length=20)
+    earlier = models.ForeignKey("self", on_delete=models.PROTECT, null=True, related_name="later")
+    stopped = models.BooleanField(default=False)
+    summary = models.TextField(blank=True)
+
+    record_hash: str | None = None  # of the newest entry of one that is over, where it was read with `whole()`
+
+    objects = PlanQuerySet.as_manager()
+
+    class Meta:
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return self.run.shown_title
+
+    @cached_property
+    def demands(self) -> Policy:
+        return Policy.of(self.policy)
+
+    @cached_property
+    def agents(self) -> Sequence[TeamAgent]:
+        return list(self.team_version.agents.all())
+
+    @property
+    def planner(self) -> str:
+        return models_of(self.team_version)[0]
+
+    @property
+    def rehearsal(self) -> bool:
+        return any(map(is_rehearsal, models_of(self.team_version)))
+
+    @property
+    def current(self) -> "Revision":
+        return max(self.revisions.all(), key=lambda one: one.number)
+
+    @property
+    def steps_now(self) -> list["Step"]:
+        """Those of the current revision, in their order."""
+        return sorted((one for one in self.steps.all() if one.last_in is None), key=lambda one: one.position)
+
+    def step(self, number: int) -> "Step":
+        return next(one for one in self.steps.all() if one.number == number)
+
+
+class Revision(models.Model):
+    """What caused a plan, or a new one for the rest, and what came of it: `questions`, one a line, or steps.
+
+    `cause_step`: the number of the step that failed or was rejected; `by_name`: who caused it, nobody where it was the
+    rules; `notes`: in what words."""
+
+    plan = models.ForeignKey(Plan, on_delete=models.PROTECT, related_name="revisions")
+    number = models.PositiveSmallIntegerField()
+    cause = models.CharField(max_length=20, choices=choices(Cause))
+    cause_step = models.PositiveSmallIntegerField(null=True)
+    by_name = models.CharField(max_length=150, blank=True)
+    notes = models.TextField(blank=True)
+    standing = models.CharField(max_length=10, choices=choices(Standing), default=Standing.ORDERED.value)
+    thought = models.TextField(blank=True)
+    questions = models.TextField(blank=True)
+    call = models.OneToOneField(ModelCall, on_delete=models.PROTECT, null=True, related_name="+")
+    made = models.DateTimeField(default=timezone.now)
+    planned = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["number"]
+        default_permissions = ()
+        constraints = [models.UniqueConstraint("plan", "number", name="one_revision_of_a_number")]
+
+    def __str__(self) -> str:
+        return f"Revision {self.number}"
+
+    @property
+    def gate_step(self) -> str:
+        return f"plan-{self.number}"
+
+    @property
+    def question_step(self) -> str:
+        return f"questions-{self.number}"
+
+
+class Step(models.Model):
+    """One action of one owner: an agent, or a person where there is none. Its number is its own for ever. `last_in`:
+    the revision that dropped it. `series`: how often it was tried, from nought."""
+
+    id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
+    plan = models.ForeignKey(Plan, on_delete=models.PROTECT, related_name="steps")
+    number = models.PositiveSmallIntegerField()
+    position = models.PositiveSmallIntegerField()
+    first_in = models.PositiveSmallIntegerField()
+    last_in = models.PositiveSmallIntegerField(null=True)
+    agent = models.ForeignKey(TeamAgent, on_delete=models.PROTECT, null=True, related_name="+")
+    tools = models.JSONField(default=list)
+    needs = models.JSONField(null=True)
+    effect = models.CharField(max_length=12, choices=choices(Effect))
+    status = models.CharField(max_length=20, choices=choices(Status), default=Status.PLANNED.value)
+    series = models.PositiveSmallIntegerField(default=0)
+    skipped = models.BooleanField(default=False)
+    began = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["number"]
+        default_permissions = ()
+        constraints = [models.UniqueConstraint("plan", "number", name="one_step_of_a_number")]
+
+    def __str__(self) -> str:
+        return f"Step {self.number}"
+
+    @property
+    def action(self) -> str:
+        """What is to be done, as it was changed last."""
+        return next((state.action for state in reversed(self.history) if state.held is not None), "")
+
+    @property
+    def first_action(self) -> str:
+        return self.history[0].action
+
+    @property
+    def reply(self) -> str:
+        """What its owner said when it was completed."""
+        return next((state.why for state in self.history if state.status == Status.COMPLETED), "")
+
+    @property
+    def error(self) -> str:
+        """Why it failed, the last time that it did."""
+        return next((state.why for state in reversed(self.history) if state.status == Status.FAILED), "")
+
+    @property
+    def history(self) -> "Sequence[StepState]":
+        return sorted(self.states.all(), key=lambda one: one.number)
+
+    @property
+    def owner(self) -> str:
+        return self.agent.name if self.agent else PERSON
+
+    @property
+    def kind(self) -> Owner:
+        return Owner.ASSISTANT if self.agent else Owner.PERSON
+
+    @property
+    def gate_step(self) -> str:
+        return f"step-{self.number}"
+
+    @property
+    def key(self) -> str:
+        """Of what happens in its present series."""
+        return f"step-{self.number}-{self.series}"
+
+    @property
+    def moves_now(self) -> list["Move"]:
+        return [move for move in self.moves.all() if move.series == self.series]
+
+
+class StepState(models.Model):
+    """How a step came to stand as it does. `why`: a reply, a reason, or what is wrong. Where that changed what the step
+    is, what it is since: `action` and `held`."""
+
+    step = models.ForeignKey(Step, on_delete=models.PROTECT, related_name="states")
+    number = models.PositiveSmallIntegerField()
+    status = models.CharField(max_length=20, choices=choices(Status))
+    event = models.CharField(max_length=10, choices=choices(Event), blank=True)
+    series = models.PositiveSmallIntegerField(default=0)
+    by_name = models.CharField(max_length=150, blank=True)
+    why = models.TextField(blank=True)
+    action = models.TextField(blank=True)
+    held = models.JSONField(null=True)
+    made = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["number"]
+        default_permissions = ()
+        constraints = [models.UniqueConstraint("step", "number", name="one_step_state_of_a_number")]
+
+    def __str__(self) -> str:
+        return f"{self.step}: {self.status}"
+
+
+class Move(models.Model):
+    """One answer of a step's agent. `tool_call` is what came of a call, `answer` what a person said to a question."""
+
+    step = models.ForeignKey(Step, on_delete=models.PROTECT, related_name="moves")
+    series = models.PositiveSmallIntegerField()
+    number = models.PositiveSmallIntegerField()
+    act = models.CharField(max_length=10)
+    thought = models.TextField(blank=True)
+    tool = models.CharField(max_length=120, blank=True)
+    arguments = models.TextField(blank=True)
+    text = models.TextField(blank=True)
+    call = models.OneToOneField(ModelCall, on_delete=models.PROTECT, related_name="+")
+    tool_call = models.OneToOneField(ToolCall, on_delete=models.PROTECT, null=True, related_name="+")
+    result = models.TextField(blank=True)
+    refused = models.BooleanField(default=False)
+    settled = models.DateTimeField(null=True)
+    made = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["series", "number"]
+        default_permissions = ()
+        constraints = [models.UniqueConstraint("step", "series", "number", name="one_move_of_a_number")]
+
+    def __str__(self) -> str:
+        return f"{self.step}, move {self.number}"
+
+    @property
+    def key(self) -> str:
+        return f"step-{self.step.number}-{self.series}-{self.number}"
+
+
+class Message(models.Model):
+    """What its planner, its agents and people said. `to_step`: the number of the one that it is for, 0: the planner."""
+
+    plan = models.ForeignKey(Plan, on_delete=models.PROTECT, related_name="messages")
+    number = models.PositiveSmallIntegerField()
+    source = models.CharField(max_length=80)
+    by_name = models.CharField(max_length=150, blank=True)
+    to_step = models.PositiveSmallIntegerField(default=0)
+    content = models.TextField()
+    made = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["number"]
+        default_permissions = ()
+        constraints = [models.UniqueConstraint("plan", "number", name="one_plan_message_of_a_number")]
+
+    def __str__(self) -> str:
+        return f"Message {self.number}"
+
+
+OUTCOMES = [outcome.value for outcome in Outcome]

@@ -1,0 +1,203 @@
+"""The rows of a plan as its rules and its prompts look at them."""
+
+import json
+from collections.abc import Mapping, Sequence
+
+from engine.models import Gate, ToolCall
+from engine.tools import tools
+
+from ..prompts import agent, closing
+from ..prompts.planner import PERSON, Brief, Earlier, Fixed, OwnerShown, ToolShown
+from ..rules import course, subjects
+from ..rules.course import MOVES, Facts
+from ..rules.demands import Kind
+from ..rules.subjects import Subject, ToolLine
+from ..rules.words import Cause, Effect, Standing, Status
+from .plans import Move, Plan, Revision, Step
+
+EARLIER = 10  # plans of the same matter that the planner sees
+EARLIER_LENGTH = 4_000
+FIXED = (Status.COMPLETED, Status.WORKING)
+PLAN_SEAT = OwnerShown(PERSON, "A person of the house. Does what no tool can do, and says when it is done.")
+
+
+def facts_of(plan: Plan) -> Facts:
+    revisions = sorted(plan.revisions.all(), key=lambda one: one.number)
+    return Facts(
+        revisions=tuple(map(_revision, revisions)),
+        steps=tuple(map(step_facts, plan.steps_now)),
+        policy=plan.demands,
+        ended=plan.stopped,
+        more=len(plan.steps.all()) < course.STEPS_IN_ALL,
+    )
+
+
+def _revision(row: Revision) -> course.Revision:
+    return course.Revision(row.number, Standing(row.standing), Cause(row.cause), bool(row.by_name))
+
+
+def step_facts(row: Step) -> course.Step:
+    moves = row.moves_now
+    last = moves[-1] if moves else None
+    waits = last is not None and last.settled is None
+    return course.Step(
+        number=row.number,
+        status=Status(row.status),
+        owner=row.kind,
+        effect=Effect(row.effect),
+        needs=None if row.needs is None else tuple(row.needs),
+        skipped=row.skipped,
+        series=row.series,
+        moves=len(moves),
+        refusals=sum(move.refused for move in moves),
+        asks=waits and last is not None and last.act == "ask",
+        calls=waits and last is not None and last.act == "call",
+    )
+
+
+# ---- what is decided about --------------------------------------------------------------------------------
+
+
+def subject_of(plan: Plan, step: Step, action: str = "") -> Subject:
+    """By what is true now: where a tool is described otherwise since, this is another text."""
+    version = plan.team_version
+    return Subject(
+        step.number,
+        step.owner,
+        f"{version.name}, version {version.number}",
+        [line_of(name) for name in step.tools],
+        step.needs,
+        action or step.action,
+    )
+
+
+def line_of(name: str) -> ToolLine:
+    """One that is not there any more can be told from what it was."""
+    tool = tools().get(name)
+    return ToolLine(name, Effect(tool.effect), tool.definition) if tool else ToolLine(name, Effect.REACHES_OUT, "")
+
+
+def text_of_plan(plan: Plan) -> str:
+    asked = [step for step in plan.steps_now if step.status in course.BEFORE_WORK]
+    return subjects.text_of_plan(plan.task, [subject_of(plan, step) for step in asked])
+
+
+def text_of_failure(step: Step) -> str:
+    return f"{step}: {step.action}\n\nWhat was said of it:\n{step.error or 'Something that it needs is missing.'}"
+
+
+DONE_ALREADY = "This was done already: its result stands above."
+TOO_MANY_CALLS = "There are no calls left for this step: reply, or give up."
+
+
+def asked_of(plan: Plan, kind: Kind, step: Step | None) -> tuple[str, str, str]:
+    """The place, title and text of what is asked."""
+    of = f"of {plan.run.shown_title}"
+    if step is None:
+        if kind is Kind.PLAN:
+            return plan.current.gate_step, f"The plan {of}"[:200], text_of_plan(plan)
+        return plan.current.question_step, f"The planner asks: {plan.run.shown_title}"[:200], plan.current.questions
+    title = f"{step} {of}"[:200]
+    match kind:
+        case Kind.STEP:
+            return step.gate_step, title, subject_of(plan, step).text
+        case Kind.SEAT:
+            return step.key, title, step.action
+        case Kind.FAILURE:
+            return f"{step.key}-failed-{plan.current.number}", title, text_of_failure(step)
+    return step.moves_now[-1].key, title, step.moves_now[-1].text
+
+
+# ---- what is told to models -------------------------------------------------------------------------------
+
+
+def brief_of(plan: Plan, revision: Revision) -> Brief:
+    now = plan.steps_now
+    return Brief(
+        task=plan.task,
+        owners=owners_of(plan),
+        cause=Cause(revision.cause),
+        notes=revision.notes,
+        answers=answers_of(plan),
+        fixed=[Fixed(one.number, one.owner, one.action, one.status, one.reply) for one in now if one.status in FIXED],
+        left=[one.action for one in now if one.status in course.BEFORE_WORK],
+        earlier=_earlier(plan),
+        asked=sum(bool(one.questions) for one in plan.revisions.all()),
+        first=max((one.number for one in plan.steps.all()), default=0) + 1,
+    )
+
+
+def owners_of(plan: Plan) -> list[OwnerShown]:
+    agents = [OwnerShown(one.name, one.description, [*map(_shown, one.tools)]) for one in plan.agents]
+    return [*agents, PLAN_SEAT]
+
+
+def _shown(name: str) -> ToolShown:
+    tool = tools().get(name)
+    return ToolShown(name, line_of(name).effect, tool.description if tool else "It is not there at present.")
+
+
+def answers_of(plan: Plan) -> list[tuple[str, str]]:
+    asked = [one for one in plan.revisions.all() if one.questions and one.standing != Standing.ASKED]
+    gates = [(one.questions, Gate.objects.newest(plan.pk, one.question_step)) for one in asked]
+    return [(questions, _answer(gate)) for questions, gate in gates]
+
+
+def _answer(gate: Gate | None) -> str:
+    return str((gate and (gate.answer or gate.words)) or "No answer.")
+
+
+def _earlier(plan: Plan) -> list[Earlier]:
+    if plan.matter_id is None:
+        return []
+    before = Plan.objects.filter(matter=plan.matter_id, run__created__lt=plan.run.created).exclude(run__outcome=None)
+    found = before.select_related("run").order_by("-run__created")[:EARLIER]
+    each = EARLIER_LENGTH // EARLIER
+    return [Earlier(one.task[:each], one.run.outcome or "", one.summary[:each]) for one in found]
+
+
+def work_of(plan: Plan, step: Step) -> agent.Work:
+    assert step.agent  # noqa: S101 - a person is not prompted
+    known = tools()
+    usable = [known[name] for name in step.tools if name in known]
+    return agent.Work(
+        agent=step.agent.name,
+        description=step.agent.description,
+        system=step.agent.system,
+        goal=plan.task,
+        action=step.action,
+        tools=[agent.Usable(tool.name, tool.description, tool.schema) for tool in usable],
+        results=[(one.action, one.reply) for one in _needed(plan, step)],
+        remarks=[one.content for one in plan.messages.all() if one.to_step == step.number],
+        moves=[_made(move) for move in step.moves_now],
+        left=MOVES - len(step.moves_now),
+    )
+
+
+def _needed(plan: Plan, step: Step) -> Sequence[Step]:
+    before = [one for one in plan.steps_now if one.position < step.position and one.status == Status.COMPLETED]
+    return before if step.needs is None else [one for one in before if one.number in step.needs]
+
+
+def _made(move: Move) -> agent.Made:
+    outside = bool(move.tool_call and move.tool_call.outside)
+    return agent.Made(move.act, move.thought, move.tool, move.arguments, move.text, move.result, outside)
+
+
+def done_of(plan: Plan) -> list[closing.Did]:
+    steps = sorted((one for one in plan.steps.all() if one.status != Status.SUPERSEDED), key=lambda one: one.number)
+    return [closing.Did(one.number, one.owner, one.action, one.status, one.reply, _calls(one)) for one in steps]
+
+
+def _calls(step: Step) -> list[str]:
+    calls = [move.tool_call for move in step.moves.all() if move.tool_call]
+    return [f"{call.tool} ({call.effect}, {call.status}): {json.dumps(_first_line(call))}" for call in calls]
+
+
+def _first_line(call: ToolCall) -> str:
+    return next(iter((call.output or call.error).splitlines()), "")[:300]
+
+
+def arguments_by_tool(step: Step) -> Mapping[str, type]:
+    known = tools()
+    return {name: known[name].arguments for name in step.tools if name in known}

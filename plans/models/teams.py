@@ -1,0 +1,132 @@
+"""Teams: agents with their tools, and who decides about what, in numbered versions.
+
+Why so: docs/decisions.md, One house for all procedures.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Self
+from uuid import UUID
+
+from django.db import models
+
+from engine.hidden import visible_text
+from runs.saved import NAME_LENGTH, OutOfDate, Saved, SavedChange, SavedQuerySet, SavedVersion
+
+from ..rules.demands import CAREFUL
+
+TEAMS = UUID("6d616769-0000-4000-8000-007465616d73")  # the one chain of all teams; no run has this key
+TEAM = "team"  # the kind of its entries
+MOST_AGENTS = 8
+MOST_TOOLS = 12
+AGENT = ("name", "description", "system", "model", "fallback", "tools")
+OWN = ("description", "planner", "policy", "examples")
+
+
+class TeamChanged(OutOfDate):
+    """What a plan was to start from is no longer what the team is."""
+
+
+class TeamQuerySet(SavedQuerySet):
+    def whole(self) -> Self:
+        return self.select_related("owner", "current").prefetch_related("current__agents")
+
+
+class Team(Saved):
+    """Agents to make and carry out plans with."""
+
+    current = models.OneToOneField("TeamVersion", on_delete=models.PROTECT, null=True, related_name="+")
+
+    objects = TeamQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["pk"]
+
+
+class TeamVersion(SavedVersion):
+    """`planner`: the model that plans, empty for the installation's default one. `policy` as in `Policy.as_json`."""
+
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="versions")
+    description = models.CharField(max_length=300, blank=True)
+    planner = models.CharField(max_length=200, blank=True)
+    policy = models.JSONField()
+    examples = models.JSONField(default=list)
+
+    class Meta:
+        ordering = ["-number"]
+        constraints = [models.UniqueConstraint("team", "number", name="one_team_version_per_number")]
+
+    def held(self) -> dict[str, Any]:
+        own = {name: getattr(self, name) for name in OWN}
+        return {**own, "agents": [agent.values() for agent in self.agents.all()]}
+
+    def hold(self) -> None:
+        """Let its team stay as it is until this transaction ends.
+
+        TeamChanged where this is not the current version, or the team is archived.
+        """
+        team = Team.objects.hold(self.team_id)
+        if team.archived or team.current_id != self.pk:
+            raise TeamChanged(team, self)
+
+    def is_just(self, name: str, held: Mapping[str, Any]) -> bool:
+        return (self.name, self.held()) == (name, written(held))
+
+    @classmethod
+    def columns(cls, held: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: written(held)[name] for name in OWN}
+
+    def fill(self, held: Mapping[str, Any]) -> None:
+        agents = enumerate(written(held)["agents"], 1)
+        TeamAgent.objects.bulk_create(TeamAgent(version=self, seat=seat, **one) for seat, one in agents)
+
+
+class TeamAgent(models.Model):
+    """Without a model it takes the installation's default one. `tools`: their names."""
+
+    version = models.ForeignKey(TeamVersion, on_delete=models.CASCADE, related_name="agents")
+    seat = models.PositiveSmallIntegerField()
+    name = models.CharField(max_length=NAME_LENGTH)
+    description = models.CharField(max_length=300, blank=True)
+    system = models.TextField(max_length=4_000, blank=True)
+    model = models.CharField(max_length=200, blank=True)
+    fallback = models.CharField(max_length=200, blank=True)
+    tools = models.JSONField(default=list)
+
+    class Meta:
+        ordering = ["seat"]
+        default_permissions = ()
+        constraints = [
+            models.UniqueConstraint("version", "seat", name="one_team_agent_per_seat"),
+            models.UniqueConstraint("version", "name", name="one_team_agent_per_name"),
+        ]
+
+    def __str__(self) -> str:
+        return visible_text(self.name)
+
+    def values(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in AGENT}
+
+
+class TeamChange(SavedChange):
+    chain, entry, whose = TEAMS, TEAM, "team_id"
+    told_with = ("version__agents",)
+
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="changes")
+    version = models.ForeignKey(TeamVersion, on_delete=models.PROTECT, null=True, related_name="+")
+
+    class Meta:
+        ordering = ["pk"]
+        default_permissions = ()
+
+    def held(self) -> dict[str, Any]:
+        return {"holds": self.version.held() if self.version else None}
+
+
+NOTHING: dict[str, Any] = {"description": "", "system": "", "model": "", "fallback": "", "tools": []}
+
+
+def written(held: Mapping[str, Any]) -> dict[str, Any]:
+    """With what stands where nothing was said."""
+    usual: dict[str, Any] = {"description": "", "planner": "", "policy": CAREFUL.as_json(), "examples": []}
+    agents = [{name: {**NOTHING, **agent}[name] for name in AGENT} for agent in held["agents"]]
+    return {**{name: held.get(name, usual[name]) for name in OWN}, "agents": agents}

@@ -1,0 +1,195 @@
+"""A plan, performed: what comes next follows from the rows alone, so it goes on where it was left.
+
+Why so: docs/decisions.md, Plans.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any
+
+from django.conf import settings
+
+from engine.context import RunContext
+from engine.llm.failures import CallFailed
+from engine.llm.forms import AnswerForm
+from engine.models import ModelCall
+from engine.procedure import Change
+from runs import submissions
+from toolbox import moves
+
+from . import deciding
+from .models import Plan, Step, TeamChanged, keeping, reading
+from .prompts import agent, closing, planner
+from .rules import course as rules
+from .rules.course import Part
+from .rules.demands import Kind, choices_of, demand_of
+from .rules.words import Cause, Effect
+
+MANY = rules.AT_ONCE
+GAVE_UP = "It has no moves left, or was refused too often."
+FAILED_IT = "{step} failed: {error}"
+
+
+def submit(**asked: Any) -> Plan:
+    """Queue a plan and wake the engine. Takes what `Plan.objects.submit` and `submissions.submit` take."""
+    return submissions.submit(Plan.objects, refusals=(TeamChanged,), **asked)
+
+
+class Branches:
+    """Which steps are in a branch of this claim, None for the plan itself, and the places that they work in: three,
+    one of them for a step that changes something. Whoever waits has none."""
+
+    def __init__(self, parts: list[Part]) -> None:
+        self.taken = {rules.about(part) for part in parts}
+        self._places = asyncio.Semaphore(MANY)
+        self._writer = asyncio.Semaphore(1)
+
+    @asynccontextmanager
+    async def place(self, plan: Plan, part: Part) -> AsyncIterator[None]:
+        number = rules.about(part)
+        writes = number is not None and plan.step(number).effect != Effect.READS
+        async with self._places:
+            if not writes:
+                yield
+                return
+            async with self._writer:
+                yield
+
+
+async def carry_out(run: RunContext) -> Change:
+    while True:
+        plan = await _look(run)
+        parts = rules.next_parts(reading.facts_of(plan))
+        if isinstance(parts[0], rules.Close):
+            if not plan.summary:
+                await _sum_up(run, plan, parts[0])
+                continue
+            return partial(keeping.conclude, run.pk, parts[0].outcome)
+        branches = Branches(parts)
+        await run.together(*(_follow(run, plan, part, branches) for part in parts))
+
+
+async def _look(run: RunContext) -> Plan:
+    return await run.look(partial(Plan.objects.planned().get, pk=run.pk))
+
+
+async def _follow(run: RunContext, plan: Plan, part: Part, branches: Branches) -> None:
+    """As far as it goes: a wait ends this branch alone. What else became possible goes on beside it."""
+    while True:
+        async with branches.place(plan, part):
+            await _do(run, plan, part)
+        plan = await _look(run)
+        parts = rules.next_in(reading.facts_of(plan), part, branches.taken)
+        branches.taken |= {rules.about(one) for one in parts}
+        if len(parts) != 1:
+            await run.together(*(_follow(run, plan, one, branches) for one in parts))
+            return
+        part = parts[0]
+
+
+async def _do(run: RunContext, plan: Plan, part: Part) -> None:
+    """Every part is one commit."""
+    match part:
+        case rules.Revise(number):
+            await _revise(run, plan, number)
+        case rules.Gated(kind, number, demand):
+            await _ask_people(run, plan, kind, number, demand)
+        case rules.Think(number):
+            await _think(run, plan, plan.step(number))
+        case rules.Use(number):
+            await _use(run, plan, plan.step(number))
+        case _:
+            await run.write(_written(plan, part), "step")
+
+
+def _written(plan: Plan, part: Part) -> Callable[[], None]:
+    """The parts that ask nobody."""
+    match part:
+        case rules.Order(number):
+            step = plan.step(number)
+            why = FAILED_IT.format(step=step, error=step.error or "something that it needs is missing.")
+            return partial(keeping.order, plan.pk, Cause.FAILURE, f"{step.action}\n{why}", step=number)
+        case rules.Passed(number):
+            return partial(keeping.accept, plan.pk) if number is None else partial(keeping.pass_step, plan.pk, number)
+        case rules.Begin(number):
+            return partial(keeping.begin, plan.pk, number, asked=_is_asked(plan, plan.step(number)))
+        case rules.GiveUp(number):
+            return partial(keeping.give_up, plan.pk, number, GAVE_UP)
+    raise AssertionError(f"no such part: {part}")
+
+
+def _is_asked(plan: Plan, step: Step) -> bool:
+    return rules.is_asked(reading.step_facts(step), plan.demands)
+
+
+# ---- models -----------------------------------------------------------------------------------------------
+
+
+async def _revise(run: RunContext, plan: Plan, number: int) -> None:
+    brief = await run.read(partial(reading.brief_of, plan, plan.current))
+
+    def keep(call: ModelCall, said: planner.Planned) -> None:
+        keeping.keep_plan(run.pk, number, call, said)
+
+    read = partial(planner.read_plan, brief=brief)
+    form = AnswerForm("plan", planner.SCHEMA, read, planner.growing, planner.complaint)
+    await run.ask(f"plan-{number}", plan.planner, planner.plan(brief), form, keep)
+
+
+async def _think(run: RunContext, plan: Plan, step: Step) -> None:
+    work = reading.work_of(plan, step)
+    key = f"{step.key}-{len(step.moves_now) + 1}"
+
+    def keep(call: ModelCall, said: moves.Move) -> None:
+        keeping.keep_move(run.pk, step.number, step.series, call, said)
+
+    read = partial(moves.read_move, tools=reading.arguments_by_tool(step))
+    form = AnswerForm("plan-move", moves.SCHEMA, read, moves.growing, moves.complaint)
+    assert step.agent  # noqa: S101 - a person is not prompted
+    model = step.agent.model or settings.DEFAULT_MODEL
+    await run.ask(key, model, agent.move(work), form, keep, step.agent.fallback)
+
+
+async def _use(run: RunContext, plan: Plan, step: Step) -> None:
+    move = step.moves_now[-1]
+    tool = reading.line_of(move.tool)
+    before = [one for one in step.moves_now[:-1] if (one.tool, one.arguments) == (move.tool, move.arguments)]
+    if len(step.moves_now) > rules.CALLS or (before and tool.effect is not Effect.READS):
+        said = reading.DONE_ALREADY if before else reading.TOO_MANY_CALLS
+        await run.write(partial(keeping.refuse_call, move.pk, said), "result")
+        return
+    demand = demand_of(Kind.TOOL, tool.effect, plan.demands)
+    choices = choices_of(Kind.TOOL)
+    call = await run.use(move.key, move.tool, move.arguments, policy=demand, choices=choices, asked_in=move.call)
+    await run.write(partial(keeping.keep_result, run.pk, move.pk, call), "result")
+
+
+async def _sum_up(run: RunContext, plan: Plan, part: rules.Close) -> None:
+    """A summary that no model gives is made from the rows: a failing call is no failure of the plan."""
+    done = reading.done_of(plan)
+
+    def keep(call: ModelCall, said: str) -> None:
+        keeping.keep_summary(run.pk, said)
+
+    form = AnswerForm("plan-summary", closing.SCHEMA, closing.read_summary, lambda text: "", planner.complaint)
+    messages = closing.close(plan.task, part.outcome, done)
+    try:
+        await run.ask("summary", plan.planner, messages, form, keep)
+    except CallFailed:
+        await run.write(partial(keeping.keep_summary, run.pk, closing.by_rule(part.outcome, done)), "summary")
+
+
+# ---- people -----------------------------------------------------------------------------------------------
+
+
+async def _ask_people(run: RunContext, plan: Plan, kind: Kind, number: int | None, demand: Any) -> None:
+    """Waits until it is decided. What a person says has its meaning at once; the rest is taken here."""
+    step = plan.step(number) if number is not None else None
+    if step and kind is Kind.STEP and step.status == "planned":
+        await run.write(partial(keeping.ask_about, run.pk, step.number), "asked")
+    place, title, text = reading.asked_of(plan, kind, step)
+    choices = choices_of(kind, of_planner=kind is Kind.QUESTION and step is None)
+    gate = await run.gate(place, kind=kind, title=title, text=text, policy=demand, choices=choices)
+    await run.write(partial(deciding.take, run.pk, gate.pk), "decided")

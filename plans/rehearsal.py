@@ -1,0 +1,120 @@
+"""How a plan is rehearsed: stated rules in place of models, so that everything can be watched with no key.
+
+1. The planner asks about a task of fewer than four words. Otherwise each line or sentence becomes a step, six at most,
+   for the owner whose tools' descriptions share most words with it (from four letters on, by their first five), with
+   the one tool that shares most; where none does, for the first owner, without a tool.
+2. An agent calls that tool once, with arguments taken from quotation marks, dates, numbers and the words themselves;
+   then it replies with the first line of the result. Where an action says "fail", its first series gives up.
+3. The summary is the one by rule.
+
+The same task of the same team is always planned the same.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from engine.llm.prompting import read_fenced
+
+from .prompts.planner import number_of_first
+
+FEWEST_WORDS = 4
+MOST_STEPS = 6
+QUESTION = "What should be done, with whom, and until when?"
+Messages = list[dict[str, str]]
+
+
+def planner(messages: Messages) -> str:
+    given = read_fenced(messages[1]["content"])
+    number_of_first(messages[0]["content"])  # it is such a request
+    task = " ".join([given["task"], *(answer for _, answer in given["answers"])])
+    if len(re.findall(r"\w+", task)) < FEWEST_WORDS and not given["answers"]:
+        return _json({"thought": "Rehearsal. The task is short.", "questions": [QUESTION], "steps": []})
+    done = {step["action"] for step in given["fixed"]}
+    actions = [action for action in _actions(task, given["notes"]) if action not in done]
+    steps = [_step(action, given["owners"]) for action in actions or [task[:200]]]
+    return _json({"thought": "Rehearsal. A step for each sentence.", "questions": [], "steps": steps})
+
+
+def _actions(task: str, notes: str) -> list[str]:
+    """What has failed is not tried again in the same words."""
+    parts = [part.strip(" -*\t") for part in re.split(r"\n+|(?<=[.!?;])\s+", task)]
+    found = [part for part in parts if len(part) > 1]
+    again = [f"{action} (another way)" if action in notes and " fail" in f" {action}" else action for action in found]
+    return again[:MOST_STEPS]
+
+
+def _step(action: str, owners: list[dict[str, Any]]) -> dict[str, Any]:
+    best, owner, tools = 0, owners[0]["name"], list[str]()
+    for one in owners:
+        for tool in one["tools"]:
+            shared = len(stems(action) & stems(f"{tool['name']} {tool['description']}"))
+            if shared > best:
+                best, owner, tools = shared, one["name"], [tool["name"]]
+    return {"action": action, "owner": owner, "tools": tools, "needs": None}
+
+
+def stems(text: str) -> set[str]:
+    return {word[:5] for word in re.findall(r"[^\W\d_]{4,}", text.casefold())}
+
+
+def agent(messages: Messages) -> str:
+    given = read_fenced(messages[1]["content"])
+    action, moves = given["action"], given["moves"]
+    if re.search(r"\bfail\b", action) and "another way" not in action:
+        return _move("give_up", text="Rehearsal. The step says that it fails.")
+    if moves:
+        result = next(iter(moves[-1]["result"].strip().splitlines()), "")
+        return _move("reply", text=f"Rehearsal. {result or 'Done.'}")
+    tool = re.search(r"^([a-z_.0-9]+): .*\nArguments: (\{.*\})$", messages[0]["content"], re.MULTILINE)
+    if not tool:
+        return _move("reply", text=f"Rehearsal. {action}")
+    return _move("call", tool=tool[1], arguments=_json(arguments(action, json.loads(tool[2]))))
+
+
+def arguments(action: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+    """For what a schema requires, what the action has of that kind."""
+    known = schema.get("$defs", {})
+    fields = schema.get("properties", {})
+    return {name: _value(action, fields[name], known) for name in schema.get("required", ())}
+
+
+def _value(action: str, field: Mapping[str, Any], known: Mapping[str, Any]) -> Any:
+    if "$ref" in field:
+        field = known[field["$ref"].rpartition("/")[2]]
+    if "enum" in field:
+        return field["enum"][0]
+    kind, form = field.get("type"), field.get("format", "")
+    if kind in ("integer", "number"):
+        return int(_first(r"\b\d{1,9}\b", action, "1"))
+    if kind == "boolean":
+        return False
+    if kind == "array":
+        return [_value(action, field.get("items", {}), known)]
+    if kind == "object":
+        return {name: _value(action, one, known) for name, one in field.get("properties", {}).items()}
+    if "date" in form:
+        day = _first(r"\d{4}-\d\d-\d\d", action, "2026-01-05")
+        return f"{day}T09:00:00" if "time" in form else day
+    return _first(r"[“\"]([^”\"]+)[”\"]", action, action)[:200]
+
+
+def _first(pattern: str, text: str, otherwise: str) -> str:
+    found = re.search(pattern, text)
+    return (found[found.re.groups] if found else otherwise) or otherwise
+
+
+def closing(messages: Messages) -> str:
+    given = read_fenced(messages[1]["content"])
+    done = [f"Step {step['place']}: {step['reply'] or step['status']}" for step in given["steps"]]
+    return _json({"summary": f"Rehearsal. The plan came out as {given['outcome']}. {' '.join(done)}"})
+
+
+def _move(act: str, tool: str = "", arguments: str = "", text: str = "") -> str:
+    thought = {"call": f"Rehearsal. {tool} fits.", "reply": "Rehearsal. That is all."}.get(act, "Rehearsal.")
+    return _json({"thought": thought, "act": act, "tool": tool, "arguments": arguments, "text": text})
+
+
+def _json(value: Mapping[str, Any] | Iterable[Any]) -> str:
+    return json.dumps(value, ensure_ascii=False)

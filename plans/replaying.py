@@ -1,0 +1,72 @@
+"""A plan as it was at a moment: its steps by how they came to stand, its moves and words as far as they were made."""
+
+from collections.abc import Iterable, Iterator
+from copy import copy
+from datetime import datetime
+from typing import Any
+
+from runs.face import Snapshot
+from runs.past import relisted
+
+from .models import Plan, Step
+from .rules.words import Standing, Status
+
+
+def at(row: Plan, moment: datetime) -> Plan:
+    plan = copy(row)
+    messages = [one for one in row.messages.all() if one.made <= moment]
+    revisions = [_revision(one, moment) for one in row.revisions.all() if one.made <= moment]
+    steps = [_step(one, revisions, moment) for one in row.steps.all() if one.history[0].made <= moment]
+    over = row.run.ended is not None and moment >= row.run.ended
+    plan.summary = row.summary if over else ""
+    lists = dict(plan._prefetched_objects_cache)  # type: ignore[attr-defined]
+    for name, rows in (("messages", messages), ("revisions", revisions), ("steps", steps)):
+        lists[name] = relisted(lists[name], rows)
+    plan._prefetched_objects_cache = lists  # type: ignore[attr-defined]
+    return plan
+
+
+def _revision(one: Any, moment: datetime) -> Any:
+    found = copy(one)
+    if one.planned is None or one.planned > moment:
+        found.standing, found.thought, found.questions = Standing.ORDERED, "", ""
+    return found
+
+
+def _step(one: Step, revisions: Iterable[Any], moment: datetime) -> Step:
+    step = copy(one)
+    states = [state for state in one.history if state.made <= moment]
+    newest = max(
+        (revision.number for revision in revisions if revision.planned and revision.planned <= moment), default=0
+    )
+    step.status, step.series = states[-1].status, states[-1].series
+    step.skipped = one.skipped and states[-1].status in (Status.FAILED, Status.REJECTED)
+    if one.last_in is not None and one.last_in >= newest:
+        step.last_in = None
+    moves = [_move(move, moment) for move in one.moves.all() if move.made <= moment]
+    lists = dict(step._prefetched_objects_cache)  # type: ignore[attr-defined]
+    lists |= {"states": relisted(lists["states"], states), "moves": relisted(lists["moves"], moves)}
+    step._prefetched_objects_cache = lists  # type: ignore[attr-defined]
+    return step
+
+
+def _move(one: Any, moment: datetime) -> Any:
+    move = copy(one)
+    if one.settled is None or one.settled > moment:
+        move.settled, move.result, move.tool_call = None, "", None
+    return move
+
+
+def moments(seen: Snapshot[Plan]) -> Iterator[datetime]:
+    """Whenever its page changed."""
+    for call in seen.calls:
+        yield call.started
+        if call.ended:
+            yield call.ended
+    for step in seen.row.steps.all():
+        yield from (state.made for state in step.states.all())
+        yield from (move.settled for move in step.moves.all() if move.settled)
+    for gate in seen.gates:
+        yield gate.made
+        yield from (one.made for one in gate.decisions.all())
+    yield from (one.made for one in seen.row.messages.all())

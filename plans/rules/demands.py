@@ -1,0 +1,159 @@
+"""Who must decide before something is done, by a team's policy, and what their words mean.
+
+A demand is handed to a gate as its policy: `engine.models.gates.policy_of` says what stands in it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any, Self
+
+from .words import Effect
+
+Demand = Mapping[str, Any]
+OPEN: Demand = {"who": "open"}
+PERSON: Demand = {"who": "person"}
+
+
+class Kind(StrEnum):
+    """Of a gate."""
+
+    PLAN = "plan"
+    STEP = "step"
+    TOOL = "tool"
+    QUESTION = "question"
+    SEAT = "person"  # a step that a person does
+    FAILURE = "failure"
+    UNCERTAIN = "uncertain"
+
+
+class Meaning(StrEnum):
+    """What a decision comes to."""
+
+    ALL = "all"  # the plan, and each step of it that whoever decides may decide
+    ACCEPT = "accept"  # just what was asked
+    ANSWER = "answer"
+    REFUSE = "refuse"  # this call; its agent is told why and goes on
+    SKIP = "skip"
+    REVISE = "revise"
+    END = "end"
+    AGAIN = "again"
+
+
+@dataclass(frozen=True)
+class Choice:
+    word: Meaning
+    decision: str
+    sentence: str
+
+
+APPROVE, REJECT, ANSWER = "approve", "reject", "answer"
+_SKIP = Choice(Meaning.SKIP, REJECT, "Leave it out and go on")
+_REVISE = Choice(Meaning.REVISE, REJECT, "Plan anew from here")
+_END = Choice(Meaning.END, REJECT, "End the plan")
+CHOICES: Mapping[Kind, tuple[Choice, ...]] = {
+    Kind.PLAN: (
+        Choice(Meaning.ALL, APPROVE, "Approve the plan and all its steps"),
+        Choice(Meaning.ACCEPT, APPROVE, "Approve the plan, its steps one by one"),
+        Choice(Meaning.REVISE, REJECT, "Ask for changes"),
+        _END,
+    ),
+    Kind.STEP: (_SKIP, _REVISE, _END),
+    Kind.TOOL: (Choice(Meaning.REFUSE, REJECT, "Refuse this call; the agent goes on without it"), _SKIP, _REVISE, _END),
+    Kind.QUESTION: (_SKIP, _REVISE, _END),
+    Kind.SEAT: (_SKIP, _REVISE, _END),
+    Kind.FAILURE: (Choice(Meaning.AGAIN, APPROVE, "Try this step once more"), _REVISE, _SKIP, _END),
+}
+# what a word means that was said without a choice: by a council, by the clock, or where there is none
+PLAIN: Mapping[tuple[Kind, str], Meaning] = {
+    **{(kind, APPROVE): Meaning.ACCEPT for kind in Kind},
+    **{(kind, REJECT): Meaning.REVISE for kind in Kind},
+    **{(kind, ANSWER): Meaning.ANSWER for kind in Kind},
+    (Kind.PLAN, APPROVE): Meaning.ALL,
+    (Kind.TOOL, REJECT): Meaning.REFUSE,
+    (Kind.FAILURE, APPROVE): Meaning.AGAIN,
+}
+
+
+OF_PLANNER = (Choice(Meaning.SKIP, REJECT, "Plan with what is known"), _END)  # what it asks before there is a plan
+
+
+def choices_of(kind: Kind, *, of_planner: bool = False) -> list[dict[str, str]]:
+    """As a gate takes them."""
+    offered = OF_PLANNER if of_planner else CHOICES.get(kind, ())
+    return [{"word": one.word.value, "decision": one.decision, "sentence": one.sentence} for one in offered]
+
+
+def meaning(kind: Kind, decision: str, choice: str) -> Meaning:
+    return Meaning(choice) if choice else PLAIN[kind, decision]
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Of a team. `ahead`: the gates of all steps open with the plan, so that all can be approved at once; otherwise
+    each opens when it is due."""
+
+    plan: Demand = field(default_factory=lambda: PERSON)
+    steps: Mapping[Effect, Demand] = field(default_factory=lambda: _by_effect(OPEN, PERSON, PERSON))
+    calls: Mapping[Effect, Demand] = field(default_factory=lambda: _by_effect(OPEN, OPEN, PERSON))
+    ahead: bool = True
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "plan": dict(self.plan),
+            "steps": {effect.value: dict(demand) for effect, demand in self.steps.items()},
+            "calls": {effect.value: dict(demand) for effect, demand in self.calls.items()},
+            "ahead": self.ahead,
+        }
+
+    @classmethod
+    def of(cls, kept: Mapping[str, Any]) -> Self:
+        steps, calls = ({Effect(name): demand for name, demand in kept[key].items()} for key in ("steps", "calls"))
+        return cls(kept["plan"], steps, calls, kept["ahead"])
+
+
+def _by_effect(reads: Demand, writes: Demand, reaches_out: Demand) -> Mapping[Effect, Demand]:
+    return {Effect.READS: reads, Effect.WRITES: writes, Effect.REACHES_OUT: reaches_out}
+
+
+def council(name: str) -> Demand:
+    return {"who": "council", "council": name}
+
+
+def both(name: str) -> Demand:
+    return {"who": "both", "council": name, "blind": True}
+
+
+CAREFUL = Policy()
+WATCHFUL = replace(CAREFUL, calls=_by_effect(OPEN, PERSON, PERSON))
+OPEN_READS = Policy(plan=OPEN, steps=_by_effect(OPEN, PERSON, PERSON))
+STEP_BY_STEP = Policy(plan=OPEN, steps=_by_effect(PERSON, PERSON, PERSON))
+POLICIES: Mapping[str, Policy] = {
+    "Careful": CAREFUL,
+    "Watchful": WATCHFUL,
+    "Open reads": OPEN_READS,
+    "Step by step": STEP_BY_STEP,
+}
+
+
+def demand_of(kind: Kind, effect: Effect, policy: Policy, tainted: bool = False) -> Demand:
+    """What has to happen before this. Floors stand above the policy: what reaches out is never open, nor is a call that
+    changes something once text of strangers was read, and what only a person can say is always asked of one."""
+    if kind is Kind.PLAN:
+        return policy.plan
+    if kind is Kind.STEP:
+        return policy.steps[effect]
+    if kind is not Kind.TOOL:
+        return PERSON
+    demand = policy.calls[effect]
+    floor = effect is Effect.REACHES_OUT or (tainted and effect is not Effect.READS)
+    return PERSON if floor and is_open(demand) else demand
+
+
+def is_open(demand: Demand) -> bool:
+    return demand.get("who") == "open"
+
+
+def is_plain(demand: Demand) -> bool:
+    """Whether one person who may decide is all that it takes: then the plan's approval can say it for a step."""
+    return demand.get("who", "person") == "person" and demand.get("persons", 1) == 1

@@ -1,0 +1,71 @@
+"""The text of what is decided: a gate shows it, a council judges it, and what is done is compared with it, all by these
+same characters."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from .words import Effect
+
+SAID_OF = {Effect.READS: "reads", Effect.WRITES: "changes something here", Effect.REACHES_OUT: "reaches out"}
+
+
+@dataclass(frozen=True)
+class ToolLine:
+    """A tool as a step has it; `definition`: SHA-256 of its description and schema, so that another one is another
+    text."""
+
+    name: str
+    effect: Effect
+    definition: str
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A step, as it is decided about. What a person or a model wrote comes last, so that it can pass for no line of
+    ours. `needs`: numbers of steps; None: all before it."""
+
+    number: int
+    owner: str
+    team: str
+    tools: Sequence[ToolLine]
+    needs: Sequence[int] | None
+    action: str
+
+    @property
+    def text(self) -> str:
+        lines = [
+            f"Step: {self.number}",
+            f"Owner: {self.owner}",
+            f"Team: {self.team}",
+            *(f"Tool: {tool.name}, {SAID_OF[tool.effect]}, {tool.definition}" for tool in self.tools),
+            f"After: {_after(self.needs)}",
+        ]
+        return "\n".join([*lines, "", self.action])
+
+    @property
+    def same(self) -> str:
+        """Equal for the same step of two revisions, whatever number and needs it has in them."""
+        tools = [[tool.name, tool.effect, tool.definition] for tool in self.tools]
+        return digest(json.dumps([self.owner, self.team, tools, self.action]))
+
+
+def _after(needs: Sequence[int] | None) -> str:
+    if needs is None:
+        return "everything before it"
+    return ", ".join(map(str, needs)) or "nothing"
+
+
+def digest(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
+
+
+def text_of_plan(task: str, subjects: Iterable[Subject]) -> str:
+    """All that the gate of a plan is about."""
+    return "\n\n".join([f"Task:\n{task}", *(subject.text for subject in subjects)])
+
+
+def text_of_call(tool: str, arguments: Mapping[str, Any]) -> str:
+    return f"Tool: {tool}\n\n{json.dumps(arguments, ensure_ascii=False, indent=2, sort_keys=True)}"

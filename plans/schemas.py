@@ -1,0 +1,131 @@
+"""What the API takes and gives, for its description and for a first check."""
+
+from typing import Annotated, Any, Literal
+
+from ninja import Field
+
+from engine.models import TITLE_LENGTH
+from runs.api.schemas import Gate, Moment, Run, Strict, text
+
+from .models.plans import TASK_LENGTH
+
+Status = Literal["queued", "running", "waiting", "finished", "failed", "cancelled"]
+StepStatus = Literal[
+    "planned", "awaiting_feedback", "approved", "rejected", "action_requested", "completed", "failed", "superseded"
+]
+Effect = Literal["reads", "writes", "reaches_out"]
+
+
+class NewPlan(Strict):
+    """A task in your own words, and who plans it and carries it out."""
+
+    task: Annotated[str, text(TASK_LENGTH, 1)]
+    title: Annotated[str, text(TITLE_LENGTH)] | None = Field(None, description="Without one: the task's first line.")
+    team: str | None = Field(None, description="The name or id of a team; without one the first that is offered.")
+    matter: Annotated[str, text(100, 1)] | None = Field(
+        None, description="A name of your own: plans of one matter know how the earlier ones came out."
+    )
+    spend: Annotated[str, text(20)] | None = Field(None, description="Dollars at most, as in 3.00.")
+
+
+class ToolUse(Strict):
+    tool: str
+    effect: Effect
+    status: str
+    arguments: dict[str, Any]
+    output: str
+    error: str
+
+
+class Step(Strict):
+    number: int
+    owner: str
+    action: str
+    first_action: str
+    tools: list[str]
+    needs: list[int] | None = Field(description="Numbers of steps; null: all before it.")
+    effect: Effect
+    status: StepStatus
+    skipped: bool
+    reply: str | None
+    error: str | None
+    calls: list[ToolUse]
+    began: Moment | None
+
+
+class Counts(Strict):
+    total: int
+    completed: int
+    pending: int
+    rejected: int
+    failed: int
+
+
+class TeamNamed(Strict):
+    id: int
+    name: str
+    version: int
+
+
+class Plan(Run):
+    status: Status
+    outcome: Literal["done", "rejected", "failed"] | None
+    task: str
+    team: TeamNamed
+    matter: str | None
+    policy: dict[str, Any]
+    revision: int
+    questions: list[str]
+    counts: Counts
+    steps: list[Step]
+    summary: str
+    tainted: bool = Field(description="Whether text of strangers was read: then every change is asked about.")
+    rehearsal: bool
+    waits: Literal["person", "time"] | None
+    gates: list[Gate] = Field(description="What people and councils were asked, oldest first.")
+
+
+class Words(Strict):
+    text: Annotated[str, text(4_000, 1)]
+    step: int | None = Field(None, description="The number of a step, for its agent; null: for the planner.")
+
+
+class StepChange(Strict):
+    """Whatever is left out stays as it is."""
+
+    action: Annotated[str, text(2_000, 2)] | None = None
+    owner: Annotated[str, text(80, 1)] | None = None
+    tools: list[str] | None = None
+    needs: list[int] | None = Field(None, description="Numbers of steps before it; null: all of them.")
+
+
+class Agent(Strict):
+    name: str
+    description: str
+    model: str | None = Field(description="Null: the installation's default one.")
+    tools: list[str]
+
+
+class Team(Strict):
+    id: int
+    name: str
+    version: int
+    description: str
+    policy: dict[str, Any]
+    agents: list[Agent]
+
+
+class Teams(Strict):
+    results: list[Team]
+
+
+class Tool(Strict):
+    name: str
+    description: str
+    effect: Effect
+    source: str
+    arguments: dict[str, Any] = Field(description="The JSON schema of its arguments.")
+
+
+class Tools(Strict):
+    results: list[Tool]

@@ -1,0 +1,103 @@
+"""What people say to a plan besides deciding: words to its planner and its agents, and another text of a step."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from engine.models import record_name
+from engine.steering import act
+
+from .models import Plan, Step, keeping
+from .models.reading import owners_of
+from .prompts.planner import PERSON
+from .rules.course import BEFORE_WORK, SETTLED
+from .rules.words import Cause
+
+
+class Refused(Exception):
+    """Nothing was said or changed. The text is a sentence for people."""
+
+
+class NoSuchStep(Exception):
+    """The plan has none of this number."""
+
+
+class Wrong(Exception):
+    """What was sent cannot be: `problems` by fields."""
+
+    def __init__(self, problems: Sequence[tuple[str, str]]) -> None:
+        super().__init__(" ".join(sentence for _, sentence in problems))
+        self.problems = problems
+
+
+def say(plan: UUID, user: Any, text: str, step: int | None = None) -> None:
+    """To the planner, who plans the rest anew by it, or to the agent of a step. Refused, NoSuchStep, Over."""
+    by = record_name(user)
+
+    def write() -> None:
+        if step is None:
+            keeping.say(plan, keeping.HUMAN, text, by=by)
+            _order(plan, text, by)
+            return
+        found = _step(plan, step)
+        if found.status in SETTLED:
+            raise Refused(f"Step {step} is over: nobody reads it there any more.")
+        keeping.say(plan, keeping.HUMAN, text, by=by, to=step)
+
+    act(plan, write)
+
+
+def _order(plan: UUID, text: str, by: str) -> None:
+    try:
+        keeping.order(plan, Cause.CLARIFICATION, text, by)
+    except keeping.TooMuch as error:
+        raise Refused(str(error)) from error
+
+
+def _step(plan: UUID, number: int) -> Step:
+    found = Step.objects.select_related("agent").filter(plan=plan, number=number).first()
+    if found is None:
+        raise NoSuchStep(f"The plan has no step {number}.")
+    return found
+
+
+def change_step(plan: UUID, user: Any, number: int, given: Mapping[str, Any]) -> None:
+    """Another action, owner, tools or needs of a step that has not begun. Refused, NoSuchStep, Wrong, Over."""
+
+    def write() -> None:
+        step = _step(plan, number)
+        if step.status not in BEFORE_WORK or step.last_in is not None:
+            raise Refused(f"Step {number} is {step.status.replace('_', ' ')}, and is not changed any more.")
+        keeping.edit(step, record_name(user), **_values(Plan.objects.planned().get(pk=plan), step, given))
+
+    act(plan, write)
+
+
+def _values(plan: Plan, step: Step, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Columns of the step. Wrong."""
+    owner = given.get("owner") or step.owner
+    owners = {one.name: [tool.name for tool in one.tools] for one in owners_of(plan)}
+    if owner not in owners:
+        raise Wrong([("owner", f"There is no owner named “{owner}”. The owners are: {', '.join(owners)}.")])
+    tools = (
+        given.get("tools") if given.get("tools") is not None else [one for one in step.tools if one in owners[owner]]
+    )
+    if unknown := [one for one in tools or [] if one not in owners[owner]]:
+        has = ", ".join(owners[owner]) or "no tools"
+        raise Wrong([("tools", f"{owner} has no tool “{unknown[0]}”, but {has}.")])
+    agent = next((one for one in plan.agents if one.name == owner and owner != PERSON), None)
+    return {"agent": agent, "tools": tools, "needs": _needs(plan, step, given), **_action(given)}
+
+
+def _needs(plan: Plan, step: Step, given: Mapping[str, Any]) -> list[int] | None:
+    if "needs" not in given or given["needs"] is None:
+        return None if "needs" in given else step.needs
+    before = [one.number for one in plan.steps_now if one.position < step.position]
+    if wrong := [one for one in given["needs"] if one not in before]:
+        there = ", ".join(map(str, before)) or "none"
+        raise Wrong([("needs", f"It cannot need step {wrong[0]}. Before it are: {there}.")])
+    return list(dict.fromkeys(given["needs"]))
+
+
+def _action(given: Mapping[str, Any]) -> dict[str, str]:
+    return {"action": given["action"].strip()} if given.get("action") else {}

@@ -1,0 +1,158 @@
+"""A plan, carried out: whom it asks, what it does, and where it goes on."""
+
+import pytest
+from asgiref.sync import sync_to_async
+
+from engine import gates
+from engine.evidence.audit import verify_all
+from engine.models import Gate, Run, ToolCall
+from plans.models import Plan, Step
+from plans.rules.demands import OPEN_READS
+from tests.conftest import perform
+from tests.plans.scenes import LETTER, SUM, SUMMARY, calls, move, plan, questions, replies, steps, team
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ADD = calls("figures.calculate", expression="2 + 3")
+
+
+def pending(run):
+    return list(Gate.objects.whole().filter(run=run).pending().order_by("pk"))
+
+
+async def says(run, user, decision, choice="", text="", kind=None):
+    """Decide at the first gate that is asked, of this kind if one is named."""
+    asked = await sync_to_async(pending)(run)
+    gate = next(one for one in asked if kind in (None, one.kind))
+    return await sync_to_async(gates.decide)(gate.pk, user, decision, text, choice)
+
+
+def statuses(run):
+    return list(Step.objects.filter(plan=run).order_by("number").values_list("status", flat=True))
+
+
+async def planned(mira, models, *answers, version=None, **asked):
+    """Performed until it waits for the first time."""
+    models.will("test/planner", *answers)
+    found = await sync_to_async(plan)(mira, version, **asked)
+    return (await perform(found.pk, models)).pk
+
+
+async def test_nothing_begins_before_somebody_approved_and_then_all_is_done(mira, models):
+    run = await planned(mira, models, steps(SUM), SUMMARY)
+    assert await sync_to_async(statuses)(run) == ["planned"]
+    models.will("test/sums", ADD, replies("It is 5."))
+    await says(run, mira, "approve", "all")
+    ended = await perform(run, models)
+    call = await ToolCall.objects.aget(run=run)
+    assert (ended.status, ended.outcome) == (Run.Status.FINISHED, "done")
+    assert (call.status, "5" in call.output) == ("done", True)
+    assert (await Plan.objects.aget(pk=run)).summary == "All of it was done."
+    assert not (await sync_to_async(verify_all)()).faults
+
+
+async def test_one_act_approves_the_plan_and_each_step_and_what_leaves_is_asked_again(mira, models):
+    run = await planned(mira, models, steps(SUM, LETTER), SUMMARY)
+    assert [one.kind for one in await sync_to_async(pending)(run)] == ["plan", "step"]
+    models.will("test/sums", ADD, replies("It is 5."))
+    draft = calls("mail.draft", to=["ada@example.org"], subject="Five", text="It is 5.")
+    models.will(
+        "test/letters",
+        draft,
+        calls("mail.send", to=["ada@example.org"], subject="Five", text="It is 5."),
+        replies("Sent."),
+    )
+    await says(run, mira, "approve", "all")
+    assert (await perform(run, models)).status == Run.Status.WAITING
+    [gate] = await sync_to_async(pending)(run)
+    assert (gate.kind, gate.tool) == ("tool", "mail.send")
+
+
+async def test_what_was_rejected_with_a_reason_is_planned_anew_by_it(mira, models):
+    run = await planned(mira, models, steps(SUM), steps(("Add three and three.", *SUM[1:])))
+    await says(run, mira, "reject", "revise", "Take three.")
+    await perform(run, models)
+    assert "Take three." in models.asked[-1][1][1]["content"]
+    assert await sync_to_async(statuses)(run) == ["superseded", "planned"]
+    assert [one.step for one in await sync_to_async(pending)(run)] == ["plan-2"]
+
+
+async def test_a_step_that_is_planned_again_as_it_was_keeps_its_gate_and_its_approval(mira, models):
+    run = await planned(mira, models, steps(LETTER, SUM), steps(LETTER))
+    await says(run, mira, "approve", kind="step")
+    await says(run, mira, "reject", "revise", "No sums.", kind="plan")
+    await perform(run, models)
+    assert await sync_to_async(statuses)(run) == ["approved", "superseded"]
+    assert [one.kind for one in await sync_to_async(pending)(run)] == ["plan"]
+
+
+async def test_the_planner_asks_and_plans_with_the_answer(mira, models):
+    run = await planned(mira, models, questions("By when?"), steps(SUM))
+    await says(run, mira, "answer", text="By Friday.")
+    await perform(run, models)
+    assert "By Friday." in models.asked[-1][1][1]["content"]
+    assert [one.kind for one in await sync_to_async(pending)(run)] == ["plan"]
+
+
+async def test_whoever_ends_the_plan_ends_it(mira, models):
+    run = await planned(mira, models, steps(SUM), SUMMARY)
+    await says(run, mira, "reject", "end")
+    assert (await perform(run, models)).outcome == "rejected"
+    assert await sync_to_async(statuses)(run) == ["planned"]
+
+
+async def test_a_step_that_fails_is_planned_anew_twice_and_then_a_person_is_asked(mira, models):
+    version = await sync_to_async(team)(OPEN_READS)
+    models.will("test/sums", *[move("give_up", f"No {number}.") for number in range(3)])
+    again = [steps((f"Add it, way {number}.", *SUM[1:])) for number in range(3)]
+    run = await planned(mira, models, *again, SUMMARY, version=version)
+    [gate] = await sync_to_async(pending)(run)
+    assert gate.kind == "failure"
+    assert "No 2." in gate.text
+    models.will("test/sums", replies("Done now."))
+    await says(run, mira, "approve", "again")
+    assert (await perform(run, models)).outcome == "done"
+
+
+async def test_a_step_of_a_person_waits_for_that_person_and_their_words_are_its_reply(mira, models):
+    run = await planned(mira, models, steps(("Sign it.", "Person", [])), SUMMARY)
+    await says(run, mira, "approve", "all")
+    await perform(run, models)
+    assert [one.kind for one in await sync_to_async(pending)(run)] == ["person"]
+    await says(run, mira, "answer", text="Signed.")
+    assert (await perform(run, models)).outcome == "done"
+    assert (await Step.objects.prefetch_related("states").aget(plan=run)).reply == "Signed."
+
+
+async def test_an_agent_asks_in_the_middle_of_a_step_and_reads_the_answer(mira, models):
+    version = await sync_to_async(team)(OPEN_READS)
+    models.will("test/sums", move("ask", "Which two?"))
+    run = await planned(mira, models, steps(SUM), SUMMARY, version=version)
+    models.will("test/sums", replies())
+    await says(run, mira, "answer", text="Two and three.")
+    assert (await perform(run, models)).outcome == "done"
+    assert any("Two and three." in messages[1]["content"] for model, messages in models.asked if model == "test/sums")
+
+
+async def test_the_same_call_is_not_made_twice_where_it_changes_something(mira, models):
+    run = await planned(mira, models, steps(LETTER), SUMMARY)
+    draft = calls("mail.draft", to=["ada@example.org"], subject="Five", text="It is 5.")
+    models.will("test/letters", draft, draft, replies("Drafted."))
+    await says(run, mira, "approve", "all")
+    assert (await perform(run, models)).outcome == "done"
+    assert await ToolCall.objects.filter(run=run).acount() == 1
+
+
+async def test_independent_steps_go_on_beside_one_that_waits(mira, models):
+    version = await sync_to_async(team)(OPEN_READS)
+    models.will("test/sums", replies("One."))
+    answer = steps(("Sign it.", "Person", []), ("Add it.", "Sums", [], []))
+    run = await planned(mira, models, answer, version=version)
+    assert await sync_to_async(statuses)(run) == ["action_requested", "completed"]
+
+
+async def test_a_summary_that_no_model_gives_is_made_from_the_rows(mira, models):
+    version = await sync_to_async(team)(OPEN_READS)
+    models.will("test/sums", replies("It is 5."))
+    run = await planned(mira, models, steps(SUM), *["nonsense"] * 4, version=version)
+    assert (await Plan.objects.aget(pk=run)).summary == "The plan is done. Step 1 is completed: It is 5."

@@ -1,0 +1,113 @@
+"""One move of an agent with tools: one structured answer, so that any endpoint will do and nothing is done unasked.
+
+Why so: docs/decisions.md, Tools.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import from_json
+
+from engine.llm.prompting import one_object
+
+
+class Act(StrEnum):
+    CALL = "call"
+    REPLY = "reply"
+    ASK = "ask"
+    GIVE_UP = "give_up"
+
+
+@dataclass(frozen=True)
+class Move:
+    """`thought` is one public sentence; `text` the reply, the question, or why it cannot be done."""
+
+    act: Act
+    thought: str = ""
+    tool: str = ""
+    arguments: dict[str, Any] = field(default_factory=dict)
+    text: str = ""
+
+
+class _Answer(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    thought: str = ""
+    act: str
+    tool: str | None = None
+    arguments: str | dict[str, Any] | None = None
+    text: str | None = None
+
+
+# No length limits: some servers compile the schema into a grammar and break on large ones. `arguments` is JSON in a
+# string, so that one flat schema serves every tool.
+_TEXT = {"type": "string"}
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "thought": _TEXT,
+        "act": {"type": "string", "enum": [act.value for act in Act]},
+        "tool": _TEXT,
+        "arguments": _TEXT,
+        "text": _TEXT,
+    },
+    "required": ["thought", "act", "tool", "arguments", "text"],
+    "additionalProperties": False,
+}
+
+
+def read_move(text: str, tools: Mapping[str, type[BaseModel]]) -> Move:
+    """The move in an answer. `tools`: the classes of their arguments, by their names. ValueError with a sentence that
+    tells the model what to do otherwise."""
+    try:
+        said = _Answer.model_validate(one_object(text))
+    except ValidationError as error:
+        raise ValueError(f"The answer does not have the agreed form{_first_wrong(error)}.") from error
+    if said.act not in set(Act):
+        raise ValueError(f"There is no act “{said.act[:40]}”. It is one of {', '.join(Act)}.")
+    act, thought = Act(said.act), said.thought.strip()
+    if act is Act.CALL:
+        return Move(act, thought, said.tool or "", _arguments(said, tools))
+    if not (said.text or "").strip():
+        raise ValueError(f"To {act.replace('_', ' ')} takes a text.")
+    return Move(act, thought, text=(said.text or "").strip())
+
+
+def _arguments(said: _Answer, tools: Mapping[str, type[BaseModel]]) -> dict[str, Any]:
+    """As the tool's own class reads them, with what it adds where nothing was said."""
+    name = said.tool or ""
+    if name not in tools:
+        known = ", ".join(tools) or "none"
+        raise ValueError(f"There is no tool “{name[:40]}” for this step. The tools are: {known}.")
+    try:
+        given = said.arguments if isinstance(said.arguments, dict) else json.loads(said.arguments or "{}")
+        return tools[name].model_validate(given).model_dump(mode="json")
+    except ValidationError as error:
+        raise ValueError(f"These arguments do not fit {name}{_first_wrong(error)}.") from error
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"The arguments of {name} are not a JSON object.") from error
+
+
+def _first_wrong(error: ValidationError) -> str:
+    first = error.errors()[0]
+    place = ".".join(str(part) for part in first["loc"])[:80]
+    return f" at “{place}”: {first['msg']}" if place else f": {first['msg']}"
+
+
+def growing(text: str) -> str:
+    """What can be shown of a move that is still arriving."""
+    try:
+        said = from_json(text, allow_partial="trailing-strings")
+    except ValueError:
+        return ""
+    said = said if isinstance(said, dict) else {}
+    parts = (said.get(name) for name in ("thought", "text"))
+    return "\n\n".join(part.strip() for part in parts if isinstance(part, str) and part.strip())
+
+
+def complaint(problem: str) -> str:
+    return f"Your last answer could not be used: {problem} Make one move and answer with exactly one JSON object."
