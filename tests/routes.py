@@ -290,8 +290,9 @@ ROUTES |= {f"admin/{row.replace('_', '/')}/<path:object_id>/": (DOOR, DOOR) for 
 ROUTES["admin:office_request_add"] = (NEVER, NEVER)
 ROUTES |= {f"admin:engine_gaterule_{door}": (ALL, ALL) for door in DOORS}
 ROUTES |= {"admin/engine/gaterule/<path:object_id>/": (DOOR, DOOR)}
-ROUTES |= {f"admin:engine_letter_{door}": (ALL, NEVER) for door in DOORS}
+ROUTES |= {f"admin:engine_letter_{door}": (ALL, ALL) for door in ("changelist", "history")}
 ROUTES |= {f"admin:engine_letter_{door}": (NEVER, NEVER) for door in ("add", "delete")}
+ROUTES |= {"admin:engine_letter_change": (ALL, NEVER)}
 ROUTES |= {"admin/engine/letter/<path:object_id>/": (DOOR, DOOR)}
 
 SOCKETS = {f"ws/{which}/<uuid:pk>/": SEE for which in ("judgements", "debates", "plans", "checks", "runs")}
