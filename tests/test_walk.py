@@ -206,7 +206,6 @@ def of_the_office() -> dict[str, Any]:
 def cast_rows(cast: Cast) -> dict[str, Any]:
     return {
         **of_the_office(),
-        "engine/gaterule": GateRule.objects.get_or_create(kind="letter")[0].pk,
         "engine/letter": (Letter.objects.first() or Letter.objects.write("kept", None, ["a@example.org"], "A", "A")).pk,
         "magi_site/token": cast.token.pk,
         "auth/group": Group.objects.get(name=REVIEWERS).pk,
