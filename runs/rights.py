@@ -79,7 +79,7 @@ class Right:
 
         What a user object remembers of its permissions does not count.
         """
-        hiding = Gate.objects.filter(council=run, hides=True).first()
+        hiding = Gate.objects.filter(council=run, hides=True).first() if run.parent_id else None
         users = [user for user in users if hiding is None or user.pk in hiding.looked_at_by()]
         # what an owner has anyway, none is asked for
         asked = {user.pk for user in users if not (self.own and user.pk == run.owner_id)}

@@ -242,6 +242,7 @@ ROUTES = {
     "admin:engine_gaterule_delete": (ALL, ALL),
     "admin:engine_gaterule_change": (ALL, ALL),
     "admin/engine/budget/<path:object_id>/": (DOOR, DOOR),
+    "admin/engine/gaterule/<path:object_id>/": (DOOR, DOOR),
     "admin:auth_user_password_change": (ALL, ALL),
     "admin:auth_user_changelist": (ALL, ALL),
     "admin:auth_user_add": (ALL, ALL),
