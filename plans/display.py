@@ -20,7 +20,7 @@ from .rules.words import Effect, Outcome, Status
 
 SLOTS = course.STEPS_IN_ALL
 STATES: Mapping[str, tuple[str, str, str]] = {  # of a step: look, word, sign
-    Status.PLANNED: ("wait", "Planned", "ring"),
+    Status.PLANNED: ("wait", "Planned", "idle"),
     Status.AWAITING: ("asks", "Waits for approval", "pause"),
     Status.APPROVED: ("wait", "Approved", "check"),
     Status.REJECTED: ("none", "Left out", "dash"),
@@ -30,6 +30,7 @@ STATES: Mapping[str, tuple[str, str, str]] = {  # of a step: look, word, sign
     Status.SUPERSEDED: ("none", "Replaced", "dash"),
 }
 WITHIN = "Waits for an answer"
+SIGNS = {Effect.READS: "search", Effect.WRITES: "writes", Effect.REACHES_OUT: "out"}
 EFFECTS = {Effect.READS: "reads", Effect.WRITES: "writes", Effect.REACHES_OUT: "reaches out"}
 OUTCOMES = {
     Outcome.DONE: ("approve", "Done"),
@@ -214,7 +215,7 @@ def _step(place: int, step: Step, asked: Sequence[Gate], live: str) -> StepShown
         owner=step.owner,
         action=step.action,
         changed=step.action != step.first_action,
-        effect=step.effect,
+        effect=SIGNS[Effect(step.effect)],
         does=EFFECTS[Effect(step.effect)],
         tools=tuple(step.tools),
         after=_after(step),
