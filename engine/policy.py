@@ -66,7 +66,7 @@ def stricter(policy: Policy, demand: Policy) -> dict[str, Any]:
     """The policy, at least as strict as what is demanded besides. Of two councils that of the demand is asked."""
     a, b = ({**USUAL, **one} for one in (policy, {"who": policy.get("who", PERSON), **demand}))
     ends = [one for one in (a, b) if one["expiry"] != REMIND and one["hours"] is not None]
-    blind = [one["blind"] for one in (a, b) if one["blind"] is not None]
+    blind = [one for one in (_blind_in(policy), _blind_in(demand)) if one is not None]
     return {
         "who": _stricter_who(a["who"], b["who"]),
         "persons": max(a["persons"], b["persons"]),
@@ -76,6 +76,12 @@ def stricter(policy: Policy, demand: Policy) -> dict[str, Any]:
         "hours": min((one["hours"] for one in ends), default=None),
         "expiry": next((end for end in (REJECT, RETURN) if any(one["expiry"] == end for one in ends)), REMIND),
     }
+
+
+def _blind_in(policy: Policy) -> bool | None:
+    """Whether it wants that, where it says so or says who decides; None where it leaves it open."""
+    said = policy.get("blind")
+    return True if said is None and policy.get("who") == BOTH else said
 
 
 def _stricter_who(a: str, b: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import models
 
-from engine.policy import asks_council
+from engine.policy import BOTH, asks_council
 
 WHO = [("", "as the procedure says"), ("person", "a person"), ("council", "a council"), ("both", "both")]
 EXPIRIES = [("", "as the procedure says"), ("remind", "remind"), ("reject", "reject"), ("return", "go on without")]
@@ -65,6 +65,8 @@ class GateRule(models.Model):
     @property
     def policy(self) -> dict[str, Any]:
         """What it wants, in the words of a policy; nothing of what it leaves open."""
-        asked: dict[str, Any] = {"persons": self.persons, "four_eyes": self.four_eyes, "blind": self.blind}
+        asked: dict[str, Any] = {"persons": self.persons, "four_eyes": self.four_eyes}
+        # a rule that names no two who decide leaves open whether one of them is blind
+        asked |= {"blind": self.blind} if self.blind or self.who == BOTH else {}
         asked |= {name: getattr(self, name) for name in ("who", "council", "hours", "expiry") if getattr(self, name)}
         return asked

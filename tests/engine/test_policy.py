@@ -91,6 +91,8 @@ def test_who_decides_is_never_fewer(one, other, both):
         ({}, {"four_eyes": True}, "four_eyes", True),
         ({"blind": False}, {"blind": True}, "blind", True),
         ({"blind": False}, {}, "blind", False),
+        ({"who": "both"}, {"blind": False}, "blind", True),
+        ({"who": "both", "blind": False}, {"persons": 2}, "blind", False),
         ({"hours": 48, "expiry": "reject"}, {"hours": 24, "expiry": "return"}, "hours", 24),
         ({"hours": 48, "expiry": "reject"}, {"hours": 24, "expiry": "return"}, "expiry", "reject"),
         ({"hours": 48, "expiry": "return"}, {"hours": 24, "expiry": "remind"}, "hours", 48),
