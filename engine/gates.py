@@ -57,7 +57,7 @@ def may_decide(gate: Gate, user: Any) -> bool:
     Where somebody was asked by name whose account is gone, nobody may speak in their place; where a council is asked
     alone, nobody may in its.
     """
-    if not gate.asks_persons or not user.is_active or (gate.policy["four_eyes"] and user.pk == gate.run.owner_id):
+    if not gate.asks_persons or not user.is_active or _is_one_of_four_eyes(gate, user):
         return False
     if gate.asked_user_id:
         return user.pk == gate.asked_user_id
@@ -66,9 +66,14 @@ def may_decide(gate: Gate, user: Any) -> bool:
     return not gate.asked and (user.pk == gate.run.owner_id or user.has_perm("engine.decide_gate"))
 
 
+def _is_one_of_four_eyes(gate: Gate, user: Any) -> bool:
+    """Who asked for the run, where somebody else has to decide."""
+    return bool(gate.policy["four_eyes"]) and user.pk == gate.run.owner_id
+
+
 def may_override(gate: Gate, user: Any) -> bool:
     """Whether this person may open what a council refuses."""
-    return gate.differs and user.is_active and user.has_perm(OVERRIDE)
+    return gate.differs and user.is_active and user.has_perm(OVERRIDE) and not _is_one_of_four_eyes(gate, user)
 
 
 def may_look(gate: Gate, user: Any) -> bool:

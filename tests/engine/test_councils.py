@@ -217,6 +217,16 @@ async def test_who_may_overrides_a_council_with_a_reason(asking, says, mira, noo
     assert await sync_to_async(problems)() == []
 
 
+async def test_nobody_overrides_it_alone_where_four_eyes_are_wanted(asking, says, mira, noor):
+    gate = await asking(BOTH | {"four_eyes": True})
+    await sync_to_async(allow)(mira, "engine.override_gate")
+    await sync_to_async(allow)(noor, "engine.decide_gate")
+    await say(gate.pk, noor, "approve")
+    gate = await says(gate, "rejected")
+    with pytest.raises(NotAsked):
+        await say(gate.pk, mira, "override", REASON)
+
+
 async def test_nothing_is_overridden_that_a_council_has_not_refused(asking, noor):
     gate = await asking(BOTH)
     await sync_to_async(allow)(noor, "engine.override_gate")
@@ -293,6 +303,12 @@ async def test_a_rule_of_the_installation_makes_it_stricter(asking):
     await GateRule.objects.acreate(procedure="polite", who="council", council="Trio")
     gate = await asking(None)
     assert (gate.policy["who"], gate.policy["council"]) == ("both", "Trio")
+
+
+def test_a_rule_that_names_no_two_who_decide_leaves_it_open_whether_one_is_blind():
+    assert "blind" not in GateRule(persons=2).policy
+    assert "blind" not in GateRule(who="council", council="Trio").policy
+    assert GateRule(who="both", council="Trio").policy["blind"] is False
 
 
 def test_the_most_exact_rule_counts():
