@@ -17,6 +17,7 @@ SUBJECT_LENGTH = 200
 LONGEST_DELIVERY = timedelta(minutes=5)  # whoever takes longer than this has died: a delivery has shorter deadlines
 FIRST_PAUSE, LONGEST_PAUSE = timedelta(seconds=30), timedelta(hours=1)
 GIVEN_UP = timedelta(days=3)
+REDACTED = "Its run was redacted."
 
 
 class LetterState(models.TextChoices):
@@ -50,9 +51,10 @@ class LetterQuerySet(models.QuerySet["Letter"]):
 
     def erase(self, run: UUID) -> None:
         """What was not sent by then stays here without its text."""
+        # also what a server said of it, which may name who was to get it
+        self.filter(run=run).update(to="", subject="", text="", error="")
         waiting = self.filter(run=run, state__in=(LetterState.DRAFT, LetterState.TO_SEND))
-        waiting.update(state=LetterState.KEPT, error="Its run was redacted.")
-        self.filter(run=run).update(to="", subject="", text="")
+        waiting.update(state=LetterState.KEPT, error=REDACTED)
 
 
 class Letter(models.Model):
@@ -107,7 +109,11 @@ class Letter(models.Model):
 
     def _move(self, **values: Any) -> bool:
         mine = Letter.objects.filter(pk=self.pk, state=LetterState.SENDING, attempts=self.attempts)
-        return bool(mine.update(**values))
+        if values["state"] == LetterState.TO_SEND:  # what was redacted meanwhile goes to nobody
+            erased = {"state": LetterState.KEPT, "error": REDACTED}
+        else:
+            erased = values | {"error": ""}
+        return bool(mine.filter(to="").update(**erased) or mine.update(**values))
 
     def say(self, state: str) -> bool:
         """A person says of an uncertain one what became of it, or what shall."""
