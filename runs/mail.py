@@ -33,6 +33,7 @@ log = logging.getLogger(__name__)
 EVERY = 2.0  # seconds between looks at the outbox
 ANSWER_WITHIN = 30.0  # seconds for one answer of the server
 TOO_LATE = LONGEST_DELIVERY / 2  # an engine that was so slow does not begin to send: another may take it for dead
+REFUSED = 400  # replies from here on say that it was not taken
 PERMANENT = 500  # replies from here on are the last word
 ON_THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 State = Letter.State
@@ -168,8 +169,10 @@ def _hand_over(server: smtplib.SMTP, sender: str, letter: Letter) -> None:
     except smtplib.SMTPDataError as error:
         _accepted(error.smtp_code, error.smtp_error)
         raise
-    except (smtplib.SMTPServerDisconnected, OSError) as error:
+    except (smtplib.SMTPException, OSError) as error:
         raise _Doubtful(f"The mail server went away before it answered: {error}") from error
+    if not (200 <= code < 300 or code >= REFUSED):
+        raise _Doubtful("Nobody can read what the mail server answered.")
     _accepted(code, answer)
     with contextlib.suppress(smtplib.SMTPException, OSError):
         server.quit()

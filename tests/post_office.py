@@ -2,7 +2,8 @@
 
 `python -m tests.post_office MANNER` prints its port and serves until it is killed; each letter that it took is a line
 of JSON on its output. MANNER: takes, refuses, busy, vanishes (takes the whole letter and goes away without a word),
-hangs (the same, and says nothing for ever), unknown (knows no recipient).
+hangs (the same, and says nothing for ever), mumbles and rambles (the same, and answers without a number, or without an
+end), unknown (knows no recipient).
 """
 
 import asyncio
@@ -54,7 +55,7 @@ class Connection:
             await asyncio.sleep(3600)
         if self.manner == "vanishes":
             return False
-        self.say("250 taken")
+        self.say({"mumbles": "well, taken", "rambles": "250-" + 10_000 * "m"}.get(self.manner, "250 taken"))
         return True
 
 

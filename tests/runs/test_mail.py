@@ -91,6 +91,8 @@ def test_it_leaves_once_with_its_own_id(run, settings):
         ("busy", "to_send", "The mail server refused it: 450 come again", 0),
         ("vanishes", "uncertain", "The mail server went away before it answered", 1),
         ("hangs", "uncertain", "The mail server went away before it answered", 1),
+        ("mumbles", "uncertain", "Nobody can read what the mail server answered.", 1),
+        ("rambles", "uncertain", "The mail server went away before it answered", 1),
     ],
 )
 def test_what_becomes_of_it_at_a_server_that_fails(run, settings, monkeypatch, manner, state, error, taken):
@@ -173,3 +175,18 @@ def test_its_text_goes_with_its_run_and_it_is_not_sent_any_more(run, settings):
     letter = send(run, settings)
     Letter.objects.erase(run.pk)
     assert (again(letter), letter.text, letter.to, Letter.objects.take()) == ("kept", "", "", None)
+
+
+def test_what_a_server_said_of_it_goes_too(run, settings):
+    letter = send(run, settings)
+    Letter.objects.update(state="kept", error="550 ito@example.com is unknown here")
+    Letter.objects.erase(run.pk)
+    assert (again(letter), letter.error) == ("kept", "")
+
+
+def test_what_is_redacted_while_it_is_sent_is_not_sent_again(run, settings):
+    send(run, settings)
+    taken = Letter.objects.take()
+    Letter.objects.erase(run.pk)
+    assert taken.put_off("450 ito@example.com: come again")
+    assert (again(taken), taken.error) == ("kept", "Its run was redacted.")
