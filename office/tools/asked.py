@@ -21,7 +21,10 @@ class Arguments(BaseModel):
 
 
 def _in_utc(moment: datetime) -> datetime:
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    try:
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError("no calendar goes so far") from error
 
 
 Moment = Annotated[datetime, AfterValidator(_in_utc)]

@@ -126,6 +126,7 @@ def test_the_first_slots_in_which_all_are_free(two):
     [
         ({"start": f"{MONDAY}11:00", "end": f"{MONDAY}10:00"}, "it has to end after its start"),
         ({"start": "2031-01-01T00:00", "end": "2032-01-01T00:00"}, "it is longer than 92 days"),
+        ({"start": "0001-01-01T00:00+14:00", "end": f"{MONDAY}10:00"}, "start: Value error, no calendar goes so far"),
         ({"start": "soon", "end": f"{MONDAY}10:00"}, "start: Input should be a valid datetime"),
     ],
 )
