@@ -63,7 +63,7 @@ class Using:
     ) -> None:
         self._run, self._step, self._given = run, step, arguments
         self._policy, self._choices, self._asked, self._asked_in = policy, choices, asked, asked_in
-        self._allowed_before = False
+        self._allowed_before = self._person_besides = False
 
     async def result(self, name: str) -> ToolCall:
         try:
@@ -117,6 +117,8 @@ class Using:
         """What would be done, to the letter. Another description or another schema of the tool is another text."""
         arguments = json.dumps(json.loads(self._arguments), ensure_ascii=False, indent=2)
         head = f"{self._tool.name}, which {DOES[self._tool.effect]}"
+        if self._person_besides:  # what a council alone was asked before that is another text
+            head = f"{head}\nText of strangers was read before."
         return f"{head}\n{arguments}\nDefinition of the tool: {self._tool.definition}"
 
     def _demand(self) -> Mapping[str, Any] | None:
@@ -127,6 +129,7 @@ class Using:
         policy = self._policy if self._policy is not None else OPEN if harmless else {}
         policy = self._ruled(policy)
         who, tainted = policy.get("who", "person"), not harmless and self._is_tainted()
+        self._person_besides = tainted and who not in (OPEN["who"], *SEEN_BY_A_PERSON)
         if who == OPEN["who"]:
             return {**policy, "who": "person"} if tainted or self._tool.effect == Effect.REACHES_OUT else None
         return {**policy, "who": "both"} if tainted and who not in SEEN_BY_A_PERSON else policy
@@ -189,6 +192,7 @@ class Using:
         if gate is None:
             return then(None) if self._demand() is None else None
         now = Gate.objects.get(pk=gate.pk)
+        self._demand()  # what was read meanwhile makes it another text
         if now.kind != UNCERTAIN and not (now.approved and now.holds(self._text(), "", self._asked)):
             return None
         now.use()

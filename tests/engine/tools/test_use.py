@@ -151,6 +151,16 @@ async def test_what_a_run_of_its_own_has_read_counts_too(using, going_on, mira):
     assert [gate.tool async for gate in Gate.objects.all()] == ["send", "write"]
 
 
+async def test_what_a_council_was_asked_alone_before_that_is_asked_anew(using, going_on, mira):
+    run = await using(one("write", policy={"who": "council", "council": "Trio"}))
+    child = await queued("using", owner=mira, parent=run, root=run)
+    STEPS[child.pk] = [one("page")]
+    await going_on(child)
+    await decide((await Gate.objects.aget()).pk, mira, "approve")
+    assert (await going_on(run)).status == "waiting"
+    assert [gate.policy["who"] async for gate in Gate.objects.all()] == ["council", "both"]
+
+
 async def test_what_was_allowed_is_done_once_to_the_letter(using, going_on, mira):
     run = await using(one("send"))
     gate = await Gate.objects.aget()
