@@ -70,7 +70,7 @@ class Using:
             self._tool = found(name)
             self._read = self._tool.read(self._given)
         except Refused as refused:
-            return self._call(Status.FAILED, tool=name, number=0, error=str(refused))
+            return self._call(Status.FAILED, tool=name, number=0, error=str(refused)[:ERROR_LENGTH])
         self._arguments = written(self._read)
         return await self._of(await self._newest())
 
