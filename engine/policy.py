@@ -80,7 +80,7 @@ def stricter(policy: Policy, demand: Policy) -> dict[str, Any]:
 
 def _blind_in(policy: Policy) -> bool | None:
     """Whether it wants that, where it says so or says who decides; None where it leaves it open."""
-    said = policy.get("blind")
+    said: bool | None = policy.get("blind")
     return True if said is None and policy.get("who") == BOTH else said
 
 
