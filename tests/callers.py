@@ -26,6 +26,9 @@ class Caller:
         body = content if isinstance(content, (bytes, str)) else json.dumps(content)
         return self.client.post(f"{API}{path}", b"" if content is None else body, content_type, headers=named)
 
+    def patch(self, path, content):
+        return self.client.patch(f"{API}{path}", json.dumps(content), "application/json")
+
 
 def problem(answer, status):
     assert answer.status_code == status, answer.content

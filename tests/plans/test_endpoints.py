@@ -1,0 +1,104 @@
+"""Plans over HTTP: what is taken, what is said, and what is refused."""
+
+import pytest
+from asgiref.sync import sync_to_async
+
+from plans.models import Plan, Step
+from tests.callers import Caller
+from tests.conftest import perform
+from tests.plans.scenes import LETTER, SUM, plan, steps, team
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+async def proposed(mira, models):
+    """Its one step may be changed, and waits with the plan."""
+    models.will("test/planner", steps(LETTER))
+    found = await sync_to_async(plan)(mira)
+    await perform(found.pk, models)
+    return found
+
+
+def test_a_task_is_taken_with_a_team_by_name(mira_calls):
+    team(name="Helpers")
+    answer = mira_calls.post("/plans", {"task": "Add it up.", "team": "Helpers", "matter": "Sums"})
+    said = answer.json()
+    assert answer.status_code == 202
+    assert (said["team"]["name"], said["matter"], said["status"], said["steps"]) == ("Helpers", "Sums", "queued", [])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "path"),
+    [({"task": " . "}, "task"), ({"team": "Nobody"}, "team"), ({"spend": "-1"}, "spend"), ({"steps": []}, "steps")],
+)
+def test_what_cannot_be_planned_is_refused_with_its_place(mira_calls, wrong, path):
+    team(name="Helpers")
+    answer = mira_calls.post("/plans", {"task": "Add it up.", "team": "Helpers", **wrong})
+    assert (answer.status_code, [one["path"] for one in answer.json()["errors"]]) == (422, [path])
+    assert not Plan.objects.exists()
+
+
+def test_what_waits_stands_with_the_plan(mira_calls, proposed):
+    said = mira_calls.get(f"/plans/{proposed.pk}").json()
+    assert (said["status"], said["waits"]) == ("waiting", "person")
+    assert [(one["kind"], one["step"]) for one in said["gates"]] == [("plan", "plan-1"), ("step", "step-1")]
+    assert [one["status"] for one in said["steps"]] == ["awaiting_feedback"]
+
+
+def test_a_step_is_changed_before_it_begins_and_then_asked_about_anew(mira_calls, proposed):
+    path = f"/plans/{proposed.pk}/steps/1"
+    answer = mira_calls.patch(path, {"action": "Write it to Ben.", "tools": ["mail.draft"]})
+    [step] = answer.json()["steps"]
+    assert answer.status_code == 200
+    assert (step["action"], step["first_action"], step["tools"]) == ("Write it to Ben.", LETTER[0], ["mail.draft"])
+    assert (step["status"], step["effect"]) == ("planned", "writes")
+    assert answer.json()["gates"][1]["state"] == "void"
+
+
+@pytest.mark.parametrize(
+    ("number", "change", "status", "path"),
+    [
+        (1, {"owner": "Nobody"}, 422, "owner"),
+        (1, {"owner": "Sums", "tools": ["mail.send"]}, 422, "tools"),
+        (1, {"needs": [1]}, 422, "needs"),
+        (9, {"action": "Anything."}, 404, None),
+    ],
+)
+def test_a_change_that_cannot_be_is_refused(mira_calls, proposed, number, change, status, path):
+    answer = mira_calls.patch(f"/plans/{proposed.pk}/steps/{number}", change)
+    assert answer.status_code == status
+    assert [one["path"] for one in answer.json().get("errors", [])] == ([path] if path else [])
+
+
+def test_a_step_that_is_over_is_changed_no_more(mira_calls, proposed):
+    Step.objects.filter(plan=proposed.pk).update(status="completed")
+    answer = mira_calls.patch(f"/plans/{proposed.pk}/steps/1", {"action": "Anything."})
+    assert (answer.status_code, "is completed" in answer.json()["detail"]) == (409, True)
+
+
+async def test_words_to_the_planner_have_it_plan_the_rest_anew(mira_calls, proposed, models):
+    say = sync_to_async(mira_calls.post)
+    assert (await say(f"/plans/{proposed.pk}/messages", {"text": "No letters."})).status_code == 202
+    models.will("test/planner", steps(SUM))
+    await perform(proposed.pk, models)
+    assert "No letters." in models.asked[-1][1][1]["content"]
+    said = (await sync_to_async(mira_calls.get)(f"/plans/{proposed.pk}")).json()
+    assert (said["revision"], [one["owner"] for one in said["steps"]]) == (2, ["Sums"])
+
+
+def test_nobody_else_changes_a_plan_or_speaks_in_it(noor, proposed):
+    path = f"/plans/{proposed.pk}"
+    assert Caller(noor).patch(f"{path}/steps/1", {"action": "Mine."}).status_code == 404
+    assert Caller(noor).post(f"{path}/messages", {"text": "Mine."}).status_code == 404
+
+
+def test_teams_and_tools_are_told(mira_calls):
+    team(name="Helpers")
+    teams = {one["name"]: one for one in mira_calls.get("/teams").json()["results"]}
+    tools = {one["name"]: one for one in mira_calls.get("/tools").json()["results"]}
+    assert [one["name"] for one in teams["Helpers"]["agents"]] == ["Sums", "Letters"]
+    assert (tools["mail.send"]["effect"], "to" in tools["mail.send"]["arguments"]["properties"]) == (
+        "reaches_out",
+        True,
+    )
