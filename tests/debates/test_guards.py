@@ -1,33 +1,24 @@
 """What the database itself refuses to do to the rows of debates, whoever asks."""
 
-from collections.abc import Iterator
-
 import pytest
 from django.apps import apps
 from django.contrib.auth.models import User
-from django.db import IntegrityError, models, transaction
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from debates.guards import GUARDS
 from debates.models import Debate, FirstVerdict, Panel, PanelVersion, Point, Steer, Turn
 from debates.rules.course import Why
-from engine.evidence.guards import ANYTHING
 from engine.models import ModelCall
 from tests.conftest import only_on
 from tests.databases import kept_for_a_module
-from tests.engine.guarded import redact, refused, run
+from tests.engine.guarded import another, columns_of, redact, refused, run
 
 from .rows import OPTIONS, queued, say
 
 pytestmark = pytest.mark.django_db
 
 MODELS = {model._meta.db_table: model for model in apps.get_app_config("debates").get_models()}
-OTHER = {
-    models.BooleanField: 'NOT "{}"',
-    models.DateTimeField: "'2001-01-01 00:00:00'",
-    models.UUIDField: f"'{'0' * 32}'",
-    models.JSONField: "'[9]'",
-}
 
 
 def in_every_table() -> Debate:
@@ -53,36 +44,19 @@ def debate(kept: Debate) -> Debate:
     return Debate.objects.get(pk=kept.pk)
 
 
-def columns(what: str) -> Iterator[tuple[str, str]]:
-    """Of each table those that always are kept, or may be erased."""
-    for table, guard in GUARDS.items():
-        fields = [field.column for field in MODELS[table]._meta.fields]
-        for rule in guard.rules:
-            named = fields if rule.kept == ANYTHING and what == "kept" else getattr(rule, what)
-            yield from ((table, column) for column in named if not (rule.when and what == "kept"))
-
-
-def other(table: str, column: str) -> str:
-    """Another value, in SQL."""
-    field = next(field for field in MODELS[table]._meta.fields if field.column == column)
-    while field.is_relation:
-        field = field.target_field
-    return next((value for kind, value in OTHER.items() if isinstance(field, kind)), "'987'").format(column)
-
-
 @pytest.mark.parametrize("table", GUARDS)
 def test_no_row_is_deleted(debate: Debate, table: str):
     assert MODELS[table].objects.exists()
     assert refused(lambda: run(f"DELETE FROM {table}"))
 
 
-@pytest.mark.parametrize(("table", "column"), list(columns("kept")))
+@pytest.mark.parametrize(("table", "column"), list(columns_of(GUARDS, MODELS, "kept")))
 def test_what_never_changes_is_refused_even_when_redacted(debate: Debate, table: str, column: str):
     redact(debate)
-    assert refused(lambda: run(f'UPDATE {table} SET "{column}" = {other(table, column)}'))
+    assert refused(lambda: run(f'UPDATE {table} SET "{column}" = {another(MODELS[table], column)}'))
 
 
-@pytest.mark.parametrize(("table", "column"), list(columns("erased")))
+@pytest.mark.parametrize(("table", "column"), list(columns_of(GUARDS, MODELS, "erased")))
 def test_a_text_goes_once_the_redaction_is_recorded_and_is_never_replaced(debate: Debate, table: str, column: str):
     change = f'UPDATE {table} SET "{column}" = %s'
     if MODELS[table].objects.exclude(**{column: ""}).exists():

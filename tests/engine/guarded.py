@@ -1,9 +1,11 @@
 """A row of every table that is guarded, and what somebody may try with them."""
 
 import json
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from django.contrib.auth.models import User
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, connection, models, transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -11,6 +13,7 @@ from engine.evidence import guards, sealing, triggers
 from engine.evidence.chain import Draft
 from engine.evidence.checkpoints import Checkpoint
 from engine.evidence.entries import REDACTED, Entry
+from engine.evidence.guards import ANYTHING, Guards
 from engine.evidence.log import Leaf, Salt
 from engine.models import Document, Gate, GateDecision, ModelCall, NewDocument, Park, Review, Run, ToolCall
 from engine.policy import policy_of
@@ -115,3 +118,28 @@ def shipped():
 
 def weaknesses():
     return [weakness.text for weakness in triggers.weaknesses(connection)]
+
+
+OTHER = {
+    models.BooleanField: 'NOT "{}"',
+    models.DateTimeField: "'2001-01-01 00:00:00'",
+    models.UUIDField: f"'{'0' * 32}'",
+    models.JSONField: "'[9]'",
+}
+
+
+def columns_of(known: Guards, rows: Mapping[str, type[models.Model]], what: str) -> Iterator[tuple[str, str]]:
+    """Of each table those that always are kept, or may be erased."""
+    for table, guard in known.items():
+        fields = [field.column for field in rows[table]._meta.fields]
+        for rule in guard.rules:
+            named = fields if rule.kept == ANYTHING and what == "kept" else getattr(rule, what)
+            yield from ((table, column) for column in named if not (rule.when and what == "kept"))
+
+
+def another(rows: type[models.Model], column: str) -> str:
+    """Another value, in SQL."""
+    field: Any = next(field for field in rows._meta.fields if field.column == column)
+    while field.is_relation:
+        field = field.target_field
+    return next((value for kind, value in OTHER.items() if isinstance(field, kind)), "'987'").format(column)

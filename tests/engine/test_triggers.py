@@ -9,6 +9,7 @@ from engine.evidence.audit import verify_all
 from engine.evidence.entries import Entry
 from engine.models import Run
 from judgements.models import Agent, Member
+from plans.guards import GUARDS as PLANS
 from tests.conftest import only_on
 from tests.databases import tampering
 from tests.engine.guarded import GUARDED, refused, run, shipped, weaknesses
@@ -19,7 +20,8 @@ committed = pytest.mark.django_db(transaction=True)  # tables are changed outsid
 
 def test_all_triggers_are_there_after_all_migrations(db):
     assert weaknesses() == []
-    tried = {model._meta.db_table for model in GUARDED} | DEBATES.keys()  # those in tests/debates/test_guards.py
+    # the last two in tests/debates/test_guards.py and tests/plans/test_guards.py
+    tried = {model._meta.db_table for model in GUARDED} | DEBATES.keys() | PLANS.keys()
     assert {guard.table for guard in shipped()} == tried
 
 

@@ -56,7 +56,7 @@ def test_the_page_offers_councils_only_and_lets_nobody_change_their_agents(only_
 def test_an_example_brings_its_text_alone_where_its_agents_are_no_councils(only_councils, page, travel):
     html = html_of(page, "new", example="release")
     assert RELEASE.content in html
-    assert f'value="{travel.pk}" checked' in html
+    assert f'value="{Council.objects.offered().first().pk}" checked' in html
     assert "Security reviewer" not in html
 
 

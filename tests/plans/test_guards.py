@@ -1,0 +1,56 @@
+"""What the database itself refuses to do to the rows of plans, whoever asks."""
+
+import asyncio
+
+import pytest
+from django.apps import apps
+from django.contrib.auth.models import User
+
+from plans.guards import GUARDS
+from plans.models import Plan
+from tests.conftest import ScriptedModels, perform
+from tests.engine.guarded import another, columns_of, redact, refused, run
+from tests.plans.scenes import SUM, SUMMARY, calls, plan, replies, steps, team
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+MODELS = {model._meta.db_table: model for model in apps.get_app_config("plans").get_models()}
+
+
+@pytest.fixture
+def carried_out(mira: User, models: ScriptedModels) -> Plan:
+    """With a row of every table."""
+    from plans.rules.demands import OPEN_READS
+
+    models.will("test/planner", steps(SUM), SUMMARY)
+    models.will("test/sums", calls("figures.calculate", expression="2 + 3"), replies("It is 5."))
+    made = plan(mira, team(OPEN_READS))
+    asyncio.run(perform(made.pk, models))
+    return Plan.objects.select_related("run").get(pk=made.pk)
+
+
+def test_no_row_is_deleted(carried_out: Plan) -> None:
+    for table in GUARDS:
+        assert MODELS[table].objects.exists(), table
+        assert refused(lambda table=table: run(f"DELETE FROM {table}")), table
+
+
+def test_what_never_changes_is_refused_even_when_redacted(carried_out: Plan) -> None:
+    redact(carried_out)
+    for table, column in columns_of(GUARDS, MODELS, "kept"):
+        change = f'UPDATE {table} SET "{column}" = {another(MODELS[table], column)}'
+        assert refused(lambda change=change: run(change)), (table, column)
+
+
+def test_a_text_goes_once_the_redaction_is_recorded_and_is_never_replaced(carried_out: Plan) -> None:
+    texts = list(columns_of(GUARDS, MODELS, "erased"))
+    held = [one for one in texts if MODELS[one[0]].objects.exclude(**{one[1]: ""}).exists()]
+    for table, column in held:
+        assert refused(lambda t=table, c=column: run(f'UPDATE {t} SET "{c}" = %s', "")), (table, column)
+    redact(carried_out)
+    for table, column in texts:
+        assert (
+            refused(lambda t=table, c=column: run(f'UPDATE {t} SET "{c}" = %s', "Other."))
+            or (table, column) not in held
+        )
+        assert not refused(lambda t=table, c=column: run(f'UPDATE {t} SET "{c}" = %s', "")), (table, column)
