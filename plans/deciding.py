@@ -31,6 +31,8 @@ def answered(gate: Gate, choice: str, answer: Any) -> None:
     gate = Gate.objects.whole().get(pk=gate.pk)
     if gate.pending or gate.kind not in set(Kind):
         return
+    if gate.kind == Kind.UNCERTAIN and choice not in set(Meaning):
+        return  # what happened is the engine's own question; leaving the step, or the plan, is ours
     _refuse_unfitting(gate, answer)
     try:
         _apply(gate, choice)
@@ -57,6 +59,7 @@ def _apply(gate: Gate, choice: str) -> None:
     last = gate.last
     assert last is not None  # noqa: S101 - it is closed
     kind, by = Kind(gate.kind), in_words(gate)
+    kind = Kind.TOOL if kind is Kind.UNCERTAIN else kind  # a call that began is still a call
     meant = meaning(kind, last.decision, choice)
     if step is None and kind is not Kind.PLAN and kind is not Kind.QUESTION:
         raise MeansNothing(OVER)

@@ -6,8 +6,9 @@ from asgiref.sync import sync_to_async
 from engine import gates
 from engine.evidence.audit import verify_all
 from engine.models import Gate, Run, ToolCall
-from plans.models import Plan, Step
-from plans.rules.demands import OPEN_READS
+from engine.policy import policy_of
+from plans.models import Plan, Step, StepState
+from plans.rules.demands import OPEN_READS, Kind, choices_of
 from tests.conftest import perform
 from tests.plans.scenes import LETTER, SUM, SUMMARY, calls, move, plan, questions, replies, steps, team
 
@@ -156,3 +157,17 @@ async def test_a_summary_that_no_model_gives_is_made_from_the_rows(mira, models)
     models.will("test/sums", replies("It is 5."))
     run = await planned(mira, models, steps(SUM), *["nonsense"] * 4, version=version)
     assert (await Plan.objects.aget(pk=run)).summary == "The plan is done. Step 1 is completed: It is 5."
+
+
+def test_what_was_cut_short_is_the_engines_question_and_leaving_the_step_is_the_plans(mira):
+    made = plan(mira)
+    step = Step.objects.create(plan=made, number=1, position=1, first_in=1, effect="writes", status="action_requested")
+    StepState.objects.create(step=step, number=1, status="planned", action="Post it.", held={})
+    asked = {"kind": "uncertain", "title": "Did it happen?", "text": "Nobody knows.", "policy": policy_of(None)}
+    choices = [{"word": word, "decision": "answer", "sentence": word} for word in ("happened", "do", "leave")]
+    choices += choices_of(Kind.TOOL)
+    for number, (decision, choice) in enumerate((("answer", "happened"), ("reject", "skip")), 1):
+        gate = Gate.objects.ask(None, run=made.run, step=f"step-1-0-{number}", choices=choices, **asked)
+        gates.decide(gate.pk, mira, decision, "I looked.", choice)
+    step.refresh_from_db()
+    assert (step.status, step.skipped, Gate.objects.filter(used=None).count()) == ("failed", True, 2)
