@@ -59,6 +59,8 @@ class Panel(Saved):
 
 
 class PanelVersion(SavedVersion):
+    of, out_of_date = "panel", PanelChanged
+
     panel = models.ForeignKey(Panel, on_delete=models.PROTECT, related_name="versions")
     rule = models.CharField(max_length=20, default=Rule.MAJORITY.value)
     timekeeper = models.CharField(max_length=200, blank=True)
@@ -104,15 +106,6 @@ class PanelVersion(SavedVersion):
         return _compared(self.values()) == _compared(asked) and [seat.person for seat in self.seats.all()] == [
             bool(member.get("user")) for member in asked["members"]
         ]
-
-    def hold(self) -> None:
-        """Let its panel stay as it is until this transaction ends.
-
-        PanelChanged where this is not the current version, or the panel is archived.
-        """
-        panel = Panel.objects.hold(self.panel_id)
-        if panel.archived or panel.current_id != self.pk:
-            raise PanelChanged(panel, self)
 
     def is_just(self, name: str, held: Mapping[str, Any]) -> bool:
         return (self.name, self.held()) == (name, written(held))

@@ -58,6 +58,8 @@ class Council(Saved):
 
 
 class CouncilVersion(SavedVersion):
+    of, out_of_date = "council", CouncilChanged
+
     council = models.ForeignKey(Council, on_delete=models.PROTECT, related_name="versions")
 
     class Meta:
@@ -71,15 +73,6 @@ class CouncilVersion(SavedVersion):
     def has(self, agents: Sequence[AgentValues]) -> bool:
         """Whether these are its three agents: with one changed they are no longer this council."""
         return self.agents() == [{"fallback": "", **agent} for agent in agents]
-
-    def hold(self) -> None:
-        """Let its council stay as it is until this transaction ends.
-
-        CouncilChanged where this is not the current version, or the council is archived.
-        """
-        council = Council.objects.hold(self.council_id)
-        if council.archived or council.current_id != self.pk:
-            raise CouncilChanged(council, self)
 
     def as_saved(self) -> tuple[str, list[AgentValues]]:
         """Name and agents as they were written, with the models that were left open."""

@@ -16,8 +16,6 @@ from ..rules.demands import CAREFUL
 
 TEAMS = UUID("6d616769-0000-4000-8000-007465616d73")  # the one chain of all teams; no run has this key
 TEAM = "team"  # the kind of its entries
-MOST_AGENTS = 8
-MOST_TOOLS = 12
 AGENT = ("name", "description", "system", "model", "fallback", "tools")
 OWN = ("description", "planner", "policy", "examples")
 
@@ -45,6 +43,8 @@ class Team(Saved):
 class TeamVersion(SavedVersion):
     """`planner`: the model that plans, empty for the installation's default one. `policy` as in `Policy.as_json`."""
 
+    of, out_of_date = "team", TeamChanged
+
     team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="versions")
     description = models.CharField(max_length=300, blank=True)
     planner = models.CharField(max_length=200, blank=True)
@@ -58,15 +58,6 @@ class TeamVersion(SavedVersion):
     def held(self) -> dict[str, Any]:
         own = {name: getattr(self, name) for name in OWN}
         return {**own, "agents": [agent.values() for agent in self.agents.all()]}
-
-    def hold(self) -> None:
-        """Let its team stay as it is until this transaction ends.
-
-        TeamChanged where this is not the current version, or the team is archived.
-        """
-        team = Team.objects.hold(self.team_id)
-        if team.archived or team.current_id != self.pk:
-            raise TeamChanged(team, self)
 
     def is_just(self, name: str, held: Mapping[str, Any]) -> bool:
         return (self.name, self.held()) == (name, written(held))

@@ -200,6 +200,9 @@ class Saved(models.Model):
 class SavedVersion(models.Model):
     """It as it was from one change to the next. Nobody changes it."""
 
+    of: ClassVar[str]  # the field that says whose version it is
+    out_of_date: ClassVar[type[OutOfDate]]
+
     number = models.PositiveIntegerField()
     name = models.CharField(max_length=NAME_LENGTH)
     created = models.DateTimeField(default=timezone.now)
@@ -210,6 +213,15 @@ class SavedVersion(models.Model):
 
     def __str__(self) -> str:
         return visible_text(f"{self.name}, version {self.number}")
+
+    def hold(self) -> None:
+        """Let what this is a version of stay as it is until this transaction ends.
+
+        `out_of_date` where this is not the current version, or it is archived.
+        """
+        saved = self._meta.get_field(self.of).related_model.objects.hold(getattr(self, f"{self.of}_id"))  # type: ignore[union-attr]
+        if saved.archived or saved.current_id != self.pk:
+            raise self.out_of_date(saved, self)
 
     @classmethod
     def columns(cls, held: Mapping[str, Any]) -> dict[str, Any]:
