@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from engine.hidden import visible_json
 from engine.llm import prices
 
 from . import prompts, rules
@@ -36,7 +37,7 @@ def estimate(content: str, agents: Iterable[Mapping[str, str]]) -> Estimate:
 
 def _asked(content: str, agent: Mapping[str, str], number: int) -> int:
     seen = REASON * len(rules.SEATS) * (number - 1)
-    return INSTRUCTIONS + prices.tokens_of(prompts.visible_json(content)) + prices.tokens_of(agent["criteria"]) + seen
+    return INSTRUCTIONS + prices.tokens_of(visible_json(content)) + prices.tokens_of(agent["criteria"]) + seen
 
 
 def _dearest(agent: Mapping[str, str], tokens: int) -> int | None:

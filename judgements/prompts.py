@@ -13,14 +13,14 @@ import json
 import re
 import secrets
 import unicodedata
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import from_json
 
-from engine.hidden import escaped, visible_json
+from engine.hidden import escaped
+from engine.llm.prompting import fenced, no_key_twice
 
 from .rules import Decision
 
@@ -124,8 +124,7 @@ def messages(case: Case, boundary: str | None = None) -> list[dict[str, str]]:
             for earlier in case.earlier
         ],
     }
-    user = f"BEGIN MATERIAL {boundary}\n{visible_json(material)}\nEND MATERIAL {boundary}"
-    return [{"role": "system", "content": system}, {"role": "user", "content": user}]
+    return [{"role": "system", "content": system}, {"role": "user", "content": fenced(material, boundary)}]
 
 
 def read_case(request: list[dict[str, str]]) -> Case:
@@ -206,7 +205,7 @@ def read_answer(text: str) -> Answer:
     of more than 4,000 characters is cut; the text as it came stays in the model call.
     """
     try:
-        answer = Answer.model_validate(json.loads(text, object_pairs_hook=_no_key_twice))
+        answer = Answer.model_validate(json.loads(text, object_pairs_hook=no_key_twice))
     except ValidationError as error:
         raise ValueError(_what_is_wrong(error)) from error
     except (json.JSONDecodeError, RecursionError) as error:
@@ -243,15 +242,6 @@ def complaint(problem: str) -> str:
 def was_asked_again(messages: list[dict[str, str]]) -> bool:
     """Whether a conversation as it was sent ends in that complaint: it stands in the user's last message."""
     return messages[-1]["content"].endswith(complaint("").partition("  ")[2])
-
-
-def _no_key_twice(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise ValueError(f"The answer has the key “{key[:40]}” twice.")
-        found[key] = value
-    return found
 
 
 def _what_is_wrong(error: ValidationError) -> str:

@@ -34,7 +34,7 @@ def read_fenced(text: str) -> Any:
 def one_object(text: str) -> dict[str, Any]:
     """The JSON object that an answer has to be: nothing around it, no key twice. ValueError with a sentence."""
     try:
-        found = json.loads(text, object_pairs_hook=_no_key_twice)
+        found = json.loads(text, object_pairs_hook=no_key_twice)
     except (json.JSONDecodeError, RecursionError) as error:
         raise ValueError("The answer is not one JSON object.") from error
     if not isinstance(found, dict):
@@ -42,7 +42,8 @@ def one_object(text: str) -> dict[str, Any]:
     return found
 
 
-def _no_key_twice(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+def no_key_twice(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """For `json.loads`: of two values under one key it would take the last. ValueError with a sentence."""
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
