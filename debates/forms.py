@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from decimal import Decimal
 from typing import Any, cast
 
 from django import forms
@@ -11,12 +10,11 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
-from engine.llm.prices import DOLLAR
 from engine.llm.providers import context_of
 from engine.models import TITLE_LENGTH, NewDocument
 from engine.models.documents import label_of
 from runs import retention
-from runs.forms import FieldProblem, Text, as_read, first_errors
+from runs.forms import FieldProblem, Spend, Text, as_read, first_errors
 from runs.saved.forms import SavedForm, named
 
 from .attached import Attached
@@ -33,7 +31,6 @@ from .models import (
     PanelVersion,
 )
 
-MOST_DOLLARS = 1_000_000
 SEED_WORD_LENGTH = 200
 
 _LEAST = {"option": LEAST_OPTIONS, "member": LEAST_MEMBERS}
@@ -47,19 +44,7 @@ class DebateForm(RulesForm):
 
     title = Text(max_length=TITLE_LENGTH, label="Title")
     question = Text(max_length=QUESTION_LENGTH, needed="Write what is to be decided. It is empty.", lines=True)
-    spend = forms.DecimalField(
-        label="At most so many dollars",
-        help_text="Closing statements are held before it is used up.",
-        required=False,
-        min_value=Decimal("0.01"),
-        max_value=MOST_DOLLARS,
-        max_digits=16,
-        decimal_places=9,
-        error_messages=dict.fromkeys(
-            ("invalid", "min_value", "max_value", "max_digits", "max_decimal_places", "max_whole_digits"),
-            f"Write an amount in dollars, as in 3.00: at least 0.01 and at most {MOST_DOLLARS:,}. Or nothing.",
-        ),
-    )
+    spend = Spend(help_text="Closing statements are held before it is used up.")
     until = Text(max_length=40, label="Until", help_text="In UTC. Then it closes, however far it is.")
     seed = Text(
         max_length=64,
@@ -71,11 +56,6 @@ class DebateForm(RulesForm):
         label="A word for the draw",
         help_text="It takes part in who is drawn, so that nobody can have chosen the seed.",
     )
-
-    def clean_spend(self) -> int | None:
-        """In billionths of a dollar."""
-        given = self.cleaned_data["spend"]
-        return None if given is None else int(given * DOLLAR)
 
     def clean_until(self) -> datetime | None:
         given = self.cleaned_data["until"]

@@ -1,20 +1,17 @@
 """What a new plan must be, for every door: the page, the command line, the API."""
 
-from decimal import Decimal
 from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
 
-from engine.llm.prices import DOLLAR
 from engine.models import TITLE_LENGTH
-from runs.forms import Text, first_errors
+from runs.forms import Spend, Text, first_errors
 from runs.saved.forms import named
 
 from .models import Team, TeamVersion
 from .models.plans import TASK_LENGTH
 
-MOST_DOLLARS = 1_000_000
 MATTER_LENGTH = 100
 NO_TEAM = "There is no team. Make one in the library."
 
@@ -23,23 +20,7 @@ class PlanForm(forms.Form):
     task = Text(max_length=TASK_LENGTH, needed="Write what is to be done. It is empty.", lines=True, label="Task")
     title = Text(max_length=TITLE_LENGTH, label="Title")
     matter = Text(max_length=MATTER_LENGTH, label="Matter")
-    spend = forms.DecimalField(
-        label="At most so many dollars",
-        required=False,
-        min_value=Decimal("0.01"),
-        max_value=MOST_DOLLARS,
-        max_digits=16,
-        decimal_places=9,
-        error_messages=dict.fromkeys(
-            ("invalid", "min_value", "max_value", "max_digits", "max_decimal_places", "max_whole_digits"),
-            f"Write an amount in dollars, as in 3.00: at least 0.01 and at most {MOST_DOLLARS:,}. Or nothing.",
-        ),
-    )
-
-    def clean_spend(self) -> int | None:
-        """In billionths of a dollar."""
-        given = self.cleaned_data["spend"]
-        return None if given is None else int(given * DOLLAR)
+    spend = Spend()
 
 
 def asked(given: dict[str, Any]) -> tuple[dict[str, Any], list[tuple[str, str]]]:

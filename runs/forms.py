@@ -3,6 +3,7 @@
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import filterfalse
 from typing import Any
 
@@ -10,7 +11,10 @@ from django import forms
 from django.core.exceptions import ValidationError
 
 from engine.hidden import hides
+from engine.llm.prices import DOLLAR
 from engine.llm.providers import UnknownProvider, is_rehearsal, resolve
+
+MOST_DOLLARS = 1_000_000
 
 
 def as_typed(posted: Mapping[str, Any]) -> dict[str, str]:
@@ -48,6 +52,28 @@ class Text(forms.CharField):
         for position, char in enumerate(value, start=1):
             if char not in allowed and unicodedata.category(char) in ("Cc", "Cs"):
                 raise ValidationError(f"Character U+{ord(char):04X} at position {position} cannot be kept.")
+
+
+class Spend(forms.DecimalField):
+    """The most that something may cost, in dollars as people write them; cleaned, in billionths, or None."""
+
+    def __init__(self, **more: Any) -> None:
+        wanted = f"Write an amount in dollars, as in 3.00: at least 0.01 and at most {MOST_DOLLARS:,}. Or nothing."
+        wrong = ("invalid", "min_value", "max_value", "max_digits", "max_decimal_places", "max_whole_digits")
+        super().__init__(
+            label="At most so many dollars",
+            required=False,
+            min_value=Decimal("0.01"),
+            max_value=MOST_DOLLARS,
+            max_digits=16,
+            decimal_places=9,
+            error_messages=dict.fromkeys(wrong, wanted),
+            **more,
+        )
+
+    def clean(self, value: Any) -> Any:
+        given = super().clean(value)
+        return None if given is None else int(given * DOLLAR)
 
 
 def says_something(text: str) -> bool:
