@@ -27,7 +27,6 @@ from .rules.course import Part
 from .rules.demands import Kind, choices_of, demand_of
 from .rules.words import Cause, Effect
 
-MANY = rules.AT_ONCE
 GAVE_UP = "It has no moves left, or was refused too often."
 FAILED_IT = "{step} failed: {error}"
 
@@ -43,7 +42,7 @@ class Branches:
 
     def __init__(self, parts: list[Part]) -> None:
         self.taken = {rules.about(part) for part in parts}
-        self._places = asyncio.Semaphore(MANY)
+        self._places = asyncio.Semaphore(rules.AT_ONCE)
         self._writer = asyncio.Semaphore(1)
 
     @asynccontextmanager

@@ -156,7 +156,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('number', models.PositiveSmallIntegerField()),
                 ('status', models.CharField(choices=[('planned', 'planned'), ('awaiting_feedback', 'awaiting feedback'), ('approved', 'approved'), ('rejected', 'rejected'), ('action_requested', 'action requested'), ('completed', 'completed'), ('failed', 'failed'), ('superseded', 'superseded')], max_length=20)),
-                ('event', models.CharField(blank=True, choices=[('asked', 'asked'), ('passed', 'passed'), ('approve', 'approve'), ('reject', 'reject'), ('changed', 'changed'), ('begin', 'begin'), ('decided', 'decided'), ('reply', 'reply'), ('give_up', 'give up'), ('again', 'again'), ('skip', 'skip'), ('drop', 'drop')], max_length=10)),
+                ('event', models.CharField(blank=True, choices=[('asked', 'asked'), ('passed', 'passed'), ('approve', 'approve'), ('reject', 'reject'), ('changed', 'changed'), ('begin', 'begin'), ('reply', 'reply'), ('give_up', 'give up'), ('again', 'again'), ('skip', 'skip'), ('drop', 'drop')], max_length=10)),
                 ('series', models.PositiveSmallIntegerField(default=0)),
                 ('by_name', models.CharField(blank=True, max_length=150)),
                 ('why', models.TextField(blank=True)),

@@ -21,7 +21,6 @@ from ..rules.words import Cause, Effect, Event, Outcome, Standing, Status, after
 from .plans import Message, Move, Plan, Revision, Step, StepState
 from .reading import line_of, subject_of
 
-STILL = (Standing.ORDERED, Standing.ASKED, Standing.PROPOSED, Standing.ACCEPTED)
 PLANNER, MANAGER, HUMAN = "Planner", "GroupChatManager", "Human"
 
 

@@ -18,7 +18,6 @@ CALLS = 8
 REFUSALS = 3  # of calls in one step, after which it fails
 AT_ONCE = 3
 ACTION_LENGTH = 2_000
-REPLY_LENGTH = 8_000
 
 SETTLED = frozenset({Status.COMPLETED, Status.REJECTED, Status.SUPERSEDED})
 BEFORE_WORK = frozenset({Status.PLANNED, Status.AWAITING, Status.APPROVED})

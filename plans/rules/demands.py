@@ -116,14 +116,6 @@ def _by_effect(reads: Demand, writes: Demand, reaches_out: Demand) -> Mapping[Ef
     return {Effect.READS: reads, Effect.WRITES: writes, Effect.REACHES_OUT: reaches_out}
 
 
-def council(name: str) -> Demand:
-    return {"who": "council", "council": name}
-
-
-def both(name: str) -> Demand:
-    return {"who": "both", "council": name, "blind": True}
-
-
 CAREFUL = Policy()
 WATCHFUL = replace(CAREFUL, calls=_by_effect(OPEN, PERSON, PERSON))
 OPEN_READS = Policy(plan=OPEN, steps=_by_effect(OPEN, PERSON, PERSON))
@@ -136,9 +128,9 @@ POLICIES: Mapping[str, Policy] = {
 }
 
 
-def demand_of(kind: Kind, effect: Effect, policy: Policy, tainted: bool = False) -> Demand:
-    """What has to happen before this. Floors stand above the policy: what reaches out is never open, nor is a call that
-    changes something once text of strangers was read, and what only a person can say is always asked of one."""
+def demand_of(kind: Kind, effect: Effect, policy: Policy) -> Demand:
+    """What has to happen before this. What reaches out is never open, whatever the policy, and what only a person can
+    say is always asked of one. That text of strangers was read, the engine knows: it asks a person besides."""
     if kind is Kind.PLAN:
         return policy.plan
     if kind is Kind.STEP:
@@ -146,8 +138,7 @@ def demand_of(kind: Kind, effect: Effect, policy: Policy, tainted: bool = False)
     if kind is not Kind.TOOL:
         return PERSON
     demand = policy.calls[effect]
-    floor = effect is Effect.REACHES_OUT or (tainted and effect is not Effect.READS)
-    return PERSON if floor and is_open(demand) else demand
+    return PERSON if effect is Effect.REACHES_OUT and is_open(demand) else demand
 
 
 def is_open(demand: Demand) -> bool:

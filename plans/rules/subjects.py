@@ -2,10 +2,9 @@
 same characters."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any
 
 from .words import Effect
 
@@ -24,8 +23,8 @@ class ToolLine:
 
 @dataclass(frozen=True)
 class Subject:
-    """A step, as it is decided about. What a person or a model wrote comes last, so that it can pass for no line of
-    ours. `needs`: numbers of steps; None: all before it."""
+    """A step, as it is decided about. Its action, which a person or a model wrote, comes last, so that it can pass for
+    no line of ours. `needs`: numbers of steps; None: all before it."""
 
     number: int
     owner: str
@@ -65,7 +64,3 @@ def digest(text: str) -> str:
 def text_of_plan(task: str, subjects: Iterable[Subject]) -> str:
     """All that the gate of a plan is about."""
     return "\n\n".join([f"Task:\n{task}", *(subject.text for subject in subjects)])
-
-
-def text_of_call(tool: str, arguments: Mapping[str, Any]) -> str:
-    return f"Tool: {tool}\n\n{json.dumps(arguments, ensure_ascii=False, indent=2, sort_keys=True)}"

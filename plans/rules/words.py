@@ -23,7 +23,6 @@ class Event(StrEnum):
     REJECT = "reject"
     CHANGED = "changed"  # its action, owner, tools or needs, or a text that stands in its gate
     BEGIN = "begin"
-    DECIDED = "decided"  # what was asked within it
     REPLY = "reply"
     GIVE_UP = "give_up"
     AGAIN = "again"
