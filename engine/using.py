@@ -213,6 +213,7 @@ class Using:
         except AWAY:
             raise
         except Exception as error:
+            # the boundary to tools, as below: what one began is undone, and what it raises is said
             return self._row(Status.FAILED, gate, error=_broken(error))
         return self._row(Status.DONE, gate, **self._kept(output))
 
