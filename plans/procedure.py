@@ -4,8 +4,8 @@ Why so: docs/decisions.md, Plans.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from typing import Any
 
@@ -16,6 +16,7 @@ from engine.llm.failures import CallFailed
 from engine.llm.forms import AnswerForm
 from engine.models import ModelCall
 from engine.procedure import Change
+from engine.waiting import Waits
 from runs import submissions
 from toolbox import moves
 
@@ -37,24 +38,43 @@ def submit(**asked: Any) -> Plan:
 
 
 class Branches:
-    """Which steps are in a branch of this claim, None for the plan itself, and the places that they work in: three,
-    one of them for a step that changes something. Whoever waits has none."""
+    """Which steps go on in a branch of this claim, None for the plan itself, at which parts others wait, and the places
+    that they work in: three, one of them for a step that changes something. Whoever waits has none."""
 
     def __init__(self, parts: list[Part]) -> None:
-        self.taken = {rules.about(part) for part in parts}
+        self._going = {rules.about(part) for part in parts}
+        self._waiting: list[Part] = []
         self._places = asyncio.Semaphore(rules.AT_ONCE)
         self._writer = asyncio.Semaphore(1)
 
     @asynccontextmanager
-    async def place(self, plan: Plan, part: Part) -> AsyncIterator[None]:
+    async def place(self, plan: Plan, part: Part) -> AsyncIterator[bool]:
+        """Whether it was free at once: else others have worked meanwhile."""
         number = rules.about(part)
         writes = number is not None and plan.step(number).effect != Effect.READS
+        free = not self._places.locked() and not (writes and self._writer.locked())
         async with self._places:
             if not writes:
-                yield
+                yield free
                 return
             async with self._writer:
-                yield
+                yield free
+
+    @contextmanager
+    def of(self, part: Part) -> Iterator[None]:
+        try:
+            yield
+        except Waits:
+            self._going.discard(rules.about(part))
+            self._waiting.append(part)
+            raise
+
+    def after(self, part: Part, plan: Plan) -> list[Part]:
+        """How the branch of this part goes on, which has it by now."""
+        others = self._going - {rules.about(part)}
+        parts = rules.next_in(reading.facts_of(plan), part, others, self._waiting)
+        self._going = others | {rules.about(one) for one in parts}
+        return parts
 
 
 async def carry_out(run: RunContext) -> Change:
@@ -77,11 +97,13 @@ async def _look(run: RunContext) -> Plan:
 async def _follow(run: RunContext, plan: Plan, part: Part, branches: Branches) -> None:
     """As far as it goes: a wait ends this branch alone. What else became possible goes on beside it."""
     while True:
-        async with branches.place(plan, part):
-            await _do(run, plan, part)
+        async with branches.place(plan, part) as free:
+            plan = plan if free else await _look(run)
+            if free or part in rules.next_parts(reading.facts_of(plan)):
+                with branches.of(part):
+                    await _do(run, plan, part)
         plan = await _look(run)
-        parts = rules.next_in(reading.facts_of(plan), part, branches.taken)
-        branches.taken |= {rules.about(one) for one in parts}
+        parts = branches.after(part, plan)
         if len(parts) != 1:
             await run.together(*(_follow(run, plan, one, branches) for one in parts))
             return

@@ -156,12 +156,17 @@ def next_parts(facts: Facts) -> list[Part]:
     return [Close(outcome)]
 
 
-def next_in(facts: Facts, part: Part, taken: Collection[int | None]) -> list[Part]:
-    """How the branch of this part goes on: first in the same step, or with the plan itself, and then what became
-    possible and no branch has."""
+def next_in(facts: Facts, part: Part, going: Collection[int | None], waiting: Collection[Part] = ()) -> list[Part]:
+    """How the branch of this part goes on: first in the same step, or with the plan itself, and then what is possible
+    and no other branch does. `going`: what those are about that neither wait nor have ended; `waiting`: the parts at
+    which others ended, for they met somebody who has to decide."""
     due = [] if facts.ended else [other for other in next_parts(facts) if not isinstance(other, Close)]
-    same = [other for other in due if about(other) == about(part)]
-    return [*same[:1], *(other for other in due if about(other) not in taken)]
+    same = [other for other in due if about(other) == about(part)][:1]
+    return [*same, *(other for other in due if other not in same and _is_free(other, going, waiting))]
+
+
+def _is_free(part: Part, going: Collection[int | None], waiting: Collection[Part]) -> bool:
+    return about(part) not in going and part not in waiting
 
 
 def about(part: Part) -> int | None:

@@ -112,10 +112,17 @@ def test_while_it_is_planned_anew_what_has_begun_goes_on_and_nothing_begins():
 
 def test_a_branch_stays_in_its_step_and_then_takes_what_nobody_has():
     working = facts(Step(1, Status.WORKING, calls=True, needs=()), approved(2, needs=()))
-    assert next_in(working, Think(1, 1), {1, 2}) == [Use(1)]
+    assert next_in(working, Think(1, 1), {2}) == [Use(1)]
     over = replace(working, steps=(Step(1, DONE), approved(2, needs=()), approved(3, needs=(1,))))
-    assert next_in(over, Use(1), {1, 2}) == [Begin(3)]
-    assert next_in(over, Use(1), {1, 2, 3}) == []
+    assert next_in(over, Use(1), {2}) == [Begin(3)]
+    assert next_in(over, Use(1), {2, 3}) == []
+
+
+def test_a_branch_takes_what_is_due_where_another_waited_but_not_the_part_that_it_waits_at():
+    proposed = facts(Step(1, DONE), standing=Standing.PROPOSED)
+    [asked] = next_parts(proposed)
+    assert next_in(proposed, Use(1), (), [asked]) == []
+    assert next_in(facts(Step(1, DONE), standing=Standing.ORDERED), Use(1), (), [asked]) == [course.Revise(1)]
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from engine import gates
 from engine.evidence.audit import verify_all
 from engine.models import Gate, Run, ToolCall
 from engine.policy import policy_of
+from plans import talking
 from plans.models import Plan, Step, StepState
 from plans.rules.demands import OPEN_READS, Kind, choices_of
 from tests.conftest import perform
@@ -150,6 +151,27 @@ async def test_independent_steps_go_on_beside_one_that_waits(mira, models):
     answer = steps(("Sign it.", "Person", []), ("Add it.", "Sums", [], []))
     run = await planned(mira, models, answer, version=version)
     assert await sync_to_async(statuses)(run) == ["action_requested", "completed"]
+
+
+async def test_what_becomes_possible_meanwhile_is_not_held_up_by_one_that_waits(mira, models):
+    version = await sync_to_async(team)(OPEN_READS)
+    models.will("test/sums", replies("One."), replies("Two."))
+    answer = steps(("Sign it.", "Person", [], []), ("Add it.", "Sums", [], []), ("Again.", "Sums", [], [2]))
+    run = await planned(mira, models, answer, version=version)
+    assert await sync_to_async(statuses)(run) == ["action_requested", "completed", "completed"]
+
+
+async def test_a_step_that_fails_while_the_plan_waits_has_it_planned_anew(mira, models):
+    run = await planned(mira, models, *[steps(SUM)] * 3)
+    models.will("test/sums", move("ask", "Which two?"))
+    await says(run, mira, "approve", "all")
+    await perform(run, models)
+    await sync_to_async(talking.say)(run, mira, "And then twice that.")
+    await perform(run, models)
+    models.will("test/sums", move("give_up", "I cannot."))
+    await says(run, mira, "answer", text="Two and three.", kind="question")
+    await perform(run, models)
+    assert [one.step for one in await sync_to_async(pending)(run)] == ["plan-3"]
 
 
 async def test_a_summary_that_no_model_gives_is_made_from_the_rows(mira, models):
