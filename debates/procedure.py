@@ -140,7 +140,7 @@ async def _hear_person(run: RunContext, seen: Seen, turn: rules.Turn, continues:
     if user is None:
         await run.write(partial(people.leave, run.pk, turn, member.name, people.HAS_LEFT))
         return
-    asked = {"title": people.title_of(seen.debate), "text": people.text_of(seen.table, turn, continues)}
+    asked: dict[str, Any] = {"title": people.title_of(seen.debate), "text": people.text_of(seen.table, turn, continues)}
     policy = people.policy_of(seen.debate)
     gate = await run.gate(step, kind=people.KIND, policy=policy, choices=people.CHOICES, asked=user, **asked)
     if gate.state == Gate.State.EXPIRED:

@@ -131,6 +131,7 @@ class RunContext:
         asked: Any = None,
         tool: str = "",
         effect: str = "",
+        due: Callable[[], None] | None = None,
     ) -> Gate:
         """The gate of this step when it is closed: somebody has decided about exactly this text, or the time for that
         is over. Raises Waits until then.
@@ -139,14 +140,15 @@ class RunContext:
         another text, or somebody else. `asked`: a user or a group; nobody by name are whose run it is, and who may
         decide for all. `policy` as in `policy_of`, made as strict as rules and floors are; `choices` with `word`,
         `decision` and `sentence`. `failed`: where a council comes to nothing a `person` decides, or with `tell` the
-        gate is returned as failed. `whole`: SHA-256 of what `text` was cut from.
+        gate is returned as failed. `whole`: SHA-256 of what `text` was cut from. `due` is called in the transaction
+        that asks: where it raises, nobody is asked.
         """
         about: dict[str, Any] = {"kind": kind, "title": title, "text": text, "whole": whole, "tool": tool}
         about |= {"effect": effect, "choices": list(choices), "when_failed": failed, **gates.columns_of(asked)}
         gate = await self.read(partial(Gate.objects.newest, self.pk, step))
         if gate is None or not gate.holds(text, whole, asked):
             ask = partial(deciders.ask, gate, policy, run=self.claimed, step=step, **about)
-            gate = await self._submitting(ask, "gate")
+            gate = await self._submitting(partial(_once_due, due, ask) if due else ask, "gate")
         if gate.pending and gate.expires and gate.expires <= self.now:
             await self.write(partial(Gate.objects.expire, gate, self.now), "expiry")
             gate = await self.read(partial(Gate.objects.whole().get, pk=gate.pk))
@@ -304,6 +306,11 @@ class RunContext:
 
 def _nothing() -> None:
     pass
+
+
+def _once_due(due: Callable[[], None], ask: Callable[[], Gate]) -> Gate:
+    due()
+    return ask()
 
 
 def _look(pk: UUID, query: Callable[[], T]) -> tuple[int, T]:

@@ -8,12 +8,15 @@ import re
 from typing import Any
 from uuid import UUID
 
+from django.db import transaction
+
 from engine import gates
+from engine.llm.providers import storable
 from engine.models import Gate
 from engine.procedure import DoesNotFit
 
 from .models import Plan, Step, keeping
-from .models.reading import step_facts
+from .models.reading import asked_of, step_facts, waits_for
 from .rules import decided
 from .rules.course import BEFORE_WORK
 from .rules.decided import Consequence, MeansNothing
@@ -27,13 +30,15 @@ OVER = "This is not asked any more."
 
 
 def answered(gate: Gate, choice: str, answer: Any) -> None:
-    """A person has decided, in that transaction. DoesNotFit where it cannot be taken."""
+    """A person has decided, in that transaction. DoesNotFit where it cannot be taken, Closed where it is too late."""
     gate = Gate.objects.whole().get(pk=gate.pk)
-    if gate.pending or gate.kind not in set(Kind):
+    if gate.kind not in set(Kind):
         return
-    if gate.kind == Kind.UNCERTAIN and choice not in set(Meaning):
+    _refuse_unfitting(answer)
+    if gate.pending or (gate.kind == Kind.UNCERTAIN and choice not in set(Meaning)):
         return  # what happened is the engine's own question; leaving the step, or the plan, is ours
-    _refuse_unfitting(gate, answer)
+    if not _is_waited_for(gate):
+        raise gates.Closed(OVER)
     try:
         _apply(gate, choice)
     except (MeansNothing, keeping.TooMuch) as error:
@@ -43,15 +48,40 @@ def answered(gate: Gate, choice: str, answer: Any) -> None:
 def take(plan: UUID, pk: int) -> None:
     """What a council or the clock decided, unless it is done already. In a transaction of the run's worker."""
     gate = Gate.objects.whole().get(pk=pk, run=plan)
-    if gate.used is None and gate.state in (Gate.State.APPROVED, Gate.State.REJECTED):
-        _apply(gate, gate.choice)
-    elif gate.used is None:
+    if gate.used or not _is_waited_for(gate):
+        return
+    if gate.state not in (Gate.State.APPROVED, Gate.State.REJECTED):
         gate.use()  # nobody answered in time: it is asked anew
+    elif gate.stands or not gate.approved:
+        _apply_or_leave_out(gate)
 
 
-def _refuse_unfitting(gate: Gate, answer: Any) -> None:
-    if answer is not None and not isinstance(answer, str):
+def _apply_or_leave_out(gate: Gate) -> None:
+    """A refusal of a council, or of the clock, that nothing can be planned anew by any more leaves the step out, or
+    ends the plan: nobody is there to be told that it has to be said otherwise."""
+    try:
+        with transaction.atomic():
+            _apply(gate, gate.choice)
+    except keeping.TooMuch as error:
+        keeping.say(gate.run_id, keeping.MANAGER, str(error))
+        _apply(gate, Meaning.SKIP if number_of(gate) else Meaning.END)
+
+
+def _is_waited_for(gate: Gate) -> bool:
+    """Whether it asks what the plan still waits for, at the place where that is asked."""
+    plan = Plan.objects.planned().get(pk=gate.run_id)
+    number, kind = number_of(gate), Kind(gate.kind)
+    step = plan.step(number) if number else None
+    return waits_for(plan, kind, step) and asked_of(plan, kind, step)[0] == gate.step
+
+
+def _refuse_unfitting(answer: Any) -> None:
+    if answer is None:
+        return
+    if not isinstance(answer, str) or not answer.strip():
         raise DoesNotFit([("answer", "Answer in words.")])
+    if len(answer) > gates.DECISION_LENGTH:
+        raise DoesNotFit([("answer", f"It has more than {gates.DECISION_LENGTH:,} characters.")])
 
 
 def _apply(gate: Gate, choice: str) -> None:
@@ -61,10 +91,10 @@ def _apply(gate: Gate, choice: str) -> None:
     kind, by = Kind(gate.kind), in_words(gate)
     kind = Kind.TOOL if kind is Kind.UNCERTAIN else kind  # a call that began is still a call
     meant = meaning(kind, last.decision, choice)
-    if step is None and kind is not Kind.PLAN and kind is not Kind.QUESTION:
-        raise MeansNothing(OVER)
     done = decided.consequence(kind, meant, step_facts(step) if step else None)
-    said = str(gate.answer or gate.words or "")
+    said = storable(str(gate.answer or gate.words or ""))
+    if kind is Kind.PLAN and done.accept and not _is_still_the_text(gate):
+        return  # it is asked anew by what it is now
     _to_step(step, kind, done, by, said)
     _to_plan(gate, step, done, by, said)
     if meant is Meaning.ALL and last.by_user:
@@ -83,12 +113,20 @@ def in_words(gate: Gate) -> str:
     return COUNCIL if gate.policy.get("who") in ("council", "both") else ""
 
 
-def step_of(gate: Gate) -> Step | None:
-    """The step that a gate is about, which has to wait for it still; None for one about the plan."""
+def _is_still_the_text(gate: Gate) -> bool:
+    plan = Plan.objects.planned().get(pk=gate.run_id)
+    return asked_of(plan, Kind.PLAN, None)[2] == gate.text
+
+
+def number_of(gate: Gate) -> int | None:
+    """Of the step that it is about; None for one about the plan."""
     found = STEP.match(gate.step)
-    if found is None:
-        return None
-    return Step.objects.select_related("agent").get(plan=gate.run_id, number=int(found[1]))
+    return int(found[1]) if found else None
+
+
+def step_of(gate: Gate) -> Step | None:
+    number = number_of(gate)
+    return Step.objects.select_related("agent").get(plan=gate.run_id, number=number) if number else None
 
 
 def _to_step(step: Step | None, kind: Kind, done: Consequence, by: str, said: str) -> None:

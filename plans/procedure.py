@@ -5,7 +5,7 @@ Why so: docs/decisions.md, Plans.
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from typing import Any
 
@@ -26,7 +26,7 @@ from .prompts import agent, closing, planner
 from .rules import course as rules
 from .rules.course import Part
 from .rules.demands import Kind, choices_of, demand_of
-from .rules.words import Cause, Effect
+from .rules.words import Effect
 
 GAVE_UP = "It has no moves left, or was refused too often."
 FAILED_IT = "{step} failed: {error}"
@@ -131,18 +131,14 @@ def _written(plan: Plan, part: Part) -> Callable[[], None]:
         case rules.Order(number):
             step = plan.step(number)
             why = FAILED_IT.format(step=step, error=step.error or "something that it needs is missing.")
-            return partial(keeping.order, plan.pk, Cause.FAILURE, f"{step.action}\n{why}", step=number)
+            return partial(keeping.order_after_failure, plan.pk, number, f"{step.action}\n{why}")
         case rules.Passed(number):
             return partial(keeping.accept, plan.pk) if number is None else partial(keeping.pass_step, plan.pk, number)
         case rules.Begin(number):
-            return partial(keeping.begin, plan.pk, number, asked=_is_asked(plan, plan.step(number)))
+            return partial(keeping.begin, plan.pk, number)
         case rules.GiveUp(number):
             return partial(keeping.give_up, plan.pk, number, GAVE_UP)
     raise AssertionError(f"no such part: {part}")
-
-
-def _is_asked(plan: Plan, step: Step) -> bool:
-    return rules.is_asked(reading.step_facts(step), plan.demands)
 
 
 # ---- models -----------------------------------------------------------------------------------------------
@@ -210,7 +206,10 @@ async def _ask_people(run: RunContext, plan: Plan, kind: Kind, number: int | Non
     step = plan.step(number) if number is not None else None
     if step and kind is Kind.STEP and step.status == "planned":
         await run.write(partial(keeping.ask_about, run.pk, step.number), "asked")
-    place, title, text = reading.asked_of(plan, kind, step)
+    place, title, text = asked = reading.asked_of(plan, kind, step)
+    about = {"kind": kind, "title": title, "text": text, "effect": step.effect if step and kind is Kind.STEP else ""}
     choices = choices_of(kind, of_planner=kind is Kind.QUESTION and step is None)
-    gate = await run.gate(place, kind=kind, title=title, text=text, policy=demand, choices=choices)
-    await run.write(partial(deciding.take, run.pk, gate.pk), "decided")
+    due = partial(keeping.refuse_outdated, run.pk, kind, number, asked)
+    with suppress(keeping.Outdated):  # the rows have moved since the look: the next one says what is due
+        gate = await run.gate(place, policy=demand, choices=choices, due=due, **about)
+        await run.write(partial(deciding.take, run.pk, gate.pk), "decided")

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
@@ -16,16 +17,32 @@ from toolbox.moves import Act
 from toolbox.moves import Move as Moved
 
 from ..prompts.planner import PERSON, Planned, PlannedStep
-from ..rules.course import BEFORE_WORK, REVISIONS, STEPS_IN_ALL
+from ..rules.course import BEFORE_WORK, REVISIONS, STEPS_IN_ALL, is_asked
+from ..rules.demands import Kind
 from ..rules.words import Cause, Effect, Event, Outcome, Standing, Status, after, strongest
 from .plans import Message, Move, Plan, Revision, Step, StepState
-from .reading import line_of, subject_of
+from .reading import asked_of, line_of, step_facts, subject_of, waits_for
 
 PLANNER, MANAGER, HUMAN = "Planner", "GroupChatManager", "Human"
 
 
 class TooMuch(Exception):
     """It cannot be planned anew any more. The text is a sentence for people."""
+
+
+class Outdated(Exception):
+    """It was due by an earlier look, and is not any more."""
+
+
+# ---- gates ------------------------------------------------------------------------------------------------
+
+
+def refuse_outdated(plan: UUID, kind: Kind, number: int | None, asked: tuple[str, str, str]) -> None:
+    """Whether exactly this is to be asked, by the rows as they are in this transaction. Outdated."""
+    found = Plan.objects.planned().get(pk=plan)
+    step = found.step(number) if number is not None else None
+    if not waits_for(found, kind, step) or asked_of(found, kind, step) != asked:
+        raise Outdated
 
 
 # ---- revisions --------------------------------------------------------------------------------------------
@@ -45,6 +62,14 @@ def order(plan: UUID, cause: Cause, notes: str = "", by: str = "", step: int | N
     Revision.objects.create(plan_id=plan, number=number, cause=cause, notes=notes, by_name=by, cause_step=step)
     if notes and by:
         SearchText.objects.add(plan, words_of(notes))
+
+
+def order_after_failure(plan: UUID, number: int, notes: str) -> None:
+    """As `order`, unless somebody was faster: a revision that is due already finds what has failed."""
+    now = Revision.objects.filter(plan=plan).latest("number")
+    if now.standing in (Standing.PROPOSED, Standing.ACCEPTED):
+        with suppress(TooMuch):  # then a person is asked at the next look
+            order(plan, Cause.FAILURE, notes, step=number)
 
 
 def replace_standing(revision: Revision, standing: Standing, **values: Any) -> None:
@@ -129,6 +154,7 @@ def _drop(plan: Plan, revision: int, steps: Iterable[Step]) -> None:
 
 
 def accept(plan: UUID) -> None:
+    """The newest one: an earlier one is never proposed any more."""
     Revision.objects.filter(plan=plan, standing=Standing.PROPOSED).update(standing=Standing.ACCEPTED)
 
 
@@ -170,7 +196,8 @@ def _void(step: Step) -> None:
 def pass_step(plan: UUID, number: int) -> None:
     """Nobody has to be asked about it."""
     step = Step.objects.get(plan=plan, number=number)
-    change(step, Event.PASSED if step.status == Status.PLANNED else Event.APPROVE)
+    if step.status in (Status.PLANNED, Status.AWAITING):
+        change(step, Event.PASSED if step.status == Status.PLANNED else Event.APPROVE)
 
 
 def ask_about(plan: UUID, number: int) -> None:
@@ -179,15 +206,16 @@ def ask_about(plan: UUID, number: int) -> None:
         change(step, Event.ASKED)
 
 
-def begin(plan: UUID, number: int, *, asked: bool) -> None:
-    """What was approved is begun, if it still is what it was; else it is asked about anew. `asked`: whether its policy
-    wants a gate, which is used up here."""
+def begin(plan: UUID, number: int) -> None:
+    """What was approved is begun, if it still is what it was, and its approval still stands; else it is asked about
+    anew. Where its policy wants a gate, that is used up here."""
     found = Plan.objects.planned().get(pk=plan)
     step = found.step(number)
-    if step.status != Status.APPROVED or found.current.standing != Standing.ACCEPTED:
+    if step.status != Status.APPROVED or found.current.standing != Standing.ACCEPTED or found.stopped:
         return
+    asked = is_asked(step_facts(step), found.demands)
     gate = Gate.objects.newest(plan, step.gate_step) if asked else None
-    if asked and not (gate and gate.approved and not gate.used and gate.text == subject_of(found, step).text):
+    if asked and not (gate and gate.approved and gate.holds(subject_of(found, step).text, "", None)):
         change(step, Event.CHANGED, why="It is not what was approved any more.")
         return
     if gate:
@@ -196,13 +224,18 @@ def begin(plan: UUID, number: int, *, asked: bool) -> None:
 
 
 def edit(step: Step, by: str, **values: Any) -> None:
-    """Another action, owner, tools or needs: nothing that was decided about the step holds any more."""
+    """Another action, owner, tools or needs: nothing that was decided about the step holds any more, and who is asked
+    about the whole plan is asked about another one."""
     values = {"action": step.action, "tools": step.tools, **values}
     change(step, Event.CHANGED, by=by, **values, effect=effect_of(values["tools"]))
+    proposed = Revision.objects.filter(plan=step.plan_id, standing=Standing.PROPOSED)
+    Gate.objects.filter(run=step.plan_id, step__in=[one.gate_step for one in proposed]).void()
 
 
 def give_up(plan: UUID, number: int, why: str) -> None:
-    change(Step.objects.get(plan=plan, number=number), Event.GIVE_UP, why=why)
+    step = Step.objects.get(plan=plan, number=number)
+    if step.status == Status.WORKING:
+        change(step, Event.GIVE_UP, why=why)
 
 
 # ---- moves ------------------------------------------------------------------------------------------------

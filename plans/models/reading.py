@@ -108,6 +108,21 @@ def asked_of(plan: Plan, kind: Kind, step: Step | None) -> tuple[str, str, str]:
     return step.moves_now[-1].key, title, step.moves_now[-1].text
 
 
+def waits_for(plan: Plan, kind: Kind, step: Step | None) -> bool:
+    """Whether that is still to be decided, as the plan stands now."""
+    if plan.stopped:
+        return False
+    if step is None:
+        return plan.current.standing == (Standing.PROPOSED if kind is Kind.PLAN else Standing.ASKED)
+    now = step_facts(step)
+    if kind is Kind.STEP:
+        return now.status is Status.AWAITING
+    if kind is Kind.FAILURE:
+        return (now.status is Status.FAILED and not now.skipped) or now.status in course.BEFORE_WORK
+    within = {Kind.SEAT: now.owner is course.Owner.PERSON, Kind.QUESTION: now.asks}.get(kind, now.calls)
+    return now.status is Status.WORKING and within
+
+
 # ---- what is told to models -------------------------------------------------------------------------------
 
 

@@ -47,7 +47,7 @@ class Choice:
     sentence: str
 
 
-APPROVE, REJECT, ANSWER = "approve", "reject", "answer"
+APPROVE, REJECT, ANSWER, OVERRIDE = "approve", "reject", "answer", "override"
 _SKIP = Choice(Meaning.SKIP, REJECT, "Leave it out and go on")
 _REVISE = Choice(Meaning.REVISE, REJECT, "Plan anew from here")
 _END = Choice(Meaning.END, REJECT, "End the plan")
@@ -85,7 +85,8 @@ def choices_of(kind: Kind, *, of_planner: bool = False) -> list[dict[str, str]]:
 
 
 def meaning(kind: Kind, decision: str, choice: str) -> Meaning:
-    return Meaning(choice) if choice else PLAIN[kind, decision]
+    """An override approves: that a council refused is the engine's concern."""
+    return Meaning(choice) if choice else PLAIN[kind, APPROVE if decision == OVERRIDE else decision]
 
 
 @dataclass(frozen=True)

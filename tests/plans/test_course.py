@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from plans.rules import course
 from plans.rules.course import Begin, Close, Facts, Gated, Passed, Revision, Step, Think, Use, next_in, next_parts
-from plans.rules.demands import OPEN_READS, POLICIES, STEP_BY_STEP, Kind, Policy
+from plans.rules.demands import OPEN_READS, POLICIES, STEP_BY_STEP, Kind, Policy, meaning
 from plans.rules.words import AFTER, Cause, Effect, Event, NotPossible, Outcome, Owner, Standing, Status, after
 from tests.plans.plays import Play
 
@@ -146,6 +146,11 @@ def test_what_somebody_ended_is_rejected():
 def test_a_step_that_spent_its_moves_or_was_refused_too_often_gives_up():
     for spent in ({"moves": course.MOVES}, {"refusals": course.REFUSALS}):
         assert next_parts(facts(Step(1, Status.WORKING, **spent))) == [course.GiveUp(1)]
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_to_override_a_council_means_what_an_approval_means(kind):
+    assert meaning(kind, "override", "") is meaning(kind, "approve", "")
 
 
 def test_counts_add_up():

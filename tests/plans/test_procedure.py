@@ -5,10 +5,10 @@ from asgiref.sync import sync_to_async
 
 from engine import gates
 from engine.evidence.audit import verify_all
-from engine.models import Gate, Run, ToolCall
+from engine.models import Gate, ModelCall, Run, ToolCall
 from engine.policy import policy_of
-from plans import talking
-from plans.models import Plan, Step, StepState
+from plans import deciding, talking
+from plans.models import Move, Plan, Revision, Step, StepState
 from plans.rules.demands import OPEN_READS, Kind, choices_of
 from tests.conftest import perform
 from tests.plans.scenes import LETTER, SUM, SUMMARY, calls, move, plan, questions, replies, steps, team
@@ -77,6 +77,91 @@ async def test_what_was_rejected_with_a_reason_is_planned_anew_by_it(mira, model
     assert "Take three." in models.asked[-1][1][1]["content"]
     assert await sync_to_async(statuses)(run) == ["superseded", "planned"]
     assert [one.step for one in await sync_to_async(pending)(run)] == ["plan-2"]
+
+
+async def test_what_a_person_approved_is_taken_once_however_old_the_look_of_the_run_is(mira, models):
+    run = await planned(mira, models, steps(LETTER))
+    await says(run, mira, "approve", kind="step")
+    gate = await Gate.objects.aget(run=run, kind="step")
+    await sync_to_async(deciding.take)(run, gate.pk)
+    assert await sync_to_async(statuses)(run) == ["approved"]
+
+
+async def test_a_question_about_a_plan_that_was_replaced_opens_nothing_of_the_next_one(mira, models):
+    run = await planned(mira, models, steps(SUM), steps(LETTER))
+    await says(run, mira, "reject", "revise", "No.")
+    await perform(run, models)
+    old = await Gate.objects.select_related("run").aget(run=run, step="plan-1")
+    same = {name: getattr(old, name) for name in ("run", "step", "kind", "title", "text", "policy", "choices")}
+    stale = await sync_to_async(Gate.objects.ask)(old, **same)
+    with pytest.raises(gates.Closed, match="not asked any more"):
+        await sync_to_async(gates.decide)(stale.pk, mira, "approve", "", "all")
+    assert await Revision.objects.filter(plan=run, standing="proposed").aexists()
+
+
+async def test_an_approval_of_steps_as_they_were_accepts_no_other_ones(mira, models):
+    run = await planned(mira, models, steps(LETTER))
+    gate = await Gate.objects.aget(run=run, kind="plan")
+    await sync_to_async(talking.change_step)(run, mira, 1, {"action": "Write it to Ben."})
+    with pytest.raises(gates.Closed):
+        await sync_to_async(gates.decide)(gate.pk, mira, "approve", "", "all")
+    await perform(run, models)
+    newest = await Gate.objects.filter(run=run, kind="plan").alatest("number")
+    assert (newest.number, "Write it to Ben." in newest.text) == (2, True)
+
+
+async def test_what_a_council_allowed_and_somebody_decided_otherwise_is_asked_anew_and_breaks_nothing(mira, models):
+    version = await sync_to_async(team)()
+    run = await planned(mira, models, steps(LETTER), version=version)
+    judged = (await sync_to_async(plan)(mira, version)).run
+    gate = await Gate.objects.aget(run=run, kind="step")
+    await gate.decisions.acreate(by="council Trio", decision="approve", judged_by=judged)
+    await says(run, mira, "approve", kind="step")
+    await Run.objects.filter(pk=judged.pk).aupdate(override="rejected")
+    await says(run, mira, "approve", "all")
+    assert (await perform(run, models)).status == Run.Status.WAITING
+    assert [one.number async for one in Gate.objects.filter(run=run, kind="step", state="pending")] == [2]
+
+
+@pytest.mark.parametrize("kind", ["plan", "step"])
+async def test_a_council_that_refuses_what_cannot_be_planned_again_leaves_it_out(mira, models, kind):
+    run = await planned(mira, models, steps(LETTER))
+    await Revision.objects.filter(plan=run).aupdate(standing="replaced")
+    await Revision.objects.abulk_create(
+        Revision(plan_id=run, number=number, cause="rejection", standing="proposed") for number in range(2, 13)
+    )
+    gate = await Gate.objects.aget(run=run, kind="step")
+    step = gate.step if kind == "step" else "plan-12"
+    gate = await refused(gate, kind, step)
+    await sync_to_async(deciding.take)(run, gate.pk)
+    assert await sync_to_async(statuses)(run) == ["rejected" if kind == "step" else "awaiting_feedback"]
+    assert (await Plan.objects.aget(pk=run)).stopped == (kind == "plan")
+
+
+@sync_to_async
+def refused(like, kind, step):
+    """A gate there that a council has refused."""
+    before = Gate.objects.newest(like.run_id, step)
+    gate = Gate.objects.ask(before, run=like.run, step=step, kind=kind, policy=like.policy)
+    gate.decisions.create(by="council Trio", decision="reject")
+    Gate.objects.filter(pk=gate.pk).update(state="rejected")
+    return gate
+
+
+@pytest.mark.parametrize("answer", ["", "x" * 4_001, {"by": "Friday"}])
+async def test_an_answer_is_words_and_not_too_many(mira, models, answer):
+    run = await planned(mira, models, questions("By when?"))
+    [gate] = await sync_to_async(pending)(run)
+    with pytest.raises(gates.DoesNotFit):
+        await sync_to_async(gates.decide)(gate.pk, mira, "answer", answer=answer)
+
+
+async def test_an_answer_of_characters_that_no_database_takes_is_taken(mira, models):
+    run = await planned(mira, models, questions("By when?"), steps(SUM))
+    [gate] = await sync_to_async(pending)(run)
+    await sync_to_async(gates.decide)(gate.pk, mira, "answer", answer="a\x00b\ud800")
+    await perform(run, models)
+    assert await sync_to_async(statuses)(run) == ["planned"]
 
 
 async def test_a_step_that_is_planned_again_as_it_was_keeps_its_gate_and_its_approval(mira, models):
@@ -185,6 +270,8 @@ def test_what_was_cut_short_is_the_engines_question_and_leaving_the_step_is_the_
     made = plan(mira)
     step = Step.objects.create(plan=made, number=1, position=1, first_in=1, effect="writes", status="action_requested")
     StepState.objects.create(step=step, number=1, status="planned", action="Post it.", held={})
+    call = ModelCall.objects.create(run=made.run, step="step-1-0-2", series=0, attempt=1, deadline=made.run.created)
+    Move.objects.create(step=step, series=0, number=2, act="call", tool="mail.send", call=call)
     asked = {"kind": "uncertain", "title": "Did it happen?", "text": "Nobody knows.", "policy": policy_of(None)}
     choices = [{"word": word, "decision": "answer", "sentence": word} for word in ("happened", "do", "leave")]
     choices += choices_of(Kind.TOOL)
