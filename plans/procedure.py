@@ -91,7 +91,7 @@ async def carry_out(run: RunContext) -> Change:
 
 
 async def _look(run: RunContext) -> Plan:
-    return await run.look(partial(Plan.objects.planned().get, pk=run.pk))
+    return await run.look(partial(reading.looked_at, run.pk))
 
 
 async def _follow(run: RunContext, plan: Plan, part: Part, branches: Branches) -> None:

@@ -1,6 +1,7 @@
 """A plan: how one is submitted, its revisions, and its steps with all that was done in them."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 from uuid import uuid4
@@ -13,15 +14,16 @@ from django.utils import timezone
 from engine.evidence import sealing
 from engine.hidden import visible_text
 from engine.llm.providers import is_rehearsal, lane_of
-from engine.models import ModelCall, Run, ToolCall, account_of, after_deadlock, record_name
+from engine.models import GateRule, ModelCall, Run, ToolCall, account_of, after_deadlock, record_name
 from engine.models.budgets import Budget
+from engine.policy import stricter
 from engine.search import label, words_of
 from runs.models import SearchText
 from runs.rows import with_run
 
 from .. import prompts
 from ..prompts.planner import PERSON
-from ..rules.demands import Policy
+from ..rules.demands import Demand, Policy, is_open
 from ..rules.words import Cause, Effect, Event, Outcome, Owner, Standing, Status
 from .teams import TeamAgent, TeamVersion
 
@@ -153,7 +155,11 @@ class Plan(models.Model):
 
     @cached_property
     def demands(self) -> Policy:
-        return Policy.of(self.policy)
+        """The policy, and where it asks nobody what the installation's rules want besides; what it asks about, its
+        gates hold against the rules."""
+        policy = Policy.of(self.policy)
+        steps = {effect: _ruled(demand, "step", effect) for effect, demand in policy.steps.items()}
+        return replace(policy, plan=_ruled(policy.plan, "plan"), steps=steps)
 
     @cached_property
     def agents(self) -> Sequence[TeamAgent]:
@@ -178,6 +184,13 @@ class Plan(models.Model):
 
     def step(self, number: int) -> "Step":
         return next(one for one in self.steps.all() if one.number == number)
+
+
+def _ruled(demand: Demand, kind: str, effect: str = "") -> Demand:
+    if not is_open(demand):
+        return demand
+    rule = GateRule.objects.best(procedure="plan", kind=kind, effect=effect, tool="")
+    return stricter(demand, rule.policy) if rule else demand
 
 
 class Revision(models.Model):

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from uuid import UUID
 
 from engine.models import Gate, ToolCall
 from engine.tools import tools
@@ -19,6 +20,13 @@ EARLIER = 10  # plans of the same matter that the planner sees
 EARLIER_LENGTH = 4_000
 FIXED = (Status.COMPLETED, Status.WORKING)
 PLAN_SEAT = OwnerShown(PERSON, "A person of the house. Does what no tool can do, and says when it is done.")
+
+
+def looked_at(pk: UUID) -> Plan:
+    """With all that rules and prompts look at: they make no queries."""
+    plan = Plan.objects.planned().get(pk=pk)
+    facts_of(plan)  # it remembers what they ask for
+    return plan
 
 
 def facts_of(plan: Plan) -> Facts:

@@ -5,7 +5,7 @@ from asgiref.sync import sync_to_async
 
 from engine import gates
 from engine.evidence.audit import verify_all
-from engine.models import Gate, ModelCall, Run, ToolCall
+from engine.models import Gate, GateRule, ModelCall, Run, ToolCall
 from engine.policy import policy_of
 from plans import deciding, talking
 from plans.models import Move, Plan, Revision, Step, StepState
@@ -68,6 +68,13 @@ async def test_one_act_approves_the_plan_and_each_step_and_what_leaves_is_asked_
     assert (await perform(run, models)).status == Run.Status.WAITING
     [gate] = await sync_to_async(pending)(run)
     assert (gate.kind, gate.tool) == ("tool", "mail.send")
+
+
+@pytest.mark.parametrize("kind", ["plan", "step"])
+async def test_a_rule_of_the_installation_asks_about_what_the_team_asks_nobody(mira, models, kind):
+    await GateRule.objects.acreate(procedure="plan", kind=kind, who="person")
+    run = await planned(mira, models, steps(SUM), version=await sync_to_async(team)(OPEN_READS))
+    assert [one.kind for one in await sync_to_async(pending)(run)] == [kind]
 
 
 async def test_what_was_rejected_with_a_reason_is_planned_anew_by_it(mira, models):
