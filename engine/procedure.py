@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from uuid import UUID
 
 from django.conf import settings
+from django.db.models import Q
 from django.utils.module_loading import import_string
 
 if TYPE_CHECKING:
@@ -75,6 +76,10 @@ class Procedure:
     def held_back(self, run: "Run") -> int:
         """What stays set aside while it waits, in billionths of a dollar: for an end that must not lack money."""
         return 0
+
+    def heard(self, run: "Run") -> Q:
+        """Which other runs one at the top has heard of: where strangers' text was read there, it was read here."""
+        return Q(pk__in=())
 
     def doubt(self, entries: Sequence[dict[str, Any]]) -> str:
         """What the entries of one run say that cannot be by its own rules, in a sentence; empty where nothing does.

@@ -13,14 +13,16 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid5
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from .hidden import in_one_line
 from .llm.providers import storable
-from .models import Effect, Gate, GateRule, ModelCall, ToolCall
+from .models import Effect, Gate, GateRule, ModelCall, Run, ToolCall
 from .models.gates import GateState
 from .models.tools import CUT
 from .policy import stricter
+from .procedure import procedures
 from .tools import OPEN, Output, Refused, Result, Settled, Use, found, written
 from .trouble import AWAY
 
@@ -142,7 +144,7 @@ class Using:
 
     def _is_tainted(self) -> bool:
         """Whether the run has read what strangers wrote, so that a person has to see what it does in the world."""
-        return ToolCall.objects.from_outside(self._run.claimed).exists()
+        return has_read_strangers(self._run.claimed)
 
     async def _uncertain(self, last: ToolCall) -> ToolCall:
         """Nobody knows whether it happened: a person says, whatever the policy."""
@@ -274,6 +276,13 @@ class Using:
         text = storable(made.text)
         outside = self._tool.outside or made.outside
         return {"output": text[: self._tool.kept], "output_size": len(text), "outside": outside}
+
+
+def has_read_strangers(run: Run) -> bool:
+    """Whether text of strangers came to this run, to those that it belongs to, or to what they were told of."""
+    top = run.root or run
+    tops = Run.objects.filter(Q(pk=top.pk) | procedures()[top.procedure].heard(top)).order_by()
+    return ToolCall.objects.from_outside(tops).exists()
 
 
 async def _within(seconds: float, performing: Awaitable[Settled]) -> Settled:

@@ -8,7 +8,7 @@ from engine.tools import tools
 from runs.api.objects import time_of
 
 from .models import Plan, Step, TeamVersion
-from .models.reading import step_facts
+from .models.reading import is_tainted, step_facts
 from .rules import course
 
 
@@ -24,15 +24,9 @@ def facts(row: Plan) -> dict[str, Any]:
         "counts": vars(course.counts(map(step_facts, row.steps_now))),
         "steps": [step_object(step) for step in row.steps_now],
         "summary": row.summary,
-        "tainted": any(
-            move.tool_call and move.tool_call.outside for step in row.steps.all() for move in step.moves.all()
-        ),
+        "tainted": is_tainted(row),
         "rehearsal": row.rehearsal,
     }
-
-
-def _calls(row: Plan) -> list[Any]:
-    return [move.tool_call for step in row.steps.all() for move in step.moves.all() if move.tool_call]
 
 
 def step_object(step: Step) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from engine.evidence.told import Said
 from engine.models import Gate, ModelCall, Run
@@ -20,7 +20,7 @@ from runs.saved.retention import kept_for
 from . import api, deciding, display, evidence, guards, procedure, rehearsal, replaying, schemas
 from .display import Display, display_of
 from .fragments import fragments
-from .models import OUTCOMES, Plan, Team, keeping
+from .models import OUTCOMES, Plan, Team, keeping, reading
 from .rules.demands import Kind
 from .rules.words import Effect, Outcome
 
@@ -48,6 +48,12 @@ class Planning(Face[Plan, Display]):
 
     def erase(self, run: UUID) -> None:
         keeping.erase(run)
+
+    def heard(self, run: Run) -> Q:
+        return Plan.objects.select_related("run").get(pk=run.pk).earlier_ones
+
+    def beside(self, run: Run) -> list[Plan]:
+        return reading.with_texts_beside(run.pk)
 
     def kept_for(self) -> KeptFor:
         return kept_for(Team, "plan__team_version")

@@ -34,10 +34,9 @@ class ToolCallQuerySet(models.QuerySet["ToolCall"]):
     def newest(self, run: UUID, step: str) -> "ToolCall | None":
         return self.select_related("gate").filter(run=run, step=step).order_by("-number").first()
 
-    def from_outside(self, run: "Run") -> Self:
-        """What brought text of strangers to this run, or to any of those that it belongs to: they tell each other."""
-        top = run.root_id or run.pk
-        return self.filter(Q(run=top) | Q(run__root=top), outside=True)
+    def from_outside(self, tops: models.QuerySet["Run"]) -> Self:
+        """What brought text of strangers to these runs, or to any that belong to them: they tell each other."""
+        return self.filter(Q(run__in=tops) | Q(run__root__in=tops), outside=True)
 
     def open(self) -> Self:
         return self.filter(status=ToolCall.Status.OPEN)

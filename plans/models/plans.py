@@ -8,7 +8,7 @@ from uuid import uuid4
 
 from django.conf import settings
 from django.db import models, transaction
-from django.db.models import Prefetch
+from django.db.models import Prefetch, Q
 from django.utils import timezone
 
 from engine.evidence import sealing
@@ -164,6 +164,14 @@ class Plan(models.Model):
     @cached_property
     def agents(self) -> Sequence[TeamAgent]:
         return list(self.team_version.agents.all())
+
+    @property
+    def earlier_ones(self) -> Q:
+        """The runs of the plans of its matter that its planner is told of, or of which others were that it is."""
+        if not self.matter_id:
+            return Q(pk__in=())
+        before = Q(plan__matter=self.matter_id, created__lt=self.run.created, outcome__isnull=False)
+        return before & Q(account=self.run.account)  # those of an account that was deleted are nobody's
 
     @property
     def planner(self) -> str:

@@ -4,8 +4,9 @@ import json
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 
-from engine.models import Gate, ToolCall
+from engine.models import Gate, Run, ToolCall
 from engine.tools import tools
+from engine.using import has_read_strangers
 
 from ..prompts import agent, closing
 from ..prompts.planner import PERSON, Brief, Earlier, Fixed, OwnerShown, ToolShown
@@ -171,12 +172,23 @@ def _answer(gate: Gate | None) -> str:
 
 
 def _earlier(plan: Plan) -> list[Earlier]:
-    if plan.matter_id is None:
-        return []
-    before = Plan.objects.filter(matter=plan.matter_id, run__created__lt=plan.run.created).exclude(run__outcome=None)
+    before = Plan.objects.filter(run__in=Run.objects.filter(plan.earlier_ones, redacted=None))
     found = before.select_related("run").order_by("-run__created")[:EARLIER]
     each = EARLIER_LENGTH // EARLIER
     return [Earlier(one.task[:each], one.run.outcome or "", one.summary[:each]) for one in found]
+
+
+def with_texts_beside(pk: UUID) -> list[Plan]:
+    """The later plans of its matter, whose planner was told of it."""
+    plan = Plan.objects.select_related("run").get(pk=pk)
+    later = Plan.objects.filter(matter=plan.matter_id, run__created__gt=plan.run.created, run__redacted=None)
+    return list(later.select_related("run").order_by("run__created")) if plan.matter_id else []
+
+
+def is_tainted(plan: Plan) -> bool:
+    """Whether text of strangers was read in it, or in what its planner was told of."""
+    own = any(move.tool_call and move.tool_call.outside for step in plan.steps.all() for move in step.moves.all())
+    return own or (plan.matter_id is not None and has_read_strangers(plan.run))
 
 
 def work_of(plan: Plan, step: Step) -> agent.Work:

@@ -8,7 +8,7 @@ from engine.evidence.audit import verify_all
 from engine.models import Gate, GateRule, ModelCall, Run, ToolCall
 from engine.policy import policy_of
 from plans import deciding, talking
-from plans.models import Move, Plan, Revision, Step, StepState
+from plans.models import Move, Plan, Revision, Step, StepState, reading
 from plans.rules.demands import OPEN_READS, Kind, choices_of
 from tests.conftest import perform
 from tests.plans.scenes import LETTER, SUM, SUMMARY, calls, move, plan, questions, replies, steps, team
@@ -226,6 +226,22 @@ async def test_an_agent_asks_in_the_middle_of_a_step_and_reads_the_answer(mira, 
     await says(run, mira, "answer", text="Two and three.")
     assert (await perform(run, models)).outcome == "done"
     assert any("Two and three." in messages[1]["content"] for model, messages in models.asked if model == "test/sums")
+
+
+async def test_what_strangers_wrote_is_kept_in_mind_in_later_plans_of_a_matter(mira, models):
+    version = await sync_to_async(team)()
+    run = await planned(mira, models, steps(SUM), SUMMARY, version=version, matter="Letters")
+    await says(run, mira, "reject", "end")
+    await perform(run, models)
+    read = {"tool": "documents.read", "definition": "0" * 64, "effect": "reads", "status": "done", "outside": True}
+    await ToolCall.objects.acreate(run_id=run, step="step-1-0-1", number=1, **read)
+    later = await planned(mira, models, steps(LETTER), version=version, matter="Letters")
+    assert "All of it was done." in models.asked[-1][1][1]["content"]
+    models.will("test/letters", calls("mail.draft", to=["ada@example.org"], subject="Five", text="It is 5."))
+    await says(later, mira, "approve", "all")
+    await perform(later, models)
+    assert [one.tool for one in await sync_to_async(pending)(later)] == ["mail.draft"]
+    assert [one.pk for one in await sync_to_async(reading.with_texts_beside)(run)] == [later]
 
 
 async def test_the_same_call_is_not_made_twice_where_it_changes_something(mira, models):
