@@ -100,7 +100,7 @@ class PlanQuerySet(models.QuerySet["Plan"]):
         plan = self.create(
             run=run,
             task=task,
-            matter=Matter.objects.get_or_create(owner=owner, name=matter)[0] if matter else None,
+            matter=_matter(owner, matter) if matter else None,
             team_version=team,
             policy=policy.as_json() if policy else team.policy,
             prompt_version=prompts.VERSION,
@@ -112,6 +112,13 @@ class PlanQuerySet(models.QuerySet["Plan"]):
         SearchText.objects.create(run=run, words=" ".join(words))
         sealing.submit(run.pk)
         return plan
+
+
+def _matter(owner: Any, name: str) -> Matter:
+    if owner is None:  # of nobody there may be two of one name
+        nobodys = Matter.objects.filter(owner=None, name=name)
+        return nobodys.first() or Matter.objects.create(name=name)
+    return Matter.objects.get_or_create(owner=owner, name=name)[0]
 
 
 def _steps(*of_moves: str) -> Prefetch:

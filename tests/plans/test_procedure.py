@@ -8,7 +8,7 @@ from engine.evidence.audit import verify_all
 from engine.models import Gate, GateRule, ModelCall, Run, ToolCall
 from engine.policy import policy_of
 from plans import deciding, talking
-from plans.models import Move, Plan, Revision, Step, StepState, reading
+from plans.models import Matter, Move, Plan, Revision, Step, StepState, reading
 from plans.rules.demands import OPEN_READS, Kind, choices_of
 from tests.conftest import perform
 from tests.plans.scenes import LETTER, SUM, SUMMARY, calls, move, plan, questions, replies, steps, team
@@ -242,6 +242,12 @@ async def test_what_strangers_wrote_is_kept_in_mind_in_later_plans_of_a_matter(m
     await perform(later, models)
     assert [one.tool for one in await sync_to_async(pending)(later)] == ["mail.draft"]
     assert [one.pk for one in await sync_to_async(reading.with_texts_beside)(run)] == [later]
+
+
+def test_nobodys_plans_find_a_matter_even_where_two_have_its_name(mira):
+    Matter.objects.create(name="Letters")
+    Matter.objects.create(name="Letters")
+    assert plan(None, matter="Letters").matter == Matter.objects.earliest("created")
 
 
 async def test_the_same_call_is_not_made_twice_where_it_changes_something(mira, models):
