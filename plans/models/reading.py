@@ -92,7 +92,8 @@ def text_of_plan(plan: Plan) -> str:
 
 
 def text_of_failure(step: Step) -> str:
-    return f"{step}: {step.action}\n\nWhat was said of it:\n{step.error or 'Something that it needs is missing.'}"
+    said = step.error or "Something that it needs is missing."
+    return f"{step}:\n{subjects.quoted(step.action)}\n\nWhat was said of it:\n{subjects.quoted(said)}"
 
 
 DONE_ALREADY = "This was done already: its result stands above."

@@ -23,8 +23,7 @@ class ToolLine:
 
 @dataclass(frozen=True)
 class Subject:
-    """A step, as it is decided about. Its action, which a person or a model wrote, comes last, so that it can pass for
-    no line of ours. `needs`: numbers of steps; None: all before it."""
+    """A step, as it is decided about. `needs`: numbers of steps; None: all before it."""
 
     number: int
     owner: str
@@ -37,12 +36,12 @@ class Subject:
     def text(self) -> str:
         lines = [
             f"Step: {self.number}",
-            f"Owner: {self.owner}",
-            f"Team: {self.team}",
+            f"Owner: {_in_one_line(self.owner)}",
+            f"Team: {_in_one_line(self.team)}",
             *(f"Tool: {tool.name}, {SAID_OF[tool.effect]}, {tool.definition}" for tool in self.tools),
             f"After: {_after(self.needs)}",
         ]
-        return "\n".join([*lines, "", self.action])
+        return "\n".join([*lines, "Action:", quoted(self.action)])
 
     @property
     def same(self) -> str:
@@ -63,4 +62,13 @@ def digest(text: str) -> str:
 
 def text_of_plan(task: str, subjects: Iterable[Subject]) -> str:
     """All that the gate of a plan is about."""
-    return "\n\n".join([f"Task:\n{task}", *(subject.text for subject in subjects)])
+    return "\n\n".join([f"Task:\n{quoted(task)}", *(subject.text for subject in subjects)])
+
+
+def quoted(text: str) -> str:
+    """What a person or a model wrote, so that no line of it can pass for one of ours, and nothing of it is lost."""
+    return "".join(f"    {line}" for line in text.splitlines(keepends=True))
+
+
+def _in_one_line(name: str) -> str:
+    return " ".join(name.split())
