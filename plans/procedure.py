@@ -29,7 +29,6 @@ from .rules.demands import Kind, choices_of, demand_of
 from .rules.words import Effect
 
 GAVE_UP = "It has no moves left, or was refused too often."
-FAILED_IT = "{step} failed: {error}"
 
 
 def submit(**asked: Any) -> Plan:
@@ -129,9 +128,7 @@ def _written(plan: Plan, part: Part) -> Callable[[], None]:
     """The parts that ask nobody."""
     match part:
         case rules.Order(number):
-            step = plan.step(number)
-            why = FAILED_IT.format(step=step, error=step.error or "something that it needs is missing.")
-            return partial(keeping.order_after_failure, plan.pk, number, f"{step.action}\n{why}")
+            return partial(keeping.order_after_failure, plan.pk, number, reading.failure_of(plan.step(number)))
         case rules.Passed(number):
             return partial(keeping.accept, plan.pk) if number is None else partial(keeping.pass_step, plan.pk, number)
         case rules.Begin(number):
@@ -146,9 +143,10 @@ def _written(plan: Plan, part: Part) -> Callable[[], None]:
 
 async def _revise(run: RunContext, plan: Plan, number: int) -> None:
     brief = await run.read(partial(reading.brief_of, plan, plan.current))
+    told = [step.number for step in reading.failed_in(plan)]
 
     def keep(call: ModelCall, said: planner.Planned) -> None:
-        keeping.keep_plan(run.pk, number, call, said)
+        keeping.keep_plan(run.pk, number, call, said, told)
 
     read = partial(planner.read_plan, brief=brief)
     form = AnswerForm("plan", planner.SCHEMA, read, planner.growing, planner.complaint)
@@ -173,7 +171,8 @@ async def _use(run: RunContext, plan: Plan, step: Step) -> None:
     move = step.moves_now[-1]
     tool = reading.line_of(move.tool)
     before = [one for one in step.moves_now[:-1] if (one.tool, one.arguments) == (move.tool, move.arguments)]
-    if len(step.moves_now) > rules.CALLS or (before and tool.effect is not Effect.READS):
+    calls = sum(one.act == moves.Act.CALL for one in step.moves_now)
+    if calls > rules.CALLS or (before and tool.effect is not Effect.READS):
         said = reading.DONE_ALREADY if before else reading.TOO_MANY_CALLS
         await run.write(partial(keeping.refuse_call, move.pk, said), "result")
         return

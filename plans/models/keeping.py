@@ -1,7 +1,7 @@
 """What a plan's engine and its people write: each is a part of one transaction that holds the run's row."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from typing import Any
 from uuid import UUID
@@ -76,8 +76,9 @@ def replace_standing(revision: Revision, standing: Standing, **values: Any) -> N
     Revision.objects.filter(pk=revision.pk).update(standing=standing, **values)
 
 
-def keep_plan(plan: UUID, number: int, call: ModelCall, said: Planned) -> None:
-    """What the planner answered, unless something else was wanted meanwhile: then it stays as a call and no more."""
+def keep_plan(plan: UUID, number: int, call: ModelCall, said: Planned, told: Collection[int]) -> None:
+    """What the planner answered, unless something else was wanted meanwhile: then it stays as a call and no more.
+    `told`: the steps of which it knew that they had failed."""
     revision = Revision.objects.get(plan=plan, number=number)
     if revision.standing != Standing.ORDERED:
         return
@@ -87,14 +88,14 @@ def keep_plan(plan: UUID, number: int, call: ModelCall, said: Planned) -> None:
     if said.questions:
         say(plan, PLANNER, "\n".join(said.questions))
         return
-    _keep_steps(Plan.objects.planned().get(pk=plan), number, said.steps)
+    _keep_steps(Plan.objects.planned().get(pk=plan), number, said.steps, told)
     say(plan, PLANNER, said.thought or f"Revision {number}.")
 
 
-def _keep_steps(plan: Plan, revision: int, planned: Iterable[PlannedStep]) -> None:
+def _keep_steps(plan: Plan, revision: int, planned: Iterable[PlannedStep], told: Collection[int]) -> None:
     """Steps that are planned again as they were, and nobody began, stay and keep their gates."""
     old = [step for step in plan.steps_now if step.status in BEFORE_WORK]
-    waiting = {subject_of(plan, step).same: step for step in reversed(old)}
+    waiting = {(subject_of(plan, step).same, _as_key(step.needs)): step for step in reversed(old)}
     first = max((step.number for step in plan.steps.all()), default=0) + 1
     said = list(planned)
     numbers: dict[int, int] = {}
@@ -103,18 +104,22 @@ def _keep_steps(plan: Plan, revision: int, planned: Iterable[PlannedStep]) -> No
     for called, wanted in enumerate(said, first):
         needs = None if wanted.needs is None else [numbers.get(need, need) for need in wanted.needs]
         step = _new(plan, revision, called, wanted, needs)
-        same = waiting.pop(subject_of(plan, step, wanted.action).same, None)
+        same = waiting.pop((subject_of(plan, step, wanted.action).same, _as_key(needs)), None)
         if same is None:
             step.number = _next_number(plan)
             step.save(force_insert=True)
             _state(step, Status.PLANNED, action=wanted.action, held=_held(step))
         else:
-            Step.objects.filter(pk=same.pk).update(position=place + called, needs=needs)
+            Step.objects.filter(pk=same.pk).update(position=place + called)
             kept.add(same.pk)
             step = same
         numbers[called] = step.number
-    _drop(plan, revision, [step for step in plan.steps_now if step.pk not in kept])
+    _drop(revision, [step for step in plan.steps_now if step.pk not in kept], told)
     SearchText.objects.add(plan.pk, words_of("\n".join(one.action for one in said)))
+
+
+def _as_key(needs: list[int] | None) -> tuple[int, ...] | None:
+    return None if needs is None else tuple(needs)
 
 
 def _next_number(plan: Plan) -> int:
@@ -143,10 +148,12 @@ def _held(step: Step) -> dict[str, Any]:
     return {"owner": step.owner, "tools": step.tools, "needs": step.needs, "effect": step.effect, "in": step.first_in}
 
 
-def _drop(plan: Plan, revision: int, steps: Iterable[Step]) -> None:
-    """What this revision does not take over: what waits is not asked any more. What is done or under way stays."""
+def _drop(revision: int, steps: Iterable[Step], told: Collection[int]) -> None:
+    """What this revision does not take over: what waits is not asked any more. What is done or under way stays, and
+    what failed while it was planned, for nobody has seen to it yet."""
     for step in steps:
-        if step.status in (Status.COMPLETED, Status.WORKING):
+        unseen = step.status == Status.FAILED and not step.skipped and step.number not in told
+        if unseen or step.status in (Status.COMPLETED, Status.WORKING):
             continue
         if step.status in BEFORE_WORK:
             change(step, Event.DROP)

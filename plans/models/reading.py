@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from uuid import UUID
 
 from engine.models import Gate, Run, ToolCall
@@ -142,14 +143,32 @@ def brief_of(plan: Plan, revision: Revision) -> Brief:
         task=plan.task,
         owners=owners_of(plan),
         cause=Cause(revision.cause),
-        notes=revision.notes,
+        notes=notes_of(plan, revision),
         answers=answers_of(plan),
         fixed=[Fixed(one.number, one.owner, one.action, one.status, one.reply) for one in now if one.status in FIXED],
         left=[one.action for one in now if one.status in course.BEFORE_WORK],
         earlier=_earlier(plan),
         asked=sum(bool(one.questions) for one in plan.revisions.all()),
         first=max((one.number for one in plan.steps.all()), default=0) + 1,
+        most=min(course.STEPS_OF_ONE, course.STEPS_IN_ALL - len(plan.steps.all())),
     )
+
+
+def notes_of(plan: Plan, revision: Revision) -> str:
+    """Why it is planned anew: also by what caused earlier ones that nobody has planned, and all that has failed."""
+    backwards = sorted(plan.revisions.all(), key=lambda one: -one.number)
+    causes = [revision, *takewhile(lambda one: one.planned is None, backwards[1:])]
+    failed = [step for step in failed_in(plan) if step.number not in {one.cause_step for one in causes}]
+    return "\n\n".join(filter(None, [*(one.notes for one in reversed(causes)), *map(failure_of, failed)]))
+
+
+def failed_in(plan: Plan) -> list[Step]:
+    """What was not left out by anybody."""
+    return [step for step in plan.steps_now if step.status == Status.FAILED and not step.skipped]
+
+
+def failure_of(step: Step) -> str:
+    return f"{step.action}\n{step} failed: {step.error or 'something that it needs is missing.'}"
 
 
 def owners_of(plan: Plan) -> list[OwnerShown]:

@@ -55,8 +55,8 @@ class Earlier:
 class Brief:
     """All that the planner is given. `answers`: what it asked, with what was answered; `notes`: why it is planned
     anew, in the words of whoever or whatever caused it; `fixed` are not planned again, `left` are actions of steps
-    that were planned and are not done; `asked`: how often it has asked; `first`: the number of
-    the first step that it writes."""
+    that were planned and are not done; `asked`: how often it has asked; `first`: the number of the first step that it
+    writes, `most`: how many it may write."""
 
     task: str
     owners: Sequence[OwnerShown]
@@ -68,6 +68,7 @@ class Brief:
     earlier: Sequence[Earlier] = ()
     asked: int = 0
     first: int = 1
+    most: int = STEPS_OF_ONE
 
 
 @dataclass(frozen=True)
@@ -143,6 +144,9 @@ SITUATION = {
 }
 
 
+OWN = ("cause", "asked", "first", "most")  # of the brief: these stand in what we say ourselves
+
+
 def plan(brief: Brief, mark: str | None = None) -> Messages:
     mark = mark or boundary()
     system = SYSTEM.format(
@@ -150,10 +154,10 @@ def plan(brief: Brief, mark: str | None = None) -> Messages:
         first=brief.first,
         questions=MAY_ASK if may_ask(brief) else MAY_NOT_ASK,
         situation=SITUATION[brief.cause],
-        most=STEPS_OF_ONE,
+        most=brief.most,
         boundary=mark,
     )
-    material = {name: value for name, value in asdict(brief).items() if name not in ("cause", "asked", "first")}
+    material = {name: value for name, value in asdict(brief).items() if name not in OWN}
     return [{"role": "system", "content": system}, {"role": "user", "content": fenced(material, mark)}]
 
 
@@ -216,8 +220,8 @@ def read_plan(text: str, brief: Brief) -> Planned:
         raise ValueError("Give either questions or steps.")
     if questions:
         return Planned(said.thought.strip(), questions=_asked(questions, brief))
-    if len(said.steps) > STEPS_OF_ONE:
-        raise ValueError(f"A plan has at most {STEPS_OF_ONE} steps, and this one has {len(said.steps)}.")
+    if len(said.steps) > brief.most:
+        raise ValueError(f"A plan has at most {brief.most} steps, and this one has {len(said.steps)}.")
     steps = tuple(_step(step, number, brief) for number, step in enumerate(said.steps, brief.first))
     return Planned(said.thought.strip(), steps=steps)
 

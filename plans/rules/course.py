@@ -253,14 +253,13 @@ def may_begin(step: Step, steps: Sequence[Step]) -> bool:
     if step.needs is None:
         before = steps[: [one.number for one in steps].index(step.number)]
         return all(one.settled for one in before)
-    by_number = {one.number: one for one in steps}
-    return all(by_number[need].status is Status.COMPLETED for need in step.needs if need in by_number)
+    return {one.number for one in steps if one.status is Status.COMPLETED} >= set(step.needs)
 
 
 def is_impossible(step: Step, steps: Sequence[Step]) -> bool:
-    """Whether something that it needs will never be completed."""
-    gone = {one.number for one in steps if one.settled and one.status is not Status.COMPLETED}
-    return step.needs is not None and bool(gone & set(step.needs)) and step.status in BEFORE_WORK
+    """Whether something that it needs will never be completed, or was dropped as it failed."""
+    possible = {one.number for one in steps if not one.settled or one.status is Status.COMPLETED}
+    return step.needs is not None and not possible >= set(step.needs) and step.status in BEFORE_WORK
 
 
 def outcome_of(steps: Iterable[Step]) -> Outcome | None:

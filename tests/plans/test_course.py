@@ -65,9 +65,9 @@ def test_with_needs_it_waits_for_these_alone():
     assert next_parts(facts(*steps))[1] == Begin(2)
 
 
-def test_a_step_whose_needs_were_left_out_causes_a_revision():
-    steps = (Step(1, Status.REJECTED), approved(2, needs=(1,)))
-    assert next_parts(facts(*steps)) == [course.Order(2)]
+def test_a_step_whose_needs_were_left_out_or_dropped_causes_a_revision():
+    for steps in ((Step(1, Status.REJECTED), approved(2, needs=(1,))), (approved(2, needs=(1,)),)):
+        assert next_parts(facts(*steps)) == [course.Order(2)]
 
 
 def test_after_two_revisions_alone_a_person_is_asked():

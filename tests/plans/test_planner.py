@@ -56,6 +56,9 @@ def test_either_questions_or_steps():
 
 def test_two_hundred_steps_are_too_many():
     assert "at most 20 steps" in complaint_about(steps=[STEP] * 200)
+    few = replace(BRIEF, most=1)
+    assert "at most 1 steps" in complaint_about(few, steps=[STEP] * 2)
+    assert "at most 1 steps" in planner.plan(few)[0]["content"]
 
 
 def test_who_has_asked_twice_has_to_plan():

@@ -2,13 +2,15 @@
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.utils import timezone
 
 from engine import gates
 from engine.evidence.audit import verify_all
 from engine.models import Gate, GateRule, ModelCall, Run, ToolCall
 from engine.policy import policy_of
 from plans import deciding, talking
-from plans.models import Matter, Move, Plan, Revision, Step, StepState, reading
+from plans.models import Matter, Move, Plan, Revision, Step, StepState, keeping, reading
+from plans.prompts.planner import Planned, PlannedStep
 from plans.rules.demands import OPEN_READS, Kind, choices_of
 from tests.conftest import perform
 from tests.plans.scenes import LETTER, SUM, SUMMARY, calls, move, plan, questions, replies, steps, team
@@ -286,6 +288,40 @@ async def test_a_step_that_fails_while_the_plan_waits_has_it_planned_anew(mira, 
     await says(run, mira, "answer", text="Two and three.", kind="question")
     await perform(run, models)
     assert [one.step for one in await sync_to_async(pending)(run)] == ["plan-3"]
+
+
+async def test_all_that_is_said_to_the_planner_before_it_plans_is_planned_by(mira, models):
+    run = await planned(mira, models, steps(SUM), steps(LETTER))
+    await says(run, mira, "reject", "revise", "No sums.")
+    for words in ("Use Ada's new address.", "And be short."):
+        await sync_to_async(talking.say)(run, mira, words)
+    await perform(run, models)
+    asked = models.asked[-1][1][1]["content"]
+    assert all(words in asked for words in ("No sums.", "Use Ada's new address.", "And be short."))
+
+
+async def test_a_step_that_fails_while_it_is_planned_anew_is_seen_to(mira, models):
+    run = await planned(mira, models, steps(SUM))
+    await says(run, mira, "approve", "all")
+    models.will("test/sums", move("ask", "Which two?"))
+    await perform(run, models)
+    await sync_to_async(talking.say)(run, mira, "Otherwise.")
+    await sync_to_async(fail_and_plan)(run)
+    models.will("test/planner", steps(LETTER))
+    await perform(run, models)
+    assert "Step 1 failed: I cannot." in models.asked[-1][1][1]["content"]
+    assert [one.step for one in await sync_to_async(pending)(run)] == ["plan-3", "step-3"]
+
+
+def fail_and_plan(run):
+    """As it comes about where a step works while the planner is asked."""
+    step = Step.objects.get(plan=run)
+    keeping.give_up(run, 1, "I cannot.")
+    call = ModelCall.objects.create(run_id=run, step="plan-2", series=0, attempt=1, deadline=timezone.now())
+    letter = PlannedStep("Write it.", "Letters", ("mail.draft",), (1,))
+    keeping.keep_plan(run, 2, call, Planned("So.", steps=(letter,)), told=[])
+    step.refresh_from_db()
+    assert (step.status, step.last_in) == ("failed", None)
 
 
 async def test_a_summary_that_no_model_gives_is_made_from_the_rows(mira, models):
