@@ -185,6 +185,10 @@ async def _use(run: RunContext, plan: Plan, step: Step) -> None:
 async def _sum_up(run: RunContext, plan: Plan, part: rules.Close) -> None:
     """A summary that no model gives is made from the rows: a failing call is no failure of the plan."""
     done = reading.done_of(plan)
+    by_rule = partial(keeping.keep_summary, run.pk, closing.by_rule(part.outcome, done))
+    if plan.used_up:
+        await run.write(by_rule, "summary")
+        return
 
     def keep(call: ModelCall, said: str) -> None:
         keeping.keep_summary(run.pk, said)
@@ -194,7 +198,7 @@ async def _sum_up(run: RunContext, plan: Plan, part: rules.Close) -> None:
     try:
         await run.ask("summary", plan.planner, messages, form, keep)
     except CallFailed:
-        await run.write(partial(keeping.keep_summary, run.pk, closing.by_rule(part.outcome, done)), "summary")
+        await run.write(by_rule, "summary")
 
 
 # ---- people -----------------------------------------------------------------------------------------------

@@ -8,13 +8,14 @@ from uuid import uuid4
 
 from django.conf import settings
 from django.db import models, transaction
-from django.db.models import Prefetch, Q
+from django.db.models import Prefetch, Q, Sum
 from django.utils import timezone
 
 from engine.evidence import sealing
 from engine.hidden import visible_text
+from engine.llm import prices
 from engine.llm.providers import is_rehearsal, lane_of
-from engine.models import GateRule, ModelCall, Run, ToolCall, account_of, after_deadlock, record_name
+from engine.models import Gate, GateRule, ModelCall, Run, ToolCall, account_of, after_deadlock, record_name
 from engine.models.budgets import Budget
 from engine.policy import stricter
 from engine.search import label, words_of
@@ -23,7 +24,7 @@ from runs.rows import with_run
 
 from .. import prompts
 from ..prompts.planner import PERSON
-from ..rules.demands import Demand, Policy, is_open
+from ..rules.demands import Demand, Kind, Policy, is_open
 from ..rules.words import Cause, Effect, Event, Outcome, Owner, Standing, Status
 from .teams import TeamAgent, TeamVersion
 
@@ -85,7 +86,7 @@ class PlanQuerySet(models.QuerySet["Plan"]):
         TeamChanged where that version of the team is not the current one. BudgetUsedUp.
         """
         team.hold()
-        reserved = Budget.objects.reserve(owner, spend)
+        reserved = Budget.objects.reserve(owner, spend if spend is not None else _unknown(team))
         run = Run.objects.create(
             procedure="plan",
             title=title or title_of(task),
@@ -112,6 +113,12 @@ class PlanQuerySet(models.QuerySet["Plan"]):
         SearchText.objects.create(run=run, words=" ".join(words))
         sealing.submit(run.pk)
         return plan
+
+
+def _unknown(team: TeamVersion) -> int | None:
+    """What is set aside where nobody knows what it will cost: nothing, for each call asks its budgets; None where it
+    cannot be said afterwards either."""
+    return None if any(prices.cost(model, 1, 1) is None for model in models_of(team)) else 0
 
 
 def _matter(owner: Any, name: str) -> Matter:
@@ -171,6 +178,22 @@ class Plan(models.Model):
     @cached_property
     def agents(self) -> Sequence[TeamAgent]:
         return list(self.team_version.agents.all())
+
+    @cached_property
+    def may_cost(self) -> int | None:
+        """In billionths of a dollar: as often what was said as somebody said to go on."""
+        if self.run.spend is None:
+            return None
+        again = Gate.objects.filter(run=self.pk, kind=Kind.BUDGET, state=Gate.State.APPROVED).exclude(used=None).count()
+        return self.run.spend * (again + 1)
+
+    @cached_property
+    def used_up(self) -> bool:
+        """Whether it has cost that, with all that it has made."""
+        if self.may_cost is None:
+            return False
+        calls = ModelCall.objects.filter(run__in=Run.objects.of_root(self.pk))
+        return (calls.aggregate(cost=Sum("cost"))["cost"] or 0) >= self.may_cost
 
     @property
     def earlier_ones(self) -> Q:

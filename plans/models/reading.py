@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from uuid import UUID
 
+from engine.llm.prices import dollars
 from engine.models import Gate, Run, ToolCall
 from engine.tools import tools
 from engine.using import has_read_strangers
@@ -39,6 +40,7 @@ def facts_of(plan: Plan) -> Facts:
         policy=plan.demands,
         ended=plan.stopped,
         more=len(plan.steps.all()) < course.STEPS_IN_ALL,
+        used_up=plan.used_up,
     )
 
 
@@ -97,6 +99,11 @@ def text_of_failure(step: Step) -> str:
     return f"{step}:\n{subjects.quoted(step.action)}\n\nWhat was said of it:\n{subjects.quoted(said)}"
 
 
+def text_of_budget(plan: Plan) -> str:
+    more = dollars((plan.may_cost or 0) + (plan.run.spend or 0))
+    return f"It has cost the {dollars(plan.may_cost)} that it may cost. To go on, it may cost {more} in all."
+
+
 DONE_ALREADY = "This was done already: its result stands above."
 TOO_MANY_CALLS = "There are no calls left for this step: reply, or give up."
 
@@ -104,6 +111,9 @@ TOO_MANY_CALLS = "There are no calls left for this step: reply, or give up."
 def asked_of(plan: Plan, kind: Kind, step: Step | None) -> tuple[str, str, str]:
     """The place, title and text of what is asked."""
     of = f"of {plan.run.shown_title}"
+    if kind is Kind.BUDGET:
+        asked = (plan.may_cost or 0) // (plan.run.spend or 1)
+        return f"budget-{asked}", f"The money {of}"[:200], text_of_budget(plan)
     if step is None:
         if kind is Kind.PLAN:
             return plan.current.gate_step, f"The plan {of}"[:200], text_of_plan(plan)
@@ -123,6 +133,8 @@ def waits_for(plan: Plan, kind: Kind, step: Step | None) -> bool:
     """Whether that is still to be decided, as the plan stands now."""
     if plan.stopped:
         return False
+    if kind is Kind.BUDGET:
+        return plan.used_up
     if step is None:
         return plan.current.standing == (Standing.PROPOSED if kind is Kind.PLAN else Standing.ASKED)
     now = step_facts(step)

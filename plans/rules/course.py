@@ -56,13 +56,14 @@ class Revision:
 @dataclass(frozen=True)
 class Facts:
     """`steps`: of the current revision, in their order. `ended`: somebody has ended it; `more`: whether there may be
-    more steps than there are."""
+    more steps than there are; `used_up`: whether it has cost what it may cost."""
 
     revisions: tuple[Revision, ...]
     steps: tuple[Step, ...] = ()
     policy: Policy = CAREFUL
     ended: bool = False
     more: bool = True
+    used_up: bool = False
 
     @property
     def current(self) -> Revision:
@@ -141,7 +142,16 @@ Part = Revise | Order | Gated | Passed | Begin | Think | Use | GiveUp | Close
 
 
 def next_parts(facts: Facts) -> list[Part]:
-    """All that is due now, one for each branch; never none. What waits is among it: whoever meets it waits there."""
+    """All that is due now, one for each branch; never none. What waits is among it: whoever meets it waits there. Where
+    its money is used up a person is asked before any model."""
+    due = _due(facts)
+    free = [part for part in due if not isinstance(part, Revise | Think)] if facts.used_up else due
+    if len(free) == len(due):
+        return due
+    return [*free, Gated(Kind.BUDGET, None, demand_of(Kind.BUDGET, Effect.READS, facts.policy))]
+
+
+def _due(facts: Facts) -> list[Part]:
     if facts.ended:
         return [Close(Outcome.REJECTED)]
     if facts.current.standing is Standing.ORDERED:

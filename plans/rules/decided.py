@@ -30,6 +30,7 @@ _OF_PLAN = {
     (Kind.QUESTION, Meaning.ANSWER): Consequence(order=Cause.ANSWERS),
     (Kind.QUESTION, Meaning.SKIP): Consequence(order=Cause.ANSWERS),
     (Kind.QUESTION, Meaning.REVISE): Consequence(order=Cause.ANSWERS),
+    (Kind.BUDGET, Meaning.MORE): NOTHING,
 }
 _OF_STEP = {
     (Kind.STEP, Meaning.ACCEPT): Consequence(Event.APPROVE),

@@ -25,6 +25,7 @@ class Kind(StrEnum):
     SEAT = "person"  # a step that a person does
     FAILURE = "failure"
     UNCERTAIN = "uncertain"
+    BUDGET = "budget"  # it has cost what it may cost
 
 
 class Meaning(StrEnum):
@@ -38,6 +39,7 @@ class Meaning(StrEnum):
     REVISE = "revise"
     END = "end"
     AGAIN = "again"
+    MORE = "more"
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,7 @@ CHOICES: Mapping[Kind, tuple[Choice, ...]] = {
     Kind.QUESTION: (_SKIP, _REVISE, _END),
     Kind.SEAT: (_SKIP, _REVISE, _END),
     Kind.FAILURE: (Choice(Meaning.AGAIN, APPROVE, "Try this step once more"), _REVISE, _SKIP, _END),
+    Kind.BUDGET: (Choice(Meaning.MORE, APPROVE, "Go on, for at most as much again"), _END),
 }
 # what a word means that was said without a choice: by a council, by the clock, or where there is none
 PLAIN: Mapping[tuple[Kind, str], Meaning] = {
@@ -72,6 +75,8 @@ PLAIN: Mapping[tuple[Kind, str], Meaning] = {
     (Kind.PLAN, APPROVE): Meaning.ALL,
     (Kind.TOOL, REJECT): Meaning.REFUSE,
     (Kind.FAILURE, APPROVE): Meaning.AGAIN,
+    (Kind.BUDGET, APPROVE): Meaning.MORE,
+    (Kind.BUDGET, REJECT): Meaning.END,
 }
 
 

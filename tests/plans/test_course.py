@@ -139,6 +139,13 @@ def test_what_its_steps_come_to(statuses, outcome):
     assert next_parts(facts(*steps)) == [Close(outcome)]
 
 
+def test_where_the_money_is_used_up_a_person_is_asked_before_any_model():
+    working = facts(Step(1, Status.WORKING, needs=()), Step(2, Status.WORKING, calls=True, needs=()), used_up=True)
+    assert [part.step for part in next_parts(working)] == [2, None]
+    assert next_parts(working)[1].kind is Kind.BUDGET
+    assert next_parts(facts(Step(1, DONE), used_up=True)) == [Close(Outcome.DONE)]
+
+
 def test_what_somebody_ended_is_rejected():
     assert next_parts(facts(Step(1, DONE), ended=True)) == [Close(Outcome.REJECTED)]
 

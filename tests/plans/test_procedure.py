@@ -6,14 +6,15 @@ from django.utils import timezone
 
 from engine import gates
 from engine.evidence.audit import verify_all
-from engine.models import Gate, GateRule, ModelCall, Run, ToolCall
+from engine.models import BudgetUsedUp, Gate, GateRule, ModelCall, Run, ToolCall
+from engine.models.budgets import Budget
 from engine.policy import policy_of
 from plans import deciding, talking
 from plans.models import Matter, Move, Plan, Revision, Step, StepState, keeping, reading
 from plans.prompts.planner import Planned, PlannedStep
 from plans.rules.demands import OPEN_READS, Kind, choices_of
 from tests.conftest import perform
-from tests.plans.scenes import LETTER, SUM, SUMMARY, calls, move, plan, questions, replies, steps, team
+from tests.plans.scenes import AGENTS, LETTER, SUM, SUMMARY, calls, move, plan, questions, replies, steps, team
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -322,6 +323,36 @@ def fail_and_plan(run):
     keeping.keep_plan(run, 2, call, Planned("So.", steps=(letter,)), told=[])
     step.refresh_from_db()
     assert (step.status, step.last_in) == ("failed", None)
+
+
+async def test_what_has_cost_what_it_may_cost_goes_on_when_a_person_says_so(mira, models):
+    made = await sync_to_async(plan)(mira, spend=1_000)
+    await sync_to_async(spend)(made.run, 1_000)
+    await perform(made.pk, models)
+    [gate] = await sync_to_async(pending)(made.pk)
+    assert (gate.kind, models.asked) == ("budget", [])
+    await says(made.pk, mira, "approve", "more")
+    models.will("test/planner", steps(SUM))
+    await perform(made.pk, models)
+    await sync_to_async(spend)(made.run, 1_000)
+    await says(made.pk, mira, "approve", "all")
+    await perform(made.pk, models)
+    assert [one.step for one in await sync_to_async(pending)(made.pk)] == ["budget-2"]
+    await says(made.pk, mira, "reject", "end")
+    assert (await perform(made.pk, models)).outcome == "rejected"
+
+
+def spend(run, cost):
+    step = f"spent {run.calls.count()}"
+    run.calls.create(step=step, series=0, attempt=1, deadline=timezone.now(), status="answered", cost=cost)
+
+
+def test_where_there_is_a_budget_a_plan_needs_no_limit_of_its_own(mira):
+    Budget.objects.create(owner=mira, limit=1)
+    with pytest.raises(BudgetUsedUp):
+        plan(mira)  # nobody knows what its models cost
+    rehearsed = team(name="Stage", agents=[{**AGENTS[0], "model": "rehearsal/instant"}], planner="rehearsal/instant")
+    assert plan(mira, rehearsed).run.reserved == 0
 
 
 async def test_a_summary_that_no_model_gives_is_made_from_the_rows(mira, models):
