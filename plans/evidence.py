@@ -6,7 +6,7 @@ due, and what the planner made of it is an entry of its own; so does a move, and
 Why so: docs/decisions.md, Plans.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -14,11 +14,13 @@ from engine.evidence.chain import Draft, stamp
 from engine.evidence.entries import ENDED, SUBMITTED
 from engine.evidence.told import Said
 from engine.llm.providers import is_rehearsal
+from engine.models import Gate
 from engine.search import label
 
-from .models import Message, Move, Plan, Revision, StepState
+from .models import Message, Move, Plan, Revision, Step, StepState
 from .models.plans import models_of
-from .rules.words import Event, NotPossible, Status, after
+from .rules.demands import Meaning
+from .rules.words import Event, NotPossible, Outcome, Standing, Status, after
 
 REVISION, PLANNED, STATE, MOVE, RESULT, SAID = (
     f"plan.{name}" for name in ("revision", "planned", "step", "move", "result", "said")
@@ -122,10 +124,68 @@ def doubt(entries: Sequence[dict[str, Any]]) -> str:
 
 
 def misstanding(runs: Sequence[UUID]) -> Iterator[tuple[UUID, str]]:
-    """Whose steps stand otherwise than they came to."""
-    newest: dict[Any, StepState] = {}
-    for state in StepState.objects.filter(step__plan__in=runs).select_related("step").order_by("pk"):
-        newest[state.step_id] = state
-    for state in newest.values():
-        if state.status != state.step.status:
-            yield state.step.plan_id, f"Its {state.step} stands otherwise than it came to."
+    """Whose columns that are no evidence, but decide what is due and what is shown, say otherwise than how it came
+    about."""
+    steps = Step.objects.filter(plan__in=runs).select_related("agent").prefetch_related("states").order_by("pk")
+    for step in steps:
+        if step.history and _of_history(step) != _of_columns(step):
+            yield step.plan_id, f"Its {step} stands otherwise than it came to."
+    yield from _misplaced(runs)
+    for plan in Plan.objects.filter(pk__in=runs).select_related("run").prefetch_related("revisions", "run__gates"):
+        said = {one.choice for gate in _decided(plan) for one in gate.decisions.all()}
+        if Meaning.END in said and not plan.stopped:
+            yield plan.pk, "Somebody has ended it, and it says that nobody has."
+        if plan.stopped and plan.run.outcome in (Outcome.DONE, Outcome.FAILED):
+            yield plan.pk, f"It says that somebody has ended it, and that it came out as {plan.run.outcome}."
+        yield from ((plan.pk, f"Its {one} stands otherwise than it came to.") for one in _misaccepted(plan))
+
+
+def _decided(plan: Plan) -> Iterable[Gate]:
+    return Gate.objects.whole().filter(run=plan.pk).exclude(state__in=(Gate.State.PENDING, Gate.State.VOID))
+
+
+def _of_history(step: Step) -> tuple[Any, ...]:
+    states = step.history
+    held: dict[str, Any] = next((one.held for one in reversed(states) if one.held is not None), {})
+    events, last = {one.event for one in states}, states[-1]
+    either = last.status in (Status.FAILED, Status.REJECTED)  # a later revision may leave it out or not have come
+    dropped = _is_dropped(step) if either else last.status == Status.SUPERSEDED
+    return held, last.status, last.series, Event.SKIP in events, Event.BEGIN in events, dropped
+
+
+def _of_columns(step: Step) -> tuple[Any, ...]:
+    return step.held, step.status, step.series, step.skipped, step.began is not None, _is_dropped(step)
+
+
+def _is_dropped(step: Step) -> bool:
+    return step.last_in is not None
+
+
+def _misplaced(runs: Sequence[UUID]) -> Iterator[tuple[UUID, str]]:
+    """Answers and calls that are no answers and calls of what they stand at."""
+    for revision in Revision.objects.filter(plan__in=runs).select_related("call"):
+        call, wanted = revision.call, (revision.plan_id, revision.gate_step) if revision.planned else None
+        if wanted != ((call.run_id, call.step) if call else None):
+            yield revision.plan_id, f"Its {revision} was planned by no such call."
+    for move in Move.objects.filter(step__plan__in=runs).select_related("step", "call", "tool_call"):
+        there = {(one.run_id, one.step) for one in (move.call, move.tool_call) if one}
+        if there != {(move.step.plan_id, move.key)}:
+            yield move.step.plan_id, f"Its {move} comes of no such call."
+
+
+def _misaccepted(plan: Plan) -> Iterator[Revision]:
+    """Those that stand otherwise than what is told of them, and of their gates, makes them."""
+    gates = list(plan.run.gates.all())
+    for one in plan.revisions.all():
+        asked = [gate for gate in gates if gate.step == one.gate_step]
+        approved = any(gate.approved and gate.used for gate in asked)
+        if one.number != plan.current.number:
+            possible = {Standing.REPLACED}
+        elif one.planned is None:
+            possible = {Standing.ORDERED}
+        elif approved or not asked:
+            possible = {Standing.ACCEPTED} if approved else {Standing.ASKED, Standing.PROPOSED, Standing.ACCEPTED}
+        else:
+            possible = {Standing.PROPOSED}
+        if one.standing not in possible:
+            yield one

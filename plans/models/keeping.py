@@ -108,7 +108,7 @@ def _keep_steps(plan: Plan, revision: int, planned: Iterable[PlannedStep], told:
         if same is None:
             step.number = _next_number(plan)
             step.save(force_insert=True)
-            _state(step, Status.PLANNED, action=wanted.action, held=_held(step))
+            _state(step, Status.PLANNED, action=wanted.action, held=step.held)
         else:
             Step.objects.filter(pk=same.pk).update(position=place + called)
             kept.add(same.pk)
@@ -142,10 +142,6 @@ def _new(plan: Plan, revision: int, called: int, wanted: PlannedStep, needs: lis
 
 def effect_of(names: Iterable[str]) -> Effect:
     return strongest([line_of(name).effect for name in names])
-
-
-def _held(step: Step) -> dict[str, Any]:
-    return {"owner": step.owner, "tools": step.tools, "needs": step.needs, "effect": step.effect, "in": step.first_in}
 
 
 def _drop(revision: int, steps: Iterable[Step], told: Collection[int]) -> None:
@@ -184,7 +180,7 @@ def change(step: Step, event: Event, by: str = "", why: str = "", **values: Any)
         setattr(step, name, value)
     if status not in (Status.AWAITING, Status.APPROVED, Status.WORKING):
         _void(step)
-    what |= {"held": _held(step)} if what else {}
+    what |= {"held": step.held} if what else {}
     _state(step, status, event=event, by_name=by, why=why, **what)
 
 

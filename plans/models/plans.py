@@ -322,6 +322,12 @@ class Step(models.Model):
         return self.agent.name if self.agent else PERSON
 
     @property
+    def held(self) -> dict[str, Any]:
+        """What it is, beside its action, as it is told."""
+        named = {name: getattr(self, name) for name in ("owner", "tools", "needs", "effect")}
+        return {**named, "in": self.first_in}
+
+    @property
     def kind(self) -> Owner:
         return Owner.ASSISTANT if self.agent else Owner.PERSON
 

@@ -1,0 +1,73 @@
+"""What decides what is due in a plan and is no evidence itself is held against what is."""
+
+import asyncio
+
+import pytest
+from django.utils import timezone
+
+from engine import gates
+from engine.evidence.audit import verify_all
+from engine.models import Gate
+from plans.models import Move, Plan, Revision, Step
+from tests.conftest import perform
+from tests.databases import tampering
+from tests.plans.scenes import SUM, SUMMARY, calls, plan, replies, steps
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ANSWER = steps(SUM, ("Add it again.", "Sums", ["figures.calculate"]))
+
+
+@pytest.fixture
+def done(mira, models):
+    """Of two steps, the first of which used a tool."""
+    models.will("test/planner", ANSWER, SUMMARY)
+    models.will("test/sums", calls("figures.calculate", expression="2 + 3"), replies("5."), replies("5."))
+    made = plan(mira)
+    asyncio.run(perform(made.pk, models))
+    gates.decide(Gate.objects.get(run=made.pk).pk, mira, "approve", "", "all")
+    asyncio.run(perform(made.pk, models))
+    assert not verify_all().faults
+    return made
+
+
+CHANGES = [
+    (Plan, {"stopped": True}),
+    *[(Revision, {"standing": standing}) for standing in ("proposed", "ordered", "replaced")],
+    (Revision, {"call": None}),
+    *[(Step, {"tools": []}), (Step, {"needs": [1]}), (Step, {"effect": "writes"}), (Step, {"agent": None})],
+    *[(Step, {"series": 1}), (Step, {"skipped": True}), (Step, {"began": None}), (Step, {"last_in": 1})],
+    (Step, {"first_in": 2}),
+]
+
+
+@pytest.mark.usefixtures("done")
+def test_each_change_of_a_column_that_says_what_is_due_is_found():
+    unseen = []
+    with tampering():
+        for model, change in CHANGES:
+            row = model.objects.last()
+            before = {name: getattr(row, name) for name in change}
+            model.objects.filter(pk=row.pk).update(**change)
+            unseen += [] if faults() else [(model.__name__, change)]
+            model.objects.filter(pk=row.pk).update(**before)
+        assert (unseen, faults()) == ([], [])
+
+
+@pytest.mark.usefixtures("done")
+def test_so_is_a_move_that_is_given_the_answer_or_the_call_of_another():
+    first, last = Move.objects.earliest("pk"), Move.objects.latest("pk")
+    other = first.tool_call
+    with tampering():
+        for change in ({"tool_call": None, "settled": timezone.now()}, {"step_id": last.step_id, "number": 9}):
+            before = {name: getattr(first, name) for name in change}
+            Move.objects.filter(pk=first.pk).update(**change)
+            assert faults()
+            Move.objects.filter(pk=first.pk).update(**before)
+        Move.objects.filter(pk=first.pk).update(tool_call=None)
+        Move.objects.filter(pk=last.pk).update(tool_call=other)
+        assert faults()
+
+
+def faults():
+    return [str(one) for one in verify_all().faults if one.run]
