@@ -110,7 +110,7 @@ def decide(
 
     def say() -> Gate:
         gate = Gate.objects.whole().get(pk=pk)
-        _refuse_late(gate, user, digest)
+        _refuse_late(gate, user, decision, digest)
         _refuse_unfitting(gate, decision, choice, text, answer)
         said = {"decision": decision, "choice": choice, "text": storable(text)}
         # in ASCII: no database refuses it
@@ -158,11 +158,13 @@ def _not_asked(gate: Gate, decision: str) -> str:
     return f"{gate.asked or 'Somebody else'} is asked, not you."
 
 
-def _refuse_late(gate: Gate, user: Any, digest: str) -> None:
+def _refuse_late(gate: Gate, user: Any, decision: str, digest: str) -> None:
     late = Gate.objects.filter(pk=gate.pk, expires__lte=Now()).exists()
     if late or not gate.pending:
         raise _closed(gate, late=late)
-    if not gate.differs and any(one.by_user_id == user.pk and one.decides for one in gate.decisions.all()):
+    mine = [one.decision for one in gate.decisions.all() if one.by_user_id == user.pk and one.decides]
+    new = decision not in mine and not (decision == Decision.APPROVE and Decision.OVERRIDE in mine)
+    if mine and not (gate.differs and (new or enough_persons(gate.policy, gate.decisions.all()))):
         raise Closed("You have decided already. Others are asked as well.")
     if digest and digest.lower() != gate.digest:
         raise Closed("This is not the text that you have read: its SHA-256 is another.")

@@ -25,8 +25,11 @@ MOST_PERSONS = 50
 
 
 class Said(Protocol):
-    """A decision, as far as the rules need it. `judged_by_id`: the run whose outcome it is, of a council."""
+    """A decision, as far as the rules need it. `by`: who said it; `judged_by_id`: the run whose outcome it is, of a
+    council."""
 
+    @property
+    def by(self) -> str: ...
     @property
     def decision(self) -> str: ...
     @property
@@ -109,12 +112,11 @@ def state_of(policy: Policy, decisions: Iterable[Said]) -> str:
         ("reject", "rejected"),  # one is enough, whoever else approved
         ("expire", "expired"),
         ("answer", "answered"),
-        ("override", "approved"),
         ("fail", "failed"),
     ):
         if word in words:
             return state
-    return _by_both(policy, said, council_of(said))
+    return _by_both(policy, said, "approve" if "override" in words else council_of(said))
 
 
 def _by_both(policy: Policy, said: list[Said], council: str) -> str:
@@ -132,8 +134,10 @@ def council_of(decisions: Iterable[Said]) -> str:
 
 
 def enough_persons(policy: Policy, decisions: Iterable[Said]) -> bool:
-    """Whether as many have approved as have to. One rejection closes the gate."""
-    return [one.decision for one in decisions if not one.judged_by_id].count("approve") >= policy["persons"]
+    """Whether as many have approved as have to, each counted once: who overrides a council approves, too. One
+    rejection closes the gate."""
+    approve = {one.by for one in decisions if not one.judged_by_id and one.decision in ("approve", "override")}
+    return len(approve) >= policy["persons"]
 
 
 def differ(policy: Policy, decisions: Iterable[Said]) -> bool:

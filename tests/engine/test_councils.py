@@ -217,6 +217,18 @@ async def test_who_may_overrides_a_council_with_a_reason(asking, says, mira, noo
     assert await sync_to_async(problems)() == []
 
 
+async def test_an_override_needs_as_many_persons_and_nobody_counts_twice(asking, says, mira, noor):
+    gate = await asking(BOTH | {"persons": 2, "blind": False})
+    await sync_to_async(allow)(noor, "engine.override_gate", "engine.decide_gate")
+    gate = await says(gate, "rejected")
+    assert (await say(gate.pk, noor, "override", REASON)).pending
+    for decision in ("override", "approve"):
+        with pytest.raises((NotAsked, Closed)):
+            await say(gate.pk, mira if decision == "override" else noor, decision, REASON)
+    assert (await say(gate.pk, mira, "approve")).approved
+    assert await sync_to_async(problems)() == []
+
+
 async def test_nobody_overrides_it_alone_where_four_eyes_are_wanted(asking, says, mira, noor):
     gate = await asking(BOTH | {"four_eyes": True})
     await sync_to_async(allow)(mira, "engine.override_gate")

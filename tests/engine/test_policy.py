@@ -11,11 +11,20 @@ from engine.policy import policy_of, state_of, stricter, with_floors
 class Said:
     decision: str
     judged_by_id: int | None = None
+    by: str = ""
 
 
 def said(words):
-    """`council:reject` is what a council decided, all else what a person did or what nobody did."""
-    return [Said(word.partition(":")[2], 1) if word.startswith("council:") else Said(word) for word in words.split()]
+    """`council:reject` is what a council decided, all else what a person did or what nobody did: `approve@ada` by her,
+    what names nobody by somebody else each time."""
+    return [_said(word, number) for number, word in enumerate(words.split())]
+
+
+def _said(word, number):
+    if word.startswith("council:"):
+        return Said(word.partition(":")[2], 1)
+    decision, _, by = word.partition("@")
+    return Said(decision, by=by or str(number))
 
 
 @pytest.mark.parametrize(
@@ -47,6 +56,10 @@ def said(words):
         ("both", 1, "approve council:reject approve", "pending"),
         ("both", 1, "approve council:reject reject", "rejected"),
         ("both", 1, "approve council:reject override", "approved"),
+        ("both", 2, "council:reject override", "pending"),
+        ("both", 2, "council:reject override approve", "approved"),
+        ("both", 2, "approve@ada council:reject override@ada", "pending"),
+        ("both", 2, "approve@ada council:approve approve@ada", "pending"),
         ("both", 1, "look approve", "pending"),
         ("both", 1, "approve turn", "approved"),
         ("both", 1, "approve fail", "failed"),
