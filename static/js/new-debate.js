@@ -1,4 +1,6 @@
 // The page on which a debate is begun. All of it works without this, by one button more.
+import { offerUndo } from "./undo.js";
+
 const form = document.querySelector("form.newd");
 
 // a file is read as soon as it is chosen, so that it is seen as the members will see it
@@ -13,11 +15,8 @@ document.body.addEventListener("htmx:afterSwap", ({ detail }) => {
 
 // ---- an example fills the page and starts nothing; what was typed can be had back for a while ----
 
-const FOR_A_WHILE = 10_000;
 const PARTS = ["title", "question", "options", "members", "rules", "came-from"];
-const undo = document.getElementById("undo");
 const announcer = document.getElementById("announcer");
-let taking;
 let replaced; // the parts of the page with what was typed in them, and the panel, as long as they can be had back
 let example = []; // title and question of the one that came last
 
@@ -41,7 +40,7 @@ document.body.addEventListener("htmx:afterSettle", ({ detail }) => {
   if (!isExample(detail.requestConfig.elt) || detail.elt.id !== "options") return;
   example = texts();
   tellOfChange("");
-  if (replaced) offerUndo();
+  if (replaced) offerUndo(bringBack, () => (replaced = undefined));
   announcer.textContent = "The example is filled in. Nothing has been started.";
 });
 
@@ -50,29 +49,9 @@ function tellOfChange(panel) {
   form.elements.question.dispatchEvent(new Event("input", { bubbles: true }));
 }
 
-function offerUndo() {
-  const button = Object.assign(document.createElement("button"), { type: "button", className: "link", textContent: "Undo" });
-  button.addEventListener("click", bringBack);
-  undo.replaceChildren("Replaced. ", button);
-  wait();
-}
-
 function bringBack() {
   parts().forEach((part, place) => part.replaceWith(replaced.before[place]));
   example = [];
   tellOfChange(replaced.panel);
-  takeUndoAway();
   form.elements.question.focus();
-}
-
-function takeUndoAway() {
-  clearTimeout(taking);
-  replaced = undefined;
-  undo.replaceChildren();
-}
-
-// not from under somebody's hands
-function wait() {
-  clearTimeout(taking);
-  taking = setTimeout(() => (undo.matches(":hover, :focus-within") ? wait() : takeUndoAway()), FOR_A_WHILE);
 }

@@ -1,4 +1,6 @@
 // The input page: what was written on it is still there when somebody comes back to it or loads it again.
+import { offerUndo } from "./undo.js";
+
 const form = document.querySelector("form.new");
 const trouble = document.getElementById("trouble");
 const announcer = document.getElementById("announcer");
@@ -92,9 +94,6 @@ document.body.addEventListener("agents-changed", () => {
 
 // ---- an example fills the page and starts nothing; what was typed can be had back for a while ----
 
-const FOR_A_WHILE = 10_000;
-const undo = document.getElementById("undo");
-let taking;
 let replaced; // what was typed, as long as it can be had back
 let example = ""; // the text of the one that came last
 
@@ -103,33 +102,15 @@ const isTyped = () =>
   form.elements.title.value.trim() ||
   fields().some((field) => AGENT.test(field.name) && field.value !== field.defaultValue);
 
-function offerUndo() {
-  const button = Object.assign(document.createElement("button"), { type: "button", className: "link", textContent: "Undo" });
-  button.addEventListener("click", () => {
-    bringBack(replaced);
-    takeUndoAway();
-    form.elements.content.focus();
-  });
-  undo.replaceChildren("Replaced. ", button);
-  wait();
-}
-
-function takeUndoAway() {
-  clearTimeout(taking);
-  replaced = undefined;
-  undo.replaceChildren();
-}
-
-// not from under somebody's hands
-function wait() {
-  clearTimeout(taking);
-  taking = setTimeout(() => (undo.matches(":hover, :focus-within") ? wait() : takeUndoAway()), FOR_A_WHILE);
+function bringBackReplaced() {
+  bringBack(replaced);
+  form.elements.content.focus();
 }
 
 // it is told before the agents that come with it take their places
 document.body.addEventListener("example-came", ({ detail: { content, council } }) => {
   if (isTyped()) replaced = writtenNow();
-  if (replaced) offerUndo();
+  if (replaced) offerUndo(bringBackReplaced, () => (replaced = undefined));
   form.elements.content.value = example = content;
   form.elements.title.value = "";
   naming.open = false;
