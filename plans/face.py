@@ -28,6 +28,8 @@ from .rules.words import Effect, Outcome
 class Planning(Face[Plan, Display]):
     noun, nouns = "plan", "plans"
     schema = schemas.Plan
+    begun_at, begun_with = "plan-new", "task"
+    verb, good_for = "Plan", "A task in steps. You see all of them before anything happens."
     going_on = "going on"
     outcomes = tuple(OUTCOMES)
     guards = guards.GUARDS

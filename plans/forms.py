@@ -19,7 +19,11 @@ NO_TEAM = "There is no team. Make one in the library."
 class PlanForm(forms.Form):
     task = Text(max_length=TASK_LENGTH, needed="Write what is to be done. It is empty.", lines=True, label="Task")
     title = Text(max_length=TITLE_LENGTH, label="Title")
-    matter = Text(max_length=MATTER_LENGTH, label="Matter")
+    matter = Text(
+        max_length=MATTER_LENGTH,
+        label="Matter",
+        help_text="Its plans know how the earlier ones came out.",
+    )
     spend = Spend()
 
 

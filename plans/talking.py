@@ -76,7 +76,7 @@ def change_step(plan: UUID, user: Any, number: int, given: Mapping[str, Any]) ->
 def _values(plan: Plan, step: Step, given: Mapping[str, Any]) -> dict[str, Any]:
     """Columns of the step. Wrong."""
     owner = given.get("owner") or step.owner
-    owners = {one.name: [tool.name for tool in one.tools] for one in owners_of(plan)}
+    owners = {one.name: [tool.name for tool in one.tools] for one in owners_of(plan.agents)}
     if owner not in owners:
         raise Wrong([("owner", f"There is no owner named “{owner}”. The owners are: {', '.join(owners)}.")])
     tools = (

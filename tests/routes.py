@@ -137,6 +137,8 @@ ROUTES = {
     "api:debate_xml": (EXPORT, NO_METHOD),
     "api:steer_debate": (NO_METHOD, SIGNED_IN),
     # of plans
+    "plan-new": (SIGNED_IN, SIGNED_IN),
+    "plan-cost": (SIGNED_IN_NO_METHOD, SIGNED_IN),
     "plan-history": (SIGNED_IN, SIGNED_IN_NO_METHOD),
     "plan-history-changes": (SIGNED_IN, SIGNED_IN_NO_METHOD),
     "plan-export": (SIGNED_IN, SIGNED_IN_NO_METHOD),

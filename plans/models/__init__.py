@@ -1,5 +1,5 @@
 from . import keeping
-from .plans import OUTCOMES, Matter, Message, Move, Plan, Revision, Step, StepState, title_of
+from .plans import OUTCOMES, Matter, Message, Move, Plan, Revision, Step, StepState, models_of, title_of
 from .teams import Team, TeamAgent, TeamChange, TeamChanged, TeamVersion
 
 __all__ = [
@@ -17,5 +17,6 @@ __all__ = [
     "TeamChanged",
     "TeamVersion",
     "keeping",
+    "models_of",
     "title_of",
 ]

@@ -1,7 +1,7 @@
 """The rows of a plan as its rules and its prompts look at them."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import takewhile
 from uuid import UUID
 
@@ -18,6 +18,7 @@ from ..rules.demands import Kind
 from ..rules.subjects import Subject, ToolLine
 from ..rules.words import Cause, Effect, Standing, Status
 from .plans import Move, Plan, Revision, Step
+from .teams import TeamAgent
 
 EARLIER = 10  # plans of the same matter that the planner sees
 EARLIER_LENGTH = 4_000
@@ -153,7 +154,7 @@ def brief_of(plan: Plan, revision: Revision) -> Brief:
     now = plan.steps_now
     return Brief(
         task=plan.task,
-        owners=owners_of(plan),
+        owners=owners_of(plan.agents),
         cause=Cause(revision.cause),
         notes=notes_of(plan, revision),
         answers=answers_of(plan),
@@ -183,9 +184,8 @@ def failure_of(step: Step) -> str:
     return f"{step.action}\n{step} failed: {step.error or 'something that it needs is missing.'}"
 
 
-def owners_of(plan: Plan) -> list[OwnerShown]:
-    agents = [OwnerShown(one.name, one.description, [*map(_shown, one.tools)]) for one in plan.agents]
-    return [*agents, PLAN_SEAT]
+def owners_of(agents: Iterable[TeamAgent]) -> list[OwnerShown]:
+    return [*(OwnerShown(one.name, one.description, [*map(_shown, one.tools)]) for one in agents), PLAN_SEAT]
 
 
 def _shown(name: str) -> ToolShown:

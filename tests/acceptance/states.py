@@ -10,7 +10,7 @@ from functools import partial
 
 from playwright.sync_api import Page
 
-from tests.acceptance import ways, ways_of_lists
+from tests.acceptance import ways, ways_of_lists, ways_of_teams
 from tests.acceptance import ways_of_debates as debates
 from tests.acceptance.scene import Scene
 from tests.acceptance.ways import at, live, of
@@ -51,6 +51,8 @@ EVERY = [
     State("input-councils", ways.input_of_councils_only),
     State("debate-new", ways.new_debate),
     State("debate-new-errors", ways.new_debate_with_errors),
+    State("plan-new", ways_of_teams.new_plan),
+    State("plan-new-errors", ways_of_teams.new_plan_with_errors),
     State("debate-idle", debate("queued")),
     State("debate-first", debate("asked_alone")),
     State("debate-speaking", debate("speaking")),

@@ -1,0 +1,15 @@
+"""What it costs to plan a task, before it starts."""
+
+from engine.llm import prices
+
+from .prompts.planner import SYSTEM, OwnerShown
+
+ANSWER = 1_500  # tokens of a plan, the thinking of a model included
+INSTRUCTIONS = prices.tokens_of(SYSTEM)
+
+
+def planning(task: str, model: str, owners: list[OwnerShown]) -> int | None:
+    """Of one answer of the planner, in billionths of a dollar; None where its price is unknown."""
+    told = [f"{one.name} {one.description} {tool.name} {tool.description}" for one in owners for tool in one.tools]
+    read = INSTRUCTIONS + sum(map(prices.tokens_of, [task, *told]))
+    return prices.cost(model, read, ANSWER)

@@ -1,0 +1,224 @@
+"""The page on which a plan is begun. All of it works without scripts."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_POST
+
+from engine.llm.providers import is_rehearsal
+from engine.models.budgets import Budget, BudgetUsedUp
+from engine.models.pace import LimitReached
+from runs import retention
+from runs.begun import Brought, along, brought
+from runs.face import begun_by_page, faces
+from runs.forms import FieldProblem, as_number, as_typed, first_errors
+from runs.usual import usual
+
+from .. import procedure
+from ..estimate import planning
+from ..examples import EXAMPLES, example_called
+from ..forms import NO_TEAM, PlanForm, team_named
+from ..models import Matter, Plan, Team, TeamChanged, TeamVersion, models_of, reading
+from ..rules.asking import in_short, in_three
+from ..rules.demands import Policy, is_open
+
+TAKE = "take-team"
+BEGUN = "plan-new"
+OWN = frozenset({*PlanForm.base_fields, "team", "team_version"})
+REMEMBERED = 3  # plans of a matter that are named
+
+
+@dataclass(frozen=True)
+class Begun:
+    """What stands on the page. `team`: the one that is chosen, as it is now; `opened`: the number of the version that
+    the page showed."""
+
+    form: PlanForm
+    team: TeamVersion | None
+    opened: int = 0
+    problems: list[FieldProblem] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Refused:
+    """Why a plan was not started."""
+
+    status: int
+    sentence: str
+
+
+@require_http_methods(["GET", "POST"])
+def new(request: HttpRequest) -> HttpResponse:
+    if request.method == "GET":
+        return _page(request, _first(request.GET))
+    posted = as_typed(request.POST)
+    if come := brought(posted):
+        return _page(request, _come(posted, come))
+    if posted.get("do") == TAKE:
+        return _page(request, _typed(posted))
+    return _submitted(request, posted)
+
+
+def _submitted(request: HttpRequest, posted: Mapping[str, str]) -> HttpResponse:
+    begun = _checked(posted)
+    if begun.problems:
+        return _page(request, begun)
+    try:
+        plan = procedure.submit(owner=request.user, limited=True, team=_opened(begun), **begun.form.cleaned_data)
+    except TeamChanged as changed:
+        return _overtaken(request, posted, changed)
+    except BudgetUsedUp as error:
+        return _page(request, begun, Refused(402, str(error)))
+    except LimitReached as reached:
+        page = _page(request, begun, Refused(429, str(reached)))
+        page.headers["Retry-After"] = str(reached.seconds)
+        return page
+    return redirect("plan-live", plan.pk)
+
+
+def _checked(posted: Mapping[str, str]) -> Begun:
+    form, team = PlanForm(posted, auto_id="%s"), _team(posted.get("team", ""))
+    form.is_valid()
+    problems = [FieldProblem(name, name, str(form.fields[name].label), said) for name, said in first_errors(form)]
+    if team is None:
+        said = "Choose who is to do it." if _first_team() else NO_TEAM
+        problems.append(FieldProblem("team", "teams", "Team", said))
+    return Begun(form, team, as_number(posted.get("team_version", "")), problems)
+
+
+def _opened(begun: Begun) -> TeamVersion | None:
+    """The version that the page came from; of a page that does not say so, the current one."""
+    versions = begun.team.team.versions.filter(number=begun.opened) if begun.team else TeamVersion.objects.none()
+    return versions.first() or begun.team
+
+
+def _overtaken(request: HttpRequest, posted: Mapping[str, str], changed: TeamChanged) -> HttpResponse:
+    """What was typed comes back, with the team as it is now: to start by that is then a decision."""
+    again = (
+        "Choose another team."
+        if changed.saved.archived
+        else "What it does now stands below. Start again to plan by that."
+    )
+    return _page(request, _typed(posted), Refused(409, f"{changed} {again}"))
+
+
+# ---- what the page starts from ------------------------------------------------------------------------------
+
+
+def _first(asked: Mapping[str, Any]) -> Begun:
+    if example := example_called(asked.get("example", "")):
+        return _started(_team_called(example.team), task=example.task)
+    team = _team(asked.get("team", "")) or _first_team()
+    task = _to_begin_with(team, asked.get("task", ""))
+    return _started(team, task=task, matter=asked.get("matter", ""))
+
+
+def _come(posted: Mapping[str, str], come: Brought) -> Begun:
+    """From the page of another kind, with what was typed there; what was written here before is still there."""
+    team = _team(posted.get("team", "")) or _first_team()
+    return _started(team, **{**_own(posted), "task": come.text, "title": come.title})
+
+
+def _typed(posted: Mapping[str, str]) -> Begun:
+    """All that was posted, unchecked."""
+    return _started(_team(posted.get("team", "")), **_own(posted))
+
+
+def _own(posted: Mapping[str, str]) -> dict[str, str]:
+    return {name: posted.get(name, "") for name in PlanForm.base_fields}
+
+
+def _started(team: TeamVersion | None, **typed: str) -> Begun:
+    return Begun(PlanForm(initial=typed, auto_id="%s"), team, team.number if team else 0)
+
+
+def _team(pk: str) -> TeamVersion | None:
+    return next((one for one in _teams() if one.team_id == as_number(pk)), None)
+
+
+def _first_team() -> TeamVersion | None:
+    return next(iter(_teams()), None)
+
+
+def _teams() -> list[TeamVersion]:
+    """Those that are offered, as they are now."""
+    return [one.current for one in Team.objects.offered().whole() if one.current]
+
+
+def _team_called(name: str) -> TeamVersion | None:
+    try:
+        return team_named(name)
+    except ValidationError:  # it was renamed or archived here
+        return _first_team()
+
+
+def _to_begin_with(team: TeamVersion | None, number: str) -> str:
+    """The starting task of the team that has this number, from one up."""
+    tasks = team.examples if team else []
+    return tasks[as_number(number) - 1] if 0 < as_number(number) <= len(tasks) else ""
+
+
+# ---- the page -----------------------------------------------------------------------------------------------
+
+
+def _page(request: HttpRequest, begun: Begun, refused: Refused | None = None) -> HttpResponse:
+    team = begun.team
+    offered = sorted(_teams(), key=lambda one: one != team)  # what is chosen is always in sight
+    context = {
+        "form": begun.form,
+        "problems": begun.problems,
+        "refused": refused,
+        "teams": [(one, in_short(Policy.of(one.policy))) for one in offered],
+        "team": team,
+        "asks": in_three(Policy.of(team.policy)) if team else [],
+        "tasks": list(enumerate(team.examples, 1)) if team else [],
+        "matters": _matters(request.user),
+        **_remembered(request.user, begun.form["matter"].value()),
+        "kept_for": team.team.kept if team else retention.in_words(settings.RETENTION_DAYS),
+        "rehearsal": not settings.PROVIDERS,
+        "examples": EXAMPLES,
+        "kinds": begun_by_page(),
+        "page": "new",
+        "begun": BEGUN,
+        "come": "plan",
+        "along": along(as_typed(request.POST), OWN.__contains__),
+    }
+    return render(request, "plans/new.html", context, status=refused.status if refused else 200)
+
+
+def _matters(user: Any) -> list[str]:
+    """Those that one may go on with, the newest first."""
+    own = Matter.objects.filter(owner=user, closed=None)
+    return list(own.order_by("-created").values_list("name", flat=True)[:100])
+
+
+def _remembered(user: Any, matter: str | None) -> dict[str, Any]:
+    """What the planner is told of a matter: of which plans, and how they came out."""
+    plans = Plan.objects.filter(matter__owner=user, matter__name=matter or "").select_related("run")
+    over = plans.filter(run__outcome__isnull=False, run__redacted=None).order_by("-run__created")
+    face = faces()["plan"]
+    shown = [(one.run, face.shown(one.run)[1]) for one in over[:REMEMBERED]]
+    return {"remembered": shown}
+
+
+@require_POST
+def expected_cost(request: HttpRequest) -> HttpResponse:
+    """What it costs to plan what stands on the page, and what the planner is told besides."""
+    posted = as_typed(request.POST)
+    team = _team(posted.get("team", ""))
+    context: dict[str, Any] = {"team": team, "budgets": Budget.objects.of(request.user.pk)}
+    if team:
+        models = models_of(team)
+        rehearsal = any(map(is_rehearsal, models))
+        context |= {
+            "planning": planning(posted.get("task", ""), models[0], reading.owners_of(team.agents.all())),
+            "rehearsal": rehearsal,
+            "unasked": is_open(Policy.of(team.policy).plan),
+            "usual": usual("plan", rehearsed=rehearsal),
+        }
+    return render(request, "plans/_cost.html", {**context, **_remembered(request.user, posted.get("matter"))})

@@ -1,0 +1,164 @@
+"""The page on which a plan is begun."""
+
+import pytest
+from django.urls import reverse
+
+from engine.models import Run
+from engine.models.budgets import Budget
+from plans.examples import EXAMPLES
+from plans.models import Matter, Plan
+from plans.rules.asking import in_short, in_three, whom
+from plans.rules.demands import CAREFUL, OPEN_READS, POLICIES, STEP_BY_STEP, WATCHFUL
+
+from .scenes import plan, team
+
+pytestmark = pytest.mark.django_db
+NEW = "/plans/new/"
+TASK = "Add two and three, and write it to Ada."
+
+
+def posted(version, **more):
+    return {"task": TASK, "team": version.team_id, "team_version": version.number, **more}
+
+
+def test_what_is_written_is_planned(page, mira):
+    version = team()
+    answer = page.post(NEW, posted(version, title="Five", matter="Sums", spend="0.50"))
+    made = Plan.objects.get()
+    assert (answer.status_code, answer.url) == (302, reverse("plan-live", args=[made.pk]))
+    assert (made.run.owner, made.run.title, made.matter.name, made.run.spend) == (mira, "Five", "Sums", 500_000_000)
+    assert made.team_version == version
+
+
+def test_every_fault_is_said_with_a_link_to_its_field(page):
+    html = page.post(NEW, {"task": " ", "spend": "much"}).content.decode()
+    assert "3 things to correct" in html
+    for place in ("task", "spend", "teams"):
+        assert f'<a href="#{place}">' in html
+        assert f'id="{place}"' in html
+    assert not Plan.objects.exists()
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda one: one.key)
+def test_an_example_brings_its_task_and_its_team(page, example):
+    for name in {"First", example.team}:
+        team(name=name)
+    context = page.get(NEW, {"example": example.key}).context
+    assert (context["team"].name, context["form"]["task"].value()) == (example.team, example.task)
+
+
+def test_without_its_team_an_example_has_the_first_one(page):
+    team(name="Office")
+    assert page.get(NEW, {"example": "onboard"}).context["team"].name == "Office"
+
+
+def test_another_team_shows_whom_it_asks_and_leaves_what_was_typed(page):
+    version = team(WATCHFUL, examples=["Add two and two."])
+    answer = page.post(NEW, posted(version, do="take-team", matter="Sums"))
+    html = answer.content.decode()
+    assert (answer.context["form"]["task"].value(), answer.context["form"]["matter"].value()) == (TASK, "Sums")
+    assert "Asks for the plan, every change and what leaves the house" in html
+    assert "Add two and two." in html
+    assert page.get(NEW, {"team": version.team_id, "task": "1"}).context["form"]["task"].value() == "Add two and two."
+    assert page.get(NEW, {"team": version.team_id, "task": "9"}).context["form"]["task"].value() == ""
+
+
+def test_a_team_that_changed_meanwhile_starts_nothing_and_comes_back_as_it_is(page, mira):
+    version = team()
+    version.team.revise(name="Desk", author=mira, agents=[{"name": "Sums"}])
+    answer = page.post(NEW, posted(version))
+    assert (answer.status_code, Plan.objects.count()) == (409, 0)
+    assert 'name="team_version" value="2"' in answer.content.decode()
+    version.team.archive(mira)
+    assert "archived meanwhile" not in page.post(NEW, posted(version)).content.decode()
+
+
+def test_a_budget_that_does_not_suffice_starts_nothing(page, mira):
+    Budget.objects.create(owner=mira, limit=1)
+    answer = page.post(NEW, posted(team(), spend="1.00"))
+    assert (answer.status_code, Plan.objects.count()) == (402, 0)
+    assert "The plan was not started" in answer.content.decode()
+
+
+def test_what_was_typed_goes_along_to_another_kind_and_back(page):
+    version = team()
+    judging = {"title": "Hers", "content": "Hire her.", "a1-name": "Zed", "come": "judgement"}
+    here = page.post(NEW, judging).context
+    assert (here["form"]["title"].value(), here["form"]["task"].value()) == ("Hers", "Hire her.")
+    there = page.post("/", {**posted(version, matter="Sums"), **here["along"], "come": "plan"}).context
+    assert (there["form"]["content"].value(), there["agents"][0]["name"].value()) == (TASK, "Zed")
+    again = page.post(NEW, {"content": "Add them.", **there["along"], "come": "judgement"}).context
+    assert [again["form"][name].value() for name in ("task", "matter")] == ["Add them.", "Sums"]
+    assert again["team"] == version
+
+
+def test_ones_own_open_matters_are_offered_with_what_is_remembered(page, mira, noor):
+    first = plan(mira, team(), matter="Sums")
+    Run.objects.filter(pk=first.pk).update(outcome="done", status="finished")
+    Matter.objects.create(owner=noor, name="Secret")
+    html = page.post(NEW, posted(first.team_version, do="take-team", matter="Sums")).content.decode()
+    assert '<option value="Sums">' in html
+    assert "Secret" not in html
+    assert reverse("plan-live", args=[first.pk]) in html
+
+
+def test_what_it_may_cost_is_said_beforehand(page, settings):
+    settings.PROVIDERS = {"paid": {"base_url": "http://127.0.0.1:9/v1", "api_key": "", "prices": {"*": (1, 1)}}}
+    rehearsed = team(name="Rehearsed", planner="rehearsal/instant", agents=[{"name": "Sums"}])
+    paid = team(OPEN_READS, planner="paid/x", agents=[{"name": "Sums", "model": "paid/x"}])
+    html = " ".join(page.post("/plans/cost/", posted(paid)).content.decode().split())
+    assert "about $" in html
+    assert "2 to 12 calls for each step" in html
+    assert "It begins as it was planned." in html
+    assert "it costs nothing" in page.post("/plans/cost/", {"team": rehearsed.team_id}).content.decode()
+    assert page.post("/plans/cost/", {}).status_code == 200
+
+
+def test_it_is_one_of_the_kinds_of_work(page):
+    assert f'formaction="{NEW}"' in page.get("/").content.decode()
+    assert NEW in page.get("/plans/").content.decode()
+
+
+# ---- policies in words ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("policy", "said"),
+    [
+        (CAREFUL, "Asks for the plan and what leaves the house"),
+        (WATCHFUL, "Asks for the plan, every change and what leaves the house"),
+        (OPEN_READS, "Asks for what leaves the house"),
+        (STEP_BY_STEP, "Asks for every step and what leaves the house"),
+    ],
+)
+def test_a_policy_in_a_sentence(policy, said):
+    assert in_short(policy) == said
+
+
+def test_a_policy_in_three_lines():
+    assert [line for _, _, line in in_three(CAREFUL)] == [
+        "You see all steps, and approve, change or leave out.",
+        "Passes with the plan.",
+        "You, each time.",
+    ]
+    assert [line for _, _, line in in_three(OPEN_READS)][:2] == [
+        "Nobody is asked: it begins as it was planned.",
+        "You, each time.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("demand", "said"),
+    [
+        ({"who": "open"}, "Nobody"),
+        ({"who": "person", "persons": 2}, "2 persons"),
+        ({"who": "council", "council": "Spend"}, "The council “Spend”"),
+        ({"who": "both", "council": "Spend"}, "You and the council “Spend”"),
+    ],
+)
+def test_who_is_asked_in_words(demand, said):
+    assert whom(demand, "You") == said
+
+
+def test_every_ready_made_policy_can_be_said():
+    assert all(in_short(one) and len(in_three(one)) == 3 for one in POLICIES.values())
