@@ -68,8 +68,10 @@ def chain_witnesses() -> list[ChainWitness]:
 
 
 def names_of(run: Run) -> dict[str, str]:
-    """Who asked and who cancelled, by the names of these texts in entries."""
-    return dict(zip(NAMES, (run.asked_by, run.cancelled_by_name, run.account), strict=True))
+    """Who asked and who cancelled, by the names of these texts in entries. A run that another one asked for has none
+    who asked: what stands there names what it was made for."""
+    asked_by = "" if run.parent_id else run.asked_by
+    return dict(zip(NAMES, (asked_by, run.cancelled_by_name, run.account), strict=True))
 
 
 def said_of(chains: Iterable[UUID]) -> dict[UUID, Said]:

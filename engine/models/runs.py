@@ -116,7 +116,7 @@ class RunQuerySet(FamilyQuerySet):
 
     def erase(self, pk: uuid.UUID, *, names: bool) -> None:
         """Empty the texts of a run and all that belongs to it, and with `names` who asked for it and who cancelled it.
-        The first time of that stays as `redacted`.
+        The first time of that stays as `redacted`. What another run asked for has a title of that one for a name.
 
         `sealing.redact` must have said so before.
         """
@@ -141,6 +141,7 @@ class RunQuerySet(FamilyQuerySet):
             revision=F("revision") + 1,
             **(nobody if names else {}),
         )
+        self.filter(pk=pk).exclude(parent=None).update(asked_by="")
 
 
 def account_of(user: Any) -> str:

@@ -10,6 +10,7 @@ from engine import steering
 from engine.evidence import sealing
 from engine.evidence.audit import verify_all
 from engine.evidence.entries import CHILD, Entry
+from engine.evidence.told import names_of
 from engine.llm.failures import RunFailed
 from engine.models import Budget, BudgetUsedUp, Run, children
 from engine.models.children import TooManyChildren
@@ -101,6 +102,23 @@ async def say(run):
 
 def problems():
     return [str(fault) for fault in verify_all().faults]
+
+
+async def test_what_a_child_was_made_for_goes_with_its_texts(mother, mira, models):
+    for step in ("first", "second"):
+        await say(await child(step))
+    await perform_until(mother, models, "finished")
+    first = await child("first")
+
+    def redact():
+        with transaction.atomic():
+            sealing.redact(first.pk, "mira", "Asked for it.", names=names_of(first))
+            Run.objects.erase(first.pk, names=False)
+        return Run.objects.get(pk=first.pk)
+
+    redacted = await sync_to_async(redact)()
+    assert (redacted.asked_by, redacted.owner_id, redacted.account) == ("", mira.pk, str(mira.pk))
+    assert await sync_to_async(problems)() == []
 
 
 async def test_a_run_waits_for_what_it_has_made_and_gets_its_outcome(mother, mira, models):
