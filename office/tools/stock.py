@@ -12,6 +12,7 @@ from office.models import Item, Request
 from .asked import Arguments, Long, Note, Query, joined, listed
 
 MOST = 1_000_000
+MOST_IN_ALL = 1_000_000_000
 
 
 class Find(Arguments):
@@ -73,6 +74,8 @@ def request_line(request: Request) -> str:
 def ask(asked: Ask, use: Use) -> str:
     lines = [{"what": one.what, "number": one.number, "price": str(_price(one))} for one in asked.lines]
     total = sum((_price(one) * one.number for one in asked.lines), Decimal(0))
+    if total > MOST_IN_ALL:
+        raise Refused(f"That is {total:,} in all, and a request is of at most {MOST_IN_ALL:,}.")
     request = Request.objects.create(lines=lines, total=total, reason=asked.reason, asked_for=asked.asked_for)
     return f"Request {request.pk} was made: {request_line(request)}"
 

@@ -183,6 +183,8 @@ def test_the_sum_of_a_request_is_worked_out(chairs):
     assert Request.objects.get().lines[0] == {"what": "Chair", "number": 4, "price": "312.50"}
     assert "4 × Chair, 3 × Plant" in use("purchases.find", query="plant")
     assert refusal("purchases.request", lines=[{"what": "Yacht", "number": 1}]).startswith("What does Yacht cost?")
+    yachts = [{"what": "Yacht", "number": 1_000_000, "price": "1000000"}]
+    assert refusal("purchases.request", lines=yachts).endswith("and a request is of at most 1,000,000,000.")
 
 
 # ---- many at once -------------------------------------------------------------------------------------------
