@@ -116,6 +116,9 @@ class Letter(models.Model):
         return bool(mine.filter(to="").update(**erased) or mine.update(**values))
 
     def say(self, state: str) -> bool:
-        """A person says of an uncertain one what became of it, or what shall."""
-        uncertain = Letter.objects.filter(pk=self.pk, state=LetterState.UNCERTAIN)
-        return bool(uncertain.update(state=state, due=timezone.now(), error=""))
+        """A person says of an uncertain one what became of it, or what shall; one that was kept may be sent after all,
+        where its text is still there."""
+        rows = Letter.objects.filter(pk=self.pk, state=LetterState.UNCERTAIN)
+        if state == LetterState.TO_SEND:
+            rows = Letter.objects.filter(pk=self.pk, state__in=(LetterState.UNCERTAIN, LetterState.KEPT)).exclude(to="")
+        return bool(rows.update(state=state, due=timezone.now(), error=""))

@@ -1,4 +1,5 @@
-"""The outbox, to be read. Of a letter of which nobody knows whether it was sent, a person says what becomes of it."""
+"""The outbox, to be read. Of a letter of which nobody knows whether it was sent, a person says what becomes of it, and
+one that was kept is sent when a person says so."""
 
 from typing import Any
 
@@ -30,7 +31,7 @@ class LetterAdmin(ReadOnly):
     def it_was_sent(self, request: HttpRequest, queryset: QuerySet[Letter]) -> None:
         self._say(request, queryset, State.SENT)
 
-    @admin.action(description="Uncertain: send it again", permissions=["say"])
+    @admin.action(description="Uncertain or kept: send it", permissions=["say"])
     def send_again(self, request: HttpRequest, queryset: QuerySet[Letter]) -> None:
         self._say(request, queryset, State.TO_SEND)
 
@@ -40,7 +41,7 @@ class LetterAdmin(ReadOnly):
 
     def _say(self, request: HttpRequest, queryset: QuerySet[Letter], state: str) -> None:
         said = [letter.say(state) for letter in queryset]
-        left = f" {said.count(False)} left alone: only the uncertain ones need a word." if False in said else ""
+        left = f" {said.count(False)} left alone: of these nothing can be said." if False in said else ""
         self.message_user(request, f"{said.count(True)} changed.{left}")
 
     @admin.display(description="subject")

@@ -171,6 +171,15 @@ def test_a_person_says_what_becomes_of_an_uncertain_one(run, settings, client, r
     assert (again(letter), "1 changed." in page.content.decode()) == (state, True)
 
 
+def test_one_that_was_kept_is_sent_when_a_person_says_so_unless_its_text_is_gone(run, settings):
+    letter = send(run, settings)
+    Letter.objects.update(state="kept", error="No mail server.")
+    assert not letter.say(Letter.State.SENT)
+    assert (letter.say(Letter.State.TO_SEND), again(letter)) == (True, "to_send")
+    Letter.objects.erase(run.pk)
+    assert (letter.say(Letter.State.TO_SEND), again(letter)) == (False, "kept")
+
+
 def test_its_text_goes_with_its_run_and_it_is_not_sent_any_more(run, settings):
     letter = send(run, settings)
     Letter.objects.erase(run.pk)
