@@ -3,8 +3,10 @@
 import asyncio
 import json
 import re
+from io import StringIO
 
 import pytest
+from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
@@ -136,6 +138,9 @@ def test_a_redaction_names_what_may_repeat_its_texts(gate, mira, reviewer, clien
     asked = html(client, face_of(gate.run).address("redact", gate.run_id))
     assert "what it has asked, where its texts may be repeated" in asked
     assert face_of(gate.council).address("live", gate.council_id) in asked
+    said = StringIO()
+    call_command("redact", str(gate.run_id), reason="Asked for it.", stdout=said)
+    assert f"{gate.council_id}: made by it, and not redacted with it" in said.getvalue()
 
 
 # ---- many at once --------------------------------------------------------------------------------------------

@@ -59,6 +59,8 @@ class Command(terminal.Command):
             self.stderr.write(f"{pk}: {error}")
             return False
         self.stdout.write(f"{pk}: redacted")
+        for made in Run.objects.filter(pk__in=Run.objects.below(pk), redacted=None).order_by("created", "pk"):
+            self.stdout.write(f"{made.pk}: made by it, and not redacted with it; it may repeat its texts")
         return True
 
     def _wipe(self, *, whole: bool = False) -> None:
