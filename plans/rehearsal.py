@@ -3,7 +3,7 @@
 1. The planner asks about a task of fewer than four words. Otherwise each line or sentence becomes a step, six at most,
    for the owner whose tools' descriptions share most words with it (from four letters on, by their first five), with
    the one tool that shares most; where none does, for the first owner, without a tool.
-2. An agent calls that tool once, with arguments taken from quotation marks, dates, numbers and the words themselves;
+2. An agent calls that tool once, with arguments taken from quotation marks, addresses, dates, numbers and the words;
    then it replies with the first line of the result. Where an action says "fail", its first series gives up.
 3. The summary is the one by rule.
 
@@ -21,6 +21,7 @@ from .prompts.planner import number_of_first
 
 FEWEST_WORDS = 4
 MOST_STEPS = 6
+ADDRESSED = ("to", "cc")  # the arguments that are addresses
 QUESTION = "What should be done, with whom, and until when?"
 Messages = list[dict[str, str]]
 
@@ -77,10 +78,10 @@ def arguments(action: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     """For what a schema requires, what the action has of that kind."""
     known = schema.get("$defs", {})
     fields = schema.get("properties", {})
-    return {name: _value(action, fields[name], known) for name in schema.get("required", ())}
+    return {name: _value(action, fields[name], known, name) for name in schema.get("required", ())}
 
 
-def _value(action: str, field: Mapping[str, Any], known: Mapping[str, Any]) -> Any:
+def _value(action: str, field: Mapping[str, Any], known: Mapping[str, Any], name: str = "") -> Any:
     if "$ref" in field:
         field = known[field["$ref"].rpartition("/")[2]]
     if "enum" in field:
@@ -91,12 +92,18 @@ def _value(action: str, field: Mapping[str, Any], known: Mapping[str, Any]) -> A
     if kind == "boolean":
         return False
     if kind == "array":
-        return [_value(action, field.get("items", {}), known)]
+        return [_value(action, field.get("items", {}), known, name)]
     if kind == "object":
         return {name: _value(action, one, known) for name, one in field.get("properties", {}).items()}
     if "date" in form:
         day = _first(r"\d{4}-\d\d-\d\d", action, "2026-01-05")
         return f"{day}T09:00:00" if "time" in form else day
+    return _text(action, name)
+
+
+def _text(action: str, name: str) -> str:
+    if name in ADDRESSED:
+        return _first(r"([\w.+-]+@[\w-]+(?:\.[\w-]+)+)", action, "somebody@example.org")
     return _first(r"[“\"]([^”\"]+)[”\"]", action, action)[:200]
 
 
