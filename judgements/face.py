@@ -39,6 +39,7 @@ class Judging(Face[Judgement, Display]):
     chores = (redact_due,)
     chains = (SavedWitness(Council),)
     waits = False
+    decider_part = "judgements/_at_gate.html"
     outcome_name = evidence.OUTCOME_NAME
     outcomes = tuple(Verdict)
     flags = tuple(Remark)

@@ -1,11 +1,19 @@
 """What a procedure brings to the page of its gates, all of it with a usual answer."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from django.http import QueryDict
 
 from engine.models import Gate
+from engine.models.gates import Decision
+
+WORDS: Mapping[str, str] = {
+    Decision.APPROVE: "Approve",
+    Decision.REJECT: "Reject",
+    Decision.ANSWER: "Answer",
+    Decision.OVERRIDE: "Override the council",
+}
 
 
 class AtGates:
@@ -16,6 +24,17 @@ class AtGates:
     taken. What was typed is read by `gate_answer` into what any other door sends as the answer, and
     `Procedure.answered` takes or refuses that for all doors.
     """
+
+    decider_part: ClassVar[str] = ""  # the template of what a run of this kind shows at a gate that it decides
+
+    def words(self, gate: Gate) -> Mapping[str, str]:
+        """What its button says for each decision that can be made there without a word of the procedure's own. On
+        pages no other one is offered."""
+        return WORDS
+
+    def folds(self, gate: Gate) -> bool:
+        """Whether its text is folded on the live page, for what stands there above it says the same."""
+        return False
 
     def reaches_out(self, gate: Gate) -> bool:
         """Whether what it asks for leaves the house and cannot be taken back."""

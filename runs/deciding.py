@@ -10,12 +10,10 @@ from engine.gates import may_decide, may_look, may_override, offered
 from engine.models import Gate, GateDecision, Run
 from engine.models.gates import Decision, GateQuerySet
 
-from .face import Face, face_of, faces
+from .face import Face, face_of, faces, snapshot_of
 from .rights import SEE, User
 
 MOST = 200
-WORDS = {Decision.APPROVE: "Approve", Decision.REJECT: "Reject", Decision.ANSWER: "Answer"}
-WORDS |= {Decision.OVERRIDE: "Override the council"}
 DONE = {"approved": "approve", "rejected": "reject", "answered": "approve", "pending": "pending"}
 
 
@@ -35,20 +33,24 @@ class Option:
 def options(gate: Gate, user: Any) -> Iterator[Option]:
     """What this person can say there."""
     may = [one for one in offered(gate) if one != Decision.OVERRIDE] if may_decide(gate, user) else []
+    words = face_of(gate.run).words(gate)
     for decision in [*may, *([Decision.OVERRIDE] if may_override(gate, user) else [])]:
         own = [one for one in gate.choices if one["decision"] == decision]
         yield from (Option(decision, one["word"], one["sentence"]) for one in own)
-        if not own:
-            yield Option(decision, "", WORDS[Decision(decision)])
+        if not own and decision in words:
+            yield Option(decision, "", words[decision])
 
 
 @dataclass(frozen=True)
 class AtCouncil:
-    """What a page says of the council at a gate: `said` in a sentence, `address` of its run where it is shown."""
+    """What a page says of the council at a gate: `said` in a sentence, `address` of its run where it is shown, and
+    there what its kind shows of it (`part`, a template for `display`)."""
 
     said: str
     address: str = ""
     may_look: bool = False
+    part: str = ""
+    display: Any = None
 
 
 def council_at(gate: Gate, user: Any) -> AtCouncil | None:
@@ -61,13 +63,60 @@ def council_at(gate: Gate, user: Any) -> AtCouncil | None:
         hidden = "decided; it is shown after you" if run.over else "been asked; what it says is shown after you"
         seen = f"The council {name} has {hidden}." if gate.hides else f"The council {name} was asked."
         return AtCouncil(seen, may_look=may_look(gate, user))
-    word = face_of(run).shown(run)[1]
-    return AtCouncil(f"The council {name}: {word}.", face_of(run).address("live", run.pk))
+    face = face_of(run)
+    said, address = f"The council {name}: {face.shown(run)[1]}.", face.address("live", run.pk)
+    if not face.decider_part:
+        return AtCouncil(said, address)
+    return AtCouncil(said, address, part=face.decider_part, display=face.display(snapshot_of(run)))
+
+
+def mark_of(gate: Gate) -> str:
+    """Another one as soon as something else is to be seen or said there."""
+    council = gate.council.status if gate.council and not gate.hides else ""
+    return f"{gate.pk} {gate.state} {len(gate.decisions.all())} {council}".strip()
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What somebody can say at a gate: what lets it go on, and what does not."""
+
+    ahead: tuple[Option, ...]
+    back: tuple[Option, ...]
+
+    @property
+    def words_alone(self) -> bool:
+        return all(one.decision == Decision.ANSWER for one in self.ahead)
+
+
+def choices(gate: Gate, user: Any) -> Choices:
+    found = list(options(gate, user))
+    back = tuple(one for one in found if one.decision == Decision.REJECT)
+    return Choices(tuple(one for one in found if one not in back), back)
 
 
 def may_see(gate: Gate, user: User) -> bool:
     """Whoever sees the run or may decide here."""
     return SEE.covers(user, gate.run) or may_decide(gate, user)
+
+
+def at_gate(gate: Gate, user: Any, typed: Mapping[str, Any]) -> dict[str, Any]:
+    """What its page, and its part of a live page, show to this person. `typed`: what was sent and not taken."""
+    face = face_of(gate.run)
+    return {
+        "gate": gate,
+        "face": face,
+        "mark": mark_of(gate),
+        "decisions": gate.decisions.all(),
+        "options": list(options(gate, user)),
+        "choices": choices(gate, user),
+        "folds": face.folds(gate),
+        "open": gate.pending and not gate.run.over and (may_decide(gate, user) or may_override(gate, user)),
+        "council": council_at(gate, user),
+        "own": face.gate_template(gate),
+        "typed": typed.get("text", ""),
+        "errors": {},
+        **face.gate_context(gate, typed),
+    }
 
 
 def seen_by(user: User) -> GateQuerySet:

@@ -43,6 +43,7 @@ urlpatterns = [
     path("runs/<uuid:pk>/erased/", live.erased, name="erased"),
     path("waiting/", gates.waiting, name="waiting"),
     path("gates/<int:pk>/", gates.gate, name="gate"),
+    path("gates/<int:pk>/here/", gates.gate, {"here": True}, name="gate-here"),
     path("library/", library.library, name="library"),
     path("review/", review.review, name="review"),
     path("review/figures/", review.figures, name="review-figures"),

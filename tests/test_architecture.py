@@ -106,10 +106,18 @@ ALLOWED = {
 AT_GATES = (
     *("engine/models/gates.py", "engine/models/gate_rules.py", "engine/evidence/guards.py", "engine/policy.py"),
     *("engine/context.py", "engine/deciders.py", "engine/gates.py"),
-    *("runs/rights.py", "runs/deciding.py", "runs/admin/gates.py", "runs/views/gates.py", "runs/urls.py"),
+    *(
+        "runs/rights.py",
+        "runs/deciding.py",
+        "runs/at_gates.py",
+        "runs/admin/gates.py",
+        "runs/views/gates.py",
+        "runs/urls.py",
+    ),
     *("engine/admin.py", "engine/steering.py", "engine/using.py", "engine/procedure.py", "runs/waits.py"),
-    *("runs/family.py", "runs/steering.py", "templates/runs/fragments/_wait.html"),
+    *("runs/family.py", "runs/steering.py", "runs/urls.py", "templates/runs/fragments/_wait.html"),
     *("runs/api/gates.py", "runs/api/objects.py", "runs/api/schemas.py", "templates/runs/gate.html"),
+    *("templates/runs/_at_gate.html", "templates/runs/_at_gate_said.html"),
 )
 ALLOWED |= {("council", path): "whom a gate may ask beside persons, whatever kind of run that is" for path in AT_GATES}
 

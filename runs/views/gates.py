@@ -7,12 +7,12 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
 
-from engine.gates import Closed, DoesNotFit, NotAsked, NotDecided, TooLate, may_decide, may_override
+from engine.gates import Closed, DoesNotFit, NotAsked, NotDecided, TooLate
 from engine.models import Gate
 from engine.models.gates import Decision
 from runs import steering
 
-from ..deciding import MOST, VIEWS, council_at, group_of, groups, in_order, may_see, options
+from ..deciding import MOST, VIEWS, at_gate, group_of, groups, in_order, may_see
 from ..face import face_of
 from ..redaction import erasure_of
 from ..rights import SEE
@@ -34,7 +34,9 @@ def waiting(request: HttpRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-def gate(request: HttpRequest, pk: int) -> HttpResponse:
+def gate(request: HttpRequest, pk: int, here: bool = False) -> HttpResponse:
+    """`here`: as a part of the live page. Without scripts that page comes back once something was said, or the gate's
+    own page with why it was not taken."""
     found = Gate.objects.whole().filter(pk=pk).first()
     if found is None or not may_see(found, request.user):
         raise Http404
@@ -54,7 +56,19 @@ def gate(request: HttpRequest, pk: int) -> HttpResponse:
         return _page(request, found, 422, errors=dict(refused.problems))
     except NotDecided as refused:
         return _page(request, Gate.objects.whole().get(pk=pk), STATUSES[type(refused)], line=str(refused))
-    return redirect("gate", pk)
+    return _done(request, found)
+
+
+def _done(request: HttpRequest, gate: Gate) -> HttpResponse:
+    if not _is_here(request):
+        return redirect("gate", gate.pk)
+    if request.htmx:  # type: ignore[attr-defined]
+        return _page(request, Gate.objects.whole().get(pk=gate.pk))
+    return redirect(f"{face_of(gate.run).address('live', gate.run_id)}#gate-{gate.pk}")
+
+
+def _is_here(request: HttpRequest) -> bool:
+    return bool(request.resolver_match and request.resolver_match.kwargs.get("here"))
 
 
 def _look(request: HttpRequest, found: Gate) -> HttpResponse:
@@ -62,27 +76,20 @@ def _look(request: HttpRequest, found: Gate) -> HttpResponse:
         steering.look(found.pk, request.user)
     except NotAsked as refused:
         return _page(request, found, 403, line=str(refused))
-    return redirect("gate", found.pk)
+    return _done(request, found)
 
 
 def _page(request: HttpRequest, gate: Gate, status: int = 200, **more: Any) -> HttpResponse:
-    face, user = face_of(gate.run), request.user
-    context = {
-        "gate": gate,
-        "face": face,
+    here = _is_here(request) and request.htmx  # type: ignore[attr-defined]
+    context = {**at_gate(gate, request.user, request.POST), **more}
+    if here:
+        return render(request, "runs/_at_gate.html", context, status=status)
+    face = face_of(gate.run)
+    context |= {
         "live": face.address("live", gate.run_id),
-        "decisions": gate.decisions.all(),
-        "options": list(options(gate, request.user)),
-        "open": gate.pending and not gate.run.over and (may_decide(gate, user) or may_override(gate, user)),
-        "council": council_at(gate, user),
         "group": group_of(gate)[0],
-        "own": face.gate_template(gate),
         "used": used_both_ways(list(gate.run.calls.all())),
         "erasure": erasure_of(gate.run) if SEE.covers(request.user, gate.run) else None,
-        "typed": request.POST.get("text", ""),
-        "errors": {},
         "page": "waiting",
-        **face.gate_context(gate, request.POST),
-        **more,
     }
     return render(request, "runs/gate.html", context, status=status)
