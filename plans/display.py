@@ -6,16 +6,22 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.urls import reverse
+
 from engine.models import Gate, Run
+from runs.deciding import mark_of
 from runs.face import STANDINGS, Snapshot
 from runs.stamps import Stamp, stamp_of
+from runs.usage import used
 from runs.waits import Wait
 from runs.words import shown_name
 
 from .models import Message, Plan, Step
-from .models.reading import step_facts
+from .models.reading import stands_at, step_facts
+from .prompts.planner import PERSON
 from .rules import course
 from .rules.course import MOVES
+from .rules.demands import Kind
 from .rules.words import Effect, Outcome, Status
 
 SLOTS = course.STEPS_IN_ALL
@@ -29,9 +35,21 @@ STATES: Mapping[str, tuple[str, str, str]] = {  # of a step: look, word, sign
     Status.FAILED: ("failed", "Failed", "bang"),
     Status.SUPERSEDED: ("none", "Replaced", "dash"),
 }
-WITHIN = "Waits for an answer"
+WITHIN: Mapping[str, str] = {  # what a step waits for by what is asked within it
+    Kind.TOOL: "Waits for approval",
+    Kind.QUESTION: "Asks something",
+    Kind.SEAT: "For a person",
+    Kind.FAILURE: "Failed: what now?",
+    Kind.UNCERTAIN: "Uncertain: did it happen?",
+}
 SIGNS = {Effect.READS: "search", Effect.WRITES: "writes", Effect.REACHES_OUT: "out"}
 EFFECTS = {Effect.READS: "reads", Effect.WRITES: "writes", Effect.REACHES_OUT: "reaches out"}
+COUNTED = {  # by its sign, what one step does, and what several do
+    SIGNS[Effect.READS]: ("only reads", "only read"),
+    SIGNS[Effect.WRITES]: ("changes something here", "change something here"),
+    SIGNS[Effect.REACHES_OUT]: ("leaves the house", "leave the house"),
+    "person": ("is for a person", "are for a person"),
+}
 OUTCOMES = {
     Outcome.DONE: ("approve", "Done"),
     Outcome.REJECTED: ("reject", "Rejected"),
@@ -42,7 +60,7 @@ OUTCOMES = {
 @dataclass(frozen=True)
 class Call:
     tool: str
-    effect: str
+    sign: str
     does: str
     status: str
     arguments: str
@@ -51,14 +69,16 @@ class Call:
 
 @dataclass(frozen=True)
 class Asked:
-    """What waits for somebody: `text` is exactly what is decided about."""
+    """What waits for somebody: `text` is exactly what is decided about; `state`: another one as soon as something
+    else is to be seen or said there."""
 
     number: int
+    kind: str
     title: str
     text: str
     digest: str
     who: str
-    since: datetime
+    state: str
 
 
 @dataclass(frozen=True)
@@ -81,6 +101,7 @@ class StepShown:
     calls: tuple[Call, ...]
     asked: tuple[Asked, ...]
     small: str
+    address: str  # at which it is changed; empty once it has begun
 
     @property
     def settled(self) -> bool:
@@ -98,18 +119,38 @@ class Said:
 
 
 @dataclass(frozen=True)
+class Part:
+    sign: str
+    number: int
+    words: str
+
+
+@dataclass(frozen=True)
+class Bar:
+    """What approving all of a plan means: how many steps do what. `letters`: whether anything leaves the house."""
+
+    number: int
+    parts: tuple[Part, ...]
+    letters: bool
+
+
+@dataclass(frozen=True)
 class Display:
     id: str
     title: str
     task: str
     team: str
+    matter: str
     state: str
     word: str
     small: str
+    first: int  # the place of the first step that asks; 0 where the plan does
     wait: Wait | None
     stamp: Stamp | None
     steps: tuple[StepShown, ...]
     asked: tuple[Asked, ...]
+    bar: Bar | None
+    used: str
     thread: tuple[Said, ...]
     progress: str
     thought: str
@@ -122,6 +163,11 @@ class Display:
     created: datetime
     asked_by: str
     redacted: datetime | None
+
+    @property
+    def lamps(self) -> list[tuple[str, int]]:
+        """State and place of each step, for the row of small hexagons."""
+        return [(step.state, step.place) for step in self.steps]
 
     @property
     def places(self) -> Sequence[int]:
@@ -140,13 +186,17 @@ def display_of(seen: Snapshot[Plan]) -> Display:
         title=run.shown_title,
         task=plan.task,
         team=f"{plan.team_version.name}, version {plan.team_version.number}",
+        matter=plan.matter.name if plan.matter and not run.redacted else "",
         state=state,
         word=word,
         small=_small(seen.gates),
-        wait=seen.wait,
+        first=next((step.place for step in steps if step.asked), 0) if not own else 0,
+        wait=None if own or any(step.asked for step in steps) else seen.wait,  # what is asked stands on the track
         stamp=stamp_of(run, word, "Rehearsal" if plan.rehearsal else "", lambda outcome: OUTCOMES[Outcome(outcome)][0]),
         steps=steps,
         asked=tuple(map(_asked, own)),
+        bar=_bar(steps) if any(gate.kind == Kind.PLAN for gate in own) else None,
+        used=used(seen.calls),
         thread=tuple(_said(one) for one in sorted(plan.messages.all(), key=lambda one: one.number)),
         progress=_progress(plan),
         thought=plan.current.thought if plan.revisions.all() else "",
@@ -170,6 +220,15 @@ def _plate(run: Run, plan: Plan, gates: Sequence[Gate]) -> tuple[str, str]:
     return STANDINGS[run.status]
 
 
+def _bar(steps: Sequence[StepShown]) -> Bar:
+    """Of those that are still to be done."""
+    to_do = [step for step in steps if step.address]
+    signs = ["person" if step.owner == PERSON else step.effect for step in to_do]
+    counts = {sign: signs.count(sign) for sign in COUNTED}
+    parts = [Part(sign, count, COUNTED[sign][count > 1]) for sign, count in counts.items() if count]
+    return Bar(len(to_do), tuple(parts), letters=bool(counts[SIGNS[Effect.REACHES_OUT]]))
+
+
 def _progress(plan: Plan) -> str:
     counts = course.counts(map(step_facts, plan.steps_now))
     if not counts.total:
@@ -190,12 +249,8 @@ def _small(gates: Sequence[Gate]) -> str:
 
 def _steps(seen: Snapshot[Plan]) -> Iterator[StepShown]:
     for place, step in enumerate(seen.row.steps_now, 1):
-        inside = [gate for gate in seen.gates if gate.pending and _is_about(gate, step)]
+        inside = [gate for gate in seen.gates if gate.pending and stands_at(gate, step)]
         yield _step(place, step, inside, _live(seen, step))
-
-
-def _is_about(gate: Gate, step: Step) -> bool:
-    return gate.step == step.gate_step or gate.step.startswith(f"{step.gate_step}-")
 
 
 def _live(seen: Snapshot[Plan], step: Step) -> str:
@@ -205,7 +260,7 @@ def _live(seen: Snapshot[Plan], step: Step) -> str:
 def _step(place: int, step: Step, asked: Sequence[Gate], live: str) -> StepShown:
     state, word, sign = STATES[step.status]
     if asked and step.status != Status.AWAITING:
-        state, word, sign = "asks", WITHIN, "pause"
+        state, word, sign = "asks", WITHIN.get(asked[0].kind, WITHIN[Kind.TOOL]), "pause"
     return StepShown(
         number=step.number,
         place=place,
@@ -224,14 +279,27 @@ def _step(place: int, step: Step, asked: Sequence[Gate], live: str) -> StepShown
         live=live,
         calls=tuple(_call(move.tool_call) for move in step.moves.all() if move.tool_call),
         asked=tuple(map(_asked, asked)),
-        small=f"move {len(step.moves_now) + 1} of at most {MOVES}"
-        if step.status == Status.WORKING and not asked
-        else "",
+        small=_beside(step, asked),
+        address=_address(step),
     )
 
 
-def _moves(step: Step) -> str:
-    return f"move {len(step.moves_now) + 1} of at most {MOVES}" if step.agent else ""
+def _beside(step: Step, asked: Sequence[Gate]) -> str:
+    """Beside the word for its state."""
+    if step.status == Status.WORKING and step.agent and not asked:
+        return f"move {len(step.moves_now) + 1} of at most {MOVES}"
+    if waits := next((gate for gate in asked if gate.pending), None):
+        return f"asks {shown_name(waits.asked)}" if waits.asks_persons and waits.asked else _of_council(waits)
+    return ""
+
+
+def _of_council(gate: Gate) -> str:
+    return f"asks the council {gate.policy['council']}" if not gate.asks_persons else ""
+
+
+def _address(step: Step) -> str:
+    may = step.status in course.BEFORE_WORK and step.last_in is None
+    return reverse("plan-step", args=[step.plan_id, step.number]) if may else ""
 
 
 def _after(step: Step) -> str:
@@ -244,11 +312,11 @@ def _call(call: Any) -> Call:
     arguments = json.loads(call.arguments) if call.arguments else {}
     shown = "\n".join(f"{name}: {value}" for name, value in arguments.items())
     text = call.output if call.done else call.error
-    return Call(call.tool, call.effect, EFFECTS[Effect(call.effect)], call.status, shown, text)
+    return Call(call.tool, SIGNS[Effect(call.effect)], EFFECTS[Effect(call.effect)], call.status, shown, text)
 
 
 def _asked(gate: Gate) -> Asked:
-    return Asked(gate.pk, gate.title, gate.text, gate.digest, gate.asked, gate.made)
+    return Asked(gate.pk, gate.kind, gate.title, gate.text, gate.digest, gate.asked, mark_of(gate))
 
 
 def _said(one: Message) -> Said:

@@ -6,9 +6,11 @@ from typing import Any
 from uuid import UUID
 
 from django.db.models import Q, QuerySet
+from django.http import HttpRequest
 
 from engine.evidence.told import Said
 from engine.models import Gate, ModelCall, Run
+from engine.models.gates import Decision
 from engine.tools import tools
 from runs.face import Face, Snapshot
 from runs.fragments import Fragment
@@ -17,12 +19,18 @@ from runs.retention import KeptFor
 from runs.saved.evidence import SavedWitness
 from runs.saved.retention import kept_for
 
-from . import api, deciding, display, evidence, guards, procedure, rehearsal, replaying, schemas
+from . import api, deciding, display, evidence, guards, pages, procedure, rehearsal, replaying, schemas
 from .display import Display, display_of
 from .fragments import fragments
 from .models import OUTCOMES, Plan, Team, keeping, reading
 from .rules.demands import Kind
 from .rules.words import Effect, Outcome
+
+# where nothing else can be said without a choice
+SAID_ALONE: Mapping[str, Mapping[str, str]] = {
+    Kind.QUESTION: {Decision.ANSWER: "Answer"},
+    Kind.SEAT: {Decision.APPROVE: "It is done"},
+}
 
 
 class Planning(Face[Plan, Display]):
@@ -94,6 +102,18 @@ class Planning(Face[Plan, Display]):
 
     def rehearsal(self, row: Plan) -> str:
         return "Rehearsal: no model was asked. Answers follow a stated rule." if row.rehearsal else ""
+
+    def extra(self, request: HttpRequest, row: Plan) -> dict[str, Any]:
+        return pages.beside(row, request)
+
+    def words(self, gate: Gate) -> Mapping[str, str]:
+        if gate.kind in SAID_ALONE:
+            return SAID_ALONE[gate.kind]
+        return {word: sentence for word, sentence in super().words(gate).items() if word != Decision.ANSWER}
+
+    def folds(self, gate: Gate) -> bool:
+        """Its steps stand above it, and say what its text does."""
+        return gate.kind in (Kind.PLAN, Kind.STEP)
 
     def reaches_out(self, gate: Gate) -> bool:
         return gate.kind == Kind.TOOL and _effect(gate) == Effect.REACHES_OUT

@@ -6,13 +6,15 @@ from django import forms
 from django.core.exceptions import ValidationError
 
 from engine.models import TITLE_LENGTH
-from runs.forms import Spend, Text, first_errors
+from runs.forms import Spend, Text, as_number, first_errors
 from runs.saved.forms import named
 
 from .models import Team, TeamVersion
 from .models.plans import TASK_LENGTH
+from .rules.course import ACTION_LENGTH
 
 MATTER_LENGTH = 100
+WORDS_LENGTH = 4_000
 NO_TEAM = "There is no team. Make one in the library."
 
 
@@ -44,3 +46,35 @@ def team_named(which: str | int | None) -> TeamVersion:
     if first is None or first.current is None:
         raise ValidationError(NO_TEAM)
     return first.current
+
+
+class WordsForm(forms.Form):
+    text = Text(max_length=WORDS_LENGTH, needed="Write what is to be said. It is empty.", lines=True)
+
+
+class StepForm(forms.Form):
+    """Another text of a step. `tools`: those that were ticked at the owner that was chosen."""
+
+    action = Text(max_length=ACTION_LENGTH, needed="Write what is to be done. It is empty.", lines=True)
+    owner = Text(max_length=80, needed="Choose who does it.")
+    needs = Text(max_length=200)
+
+    def __init__(self, typed: Any, tools: list[str]) -> None:
+        super().__init__(typed)
+        self._tools = tools
+
+    def clean_needs(self) -> list[int] | None:
+        """None: all steps before it."""
+        given = self.cleaned_data["needs"].strip()
+        if given.casefold() == "all":
+            return None
+        numbers = [part for part in given.replace(",", " ").split() if part]
+        if wrong := [part for part in numbers if not as_number(part)]:
+            raise ValidationError(
+                f"“{wrong[0][:20]}” is no number of a step. Write them as in 1, 2; or all; or nothing."
+            )
+        return list(map(as_number, numbers))
+
+    @property
+    def change(self) -> dict[str, Any]:
+        return {**self.cleaned_data, "tools": self._tools}

@@ -25,8 +25,8 @@ def fragments(display: Display) -> Iterator[Fragment]:
     yield fragment("plate", _of(display, "state", "word", "stamp"))
     yield fragment("stamp", {"display": display})
     yield fragment("wait", {"display": display})
-    yield fragment("sub", _of(display, "small", "progress", "thought", "planning"))
-    yield fragment("asked", _of(display, "asked"))
+    yield fragment("sub", _of(display, "small", "first", "progress", "used", "thought", "planning", "lamps"))
+    yield fragment("asked", _of(display, "asked", "bar"))
     yield fragment("ending", _of(display, "summary"))
     yield fragment("thread", _of(display, "thread"))
     for step in display.steps:

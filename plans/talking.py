@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from engine.models import record_name
-from engine.steering import act
+from runs.steering import act
 
 from .models import Plan, Step, keeping
 from .models.reading import owners_of

@@ -24,6 +24,7 @@ SIGNED_IN, SIGNED_IN_NO_METHOD = "llooooo", "ll-----"
 SEE = "llnonoo"
 NO_CHECK = "llnnnnn"
 STEER = "llnonfo"
+NO_STEP = "llnnnfn"
 EXPORT = "llnonoo"
 REDACT = "llnfnfo"
 RECEIPT = "llnonfo"
@@ -66,6 +67,7 @@ ROUTES = {
     "redact": (REDACT, REDACT),
     "waiting": (SIGNED_IN, SIGNED_IN_NO_METHOD),
     "gate": (SEE, STEER),
+    "gate-here": (SEE, STEER),
     "library": (SIGNED_IN, SIGNED_IN_NO_METHOD),
     "councils": (SIGNED_IN, SIGNED_IN_NO_METHOD),
     "council-new": (SIGNED_IN, SIGNED_IN),
@@ -139,6 +141,8 @@ ROUTES = {
     # of plans
     "plan-new": (SIGNED_IN, SIGNED_IN),
     "plan-cost": (SIGNED_IN_NO_METHOD, SIGNED_IN),
+    "plan-say": (SIGNED_IN_NO_METHOD, STEER),
+    "plan-step": (NO_STEP, NO_STEP),
     "plan-history": (SIGNED_IN, SIGNED_IN_NO_METHOD),
     "plan-history-changes": (SIGNED_IN, SIGNED_IN_NO_METHOD),
     "plan-export": (SIGNED_IN, SIGNED_IN_NO_METHOD),

@@ -130,6 +130,11 @@ def asked_of(plan: Plan, kind: Kind, step: Step | None) -> tuple[str, str, str]:
     return step.moves_now[-1].key, title, step.moves_now[-1].text
 
 
+def stands_at(gate: Gate, step: Step) -> bool:
+    """Whether it asks about that step, or about what happens within it."""
+    return gate.step == step.gate_step or gate.step.startswith(f"{step.gate_step}-")
+
+
 def waits_for(plan: Plan, kind: Kind, step: Step | None) -> bool:
     """Whether that is still to be decided, as the plan stands now."""
     if plan.stopped:

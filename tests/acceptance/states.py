@@ -12,6 +12,7 @@ from playwright.sync_api import Page
 
 from tests.acceptance import ways, ways_of_lists, ways_of_teams
 from tests.acceptance import ways_of_debates as debates
+from tests.acceptance import ways_of_plans as plans
 from tests.acceptance.scene import Scene
 from tests.acceptance.ways import at, live, of
 from tests.acceptance.ways_of_debates import debate, own_turn
@@ -53,6 +54,13 @@ EVERY = [
     State("debate-new-errors", ways.new_debate_with_errors),
     State("plan-new", ways_of_teams.new_plan),
     State("plan-new-errors", ways_of_teams.new_plan_with_errors),
+    State("plan-proposed", plans.plan("proposed")),
+    State("plan-changed", plans.changed),
+    State("plan-questions", plans.plan("questions")),
+    State("plan-differs", plans.plan("differs")),
+    State("plan-person", plans.plan("person")),
+    State("plan-done", plans.plan("done")),
+    State("plan-record", plans.plan("done", "plan-record")),
     State("debate-idle", debate("queued")),
     State("debate-first", debate("asked_alone")),
     State("debate-speaking", debate("speaking")),

@@ -22,9 +22,9 @@ def keys_of(site: Site) -> dict[str, str]:
     return _keys[site.url]
 
 
-def cast(site: Site, *words: str) -> dict[str, str]:
+def cast(site: Site, *words: str, module: str = "tests.debates.cast") -> dict[str, str]:
     env = os.environ | site.env | {"DJANGO_SETTINGS_MODULE": "magi_site.settings"}
-    command = [sys.executable, "-m", "tests.debates.cast", *words]
+    command = [sys.executable, "-m", module, *words]
     made = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
     assert made.returncode == 0, made.stderr
     return json.loads(made.stdout)

@@ -1,0 +1,60 @@
+"""What the live page of a plan shows to one person alone: what may be said and changed there."""
+
+from typing import Any
+
+from django.http import HttpRequest
+from django.template.loader import render_to_string
+
+from engine.models import Gate
+from runs.deciding import at_gate
+from runs.rights import STEER
+
+from .models import Plan, Step
+from .models.reading import owners_of, stands_at
+from .prompts.planner import PERSON
+from .rules.course import SETTLED
+
+ALL_BEFORE = "all"
+
+
+def beside(plan: Plan, request: HttpRequest) -> dict[str, Any]:
+    """The gates that are asked now as this person sees them, by their place on the track, and to whom one can speak."""
+    user = request.user
+    places: dict[int, list[str]] = {}
+    for gate in Gate.objects.whole().filter(run=plan.pk).pending():
+        part = render_to_string("runs/_at_gate.html", at_gate(gate, user, {}), request)
+        places.setdefault(_place_of(plan, gate), []).append(part)
+    return {"at": places, "hearers": hearers(plan), "may_speak": STEER.covers(user, plan.run) and not plan.run.over}
+
+
+def _place_of(plan: Plan, gate: Gate) -> int:
+    """0 for what is asked about the plan itself."""
+    return next((place for place, step in _placed(plan) if stands_at(gate, step)), 0)
+
+
+def hearers(plan: Plan) -> list[tuple[int, str]]:
+    """Steps whose agents still hear something, with the words for them."""
+    open_ones = [step for step in plan.steps_now if step.agent and step.status not in SETTLED]
+    return [(step.number, f"{step.owner}, step {place}") for place, step in _placed(plan) if step in open_ones]
+
+
+def _placed(plan: Plan) -> list[tuple[int, Step]]:
+    return list(enumerate(plan.steps_now, 1))
+
+
+def change_of(plan: Plan, step: Step) -> dict[str, Any]:
+    """What the form shows that changes a step: each owner with its tools, and what the step is now."""
+    owners = [
+        {
+            "name": owner.name,
+            "person": owner.name == PERSON,
+            "checked": owner.name == step.owner,
+            "tools": [
+                (tool.name, tool.effect, owner.name == step.owner and tool.name in step.tools) for tool in owner.tools
+            ],
+        }
+        for owner in owners_of(plan.agents)
+    ]
+    before = [one.number for one in plan.steps_now if one.position < step.position]
+    needs = ALL_BEFORE if step.needs is None else ", ".join(map(str, step.needs))
+    return {"owners": owners, "action": step.action, "needs": needs, "before": before}

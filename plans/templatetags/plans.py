@@ -1,0 +1,12 @@
+from django import template
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+register = template.Library()
+
+
+@register.simple_tag(takes_context=True)
+def asked_here(context: template.RequestContext, place: int) -> SafeString:
+    """The gates that stand at this place of the track now, 0: at the plan itself."""
+    parts = () if context.get("replay") else (context.get("at") or {}).get(place, ())
+    return format_html('<div class="at-place" id="at-{}">{}</div>', place, format_html_join("", "{}", zip(parts)))

@@ -1,0 +1,36 @@
+"""The ways to the states of a plan, on the site that carries them out, as `tests/plans/cast.py` makes them."""
+
+from collections.abc import Callable
+
+from django.urls import reverse
+from playwright.sync_api import Page, expect
+
+from tests.acceptance.scene import Scene
+from tests.acceptance.ways_of_debates import cast
+
+_keys: dict[str, dict[str, str]] = {}
+
+
+def plan(name: str, page: str = "plan-live") -> Callable[[Scene], Page]:
+    """Its live page, connected where anything can still happen, or another one of it."""
+
+    def go(scene: Scene) -> Page:
+        site = scene.site
+        scene.sign_in(site)
+        if site.url not in _keys:
+            _keys[site.url] = cast(site, module="tests.plans.cast")
+        opened = scene.open(reverse(page, args=[_keys[site.url][name]]), site)
+        if opened.locator("#conn").count():
+            expect(opened.locator("#conn")).to_have_text("Live")
+        return opened
+
+    return go
+
+
+def changed(scene: Scene) -> Page:
+    """One step is being changed, and another one refused."""
+    page = plan("proposed")(scene)
+    page.get_by_role("link", name="Change step 2").click()
+    page.get_by_label("Action").wait_for()
+    page.locator("#at-3").get_by_text("Reject").first.click()
+    return page

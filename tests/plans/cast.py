@@ -1,0 +1,143 @@
+"""Plans in every state a page can be seen in, on a site that carries them out, rehearsed.
+
+`python -m tests.plans.cast`, told of the site by its environment, prints their keys by the names of their scenes.
+"""
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+import django
+
+django.setup()
+
+from django.contrib.auth.models import User  # noqa: E402
+
+from engine.models import Gate, Run  # noqa: E402
+from judgements.models import Council  # noqa: E402
+from plans import procedure, talking  # noqa: E402
+from plans.models import Team  # noqa: E402
+from plans.rules.demands import Policy  # noqa: E402
+from plans.rules.words import Effect  # noqa: E402
+from runs import steering  # noqa: E402
+
+PATIENCE = 60.0
+MODEL = "rehearsal/instant"
+LETTER = "Send a letter “Welcome” with mail.send to “ada@example.org”."
+TASK = f"Look for “Ada Lovelace” among the people.\nAdd a task “Sign the contract” to the tasks.\n{LETTER}"
+AGENTS = (
+    ("Desk", "Keeps people and tasks in order.", ["people.find", "people.add", "tasks.find", "tasks.add"]),
+    ("Letters", "Writes letters and sends them.", ["mail.send"]),
+)
+
+
+def team(name: str, **demands: Any) -> Any:
+    agents = [
+        {"name": who, "description": what, "system": "", "model": MODEL, "fallback": "", "tools": tools}
+        for who, what, tools in AGENTS
+    ]
+    policy = Policy()
+    calls = {**policy.calls, Effect.REACHES_OUT: demands} if demands else policy.calls
+    held = {"planner": MODEL, "policy": Policy(calls=calls).as_json(), "agents": agents, "examples": []}
+    Team.objects.found(name=name, owner=None, description="", **held)
+    return Team.objects.whole().get(name=name).current
+
+
+def until(come: Callable[[], Any], what: str) -> Any:
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        if found := come():
+            return found
+        time.sleep(0.05)
+    raise SystemExit(f"It did not come to this: {what}")
+
+
+def asked(pk: Any, kind: str) -> Gate:
+    pending = Gate.objects.whole().filter(run=pk, kind=kind).pending()
+    gate: Gate = until(pending.first, f"{pk} asks {kind}")
+    until(lambda: Run.objects.filter(pk=pk, status=Run.Status.WAITING).exists(), f"{pk} waits")
+    return gate
+
+
+def over(pk: Any) -> None:
+    until(lambda: Run.objects.get(pk=pk).over, f"{pk} is over")
+
+
+class Cast:
+    def __init__(self, owner: User) -> None:
+        self.owner = owner
+        self.team = team("Front office")
+        Council.objects.found(
+            name="Outgoing letters",
+            owner=None,
+            agents=[
+                {"name": name, "model": MODEL, "criteria": f"{word} everything.", "fallback": ""}
+                for name, word in (("Facts", "Approve"), ("Privacy", "Reject"), ("Tone", "Reject"))
+            ],
+        )
+        self.judged = team("Careful office", who="both", council="Outgoing letters", blind=False)
+
+    def proposed(self, title: str, task: str = TASK, version: Any = None) -> Any:
+        plan = procedure.submit(owner=self.owner, task=task, team=version or self.team, title=title)
+        asked(plan.pk, "plan")
+        return plan.pk
+
+    def approved(self, title: str, task: str = TASK, version: Any = None) -> Any:
+        pk = self.proposed(title, task, version)
+        steering.decide(asked(pk, "plan").pk, self.owner, "approve", choice="all")
+        return pk
+
+    def questions(self) -> Any:
+        plan = procedure.submit(owner=self.owner, task="Tidy up.", team=self.team, title="A short wish")
+        asked(plan.pk, "question")
+        return plan.pk
+
+    def letter(self) -> Any:
+        pk = self.approved("Welcome Ada")
+        asked(pk, "tool")
+        return pk
+
+    def differs(self) -> Any:
+        pk = self.approved("Welcome Ada, with a council", version=self.judged)
+        gate = asked(pk, "tool")
+        until(lambda: Gate.objects.whole().get(pk=gate.pk).heard, "the council has judged")
+        return pk
+
+    def person(self) -> Any:
+        pk = self.proposed("Sign with Ada", TASK.partition("\n")[0] + "\nSign the contract with Ada.")
+        talking.change_step(pk, self.owner, 2, {"owner": "Person"})
+        steering.decide(asked(pk, "plan").pk, self.owner, "approve", choice="all")
+        asked(pk, "person")
+        return pk
+
+    def failure(self) -> Any:
+        pk = self.approved("Something that fails", "Look for “Ada Lovelace” among the people and fail.")
+        asked(pk, "plan")
+        return pk
+
+    def done(self) -> Any:
+        pk = self.letter()
+        steering.decide(asked(pk, "tool").pk, self.owner, "approve")
+        over(pk)
+        return pk
+
+    def ended(self) -> Any:
+        pk = self.proposed("Better not")
+        steering.decide(asked(pk, "plan").pk, self.owner, "reject", choice="end", text="It is not wanted any more.")
+        over(pk)
+        return pk
+
+    def cancelled(self) -> Any:
+        pk = self.proposed("Never mind")
+        steering.cancel(Run.objects.get(pk=pk), self.owner)
+        return pk
+
+    def every(self) -> dict[str, str]:
+        scenes = ("questions", "letter", "differs", "person", "failure", "done", "ended", "cancelled")
+        keys = {name: str(getattr(self, name)()) for name in scenes}
+        return {"proposed": str(self.proposed("Welcome Ada Lovelace")), **keys}
+
+
+if __name__ == "__main__":
+    print(json.dumps(Cast(User.objects.order_by("pk")[0]).every()))

@@ -1,0 +1,103 @@
+"""What one person is shown and can say on the live page of a plan."""
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.urls import reverse
+
+from engine.models import Gate
+from plans.models import Message, Step
+from runs import steering
+from tests.conftest import perform
+from tests.plans.scenes import LETTER, SUM, plan, questions, steps
+
+pytestmark = pytest.mark.django_db(transaction=True)
+HTMX = {"HX-Request": "true"}
+
+
+@pytest.fixture
+async def proposed(mira, models):
+    models.will("test/planner", steps(SUM, LETTER))
+    found = await sync_to_async(plan)(mira)
+    await perform(found.pk, models)
+    return found
+
+
+def gate_of(row, kind):
+    return Gate.objects.whole().filter(run=row.pk, kind=kind).pending().get()
+
+
+def here(gate):
+    return reverse("gate-here", args=[gate.pk])
+
+
+def test_the_page_asks_each_thing_where_it_stands(page, proposed):
+    html = page.get(f"/plans/{proposed.pk}/").content.decode()
+    plan_gate, step_gate = gate_of(proposed, "plan"), gate_of(proposed, "step")
+    assert f'id="at-0"><section class="at" id="gate-{plan_gate.pk}"' in " ".join(html.split()).replace("> <", "><")
+    assert 'value="approve all"' in html
+    assert ">Answer</button>" not in html
+    assert f'action="{here(step_gate)}"' in html.partition('id="at-2"')[2]
+
+
+def test_what_is_decided_there_brings_the_part_back_and_without_scripts_the_page(page, proposed):
+    step = gate_of(proposed, "step")
+    part = page.post(here(step), {"said": "approve", "digest": step.digest}, headers=HTMX).content.decode()
+    assert part.lstrip().startswith("<section")
+    assert "<form" not in part
+    whole = gate_of(proposed, "plan")
+    sent = page.post(here(whole), {"said": "approve accept", "digest": whole.digest})
+    assert sent.headers["Location"] == f"/plans/{proposed.pk}/#gate-{whole.pk}"
+
+
+def test_a_decision_about_another_text_is_refused_where_it_stands(page, proposed):
+    step = gate_of(proposed, "step")
+    refused = page.post(here(step), {"said": "approve", "digest": "0" * 64, "text": "Fine."}, headers=HTMX)
+    assert refused.status_code == 409
+    assert "asked anew" in refused.content.decode() or "changed" in refused.content.decode().lower()
+    assert gate_of(proposed, "step").pk == step.pk
+
+
+def test_whoever_is_not_asked_reads_it_and_nobody_else_does(client, noor, reviewer, proposed):
+    gate = gate_of(proposed, "plan")
+    client.force_login(noor)
+    assert client.get(here(gate), headers=HTMX).status_code == 404
+    steering.decide(gate.pk, proposed.run.owner, "approve", choice="accept")
+    client.force_login(reviewer)
+    part = client.get(here(gate), headers=HTMX).content.decode()
+    assert "Add two and three." in part
+    assert "<form" not in part
+
+
+def test_a_step_is_changed_in_place_with_the_tools_of_its_owner(page, proposed):
+    path = f"/plans/{proposed.pk}/steps/2/"
+    typed = {"action": "Write it to Ben.", "owner": "Letters", "tools Letters": ["mail.draft"], "needs": "1"}
+    assert "Write it to Ada." in page.get(path, headers=HTMX).content.decode()
+    assert page.post(path, {**typed, "tools Sums": ["figures.calculate"]}, headers=HTMX).status_code == 200
+    step = Step.objects.get(plan=proposed.pk, number=2)
+    assert (step.action, step.tools, step.needs) == ("Write it to Ben.", ["mail.draft"], [1])
+
+
+@pytest.mark.parametrize("wrong", [{"action": " "}, {"owner": "Nobody"}, {"needs": "2"}, {"needs": "one"}])
+def test_a_change_that_cannot_be_comes_back_as_it_was_typed(page, proposed, wrong):
+    typed = {"action": "Write it to Ben.", "owner": "Letters", "needs": "all"} | wrong
+    refused = page.post(f"/plans/{proposed.pk}/steps/2/", typed)
+    assert refused.status_code == 422
+    assert f'value="{typed["needs"]}"' in refused.content.decode()
+    assert 'role="alert"' in refused.content.decode()
+
+
+def test_what_is_said_to_the_planner_is_kept_and_what_is_empty_is_not(page, proposed):
+    said = page.post(f"/plans/{proposed.pk}/say/", {"text": "Ben, too.", "to": ""}, headers=HTMX)
+    assert (said.status_code, "Said." in said.content.decode()) == (200, True)
+    assert page.post(f"/plans/{proposed.pk}/say/", {"text": " "}, headers=HTMX).status_code == 422
+    assert Message.objects.filter(plan=proposed.pk, content="Ben, too.").count() == 1
+
+
+async def test_a_question_is_answered_in_words_alone(page, mira, models):
+    models.will("test/planner", questions("Which year?"))
+    found = await sync_to_async(plan)(mira)
+    await perform(found.pk, models)
+    html = (await sync_to_async(page.get)(f"/plans/{found.pk}/")).content.decode()
+    assert ">Answer</button>" in html
+    assert ">Approve</button>" not in html
+    assert "Plan with what is known" in html
