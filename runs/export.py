@@ -21,7 +21,7 @@ from django.utils import timezone
 from engine.evidence import bundles
 from engine.evidence.bundles import Tree
 from engine.hidden import visible_json, visible_text
-from engine.models import ModelCall, last_override
+from engine.models import Gate, ModelCall, last_override
 from engine.models.pace import LimitReached
 
 from .api.objects import run_object
@@ -286,8 +286,9 @@ FORMATS = {
 
 
 def table(face: AnyFace, moment: datetime | None, address: str) -> Iterator[str]:
-    """Of the runs of a kind that are over, of those submitted since then, oldest first."""
-    found = face.runs().filter(ended__isnull=False)
+    """Of the runs of a kind that are over, of those submitted since then, oldest first. Not of what is shown to nobody
+    before persons have decided."""
+    found = face.runs().filter(ended__isnull=False).exclude(pk__in=Gate.objects.hidden())
     if moment:
         found = found.filter(created__gte=moment)
     yield _head(face)[0]

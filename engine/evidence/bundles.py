@@ -8,7 +8,7 @@ from time import monotonic
 from typing import Any
 from uuid import UUID
 
-from engine.models import Run
+from engine.models import Gate, Run
 
 from . import chain, signing
 from .chain import NOTHING_BEFORE, stamp
@@ -103,11 +103,13 @@ def _node(text: str) -> bytes:
 
 def runs_since(moment: datetime | None) -> list[UUID]:
     """What is over, of what was submitted since then, oldest first. Of all times: also what the log alone knows of, and
-    the chains that belong to no run."""
-    ended = Run.objects.filter(ended__isnull=False).order_by("created", "pk").values_list("pk", flat=True)
+    the chains that belong to no run. Not what is shown to nobody before persons have decided."""
+    hidden = Gate.objects.hidden()
+    shown = Run.objects.filter(ended__isnull=False).exclude(pk__in=hidden)
+    ended = shown.order_by("created", "pk").values_list("pk", flat=True)
     if moment:
         return list(ended.filter(created__gte=moment))
-    logged = Leaf.objects.order_by("index").values_list("run", flat=True)
+    logged = Leaf.objects.exclude(run__in=hidden).order_by("index").values_list("run", flat=True)
     others = (pk for witness in chain_witnesses() for pk in witness.chains())
     return list(dict.fromkeys([*ended, *logged, *others]))
 

@@ -85,6 +85,10 @@ class GateQuerySet(models.QuerySet["Gate"]):
         looked = GateDecision.objects.filter(by_user=user, decision=Decision.LOOK).values("gate")
         return self.filter(hides=True).exclude(pk__in=looked)
 
+    def hidden(self) -> models.QuerySet["Gate", Any]:
+        """The runs that are shown to nobody yet, by their keys."""
+        return self.filter(hides=True).order_by().values_list("council", flat=True)
+
     def asked_of(self, user: Any) -> Self:
         """What this person was ever asked by name or in a group: it may see those runs."""
         return self.filter(_asked_of(user))

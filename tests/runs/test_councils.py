@@ -143,6 +143,18 @@ def test_a_redaction_names_what_may_repeat_its_texts(gate, mira, reviewer, clien
     assert f"{gate.council_id}: made by it, and not redacted with it" in said.getvalue()
 
 
+@pytest.mark.parametrize("form", ["jsonl", "csv"])
+def test_an_export_of_all_leaves_out_what_is_shown_to_nobody_yet(gate, mira, form):
+    def lines_that_name_it():
+        said = StringIO()
+        call_command("export_records", format=form, kind=gate.council.procedure, stdout=said)
+        return sum(str(gate.council_id) in line for line in said.getvalue().splitlines())
+
+    before = lines_that_name_it()  # the record of whoever asked may
+    steering.decide(gate.pk, mira, "reject", choice="withdraw")
+    assert lines_that_name_it() == before + 1
+
+
 # ---- many at once --------------------------------------------------------------------------------------------
 
 
