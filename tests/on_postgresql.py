@@ -2,7 +2,8 @@
 
     python -m tests.on_postgresql [--workers 2] [--all] [what pytest is told]
 
-Without --all it leaves out those to which the database is only where something to show comes from.
+Without --all it leaves out those to which the database is only where something to show comes from: files that are
+named here, and what is marked `anywhere`.
 
 Where no PostgreSQL listens it says so, and fails if MAGI_TEST_REQUIRE names postgres.
 """
@@ -23,13 +24,15 @@ ONCE = ["tests/acceptance", "tests/tools", *(str(file) for file in sorted(Path("
 ONCE.remove("tests/test_contract.py")
 # with --all: what has rows only to show them, or to compute with them in Python
 SHOWN = {
-    "debates": "again analysis command display endpoints facts forms new offline panel_pages pushes record rehearsal "
-    "replay steering strict_servers tampering turn",
-    "judgements": "admin again changes council_evidence council_rights display endpoints evidence example forms "
-    "hidden_characters live names new record rehearsal replay rights stamps views",
-    "magi_site": "access api_docs encodings error_pages providers start static token_pages",
-    "runs": "admin_kinds admin_page amendments fragments listing looks places review_record usual",
-    "engine": "admin doctor llm",
+    "debates": "accounts again analysis answers command cut display documents doors doubts endpoints ends evidence "
+    "facts floor forms new notes offline outcome panel_pages perspective pushes record rehearsal replay steering "
+    "strict_servers tampering traces turn unfolding",
+    "judgements": "admin again changes council_evidence council_rights display endpoints evidence example feed_halts "
+    "forms hidden_characters live names new record rehearsal replay rights stamps views",
+    "magi_site": "access api_docs encodings error_pages providers start static token_pages tokens",
+    "runs": "admin_kinds admin_page amendments councils fragments gates listing looks places review_record usual",
+    "engine": "admin councils doctor llm verify_record",
+    "plans": "course endpoints moves planner",
 }
 NO_TESTS = 5  # what was chosen may all be on the other side
 
@@ -47,7 +50,8 @@ def main(workers: int, everything: bool, words: list[str]) -> int:
     shown = [f"tests/{room}/test_{name}.py" for room, names in SHOWN.items() for name in names.split()]
     left_out = ONCE + ([] if everything else shown)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--durations", "5"]
-    command += ["--numprocesses", str(workers), "--dist", "loadfile", "-m", "database and not alone"]
+    chosen = "database and not alone" + ("" if everything else " and not anywhere")
+    command += ["--numprocesses", str(workers), "--dist", "loadfile", "-m", chosen]
     command += [*(f"--ignore={path}" for path in left_out), *words]
     with tempfile.TemporaryDirectory() as folder:
         # no test of these crashes the server: a commit need not wait for the disk

@@ -102,6 +102,7 @@ async def test_all_that_happened_is_sealed_and_intact(ended):
     assert await sync_to_async(problems)() == []
 
 
+@pytest.mark.anywhere
 def test_what_was_asked_is_sealed_at_once_and_every_change_of_it_is_found(asked):
     for table, column, run_of in texts_of(asked):
         if found(table, column, run_of, asked):
@@ -110,6 +111,7 @@ def test_what_was_asked_is_sealed_at_once_and_every_change_of_it_is_found(asked)
             assert any("changed" in problem for problem in problems()), (table, column)
 
 
+@pytest.mark.anywhere
 async def test_every_change_of_a_text_is_found_afterwards(ended):
     def change():
         for table, column, run_of in texts_of(ended):
@@ -135,6 +137,7 @@ async def test_its_record_verifies_offline(ended, tmp_path):
     await sync_to_async(verify)()
 
 
+@pytest.mark.anywhere
 async def test_another_outcome_is_found(ended):
     def change():
         with tampering():
@@ -184,6 +187,7 @@ async def test_a_person_decides_otherwise_beside_the_outcome(ended, mira):
     await sync_to_async(override)()
 
 
+@pytest.mark.anywhere
 def test_every_part_of_its_page_has_its_place_and_replaces_itself(asked):
     face = face_of(asked)
     parts = list(face.fragments(face.display(snapshot_of(asked))))
@@ -194,6 +198,7 @@ def test_every_part_of_its_page_has_its_place_and_replaces_itself(asked):
         assert not part.replayed or "hx-swap-oob" not in part.html(oob=False, replay=True), part.place
 
 
+@pytest.mark.anywhere
 async def test_its_page_is_the_same_whether_followed_or_opened_at_the_end(asked):
     followed, opened = LivePage(), LivePage()
 
@@ -209,6 +214,7 @@ async def test_its_page_is_the_same_whether_followed_or_opened_at_the_end(asked)
     assert html[0] == html[1]
 
 
+@pytest.mark.anywhere
 async def test_its_replay_ends_with_its_page(ended):
     def play():
         face, seen = face_of(ended), snapshot_of(ended)
@@ -220,6 +226,7 @@ async def test_its_replay_ends_with_its_page(ended):
     await sync_to_async(play)()
 
 
+@pytest.mark.anywhere
 async def test_every_part_of_its_replay_has_its_place_in_the_page_from_the_beginning(ended, mira, client):
     def play():
         client.force_login(mira)
@@ -234,6 +241,7 @@ async def test_every_part_of_its_replay_has_its_place_in_the_page_from_the_begin
     await sync_to_async(play)()
 
 
+@pytest.mark.anywhere
 async def test_looking_back_changes_nothing_of_what_is_looked_at(ended):
     def look():
         face, seen = face_of(ended), snapshot_of(ended)
@@ -276,6 +284,7 @@ def opened(client, run, pages):
     return {page: client.get(face_of(run).address(page, run.pk)).status_code for page in pages}
 
 
+@pytest.mark.anywhere
 def test_every_page_of_one_that_goes_on_is_there_for_its_owner_alone(asked, mira, noor, client):
     client.force_login(mira)
     assert opened(client, asked, PAGES) == dict.fromkeys(PAGES, 200)
@@ -284,6 +293,7 @@ def test_every_page_of_one_that_goes_on_is_there_for_its_owner_alone(asked, mira
     assert opened(client, asked, PAGES) == dict.fromkeys(PAGES, 404)
 
 
+@pytest.mark.anywhere
 async def test_every_page_of_one_that_is_over_is_there(ended, reviewer, client):
     def visit():
         client.force_login(reviewer)
@@ -309,7 +319,7 @@ def table_of(run):
     return f"{meta.app_label}_{meta.model_name}"
 
 
-@pytest.fixture(params=DESKS)
+@pytest.fixture(params=[pytest.param("of its kind", marks=pytest.mark.anywhere), "of all kinds"])
 def desk(request):
     """Where reviewers look for it: a list, and the page of one."""
     return DESKS[request.param]
@@ -323,6 +333,7 @@ def test_reviewers_find_it_in_the_list_by_its_word_and_how_it_stands(asked, revi
         assert (asked.title in html) == there, sought
 
 
+@pytest.mark.anywhere
 def test_the_list_of_all_kinds_is_asked_for_one(asked, reviewer, client):
     client.force_login(reviewer)
     for kind, face in faces().items():
@@ -331,6 +342,7 @@ def test_the_list_of_all_kinds_is_asked_for_one(asked, reviewer, client):
         assert f">{face.noun.capitalize()}</a>" in html
 
 
+@pytest.mark.anywhere
 async def test_its_page_shows_the_record_and_takes_notes_and_overrides(ended, reviewer, client, desk):
     def review():
         client.force_login(reviewer)
@@ -357,6 +369,7 @@ async def test_it_is_exported_from_the_list(ended, reviewer, desk, kind):
         assert ended.outcome in text
 
 
+@pytest.mark.anywhere
 async def test_it_is_printed_from_the_list(ended, reviewer, desk):
     page = AsyncClient()
     await page.aforce_login(reviewer)
@@ -381,6 +394,7 @@ async def test_a_selection_that_failed_is_retried_from_the_list(asked, reviewer,
     assert (await Run.objects.aget()).status == "queued"
 
 
+@pytest.mark.anywhere
 def test_staff_who_may_not_see_all_find_neither_list_nor_page(asked, mira, client, desk):
     User.objects.filter(pk=mira.pk).update(is_staff=True)  # its owner
     client.force_login(mira)
@@ -389,6 +403,7 @@ def test_staff_who_may_not_see_all_find_neither_list_nor_page(asked, mira, clien
         assert client.get(desk(asked, page, asked.pk)).status_code == 403
 
 
+@pytest.mark.anywhere
 def test_who_may_see_and_no_more_neither_reviews_nor_steers(asked, noor, client, desk):
     User.objects.filter(pk=noor.pk).update(is_staff=True)
     client.force_login(allow(noor, "engine.view_run"))
@@ -399,6 +414,7 @@ def test_who_may_see_and_no_more_neither_reviews_nor_steers(asked, noor, client,
     assert (Run.objects.get().status, Review.objects.count()) == ("queued", 0)
 
 
+@pytest.mark.anywhere
 def test_a_page_of_nothing_and_of_another_kind_is_not_there(asked, reviewer, client, desk):
     client.force_login(reviewer)
     assert client.get(desk(asked, "change", uuid4())).status_code == 404
@@ -429,17 +445,34 @@ async def test_a_failed_one_goes_on_where_it_was(asked, mira):
     assert await sync_to_async(problems)() == []
 
 
-@pytest.mark.parametrize("point", [*faults.POINTS, *faults.POINTS_OF_WAITS, *faults.POINTS_OF_GATES])
+OF_A_GATE = tuple(f"{when}-{what}-commit" for what in ("gate", "park") for when in ("before", "after"))
+BESIDES = {"doubted check": OF_A_GATE, "plan": ("before-tool-done-commit", "after-tool-done-commit")}
+# all that is reached; on PostgreSQL of what reaches most
+REACHED = [
+    pytest.param(name, point, marks=() if name == "doubted check" else pytest.mark.anywhere)
+    for name in sorted(PLAYED)
+    for point in (*faults.POINTS, *BESIDES.get(name, ()))
+]
+
+
+@pytest.mark.parametrize(("name", "point"), REACHED, indirect=["name"])
 async def test_an_error_at_any_point_doubles_nothing(asked, point):
-    try:
-        faults.arm(f"{point}=raise@1")
-        run = await play(asked.pk)
-    finally:
-        faults.arm("")
+    run = await with_an_error_at(point, asked)
     steps = [call async for call in ModelCall.objects.filter(run=run, status="answered").values_list("step", flat=True)]
     assert run.status == "finished"
     assert len(steps) == len(set(steps))
     assert await sync_to_async(problems)() == []
+
+
+async def with_an_error_at(point, run):
+    """It as it ended, after an error at this point, which it has reached."""
+    try:
+        faults.arm(f"{point}=raise@1")
+        ended = await play(run.pk)
+        assert faults._passed[point], f"{point} is not reached"
+    finally:
+        faults.arm("")
+    return ended
 
 
 # ---- that asks a run of its own -------------------------------------------------------------------------------
@@ -468,14 +501,13 @@ async def test_a_redaction_of_what_asked_leaves_the_council_and_both_verify(aski
     await sync_to_async(redact)()
 
 
-@pytest.mark.parametrize("point", faults.ALL_POINTS)
+OF_A_COUNCIL = [pytest.param(point, marks=pytest.mark.anywhere) for point in faults.POINTS] + list(OF_A_GATE)
+
+
+@pytest.mark.parametrize("point", OF_A_COUNCIL)
 async def test_an_error_at_any_point_asks_a_council_once(mira, point):
     run = await sync_to_async(lambda: THAT_ASK["both"](mira).run)()
-    try:
-        faults.arm(f"{point}=raise@1")
-        ended = await play(run.pk)
-    finally:
-        faults.arm("")
+    ended = await with_an_error_at(point, run)
     decisions = Gate.objects.values_list("decisions__by", flat=True)
     assert (ended.status, await Run.objects.acount()) == ("finished", 2)
     assert sorted([by async for by in decisions])[0] == "council Trio"
