@@ -72,6 +72,7 @@ OURS = set(
     version.challenge version.free_floor version.reply_within rule view origin.current.number
     one.size one.label readable document.label
     rail.seat rail.dots one.pattern one.width
+    a_run stay
     erasure.mark .figure .caption .flag .share .x .y .width .height .key .address place face.stays
 """.split()
 )

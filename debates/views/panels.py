@@ -7,7 +7,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -16,18 +16,16 @@ from runs import retention
 from runs.begun import along
 from runs.face import faces
 from runs.forms import as_number, as_typed
-from runs.listing import listed, rows_of
 from runs.saved import NAME_LENGTH, RevisedMeanwhile
 from runs.views import changing
 
 from ..attached import kept
 from ..fields import RULES
 from ..forms import MOST_MEMBERS, MOST_OPTIONS, SWITCHES, PanelSubmission, typed_in
-from ..models import Debate, DebateQuerySet, Panel, PanelVersion
+from ..models import Debate, Panel, PanelVersion
 from ..panel_changes import changes
 from .new import CHANGE, OWN, attached_to, changed, focus_after, held, written_so_far
 
-NEWEST = 10
 WRITTEN = (
     "again",
     "title",
@@ -50,49 +48,22 @@ AS_VERSION = "version"  # saved as the next one of the panel that the page came 
 @require_GET
 def panel(request: HttpRequest, pk: int) -> HttpResponse:
     panel = get_object_or_404(Panel.objects.select_related("owner"), pk=pk)
-    versions = _versions(panel)
-    debates = Debate.objects.visible_to(request.user).filter(panel_version__panel=panel)
-    context = {
-        **_shown(panel, versions[0], debates),
-        "versions": [
-            {"version": now, "changes": _changes(was, now)}
-            for now, was in zip(versions, [*versions[1:], None], strict=True)
-        ],
-        "editable": panel.is_editable_by(request.user),
-        "obligation": retention.OBLIGATION if retention.is_short(panel.kept_days) else "",
-        "kept_before": changing.kept_before(panel),
-    }
-    return render(request, "debates/panels/panel.html", context)
+    context = changing.page_of(request, panel, _versions(panel), _changes)
+    return _shown(request, "panel", context, panel_version__panel=panel)
 
 
 @require_GET
 def version(request: HttpRequest, pk: int, number: int) -> HttpResponse:
     panel = get_object_or_404(Panel, pk=pk)
-    versions = {version.number: version for version in _versions(panel)}
-    if number not in versions:
-        raise Http404
-    debates = Debate.objects.visible_to(request.user).filter(panel_version=versions[number])
-    context = {
-        **_shown(panel, versions[number], debates),
-        "changes": _changes(versions.get(number - 1), versions[number]),
-        "before": number - 1 if number - 1 in versions else None,
-        "after": number + 1 if number + 1 in versions else None,
-    }
-    return render(request, "debates/panels/version.html", context)
+    context = changing.version_of(panel, _versions(panel), number, _changes)
+    return _shown(request, "version", context, panel_version=context["version"])
 
 
-def _shown(panel: Panel, version: PanelVersion, debates: DebateQuerySet) -> dict[str, Any]:
-    newest = list(listed(debates, faces()["debate"]).select_related("panel_version").order_by("-run__created")[:NEWEST])
-    return {
-        "panel": panel,
-        "version": version,
-        "rule": RULES[version.rule],  # type: ignore[index]
-        "view": version.get_view_display(),
-        "debates": [{"debate": one, "row": row} for one, row in zip(newest, rows_of(newest), strict=True)],
-        "number": debates.count(),
-        "default_model": settings.DEFAULT_MODEL,
-        "page": "library",
-    }
+def _shown(request: HttpRequest, page: str, context: dict[str, Any], **used: Any) -> HttpResponse:
+    version, debates = context["version"], Debate.objects.visible_to(request.user).filter(**used)
+    context |= changing.uses_of(faces()["debate"], debates, "panel_version")
+    context |= {"rule": RULES[version.rule], "view": version.get_view_display()}
+    return render(request, f"debates/panels/{page}.html", {**context, "default_model": settings.DEFAULT_MODEL})
 
 
 def _versions(panel: Panel) -> list[PanelVersion]:
@@ -100,8 +71,8 @@ def _versions(panel: Panel) -> list[PanelVersion]:
     return list(panel.versions.select_related("author").prefetch_related("seats", "options"))
 
 
-def _changes(before: PanelVersion | None, after: PanelVersion) -> list[str]:
-    return changes((before.name, before.held()), (after.name, after.held())) if before else []
+def _changes(before: PanelVersion, after: PanelVersion) -> list[str]:
+    return changes((before.name, before.held()), (after.name, after.held()))
 
 
 # ---- to make and to change --------------------------------------------------------------------------------
@@ -231,7 +202,7 @@ def _overtaken(
     panel = get_object_or_404(Panel.objects.whole(), pk=pk)
     versions = _versions(panel)
     seen = next((version for version in versions if version.number == opened), None)
-    overtaken = {"version": versions[0], "changes": _changes(seen, versions[0])}
+    overtaken = {"version": versions[0], "changes": _changes(seen, versions[0]) if seen else []}
     if written:
         written = {**written, "panel_version": str(panel.number)}
         return _form_page(request, submission, written=written, overtaken=overtaken)

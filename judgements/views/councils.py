@@ -5,7 +5,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -14,16 +14,14 @@ from runs import retention
 from runs.begun import along
 from runs.face import faces
 from runs.forms import as_number, as_typed
-from runs.listing import listed, rows_of
 from runs.saved import NAME_LENGTH, RevisedMeanwhile
 from runs.views import changing
 
 from ..changes import changes
 from ..forms import CouncilSubmission, agents_in
-from ..models import AgentValues, Council, CouncilVersion, Judgement, JudgementQuerySet
+from ..models import AgentValues, Council, CouncilVersion, Judgement
 from .new import OWN, Refused, written_so_far
 
-NEWEST = 10
 WRITTEN = ("title", "content", "council", "version", "again")
 
 
@@ -33,43 +31,21 @@ WRITTEN = ("title", "content", "council", "version", "again")
 @require_GET
 def council(request: HttpRequest, pk: int) -> HttpResponse:
     council = get_object_or_404(Council.objects.select_related("owner"), pk=pk)
-    versions = _versions(council)
-    judgements = Judgement.objects.visible_to(request.user).filter(council_version__council=council)
-    context = {
-        "council": council,
-        "version": versions[0],
-        "versions": _with_changes(versions),
-        "judgements": _newest(judgements),
-        "number": judgements.count(),
-        "editable": council.is_editable_by(request.user),
-        "obligation": retention.OBLIGATION if retention.is_short(council.kept_days) else "",
-        "kept_before": changing.kept_before(council),
-        "default_model": settings.DEFAULT_MODEL,
-        "page": "library",
-    }
-    return render(request, "judgements/councils/council.html", context)
+    context = changing.page_of(request, council, _versions(council), _changes)
+    return _shown(request, "council", context, council_version__council=council)
 
 
 @require_GET
 def version(request: HttpRequest, pk: int, number: int) -> HttpResponse:
     council = get_object_or_404(Council, pk=pk)
-    versions = {version.number: version for version in _versions(council)}
-    if number not in versions:
-        raise Http404
-    version = versions[number]
-    judgements = Judgement.objects.visible_to(request.user).filter(council_version=version)
-    context = {
-        "council": council,
-        "version": version,
-        "changes": _changes(versions.get(number - 1), version),
-        "before": number - 1 if number - 1 in versions else None,
-        "after": number + 1 if number + 1 in versions else None,
-        "judgements": _newest(judgements),
-        "number": judgements.count(),
-        "default_model": settings.DEFAULT_MODEL,
-        "page": "library",
-    }
-    return render(request, "judgements/councils/version.html", context)
+    context = changing.version_of(council, _versions(council), number, _changes)
+    return _shown(request, "version", context, council_version=context["version"])
+
+
+def _shown(request: HttpRequest, page: str, context: dict[str, Any], **used: Any) -> HttpResponse:
+    judgements = Judgement.objects.visible_to(request.user).filter(**used)
+    context |= changing.uses_of(faces()["judgement"], judgements, "council_version")
+    return render(request, f"judgements/councils/{page}.html", {**context, "default_model": settings.DEFAULT_MODEL})
 
 
 def _versions(council: Council) -> list[CouncilVersion]:
@@ -77,18 +53,8 @@ def _versions(council: Council) -> list[CouncilVersion]:
     return list(council.versions.select_related("author").prefetch_related("members"))
 
 
-def _with_changes(versions: list[CouncilVersion]) -> list[dict[str, Any]]:
-    before = [*versions[1:], None]
-    return [{"version": now, "changes": _changes(was, now)} for now, was in zip(versions, before, strict=True)]
-
-
-def _changes(before: CouncilVersion | None, after: CouncilVersion) -> list[str]:
-    return changes(before.as_saved(), after.as_saved()) if before else []
-
-
-def _newest(judgements: JudgementQuerySet) -> list[dict[str, Any]]:
-    newest = list(listed(judgements, faces()["judgement"]).order_by("-run__created")[:NEWEST])
-    return [{"judgement": judgement, "row": row} for judgement, row in zip(newest, rows_of(newest), strict=True)]
+def _changes(before: CouncilVersion, after: CouncilVersion) -> list[str]:
+    return changes(before.as_saved(), after.as_saved())
 
 
 # ---- to make and to change --------------------------------------------------------------------------------
@@ -182,7 +148,7 @@ def _overtaken(request: HttpRequest, submission: CouncilSubmission, pk: int, ope
     council = get_object_or_404(Council.objects.whole(), pk=pk)
     versions = _versions(council)
     seen = next((version for version in versions if version.number == opened), None)
-    overtaken = {"version": versions[0], "changes": _changes(seen, versions[0])}
+    overtaken = {"version": versions[0], "changes": _changes(seen, versions[0]) if seen else []}
     return _form_page(request, submission, council, council.number, overtaken=overtaken)
 
 

@@ -1,15 +1,25 @@
-"""What pages do alike on which something saved is made, changed, locked and archived. What it holds, and how that is
-shown, is its procedure's."""
+"""What pages do alike on which something saved is shown, made, changed, locked and archived. What it holds, and how
+that is shown, is its procedure's."""
 
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, Protocol
 
 from django.contrib import messages
 from django.core.exceptions import BadRequest, PermissionDenied
 from django.db import IntegrityError, transaction
-from django.http import HttpRequest
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest
+from django.urls import reverse
 
-from ..saved import Saved
+from .. import retention
+from ..face import Face
+from ..listing import listed, rows_of
+from ..saved import Saved, SavedVersion
+
+NEWEST = 10  # runs on the page of what they were made by
+Changes = Callable[[Any, Any], list[str]]
+"""What differs between two versions, in sentences."""
 
 
 class Submission(Protocol):
@@ -21,6 +31,53 @@ class Submission(Protocol):
     def values(self) -> dict[str, Any]: ...
 
     def refuse_name(self) -> None: ...
+
+
+def page_of(request: HttpRequest, saved: Saved, versions: Sequence[Any], changes: Changes) -> dict[str, Any]:
+    """The page of one, its versions newest first. What it was used for is in `uses_of`."""
+    told = [
+        {"version": now, "changes": changes(was, now) if was else []}
+        for now, was in zip(versions, [*versions[1:], None], strict=True)
+    ]
+    return {
+        "saved": saved,
+        "version": versions[0],
+        "versions": told,
+        "editable": saved.is_editable_by(request.user),
+        "may_make": request.user.has_perm(f"{saved._meta.app_label}.add_{saved.noun}"),
+        "obligation": retention.OBLIGATION if retention.is_short(saved.kept_days) else "",
+        "kept_before": kept_before(saved),
+        "page": "library",
+    }
+
+
+def version_of(saved: Saved, versions: Sequence[Any], number: int, changes: Changes) -> dict[str, Any]:
+    """The page of one version, of all of them."""
+    numbered = {version.number: version for version in versions}
+    if number not in numbered:
+        raise Http404
+    before = numbered.get(number - 1)
+    return {
+        "saved": saved,
+        "version": numbered[number],
+        "changes": changes(before, numbered[number]) if before else [],
+        "before": number - 1 if before else None,
+        "after": number + 1 if number + 1 in numbered else None,
+        "page": "library",
+    }
+
+
+def uses_of(face: Face[Any, Any], rows: QuerySet[Any], version: str) -> dict[str, Any]:
+    """The newest of these runs, each with the version that it was made by, which is the column of that name."""
+    newest = list(listed(rows, face).select_related(version).order_by("-run__created")[:NEWEST])
+    versions: list[SavedVersion] = [getattr(one, version) for one in newest]
+    return {
+        "uses": list(zip(rows_of(newest), versions, strict=True)),
+        "number": rows.count(),
+        "face": face,
+        "heading": face.nouns.capitalize(),
+        "history": reverse(face.page_name("history")),
+    }
 
 
 def refuse_changer(saved: Saved, user: Any) -> None:
