@@ -1,0 +1,41 @@
+import sys
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError
+
+from engine import terminal
+from plans import team_files
+from plans.models import Team
+
+
+class Command(terminal.Command):
+    help = "Make a team of a file of JSON, or another version of the one that has its name."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("file", help="as team_export writes it; - for standard input")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            team = team_files.read(_text_of(options["file"]))
+        except team_files.Wrong as wrong:
+            raise CommandError(str(wrong)) from wrong
+        for sentence in team.left_out:
+            self.stderr.write(f"Left out: {sentence}")
+        existing = Team.objects.filter(name=team.name).first()
+        if existing and existing.archived:
+            raise CommandError(f"The team {team.name} is archived. Bring it back, or name yours otherwise.")
+        if existing:
+            version = existing.revise(name=team.name, author=None, **team.held)
+        else:
+            version = Team.objects.found(name=team.name, owner=None, **team.held).current
+        self.stdout.write(f"{version.name}, version {version.number}, with {len(team.held['agents'])} agents.")
+
+
+def _text_of(file: str) -> str:
+    try:
+        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        return data.decode()
+    except (OSError, UnicodeDecodeError) as error:
+        raise CommandError(f"{file} cannot be read as text: {error}") from error

@@ -1,0 +1,180 @@
+"""Teams as files of JSON: our own, and those of the program that the endpoints under /api/automation come from.
+
+A file of ours has the keys of `values_of`. Of the other kind `agents[].system_message`, `agents[].deployment_name` and
+`starting_tasks` are taken for what they are here; which other keys there were, and what could not be had, is said.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.core.exceptions import ValidationError
+
+from engine.llm.prompting import no_key_twice
+from engine.policy import policy_of
+from engine.tools import tools
+from runs.forms import Text, known_fallback, known_model
+from runs.saved import NAME_LENGTH
+
+from .models.teams import AGENT, OWN, TeamVersion
+from .prompts.planner import PERSON
+from .rules.demands import CAREFUL, Policy
+from .rules.words import Effect
+
+LONGEST = 200_000  # characters of a file
+MOST_AGENTS = 8
+MOST_EXAMPLES = 20
+NAMES_ELSEWHERE = {"system_message": "system", "deployment_name": "model", "starting_tasks": "examples"}
+_TEXTS = {
+    "name": Text(max_length=NAME_LENGTH, needed="It needs a name."),
+    "description": Text(max_length=300),
+    "system": Text(max_length=4_000, lines=True),
+    "example": Text(max_length=2_000, needed="It is empty.", lines=True),
+    "model": Text(max_length=200),
+}
+
+
+class Wrong(Exception):
+    """No team: `problems` by their paths, each a sentence."""
+
+    def __init__(self, problems: list[tuple[str, str]]) -> None:
+        super().__init__("\n".join(f"{path}: {sentence}" if path else sentence for path, sentence in problems))
+        self.problems = problems
+
+
+@dataclass(frozen=True)
+class TeamRead:
+    """`held` as `Team.objects.found` takes it. `left_out`: what of the file is in no team, a sentence each."""
+
+    name: str
+    held: Mapping[str, Any]
+    left_out: tuple[str, ...]
+
+
+def written_as_file(version: TeamVersion) -> str:
+    return json.dumps({"name": version.name, **version.held()}, ensure_ascii=False, indent=2) + "\n"
+
+
+def read(text: str) -> TeamRead:
+    """The team that a file holds, with all that is wrong with it at once. Wrong."""
+    return _Reading(_object_of(text)).team()
+
+
+def _object_of(text: str) -> dict[str, Any]:
+    if len(text) > LONGEST:
+        raise Wrong([("", f"The file has {len(text):,} characters, and {LONGEST:,} are taken.")])
+    try:
+        given = json.loads(text, object_pairs_hook=no_key_twice)
+    except (ValueError, RecursionError) as error:
+        raise Wrong([("", f"The file is no JSON: {error}")]) from error
+    if not isinstance(given, dict):
+        raise Wrong([("", "The file has to be one JSON object, with `name` and `agents`.")])
+    return given
+
+
+@dataclass
+class _Reading:
+    given: Mapping[str, Any]
+    problems: list[tuple[str, str]] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+
+    def team(self) -> TeamRead:
+        own = self._known(self.given, {"name", "agents", *OWN}, "")
+        held = {
+            "description": self._text("description", own.get("description"), "description"),
+            "planner": self._model(own.get("planner"), "planner"),
+            "policy": self._policy(own.get("policy")),
+            "examples": list(self._examples(own.get("examples"))),
+            "agents": list(self._agents(own.get("agents"))),
+        }
+        name = self._text("name", own.get("name"), "name")
+        if self.problems:
+            raise Wrong(self.problems)
+        return TeamRead(name, held, tuple(self.left_out))
+
+    def _known(self, given: Mapping[str, Any], known: set[str], path: str) -> dict[str, Any]:
+        """Under the names that they have here; what nobody knows is said."""
+        renamed = {NAMES_ELSEWHERE.get(key, key): value for key, value in given.items()}
+        self.left_out += [f"{path}{key} is not known here." for key in renamed if key not in known]
+        return {key: value for key, value in renamed.items() if key in known}
+
+    def _text(self, kind: str, value: Any, path: str) -> str:
+        if value is not None and not isinstance(value, str):
+            self.problems.append((path, "It has to be a text."))
+            return ""
+        try:
+            return str(_TEXTS[kind].clean(value or ""))
+        except ValidationError as error:
+            self.problems.append((path, str(error.messages[0])))
+            return ""
+
+    def _list(self, value: Any, path: str, most: int) -> list[Any]:
+        if value is None:
+            return []
+        if not isinstance(value, list) or len(value) > most:
+            self.problems.append((path, f"It has to be a list of at most {most}."))
+            return []
+        return value
+
+    def _examples(self, value: Any) -> Iterator[str]:
+        for number, one in enumerate(self._list(value, "examples", MOST_EXAMPLES)):
+            task = one.get("prompt") or one.get("name") if isinstance(one, dict) else one
+            yield self._text("example", task, f"examples.{number}")
+
+    def _agents(self, value: Any) -> Iterator[dict[str, Any]]:
+        agents = self._list(value, "agents", MOST_AGENTS)
+        if not agents:
+            self.problems.append(("agents", f"A team has one to {MOST_AGENTS} agents."))
+        names: list[str] = []
+        for number, one in enumerate(agents):
+            path = f"agents.{number}"
+            if not isinstance(one, dict):
+                self.problems.append((path, "It has to be an object."))
+                continue
+            agent = self._agent(self._known(one, set(AGENT), f"{path}."), path)
+            if agent["name"].casefold() in (PERSON.casefold(), *names):
+                self.problems.append((f"{path}.name", f"“{agent['name']}” is taken."))
+            names.append(agent["name"].casefold())
+            yield agent
+
+    def _agent(self, given: Mapping[str, Any], path: str) -> dict[str, Any]:
+        model = self._model(given.get("model"), f"{path}.model")
+        return {
+            "name": self._text("name", given.get("name"), f"{path}.name"),
+            "description": self._text("description", given.get("description"), f"{path}.description"),
+            "system": self._text("system", given.get("system"), f"{path}.system"),
+            "model": model,
+            "fallback": self._model(given.get("fallback"), f"{path}.fallback", instead_of=model),
+            "tools": list(self._tools(given.get("tools"), f"{path}.tools")),
+        }
+
+    def _tools(self, value: Any, path: str) -> Iterator[str]:
+        for name in dict.fromkeys(map(str, self._list(value, path, len(tools())))):
+            if name in tools():
+                yield name
+            else:
+                self.left_out.append(f"{path}: there is no tool “{name[:80]}” here.")
+
+    def _model(self, value: Any, path: str, instead_of: str | None = None) -> str:
+        """One that no provider is known for is left out: the installation's default one stands there then."""
+        model = self._text("model", value, path)
+        try:
+            return known_model(model) if instead_of is None else known_fallback(model, instead_of)
+        except ValidationError as error:
+            self.left_out.append(f"{path}: {error.messages[0]}")
+            return ""
+
+    def _policy(self, value: Any) -> dict[str, Any]:
+        if value is None:
+            return CAREFUL.as_json()
+        try:
+            policy = Policy.of(value)
+            for demand in (policy.plan, *policy.steps.values(), *policy.calls.values()):
+                policy_of(demand)
+            if {*policy.steps, *policy.calls} != set(Effect) or not isinstance(policy.ahead, bool):
+                raise ValueError("It has to say `plan`, `steps` and `calls` for each effect, and `ahead`.")
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            self.problems.append(("policy", f"It is no policy: {error}"))
+            return {}
+        return policy.as_json()

@@ -1,0 +1,104 @@
+"""Teams as files: what is taken, what is said of the rest, and what is refused."""
+
+import json
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from plans import team_files
+from plans.models import Team
+from plans.team_files import Wrong, read
+
+ELSEWHERE = {
+    "id": "1",
+    "name": "Contracts",
+    "agents": [
+        {"name": "Reader", "system_message": "Read with care.", "deployment_name": "rehearsal/instant", "icon": "book"},
+        {"name": "Writer", "description": "Writes.", "tools": ["mail.draft", "fax.send"]},
+    ],
+    "starting_tasks": [{"id": "t", "name": "Short", "prompt": "Read the lease and list its dates."}],
+}
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(given):
+        path = tmp_path / "team.json"
+        path.write_text(given if isinstance(given, str) else json.dumps(given))
+        return str(path)
+
+    return write
+
+
+def test_a_file_from_elsewhere_is_a_team_and_what_is_not_known_is_said():
+    team = read(json.dumps(ELSEWHERE))
+    reader, writer = team.held["agents"]
+    assert (team.name, team.held["examples"]) == ("Contracts", ["Read the lease and list its dates."])
+    assert (reader["system"], reader["model"], writer["tools"]) == (
+        "Read with care.",
+        "rehearsal/instant",
+        ["mail.draft"],
+    )
+    assert team.left_out == (
+        "id is not known here.",
+        "agents.0.icon is not known here.",
+        "agents.1.tools: there is no tool “fax.send” here.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "path"),
+    [
+        ({"name": " "}, "name"),
+        ({"agents": []}, "agents"),
+        ({"agents": [{"name": "A"}, {"name": "a"}]}, "agents.1.name"),
+        ({"agents": [{"name": "Person"}]}, "agents.0.name"),
+        ({"agents": ["A"]}, "agents.0"),
+        ({"agents": [{"name": "A", "system": "x" * 4_001}]}, "agents.0.system"),
+        ({"starting_tasks": [""]}, "examples.0"),
+        ({"policy": {"plan": {"who": "nobody"}}}, "policy"),
+        ({"description": 7}, "description"),
+    ],
+)
+def test_what_is_wrong_is_named_by_its_place(change, path):
+    with pytest.raises(Wrong) as refused:
+        read(json.dumps(ELSEWHERE | change))
+    assert [one for one, _ in refused.value.problems] == [path]
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"name": "A", "name": "B"}', "[" * 100_000])
+def test_what_is_no_object_is_refused_in_a_sentence(text):
+    with pytest.raises(Wrong, match="The file"):
+        read(text)
+
+
+@pytest.mark.django_db
+def test_every_team_comes_back_as_it_was_written(file):
+    for team in Team.objects.offered().whole():
+        out, version = StringIO(), team.current
+        call_command("team_export", team.name, stdout=out)
+        call_command("team_import", file(out.getvalue()), stdout=StringIO())
+        assert Team.objects.get(pk=team.pk).current_id == version.pk  # nothing differs: no new version
+
+
+@pytest.mark.django_db
+def test_the_command_makes_a_team_and_then_its_next_version(file):
+    said, noted = StringIO(), StringIO()
+    call_command("team_import", file(ELSEWHERE), stdout=said, stderr=noted)
+    call_command("team_import", file(ELSEWHERE | {"description": "Leases."}), stdout=said, stderr=noted)
+    assert said.getvalue() == "Contracts, version 1, with 2 agents.\nContracts, version 2, with 2 agents.\n"
+    assert "Left out: id is not known here." in noted.getvalue()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("given", ["{", {"name": "A", "agents": []}])
+def test_the_command_refuses_and_makes_nothing(file, given):
+    before = Team.objects.count()
+    with pytest.raises(CommandError):
+        call_command("team_import", file(given))
+    with pytest.raises(CommandError, match="cannot be read"):
+        call_command("team_import", "/nowhere/team.json")
+    with pytest.raises(CommandError, match="There is no team"):
+        call_command("team_export", "Nobody")
+    assert (Team.objects.count(), team_files.MOST_AGENTS) == (before, 8)
