@@ -25,6 +25,7 @@ from .fragments import fragments
 from .models import OUTCOMES, Plan, Team, keeping, reading
 from .rules.demands import Kind
 from .rules.words import Effect, Outcome
+from .shelf import Teams
 
 # where nothing else can be said without a choice
 SAID_ALONE: Mapping[str, Mapping[str, str]] = {
@@ -46,6 +47,7 @@ class Planning(Face[Plan, Display]):
     rehearsals = {"plan": rehearsal.planner, "plan-move": rehearsal.agent, "plan-summary": rehearsal.closing}
     stays = "What was done stays done."
     filters = ("team", "rehearsal")
+    shelves = (Teams(),)
     perform = staticmethod(procedure.carry_out)
     answered = staticmethod(deciding.answered)
     facts = staticmethod(api.facts)

@@ -81,6 +81,13 @@ ROUTES = {
     "panel-version": (SIGNED_IN, SIGNED_IN_NO_METHOD),
     "panel-edit": (COUNCIL, COUNCIL),
     "panel-switch": (SIGNED_IN_NO_METHOD, COUNCIL),
+    "teams": (SIGNED_IN, SIGNED_IN_NO_METHOD),
+    "team-new": (SIGNED_IN, SIGNED_IN),
+    "team": (SIGNED_IN, SIGNED_IN_NO_METHOD),
+    "team-file": (SIGNED_IN, SIGNED_IN_NO_METHOD),
+    "team-version": (SIGNED_IN, SIGNED_IN_NO_METHOD),
+    "team-edit": (COUNCIL, COUNCIL),
+    "team-switch": (SIGNED_IN_NO_METHOD, COUNCIL),
     # the API
     "api:openapi-json": (OPEN, OPEN),
     "api:openapi-view": (OPEN, OPEN),

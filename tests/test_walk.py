@@ -70,6 +70,7 @@ class Cast:
         """The key of what the owner has in each folder of the addresses, but for the judgement and the debate."""
         view, _ = SavedView.objects.get_or_create(user=self.users["owner"], name=CANARY)
         kept = {"councils": self.council.pk, "panels": panel().pk, "runs/views": view.pk, "gates": gate_of(self).pk}
+        kept["teams"] = team().pk
         return kept | dict.fromkeys(("accounts/tokens", "accounts/enter"), self.token.pk)
 
 
@@ -79,6 +80,11 @@ def panel() -> Panel:
     options: list[OptionValues] = [{"word": "OPEN"}, {"word": "CLOSE"}]
     found = Panel.objects.filter(name="Posts").first()
     return found or Panel.objects.found(name="Posts", owner=None, members=members, options=options)
+
+
+def team() -> Team:
+    found = Team.objects.filter(name="Posts").first()
+    return found or Team.objects.found(name="Posts", owner=None, agents=[{"name": "Desk"}])
 
 
 def gate_of(cast: Cast) -> Gate:
