@@ -79,9 +79,9 @@ def new(request: HttpRequest) -> HttpResponse:
         raise PermissionDenied("You may not make teams. Ask who administers this site for the right to.")
     if request.method == "GET":
         return _form(request, _copied(request.GET.get("from", "")))
-    text = _sent(request)
+    text = as_typed(request.POST).get("text", "")
     try:
-        read = team_files.read(text)
+        read = team_files.read(text := _sent(request))
         saved = Team.objects.found(name=read.name, owner=request.user, **read.held)
     except team_files.Wrong as wrong:
         return _form(request, text, 422, problems=wrong.problems)
@@ -101,9 +101,16 @@ def _copied(pk: str) -> str:
 
 
 def _sent(request: HttpRequest) -> str:
-    """The file where one came, else what stands in the field."""
+    """The file where one came, else what stands in the field. Wrong, where a file is too large or no text."""
     sent = request.FILES.get("file")
-    return sent.read().decode(errors="replace") if sent else as_typed(request.POST).get("text", "")
+    if sent is None:
+        return as_typed(request.POST).get("text", "")
+    if (sent.size or 0) > team_files.LONGEST * 4:
+        raise team_files.Wrong([("file", f"It is too large: {team_files.LONGEST:,} characters are taken.")])
+    try:
+        return sent.read().decode()
+    except UnicodeDecodeError as error:
+        raise team_files.Wrong([("file", "It is no text in UTF-8.")]) from error
 
 
 @require_http_methods(["GET", "POST"])
@@ -112,9 +119,9 @@ def edit(request: HttpRequest, pk: int) -> HttpResponse:
     changing.refuse_changer(team, request.user)
     if request.method == "GET":
         return _form(request, team_files.written_as_file(team.current), team=team, opened=team.number)
-    text, opened = _sent(request), as_number(request.POST.get("version", ""))
+    text, opened = as_typed(request.POST).get("text", ""), as_number(request.POST.get("version", ""))
     try:
-        read = team_files.read(text)
+        read = team_files.read(text := _sent(request))
         team.revise(name=read.name, author=request.user, opened=opened, **read.held)
     except team_files.Wrong as wrong:
         return _form(request, text, 422, team=team, opened=opened, problems=wrong.problems)

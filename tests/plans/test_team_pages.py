@@ -59,6 +59,12 @@ def test_what_is_wrong_comes_back_with_why(page, change, said):
     assert not Team.objects.filter(name="Mine").exists()
 
 
+@pytest.mark.parametrize("sent", [b"\xff\xfe\x00", b" " * 800_001])
+def test_a_file_that_cannot_be_one_is_refused_and_what_was_typed_stays(page, sent):
+    refused = page.post("/teams/new/", {"file": SimpleUploadedFile("t.json", sent), "text": "My own."})
+    assert (refused.status_code, "My own." in refused.content.decode()) == (422, True)
+
+
 def test_a_new_version_says_what_changed_and_an_overtaken_one_changes_nothing(client, reviewer):
     client.force_login(reviewer)
     held = written(client, team().pk)
