@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .face import Face
 
 COLUMNS = (
-    *("pk", "request", "redacted", "owner", "account", "asked_by", "override"),
+    *("pk", "procedure", "request", "redacted", "owner", "account", "asked_by", "override"),
     *("parent", "root", "parent__root"),
     *("search__id", "search__words", "request_key__owner", "request_key__key", "request_key__request_hash"),
 )
@@ -77,6 +77,7 @@ def _known(face: "Face[Any, Any]") -> set[str]:
 
 def _labels(row: dict[str, Any], said: Said, outcome_name: str) -> Iterator[str]:
     yield label("id", str(key(row["pk"]))[:8])
+    yield label("kind", row["procedure"])
     yield from _labels_of_owner(row)
     yield from (label("flag", flag) for kind, flag in FLAGS if said.get(kind))
     outcomes = (ended.facts[outcome_name] for ended in said[ENDED])

@@ -90,7 +90,7 @@ class History:
         kinds: Collection[str] = (),
     ) -> None:
         self._user, self._sought, self._right = user, sought, right
-        self._face, self._kinds = face, kinds or faces().keys()
+        self._face, self._kinds = face, [face.kind] if face else kinds or faces().keys()
         self._sort = sought.get("sort", "")
         self._run = "run__" if face else ""
 
@@ -121,6 +121,8 @@ class History:
         if "by" in self._sought:
             terms.append([label("by", self._asker(self._sought["by"]))])
         terms += self._outcomes
+        if terms and set(self._kinds) < faces().keys():  # of a rare kind little is read, however common the words
+            terms.append([label("kind", kind) for kind in self._kinds])
         if terms and self._right.reach(self._user) < Reach.ALL:
             asked = (label("id", str(run)[:8]) for run in self._right.asked(self._user))
             terms.append([label("by", self._user.pk), *asked])

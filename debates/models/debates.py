@@ -17,7 +17,7 @@ from engine.models import Document, ModelCall, NewDocument, Run, after_deadlock,
 from engine.models.budgets import Budget
 from engine.models.children import NOBODY_ELSE
 from engine.search import label, words_of
-from runs.models import SearchText, Start
+from runs.models import SearchText, Start, first_labels
 from runs.rights import SEE, Right, User
 from runs.rows import with_run
 
@@ -352,8 +352,7 @@ class Debate(models.Model):
 
     def first_words(self, members: Sequence[MemberValues]) -> list[str]:
         """What it can be found by from the start."""
-        rehearsal = label("rehearsal", _is_rehearsal(members))
-        labels = [label("id", str(self.pk)[:8]), label("by", self.run.owner_id), rehearsal]
+        labels = [*first_labels(self.run), label("rehearsal", _is_rehearsal(members))]
         if self.panel_version:
             labels.append(label("panel", self.panel_version.panel_id))
         names = " ".join(one["name"] for one in members)

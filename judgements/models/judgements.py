@@ -13,7 +13,7 @@ from engine.models import ModelCall, Review, Run, after_deadlock, asked_for, las
 from engine.models.budgets import Budget
 from engine.models.children import NOBODY_ELSE
 from engine.search import label, words_of
-from runs.models import Flag, SearchText, Start
+from runs.models import Flag, SearchText, Start, first_labels
 from runs.rights import SEE, Right, User
 from runs.rows import with_run
 
@@ -204,7 +204,7 @@ class Judgement(models.Model):
 
     def first_words(self) -> list[str]:
         """What it can be found by from the start."""
-        labels = [label("id", str(self.pk)[:8]), label("by", self.run.owner_id)]
+        labels = first_labels(self.run)
         if self.council_version:
             labels.append(label("council", self.council_version.council_id))
         return [*labels, *words_of(f"{self.run.title}\n{self.content}")]

@@ -19,7 +19,7 @@ from engine.models import Gate, GateRule, ModelCall, Run, ToolCall, account_of, 
 from engine.models.budgets import Budget
 from engine.policy import stricter
 from engine.search import label, words_of
-from runs.models import SearchText
+from runs.models import SearchText, first_labels
 from runs.rows import with_run
 
 from .. import prompts
@@ -108,8 +108,8 @@ class PlanQuerySet(models.QuerySet["Plan"]):
             earlier=earlier,
         )
         plan.revisions.create(number=1, cause=Cause.TASK, by_name=record_name(owner))
-        words = [label("id", str(run.pk)[:8]), label("by", run.owner_id), label("team", team.team_id)]
-        words += [label("rehearsal", plan.rehearsal), *words_of(f"{run.title}\n{task}")]
+        words = [*first_labels(run), label("team", team.team_id), label("rehearsal", plan.rehearsal)]
+        words += [*words_of(f"{run.title}\n{task}")]
         SearchText.objects.create(run=run, words=" ".join(words))
         sealing.submit(run.pk)
         return plan

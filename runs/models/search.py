@@ -24,6 +24,11 @@ class Flag(models.TextChoices):
     REDACTED = "redacted", "Redacted"
 
 
+def first_labels(run: Run) -> list[Term]:
+    """What any run can be found by from the start, whatever its texts are."""
+    return [label("id", str(run.pk)[:8]), label("by", run.owner_id), label("kind", run.procedure)]
+
+
 class SearchTextQuerySet(models.QuerySet["SearchText"]):
     def add(self, run: UUID, words: Iterable[str]) -> None:
         """Let a run be found by these words too. Plain SQL: it is part of every answer's transaction."""

@@ -10,7 +10,7 @@ from engine.llm.providers import lane_of
 from engine.models import Document, ModelCall, NewDocument, Run, asked_for
 from engine.models.children import NOBODY_ELSE
 from engine.search import label, words_of
-from runs.models import SearchText
+from runs.models import SearchText, first_labels
 from runs.rows import with_run
 
 from . import rules
@@ -38,8 +38,7 @@ class CheckQuerySet(models.QuerySet["Check"]):
         run = Run.objects.create(procedure="check", title=question[:80], lane=lane, **asked)
         check = self.create(run=run, question=question, writer=writer, checker=checker, policy=policy)
         Document.objects.attach(run, documents)
-        words = [label("id", str(run.pk)[:8]), label("by", run.owner_id), *words_of(question)]
-        SearchText.objects.create(run=run, words=" ".join(words))
+        SearchText.objects.create(run=run, words=" ".join([*first_labels(run), *words_of(question)]))
         sealing.submit(run.pk)
         return check
 

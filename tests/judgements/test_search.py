@@ -110,6 +110,17 @@ def test_the_verdict_is_a_label_that_no_word_finds():
     assert found("verdict=approved") == found("approved") == set()
 
 
+def test_runs_of_before_are_found_by_their_kind_after_an_upgrade():
+    submit("the zeppelin", title="x")
+    text = SearchText.objects.get()
+    SearchText.objects.update(words=text.words.replace(" =kind=judgement", ""))
+    with connection.cursor() as cursor:
+        cursor.execute(import_module("runs.migrations.0004_label_of_kind").ADD)
+    sought = [[label("kind", "judgement")], *terms_of("zeppelin")]
+    assert found_by(Judgement.objects.all(), sought, few=False).exists()
+    is_sound()
+
+
 def test_the_beginning_of_a_word_finds_no_label(council):
     submit("one", title="one", council=council.current)
     for query in ("i", "id", "by", "co", "council", "="):
