@@ -134,7 +134,7 @@ TOOLBOX = [
     "toolbox.mail",
     "office.tools",
 ]  # modules whose `TOOLS` any procedure may give to its agents
-BESIDE = ["runs.mail.keep"]  # what an engine does beside all runs, for as long as it runs
+BESIDE = ["runs.mail.keep", "runs.reminders.keep"]  # what an engine does beside all runs, for as long as it runs
 EXAMINERS = ["runs.mail.examine"]  # what the doctor looks at, beside what the engine itself needs
 EMAIL_URL = ENVIRONMENT.EMAIL_URL.get_secret_value() if ENVIRONMENT.EMAIL_URL else ""
 RETENTION_DAYS = ENVIRONMENT.MAGI_RETENTION_DAYS

@@ -4,6 +4,7 @@ from django.urls import include, path
 
 from engine.admin import doctor
 from runs.face import faces
+from runs.views import notices
 
 from . import access, api, health, icon, tokens
 from .sign_in import SignIn
@@ -24,6 +25,7 @@ urlpatterns = [
     path("accounts/password/", access.password, name="password"),
     path("accounts/tokens/", tokens.tokens, name="tokens"),
     path("accounts/tokens/<int:pk>/revoke/", tokens.revoke, name="revoke-token"),
+    path("accounts/notices/", notices.notices, name="notices"),
     path("accounts/enter/<int:pk>/<str:token>/", access.enter, name="enter"),
     path("admin/doctor/", doctor, name="doctor"),
     path(

@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any, Generic, NoReturn, TypeVar
 
 from channels.db import database_sync_to_async
-from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import CommandError, CommandParser
 from django.db import Error as DBError
@@ -24,6 +23,7 @@ from engine.worker import Engine
 
 from .api.objects import run_object
 from .face import face_of
+from .site import address
 from .usage import used_both_ways
 
 # 64 is EX_USAGE of sysexits.h, for 1 and 2 say what came of it
@@ -176,12 +176,6 @@ class RunCommand(terminal.Command, Generic[Row]):
 def _failures(run: Run) -> News:
     for call in run.calls.filter(status=ModelCall.Status.FAILED).order_by("pk"):
         yield call.pk, f"  {call.step}, attempt {call.attempt} of 4: {call.error}"
-
-
-def address() -> str:
-    """Where this site's pages are, as far as its settings know."""
-    host = settings.ALLOWED_HOSTS[0]
-    return "http://127.0.0.1:8000" if host in settings.LOCAL_HOSTS else f"https://{host}"
 
 
 def bad_input(sentence: str) -> CommandError:

@@ -4,8 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import F
-
 from engine.gates import may_decide, may_look, may_override, offered
 from engine.models import Gate, GateDecision, Run
 from engine.models.gates import Decision, GateQuerySet
@@ -125,11 +123,6 @@ def seen_by(user: User) -> GateQuerySet:
     return Gate.objects.whole().filter(run__in=runs)
 
 
-def in_order(gates: GateQuerySet) -> GateQuerySet:
-    """What has an end first, then what has waited longest."""
-    return gates.order_by(F("expires").asc(nulls_last=True), "made", "pk")
-
-
 # ---- the page of what waits ---------------------------------------------------------------------------------
 
 
@@ -144,6 +137,11 @@ class Item:
     @property
     def state(self) -> str:
         return DONE.get(self.gate.state, "none")
+
+    @property
+    def reminded(self) -> str:
+        times = len(self.gate.reminders.all())
+        return {1: "once", 2: "twice"}.get(times, f"{times} times")
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from .gates import AlreadyUsed, Gate, GateDecision
 from .mail import Letter
 from .markers import WriterMarker
 from .pace import LimitReached, Pace, per_minute
+from .reminders import NoMail, Notice, Reminder
 from .reviews import REVIEW_LENGTH, Review, last_override, last_told, overriders
 from .runs import NOBODY, TITLE_LENGTH, Park, Run, account_of, after_deadlock, asked_for, record_name
 from .tools import Effect, ToolCall
@@ -40,8 +41,11 @@ __all__ = [
     "LimitReached",
     "ModelCall",
     "NewDocument",
+    "NoMail",
+    "Notice",
     "Pace",
     "Park",
+    "Reminder",
     "Review",
     "Run",
     "Salt",

@@ -13,7 +13,7 @@ from uuid import UUID
 from django.conf import settings
 from django.contrib.auth.models import Group
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 from django.utils import timezone
 
 from engine.evidence.chain import Draft, stamp
@@ -76,9 +76,13 @@ class GateQuerySet(models.QuerySet["Gate"]):
         four_eyes = Q(policy__four_eyes=True, run__owner=user)
         said = GateDecision.objects.filter(by_user=user).exclude(decision=Decision.LOOK)
         of_councils = GateDecision.objects.exclude(judged_by=None).values("gate")
+        asked = asked.asking_persons().exclude(four_eyes)
+        return asked.exclude(Q(pk__in=said.values("gate")) & ~Q(pk__in=of_councils))
+
+    def asking_persons(self) -> Self:
+        """Not those that a council alone decides, as long as it may come to something."""
         passed_on = GateDecision.objects.filter(decision=Decision.TURN).values("gate")
-        not_asked = Q(policy__who="council") & ~Q(pk__in=passed_on)
-        return asked.exclude(four_eyes | not_asked).exclude(Q(pk__in=said.values("gate")) & ~Q(pk__in=of_councils))
+        return self.exclude(Q(policy__who="council") & ~Q(pk__in=passed_on))
 
     def hiding_from(self, user: Any) -> Self:
         """At which what the council says is to be seen by nobody yet, but by who has looked, on record."""
@@ -137,6 +141,11 @@ class GateQuerySet(models.QuerySet["Gate"]):
     def erase(self, run: UUID) -> None:
         self.filter(run=run).update(title="", text="")
         GateDecision.objects.filter(gate__run=run).update(text="", answer="")
+
+
+def in_order(gates: GateQuerySet) -> GateQuerySet:
+    """What has an end first, then what has waited longest."""
+    return gates.order_by(F("expires").asc(nulls_last=True), "made", "pk")
 
 
 def _asked_of(user: Any) -> Q:

@@ -50,10 +50,11 @@ class LetterQuerySet(models.QuerySet["Letter"]):
         return lost.update(state=LetterState.UNCERTAIN, error="The engine ended while it was being sent.")
 
     def erase(self, run: UUID) -> None:
-        """What was not sent by then stays here without its text."""
+        """What was not sent by then stays here without its text; so do letters that only name it."""
+        named = list(self.filter(Q(run=run) | Q(notice__gates__run=run)).values_list("pk", flat=True))
         # also what a server said of it, which may name who was to get it
-        self.filter(run=run).update(to="", subject="", text="", error="")
-        waiting = self.filter(run=run, state__in=(LetterState.DRAFT, LetterState.TO_SEND))
+        self.filter(pk__in=named).update(to="", subject="", text="", error="")
+        waiting = self.filter(pk__in=named, state__in=(LetterState.DRAFT, LetterState.TO_SEND))
         waiting.update(state=LetterState.KEPT, error=REDACTED)
 
 

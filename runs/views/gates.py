@@ -9,10 +9,10 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from engine.gates import Closed, DoesNotFit, NotAsked, NotDecided, TooLate
 from engine.models import Gate
-from engine.models.gates import Decision
+from engine.models.gates import Decision, in_order
 from runs import steering
 
-from ..deciding import MOST, VIEWS, at_gate, group_of, groups, in_order, may_see
+from ..deciding import MOST, VIEWS, at_gate, group_of, groups, may_see
 from ..face import face_of
 from ..redaction import erasure_of
 from ..rights import SEE
@@ -29,6 +29,7 @@ def waiting(request: HttpRequest) -> HttpResponse:
     found = {name: read(request.user) for name, (_, read) in VIEWS.items()}
     gates = in_order(found[view].whole()) if view != "decided" else found[view].whole().order_by("-closed", "-pk")
     tabs = [{"view": name, "word": word, "number": found[name].count()} for name, (word, _) in VIEWS.items()]
+    gates = gates.prefetch_related("reminders")
     context = {"groups": groups(list(gates[:MOST])), "tabs": tabs, "view": view, "page": "waiting", "most": MOST}
     return render(request, "runs/waiting.html", context)
 

@@ -12,8 +12,9 @@ from plans.forms import asked, team_named
 from plans.models import Plan, TeamChanged
 from plans.procedure import submit
 from plans.rules.words import Outcome
-from runs.command import NOTHING, News, RunCommand, address, bad_input
+from runs.command import NOTHING, News, RunCommand, bad_input
 from runs.forms import as_number
+from runs.site import address
 
 
 class Command(RunCommand[Plan]):

@@ -9,9 +9,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from engine.evidence import bundles, checkpoints
-from runs.command import address
 from runs.export import bundle, table
 from runs.face import faces
+from runs.site import address
 
 USAGE = 64
 

@@ -6,9 +6,11 @@ from django.core.management.base import CommandError, CommandParser
 
 from engine import terminal
 from engine.models import Gate
+from engine.models.gates import in_order
 from runs.api.objects import gate_object
-from runs.command import USAGE, address
-from runs.deciding import for_me, in_order
+from runs.command import USAGE
+from runs.deciding import for_me
+from runs.site import address
 
 
 class Command(terminal.Command):

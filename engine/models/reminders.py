@@ -1,0 +1,123 @@
+"""Who is told again that something waits, and how often.
+
+Why so: docs/decisions.md, Gates.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.db import IntegrityError, models, transaction
+from django.db.models import Exists, OuterRef
+
+from .gates import Gate, in_order
+from .mail import Letter
+
+DAYS = (1, 3, 7)  # for which a gate has waited when who is asked is told again
+AT_ONCE = 500  # so many rows in one write
+
+
+class ReminderQuerySet(models.QuerySet["Reminder"]):
+    def remind(self, now: datetime) -> int:
+        """Note of each gate that persons are asked at that it is time; of many who note it at once one does. What
+        became due while nobody looked is one reminder."""
+        later = (*DAYS[1:], None)
+        due = [(days, gate) for days, end in zip(DAYS, later, strict=True) for gate in self._due(days, end, now)]
+        made = [Reminder(gate_id=gate, days=days, made=now) for days, gate in due]
+        Reminder.objects.bulk_create(made, ignore_conflicts=True)
+        return len(made)
+
+    def _due(self, days: int, end: int | None, now: datetime) -> Sequence[int]:
+        said = self.filter(gate=OuterRef("pk"), days__gte=days)
+        gates = Gate.objects.pending().asking_persons().filter(made__lte=now - timedelta(days=days))
+        if end:
+            gates = gates.filter(made__gt=now - timedelta(days=end))
+        return list(gates.exclude(Exists(said)).order_by("pk").values_list("pk", flat=True)[:AT_ONCE])
+
+    def asked(self) -> set[int]:
+        """Who may have to say something where there was a reminder, by their keys."""
+        pending = self.filter(gate__in=Gate.objects.pending()).order_by()
+        paths = ("gate__asked_user", "gate__asked_group__user", "gate__run__owner")
+        return {who for path in paths for who in pending.values_list(path, flat=True).distinct()} - {None}
+
+
+class Reminder(models.Model):
+    """A gate has waited for so many days, and who is asked there was told so."""
+
+    gate = models.ForeignKey(Gate, on_delete=models.CASCADE, related_name="reminders")
+    days = models.PositiveSmallIntegerField()
+    made = models.DateTimeField()
+
+    objects = ReminderQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["pk"]
+        default_permissions = ()
+        constraints = [models.UniqueConstraint(fields=["gate", "days"], name="one_reminder_of_a_gate")]
+
+    def __str__(self) -> str:
+        return f"gate {self.gate_id} after {self.days} days"
+
+
+class NoticeQuerySet(models.QuerySet["Notice"]):
+    def owed(self, now: datetime) -> Iterable[tuple[Any, list[Gate]]]:
+        """To whom a letter is to be written today, with what waits for them, the most urgent first."""
+        for user in _by_mail(Reminder.objects.asked()).exclude(notices__day=now.date()):
+            waits = Gate.objects.for_user(user)
+            told = self.filter(user=user).values("reminders")
+            if Reminder.objects.filter(gate__in=waits.values("pk")).exclude(pk__in=told).exists():
+                yield user, list(in_order(waits.prefetch_related("reminders")))
+
+    def write(self, user: Any, now: datetime, gates: Sequence[Gate], subject: str, text: str) -> "Notice | None":
+        """Put it into the outbox, unless somebody else has done so today."""
+        try:
+            with transaction.atomic():
+                letter = Letter.objects.write(Letter.State.TO_SEND, None, [user.email], subject, text)
+                notice = self.create(user=user, day=now.date(), letter=letter)
+                notice.gates.set(gates)
+                notice.reminders.set([one for gate in gates for one in gate.reminders.all()])
+        except IntegrityError:
+            return None
+        return notice
+
+
+def _by_mail(users: Iterable[int]) -> models.QuerySet[Any]:
+    told = get_user_model().objects.filter(pk__in=list(users), is_active=True).exclude(email="")
+    return told.exclude(pk__in=NoMail.objects.values("user")).order_by("pk")
+
+
+class Notice(models.Model):
+    """The letter of one day to one person about what waits for them: it names these gates, and was written for these
+    reminders. It goes when the texts of one of these runs are erased, for it has their titles."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="notices")
+    day = models.DateField()
+    letter = models.OneToOneField(Letter, on_delete=models.PROTECT, related_name="notice")
+    gates = models.ManyToManyField(Gate, related_name="+")
+    reminders = models.ManyToManyField(Reminder, related_name="+")
+
+    objects = NoticeQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["pk"]
+        default_permissions = ()
+        constraints = [models.UniqueConstraint(fields=["user", "day"], name="one_notice_a_day")]
+
+    def __str__(self) -> str:
+        return f"notice of {self.day}"
+
+
+class NoMail(models.Model):
+    """Whoever is here wants no letters about what waits."""
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, primary_key=True, related_name="no_mail"
+    )
+
+    class Meta:
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"no mail to {self.user_id}"

@@ -1,0 +1,188 @@
+"""Whoever is asked is told again after 1, 3 and 7 days, and by one letter a day."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.contrib.auth.models import Group
+from django.urls import reverse
+from django.utils import timezone
+
+from engine.models import Gate, Letter, NoMail, Notice, Reminder, Run
+from engine.policy import policy_of
+from runs import mail, reminders
+from tests.conftest import at_once
+from tests.post_office import post_office
+
+
+@pytest.fixture
+def mailed(settings, mira):
+    settings.EMAIL_URL = "smtp://127.0.0.1:1"
+    mira.email = "mira@example.com"
+    mira.save()
+    return mira
+
+
+@pytest.fixture
+def run(mira):
+    return Run.objects.create(procedure="judgement", owner=mira, status=Run.Status.WAITING)
+
+
+def ask(run, step="letter", days=0.0, **values):
+    made = timezone.now() - timedelta(days=days)
+    policy = policy_of(values.pop("policy", {}))
+    values = {"title": f"A {step}", "text": "Dear Ada", "kind": "letter", **values}
+    return Gate.objects.create(run=run, step=step, number=1, made=made, policy=policy, **values)
+
+
+def days_later(monkeypatch, days):
+    real = timezone.now
+    monkeypatch.setattr(timezone, "now", lambda: real() + timedelta(days=days))
+
+
+def reminded(gate):
+    return list(gate.reminders.values_list("days", flat=True))
+
+
+def test_a_gate_is_reminded_of_after_1_3_and_7_days_once_each(run, monkeypatch):
+    gate, seen = ask(run), []
+    for hour in range(0, 24 * 9, 5):
+        with monkeypatch.context() as clock:
+            days_later(clock, hour / 24)
+            reminders.remind()
+            reminders.remind()
+        seen.append((hour, reminded(gate)))
+    first = {days: next(hour for hour, found in seen if days in found) for days in (1, 3, 7)}
+    assert first == {1: 25, 3: 75, 7: 170}
+    assert reminded(gate) == [1, 3, 7]
+
+
+def test_what_became_due_while_no_engine_ran_is_one_reminder(run):
+    gate = ask(run, days=8)
+    reminders.remind()
+    assert reminded(gate) == [7]
+
+
+@pytest.mark.parametrize("values", [{"state": "approved"}, {"policy": {"who": "council", "council": "Letters"}}])
+def test_nobody_is_reminded_of_what_waits_for_no_person(run, values):
+    ask(run, days=2, **values)
+    reminders.remind()
+    assert not Reminder.objects.exists()
+
+
+def test_of_a_run_that_is_over_nobody_is_reminded(run):
+    ask(run, days=2)
+    Run.objects.update(status="cancelled")
+    reminders.remind()
+    assert not Reminder.objects.exists()
+
+
+def test_the_page_says_how_often(run, mira, client):
+    Reminder.objects.create(gate=ask(run, days=4), days=3, made=timezone.now())
+    client.force_login(mira)
+    assert "reminded once" in client.get(reverse("waiting")).content.decode()
+
+
+# ---- by mail --------------------------------------------------------------------------------------------------
+
+
+def test_one_letter_names_all_that_waits_with_links_and_no_content(run, mailed):
+    new, old = ask(run, "note"), ask(run, "letter", days=1.5)
+    reminders.remind()
+    letter = Letter.objects.get()
+    assert (letter.to, letter.subject, letter.state) == ("mira@example.com", "2 things wait for you", "to_send")
+    assert f"A letter\nsince {old.made:%d %b %Y, %H:%M} UTC\nhttp://127.0.0.1:8000/gates/{old.pk}/" in letter.text
+    assert f"/gates/{new.pk}/" in letter.text
+    assert "Dear Ada" not in letter.text
+
+
+def test_what_nobody_was_reminded_of_yet_is_written_to_nobody(run, mailed):
+    ask(run)
+    reminders.remind()
+    assert not Letter.objects.exists()
+
+
+def test_it_is_one_a_day_and_what_came_later_is_in_that_of_the_next_day(run, mailed, monkeypatch):
+    monkeypatch.setattr(timezone, "now", lambda: datetime(2026, 11, 2, 12, tzinfo=UTC))
+    ask(run, "letter", days=1.1)
+    reminders.remind()
+    ask(run, "note", days=1.2)
+    reminders.remind()
+    assert [notice.gates.count() for notice in Notice.objects.all()] == [1]
+    monkeypatch.setattr(timezone, "now", lambda: datetime(2026, 11, 3, 0, 1, tzinfo=UTC))
+    reminders.remind()
+    assert [notice.gates.count() for notice in Notice.objects.all()] == [1, 2]
+
+
+def test_a_week_without_an_answer_is_three_letters(run, mailed, monkeypatch):
+    ask(run)
+    for hour in range(0, 24 * 10, 3):
+        with monkeypatch.context() as clock:
+            days_later(clock, hour / 24)
+            reminders.remind()
+    assert Letter.objects.count() == 3
+
+
+def test_each_of_a_group_is_written_to_and_who_has_decided_is_not(run, mailed, noor):
+    group = Group.objects.create(name="Letters")
+    group.user_set.add(mailed, noor)
+    noor.email = "noor@example.com"
+    noor.save()
+    gate = ask(run, days=2, asked_group=group, asked="Letters", policy={"persons": 2})
+    gate.decisions.create(by_user=mailed, by="mira", decision="approve")
+    reminders.remind()
+    assert list(Letter.objects.values_list("to", flat=True)) == ["noor@example.com"]
+
+
+@pytest.mark.parametrize("email", ["", "mira", "mira@example.com\r\nBcc: x@y.example", "jürgen@exämple.com"])
+def test_who_has_no_address_gets_none(run, mailed, email):
+    type(mailed).objects.update(email=email)
+    ask(run, days=2)
+    reminders.remind()
+    assert not Letter.objects.exists()
+
+
+def test_it_is_turned_off_and_on_where_the_account_is(run, mailed, client):
+    client.force_login(mailed)
+    assert "It goes to mira@example.com." in client.get(reverse("notices")).content.decode()
+    client.post(reverse("notices"))
+    ask(run, days=2)
+    reminders.remind()
+    assert (NoMail.objects.count(), Letter.objects.count()) == (1, 0)
+    client.post(reverse("notices"), {"mail": "on"})
+    reminders.remind()
+    assert (NoMail.objects.count(), Letter.objects.count()) == (0, 1)
+
+
+def test_without_a_mail_server_nothing_is_written(run, mailed, settings, client):
+    settings.EMAIL_URL = ""
+    gate = ask(run, days=2)
+    reminders.remind()
+    client.force_login(mailed)
+    assert (reminded(gate), Letter.objects.count()) == ([1], 0)
+    assert "No mail server is set up here" in client.get(reverse("notices")).content.decode()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_many_engines_one_writes(mailed):
+    waiting = Run.objects.create(procedure="judgement", owner=mailed, status=Run.Status.WAITING)
+    ask(waiting, days=2)
+    at_once(*[reminders.remind] * 6, refused=LookupError)
+    assert (Reminder.objects.count(), Letter.objects.count()) == (1, 1)
+
+
+def test_it_leaves_like_any_letter_and_at_most_once(run, mailed, settings):
+    ask(run, days=2)
+    with post_office() as office:
+        settings.EMAIL_URL = office.url
+        reminders.remind()
+        assert (mail.deliver(), mail.deliver()) == (1, 0)
+        [taken] = office.close()
+    assert "Subject: 1 thing waits for you" in taken["letter"]
+
+
+def test_it_goes_with_the_texts_of_what_it_names(run, mailed):
+    ask(run, days=2)
+    reminders.remind()
+    Letter.objects.erase(run.pk)
+    letter = Letter.objects.get()
+    assert (letter.state, letter.to, letter.text) == ("kept", "", "")
