@@ -1,8 +1,8 @@
 """The HTTP API: who may call, how requests are read and errors said. What it can do, the procedures' routers say."""
 
 import logging
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Callable, Mapping
+from functools import cache, partial
 from typing import Any, cast
 
 from django.conf import settings
@@ -11,7 +11,7 @@ from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
 from django.db import Error as DBError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.urls import URLPattern, URLResolver
+from django.urls import URLPattern, URLResolver, reverse
 from django.utils import timezone
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
@@ -37,6 +37,7 @@ DESCRIPTION = (
     "Three agents judge a content in three rounds; fixed rules turn their decisions into one verdict. "
     "A token comes from the page Tokens or from the command create_token."
 )
+SITE = "https://site"  # stands in an example for this one
 
 
 class Bearer(HttpBearer):
@@ -80,19 +81,37 @@ class Docs(DocsBase):
     def render_page(self, request: HttpRequest, api: NinjaAPI, **kwargs: Any) -> HttpResponse:
         description = api.get_openapi_schema()
         address = f"{request.scheme}://{request.get_host()}"
-        context = {"api": description, "calls": list(_calls(description)), "address": address}
+        example = getattr(api, "example", "").replace(SITE, address)
+        context = {"api": description, "calls": list(_calls(description)), "example": example}
+        context["described"] = reverse(f"{api.urls_namespace}:openapi-json")
         return render(request, "api/docs.html", context)
 
 
 class Api(NinjaAPI):
+    """Calls under addresses of their own, each with the errors that all have. `example`: of a call, for its page."""
+
+    def __init__(self, *, example: str = "", **more: Any) -> None:
+        super().__init__(version=VERSION, parser=StrictParser(), docs=Docs(), **more)
+        self.example = example
+        for kind, handler in ANSWERS.items():
+            self.add_exception_handler(kind, handler)
+        self.add_exception_handler(HttpError, partial(refuse_body, self))
+
+    def urls_for_callers(self) -> tuple[list[URLPattern | URLResolver], str, str]:
+        """For `path`. A call is let in by its token; whoever has none is told so, and not sent to a form for people."""
+        patterns, app_name, namespace = self.urls
+        for pattern in patterns:
+            login_not_required(cast(Any, pattern).callback)
+        return patterns, app_name, namespace
+
     def get_openapi_schema(
         self, *, path_prefix: str | None = None, path_params: dict[str, Any] | None = None
     ) -> OpenAPISchema:
-        return _described(path_prefix or self.get_root_path(path_params or {}))
+        return _described(self, path_prefix or self.get_root_path(path_params or {}))
 
 
 @cache  # it is a quarter of a second of work, and whoever asks need not sign in
-def _described(path_prefix: str) -> OpenAPISchema:
+def _described(api: "Api", path_prefix: str) -> OpenAPISchema:
     """With what is true of every call: it may be refused, and how that looks."""
     schema = NinjaAPI.get_openapi_schema(api, path_prefix=path_prefix)
     model = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
@@ -111,54 +130,33 @@ def _say_what_it_needs(operation: dict[str, Any]) -> None:
     operation["responses"] = dict(sorted((operation["responses"] | refusals).items()))
 
 
-api = Api(
-    title="MAGI",
-    version=VERSION,
-    description=DESCRIPTION,
-    urls_namespace="api",
-    auth=Bearer(),
-    parser=StrictParser(),
-    docs=Docs(),
-)
-for face in faces().values():
-    api.add_router("", f"{face.room}.endpoints.router")
-api.add_router("", "runs.api.endpoints.router")
-api.add_router("", "runs.api.gates.router")
-
-
 # ---- errors -----------------------------------------------------------------------------------------------
 
 
-@api.exception_handler(Refusal)
 def refuse(request: HttpRequest, refusal: Any) -> HttpResponse:
     return problem(refusal.status, refusal.detail, refusal.errors, refusal.headers)
 
 
-@api.exception_handler(LimitReached)
 def refuse_more(request: HttpRequest, reached: Any) -> HttpResponse:
     return problem(429, str(reached), headers={"Retry-After": str(reached.seconds)})
 
 
-@api.exception_handler(HttpError)
-def refuse_body(request: HttpRequest, error: Any) -> HttpResponse:
+def refuse_body(api: NinjaAPI, request: HttpRequest, error: Any) -> HttpResponse:
     """ninja makes an error of its own of whatever a parser raises."""
     if isinstance(error.__cause__, (Refusal, SuspiciousOperation)):
         return api.on_exception(request, error.__cause__)
     return problem(error.status_code, str(error))
 
 
-@api.exception_handler(AuthenticationError)
 def refuse_caller(request: HttpRequest, error: Any) -> HttpResponse:
     detail = "Send a token that holds: Authorization: Bearer TOKEN."
     return problem(401, detail, headers={"WWW-Authenticate": 'Bearer realm="magi"'})
 
 
-@api.exception_handler(ValidationError)
 def refuse_fields(request: HttpRequest, error: Any) -> HttpResponse:
     return refuse(request, wrong_fields((_path(found["loc"]), found["msg"]) for found in error.errors))
 
 
-@api.exception_handler(SuspiciousOperation)
 def refuse_request(request: HttpRequest, error: Any) -> HttpResponse:
     if isinstance(error, RequestDataTooBig):
         most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE // 1024
@@ -166,7 +164,6 @@ def refuse_request(request: HttpRequest, error: Any) -> HttpResponse:
     return problem(400)
 
 
-@api.exception_handler(DBError)
 def refuse_for_now(request: HttpRequest, error: Any) -> HttpResponse:
     found = trouble.of(error)
     if found is None:
@@ -182,15 +179,17 @@ def _path(place: tuple[str | int, ...]) -> str:
     return ".".join(map(str, place[2:] if place[0] == "body" else place[1:]))
 
 
-# ---- addresses and the page -------------------------------------------------------------------------------
+ANSWERS: Mapping[type[Exception], Callable[[HttpRequest, Any], HttpResponse]] = {
+    Refusal: refuse,
+    LimitReached: refuse_more,
+    AuthenticationError: refuse_caller,
+    ValidationError: refuse_fields,
+    SuspiciousOperation: refuse_request,
+    DBError: refuse_for_now,
+}
 
 
-def urls() -> tuple[list[URLPattern | URLResolver], str, str]:
-    """For `path`. A call is let in by its token; whoever has none is told so, and not sent to a form for people."""
-    patterns, app_name, namespace = api.urls
-    for pattern in patterns:
-        login_not_required(cast(Any, pattern).callback)
-    return patterns, app_name, namespace
+# ---- the page -----------------------------------------------------------------------------------------------
 
 
 def _calls(description: Mapping[str, Any]) -> Any:
@@ -213,3 +212,16 @@ def _fields(description: Mapping[str, Any], schema: Mapping[str, Any]) -> list[d
     known = description["components"]["schemas"].get(schema.get("$ref", "").rpartition("/")[2], {})
     needed = known.get("required", ())
     return [{"name": name, "required": name in needed, **field} for name, field in known.get("properties", {}).items()]
+
+
+# ---- the calls of all kinds -------------------------------------------------------------------------------
+
+EXAMPLE = f"""curl {SITE}/api/v1/judgements \\
+  -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" \\
+  -d '{{"content": "I am going to travel to Japan next week.", "council": "Magi"}}'"""
+
+api = Api(title="MAGI", description=DESCRIPTION, urls_namespace="api", auth=Bearer(), example=EXAMPLE)
+for face in faces().values():
+    api.add_router("", f"{face.room}.endpoints.router")
+api.add_router("", "runs.api.endpoints.router")
+api.add_router("", "runs.api.gates.router")

@@ -1,3 +1,4 @@
+from django.conf import settings
 from django.contrib import admin
 from django.contrib.auth.views import LogoutView
 from django.urls import include, path
@@ -6,7 +7,7 @@ from engine.admin import doctor
 from runs.face import faces
 from runs.views import notices
 
-from . import access, api, health, icon, tokens
+from . import access, api, automation, health, icon, tokens
 from .sign_in import SignIn
 
 admin.site.site_header = admin.site.site_title = "MAGI"
@@ -19,7 +20,8 @@ handler500 = "magi_site.broken.broken"
 urlpatterns = [
     *(path("", include(f"{face.room}.urls")) for face in faces().values()),
     path("", include("runs.urls")),
-    path("api/v1/", api.urls()),
+    path("api/v1/", api.api.urls_for_callers()),
+    *([path("api/automation/", automation.api.urls_for_callers())] if settings.COMPAT else []),
     path("accounts/login/", SignIn.as_view(), name="login"),
     path("accounts/logout/", LogoutView.as_view(), name="logout"),
     path("accounts/password/", access.password, name="password"),

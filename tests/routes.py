@@ -23,6 +23,7 @@ NO_METHOD = "-------"
 SIGNED_IN, SIGNED_IN_NO_METHOD = "llooooo", "ll-----"
 SEE = "llnonoo"
 NO_CHECK = "llnnnnn"
+OWN = "llnonnn"
 STEER = "llnonfo"
 NO_STEP = "llnnnfn"
 EXPORT = "llnonoo"
@@ -177,6 +178,15 @@ ROUTES = {
     "admin/plans/plan/<path:object_id>/": (DOOR, DOOR),
     "api:submit_plan": (SIGNED_IN, SIGNED_IN),
     "api:say_in_plan": (NO_METHOD, SIGNED_IN),
+    "automation:openapi-json": (OPEN, OPEN),
+    "automation:openapi-view": (OPEN, OPEN),
+    "automation:api-root": (NONE, NONE),
+    "automation:input_task": (NO_METHOD, SIGNED_IN),
+    "automation:plans": (SIGNED_IN, NO_METHOD),
+    "automation:steps": (OWN, NO_METHOD),
+    "automation:agent-messages": (OWN, NO_METHOD),
+    "automation:messages": (SIGNED_IN, NO_METHOD),
+    "automation:agent-tools": (SIGNED_IN, NO_METHOD),
     "api:change_step": (NO_METHOD, NO_METHOD),
     "api:teams": (SIGNED_IN, NO_METHOD),
     "api:tools": (SIGNED_IN, NO_METHOD),

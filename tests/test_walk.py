@@ -142,7 +142,9 @@ def _held(owner: Any) -> Debate:
 def _planned(owner: Any) -> Plan:
     """Cancelled before it was planned, with the canary in the task."""
     team = Team.objects.found(name="Posts", owner=None, agents=[{"name": "Desk"}]).current
-    made = planning.submit(owner=owner, task=f"{CANARY} {SOUGHT}", title=f"{CANARY} {SOUGHT}", team=team)
+    made = planning.submit(
+        owner=owner, task=f"{CANARY} {SOUGHT}", title=f"{CANARY} {SOUGHT}", team=team, matter="posts"
+    )
     steering.cancel(made, owner)
     return Plan.objects.select_related("run").get(pk=made.pk)
 
@@ -174,6 +176,8 @@ def address_of(pattern: str, cast: Cast, pk: UUID | None = None) -> str:
         "object_id": by_table.get(table) or rows.get(table, 1),
         "id": _in_the_api(pattern, cast, judgement, debate, plan) if pattern.startswith("api/") else rows["auth/user"],
         "pk": {**cast.of_folder(), "debates": debate, "plans": plan}.get(pattern.partition("/<")[0], judgement),
+        "plan_id": plan,
+        "session_id": "posts",
         "number": 1,
         "format": "csv",
         "token": "guessed",

@@ -66,6 +66,16 @@ class PlanQuerySet(models.QuerySet["Plan"]):
         lists = ("revisions", _steps("tool_call"), "messages", "team_version__agents", calls)
         return with_run(self).select_related("team_version", "matter").prefetch_related(*lists)
 
+    def in_sessions(self, owner: Any) -> "PlanQuerySet":
+        """Those of this person's matters, newest first, with what is said of each in a list.
+
+        Gates are read before what they ask about: one that is found asks about a text that is at least as new.
+        """
+        gates = Prefetch("run__gates", Gate.objects.prefetch_related("decisions").order_by("pk"))
+        steps = Prefetch("steps", Step.objects.select_related("agent").prefetch_related("states"))
+        own = self.filter(run__owner=owner, matter__owner=owner).select_related("run", "matter")
+        return own.prefetch_related(gates, steps, "revisions", "messages").order_by("-run__created", "-pk")
+
     @after_deadlock
     @transaction.atomic
     def submit(

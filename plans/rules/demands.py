@@ -134,6 +134,13 @@ POLICIES: Mapping[str, Policy] = {
 }
 
 
+def step_by_step(policy: Policy) -> Policy:
+    """Every step is asked about, and the plan only where the policy wants more of it than what one person may say."""
+    steps = {effect: PERSON if is_open(demand) else demand for effect, demand in policy.steps.items()}
+    enough = is_plain(policy.plan) and not policy.plan.get("four_eyes")
+    return Policy(OPEN if enough else policy.plan, steps, policy.calls)
+
+
 def demand_of(kind: Kind, effect: Effect, policy: Policy) -> Demand:
     """What has to happen before this. What reaches out is never open, whatever the policy, and what only a person can
     say is always asked of one. That text of strangers was read, the engine knows: it asks a person besides."""

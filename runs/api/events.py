@@ -105,7 +105,11 @@ def place_of(user: User) -> Iterator[Place]:
 async def until_ended(pk: UUID, user: User, seconds: float, *, or_asks: bool = False) -> None:
     """Returns when the run has ended, or after that time, or when somebody else needs the place more; with `or_asks`
     also when it asks somebody to decide."""
-    enough = _has_ended_or_asks if or_asks else _has_ended
+    await until(pk, user, seconds, _has_ended_or_asks if or_asks else _has_ended)
+
+
+async def until(pk: UUID, user: User, seconds: float, enough: Callable[[UUID], bool]) -> None:
+    """As `until_ended`, when the rows say that it is enough."""
     with place_of(user) as place, suppress(TimeoutError):
         async with asyncio.timeout(seconds), aclosing(_looks(pk, place)) as looks:
             async for _ in looks:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, Protocol, TypeVar
 
+from asgiref.sync import iscoroutinefunction, sync_to_async
 from django.contrib.auth.models import User
 from django.db.models import TextChoices
 from django.http import HttpRequest
@@ -57,14 +58,23 @@ def needs(scope: Scope, kind: str | Callable[..., str]) -> Callable[[View], View
         operation.openapi_extra = {**(operation.openapi_extra or {}), "x-scope": scope}
 
     def decorate(view: View) -> View:
-        @wraps(view)
-        def checked(request: HttpRequest, *args: Any, **more: Any) -> Any:
+        def refuse(request: HttpRequest, *args: Any, **more: Any) -> None:
             if not credential(request).may(scope, kind if isinstance(kind, str) else kind(request, *args, **more)):
                 missing = {"WWW-Authenticate": f'Bearer realm="magi", error="insufficient_scope", scope="{scope}"'}
                 raise Refusal(403, f"This token lacks the scope “{scope}”. Send one that has it.", headers=missing)
-            return view(request, *args, **more)
 
-        contribute_operation_callback(checked, declare)
-        return checked  # type: ignore[return-value]
+        @wraps(view)
+        def checked(*args: Any, **more: Any) -> Any:
+            refuse(*args, **more)
+            return view(*args, **more)
+
+        @wraps(view)
+        async def checked_later(*args: Any, **more: Any) -> Any:
+            await sync_to_async(refuse)(*args, **more)
+            return await view(*args, **more)
+
+        either = checked_later if iscoroutinefunction(view) else checked
+        contribute_operation_callback(either, declare)
+        return either  # type: ignore[return-value]
 
     return decorate

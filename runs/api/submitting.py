@@ -30,12 +30,13 @@ def submitted(
     """The answer to a submission: what was queued, or came of the same request under this key before. `files`: the
     digests of those that came with it."""
     once = {"key": _checked(key), "request_hash": _hash(asked, files)} if key is not None else {}
-    pk = _submitted(request, kind, once, queue)
+    pk = queued(request, kind, once, queue)
     headers = {"Location": f"{address_of(request)}{request.path}/{pk}"}
     return answer(request, found(request, pk, kind), HTTPStatus.ACCEPTED, headers)
 
 
-def _submitted(request: HttpRequest, kind: str, once: dict[str, str], queue: Queue) -> UUID:
+def queued(request: HttpRequest, kind: str, once: dict[str, str], queue: Queue) -> UUID:
+    """What was queued, or under the same key before; refused in a sentence."""
     try:
         before = IdempotencyKey.objects.run_of(credential(request).owner, **once, kind=kind) if once else None
         return before or queue(**once).pk

@@ -1,0 +1,49 @@
+"""The calls of programs that were written for another planner, under the addresses and names that they know.
+
+Why so: docs/decisions.md, The API.
+"""
+
+from collections.abc import Iterator
+
+from django.http import HttpRequest
+
+from runs.api.refusals import Refusal
+
+from .api import SITE, Api, Bearer
+from .models import Token
+
+DESCRIPTION = (
+    "A planner makes steps of a task, people say yes or no to each, and agents carry them out. These are the calls of "
+    "programs that were written for another planner; what is new is written for /api/v1."
+)
+EXAMPLE = f"""curl {SITE}/api/automation/input_task \\
+  -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" \\
+  -d '{{"session_id": "onboarding", "description": "Look for Ada Lovelace among the people."}}'"""
+NAMED_BY = (b"user_principal_id", b"user-principal-id", b"x-ms-client-principal-id")
+
+
+class Named(Bearer):
+    """The token says who asks. A user whom a header names beside it must be the same one."""
+
+    def authenticate(self, request: HttpRequest, token: str) -> Token | None:
+        found = super().authenticate(request, token)
+        if found and set(_named(request)) - {found.owner.get_username()}:
+            raise Refusal(403, f"This token is of {found.owner.get_username()}, and a header names another user.")
+        return found
+
+
+def _named(request: HttpRequest) -> Iterator[str]:
+    """Django leaves a header with an underscore out of what it hands on, so they are read as they came."""
+    for name, value in getattr(request, "scope", {}).get("headers", ()):
+        if name.lower() in NAMED_BY and value:
+            yield value.decode(errors="replace")
+
+
+api = Api(
+    title="MAGI, for programs of another planner",
+    description=DESCRIPTION,
+    urls_namespace="automation",
+    auth=Named(),
+    example=EXAMPLE,
+)
+api.add_router("", "plans.automation.endpoints.router")

@@ -1,0 +1,174 @@
+"""Sessions, plans and steps by the names that the source gives to what they have."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from engine.models import Gate, GateDecision, Run
+from engine.models.gates import NOT_DECIDED
+from engine.tools import tools
+from runs.api.objects import time_of
+
+from ..models import Matter, Plan, Step, TeamVersion
+from ..models.reading import stands_at
+from ..rules import course
+from ..rules.demands import Kind
+from ..rules.words import Event, Outcome, Status
+
+IN_PROGRESS, COMPLETED, FAILED, CANCELED = "in_progress", "completed", "failed", "canceled"
+OF_RUN = {Run.Status.FAILED: FAILED, Run.Status.CANCELLED: CANCELED}
+ADDRESSED = (Gate.State.APPROVED, Gate.State.ANSWERED)
+
+
+def session_of(plan: Plan) -> str:
+    """The string that was sent at first."""
+    return plan.matter.name if plan.matter else ""
+
+
+def overall_status(run: Run) -> str:
+    if run.status == Run.Status.FINISHED:
+        return COMPLETED if run.outcome == Outcome.DONE else FAILED
+    return OF_RUN.get(Run.Status(run.status), IN_PROGRESS)
+
+
+# ---- plans ------------------------------------------------------------------------------------------------
+
+
+def plan_object(plan: Plan, user_id: str) -> dict[str, Any]:
+    return {**plan_line(plan, user_id), "steps": [step_object(step, plan, user_id) for step in plan.steps_now]}
+
+
+def plan_line(plan: Plan, user_id: str) -> dict[str, Any]:
+    counted = course.counts(course.Step(one.number, Status(one.status)) for one in plan.steps_now)
+    return {
+        "id": str(plan.pk),
+        "data_type": "plan",
+        "session_id": session_of(plan),
+        "user_id": user_id,
+        "initial_goal": plan.task,
+        "overall_status": overall_status(plan.run),
+        "ts": time_of(plan.run.created),
+        "total_steps": counted.total,
+        "completed_steps": counted.completed,
+        "pending_steps": counted.pending,
+    }
+
+
+# ---- steps ------------------------------------------------------------------------------------------------
+
+
+def gates_at(plan: Plan, step: Step) -> list[Gate]:
+    """Its own, and those within it, oldest first."""
+    return [gate for gate in plan.run.gates.all() if stands_at(gate, step)]
+
+
+def step_object(step: Step, plan: Plan, user_id: str) -> dict[str, Any]:
+    gates = gates_at(plan, step)
+    said = max((one for gate in gates for one in told(gate)), key=lambda one: one.pk, default=None)
+    ended = step.status in (Status.COMPLETED, Status.FAILED)
+    return {
+        "id": str(step.pk),
+        "data_type": "step",
+        "plan_id": str(plan.pk),
+        "session_id": session_of(plan),
+        "user_id": (said and said.by) or user_id,
+        "action": step.first_action,
+        "agent": step.owner,
+        "status": status_of(step, gates),
+        "agent_reply": (step.reply or step.error or None) if ended else None,
+        "human_feedback": words_of(said) or None,
+        "human_feedback_status": feedback_of(step, gates),
+        "updated_action": step.action if step.action != step.first_action else None,
+        "ts": time_of(_changed(step, gates)),
+    }
+
+
+def told(gate: Gate) -> list[GateDecision]:
+    """What was said there, and may be shown: not yet what a council says that is hidden."""
+    found = [one for one in gate.decisions.all() if one.decision not in NOT_DECIDED]
+    return sorted((one for one in found if not (gate.hides and one.of_council)), key=lambda one: one.pk)
+
+
+def words_of(said: GateDecision | None) -> str:
+    return str(said.value or said.text) if said else ""
+
+
+def status_of(step: Step, gates: Sequence[Gate]) -> str:
+    """What is asked within a step that has begun, or after it has failed, is waited for as its own gate is."""
+    within = step.status in (Status.WORKING, Status.FAILED) and any(gate.pending for gate in gates)
+    return Status.AWAITING.value if within else step.status
+
+
+def feedback_of(step: Step, gates: Sequence[Gate]) -> str | None:
+    if not gates:
+        return None
+    newest = gates[-1]
+    if newest.pending:
+        return "pending"
+    if newest.state == Gate.State.VOID:  # another text was given to it, or nothing is asked any more
+        changed = any(one.event == Event.CHANGED and one.by_name for one in step.history)
+        return "addressed" if changed else None
+    return "addressed" if newest.state in ADDRESSED else "rejected"
+
+
+def _changed(step: Step, gates: Sequence[Gate]) -> datetime:
+    said = [one.made for gate in gates for one in told(gate)]
+    return max([step.history[-1].made, *(gate.made for gate in gates), *said])
+
+
+# ---- sessions ---------------------------------------------------------------------------------------------
+
+
+def session_object(matter: Matter, plans: Sequence[Plan], user_id: str) -> dict[str, Any]:
+    """`plans`: all of it, newest first."""
+    active = any(overall_status(plan.run) == IN_PROGRESS for plan in plans)
+    return {
+        "id": str(matter.pk),
+        "data_type": "session",
+        "session_id": matter.name,
+        "user_id": user_id,
+        "content": plans[-1].run.title if plans else matter.name,
+        "current_status": "active" if active else "completed",
+        "message_to_user": _message_to_user(plans),
+        "ts": time_of(matter.created),
+    }
+
+
+def _message_to_user(plans: Sequence[Plan]) -> str | None:
+    """The newest sentence that waits for its owner."""
+    going_on = [plan for plan in plans if overall_status(plan.run) == IN_PROGRESS]
+    waiting = [gate for plan in going_on for gate in plan.run.gates.all() if gate.pending and gate.asks_persons]
+    newest = max(waiting, key=lambda gate: gate.pk, default=None)
+    if newest is None:
+        return None
+    return newest.text if newest.kind in (Kind.QUESTION, Kind.SEAT) else newest.title
+
+
+# ---- tools ------------------------------------------------------------------------------------------------
+
+
+def tool_lines(teams: Sequence[TeamVersion]) -> Iterator[dict[str, Any]]:
+    """One for each agent and tool, however many teams have that agent."""
+    known = tools()
+    pairs = dict.fromkeys((agent.name, name) for team in teams for agent in team.agents.all() for name in agent.tools)
+    for agent, name in pairs:
+        if tool := known.get(name):
+            arguments = dict(_arguments(tool.schema))
+            yield {"agent": agent, "function": name, "description": tool.description, "arguments": arguments}
+
+
+def _arguments(schema: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    shared, required = schema.get("$defs", {}), schema.get("required", ())
+    for name, one in schema.get("properties", {}).items():
+        yield name, {**_whole(one, shared), "required": name in required}
+
+
+def _whole(part: Any, shared: Mapping[str, Any]) -> Any:
+    """With what it refers to in its place, for it stands without the rest of its schema."""
+    if isinstance(part, list):
+        return [_whole(one, shared) for one in part]
+    if not isinstance(part, dict):
+        return part
+    if "$ref" in part:
+        return _whole(shared[part["$ref"].rpartition("/")[2]], shared)
+    return {name: _whole(one, shared) for name, one in part.items()}

@@ -1,0 +1,104 @@
+"""What the source's programs send and get, by their own names. Keys that are not known are left alone."""
+
+from typing import Annotated, Any, Literal
+
+from ninja import Field, Schema
+
+from runs.api.schemas import Identifier, Moment, text
+
+from ..forms import MATTER_LENGTH
+from ..models.plans import TASK_LENGTH
+
+PlanStatus = Literal["in_progress", "completed", "failed", "canceled"]
+StepStatus = Literal["planned", "awaiting_feedback", "approved", "rejected", "action_requested", "completed", "failed"]
+FeedbackStatus = Literal["pending", "addressed", "rejected"]
+
+
+class Asked(Schema):
+    user_id: str | None = Field(None, description="The token's owner, where it is given.")
+
+
+class InputTask(Asked):
+    session_id: Annotated[str, text(MATTER_LENGTH)] | None = Field(
+        None, description="Its plans know how the earlier ones came out. Without one: a new UUID."
+    )
+    description: Annotated[str, text(TASK_LENGTH, 1)] = Field(description="What is to be done.")
+
+
+class TaskTaken(Schema):
+    status: str
+    session_id: str
+    plan_id: Identifier
+    description: str
+    user_id: str
+
+
+class Step(Schema):
+    id: Identifier
+    data_type: Literal["step"]
+    plan_id: Identifier
+    session_id: str
+    user_id: str = Field(description="Who decided about it last, else whose plan it is.")
+    action: str
+    agent: str
+    status: StepStatus
+    agent_reply: str | None
+    human_feedback: str | None
+    human_feedback_status: FeedbackStatus | None
+    updated_action: str | None = Field(description="The present action, where it is not the first one.")
+    ts: Moment
+
+
+class PlanLine(Schema):
+    id: Identifier
+    data_type: Literal["plan"]
+    session_id: str
+    user_id: str
+    initial_goal: str
+    overall_status: PlanStatus
+    ts: Moment
+    total_steps: int
+    completed_steps: int
+    pending_steps: int
+
+
+class Plan(PlanLine):
+    steps: list[Step]
+
+
+class Message(Schema):
+    id: Identifier
+    data_type: Literal["agent_message"]
+    session_id: str
+    user_id: str
+    plan_id: Identifier
+    content: str
+    source: str = Field(description="Human, Planner, GroupChatManager, or the name of an agent.")
+    ts: Moment
+    step_id: Identifier | None
+
+
+class Session(Schema):
+    id: Identifier
+    data_type: Literal["session"]
+    session_id: str
+    user_id: str
+    content: str
+    current_status: Literal["active", "completed"]
+    message_to_user: str | None
+    ts: Moment
+
+
+class PlanShown(PlanLine):
+    content: str
+
+
+class StepShown(Step):
+    content: str
+
+
+class AgentTool(Schema):
+    agent: str
+    function: str
+    description: str
+    arguments: dict[str, Any] = Field(description="Each with its schema, and whether it is required.")

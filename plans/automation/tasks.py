@@ -1,0 +1,89 @@
+"""A first task: it is submitted as any other, and waited for until there is a plan to look at."""
+
+from contextlib import suppress
+from functools import partial
+from typing import Any
+from uuid import UUID, uuid4
+
+from asgiref.sync import sync_to_async
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest
+
+from engine.models import Run
+from engine.reader import read
+from runs.api.events import until
+from runs.api.refusals import Refusal, wrong_fields
+from runs.api.submitting import queued
+from runs.forms import Text
+
+from .. import forms, procedure
+from ..models import Plan, TeamChanged, TeamVersion
+from ..rules.demands import Policy, step_by_step
+from ..rules.words import Standing
+from .schemas import InputTask
+from .sessions import owner_of
+
+PATIENCE = 60.0  # seconds until the answer says that planning goes on
+
+
+async def taken(request: HttpRequest, asked: InputTask) -> dict[str, Any]:
+    session = _session(asked.session_id) if asked.session_id else str(uuid4())
+    pk = await sync_to_async(queued)(request, "plan", {}, partial(_submit, request, asked, session))
+    with suppress(Refusal):  # too many wait already: it is planned all the same
+        await until(pk, owner_of(request), PATIENCE, _is_planned)
+    return {
+        "status": await read(partial(_status, pk)),
+        "session_id": session,
+        "plan_id": str(pk),
+        "description": asked.description,
+        "user_id": owner_of(request).get_username(),
+    }
+
+
+def _session(name: str) -> str:
+    field = Text(max_length=forms.MATTER_LENGTH)
+    field.strip = False  # it is answered as it was sent
+    try:
+        return field.clean(name)
+    except ValidationError as error:
+        raise wrong_fields([("session_id", str(error.message))]) from error
+
+
+def _submit(request: HttpRequest, asked: InputTask, session: str) -> Plan:
+    values, wrong = forms.asked({"task": asked.description})
+    if wrong:
+        raise wrong_fields([("description", sentence) for _, sentence in wrong])
+    team = _team()
+    of_source = {"matter": session, "team": team, "policy": step_by_step(Policy.of(team.policy))}
+    try:
+        return procedure.submit(owner=owner_of(request), limited=True, **{**values, **of_source})
+    except TeamChanged as error:
+        raise Refusal(409, f"{error} Nothing was submitted.") from error
+
+
+def _team() -> TeamVersion:
+    try:
+        return forms.team_named(settings.COMPAT_TEAM)
+    except ValidationError as error:
+        raise Refusal(409, f"{error.message} MAGI_COMPAT_TEAM names which gets these tasks.") from error
+
+
+def _is_planned(pk: UUID) -> bool:
+    """Whether all that is to be decided is asked by now, or nothing will be."""
+    run = Run.objects.only("status").get(pk=pk)
+    return run.over or run.status == Run.Status.WAITING
+
+
+def _status(pk: UUID) -> str:
+    plan = Plan.objects.select_related("run").prefetch_related("revisions", "steps").get(pk=pk)
+    if plan.run.status == Run.Status.FAILED:
+        return f"Failed: {(plan.run.error or {}).get('message', 'there is no plan.')}"
+    if plan.run.status == Run.Status.CANCELLED:
+        return "Failed: it was cancelled."
+    if plan.current.standing == Standing.ASKED:
+        return f"The planner asks: {plan.current.questions}"
+    steps = len(plan.steps_now)
+    if not steps:
+        return "Planning goes on"
+    return f"Planned: {steps} step{'s' if steps > 1 else ''}"

@@ -1,0 +1,149 @@
+"""The messages of a session: told by the rows that what they say came of, so they cannot differ from it."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+from uuid import uuid5
+
+from engine.llm.providers import storable
+from engine.models import Gate, GateDecision, Run
+from engine.models.gates import Decision
+from runs.api.objects import time_of
+
+from ..deciding import number_of
+from ..models import Plan, Step, StepState
+from ..models.keeping import HUMAN, MANAGER, PLANNER
+from ..rules.demands import Kind
+from ..rules.words import Event
+from .objects import session_of, told, words_of
+
+SAID = {
+    Decision.APPROVE: "Approved",
+    Decision.REJECT: "Rejected",
+    Decision.ANSWER: "Answered",
+    Decision.OVERRIDE: "Approved",
+    Decision.EXPIRE: "Nobody answered in time",
+    Decision.FAIL: "The council came to nothing",
+}
+
+
+@dataclass(frozen=True)
+class Said:
+    """`key`: of what it tells, in its plan. `by`: whoever spoke. `gate`: which it asks about."""
+
+    plan: Plan
+    key: str
+    at: datetime
+    source: str
+    content: str
+    step: Step | None = None
+    by: str = ""
+    gate: Gate | None = None
+
+    @property
+    def id(self) -> str:
+        return str(uuid5(self.plan.pk, self.key))
+
+    def as_object(self, user_id: str) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "data_type": "agent_message",
+            "session_id": session_of(self.plan),
+            "user_id": user_id,
+            "plan_id": str(self.plan.pk),
+            "content": self.content,
+            "source": self.source,
+            "ts": time_of(self.at),
+            "step_id": str(self.step.pk) if self.step else None,
+        }
+
+
+def thread_of(plan: Plan) -> list[Said]:
+    """Oldest first."""
+    steps = {step.number: step for step in plan.steps.all()}
+    task = Said(plan, "task", plan.run.created, HUMAN, plan.task, by=plan.run.asked_by)
+    later = [*_plans(plan), *_gates(plan, steps), *_steps(plan, steps), *_words(plan, steps)]
+    said = [task, *sorted(later, key=lambda one: one.at)]
+    return [*said, *_end(plan, said[-1].at)]
+
+
+def _plans(plan: Plan) -> Iterator[Said]:
+    for one in plan.revisions.all():
+        if one.planned:
+            content = one.questions or one.thought or f"{one}."
+            yield Said(plan, f"revision-{one.number}", one.planned, PLANNER, content)
+
+
+def _gates(plan: Plan, steps: dict[int, Step]) -> Iterator[Said]:
+    for gate in plan.run.gates.all():
+        step = steps.get(number_of(gate) or 0)
+        if not (gate.kind == Kind.QUESTION and step is None):  # those are what the planner said
+            agent = gate.kind == Kind.QUESTION and step
+            asked = Said(plan, f"gate-{gate.pk}", gate.made, agent.owner if agent else MANAGER, gate.text, step)
+            yield replace(asked, gate=gate)
+        for one in told(gate):
+            by = HUMAN if one.by and not one.of_council else MANAGER
+            yield Said(plan, f"decision-{one.pk}", one.made, by, _decided(one), step, one.by)
+
+
+def _decided(one: GateDecision) -> str:
+    words = words_of(one)
+    if one.decision == Decision.ANSWER and words:
+        return words
+    said = SAID[Decision(one.decision)] + (f" ({one.choice})" if one.choice else "")
+    return f"{said}: {words}" if words else f"{said}."
+
+
+def _steps(plan: Plan, steps: dict[int, Step]) -> Iterator[Said]:
+    for step in steps.values():
+        action = ""
+        for state in step.history:
+            action = state.action or action
+            key = f"step-{step.number}-{state.number}"
+            if state.event in (Event.BEGIN, Event.AGAIN):
+                yield Said(plan, key, state.made, MANAGER, action, step)
+            elif state.event in (Event.REPLY, Event.GIVE_UP):
+                yield _ended(plan, key, step, state)
+
+
+def _ended(plan: Plan, key: str, step: Step, state: StepState) -> Said:
+    return Said(plan, key, state.made, step.owner, state.why, step, state.by_name)
+
+
+def _words(plan: Plan, steps: dict[int, Step]) -> Iterator[Said]:
+    """What people said besides deciding, and what was said of the plan. What was said at a gate stands there."""
+    at_gates = Counter(filter(None, map(_said_at, plan.run.gates.all())))
+    for one in plan.messages.all():
+        said = (one.by_name, one.to_step, one.content)
+        if one.source not in (HUMAN, MANAGER):
+            continue
+        if one.source == HUMAN and at_gates[said]:
+            at_gates[said] -= 1
+            continue
+        yield Said(
+            plan, f"message-{one.number}", one.made, one.source, one.content, steps.get(one.to_step), one.by_name
+        )
+
+
+def _said_at(gate: Gate) -> tuple[str, int, str] | None:
+    """As `deciding` hands it on to whom it is for."""
+    said = storable(str(gate.answer or gate.words or ""))
+    return (gate.last.by, number_of(gate) or 0, said) if gate.last and said else None
+
+
+def _end(plan: Plan, last: datetime) -> Iterator[Said]:
+    run = plan.run
+    if run.over and run.ended:
+        at = max(run.ended, last)  # the database says when it ended, which may be another clock
+        yield Said(plan, f"end-{run.retries}", at, MANAGER, _how_it_ended(plan))
+
+
+def _how_it_ended(plan: Plan) -> str:
+    run = plan.run
+    if run.status == Run.Status.FAILED:
+        return str((run.error or {}).get("message", "It failed."))
+    if run.status == Run.Status.CANCELLED:
+        return f"Cancelled by {run.cancelled_by_name}." if run.cancelled_by_name else "Cancelled."
+    return plan.summary

@@ -1,0 +1,47 @@
+"""A program that was written for the source: its ten calls, its names, and nothing else."""
+
+import asyncio
+import json
+
+from django.test import AsyncClient
+
+from magi_site.models import Token
+
+A = "/api/automation"
+EVERY_SCOPE = ("submit", "steer", "decide")
+
+
+class Program:
+    """`named`: by what it says who it is beside its token."""
+
+    def __init__(self, user, scopes=EVERY_SCOPE, **named):
+        self.user = user
+        self.client = AsyncClient()
+        self.headers = {"Authorization": f"Bearer {Token.objects.make(user, scopes=scopes).secret}", **named}
+
+    async def get(self, path, **query):
+        return await self.client.get(f"{A}{path}", query_params=query, headers=self.headers)
+
+    async def post(self, path, **body):
+        sent = json.dumps(body)
+        return await self.client.post(f"{A}{path}", sent, content_type="application/json", headers=self.headers)
+
+    async def said(self, path, **query):
+        answer = await self.get(path, **query)
+        assert answer.status_code == 200, answer.content
+        return answer.json()
+
+    async def begin(self, description="Add two and three.", session_id="s-1"):
+        """The answer to a task, as soon as it is planned."""
+        answer = await self.post("/input_task", session_id=session_id, description=description)
+        assert answer.status_code == 200, answer.content
+        return answer.json()
+
+    async def steps(self, plan, *statuses):
+        """Its steps, when they stand so."""
+        async with asyncio.timeout(20):
+            while True:
+                found = await self.said(f"/steps/{plan}")
+                if not statuses or [one["status"] for one in found] == list(statuses):
+                    return found
+                await asyncio.sleep(0.02)
