@@ -4,7 +4,7 @@ from urllib.parse import parse_qs
 from channels.consumer import get_handler_name
 from channels.generic.websocket import AsyncWebsocketConsumer
 
-from . import feed
+from . import feed, told
 
 LONGEST_INPUT = 1024
 TOO_BIG = 1009
@@ -23,7 +23,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
     async def connect(self) -> None:
         pk = self.scope["url_route"]["kwargs"]["pk"]
         session = self.scope.get("session")
-        key, painted = session and session.session_key, _painted(self.scope["query_string"])
+        key, painted = session and session.session_key, _number(self.scope["query_string"], "painted")
         self.watcher = feed.Watcher(self.scope["user"], key, self.send, self.close, painted)
         if not await feed.may_watch(pk, self.watcher):
             await self.close(code=feed.CLOSED_NOT_FOUND)
@@ -46,7 +46,32 @@ class LiveConsumer(AsyncWebsocketConsumer):
             self.joined.leave(self.watcher)
 
 
-def _painted(query: bytes) -> int:
-    """Which revision of the run the page says that it was painted with, in its socket's address."""
-    said = parse_qs(query.decode("ascii", "replace")).get("painted", [""])[0]
+class WaitingConsumer(AsyncWebsocketConsumer):
+    """The socket of somebody who wants to be told what waits."""
+
+    channel_layer_alias = ""
+    listener: told.Listener | None = None
+
+    async def connect(self) -> None:
+        user, session = self.scope["user"], self.scope.get("session")
+        if not user.is_authenticated:
+            await self.close(code=feed.CLOSED_NOT_FOUND)
+            return
+        await self.accept()
+        after, key = max(_number(self.scope["query_string"], "after"), 0), session and session.session_key
+        self.listener = told.Listener(user, key, self.send, self.close, after)
+        await told.join(self.listener)
+
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        """A page says nothing here."""
+        await self.close(code=TOO_BIG)
+
+    async def disconnect(self, code: int) -> None:
+        if self.listener:
+            told.leave(self.listener)
+
+
+def _number(query: bytes, name: str) -> int:
+    """What the page says under this name in its socket's address; -1 where that is no number."""
+    said = parse_qs(query.decode("ascii", "replace")).get(name, [""])[0]
     return int(said) if said.isascii() and said.isdigit() and len(said) < 19 else -1

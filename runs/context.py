@@ -12,10 +12,11 @@ COUNTED_TO = 99
 
 def waiting(request: HttpRequest) -> dict[str, Any]:
     """How many things wait for whoever looks, as the bar says it: nothing where nothing does."""
-    return {"waits_for_me": SimpleLazyObject(lambda: _count(request.user))}
+    return {"waits_for_me": SimpleLazyObject(lambda: counted(request.user))}
 
 
-def _count(user: Any) -> str:
+def counted(user: Any) -> str:
+    """How many things wait for this person, as it is said."""
     if not user.is_authenticated:
         return ""
     number = len(Gate.objects.for_user(user).order_by().values_list("pk", flat=True)[: COUNTED_TO + 1])

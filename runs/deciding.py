@@ -160,7 +160,8 @@ QUESTIONS = ("Questions", "Somebody needs a word from you.", "quest", "Look and 
 def group_of(gate: Gate) -> tuple[str, str, str, str]:
     if face_of(gate.run).reaches_out(gate):
         return OUT
-    return QUESTIONS if tuple(offered(gate)) == (Decision.ANSWER,) else HERE
+    asks_words = any(one["decision"] == Decision.ANSWER for one in gate.choices)
+    return QUESTIONS if asks_words else HERE
 
 
 def groups(gates: Sequence[Gate]) -> list[Group]:

@@ -10,12 +10,12 @@ import asyncio
 import logging
 import math
 import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
+from typing import Any, Protocol, TypeVar
 from uuid import UUID
 
 from django.contrib.auth import get_user_model
@@ -177,18 +177,30 @@ def _look_at_right(pk: UUID, watcher: Watcher) -> bool:
 
 def _allowed(run: Run, watchers: list[Watcher]) -> frozenset[Watcher]:
     """Who may (still) see it: an active user with a right, by a session that is still there. Few queries for all."""
-    users = get_user_model().objects.in_bulk([watcher.user_pk for watcher in watchers if watcher.user_pk])
-    keys = [watcher.session_key for watcher in watchers if watcher.session_key]
+    found = signed_in(watchers)
+    may = SEE.covering(list({user.pk: user for user in found.values()}.values()), run)
+    return frozenset(watcher for watcher in found if watcher.user_pk in may)
+
+
+class SignedIn(Protocol):
+    """A page that somebody has open, as far as it says who that is."""
+
+    user_pk: Any
+    password: str
+    session_key: str | None
+
+
+Page = TypeVar("Page", bound=SignedIn)
+
+
+def signed_in(pages: Sequence[Page]) -> dict[Page, Any]:
+    """Those of these pages whose session is still there, each with its user as they are now."""
+    users = get_user_model().objects.in_bulk([page.user_pk for page in pages if page.user_pk])
+    keys = [page.session_key for page in pages if page.session_key]
     there = Session.objects.filter(session_key__in=keys, expire_date__gt=timezone.now())
     sessions = {None, *there.values_list("session_key", flat=True)}
-    may = SEE.covering(users.values(), run)
-    return frozenset(
-        watcher
-        for watcher in watchers
-        if watcher.session_key in sessions
-        and watcher.user_pk in may
-        and users[watcher.user_pk].password == watcher.password
-    )
+    found = {page: users[page.user_pk] for page in pages if page.user_pk in users and page.session_key in sessions}
+    return {page: user for page, user in found.items() if user.is_active and user.password == page.password}
 
 
 # ---- the feed ---------------------------------------------------------------------------------------------

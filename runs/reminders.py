@@ -17,7 +17,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from engine.hidden import in_one_line
-from engine.models import Gate, Notice, Reminder
+from engine.models import Gate, NoMail, Notice, Reminder
 
 from .site import address
 
@@ -60,6 +60,10 @@ def _write_letters(now: datetime) -> None:
     for user, gates in Notice.objects.owed(now):
         if takes_mail(user):
             Notice.objects.write(user, now, gates, subject_of(gates), text_of(gates))
+
+
+def is_told_by_mail(user: Any) -> bool:
+    return bool(settings.EMAIL_URL) and takes_mail(user) and not NoMail.objects.filter(user=user.pk).exists()
 
 
 def takes_mail(user: Any) -> bool:

@@ -2,7 +2,7 @@ from typing import Any
 
 from django.urls import URLPattern, path
 
-from .consumers import LiveConsumer
+from .consumers import LiveConsumer, WaitingConsumer
 from .face import Face, faces
 from .views import gates, history, library, live, record, redaction, replay, review, saved
 
@@ -54,4 +54,4 @@ urlpatterns = [
 websocket_urlpatterns = [
     path(f"ws/{which}/<uuid:pk>/", LiveConsumer.as_asgi())
     for which in ("runs", *(face.nouns for face in faces().values()))
-]
+] + [path("ws/waiting/", WaitingConsumer.as_asgi())]

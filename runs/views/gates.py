@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from django.db.models import Max
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
@@ -15,6 +16,7 @@ from runs import steering
 from ..deciding import MOST, VIEWS, at_gate, group_of, groups, may_see
 from ..face import face_of
 from ..redaction import erasure_of
+from ..reminders import is_told_by_mail
 from ..rights import SEE
 from ..usage import used_both_ways
 
@@ -31,6 +33,7 @@ def waiting(request: HttpRequest) -> HttpResponse:
     tabs = [{"view": name, "word": word, "number": found[name].count()} for name, (word, _) in VIEWS.items()]
     gates = gates.prefetch_related("reminders")
     context = {"groups": groups(list(gates[:MOST])), "tabs": tabs, "view": view, "page": "waiting", "most": MOST}
+    context |= {"after": found[""].aggregate(newest=Max("pk"))["newest"] or 0, "mail": is_told_by_mail(request.user)}
     return render(request, "runs/waiting.html", context)
 
 

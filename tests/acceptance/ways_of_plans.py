@@ -34,3 +34,18 @@ def changed(scene: Scene) -> Page:
     page.get_by_label("Action").wait_for()
     page.locator("#at-3").get_by_text("Reject").first.click()
     return page
+
+
+def waiting(scene: Scene) -> Page:
+    plan("letter")(scene)
+    page = scene.open(reverse("waiting"))
+    expect(page.locator("#tell-state")).to_contain_text("rowser")
+    return page
+
+
+def gate(scene: Scene) -> Page:
+    """A letter, on the page of its gate."""
+    page = waiting(scene)
+    page.get_by_role("link", name="Read and decide").first.click()
+    expect(page.get_by_role("heading", name="Your decision")).to_be_visible()
+    return page

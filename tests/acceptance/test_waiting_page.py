@@ -1,0 +1,71 @@
+"""The page of what waits, in a real browser: it says at once what is new, and asks for nothing unasked."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.acceptance.pages import open_page
+
+# stands where the browser's notices do: what was asked for, and what was shown
+NOTICES = """
+window.asked = 0;
+window.shown = [];
+window.Notification = class extends EventTarget {
+  static permission = "default";
+  static async requestPermission() {
+    window.asked += 1;
+    return (Notification.permission = "granted");
+  }
+  constructor(title, { body }) {
+    super();
+    window.shown.push(body);
+  }
+};
+"""
+TASK = "Look for “Ada Lovelace” with people.find."
+
+
+@pytest.fixture
+def page(browser, site):
+    watched = open_page(browser, site)
+    watched.page.add_init_script(NOTICES)
+    watched.page.goto(f"{site.url}/waiting/")
+    expect(watched.page.locator("#tell-state")).to_contain_text("Off in this browser")
+    yield watched.page
+    watched.page.context.close()
+    assert watched.complaints == []
+
+
+def plan(page, site):
+    """In another window, until it waits for who wrote it."""
+    other = page.context.new_page()
+    other.goto(f"{site.url}/plans/new/")
+    other.locator("#task").fill(TASK)
+    other.get_by_role("button", name="Plan it").last.click()
+    other.wait_for_url("**/plans/*-*/")
+    other.close()
+
+
+def test_what_is_new_is_said_at_once_and_moves_nothing(page, site):
+    before = page.locator(".due").count()
+    plan(page, site)
+    newer = page.locator("#waiting-newer")
+    expect(newer).to_contain_text("1 more")
+    expect(page.locator("#announcer")).to_contain_text("Waits for you:")
+    expect(page.locator(".nav").get_by_role("link", name="for you")).to_be_visible()
+    expect(page).to_have_title(f"({before + 1}) Waits for you · MAGI")
+    expect(page.locator(".due")).to_have_count(before)
+    newer.get_by_role("link").click()
+    expect(page.locator(".due")).to_have_count(before + 1)
+    assert page.evaluate("[asked, shown]") == [0, []]
+
+
+def test_a_browser_is_asked_by_a_click_alone_and_then_shows_what_is_new(page, site):
+    switch = page.get_by_role("button", name="Notices in this browser")
+    expect(switch).to_have_attribute("aria-pressed", "false")
+    switch.click()
+    expect(switch).to_have_attribute("aria-pressed", "true")
+    plan(page, site)
+    expect(page.locator("#waiting-newer")).to_contain_text("1 more")
+    assert page.evaluate("[asked, shown.length]") == [1, 1]
+    switch.click()
+    expect(page.locator("#tell-state")).to_contain_text("Off in this browser")

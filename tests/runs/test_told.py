@@ -1,0 +1,118 @@
+"""The open page of somebody hears at once what waits for them, and nobody else's."""
+
+import asyncio
+import json
+
+import pytest
+from asgiref.sync import sync_to_async
+from channels.testing import WebsocketCommunicator
+from django.contrib.auth.models import AnonymousUser
+from django.contrib.sessions.backends.db import SessionStore
+from django.urls import reverse
+from django.utils import timezone
+
+from engine import gates
+from engine.models import Gate, Run
+from engine.policy import policy_of
+from runs import told
+from runs.consumers import WaitingConsumer
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@sync_to_async
+def ask(owner, title="A letter"):
+    run = Run.objects.create(procedure="judgement", owner=owner, status=Run.Status.WAITING)
+    about = {"kind": "letter", "title": title, "text": "Dear Ada", "policy": policy_of({})}
+    return Gate.objects.create(run=run, step="letter", number=1, made=timezone.now(), **about)
+
+
+@pytest.fixture
+async def listens(monkeypatch):
+    monkeypatch.setattr(told, "EVERY", 0.05)
+    sockets = []
+
+    async def listens(user, after=0, session=None):
+        socket = WebsocketCommunicator(WaitingConsumer.as_asgi(), f"/ws/waiting/?after={after}")
+        socket.scope |= {"user": user, "session": session}
+        connected, _ = await socket.connect(timeout=10)
+        sockets.append(socket)
+        return socket if connected else None
+
+    yield listens
+    for socket in sockets:
+        await socket.disconnect(timeout=10)
+    await asyncio.sleep(0.1)
+
+
+async def hears(socket):
+    return json.loads(await socket.receive_from(timeout=10))
+
+
+async def test_it_says_what_waits_and_then_what_is_new(listens, mira):
+    known = await ask(mira)
+    socket = await listens(mira, after=known.pk)
+    assert await hears(socket) == {"number": "1", "new": []}
+    gate = await ask(mira, "Another")
+    new = {"id": gate.pk, "title": "Another", "address": reverse("gate", args=[gate.pk])}
+    assert await hears(socket) == {"number": "2", "new": [new]}
+
+
+async def test_what_was_decided_is_counted_no_more(listens, mira):
+    gate = await ask(mira)
+    socket = await listens(mira, after=gate.pk)
+    await hears(socket)
+    await sync_to_async(gates.decide)(gate.pk, mira, "approve")
+    assert await hears(socket) == {"number": "", "new": []}
+
+
+async def test_others_hear_nothing_of_it(listens, mira, noor):
+    socket = await listens(noor)
+    assert await hears(socket) == {"number": "", "new": []}
+    await ask(mira)
+    assert await socket.receive_nothing(timeout=0.5)
+
+
+async def test_who_is_not_signed_in_is_turned_away(listens):
+    assert await listens(AnonymousUser()) is None
+
+
+async def test_whose_session_has_ended_hears_nothing_more(listens, mira):
+    session = SessionStore()
+    await sync_to_async(session.create)()
+    socket = await listens(mira, session=session)
+    await hears(socket)
+    await sync_to_async(session.delete)()
+    await ask(mira)
+    assert await socket.receive_output(timeout=10) == {"type": "websocket.close", "code": 4404}
+
+
+async def test_nobody_opens_too_many(listens, mira, monkeypatch):
+    monkeypatch.setattr(told, "SOCKETS_PER_USER", 1)
+    await hears(await listens(mira))
+    second = await listens(mira)
+    assert (await second.receive_output(timeout=10))["code"] == 4429
+
+
+async def test_a_page_that_talks_is_closed(listens, mira):
+    socket = await listens(mira)
+    await hears(socket)
+    await socket.send_to(text_data="hello")
+    assert (await socket.receive_output(timeout=10))["type"] == "websocket.close"
+
+
+async def test_a_database_that_is_away_for_a_moment_closes_pages_and_ends_nothing_else(listens, mira, monkeypatch):
+    socket = await listens(mira)
+    await hears(socket)
+    monkeypatch.setattr(told, "_stamp", lambda: 1 / 0)
+    assert (await socket.receive_output(timeout=10))["code"] == 1013
+    monkeypatch.undo()
+    assert await hears(await listens(mira)) == {"number": "", "new": []}
+
+
+def test_the_page_knows_the_newest_and_has_the_switch_that_only_scripts_show(client, mira):
+    client.force_login(mira)
+    html = client.get(reverse("waiting")).content.decode()
+    assert 'data-after="0"' in html
+    assert 'id="tell" aria-pressed="false" hidden' in html
+    assert "js/waiting.js" in html
