@@ -1,14 +1,14 @@
 """Fields of the forms on which debates and panels are written: rules, options, members."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any, cast
+from collections.abc import Mapping
+from typing import Any
 
 from django import forms
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 
-from runs.forms import Text, as_read, known_fallback, known_model, says_something
+from runs.forms import Numbered, Text, as_read, choice, known_fallback, known_model, says_something
 from runs.rights import SEE, Reach
 
 from .models import (
@@ -37,21 +37,6 @@ RULES = {
     Rule.MEDIAN: "The middle one of ordered options",
     Rule.NONE: "Nothing: the verdicts stand",
 }
-
-
-def choice(
-    label: str, choices: Iterable[tuple[str, str]], initial: str, wrong: str, help_text: str = ""
-) -> forms.ChoiceField:
-    """Empty is what it is at first."""
-    return forms.TypedChoiceField(
-        label=label,
-        help_text=help_text,
-        choices=list(choices),
-        required=False,
-        initial=initial,
-        empty_value=initial,
-        error_messages={"invalid_choice": wrong},
-    )
 
 
 class RulesForm(forms.Form):
@@ -112,25 +97,6 @@ class RulesForm(forms.Form):
     def clean_most(self) -> int:
         given = self.cleaned_data["most"]
         return rules.USUAL_MOST if given is None else given
-
-
-class Numbered(forms.Form):
-    """One of several. `label` says which one, as in "Member 2"."""
-
-    noun = ""
-
-    def __init__(self, number: int, posted: Mapping[str, Any] | None, initial: Mapping[str, Any]) -> None:
-        super().__init__(posted, initial=dict(initial), prefix=f"{self.noun[0]}{number}", auto_id="%s")
-        self.number = number
-
-    @property
-    def label(self) -> str:
-        return f"{self.noun.capitalize()} {self.number}"
-
-    def need(self, name: str, sentence: str) -> None:
-        field = cast(Text, self.fields[name])
-        field.required, field.needed = True, sentence
-        field.error_messages["required"] = sentence
 
 
 class OptionForm(Numbered):

@@ -14,12 +14,12 @@ from engine.llm.providers import context_of
 from engine.models import TITLE_LENGTH, NewDocument
 from engine.models.documents import label_of
 from runs import retention
-from runs.forms import FieldProblem, Spend, Text, as_read, first_errors
+from runs.forms import FieldProblem, Numbered, Spend, Text, as_read, first_errors
 from runs.saved.forms import SavedForm, named
 
 from .attached import Attached
 from .estimate import largest_prompt, tokens_of
-from .fields import LEAST_MEMBERS, LEAST_OPTIONS, MemberForm, Numbered, OptionForm, PanelSeatForm, RulesForm, Seated
+from .fields import LEAST_MEMBERS, LEAST_OPTIONS, MemberForm, OptionForm, PanelSeatForm, RulesForm, Seated
 from .models import (
     MOST_MEMBERS,
     MOST_OPTIONS,

@@ -26,12 +26,13 @@ LONGEST = 200_000  # characters of a file
 MOST_AGENTS = 8
 MOST_EXAMPLES = 20
 NAMES_ELSEWHERE = {"system_message": "system", "deployment_name": "model", "starting_tasks": "examples"}
+LENGTHS = {"name": NAME_LENGTH, "description": 300, "system": 4_000, "example": 2_000, "model": 200}
 _TEXTS = {
-    "name": Text(max_length=NAME_LENGTH, needed="It needs a name."),
-    "description": Text(max_length=300),
-    "system": Text(max_length=4_000, lines=True),
-    "example": Text(max_length=2_000, needed="It is empty.", lines=True),
-    "model": Text(max_length=200),
+    "name": Text(max_length=LENGTHS["name"], needed="It needs a name."),
+    "description": Text(max_length=LENGTHS["description"]),
+    "system": Text(max_length=LENGTHS["system"], lines=True),
+    "example": Text(max_length=LENGTHS["example"], needed="It is empty.", lines=True),
+    "model": Text(max_length=LENGTHS["model"]),
 }
 
 
@@ -53,7 +54,11 @@ class TeamRead:
 
 
 def written_as_file(version: TeamVersion) -> str:
-    return json.dumps({"name": version.name, **version.held()}, ensure_ascii=False, indent=2) + "\n"
+    return as_json({"name": version.name, **version.held()})
+
+
+def as_json(team: Mapping[str, Any]) -> str:
+    return json.dumps(team, ensure_ascii=False, indent=2) + "\n"
 
 
 def read(text: str) -> TeamRead:

@@ -1,11 +1,11 @@
 """What people write, for every form."""
 
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import filterfalse
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -85,6 +85,40 @@ def as_read(name: str) -> str:
     """A name as people tell it from another: without case, width, doubled spaces and what nobody sees."""
     seen = "".join(filterfalse(hides, name))
     return " ".join(unicodedata.normalize("NFKC", seen).casefold().split())
+
+
+def choice(
+    label: str, choices: Iterable[tuple[str, str]], initial: str, wrong: str, help_text: str = ""
+) -> forms.ChoiceField:
+    """Empty is what it is at first."""
+    return forms.TypedChoiceField(
+        label=label,
+        help_text=help_text,
+        choices=list(choices),
+        required=False,
+        initial=initial,
+        empty_value=initial,
+        error_messages={"invalid_choice": wrong},
+    )
+
+
+class Numbered(forms.Form):
+    """One of several. `label` says which one, as in "Member 2"."""
+
+    noun = ""
+
+    def __init__(self, number: int, posted: Mapping[str, Any] | None, initial: Mapping[str, Any]) -> None:
+        super().__init__(posted, initial=dict(initial), prefix=f"{self.noun[0]}{number}", auto_id="%s")
+        self.number = number
+
+    @property
+    def label(self) -> str:
+        return f"{self.noun.capitalize()} {self.number}"
+
+    def need(self, name: str, sentence: str) -> None:
+        field = cast(Text, self.fields[name])
+        field.required, field.needed = True, sentence
+        field.error_messages["required"] = sentence
 
 
 @dataclass(frozen=True)

@@ -21,3 +21,20 @@ def new_plan_with_errors(scene: Scene) -> Page:
     page.get_by_role("button", name="Plan it").last.click()
     expect(page).to_have_title(re.compile("2 things to correct"))
     return page
+
+
+def edit_with_errors(scene: Scene) -> Page:
+    page = scene.open(reverse("team-edit", args=[2]))
+    page.locator("#a1-name").fill("")
+    page.locator("#calls-reaches_out-who").select_option("both")
+    page.locator("#calls-reaches_out-expiry").select_option("reject")
+    page.get_by_role("button", name="Save changes").click()
+    expect(page).to_have_title(re.compile("3 things to correct"))
+    return page
+
+
+def as_text(scene: Scene) -> Page:
+    page = scene.open(reverse("team-edit", args=[2]))
+    page.get_by_role("button", name="As text").click()
+    expect(page).to_have_title(re.compile("as text"))
+    return page
