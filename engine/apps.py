@@ -6,6 +6,6 @@ class EngineConfig(AppConfig):
 
     def ready(self) -> None:
         """Two tools of one name, or one that cannot be performed, stop the start."""
-        from .tools import tools
+        from .tools import own_tools
 
-        tools()
+        own_tools()

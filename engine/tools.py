@@ -6,8 +6,7 @@ Why so: docs/decisions.md, Tools.
 import json
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
-from hashlib import sha256
+from functools import cached_property, lru_cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
@@ -15,8 +14,11 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from pydantic import BaseModel, ValidationError
 
+from . import mcp
 from .llm.providers import storable
-from .models.tools import Effect
+from .mcp.arguments import class_of
+from .models.mcp import McpTool
+from .models.tools import Effect, canonical, definition_of
 from .procedure import procedures
 
 if TYPE_CHECKING:
@@ -31,6 +33,10 @@ OPEN: Mapping[str, Any] = {"who": "open"}
 
 class Refused(Exception):
     """The tool will not do it. The text is a sentence for whoever asked for it; nothing was done."""
+
+
+class Broken(Exception):
+    """The tool did not come to its end, in a sentence: what it began may have happened."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +87,7 @@ class Tool(Generic[A]):
     shown: int = 16_000
     kept: int = 200_000
     source: str = ""  # the registry says it
+    server: str = ""  # of the Model Context Protocol, whose own description it has
 
     @property
     def reads(self) -> bool:
@@ -97,7 +104,7 @@ class Tool(Generic[A]):
     @cached_property
     def definition(self) -> str:
         """SHA-256 of what a model is told of it: another description is another tool."""
-        return sha256(_canonical([self.description, self.schema]).encode()).hexdigest()
+        return definition_of(self.description, self.schema)
 
     def is_contained(self, arguments: A) -> bool:
         return self.contained(arguments) if callable(self.contained) else self.contained
@@ -121,8 +128,19 @@ class Tool(Generic[A]):
 
 
 def tools() -> dict[str, Tool[Any]]:
-    """All of the toolbox and of the procedures, by name. ImproperlyConfigured where two have one name."""
+    """All of the toolbox, of the procedures and of servers, by name. In a thread that may read rows."""
+    remote = McpTool.objects.usable().filter(server__in=mcp.servers()) if mcp.configured() else []
+    return own_tools() | {str(row): _of_server(row) for row in remote}
+
+
+def own_tools() -> dict[str, Tool[Any]]:
+    """Those that need no server. ImproperlyConfigured where two have one name."""
     return _registered(tuple(settings.TOOLBOX), tuple(settings.PROCEDURES))
+
+
+def tool_named(name: str) -> Tool[Any] | None:
+    """As `tools` has it, which asks the database for those of servers alone."""
+    return own_tools().get(name) or (tools().get(name) if name.startswith(f"{mcp.PREFIX}.") else None)
 
 
 @lru_cache(maxsize=8)
@@ -148,23 +166,47 @@ def _refuse_impossible(tool: Tool[Any], source: str) -> None:
         raise ImproperlyConfigured(f"{tool.name} of {source} needs either perform or change.")
     if max(len(tool.name), len(source)) > A_DEFINITION:
         raise ImproperlyConfigured(f"The name of {tool.name}, or of its source, is longer than {A_DEFINITION}.")
+    if tool.name.startswith(f"{mcp.PREFIX}."):
+        raise ImproperlyConfigured(f"{tool.name} of {source} has a name that only tools of servers have.")
 
 
 def found(name: str) -> Tool[Any]:
-    """Refused with all names, where there is no such tool."""
-    known = tools()
-    if name not in known:
-        raise Refused(f"There is no tool named {storable(name)[:A_DEFINITION]}. The tools are {', '.join(known)}.")
-    return known[name]
+    """Refused with all names, where there is no such tool, and with why, where it is switched off."""
+    if tool := tool_named(name):
+        return tool
+    if mcp.configured() and name in map(str, McpTool.objects.waiting()):
+        raise Refused(f"{name} is switched off until an administrator has said what it does, as described now.")
+    raise Refused(f"There is no tool named {storable(name)[:A_DEFINITION]}. The tools are {', '.join(tools())}.")
+
+
+def _of_server(row: McpTool) -> Tool[Any]:
+    server = mcp.servers()[row.server]
+    return Tool(
+        str(row),
+        row.description,
+        class_of(row.schema),
+        Effect(row.effect),
+        perform=partial(_called, server, row.name, row.definition),
+        repeatable=row.repeatable,
+        outside=row.outside,
+        timeout=2 * server.timeout + 1,  # its own is for each of the two questions
+        source=f"{mcp.PREFIX}.{row.server}",
+        server=row.server,
+    )
+
+
+async def _called(server: mcp.Server, name: str, definition: str, asked: Any, use: Use) -> str:
+    try:
+        return await mcp.call(server, name, definition, asked.root)
+    except mcp.Cut as cut:
+        raise Broken(str(cut)) from cut
+    except (mcp.Away, mcp.Said) as why:
+        raise Refused(str(why)) from why
 
 
 def written(arguments: BaseModel) -> str:
     """The arguments as they are kept and shown, every default filled in."""
-    return _canonical(arguments.model_dump(mode="json"))
-
-
-def _canonical(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return canonical(arguments.model_dump(mode="json"))
 
 
 def _storable(value: Any) -> Any:

@@ -23,7 +23,8 @@ from .models.gates import GateState
 from .models.tools import CUT
 from .policy import stricter
 from .procedure import procedures
-from .tools import OPEN, Output, Refused, Result, Settled, Use, found, written
+from .remote import described_otherwise
+from .tools import OPEN, Broken, Output, Refused, Result, Settled, Use, found, written
 from .trouble import AWAY
 
 if TYPE_CHECKING:
@@ -46,10 +47,6 @@ AT_LEAST = 5.0  # seconds for what outlived its engine to come to its end
 DOES = {Effect.READS: "reads", Effect.WRITES: "writes", Effect.REACHES_OUT: "reaches out"}
 
 
-class Broken(Exception):
-    """The tool did not come to its end, in a sentence: what it began may have happened."""
-
-
 class Using:
     """A place in a run where a tool is used: what is left to do follows from the newest call there."""
 
@@ -69,12 +66,15 @@ class Using:
 
     async def result(self, name: str) -> ToolCall:
         try:
-            self._tool = found(name)
+            self._tool = await self._run.read(partial(found, name))
             self._read = self._tool.read(self._given)
         except Refused as refused:
-            return self._call(Status.FAILED, tool=name, number=0, error=str(refused)[:ERROR_LENGTH])
+            return self._not_begun(name, str(refused))
         self._arguments = written(self._read)
         return await self._of(await self._newest())
+
+    def _not_begun(self, name: str, why: str) -> ToolCall:
+        return self._call(Status.FAILED, tool=name, number=0, error=why[:ERROR_LENGTH])
 
     async def _newest(self) -> ToolCall | None:
         return await self._run.read(partial(ToolCall.objects.newest, self._run.pk, self._step))
@@ -101,6 +101,8 @@ class Using:
     # ---- gates ----------------------------------------------------------------------------------------------
 
     async def _begin(self) -> ToolCall:
+        if why := await described_otherwise(self._run, self._tool):
+            return self._not_begun(self._tool.name, why)
         gate = None
         policy = await self._run.read(self._demand)
         if policy is not None:
@@ -291,7 +293,7 @@ async def _within(seconds: float, performing: Awaitable[Settled]) -> Settled:
             return await performing
     except TimeoutError as error:
         raise Broken(f"It was not done within {seconds:g} s.") from error
-    except (*AWAY, Refused):
+    except (*AWAY, Refused, Broken):
         raise
     except Exception as error:
         # the boundary to tools: whatever one raises is said to whoever used it, and ends nothing else

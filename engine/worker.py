@@ -18,7 +18,7 @@ from django.db import Error as DBError
 from django.db.models import Q
 from django.utils.module_loading import import_string
 
-from . import chores, live, reader
+from . import chores, live, mcp, reader
 from .context import LeaseLost, RunContext
 from .evidence import checkpoints, sealing
 from .llm.client import ModelClient
@@ -107,6 +107,7 @@ class Engine:
         if self._renewing:
             self._renewing.cancel()  # not before: who finishes in the grace still needs the lease
         await self._give_back_all()
+        await mcp.close()
         await self.writer.close()
         await self.models.close()
 

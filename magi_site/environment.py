@@ -14,6 +14,7 @@ from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_va
 from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from .mcp_servers import DeclaredServer, server_name
 from .model_providers import (
     ANY_MODEL,
     NO_KEY,
@@ -22,7 +23,7 @@ from .model_providers import (
     Declared,
     azure_address,
     clean_key,
-    declared_providers,
+    declared_by_name,
     ollama_address,
     provider_name,
     web_address,
@@ -69,6 +70,7 @@ class Environment(BaseSettings):
     AZURE_OPENAI_API_KEY: SecretStr | None = None
     OLLAMA_HOST: str | None = None
     MAGI_PROVIDERS: Annotated[dict[str, Declared], NoDecode] = {}
+    MAGI_MCP_SERVERS: Annotated[dict[str, DeclaredServer], NoDecode] = {}
     MAGI_DEFAULT_MODEL: str | None = None
     MAGI_CALL_TIMEOUT: float = Field(default=120, gt=0, le=3600)
     MAGI_RUN_TIMEOUT: float = Field(default=3600, gt=0, le=7 * 86_400)
@@ -129,10 +131,15 @@ class Environment(BaseSettings):
     def _ollama_address(cls, host: str | None) -> str | None:
         return ollama_address(host) if host else None
 
-    @field_validator("MAGI_PROVIDERS", mode="before")
+    @field_validator("MAGI_PROVIDERS", "MAGI_MCP_SERVERS", mode="before")
     @classmethod
-    def _declared_providers(cls, value: object) -> object:
-        return declared_providers(value) if isinstance(value, str) else value
+    def _declared(cls, value: object) -> object:
+        return declared_by_name(value) if isinstance(value, str) else value
+
+    @field_validator("MAGI_MCP_SERVERS")
+    @classmethod
+    def _server_names(cls, declared: dict[str, DeclaredServer]) -> dict[str, DeclaredServer]:
+        return {server_name(name): server for name, server in declared.items()}
 
     @field_validator("MAGI_PROVIDERS")
     @classmethod

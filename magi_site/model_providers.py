@@ -65,9 +65,7 @@ class Declared(BaseModel):
     @field_validator("api_key_env")
     @classmethod
     def _variable_that_is_set(cls, name: str | None) -> str | None:
-        if name and not os.environ.get(name):
-            raise ValueError("names a variable that is not set")
-        return name
+        return variable_that_is_set(name) if name else name
 
     def provider(self) -> dict[str, Any]:
         key = clean_key(SecretStr(os.environ[self.api_key_env])) if self.api_key_env else None
@@ -81,8 +79,9 @@ class Declared(BaseModel):
         }
 
 
-def declared_providers(text: str) -> Any:
-    """The value of MAGI_PROVIDERS, still unchecked. ValueError for what is no JSON object or names a thing twice."""
+def declared_by_name(text: str) -> Any:
+    """The value of MAGI_PROVIDERS or MAGI_MCP_SERVERS, still unchecked. ValueError for what is no JSON object or
+    names a thing twice."""
     try:
         return json.loads(text, object_pairs_hook=_no_name_twice)
     except json.JSONDecodeError as error:
@@ -94,6 +93,12 @@ def _no_name_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise ValueError(f"names “{twice[:40]}” twice")
     return dict(pairs)
+
+
+def variable_that_is_set(name: str) -> str:
+    if not os.environ.get(name):
+        raise ValueError("names a variable that is not set")
+    return name
 
 
 def provider_name(name: str) -> str:

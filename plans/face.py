@@ -11,7 +11,7 @@ from django.http import HttpRequest
 from engine.evidence.told import Said
 from engine.models import Gate, ModelCall, Run
 from engine.models.gates import Decision
-from engine.tools import tools
+from engine.tools import tool_named
 from runs.face import Face, Snapshot
 from runs.fragments import Fragment
 from runs.redaction import redact_due
@@ -134,5 +134,5 @@ class Planning(Face[Plan, Display]):
 
 
 def _effect(gate: Gate) -> str:
-    tool = tools().get(gate.tool)
+    tool = tool_named(gate.tool)
     return tool.effect if tool else Effect.REACHES_OUT

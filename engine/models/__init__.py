@@ -12,6 +12,7 @@ from .gate_rules import GateRule
 from .gates import AlreadyUsed, Gate, GateDecision
 from .mail import Letter
 from .markers import WriterMarker
+from .mcp import McpTool
 from .pace import LimitReached, Pace, per_minute
 from .reminders import NoMail, Notice, Reminder
 from .reviews import REVIEW_LENGTH, Review, last_override, last_told, overriders
@@ -39,6 +40,7 @@ __all__ = [
     "Leaf",
     "Letter",
     "LimitReached",
+    "McpTool",
     "ModelCall",
     "NewDocument",
     "NoMail",

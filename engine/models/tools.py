@@ -3,7 +3,9 @@
 Why so: docs/decisions.md, Tools.
 """
 
+import json
 from collections.abc import Iterable
+from hashlib import sha256
 from itertools import groupby, takewhile
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Self
@@ -28,6 +30,15 @@ class Effect(models.TextChoices):
     READS = "reads"
     WRITES = "writes"
     REACHES_OUT = "reaches_out", "Reaches out"
+
+
+def definition_of(description: str, schema: Any) -> str:
+    """SHA-256 of what a model is told of a tool."""
+    return sha256(canonical([description, schema]).encode(errors="backslashreplace")).hexdigest()
+
+
+def canonical(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
 class ToolCallQuerySet(models.QuerySet["ToolCall"]):

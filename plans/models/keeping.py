@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from engine.models import Gate, ModelCall, Run, ToolCall
 from engine.search import label, words_of
-from engine.tools import tools
+from engine.tools import tool_named
 from runs.models import SearchText
 from toolbox.moves import Act
 from toolbox.moves import Move as Moved
@@ -264,7 +264,7 @@ def keep_move(plan: UUID, number: int, series: int, call: ModelCall, said: Moved
 
 def keep_result(plan: UUID, move: int, call: ToolCall) -> None:
     """What came of a call. One that was wrong from the start is in no table."""
-    tool = tools().get(call.tool)
+    tool = tool_named(call.tool)
     refused = call.status == ToolCall.Status.FAILED
     result = tool.told(call) if tool else call.error
     values = {"result": result, "refused": refused, "settled": timezone.now()}

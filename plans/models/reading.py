@@ -7,7 +7,7 @@ from uuid import UUID
 
 from engine.llm.prices import dollars
 from engine.models import Gate, Run, ToolCall
-from engine.tools import tools
+from engine.tools import tool_named, tools
 from engine.using import has_read_strangers
 
 from ..prompts import agent, closing
@@ -86,7 +86,7 @@ def subject_of(plan: Plan, step: Step, action: str = "") -> Subject:
 
 def line_of(name: str) -> ToolLine:
     """One that is not there any more can be told from what it was."""
-    tool = tools().get(name)
+    tool = tool_named(name)
     return ToolLine(name, Effect(tool.effect), tool.definition) if tool else ToolLine(name, Effect.REACHES_OUT, "")
 
 
@@ -194,7 +194,7 @@ def owners_of(agents: Iterable[TeamAgent]) -> list[OwnerShown]:
 
 
 def _shown(name: str) -> ToolShown:
-    tool = tools().get(name)
+    tool = tool_named(name)
     return ToolShown(name, line_of(name).effect, tool.description if tool else "It is not there at present.")
 
 

@@ -1,0 +1,51 @@
+"""Which servers the environment names. Never a row: a row with a command would be a shell for whoever writes rows."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from django.conf import settings
+
+from engine.hidden import visible_text
+from engine.llm.providers import storable
+
+PREFIX = "mcp"
+LARGEST = 10 * 1024 * 1024  # bytes of one message; beyond, the connection is closed
+SHORTEST_SECRET = 8  # a shorter one would be found in any text
+
+
+@dataclass(frozen=True)
+class Server:
+    """Started by a `command` or reached at a `url`. `env` and `headers` hold secrets."""
+
+    name: str
+    timeout: float = 60.0
+    command: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    url: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    def clean(self, text: str) -> str:
+        """A text of it as it may be kept and shown: without our secrets, and with all that hides made visible."""
+        for secret in self._secrets:
+            text = text.replace(secret, "[key]")
+        return storable(visible_text(storable(text)))
+
+    @property
+    def _secrets(self) -> list[str]:
+        """Longest first, and of `Bearer abc` also what stands behind the word."""
+        whole = [*self.env.values(), *self.headers.values()]
+        found = {*whole, *(value.rpartition(" ")[2] for value in whole)}
+        return sorted((one for one in found if len(one) >= SHORTEST_SECRET), key=len, reverse=True)
+
+
+def servers() -> dict[str, Server]:
+    return {name: Server(name, **values) for name, values in settings.MCP_SERVERS.items()}
+
+
+def configured() -> bool:
+    return bool(settings.MCP_SERVERS)
+
+
+def named(server: str, tool: str) -> str:
+    """What a tool of a server is called here: nothing of ours is called so."""
+    return f"{PREFIX}.{server}.{tool}"

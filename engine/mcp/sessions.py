@@ -1,0 +1,228 @@
+"""One session for each server and engine, opened when it is needed and closed after five idle minutes."""
+
+import asyncio
+import importlib
+from asyncio import AbstractEventLoop
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakKeyDictionary
+
+from engine.models.mcp import Listing
+from engine.version import VERSION
+
+from . import answers
+from .servers import Server
+
+if TYPE_CHECKING:
+    from mcp import Client
+
+T = TypeVar("T")
+
+IDLE = 300.0  # seconds
+PAGES = 50  # of a list of tools
+CLOSED, TOO_LATE = -32000, -32001  # the client's own codes for what did not come to its end
+
+
+class Away(Exception):
+    """The server cannot be asked, in a sentence. Nothing was sent to any tool of it."""
+
+
+class Said(Exception):
+    """The server itself answered that it did not do it: its own words."""
+
+
+class Cut(Exception):
+    """The call was sent and no answer came, in a sentence: it may have happened."""
+
+
+class Session:
+    """Kept by a task of its own: what the client opens must be closed by who has opened it."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.why: list[str] = []
+        self._users = 0
+        self._news = asyncio.Event()
+        self._retired = False
+        self._client: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
+        self._task = asyncio.create_task(self._keep(), name=f"MCP server {server.name}")
+
+    @property
+    def over(self) -> bool:
+        return self._retired or self._task.done()
+
+    def retire(self) -> None:
+        """Nobody begins with it any more; who is at it may go on."""
+        self._retired = True
+        self._news.set()
+
+    async def close(self) -> None:
+        self._task.cancel()
+        await asyncio.wait({self._task})
+
+    async def ask(self, question: "Callable[[Client], Awaitable[T]]", seconds: float) -> T:
+        """TimeoutError, or whatever the client raises."""
+        client = await self._opened()
+        self._users += 1
+        try:
+            async with asyncio.timeout(seconds):
+                return await question(client)
+        finally:
+            self._users -= 1
+            self._news.set()
+
+    @property
+    def opened(self) -> bool:
+        return self._client.done()
+
+    async def _opened(self) -> "Client":
+        either: set[asyncio.Future[Any]] = {self._task, self._client}
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        if self.opened and not self._task.done():
+            return self._client.result()
+        error = None if self._task.cancelled() else self._task.exception()
+        raise Away(f"{self.server.name} cannot be reached: {self.what_failed(error)}.") from error
+
+    def what_failed(self, error: BaseException | None) -> str:
+        """In a few words that can stand in a sentence."""
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        if isinstance(error, TimeoutError):
+            return f"it does not answer within {self.server.timeout:g} s"
+        said = self.why or [str(getattr(error, "message", error or "")).rstrip(".") or type(error).__name__]
+        return self.server.clean(said[0])[:300]
+
+    async def _keep(self) -> None:
+        # on a thread: who performs other runs does not wait for it
+        pipes, mcp = await asyncio.to_thread(_loaded)
+        async with AsyncExitStack() as stack:
+            us = mcp.types.Implementation(name="magi", version=VERSION)
+            client = mcp.Client(pipes.opened(self.server, self.why), cache=None, client_info=us)
+            async with asyncio.timeout(self.server.timeout):
+                await stack.enter_async_context(client)
+            self._client.set_result(client)
+            await self._until_nobody_needs_it()
+
+    async def _until_nobody_needs_it(self) -> None:
+        while self._users or not self._retired:
+            self._news.clear()
+            try:
+                async with asyncio.timeout(None if self._users else IDLE):
+                    await self._news.wait()
+            except TimeoutError:
+                self._retired = True
+
+
+_kept: "WeakKeyDictionary[AbstractEventLoop, dict[str, Session]]" = WeakKeyDictionary()
+
+
+def _session(server: Server) -> Session:
+    mine = _kept.setdefault(asyncio.get_running_loop(), {})
+    if server.name not in mine or mine[server.name].over or mine[server.name].server != server:
+        mine[server.name] = Session(server)
+    return mine[server.name]
+
+
+async def close() -> None:
+    """All sessions of this engine."""
+    mine = _kept.pop(asyncio.get_running_loop(), {})
+    await asyncio.gather(*(session.close() for session in mine.values()))
+
+
+async def listing_of(server: Server) -> Listing:
+    """What the server offers now, in a session for this question alone. Away."""
+    session = Session(server)
+    try:
+        return await _listing(session)
+    finally:
+        await session.close()
+
+
+async def listed(server: Server) -> Listing:
+    """The same in the session that is kept. One that has died since it was used is opened anew."""
+    return (await _asked(server))[1]
+
+
+async def call(server: Server, tool: str, definition: str, arguments: Mapping[str, Any]) -> str:
+    """What the tool says to these arguments. Nothing is sent unless it is described now as `definition` says.
+
+    Away, Said, Cut.
+    """
+    session, listing = await _asked(server)
+    if definition not in {one.definition for one in listing.tools if one.name == tool}:
+        raise Away(f"{server.name} describes {tool} otherwise by now: an administrator has to class it again.")
+    result = await _called(session, tool, arguments)
+    text = server.clean(answers.text_of(result))
+    if result.is_error:
+        raise Said(f"{tool} answers that it failed: {text}")
+    return text
+
+
+async def _asked(server: Server) -> tuple[Session, Listing]:
+    session = _session(server)
+    fresh = not session.opened
+    try:
+        return session, await _listing(session)
+    except Away:
+        session.retire()
+        if fresh:
+            raise
+    session = _session(server)
+    return session, await _listing(session)
+
+
+async def _listing(session: Session) -> Listing:
+    found, cursor = list[Any](), None
+    try:
+        for _ in range(PAGES):
+            page = await session.ask(partial(_page, cursor), session.server.timeout)
+            found, cursor = [*found, *page.tools], page.next_cursor
+            if not cursor:
+                break
+    except TimeoutError as error:
+        raise Away(f"{session.server.name} does not list its tools within {session.server.timeout:g} s.") from error
+    except _failures() as error:
+        raise Away(f"{session.server.name} does not list its tools: {session.what_failed(error)}.") from error
+    return answers.listing(found)
+
+
+async def _page(cursor: str | None, client: "Client") -> Any:
+    from mcp.types import PaginatedRequestParams
+
+    return await client.session.list_tools(params=PaginatedRequestParams(cursor=cursor))
+
+
+async def _called(session: Session, tool: str, arguments: Mapping[str, Any]) -> Any:
+    """Once. The client's own `call_tool` would send it again where a schema has changed."""
+    server = session.server
+
+    async def once(client: "Client") -> Any:
+        return await client.session.call_tool(tool, dict(arguments))
+
+    try:
+        return await session.ask(once, server.timeout)
+    except TimeoutError as error:
+        session.retire()
+        raise Cut(f"{server.name} did not answer within {server.timeout:g} s.") from error
+    except asyncio.CancelledError:
+        session.retire()  # it may still be at it
+        raise
+    except _failures() as error:
+        if getattr(error, "code", CLOSED) not in (CLOSED, TOO_LATE):
+            raise Said(f"{server.name} answers: {session.what_failed(error)}.") from error
+        session.retire()
+        raise Cut(f"{server.name} gave no answer: {session.what_failed(error)}.") from error
+
+
+def _failures() -> tuple[type[Exception], ...]:
+    """What the client raises. What it cannot read is a ValueError or a RuntimeError; a pipe that is gone an OSError."""
+    from anyio import BrokenResourceError, ClosedResourceError
+    from mcp import MCPError
+
+    return MCPError, OSError, ValueError, RuntimeError, BrokenResourceError, ClosedResourceError
+
+
+def _loaded() -> tuple[Any, Any]:
+    return importlib.import_module(".pipes", __package__), importlib.import_module("mcp")

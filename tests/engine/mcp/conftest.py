@@ -1,0 +1,41 @@
+"""What tests of servers of others begin with."""
+
+import sys
+
+import pytest
+from asgiref.sync import sync_to_async
+
+from engine import mcp
+from engine.models import McpTool
+from tests.mcp_server import Folder
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return Folder(tmp_path)
+
+
+@pytest.fixture
+async def others(settings, folder):
+    """A server of others that is started for each session with it."""
+    command = (sys.executable, "-m", "tests.mcp_server", str(folder.path))
+    settings.MCP_SERVERS = {"others": {"command": command, "timeout": 20.0}}
+    yield mcp.servers()["others"]
+    await mcp.close()
+
+
+@pytest.fixture
+def classed(others):
+    """The server's tools, as they are described now, classed."""
+
+    async def class_them(effect="reaches_out", repeatable=False, outside=True):
+        listing = await mcp.listing_of(others)
+        await sync_to_async(class_all)(listing, effect, repeatable, outside)
+
+    return class_them
+
+
+def class_all(listing, *how):
+    McpTool.objects.see("others", listing)
+    for row in McpTool.objects.all():
+        assert row.class_as(*how, None, row.definition)

@@ -1,0 +1,109 @@
+"""A server of the Model Context Protocol, in a process of its own, that does as the file `says.json` in its folder says
+and keeps on disk what it was called for, before it answers.
+
+    python -m tests.mcp_server FOLDER [PORT]
+
+Without a port it is spoken to by its input and output.
+"""
+
+import asyncio
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import mcp_types as types
+from mcp.server.lowlevel import Server
+
+LETTER = {
+    "type": "object",
+    "properties": {"to": {"type": "string"}, "times": {"type": "integer", "minimum": 1}},
+    "required": ["to"],
+    "additionalProperties": False,
+}
+FIRST = {
+    "letter": "Sends a letter to somebody.",
+    "news": "Reads what is new.",
+}
+
+
+class Folder:
+    """What the server is told to be like, and what became of it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def says(self) -> dict[str, Any]:
+        file = self.path / "says.json"
+        return json.loads(file.read_text()) if file.exists() else {}
+
+    def say(self, **more: Any) -> None:
+        """Whole or not at all: the server may read at any time."""
+        new = self.path / "says.new"
+        new.write_text(json.dumps(self.says | more))
+        new.rename(self.path / "says.json")
+
+    @property
+    def calls(self) -> list[dict[str, Any]]:
+        file = self.path / "calls"
+        return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+
+    def keep(self, name: str, arguments: Any) -> None:
+        with (self.path / "calls").open("a") as file:
+            file.write(json.dumps({"name": name, "arguments": arguments, "env": os.environ.get("TOLD", "")}) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def server_of(folder: Folder) -> Server[Any]:
+    async def listed(context: Any, params: Any) -> types.ListToolsResult:
+        says = folder.says
+        if says.get("list") == "hang":
+            await asyncio.sleep(3600)
+        told = FIRST | says.get("descriptions", {})
+        schema = says.get("schema", LETTER)
+        found = [types.Tool(name=name, description=text, input_schema=schema) for name, text in told.items() if text]
+        found[0].annotations = types.ToolAnnotations(read_only_hint=True) if says.get("lies") else None
+        return types.ListToolsResult(tools=found)
+
+    async def called(context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+        folder.keep(params.name, params.arguments)
+        says = folder.says
+        for _ in range(says.get("pause", 0)):
+            await asyncio.sleep(0.1)
+        how = says.get("call", "")
+        if how == "die":
+            os._exit(1)
+        if how == "hang":
+            await asyncio.sleep(3600)
+        if how == "picture":
+            return types.CallToolResult(content=[types.ImageContent(data="AAAA", mime_type="image/png")])
+        text = "x" * says["long"] if "long" in says else says.get("text", f"Done: {params.name}.")
+        return types.CallToolResult(content=[types.TextContent(text=text)], is_error=how == "fail")
+
+    return Server("counting", version="1", on_list_tools=listed, on_call_tool=called)
+
+
+async def by_pipe(folder: Folder) -> None:
+    from mcp.server.stdio import stdio_server
+
+    server = server_of(folder)
+    async with stdio_server() as (coming, going):
+        await server.run(coming, going, server.create_initialization_options())
+
+
+def by_http(folder: Folder, port: int) -> None:
+    import uvicorn
+
+    app = server_of(folder).streamable_http_app(json_response=bool(folder.says.get("json")))
+    uvicorn.run(app, host="127.0.0.1", port=port, log_level="warning")
+
+
+if __name__ == "__main__":
+    told = Folder(Path(sys.argv[1]))
+    if len(sys.argv) > 2:
+        by_http(told, int(sys.argv[2]))
+    else:
+        asyncio.run(by_pipe(told))
