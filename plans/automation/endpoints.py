@@ -3,8 +3,10 @@
 Why so: docs/decisions.md, The API.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
+from asgiref.sync import sync_to_async
 from django.http import HttpRequest, HttpResponse
 from ninja import Query, Router
 
@@ -12,11 +14,11 @@ from runs.api.answers import json_answer, take_only
 from runs.api.schemas import problems
 from runs.api.scopes import Scope, needs
 
-from ..models import Matter, Team
-from . import schemas, tasks
-from .objects import plan_line, plan_object, session_object, step_object, tool_lines
-from .sessions import owner_of, plan, plans_of, same_user, session
-from .thread import thread_of
+from ..models import Matter, Plan, Team
+from . import deciding, schemas, tasks
+from .objects import plan_line, plan_object, sent_with, session_object, step_object, tool_lines
+from .sessions import note, owner_of, plan, plans_of, same_user, session
+from .thread import sent_by, thread_of
 
 router = Router()
 
@@ -34,6 +36,41 @@ async def input_task(request: HttpRequest, asked: schemas.InputTask) -> HttpResp
     return json_answer(await tasks.taken(request, asked))
 
 
+# ---- deciding ---------------------------------------------------------------------------------------------
+
+
+@router.post(
+    "/human_feedback",
+    response=schemas.StepDecided,
+    openapi_extra=problems(400, 403, 404, 409, 410, 413, 415, 422),
+    summary="Say yes or no to a step",
+)
+@needs(Scope.DECIDE, "plan")
+async def human_feedback(request: HttpRequest, asked: schemas.Feedback) -> HttpResponse:
+    """It is about what this token was sent last of the step: 409 where something else is asked by now. No with words
+    has the rest planned anew, without them the step is left out. What is asked within a step is told by its messages;
+    there the words are the answer to a question, and no refuses a call of a tool."""
+    same_user(request, asked.user_id)
+    status = await deciding.of_step(request, asked)
+    return json_answer({"status": status, "session_id": asked.session_id, "step_id": asked.step_id})
+
+
+@router.post(
+    "/approve_step_or_steps",
+    response=schemas.Decided,
+    openapi_extra=problems(400, 403, 404, 409, 410, 413, 415, 422),
+    summary="Say yes or no to a step, or to all",
+)
+@needs(Scope.DECIDE, "plan")
+async def approve_step_or_steps(request: HttpRequest, asked: schemas.AllFeedback) -> HttpResponse:
+    """With step_id as human_feedback. Without: yes to all that waits of the plan's steps and that this token was sent;
+    no with words has the plan made anew, without them it ends."""
+    same_user(request, asked.user_id)
+    if not asked.step_id:
+        return json_answer({"status": await sync_to_async(deciding.of_all)(request, asked)})
+    return json_answer({"status": await deciding.of_step(request, schemas.Feedback(**asked.model_dump()))})
+
+
 # ---- looking ----------------------------------------------------------------------------------------------
 
 
@@ -47,7 +84,9 @@ async def input_task(request: HttpRequest, asked: schemas.InputTask) -> HttpResp
 def plans(request: HttpRequest, session_id: str = Query("", description="Of this session alone.")) -> HttpResponse:
     take_only(request, "session_id")
     which = {"matter": session(request, session_id)} if session_id else {}
-    return json_answer([plan_object(one, _me(request)) for one in plans_of(request, **which)])
+    found = plans_of(request, **which)
+    _note(request, found)
+    return json_answer([plan_object(one, _me(request)) for one in found])
 
 
 @router.get(
@@ -60,6 +99,7 @@ def plans(request: HttpRequest, session_id: str = Query("", description="Of this
 def steps(request: HttpRequest, plan_id: str) -> HttpResponse:
     take_only(request)
     found = plan(request, plan_id)
+    _note(request, [found])
     return json_answer([step_object(step, found, _me(request)) for step in found.steps_now])
 
 
@@ -73,7 +113,7 @@ def steps(request: HttpRequest, plan_id: str) -> HttpResponse:
 def agent_messages(request: HttpRequest, session_id: str) -> HttpResponse:
     take_only(request)
     found = plans_of(request, matter=session(request, session_id))
-    return json_answer(_by_time([said.as_object(_me(request)) for one in found for said in thread_of(one)]))
+    return json_answer(_by_time(_said(request, found)))
 
 
 @router.get(
@@ -96,7 +136,19 @@ def _lines(request: HttpRequest) -> list[dict[str, Any]]:
     lines += [{**plan_line(one, me), "content": one.task} for one in found]
     steps = [(step_object(step, one, me), step.action) for one in found for step in one.steps_now]
     lines += [{**line, "content": action} for line, action in steps]
-    return lines + [said.as_object(me) for one in reversed(found) for said in thread_of(one)]
+    _note(request, found)
+    return lines + _said(request, found)
+
+
+def _said(request: HttpRequest, plans: Sequence[Plan]) -> list[dict[str, Any]]:
+    """The messages of these, which the caller has been sent by now."""
+    said = [message for one in reversed(plans) for message in thread_of(one)]
+    note(request, sent_by(said))
+    return [one.as_object(_me(request)) for one in said]
+
+
+def _note(request: HttpRequest, plans: Sequence[Plan]) -> None:
+    note(request, {step: gate for one in plans for step, gate in sent_with(one).items()})
 
 
 def _sessions(request: HttpRequest) -> list[Matter]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from engine.models import Gate, GateDecision, Run
 from engine.models.gates import NOT_DECIDED
@@ -62,6 +63,12 @@ def gates_at(plan: Plan, step: Step) -> list[Gate]:
     return [gate for gate in plan.run.gates.all() if stands_at(gate, step)]
 
 
+def sent_with(plan: Plan) -> dict[UUID, int]:
+    """The gates about its steps as they stand in an answer. What is asked within a step, its messages tell."""
+    own = {gate.step: gate.pk for gate in plan.run.gates.all() if gate.pending and gate.kind == Kind.STEP}
+    return {step.pk: own[step.gate_step] for step in plan.steps_now if step.gate_step in own}
+
+
 def step_object(step: Step, plan: Plan, user_id: str) -> dict[str, Any]:
     gates = gates_at(plan, step)
     said = max((one for gate in gates for one in told(gate)), key=lambda one: one.pk, default=None)
@@ -94,9 +101,13 @@ def words_of(said: GateDecision | None) -> str:
 
 
 def status_of(step: Step, gates: Sequence[Gate]) -> str:
-    """What is asked within a step that has begun, or after it has failed, is waited for as its own gate is."""
-    within = step.status in (Status.WORKING, Status.FAILED) and any(gate.pending for gate in gates)
-    return Status.AWAITING.value if within else step.status
+    """It awaits feedback as long as something can be said: also of what is asked within it, or after it has failed."""
+    asked = any(gate.pending for gate in gates)
+    if asked and step.status in (Status.WORKING, Status.FAILED):
+        return Status.AWAITING.value
+    if step.status == Status.AWAITING and not asked:  # just about to be asked, or not asked any more
+        return Status.PLANNED.value
+    return step.status
 
 
 def feedback_of(step: Step, gates: Sequence[Gate]) -> str | None:

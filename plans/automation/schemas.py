@@ -33,6 +33,40 @@ class TaskTaken(Schema):
     user_id: str
 
 
+class _Feedback(Asked):
+    plan_id: str
+    session_id: str
+    approved: bool
+    human_feedback: str | None = Field(None, description="Why; the answer, where a question was asked.")
+    updated_action: str | None = Field(None, description="What is to be done instead, with approved=true.")
+
+    @property
+    def words(self) -> str:
+        return self.human_feedback or ""
+
+    @property
+    def action(self) -> str:
+        return (self.updated_action or "").strip()
+
+
+class Feedback(_Feedback):
+    step_id: str
+
+
+class AllFeedback(_Feedback):
+    step_id: str | None = Field(None, description="Without one: all steps.")
+
+
+class StepDecided(Schema):
+    status: str = Field(examples=["Step 3 approved"])
+    session_id: str
+    step_id: str
+
+
+class Decided(Schema):
+    status: str = Field(examples=["4 steps approved, 1 had changed"])
+
+
 class Step(Schema):
     id: Identifier
     data_type: Literal["step"]

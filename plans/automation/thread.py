@@ -1,11 +1,11 @@
 """The messages of a session: told by the rows that what they say came of, so they cannot differ from it."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
-from uuid import uuid5
+from uuid import UUID, uuid5
 
 from engine.llm.providers import storable
 from engine.models import Gate, GateDecision, Run
@@ -58,6 +58,12 @@ class Said:
             "ts": time_of(self.at),
             "step_id": str(self.step.pk) if self.step else None,
         }
+
+
+def sent_by(said: Iterable[Said]) -> dict[UUID, int]:
+    """The gates of steps that these messages ask about."""
+    asked = ((one.step, one.gate) for one in said if one.step and one.gate and one.gate.pending)
+    return {step.pk: gate.pk for step, gate in asked}
 
 
 def thread_of(plan: Plan) -> list[Said]:

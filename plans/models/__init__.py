@@ -1,5 +1,6 @@
 from . import keeping
 from .plans import OUTCOMES, Matter, Message, Move, Plan, Revision, Step, StepState, models_of, title_of
+from .sent import Sent
 from .teams import Team, TeamAgent, TeamChange, TeamChanged, TeamVersion
 
 __all__ = [
@@ -9,6 +10,7 @@ __all__ = [
     "Move",
     "Plan",
     "Revision",
+    "Sent",
     "Step",
     "StepState",
     "Team",

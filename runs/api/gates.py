@@ -125,24 +125,27 @@ def _kind(request: HttpRequest, id: int, said: Said) -> str:
 def decide(request: HttpRequest, id: int, said: Said) -> HttpResponse:
     """The first decision that closes it holds; who comes second gets 409 with who was first."""
     _found(request, id)
+    return json_answer(gate_object(decided(request, id, **said.model_dump()), address_of(request)))
+
+
+def decided(request: HttpRequest, pk: int, **said: Any) -> Gate:
+    """The gate after the caller has said this there; refused in a sentence."""
     try:
-        decided = steering.decide(id, credential(request).owner, **said.model_dump())
+        return steering.decide(pk, credential(request).owner, **said)
     except DoesNotFit as refused:
         raise wrong_fields(refused.problems) from refused
     except NotDecided as refused:
         raise Refusal(STATUSES[type(refused)], str(refused)) from refused
-    return json_answer(gate_object(decided, address_of(request)))
 
 
 def _one_of_many(request: HttpRequest, gate: Gate, digest: str, said: SaidAtMany, address: str) -> dict[str, Any]:
     words = {"decision": said.decision, "choice": said.choice, "text": said.text, "digest": digest}
     try:
-        decided = steering.decide(gate.pk, credential(request).owner, **words)
-    except DoesNotFit as refused:
-        return {"id": gate.pk, "status": 422, "detail": str(refused), "gate": None}
-    except NotDecided as refused:
-        return {"id": gate.pk, "status": STATUSES[type(refused)], "detail": str(refused), "gate": None}
-    return {"id": gate.pk, "status": 200, "detail": "", "gate": gate_object(decided, address)}
+        closed = decided(request, gate.pk, **words)
+    except Refusal as refused:
+        detail = " ".join(sentence for _, sentence in refused.errors) or refused.detail
+        return {"id": gate.pk, "status": refused.status, "detail": detail, "gate": None}
+    return {"id": gate.pk, "status": 200, "detail": "", "gate": gate_object(closed, address)}
 
 
 def _found(request: HttpRequest, pk: int) -> Gate:

@@ -34,6 +34,7 @@ USUAL = (Scope.SUBMIT, Scope.STEER)  # what submits must not approve itself
 class Credential(Protocol):
     """By what a call was let in."""
 
+    pk: int
     owner: User
 
     def holder(self) -> User | None:

@@ -45,3 +45,32 @@ class Program:
                 if not statuses or [one["status"] for one in found] == list(statuses):
                     return found
                 await asyncio.sleep(0.02)
+
+
+class Steps:
+    """What a program says about the steps of the plan that it has begun."""
+
+    def __init__(self, program, begun):
+        self.program, self.plan, self.session = program, begun["plan_id"], begun["session_id"]
+
+    def of(self, program):
+        return Steps(program, {"plan_id": self.plan, "session_id": self.session})
+
+    async def say(self, step=None, approved=True, path="/human_feedback", **more):
+        said = {"plan_id": self.plan, "session_id": self.session, "approved": approved}
+        return await self.program.post(path, **said, **({"step_id": step["id"]} if step else {}), **more)
+
+    async def all(self, approved=True, **more):
+        return await self.say(None, approved, "/approve_step_or_steps", **more)
+
+    async def stand(self, *statuses):
+        return await self.program.steps(self.plan, *statuses)
+
+    async def read(self):
+        """The newest message of the session."""
+        return (await self.program.said(f"/agent_messages/{self.session}"))[-1]
+
+    async def comes_to(self, status):
+        async with asyncio.timeout(20):
+            while (await self.program.said("/plans"))[0]["overall_status"] != status:
+                await asyncio.sleep(0.02)

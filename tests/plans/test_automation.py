@@ -1,16 +1,14 @@
 """The source's calls: who may, what they give, and a task that is planned by them."""
 
-import asyncio
 from uuid import UUID
 
 import pytest
 from asgiref.sync import sync_to_async
 from django.test import Client
 
-from engine.worker import Engine
 from plans.automation import tasks
 from plans.models import Matter, Plan
-from tests.plans.scenes import LETTER, SUM, plan, questions, steps, team
+from tests.plans.scenes import LETTER, SUM, plan, questions, steps
 from tests.plans.source import EVERY_SCOPE, A, Program
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -20,26 +18,6 @@ STEP_KEYS = {*STEP.split(), "updated_action", "ts"}
 LINE_KEYS = set("id data_type session_id user_id initial_goal overall_status ts total_steps".split())
 PLAN_KEYS = {*LINE_KEYS, "completed_steps", "pending_steps", "steps"}
 MESSAGE_KEYS = set("id data_type session_id user_id plan_id content source ts step_id".split())
-
-
-@pytest.fixture
-async def working(models):
-    """An engine is at work."""
-    engine = Engine(models=models)
-    performing = asyncio.create_task(engine.run())
-    yield engine
-    await engine.stop(grace=0)
-    await performing
-
-
-@pytest.fixture
-def house(db):
-    return team(name="House")
-
-
-@pytest.fixture
-async def program(mira, house):
-    return await sync_to_async(Program)(mira)
 
 
 async def test_a_task_is_answered_as_soon_as_it_is_planned(program, models, working):

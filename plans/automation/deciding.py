@@ -1,0 +1,236 @@
+"""A yes or no to a step, or to all: at the gates that were sent to the caller, as nobody names them here."""
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from asgiref.sync import sync_to_async
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest
+
+from engine.models import Gate, Run
+from engine.models.gates import Decision
+from runs.api import gates
+from runs.api.answers import address_of, missing
+from runs.api.events import until
+from runs.api.refusals import Refusal, wrong_fields
+from runs.api.scopes import credential
+from runs.forms import Text
+from runs.rights import STEER
+
+from .. import talking
+from ..deciding import number_of
+from ..models import Plan, Sent, Step
+from ..rules.course import ACTION_LENGTH, BEFORE_WORK
+from ..rules.demands import Kind, Meaning
+from ..rules.subjects import quoted
+from .objects import gates_at, status_of
+from .schemas import AllFeedback, Feedback
+from .sessions import owner_of, plan_in, uuid_of
+
+PATIENCE = 20.0  # seconds until a changed step should have been asked about
+ON_ITS_PAGE = (Kind.UNCERTAIN, Kind.BUDGET)  # more can be said there than yes and no
+ANSWERED = (Kind.QUESTION, Kind.SEAT)
+PATHS = {"text": "human_feedback", "answer": "human_feedback", "decision": "approved", "choice": "approved"}
+CHANGED = "It was not sent to you yet as it is now. Look at it, and decide again."
+
+
+# ---- what is said -----------------------------------------------------------------------------------------
+
+
+def what_is_said(gate: Gate, approved: bool, words: str) -> dict[str, Any]:
+    """A yes or no, as this gate takes it."""
+    kind = Kind(gate.kind)
+    if not approved:
+        return {"decision": Decision.REJECT, "choice": _refusal(kind, words), "text": words}
+    if kind in ANSWERED:
+        if not words.strip():
+            raise wrong_fields([("human_feedback", "This is a question: write the answer here.")])
+        return {"decision": Decision.ANSWER, "answer": words}
+    choice = {Kind.FAILURE: Meaning.AGAIN, Kind.PLAN: Meaning.ACCEPT}.get(kind, "")
+    return {"decision": Decision.APPROVE, "choice": choice, "text": words}
+
+
+def _refusal(kind: Kind, words: str) -> Meaning:
+    if kind is Kind.TOOL:
+        return Meaning.REFUSE
+    return Meaning.REVISE if words.strip() else Meaning.SKIP
+
+
+def decide(request: HttpRequest, gate: Gate, said: dict[str, Any]) -> Gate:
+    if gate.kind in ON_ITS_PAGE:
+        raise Refusal(409, f"More than yes and no can be said here: {address_of(request)}/gates/{gate.pk}/")
+    try:
+        return gates.decided(request, gate.pk, **said)
+    except Refusal as refused:
+        errors = [(PATHS.get(path, path), sentence) for path, sentence in refused.errors]
+        raise Refusal(refused.status, refused.detail, errors, refused.headers) from refused
+
+
+# ---- one step ---------------------------------------------------------------------------------------------
+
+
+async def of_step(request: HttpRequest, asked: Feedback) -> str:
+    """The sentence that says what was decided."""
+    step, gate = await sync_to_async(_asked_at)(request, asked)
+    if _is_changed(step, asked):
+        gate = await _changed(request, step, asked.action)
+    said = what_is_said(gate, asked.approved, asked.words)
+    after = await sync_to_async(decide)(request, gate, said)
+    return f"{step} {_in_a_word(said)}{', others are asked as well' if after.pending else ''}"
+
+
+def _in_a_word(said: dict[str, Any]) -> str:
+    return {Decision.ANSWER: "answered", Decision.REJECT: "rejected"}.get(said["decision"], "approved")
+
+
+def _asked_at(request: HttpRequest, asked: Feedback) -> tuple[Step, Gate]:
+    plan = plan_in(request, asked.plan_id, asked.session_id)
+    step = _step_of(request, plan, asked.step_id)
+    refuse_two_things(asked)
+    gate = _sent(request, plan, step)
+    if _is_changed(step, asked) and not STEER.covers(owner_of(request), plan.run):
+        raise Refusal(403, STEER.refusal("plan"))
+    return step, gate
+
+
+def refuse_two_things(asked: Feedback | AllFeedback) -> None:
+    """And a text that cannot be an action."""
+    if not asked.action:
+        return
+    wrong = ""
+    if not asked.approved:
+        wrong = "Change it and approve it, or reject it and say why."
+    elif not asked.step_id:
+        wrong = "One text cannot be the action of many steps: name the step."
+    if wrong:
+        raise wrong_fields([("updated_action", wrong)])
+    _refuse_unkeepable(asked.action)
+
+
+def _refuse_unkeepable(action: str) -> None:
+    try:
+        Text(max_length=ACTION_LENGTH, lines=True, needed="Write what is to be done.").clean(action)
+    except ValidationError as error:
+        raise wrong_fields([("updated_action", str(error.message))]) from error
+
+
+def _step_of(request: HttpRequest, plan: Plan, key: str) -> Step:
+    pk = uuid_of(key)
+    found = next((step for step in plan.steps.all() if step.pk == pk), None)
+    if found:
+        return found
+    if pk and Step.objects.filter(pk=pk, plan__run__owner=owner_of(request)).exists():
+        raise wrong_fields([("step_id", "The step is of another plan.")])
+    raise missing("step")
+
+
+def _sent(request: HttpRequest, plan: Plan, step: Step) -> Gate:
+    """The gate that the caller was sent for this step, if it is what is asked about it now."""
+    at_step = gates_at(plan, step)
+    asked = [gate for gate in at_step if gate.pending and not plan.run.over]
+    sent = Sent.objects.by_step(credential(request).pk, plan.pk).get(step.pk)
+    if late := next((gate for gate in at_step if gate.pk == sent and _is_late(gate)), None):
+        return late  # to decide there is refused with when it was over
+    if not asked:
+        raise Refusal(409, f"{step} is {status_of(step, at_step)}: nothing waits to be decided.")
+    if found := next((gate for gate in asked if gate.pk == sent), None):
+        return found
+    raise Refusal(409, f"{step} is {status_of(step, at_step)}. {CHANGED}")
+
+
+def _is_late(gate: Gate) -> bool:
+    return gate.state == Gate.State.EXPIRED or (gate.state == Gate.State.REJECTED and not (gate.last and gate.last.by))
+
+
+# ---- and with another text --------------------------------------------------------------------------------
+
+
+def _is_changed(step: Step, asked: Feedback) -> bool:
+    return bool(asked.action) and asked.action != step.action
+
+
+async def _changed(request: HttpRequest, step: Step, action: str) -> Gate:
+    """The gate at which the step is asked about as it is now."""
+    await sync_to_async(change)(request, step, action)
+    await until(step.plan_id, owner_of(request), PATIENCE, partial(_is_asked, step, action))
+    gate = await sync_to_async(_gate_about)(step, action)
+    if gate is None:
+        raise Refusal(409, f"{step} was changed, and is not asked about yet. Look at it, and approve it then.")
+    return gate
+
+
+def change(request: HttpRequest, step: Step, action: str) -> None:
+    try:
+        talking.change_step(step.plan_id, owner_of(request), step.number, {"action": action})
+    except talking.Refused as refused:
+        raise Refusal(409, str(refused)) from refused
+
+
+def _gate_about(step: Step, action: str) -> Gate | None:
+    asked = Gate.objects.newest(step.plan_id, step.gate_step)
+    return asked if asked and asked.pending and asked.text.endswith(f"\n{quoted(action)}") else None
+
+
+def _is_asked(step: Step, action: str, plan: UUID) -> bool:
+    now = Step.objects.only("status").get(pk=step.pk)
+    over = now.status not in BEFORE_WORK or Run.objects.only("status").get(pk=plan).over
+    return over or _gate_about(step, action) is not None
+
+
+# ---- all steps --------------------------------------------------------------------------------------------
+
+
+def of_all(request: HttpRequest, asked: AllFeedback) -> str:
+    plan = plan_in(request, asked.plan_id, asked.session_id)
+    refuse_two_things(asked)
+    waiting = [gate for gate in plan.run.gates.all() if gate.pending and not plan.run.over]
+    if not waiting:
+        raise Refusal(409, "Nothing of this plan waits to be decided.")
+    return _all_approved(request, plan, waiting, asked) if asked.approved else _plan_rejected(request, waiting, asked)
+
+
+def _plan_rejected(request: HttpRequest, waiting: Sequence[Gate], asked: AllFeedback) -> str:
+    """It is said of the plan, at the plan's gate or the first one that takes it."""
+    choice = Meaning.REVISE if asked.words.strip() else Meaning.END
+    takes = [gate for gate in waiting if choice in {one["word"] for one in gate.choices}]
+    gate = min(takes, key=lambda one: (one.kind != Kind.PLAN, one.pk), default=None)
+    if gate is None:
+        raise Refusal(409, "What waits of this plan takes no such answer.")
+    decide(request, gate, {"decision": Decision.REJECT, "choice": choice, "text": asked.words})
+    return "Plan rejected: it is planned anew" if choice is Meaning.REVISE else "Plan rejected: it ends"
+
+
+def _all_approved(request: HttpRequest, plan: Plan, waiting: Sequence[Gate], asked: AllFeedback) -> str:
+    sent = Sent.objects.by_step(credential(request).pk, plan.pk)
+    said = Counter(_approved(request, plan, gate, sent, asked.words) for gate in waiting if gate.kind != Kind.PLAN)
+    if not said["had changed"]:
+        for gate in (gate for gate in waiting if gate.kind == Kind.PLAN):
+            decide(request, gate, what_is_said(gate, True, asked.words))
+    return _counted(said)
+
+
+def _approved(request: HttpRequest, plan: Plan, gate: Gate, sent: dict[UUID, int], words: str) -> str:
+    """What became of it. A caller that has looked at the plan approves what it was sent; one that never did, all that
+    is asked about steps as they were planned."""
+    step = next((one for one in plan.steps.all() if one.number == number_of(gate)), None)
+    is_sent = step is not None and sent.get(step.pk) == gate.pk
+    if gate.kind == Kind.STEP and sent and not is_sent:
+        return "had changed"
+    if step is None or gate.kind in ON_ITS_PAGE or (gate.kind != Kind.STEP and not is_sent):
+        return "still waiting"
+    if gate.kind in ANSWERED and not words.strip():
+        return "still waiting"
+    try:
+        decide(request, gate, what_is_said(gate, True, words))
+    except Refusal as refused:
+        return "had changed" if refused.status == 409 else "still waiting"
+    return "approved"
+
+
+def _counted(said: Counter[str]) -> str:
+    """As in: 4 steps approved, 1 had changed."""
+    steps = f"{said['approved']} step{'' if said['approved'] == 1 else 's'} approved"
+    return ", ".join([steps, *(f"{said[word]} {word}" for word in ("had changed", "still waiting") if said[word])])

@@ -1,0 +1,29 @@
+"""A program of the source, the team that its tasks go to, and an engine that is at work."""
+
+import asyncio
+
+import pytest
+from asgiref.sync import sync_to_async
+
+from engine.worker import Engine
+from tests.plans.scenes import team
+from tests.plans.source import Program
+
+
+@pytest.fixture
+async def working(models):
+    engine = Engine(models=models)
+    performing = asyncio.create_task(engine.run())
+    yield engine
+    await engine.stop(grace=0)
+    await performing
+
+
+@pytest.fixture
+def house(db):
+    return team(name="House")
+
+
+@pytest.fixture
+async def program(mira, house):
+    return await sync_to_async(Program)(mira)
