@@ -139,6 +139,11 @@ class Item:
         return DONE.get(self.gate.state, "none")
 
     @property
+    def named(self) -> str:
+        """As a form names it: the gate, and the text that was read."""
+        return f"{self.gate.pk} {self.gate.digest}"
+
+    @property
     def reminded(self) -> str:
         times = len(self.gate.reminders.all())
         return {1: "once", 2: "twice"}.get(times, f"{times} times")
@@ -150,6 +155,11 @@ class Group:
     note: str
     sign: str
     items: Sequence[Item]
+    batches: Sequence[Any] = ()  # of those that can be decided together
+
+    @property
+    def number(self) -> int:
+        return len(self.items) + sum(len(batch.items) for batch in self.batches)
 
 
 OUT = ("Leaves the house", "Cannot be taken back. One by one.", "out", "Read and decide")
@@ -160,8 +170,9 @@ QUESTIONS = ("Questions", "Somebody needs a word from you.", "quest", "Look and 
 def group_of(gate: Gate) -> tuple[str, str, str, str]:
     if face_of(gate.run).reaches_out(gate):
         return OUT
-    asks_words = any(one["decision"] == Decision.ANSWER for one in gate.choices)
-    return QUESTIONS if asks_words else HERE
+    sayable = {one["decision"] for one in gate.choices} | face_of(gate.run).words(gate).keys()
+    sayable &= set(offered(gate))
+    return QUESTIONS if Decision.ANSWER in sayable and Decision.APPROVE not in sayable else HERE
 
 
 def groups(gates: Sequence[Gate]) -> list[Group]:

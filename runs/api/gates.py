@@ -11,7 +11,8 @@ from ninja import Field, Query, Router
 
 from engine.gates import DECISION_LENGTH, Closed, DoesNotFit, NotAsked, NotDecided, TooLate
 from engine.models import Gate
-from runs import steering
+from runs import batches, steering
+from runs.batches import MOST_AT_ONCE, Result
 from runs.deciding import for_me, may_see, seen_by
 
 from .answers import address_of, json_answer, missing, take_only
@@ -24,7 +25,6 @@ from .scopes import Scope, credential, needs
 
 router = Router()
 PAGE = 50
-MOST_AT_ONCE = 50
 STATUSES: Mapping[type[NotDecided], int] = {NotAsked: 403, Closed: 409, TooLate: 410}
 
 
@@ -98,10 +98,12 @@ def _kind_of_all(request: HttpRequest, said: SaidAtMany) -> str:
 def decide_all(request: HttpRequest, said: SaidAtMany) -> HttpResponse:
     """The same at gates of one run and one kind, or about one tool. One result each: none stops the others."""
     found, address = [_found(request, one.id) for one in said.gates], address_of(request)
-    if len({(gate.run_id, gate.tool or gate.kind) for gate in found}) > 1:
+    if not batches.alike(found):
         raise wrong_fields([("gates", "They are of one run, and of one kind or about one tool.")])
-    both = zip(found, said.gates, strict=True)
-    return json_answer({"results": [_one_of_many(request, gate, one.digest, said, address) for gate, one in both]})
+    read = zip(found, (one.digest for one in said.gates), strict=True)
+    words = {"decision": said.decision, "text": said.text, "choice": said.choice}
+    results = batches.decide(read, credential(request).owner, **words)
+    return json_answer({"results": [_one_of_many(result, address) for result in results]})
 
 
 @router.get("/gates/{id}", response=GateObject, openapi_extra=problems(404), url_name="gate", summary="Look at a gate")
@@ -138,14 +140,11 @@ def decided(request: HttpRequest, pk: int, **said: Any) -> Gate:
         raise Refusal(STATUSES[type(refused)], str(refused)) from refused
 
 
-def _one_of_many(request: HttpRequest, gate: Gate, digest: str, said: SaidAtMany, address: str) -> dict[str, Any]:
-    words = {"decision": said.decision, "choice": said.choice, "text": said.text, "digest": digest}
-    try:
-        closed = decided(request, gate.pk, **words)
-    except Refusal as refused:
-        detail = " ".join(sentence for _, sentence in refused.errors) or refused.detail
-        return {"id": gate.pk, "status": refused.status, "detail": detail, "gate": None}
-    return {"id": gate.pk, "status": 200, "detail": "", "gate": gate_object(closed, address)}
+def _one_of_many(result: Result, address: str) -> dict[str, Any]:
+    if not (refused := result.refused):
+        return {"id": result.gate.pk, "status": 200, "detail": "", "gate": gate_object(result.gate, address)}
+    status = 422 if isinstance(refused, DoesNotFit) else STATUSES[type(refused)]
+    return {"id": result.gate.pk, "status": status, "detail": str(refused), "gate": None}
 
 
 def _found(request: HttpRequest, pk: int) -> Gate:

@@ -6,12 +6,12 @@ from typing import Any
 from django.db.models import Max
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_http_methods
 
 from engine.gates import Closed, DoesNotFit, NotAsked, NotDecided, TooLate
 from engine.models import Gate
 from engine.models.gates import Decision, in_order
-from runs import steering
+from runs import batches, steering
 
 from ..deciding import MOST, VIEWS, at_gate, group_of, groups, may_see
 from ..face import face_of
@@ -23,18 +23,58 @@ from ..usage import used_both_ways
 STATUSES: Mapping[type[NotDecided], int] = {NotAsked: 403, Closed: 409, TooLate: 410}
 
 
-@require_GET
+@require_http_methods(["GET", "HEAD", "POST"])
 def waiting(request: HttpRequest) -> HttpResponse:
+    """What is posted decides the same at all that was ticked; the page then says what came of each."""
     view = request.GET.get("view", "")
     if view not in VIEWS:
         raise Http404
+    if request.method != "POST":
+        return _waiting(request, view)
+    read = [_named(request, named) for named in request.POST.getlist("gate")]
+    decision, _, choice = request.POST.get("said", "").partition(" ")
+    text = request.POST.get("text", "").strip()
+    if problem := _not_together([gate for gate, _ in read], decision, choice, text):
+        at = request.POST.get("batch", "")
+        typed = {"ticked": request.POST.getlist("gate"), "typed": text, "typed_at": int(at) if at.isdecimal() else 0}
+        return _waiting(request, view, 422, line=problem, **typed)
+    results = batches.decide(read, request.user, decision, text, choice)
+    return _waiting(request, view, results=results, left=sum(bool(one.refused) for one in results))
+
+
+def _named(request: HttpRequest, named: str) -> tuple[Gate, str]:
+    """A gate that was ticked, with the digest of the text that stood there."""
+    pk, _, digest = named.partition(" ")
+    found = Gate.objects.whole().filter(pk=int(pk)).first() if pk.isdecimal() and len(pk) < 19 else None
+    if found is None or not may_see(found, request.user):
+        raise Http404
+    return found, digest
+
+
+def _not_together(gates: list[Gate], decision: str, choice: str, text: str) -> str:
+    """Why nothing can be said at these together, in a sentence; empty where it can."""
+    if not gates:
+        return "Nothing was ticked, so nothing was decided."
+    if len(gates) > batches.MOST_AT_ONCE or not batches.alike(gates):
+        return f"Together are decided up to {batches.MOST_AT_ONCE} of one run, of one kind or about one tool."
+    if any(face_of(gate.run).reaches_out(gate) for gate in gates):
+        return "What leaves the house is decided one by one."
+    if decision == Decision.REJECT and not choice and not text:
+        return "Say why, in a word: nothing was decided."
+    return ""
+
+
+def _waiting(request: HttpRequest, view: str, status: int = 200, **more: Any) -> HttpResponse:
     found = {name: read(request.user) for name, (_, read) in VIEWS.items()}
     gates = in_order(found[view].whole()) if view != "decided" else found[view].whole().order_by("-closed", "-pk")
     tabs = [{"view": name, "word": word, "number": found[name].count()} for name, (word, _) in VIEWS.items()]
     gates = gates.prefetch_related("reminders")
-    context = {"groups": groups(list(gates[:MOST])), "tabs": tabs, "view": view, "page": "waiting", "most": MOST}
+    shown = groups(list(gates[:MOST]))
+    if view in ("", "groups"):
+        shown = [batches.put_together(group, request.user) for group in shown]
+    context = {"groups": shown, "tabs": tabs, "view": view, "page": "waiting", "most": MOST}
     context |= {"after": found[""].aggregate(newest=Max("pk"))["newest"] or 0, "mail": is_told_by_mail(request.user)}
-    return render(request, "runs/waiting.html", context)
+    return render(request, "runs/waiting.html", {**context, **more}, status=status)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

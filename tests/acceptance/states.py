@@ -61,6 +61,7 @@ EVERY = [
     State("plan-differs", plans.plan("differs")),
     State("plan-person", plans.plan("person")),
     State("waiting", plans.waiting),
+    State("waiting-batch", plans.ticked, settle=plans.at_batch),
     State("gate", plans.gate),
     State("plan-done", plans.plan("done")),
     State("plan-record", plans.plan("done", "plan-record")),

@@ -49,3 +49,16 @@ def gate(scene: Scene) -> Page:
     page.get_by_role("link", name="Read and decide").first.click()
     expect(page.get_by_role("heading", name="Your decision")).to_be_visible()
     return page
+
+
+def ticked(scene: Scene) -> Page:
+    """Some are alike, and were approved before one was ticked."""
+    page = waiting(scene)
+    page.locator(".batch").first.get_by_role("button", name="Approve").click()
+    expect(page.get_by_role("alert")).to_contain_text("Nothing was ticked")
+    page.locator(".batch").first.get_by_role("checkbox").first.check()
+    return page
+
+
+def at_batch(page: Page) -> None:
+    page.locator(".batch").first.evaluate("batch => batch.scrollIntoView()")

@@ -6,6 +6,7 @@
 import json
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import django
@@ -18,7 +19,7 @@ from engine.models import Gate, Run  # noqa: E402
 from judgements.models import Council  # noqa: E402
 from plans import procedure, talking  # noqa: E402
 from plans.models import Team  # noqa: E402
-from plans.rules.demands import Policy  # noqa: E402
+from plans.rules.demands import STEP_BY_STEP, Policy  # noqa: E402
 from plans.rules.words import Effect  # noqa: E402
 from runs import steering  # noqa: E402
 
@@ -32,14 +33,14 @@ AGENTS = (
 )
 
 
-def team(name: str, **demands: Any) -> Any:
+def team(name: str, policy: Policy | None = None, **demands: Any) -> Any:
     agents = [
         {"name": who, "description": what, "system": "", "model": MODEL, "fallback": "", "tools": tools}
         for who, what, tools in AGENTS
     ]
-    policy = Policy()
+    policy = policy or Policy()
     calls = {**policy.calls, Effect.REACHES_OUT: demands} if demands else policy.calls
-    held = {"planner": MODEL, "policy": Policy(calls=calls).as_json(), "agents": agents, "examples": []}
+    held = {"planner": MODEL, "policy": replace(policy, calls=calls).as_json(), "agents": agents, "examples": []}
     Team.objects.found(name=name, owner=None, description="", **held)
     return Team.objects.whole().get(name=name).current
 
@@ -76,6 +77,7 @@ class Cast:
                 for name, word in (("Facts", "Approve"), ("Privacy", "Reject"), ("Tone", "Reject"))
             ],
         )
+        self.one_by_one = team("Step by step office", STEP_BY_STEP)
         self.judged = team("Careful office", who="both", council="Outgoing letters", blind=False)
 
     def proposed(self, title: str, task: str = TASK, version: Any = None) -> Any:
@@ -97,6 +99,11 @@ class Cast:
         pk = self.approved("Welcome Ada")
         asked(pk, "tool")
         return pk
+
+    def alike(self) -> Any:
+        plan = procedure.submit(owner=self.owner, task=TASK, team=self.one_by_one, title="Ada, step by step")
+        asked(plan.pk, "step")
+        return plan.pk
 
     def differs(self) -> Any:
         pk = self.approved("Welcome Ada, with a council", version=self.judged)
@@ -134,7 +141,7 @@ class Cast:
         return pk
 
     def every(self) -> dict[str, str]:
-        scenes = ("questions", "letter", "differs", "person", "failure", "done", "ended", "cancelled")
+        scenes = ("questions", "letter", "alike", "differs", "person", "failure", "done", "ended", "cancelled")
         keys = {name: str(getattr(self, name)()) for name in scenes}
         return {"proposed": str(self.proposed("Welcome Ada Lovelace")), **keys}
 
