@@ -20,11 +20,12 @@ from runs.api.scopes import Scope, credential, needs
 from runs.api.submitting import OnceKey, submitted
 from runs.rights import STEER
 
-from . import forms, procedure, schemas, talking
-from .api import team_object, tool_objects
-from .models import Plan, Team, TeamChanged, TeamVersion
+from . import forms, procedure, schemas, talking, team_endpoints
+from .api import tool_objects
+from .models import Plan, TeamChanged, TeamVersion
 
 router = router_of("plan")
+router.add_router("", team_endpoints.router)
 
 
 @router.post(
@@ -95,12 +96,6 @@ def _done(request: HttpRequest, pk: UUID, do: Any, status: HTTPStatus = HTTPStat
     except (talking.Refused, Over) as refused:
         raise Refusal(409, str(refused) if isinstance(refused, talking.Refused) else "The plan is over.") from refused
     return answer(request, found(request, pk, "plan"), status)
-
-
-@router.get("/teams", response=schemas.Teams, openapi_extra=problems(422), summary="The teams to plan with")
-def teams(request: HttpRequest) -> HttpResponse:
-    take_only(request)
-    return json_answer({"results": [team_object(one.current) for one in Team.objects.offered().whole() if one.current]})
 
 
 @router.get("/tools", response=schemas.Tools, openapi_extra=problems(422), summary="The tools that agents may have")

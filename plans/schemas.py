@@ -119,6 +119,41 @@ class Teams(Strict):
     results: list[Team]
 
 
+class WholeAgent(Agent):
+    system: str = Field(description="What it is told.")
+    fallback: str | None
+
+
+class WholeTeam(Team):
+    planner: str | None = Field(description="The model that plans; null: the installation's default one.")
+    examples: list[str]
+    retention_days: int | None = Field(description="For so long texts of its plans are kept; null: for ever.")
+    agents: list[WholeAgent]  # type: ignore[assignment]
+
+
+class AgentInFile(Strict):
+    name: str
+    description: str
+    system: str
+    model: str
+    fallback: str
+    tools: list[str]
+
+
+class OwnTeamFile(Strict):
+    name: str
+    description: str
+    planner: str
+    policy: dict[str, Any]
+    examples: list[str]
+    agents: list[AgentInFile]
+
+
+class TeamSaved(Strict):
+    team: WholeTeam
+    left_out: list[str] = Field(description="What of the file is in no team, a sentence each.")
+
+
 class Tool(Strict):
     name: str
     description: str

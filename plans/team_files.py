@@ -54,7 +54,11 @@ class TeamRead:
 
 
 def written_as_file(version: TeamVersion) -> str:
-    return as_json({"name": version.name, **version.held()})
+    return as_json(as_file(version))
+
+
+def as_file(version: TeamVersion) -> dict[str, Any]:
+    return {"name": version.name, **version.held()}
 
 
 def as_json(team: Mapping[str, Any]) -> str:
@@ -63,7 +67,11 @@ def as_json(team: Mapping[str, Any]) -> str:
 
 def read(text: str) -> TeamRead:
     """The team that a file holds, with all that is wrong with it at once. Wrong."""
-    return _Reading(_object_of(text)).team()
+    return read_object(_object_of(text))
+
+
+def read_object(given: Mapping[str, Any]) -> TeamRead:
+    return _Reading(given).team()
 
 
 def _object_of(text: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 from django.forms.boundfield import BoundField
 
 from engine.policy import MOST_PERSONS, REJECT, REMIND, RETURN, USUAL, policy_of
-from engine.tools import tools
+from engine.tools import Tool, tools
 from runs import retention
 from runs.forms import (
     FieldProblem,
@@ -132,13 +132,19 @@ class AgentForm(Numbered):
     system = Text(max_length=LENGTHS["system"], lines=True, label="What it is told: who it is, and what it must heed")
 
     def __init__(
-        self, number: int, posted: Mapping[str, Any] | None, initial: Mapping[str, Any], gone: frozenset[str]
+        self,
+        number: int,
+        posted: Mapping[str, Any] | None,
+        initial: Mapping[str, Any],
+        known: Mapping[str, Tool[Any]],
+        gone: frozenset[str],
     ) -> None:
         """`gone`: tools that saved teams name and nothing here has; one that this agent had can stay."""
         super().__init__(number, posted, initial)
         self.need("name", f"Give agent {number} a name.")
         had = {*initial.get("tools", ()), *ticked(posted or {}, number)}
-        for name in (*tools(), *sorted(had & gone)):
+        self._known = known
+        for name in (*known, *sorted(had & gone)):
             self.fields[f"tool-{name}"] = forms.BooleanField(
                 label=name, required=False, initial=name in initial.get("tools", ())
             )
@@ -161,7 +167,13 @@ class AgentForm(Numbered):
         does."""
         ticks = [(name.removeprefix("tool-"), self[name]) for name in self.fields if name.startswith("tool-")]
         groups = groupby(ticks, lambda one: one[0].rpartition(".")[0])
-        return [(about, [(field, *_said_of(name)) for name, field in some]) for about, some in groups]
+        return [(about, [(field, *self._said_of(name)) for name, field in some]) for about, some in groups]
+
+    def _said_of(self, name: str) -> tuple[str, str, str]:
+        tool = self._known.get(name)
+        if tool is None:
+            return ("warn", NOT_THERE, "Nothing here has this tool any more.")
+        return (SIGNS[Effect(tool.effect)], str(tool.effect).replace("_", " "), tool.description)
 
     @property
     def has(self) -> list[tuple[str, str, str]]:
@@ -178,13 +190,6 @@ class AgentForm(Numbered):
             **own,
             "tools": [name.removeprefix("tool-") for name in given if name.startswith("tool-") and given[name]],
         }
-
-
-def _said_of(name: str) -> tuple[str, str, str]:
-    tool = tools().get(name)
-    if tool is None:
-        return ("warn", NOT_THERE, "Nothing here has this tool any more.")
-    return (SIGNS[Effect(tool.effect)], str(tool.effect).replace("_", " "), tool.description)
 
 
 class ExampleForm(Numbered):
@@ -230,8 +235,9 @@ class TeamSubmission:
         days = (team or Team()).kept_days if retention_days is None else retention_days
         held = policy or Policy().as_json()
         start = {"retention_days": days, "short": retention.is_short(days), "ahead": held["ahead"], **own}
+        known = tools()
         self.own = TeamForm(team, data, initial=start, auto_id="%s")
-        self.agents = [AgentForm(number, data, one, gone) for number, one in _places("agent", data, agents)]
+        self.agents = [AgentForm(number, data, one, known, gone) for number, one in _places("agent", data, agents)]
         tasks = [{"task": one} for one in examples]
         self.examples = [ExampleForm(number, data, one) for number, one in _places("example", data, tasks)]
         self.demands = [DemandForm(key, data, demand) for key, demand in spread(held).items()]

@@ -10,13 +10,14 @@ from runs.api.schemas import Problem
 API = "/api/v1"
 
 
-def bearer(user):
-    return {"Authorization": f"Bearer {Token.objects.make(user).secret}"}
+def bearer(user, **more):
+    return {"Authorization": f"Bearer {Token.objects.make(user, **more).secret}"}
 
 
 class Caller:
-    def __init__(self, user):
-        self.client = Client(headers=bearer(user))
+    def __init__(self, user, **more):
+        """`more`: of the token, as its scopes."""
+        self.client = Client(headers=bearer(user, **more))
 
     def get(self, path, **query):
         return self.client.get(f"{API}{path}", query_params=query)
@@ -25,6 +26,9 @@ class Caller:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         body = content if isinstance(content, (bytes, str)) else json.dumps(content)
         return self.client.post(f"{API}{path}", b"" if content is None else body, content_type, headers=named)
+
+    def put(self, path, content):
+        return self.client.put(f"{API}{path}", json.dumps(content), "application/json")
 
     def patch(self, path, content):
         return self.client.patch(f"{API}{path}", json.dumps(content), "application/json")

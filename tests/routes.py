@@ -190,7 +190,9 @@ ROUTES = {
     "automation:messages": (SIGNED_IN, NO_METHOD),
     "automation:agent-tools": (SIGNED_IN, NO_METHOD),
     "api:change_step": (NO_METHOD, NO_METHOD),
-    "api:teams": (SIGNED_IN, NO_METHOD),
+    "api:teams": (SIGNED_IN, SIGNED_IN),
+    "api:team": (SIGNED_IN, NO_METHOD),
+    "api:team-file": (SIGNED_IN, NO_METHOD),
     "api:tools": (SIGNED_IN, NO_METHOD),
     # of the tests' own procedure, asked for a judgement
     "check-history": (SIGNED_IN, SIGNED_IN_NO_METHOD),

@@ -3,6 +3,9 @@
 import json
 import re
 from pathlib import Path
+from typing import Any
+
+from pydantic import RootModel
 
 from debates.schemas import NewDebate, Steering, Words
 from judgements.schemas import NewJudgement, NewReceipt
@@ -23,9 +26,11 @@ SHAPES = {
     f"{API}/gates/decide": SaidAtMany,
     "plans": NewPlan,
     f"{API}/plans/{{id}}/messages": PlanWords,
+    f"{API}/teams": RootModel[dict[str, Any]],
+    f"{API}/teams/{{name}}": RootModel[dict[str, Any]],
     f"{API}/plans/{{id}}/steps/{{number}}": StepChange,
 }
-CALL = re.compile(r'curl [^"]*?(?:-X (POST|PATCH) )?"\$MAGI(/[^"?]*)\??([^"]*)"(.*?)(?=\ncurl|\n```)', re.DOTALL)
+CALL = re.compile(r'curl [^"]*?(?:-X (POST|PUT|PATCH) )?"\$MAGI(/[^"?]*)\??([^"]*)"(.*?)(?=\ncurl|\n```)', re.DOTALL)
 
 
 def shown():
@@ -34,6 +39,7 @@ def shown():
         body = re.search(r"-d '(.*?)'", rest, re.DOTALL)
         names = {pair.partition("=")[0] for pair in query.split("&") if pair}
         path = re.sub(r"(?<=steps/)3", "{number}", re.sub(r"[$](ID|GATE)", "{id}", path))
+        path = re.sub(r"(?<=teams/)People", "{name}", path)
         yield method.lower() or ("post" if body else "get"), f"/api/v1{path}", names, body and body[1]
 
 

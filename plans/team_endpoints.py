@@ -1,0 +1,148 @@
+"""The HTTP API of teams: as they are, as files, and made or changed by files."""
+
+from http import HTTPStatus
+from typing import Annotated, Any
+
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError
+from django.http import HttpRequest, HttpResponse
+from ninja import Body, Query, Router
+
+from runs.api.answers import json_answer, missing, take_only
+from runs.api.refusals import Refusal, wrong_fields
+from runs.api.schemas import placed, problems
+from runs.api.scopes import Scope, credential, needs
+from runs.forms import as_number
+from runs.saved import RevisedMeanwhile
+from runs.saved.forms import named
+
+from . import schemas, team_files
+from .api import team_object
+from .models import Team, TeamVersion
+from .team_files import TeamRead
+from .team_texts import TextSubmission
+
+router = Router()
+
+TeamFile = Annotated[
+    dict[str, Any],
+    Body(description="`name`, one to eight `agents`, and whatever else there is; what is not known is said."),
+]
+Opened = Annotated[
+    int | None, Query(ge=1, description="The version that was changed: 409 where another one is current.")
+]
+
+
+@router.get("/teams", response=schemas.Teams, openapi_extra=problems(422), summary="The teams to plan with")
+def teams(request: HttpRequest) -> HttpResponse:
+    take_only(request)
+    return json_answer({"results": [team_object(one.current) for one in Team.objects.offered().whole() if one.current]})
+
+
+@router.post(
+    "/teams",
+    response={201: schemas.TeamSaved},
+    openapi_extra=problems(400, 403, 413, 415, 422, also={201: placed("team")}),
+    summary="Make a team of a file",
+)
+@needs(Scope.DECIDE, "plan")
+def make_team(request: HttpRequest, asked: TeamFile) -> HttpResponse:
+    """Of the two kinds of files that are known: as `GET /teams/{name}/file` has it, or with `system_message`,
+    `deployment_name` and `starting_tasks`. `left_out` says what of it is in no team. It needs the scope `decide`: who
+    says what is asked of nobody decides it."""
+    owner = credential(request).owner
+    if not owner.has_perm("plans.add_team"):
+        raise Refusal(403, "You may not make teams. Ask who administers this site for the right to.")
+    submission = _checked(asked, None)
+    try:
+        team = Team.objects.found(owner=owner, **submission.values())
+    except IntegrityError as error:
+        raise _taken(submission) from error
+    headers = {"Location": f"{request.path}/{team.pk}"}
+    return _saved(team, submission.read, HTTPStatus.CREATED, headers)
+
+
+@router.get(
+    "/teams/{name}", response=schemas.WholeTeam, openapi_extra=problems(404, 422), summary="One team, by name or id"
+)
+def team(request: HttpRequest, name: str) -> HttpResponse:
+    """As it is now, with all that its agents are told."""
+    take_only(request)
+    return json_answer(_whole(_named(name)))
+
+
+@router.get(
+    "/teams/{name}/file",
+    response={200: schemas.OwnTeamFile},
+    openapi_extra=problems(404, 422),
+    summary="A team as a file",
+)
+def team_file(request: HttpRequest, name: str) -> HttpResponse:
+    """What `POST /teams` here and elsewhere takes, and what `manage.py team_import` does."""
+    take_only(request)
+    return json_answer(team_files.as_file(_named(name)))
+
+
+@router.put(
+    "/teams/{name}",
+    response={200: schemas.TeamSaved},
+    openapi_extra=problems(400, 403, 404, 409, 413, 415, 422),
+    summary="Make a file the next version of a team",
+)
+@needs(Scope.DECIDE, "plan")
+def change_team(request: HttpRequest, name: str, asked: TeamFile, version: Opened = None) -> HttpResponse:
+    """Plans that began keep theirs. Where nothing differs it stays as it is. It needs the scope `decide`, as to make
+    one does."""
+    take_only(request, "version")
+    saved, owner = _named(name).team, credential(request).owner
+    if not saved.is_editable_by(owner):
+        raise Refusal(403, f"You may not change the team “{saved.name}”. Ask its owner, or who administers this site.")
+    submission = _checked(asked, saved)
+    try:
+        saved.revise(author=owner, opened=version or saved.number, **submission.values())
+    except RevisedMeanwhile as error:
+        number = Team.objects.get(pk=saved.pk).number
+        raise Refusal(409, f"“{saved.name}” has version {number} now, not {version or saved.number}.") from error
+    except IntegrityError as error:
+        raise _taken(submission) from error
+    return _saved(saved, submission.read, HTTPStatus.OK)
+
+
+def _checked(asked: TeamFile, saved: Team | None) -> TextSubmission:
+    try:
+        submission = TextSubmission(team_files.read_object(asked), {}, saved)
+    except team_files.Wrong as wrong:
+        raise wrong_fields(wrong.problems) from wrong
+    if not submission.is_valid():
+        raise wrong_fields(submission.problems)
+    return submission
+
+
+def _taken(submission: TextSubmission) -> Refusal:
+    submission.refuse_name()
+    return wrong_fields(submission.problems)
+
+
+def _saved(team: Team, read: TeamRead, status: int, headers: dict[str, str] | None = None) -> HttpResponse:
+    current: TeamVersion = Team.objects.whole().get(pk=team.pk).current
+    return json_answer({"team": _whole(current), "left_out": list(read.left_out)}, status, headers)
+
+
+def _named(which: str) -> TeamVersion:
+    """One that is offered; a name is taken before an id."""
+    for one in (which, as_number(which)):
+        try:
+            found: TeamVersion = named(Team, one).current
+        except ValidationError:
+            continue
+        return found
+    raise missing("team")
+
+
+def _whole(version: TeamVersion) -> dict[str, Any]:
+    """With what its agents are told, and for how long the texts of its plans are kept."""
+    agents = zip(team_object(version)["agents"], version.agents.all(), strict=True)
+    told = [{**agent, "system": row.system, "fallback": row.fallback or None} for agent, row in agents]
+    days = version.team.kept_days
+    own = {"planner": version.planner or None, "examples": version.examples, "retention_days": days or None}
+    return {**team_object(version), **own, "agents": told}
