@@ -17,7 +17,7 @@ def facts(row: Plan) -> dict[str, Any]:
     return {
         "task": row.task,
         "team": {"id": version.team_id, "name": version.name, "version": version.number},
-        "matter": row.matter.name if row.matter else None,
+        "matter": (row.matter.name or None) if row.matter else None,
         "policy": row.policy,
         "revision": current.number,
         "questions": current.questions.splitlines(),

@@ -19,7 +19,7 @@ from runs.retention import KeptFor
 from runs.saved.evidence import SavedWitness
 from runs.saved.retention import kept_for
 
-from . import api, deciding, display, evidence, guards, pages, procedure, rehearsal, replaying, schemas
+from . import api, deciding, display, evidence, guards, pages, procedure, rehearsal, replaying, schemas, taking_away
 from .display import Display, display_of
 from .fragments import fragments
 from .models import OUTCOMES, Plan, Team, keeping, reading
@@ -42,7 +42,7 @@ class Planning(Face[Plan, Display]):
     going_on = "going on"
     outcomes = tuple(OUTCOMES)
     guards = guards.GUARDS
-    chores = (redact_due,)
+    chores = (redact_due, taking_away.erase_some)
     chains = (SavedWitness(Team),)
     rehearsals = {"plan": rehearsal.planner, "plan-move": rehearsal.agent, "plan-summary": rehearsal.closing}
     stays = "What was done stays done."

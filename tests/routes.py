@@ -184,6 +184,7 @@ ROUTES = {
     "automation:input_task": (NO_METHOD, SIGNED_IN),
     "automation:human_feedback": (NO_METHOD, SIGNED_IN),
     "automation:approve_step_or_steps": (NO_METHOD, SIGNED_IN),
+    "automation:human_clarification_on_plan": (NO_METHOD, SIGNED_IN),
     "automation:plans": (SIGNED_IN, NO_METHOD),
     "automation:steps": (OWN, NO_METHOD),
     "automation:agent-messages": (OWN, NO_METHOD),

@@ -14,10 +14,10 @@ from runs.api.answers import json_answer, take_only
 from runs.api.schemas import problems
 from runs.api.scopes import Scope, needs
 
-from ..models import Matter, Plan, Team
-from . import deciding, schemas, tasks
+from ..models import Plan, Team
+from . import deciding, deleting, schemas, talking, tasks
 from .objects import plan_line, plan_object, sent_with, session_object, step_object, tool_lines
-from .sessions import note, owner_of, plan, plans_of, same_user, session
+from .sessions import note, owner_of, plan, plans_of, same_user, session, sessions
 from .thread import sent_by, thread_of
 
 router = Router()
@@ -69,6 +69,19 @@ async def approve_step_or_steps(request: HttpRequest, asked: schemas.AllFeedback
     if not asked.step_id:
         return json_answer({"status": await sync_to_async(deciding.of_all)(request, asked)})
     return json_answer({"status": await deciding.of_step(request, schemas.Feedback(**asked.model_dump()))})
+
+
+@router.post(
+    "/human_clarification_on_plan",
+    response=schemas.Clarified,
+    openapi_extra=problems(400, 403, 404, 409, 410, 413, 415, 422),
+    summary="Say something to the planner",
+)
+@needs(Scope.STEER, "plan")
+def human_clarification_on_plan(request: HttpRequest, asked: schemas.Clarification) -> HttpResponse:
+    """It answers what the planner asks. Where it asks nothing, what has not begun is planned anew by it."""
+    same_user(request, asked.user_id)
+    return json_answer({"status": talking.clarified(request, asked), "session_id": asked.session_id})
 
 
 # ---- looking ----------------------------------------------------------------------------------------------
@@ -131,7 +144,7 @@ def messages(request: HttpRequest) -> HttpResponse:
 
 def _lines(request: HttpRequest) -> list[dict[str, Any]]:
     me, found = _me(request), plans_of(request)
-    of = {matter: [one for one in found if one.matter_id == matter.pk] for matter in _sessions(request)}
+    of = {matter: [one for one in found if one.matter_id == matter.pk] for matter in sessions(request)}
     lines = [session_object(matter, plans, me) for matter, plans in of.items()]
     lines += [{**plan_line(one, me), "content": one.task} for one in found]
     steps = [(step_object(step, one, me), step.action) for one in found for step in one.steps_now]
@@ -151,12 +164,28 @@ def _note(request: HttpRequest, plans: Sequence[Plan]) -> None:
     note(request, {step: gate for one in plans for step, gate in sent_with(one).items()})
 
 
-def _sessions(request: HttpRequest) -> list[Matter]:
-    return list(Matter.objects.filter(owner=owner_of(request)))
-
-
 def _by_time(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(lines, key=lambda line: line["ts"])
+
+
+@router.delete(
+    "/messages",
+    response=schemas.Deleted,
+    openapi_extra=problems(403, 422),
+    url_name="delete-messages",
+    summary="Delete everything of all own sessions",
+)
+@needs(Scope.STEER, "plan")
+def delete_messages(
+    request: HttpRequest,
+    user_id: str = Query("", description="The token's owner, where it is given."),
+    confirm: str = Query("", description="The name of the token's owner: it cannot be undone."),
+) -> HttpResponse:
+    """What still runs is cancelled, all texts are erased, and a session of the same name begins anew. That it was, when
+    and by whom it was decided stays in the record."""
+    take_only(request, "confirm", "user_id")
+    same_user(request, user_id)
+    return json_answer({"status": deleting.all_deleted(request, confirm)})
 
 
 @router.get(

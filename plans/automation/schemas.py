@@ -6,7 +6,7 @@ from ninja import Field, Schema
 
 from runs.api.schemas import Identifier, Moment, text
 
-from ..forms import MATTER_LENGTH
+from ..forms import MATTER_LENGTH, WORDS_LENGTH
 from ..models.plans import TASK_LENGTH
 
 PlanStatus = Literal["in_progress", "completed", "failed", "canceled"]
@@ -65,6 +65,21 @@ class StepDecided(Schema):
 
 class Decided(Schema):
     status: str = Field(examples=["4 steps approved, 1 had changed"])
+
+
+class Clarification(Asked):
+    plan_id: str
+    session_id: str
+    human_clarification: Annotated[str, text(WORDS_LENGTH, 1)]
+
+
+class Clarified(Schema):
+    status: str
+    session_id: str
+
+
+class Deleted(Schema):
+    status: str = Field(examples=["6 plans deleted, 1 still ending"])
 
 
 class Step(Schema):

@@ -24,8 +24,12 @@ def same_user(request: HttpRequest, named: str | None) -> None:
         raise Refusal(403, f"This token is of {owner}, and user_id names another user.")
 
 
+def sessions(request: HttpRequest) -> Any:
+    return Matter.objects.there().filter(owner=owner_of(request))
+
+
 def session(request: HttpRequest, name: str) -> Matter:
-    found = Matter.objects.filter(owner=owner_of(request), name=name).first()
+    found = sessions(request).filter(name=name).first()
     if found is None:
         raise missing("session")
     return found

@@ -1,5 +1,6 @@
 from . import keeping
-from .plans import OUTCOMES, Matter, Message, Move, Plan, Revision, Step, StepState, models_of, title_of
+from .matters import Matter
+from .plans import OUTCOMES, Message, Move, Plan, Revision, Step, StepState, models_of, title_of
 from .sent import Sent
 from .teams import Team, TeamAgent, TeamChange, TeamChanged, TeamVersion
 

@@ -12,7 +12,6 @@ from django.db.models import Prefetch, Q, Sum
 from django.utils import timezone
 
 from engine.evidence import sealing
-from engine.hidden import visible_text
 from engine.llm import prices
 from engine.llm.providers import is_rehearsal, lane_of
 from engine.models import Gate, GateRule, ModelCall, Run, ToolCall, account_of, after_deadlock, record_name
@@ -26,6 +25,7 @@ from .. import prompts
 from ..prompts.planner import PERSON
 from ..rules.demands import Demand, Kind, Policy, is_open
 from ..rules.words import Cause, Effect, Event, Outcome, Owner, Standing, Status
+from .matters import Matter
 from .teams import TeamAgent, TeamVersion
 
 TASK_LENGTH = 20_000
@@ -34,24 +34,6 @@ TITLE_LENGTH = 80
 
 def choices(words: Any) -> list[tuple[str, str]]:
     return [(word.value, word.value.replace("_", " ")) for word in words]
-
-
-class Matter(models.Model):
-    """Plans of one person that know of each other, under a name of its owner's."""
-
-    id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
-    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="matters")
-    name = models.CharField(max_length=100)
-    created = models.DateTimeField(default=timezone.now)
-    closed = models.DateTimeField(null=True)
-
-    class Meta:
-        ordering = ["created"]
-        default_permissions = ()
-        constraints = [models.UniqueConstraint("owner", "name", name="one_matter_of_a_name")]
-
-    def __str__(self) -> str:
-        return visible_text(self.name)
 
 
 class PlanQuerySet(models.QuerySet["Plan"]):
@@ -73,8 +55,13 @@ class PlanQuerySet(models.QuerySet["Plan"]):
         """
         gates = Prefetch("run__gates", Gate.objects.prefetch_related("decisions").order_by("pk"))
         steps = Prefetch("steps", Step.objects.select_related("agent").prefetch_related("states"))
-        own = self.filter(run__owner=owner, matter__owner=owner).select_related("run", "matter")
+        own = self.filter(run__owner=owner, matter__owner=owner, matter__erased=None).select_related("run", "matter")
         return own.prefetch_related(gates, steps, "revisions", "messages").order_by("-run__created", "-pk")
+
+    def taken_away(self) -> "PlanQuerySet":
+        """Those of matters that are, whose texts still stand."""
+        left = self.filter(matter__erased__isnull=False, run__redacted=None)
+        return left.select_related("run__owner").order_by("run__created")
 
     @after_deadlock
     @transaction.atomic
@@ -111,7 +98,7 @@ class PlanQuerySet(models.QuerySet["Plan"]):
         plan = self.create(
             run=run,
             task=task,
-            matter=_matter(owner, matter) if matter else None,
+            matter=Matter.objects.of_name(owner, matter) if matter else None,
             team_version=team,
             policy=policy.as_json() if policy else team.policy,
             prompt_version=prompts.VERSION,
@@ -129,13 +116,6 @@ def _unknown(team: TeamVersion) -> int | None:
     """What is set aside where nobody knows what it will cost: nothing, for each call asks its budgets; None where it
     cannot be said afterwards either."""
     return None if any(prices.cost(model, 1, 1) is None for model in models_of(team)) else 0
-
-
-def _matter(owner: Any, name: str) -> Matter:
-    if owner is None:  # of nobody there may be two of one name
-        nobodys = Matter.objects.filter(owner=None, name=name)
-        return nobodys.first() or Matter.objects.create(name=name)
-    return Matter.objects.get_or_create(owner=owner, name=name)[0]
 
 
 def _steps(*of_moves: str) -> Prefetch:

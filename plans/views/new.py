@@ -193,7 +193,7 @@ def _page(request: HttpRequest, begun: Begun, refused: Refused | None = None) ->
 
 def _matters(user: Any) -> list[str]:
     """Those that one may go on with, the newest first."""
-    own = Matter.objects.filter(owner=user, closed=None)
+    own = Matter.objects.there().filter(owner=user, closed=None)
     return list(own.order_by("-created").values_list("name", flat=True)[:100])
 
 

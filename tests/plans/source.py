@@ -26,6 +26,9 @@ class Program:
         sent = json.dumps(body)
         return await self.client.post(f"{A}{path}", sent, content_type="application/json", headers=self.headers)
 
+    async def delete(self, path, **query):
+        return await self.client.delete(f"{A}{path}", query_params=query, headers=self.headers)
+
     async def said(self, path, **query):
         answer = await self.get(path, **query)
         assert answer.status_code == 200, answer.content

@@ -1,0 +1,54 @@
+"""Matters: plans of one person that know of each other."""
+
+from typing import Any
+from uuid import uuid4
+
+from django.conf import settings
+from django.db import models, transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from engine.hidden import visible_text
+from engine.models import after_deadlock
+
+
+class MatterQuerySet(models.QuerySet["Matter"]):
+    def there(self) -> "MatterQuerySet":
+        return self.filter(erased=None)
+
+    def of_name(self, owner: Any, name: str) -> "Matter":
+        """Made where there is none; as it is, it stays until this transaction ends."""
+        found = self.there().filter(owner=owner, name=name).first()  # of nobody there may be two of one name
+        found = found or self.get_or_create(owner=owner, name=name, erased=None)[0]
+        held = self.select_for_update(no_key=True).get(pk=found.pk)
+        return held if held.erased is None else self.of_name(owner, name)
+
+    @after_deadlock
+    @transaction.atomic
+    def take_away(self, owner: Any) -> None:
+        """All of this person: their names are free for others, and no plan is begun in them any more."""
+        self.there().filter(owner=owner).update(erased=timezone.now(), name="")
+
+
+class Matter(models.Model):
+    """Plans of one person that know of each other, under a name of its owner's. `erased`: when it was taken away, and
+    its plans were to be."""
+
+    id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="matters")
+    name = models.CharField(max_length=100)
+    created = models.DateTimeField(default=timezone.now)
+    closed = models.DateTimeField(null=True)
+    erased = models.DateTimeField(null=True)
+
+    objects = MatterQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["created"]
+        default_permissions = ()
+        constraints = [
+            models.UniqueConstraint(fields=["owner", "name"], condition=Q(erased=None), name="one_matter_of_a_name")
+        ]
+
+    def __str__(self) -> str:
+        return visible_text(self.name)

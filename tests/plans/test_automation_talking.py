@@ -1,0 +1,175 @@
+"""The source's calls: words to the planner, and everything deleted."""
+
+import pytest
+from asgiref.sync import sync_to_async
+
+from engine.evidence.audit import verify_all
+from engine.models import Gate, GateDecision, ModelCall, Run
+from plans import taking_away
+from plans.models import Matter, Message, Plan, StepState
+from plans.rules.demands import Policy
+from plans.rules.words import Effect
+from tests.conftest import allow
+from tests.plans.scenes import SUM, plan, questions, steps, team
+from tests.plans.source import Program, Steps
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+async def clarify(these, words="Until Friday.", **more):
+    said = {"plan_id": these.plan, "session_id": "s-1", "human_clarification": words}
+    return await these.program.post("/human_clarification_on_plan", **{**said, **more})
+
+
+def told(models):
+    """What the planner was told last."""
+    return next(asked for model, asked in reversed(models.asked) if model == "test/planner")[1]["content"]
+
+
+@pytest.fixture
+async def these(program, models, working):
+    models.will("test/planner", steps(SUM))
+    return Steps(program, await program.begin())
+
+
+async def test_a_question_of_the_planner_is_answered_and_the_plan_comes(program, models, working):
+    models.will("test/planner", questions("Until when?"), steps(SUM))
+    these = Steps(program, await program.begin())
+    answer = await clarify(these)
+    assert answer.json() == {"status": "Answered: the planner goes on", "session_id": "s-1"}
+    await these.stand("awaiting_feedback")
+    assert "Until Friday." in told(models)
+    said = [one["content"] for one in await program.said("/agent_messages/s-1")]
+    assert said[:3] == ["Add two and three.", "Until when?", "Until Friday."]
+
+
+async def test_where_nothing_is_asked_the_rest_is_planned_anew(these, models):
+    models.will("test/planner", steps(("Add three and three.", *SUM[1:])))
+    [before] = await these.stand("awaiting_feedback")
+    assert (await clarify(these, "Take three.")).status_code == 200
+    while (await these.stand())[0]["id"] == before["id"]:
+        pass
+    assert "Take three." in told(models)
+    said = [(one["source"], one["content"]) for one in await these.program.said("/agent_messages/s-1")]
+    assert ("Human", "Take three.") in said
+
+
+@pytest.mark.parametrize(
+    ("more", "status", "path"),
+    [
+        ({"human_clarification": " "}, 422, "human_clarification"),
+        ({"human_clarification": "a" * 4_001}, 422, "human_clarification"),
+        ({"session_id": "s-2"}, 422, "session_id"),
+        ({"plan_id": "none"}, 404, None),
+        ({"user_id": "noor"}, 403, None),
+    ],
+)
+async def test_words_that_cannot_be_taken_are_refused_with_their_place(these, more, status, path):
+    answer = await clarify(these, **more)
+    assert answer.status_code == status
+    assert [one["path"] for one in answer.json().get("errors", [])] == ([path] if path else [])
+    assert not await Message.objects.filter(source="Human").aexists()
+
+
+async def test_a_plan_that_is_over_hears_nothing(these):
+    assert (await these.all(approved=False)).status_code == 200
+    await these.comes_to("failed")
+    assert (await clarify(these)).status_code == 409
+
+
+async def test_without_the_scope_nothing_is_said_or_deleted(these, mira):
+    without = these.of(await sync_to_async(Program)(mira, scopes=("submit", "decide")))
+    assert (await clarify(without)).status_code == 403
+    assert (await without.program.delete("/messages", confirm="mira")).status_code == 403
+
+
+# ---- everything deleted -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+async def deleter(program, mira):
+    program.user = await sync_to_async(allow)(mira, "engine.redact_run")
+    return program
+
+
+@pytest.mark.parametrize("sent", [{}, {"confirm": ""}, {"confirm": "noor"}, {"confirm": "yes"}])
+async def test_nothing_is_deleted_without_the_own_name(these, deleter, sent):
+    answer = await deleter.delete("/messages", **sent)
+    assert (answer.status_code, [one["path"] for one in answer.json()["errors"]]) == (422, ["confirm"])
+    assert len(await deleter.said("/plans")) == 1
+
+
+async def test_who_may_not_erase_is_told_so(these):
+    answer = await these.program.delete("/messages", confirm="mira")
+    assert (answer.status_code, "redact it" in answer.json()["detail"]) == (403, True)
+    assert len(await these.program.said("/plans")) == 1
+
+
+async def test_what_was_deleted_is_in_no_answer_and_no_table(these, deleter, models, noor, house):
+    other = await sync_to_async(plan)(noor, house, matter="s-1", task="Of somebody else.")
+    await clarify(these, "Quetzalcoatlus flies.")
+    assert (await deleter.delete("/messages", confirm="mira")).json() == {"status": "1 plan deleted"}
+    assert await deleter.said("/plans") == await deleter.said("/messages") == []
+    for path in (f"/steps/{these.plan}", "/agent_messages/s-1"):
+        assert (await deleter.get(path)).status_code == 404
+    assert await sync_to_async(texts_left)(these.plan) == set()
+    assert not (await sync_to_async(verify_all)()).faults
+    assert (await Plan.objects.aget(pk=other.pk)).task == "Of somebody else."
+
+
+def texts_left(pk):
+    return {
+        *Plan.objects.filter(pk=pk).values_list("task", flat=True),
+        *StepState.objects.filter(step__plan=pk).values_list("action", flat=True),
+        *Message.objects.filter(plan=pk).values_list("content", flat=True),
+        *Gate.objects.filter(run=pk).values_list("text", flat=True),
+        *GateDecision.objects.filter(gate__run=pk).values_list("text", flat=True),
+        *ModelCall.objects.filter(run=pk).values_list("answer", flat=True),
+        *Plan.objects.filter(pk=pk).values_list("matter__name", flat=True),
+    } - {""}
+
+
+async def test_a_session_of_the_same_name_begins_anew(these, deleter, models):
+    await deleter.delete("/messages", confirm="mira")
+    models.will("test/planner", steps(SUM))
+    begun = await deleter.begin()
+    assert [one["id"] for one in await deleter.said("/plans", session_id="s-1")] == [begun["plan_id"]]
+    assert await Matter.objects.acount() == 2
+
+
+async def test_what_runs_is_cancelled_and_nothing_is_asked_after(these, deleter, models):
+    run = await Run.objects.aget(pk=these.plan)
+    assert run.status == Run.Status.WAITING
+    await deleter.delete("/messages", confirm="mira")
+    asked = len(models.asked)
+    run = await Run.objects.aget(pk=these.plan)
+    assert (run.status, run.redacted is not None, len(models.asked)) == (Run.Status.CANCELLED, True, asked)
+
+
+async def test_judgements_at_its_gates_are_erased_with_it(deleter, models, working, council, settings):
+    both = {effect: {"who": "both", "council": "Magi"} for effect in Effect}
+    await sync_to_async(team)(Policy(steps=both), name="Judged")
+    settings.COMPAT_TEAM = "Judged"
+    models.will("test/planner", steps(SUM))
+    these = Steps(deleter, await deleter.begin())
+    await these.stand("awaiting_feedback")
+    child = await Run.objects.aget(parent=these.plan)
+    await deleter.delete("/messages", confirm="mira")
+    child = await Run.objects.aget(pk=child.pk)
+    assert (child.over, child.redacted is not None) == (True, True)
+
+
+async def test_what_a_broken_deletion_left_is_erased_later(mira, house):
+    left = await sync_to_async(plan)(mira, house, matter="s-1")
+    await sync_to_async(Matter.objects.take_away)(mira)
+    assert not await sync_to_async(taking_away.erase_some)()
+    run = await Run.objects.aget(pk=left.pk)
+    assert (run.status, run.redacted is not None) == (Run.Status.CANCELLED, True)
+
+
+async def test_what_is_left_is_counted(deleter, mira, house, monkeypatch):
+    monkeypatch.setattr(taking_away, "AT_ONCE", 2)
+    for _ in range(3):
+        await sync_to_async(plan)(mira, house, matter="s-1")
+    assert (await deleter.delete("/messages", confirm="mira")).json() == {"status": "2 plans deleted, 1 still ending"}
+    assert await deleter.said("/plans") == []
