@@ -13,11 +13,15 @@ import subprocess
 import sys
 import time
 import traceback
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NoReturn, Self
+from typing import TYPE_CHECKING, NoReturn, Self
 
 from tests.acceptance.site import ROOT, can_stop, state_of
+
+if TYPE_CHECKING:
+    from tests.stage import Stage
 
 DIES_WITH_PARENT = 1  # PR_SET_PDEATHSIG of prctl
 
@@ -95,6 +99,28 @@ class Workers:
         return line.strip()
 
 
+class Crew:
+    """Workers of this place, gone at its end."""
+
+    def __init__(self, place: "Stage", concurrency: int, **more: str) -> None:
+        self._stack, self._place, self._concurrency, self._more = ExitStack(), place, concurrency, more
+
+    def __enter__(self) -> "Crew":
+        number = len(list(self._place.folder.glob("crew*")))
+        folder = self._place.folder / f"crew{number}"
+        self._workers = self._stack.enter_context(Workers(self._place.env | self._more, folder, self._concurrency))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def start(self) -> Worker:
+        return self._workers.start()
+
+    def kill(self, worker: Worker) -> None:
+        self._workers.kill(worker)
+
+
 # ---- the other side --------------------------------------------------------------------------------------------
 
 
@@ -130,7 +156,7 @@ def end(pid: int, number: int) -> int:
 
 def load() -> None:
     """Everything that a worker needs, as far as it can be had without a thread or a connection."""
-    os.environ["DJANGO_SETTINGS_MODULE"] = "magi_site.settings"
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "magi_site.settings")
     import django
 
     django.setup()

@@ -13,11 +13,9 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
-from tests.chaos_worker import Workers
+from tests.chaos_worker import Crew
 from tests.stage import DATABASES, Stage, stage
 
 CONCURRENCY = 3
@@ -44,7 +42,7 @@ def main(options: argparse.Namespace) -> bool:
 
 def held(place: Stage, seed: int, most: int) -> Story:
     debate = submit(seed, most)
-    with Crew(place) as crew:
+    with Crew(place, CONCURRENCY) as crew:
         crew.start()
         wait(lambda: over([debate]), f"debate {seed}")
     return story_of(debate)
@@ -53,7 +51,7 @@ def held(place: Stage, seed: int, most: int) -> Story:
 def at_random(place: Stage, options: argparse.Namespace) -> list[tuple[int, Any]]:
     """Kills of one of two workers while there is always something to perform."""
     chance, made = random.Random(options.seed), list[tuple[int, Any]]()
-    with Crew(place) as crew:
+    with Crew(place, CONCURRENCY) as crew:
         workers = [crew.start(), crew.start()]
         for kill in range(options.kills):
             while len([one for _, one in made if not over([one])]) < 4:
@@ -78,37 +76,15 @@ def died_at(point: str, place: Stage, most: int) -> Any:
     """A debate whose first worker died there, and whose second performed it to its end."""
     debate = submit(0, most)
     passing = POINTS.get(point.split("-")[1], 1 if "rest" in point else MIDDLE)
-    with Crew(place, MAGI_TEST_FAULT=f"{point}=exit@{passing}") as crew:
+    with Crew(place, CONCURRENCY, MAGI_TEST_FAULT=f"{point}=exit@{passing}") as crew:
         failing = crew.start()
         wait(lambda: failing.state == "Z", f"a death at {point}")
         crew.kill(failing)
-    with Crew(place) as crew:
+    with Crew(place, CONCURRENCY) as crew:
         crew.start()
         wait(lambda: over([debate]), f"a debate whose worker died at {point}")
     print(f"died at {point}", flush=True)
     return debate
-
-
-class Crew:
-    """Workers of this place, gone at its end."""
-
-    def __init__(self, place: Stage, **more: str) -> None:
-        self._stack, self._place, self._more = ExitStack(), place, more
-
-    def __enter__(self) -> "Crew":
-        number = len(list(self._place.folder.glob("crew*")))
-        folder = Path(self._place.folder / f"crew{number}")
-        self._workers = self._stack.enter_context(Workers(self._place.env | self._more, folder, CONCURRENCY))
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
-
-    def start(self) -> Any:
-        return self._workers.start()
-
-    def kill(self, worker: Any) -> None:
-        self._workers.kill(worker)
 
 
 def wait(done: Callable[[], bool], what: str, longest: float = 180) -> None:

@@ -70,6 +70,11 @@ def test_a_debate_whose_workers_are_killed_is_the_one_that_its_seed_says(tmp_pat
     assert done.returncode == 0, done.stdout
 
 
+def test_a_plan_whose_workers_are_killed_comes_out_the_same_with_each_effect_once(tmp_path):
+    done = play("tests.plan_kills", *"--kills 3 --no-points".split(), data=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 @pytest.fixture
 def folder():
     """Where a command keeps its temporary files; PostgreSQL, another user, may pass through."""

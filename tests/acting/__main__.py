@@ -20,7 +20,7 @@ from engine.evidence.audit import verify_all  # noqa: E402
 from engine.models import Gate, Letter, Run, ToolCall, account_of  # noqa: E402
 from engine.models.mail import LONGEST_DELIVERY  # noqa: E402
 from office.models import Task  # noqa: E402
-from tests.acting.procedure import world  # noqa: E402
+from tests.acting.tools import world  # noqa: E402
 
 
 def submit(number: str) -> object:

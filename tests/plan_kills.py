@@ -1,0 +1,265 @@
+"""A rough time for plans: whoever carries them out is killed at random and at each fault point.
+
+    python -m tests.plan_kills --kills 200 --database postgres
+
+Two workers carry out rehearsed plans that write in the database, act in the world, send a letter that a person and a
+council approve, fail and are planned anew, until so many have been killed; then what is left must end by itself. A
+person approves, and where a use was cut says truly whether it happened. Exit status 0 if each plan is the one that was
+carried out undisturbed, every effect is there exactly once, each use that was cut was asked about at exactly one gate,
+and every record is intact.
+"""
+
+import argparse
+import json
+import random
+import re
+import sys
+import time
+from collections import Counter
+from typing import Any
+
+from tests.chaos_worker import Crew
+from tests.stage import DATABASES, Stage, stage
+
+CONCURRENCY = 3
+LEASE = 1.0
+AT_ONCE = 4
+PASSINGS = 3  # in the middle of a plan; of what is passed less often, the first
+SELDOM = ("claim", "outcome", "child", "rest")
+SETTINGS = {"DJANGO_SETTINGS_MODULE": "tests.acting.beside_plans", "ACTING_PAUSE": "0.1"}
+OFFICE = ["people.find", "tasks.add", "world.act"]
+AGENTS = (("Desk", "Keeps order.", OFFICE), ("Letters", "Writes letters.", ["mail.send"]))
+
+Story = tuple[Any, ...]
+
+
+def main(options: argparse.Namespace) -> bool:
+    with stage(options.database, MAGI_ENGINE_LEASE=f"{LEASE:g}", **SETTINGS) as place:
+        company = Company(place, options.seed)
+        undisturbed = company.carried_out()
+        print(f"undisturbed: {len(undisturbed[1])} steps, {len(undisturbed[2])} uses of tools", flush=True)
+        company.at_random(options.kills, options.pace)
+        if options.points:
+            company.at_each_point()
+        return judge(place, company.plans, undisturbed)
+
+
+class Company:
+    """Who asks for plans, decides about them and kills those who carry them out."""
+
+    def __init__(self, place: Stage, seed: int) -> None:
+        from django.contrib.auth.models import User
+
+        self.place, self.chance = place, random.Random(seed)
+        self.person = User.objects.create(username="root", is_superuser=True)
+        self.team = team()
+        self.plans: list[Any] = []
+
+    def submit(self) -> Any:
+        from plans import procedure
+
+        word = f"w{len(self.plans)}"
+        task = (
+            f"Look for “{word}” among the people.\nAdd a task “{word}” to the tasks.\nAct in the world with “{word}”.\n"
+            f"Send a letter “{word}” with mail.send to ada@example.org.\nAct in the world with “{word}!” and fail."
+        )
+        self.plans.append(procedure.submit(owner=self.person, task=task, team=self.team, title=word).pk)
+        return self.plans[-1]
+
+    def decide(self) -> None:
+        """At each gate that waits; where a council was asked too, after it has spoken."""
+        from engine import gates
+        from engine.models import Gate
+
+        for gate in Gate.objects.whole().pending().filter(run__in=self.plans):
+            if gate.policy.get("council") and not gate.heard:
+                continue
+            try:
+                gates.decide(gate.pk, self.person, *self.answer(gate))
+            except gates.Closed:
+                continue
+
+    def answer(self, gate: Any) -> tuple[str, str, str]:
+        if gate.kind == "plan":
+            return "approve", "", "all"
+        if gate.kind != "uncertain":
+            return "approve", "", ""
+        acts = (self.place.folder / "world").read_text().split() if (self.place.folder / "world").exists() else []
+        word = gate.run.title + ("!" if "!" in gate.text else "")
+        return "answer", "", "happened" if word in acts else "do"
+
+    def until_over(self, plans: list[Any], what: str, longest: float = 300) -> None:
+        end = time.monotonic() + longest
+        while going := going_on(plans):
+            if time.monotonic() > end:
+                raise SystemExit(f"{what} did not come to its end: {going}")
+            self.decide()
+            time.sleep(0.05)
+
+    def carried_out(self) -> Story:
+        with Crew(self.place, CONCURRENCY) as crew:
+            crew.start()
+            pk = self.submit()
+            self.until_over([pk], "an undisturbed plan")
+        return story_of(pk)
+
+    def at_random(self, kills: int, pace: float) -> None:
+        """One of two workers, while there is always something to do."""
+        with Crew(self.place, CONCURRENCY) as crew:
+            workers = [crew.start(), crew.start()]
+            for kill in range(kills):
+                while len(going_on(self.plans)) < AT_ONCE:
+                    self.submit()
+                self.until_claimed()
+                until = time.monotonic() + self.chance.uniform(0, 2 * pace)
+                while time.monotonic() < until:
+                    self.decide()
+                    time.sleep(0.02)
+                crew.kill(workers.pop(self.chance.randrange(2)))
+                workers.append(crew.start())
+                if kill % 20 == 19:
+                    print(f"{kill + 1} kills, {len(self.plans)} plans", flush=True)
+            self.until_over(self.plans, "what was left")
+
+    def until_claimed(self) -> None:
+        """Something was begun, or gone on with, since the last kill: else none of them would live long enough."""
+        before, end = claims_of(self.plans), time.monotonic() + 10
+        while claims_of(self.plans) == before and time.monotonic() < end:
+            self.decide()
+            time.sleep(0.02)
+
+    def at_each_point(self) -> None:
+        from engine import faults
+
+        for point in faults.ALL_POINTS:
+            if "expiry" not in point:  # nothing of these expires
+                self.died_at(point)
+
+    def died_at(self, point: str) -> None:
+        """A plan whose first worker died there, and whose second carried it out to its end."""
+        pk = self.submit()
+        passing = 1 if any(word in point for word in SELDOM) else PASSINGS
+        with Crew(self.place, CONCURRENCY, MAGI_TEST_FAULT=f"{point}=exit@{passing}") as crew:
+            failing, end = crew.start(), time.monotonic() + 60
+            while failing.state != "Z":
+                if time.monotonic() > end or not going_on([pk]):
+                    raise SystemExit(f"nobody died at {point}")
+                self.decide()
+                time.sleep(0.02)
+            crew.kill(failing)
+        with Crew(self.place, CONCURRENCY) as crew:
+            crew.start()
+            self.until_over([pk], f"a plan whose worker died at {point}")
+        print(f"died at {point}", flush=True)
+
+
+def team() -> Any:
+    from judgements.models import Council
+    from plans.models import Team
+    from plans.rules.demands import Policy
+    from plans.rules.words import Effect
+
+    model = "rehearsal/instant"
+    seats = [{"name": name, "model": model, "criteria": "Approve everything.", "fallback": ""} for name in ("Ada", "Bo", "Cy")]
+    Council.objects.found(name="Outgoing letters", owner=None, agents=seats)
+    asked = {"who": "both", "council": "Outgoing letters", "blind": False}
+    policy = Policy(calls={**Policy().calls, Effect.WRITES: {"who": "open"}, Effect.REACHES_OUT: asked})
+    agents = [
+        {"name": name, "description": what, "system": "", "model": model, "fallback": "", "tools": tools}
+        for name, what, tools in AGENTS
+    ]
+    held = {"planner": model, "policy": policy.as_json(), "agents": agents, "examples": []}
+    Team.objects.found(name="Company", owner=None, description="", **held)
+    return Team.objects.whole().get(name="Company").current
+
+
+def going_on(plans: list[Any]) -> list[str]:
+    from engine.models import Run
+
+    going = Run.objects.filter(pk__in=plans, ended=None)
+    return [f"{run} {run.status}, claims {run.claims}, deaths {run.deaths}, {run.error}" for run in going]
+
+
+def claims_of(plans: list[Any]) -> int:
+    from engine.models import Run
+
+    return sum(Run.objects.filter(pk__in=plans).values_list("claims", flat=True))
+
+
+def story_of(pk: Any) -> Story:
+    """All that must be the same whoever dies. What a person said in place of a result is another text."""
+    from engine.models import ToolCall
+    from plans.models import Plan
+
+    plan = Plan.objects.planned().get(pk=pk)
+    asked = ToolCall.objects.filter(run=pk, gate__kind="uncertain").values_list("step", flat=True)
+    word = plan.run.title
+
+    def plain(text: str | None) -> str:
+        return re.sub(r"\d+", "#", (text or "").replace(word, "WORD"))
+
+    steps = [
+        (step.number, step.first_in, step.last_in, plain(step.action), step.agent and step.agent.name, step.status)
+        for step in plan.steps.all()
+    ]
+    done = ToolCall.objects.filter(run=pk, status=ToolCall.Status.DONE).order_by("step", "number")
+    uses = [(one.step, one.tool, plain(one.arguments)) for one in done]
+    outputs = [plain(one.output) for one in done if one.step not in set(asked) and one.tool != "people.find"]
+    revisions = list(plan.revisions.order_by("number").values_list("number", "cause"))
+    return revisions, steps, uses, outputs, (plan.run.status, plan.run.outcome)
+
+
+def judge(place: Stage, plans: list[Any], undisturbed: Story) -> bool:
+    """Print what is wrong, and how much was done."""
+    from engine.evidence.audit import verify_all
+    from engine.models import Gate, Letter, ModelCall, Run, ToolCall
+    from office.models import Task
+
+    wrong: Counter[str] = Counter()
+    for pk in plans:
+        for part, here, there in zip(
+            ("revisions", "steps", "uses", "outputs", "end"), story_of(pk), undisturbed, strict=True
+        ):
+            if here != there and not (part == "outputs" and len(here) < len(there)):
+                wrong[part] += 1
+                print(f"{pk}: other {part}:\n  {here}\n  {there}", file=sys.stderr)
+    words = Run.objects.filter(pk__in=plans).values_list("title", flat=True)
+    acts = Counter((place.folder / "world").read_text().split())
+    effects = {
+        "tasks": (Counter(Task.objects.values_list("title", flat=True)), Counter(words)),
+        "letters": (Counter(Letter.objects.values_list("subject", flat=True)), Counter(words)),
+        "acts": (acts, Counter([*words, *(f"{word}!" for word in words)])),
+    }
+    for name, (here, there) in effects.items():
+        if here != there:
+            wrong[name] += 1
+            print(f"{name}: too many {here - there}, lost {there - here}", file=sys.stderr)
+    cut = ToolCall.objects.filter(run__in=plans, status=ToolCall.Status.INTERRUPTED, tool="world.act")
+    asked = Gate.objects.filter(run__in=plans, kind="uncertain")
+    wrong["asked"] += Counter(cut.values_list("run", "step")) != Counter(asked.values_list("run", "step"))
+    faults = verify_all().faults
+    figures = {
+        "plans": len(plans),
+        "claims": claims_of(plans),
+        "calls cut": ModelCall.objects.filter(status=ModelCall.Status.INTERRUPTED).count(),
+        "acts cut": cut.count(),
+        "gates": Gate.objects.count(),
+        "wrong": dict(+wrong),
+        "faults": [str(fault) for fault in faults[:10]],
+    }
+    print(json.dumps(figures))
+    return not +wrong and not faults
+
+
+def read_options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Kill whoever carries out plans, then compare them with calm ones.")
+    parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--points", action=argparse.BooleanOptionalAction, default=True, help="also at fault points")
+    parser.add_argument("--database", choices=DATABASES, default="sqlite")
+    parser.add_argument("--seed", type=int, default=0, help="of when whom is killed")
+    parser.add_argument("--pace", type=float, default=0.4, help="seconds from a claim to a kill, on average")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(0 if main(read_options()) else 1)
