@@ -32,7 +32,7 @@ CONTINUING = Continuing(prompts.carry_on, prompts.join)
 
 def submit(**asked: Any) -> Debate:
     """Queue a debate and wake the engine. Takes what `Debate.objects.submit` and `submissions.submit` take."""
-    return submissions.submit(Debate.objects, refusals=(PanelChanged,), **asked)
+    return submissions.submit(Debate.objects, refusals=(PanelChanged,), waits_as="debate", **asked)
 
 
 def look(unfolding: Unfolding, claim: int, now: datetime) -> Seen:

@@ -80,6 +80,7 @@ class Environment(BaseSettings):
     MAGI_RETENTION_FLOOR_DAYS: int = Field(default=0, ge=0, le=36_500)
     MAGI_PROXIES: Annotated[list[IPv4Network | IPv6Network] | None, NoDecode] = None
     MAGI_USER_QUEUED: int = Field(default=100, ge=1, le=100_000)
+    MAGI_USER_WAITING: int = Field(default=50, ge=1, le=100_000)
     MAGI_USER_SUBMISSIONS: int = Field(default=60, ge=1, le=100_000)
     MAGI_USER_RECEIPTS: int = Field(default=60, ge=1, le=100_000)
     MAGI_USER_TOKENS: int = Field(default=20, ge=1, le=10_000)

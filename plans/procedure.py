@@ -33,7 +33,7 @@ GAVE_UP = "It has no moves left, or was refused too often."
 
 def submit(**asked: Any) -> Plan:
     """Queue a plan and wake the engine. Takes what `Plan.objects.submit` and `submissions.submit` take."""
-    return submissions.submit(Plan.objects, refusals=(TeamChanged,), **asked)
+    return submissions.submit(Plan.objects, refusals=(TeamChanged,), waits_as="plan", **asked)
 
 
 class Branches:

@@ -36,18 +36,20 @@ def submit(
     request_hash: str = "",
     refusals: tuple[type[Exception], ...] = (),
     limited: bool = False,
+    waits_as: str = "",
     **asked: Any,
 ) -> Row:
     """Queue a run and wake the engines. `asked` is what `rows.submit` takes beside the owner, and `refusals` by which
     it says no, beside those that all have.
 
     Once for each `key` of an owner: the same request under it gets the run that is there; KeyUsed where it was another
-    one. `limited`: LimitReached where the owner has or does too much; the command line is not limited.
+    one. `limited`: LimitReached where the owner has or does too much; the command line is not limited. `waits_as`: the
+    procedure, where its runs may wait for somebody.
     """
     no: tuple[type[Exception], ...] = (IntegrityError, BudgetUsedUp, LimitReached, *refusals)
     queue = partial(_with_key, rows, key, request_hash) if key else rows.submit
     try:
-        queued: Row = _queued(queue, limited, owner=owner, **asked)
+        queued: Row = _queued(queue, limited, waits_as, owner=owner, **asked)
     except no:
         # the same request may have come just now
         found = IdempotencyKey.objects.run_of(owner, key, request_hash) if key else None
@@ -66,7 +68,9 @@ def _with_key(rows: Rows[Any], key: str, request_hash: str, **asked: Any) -> Any
 
 @after_deadlock
 @transaction.atomic
-def _queued(queue: Callable[..., Any], limited: bool, *, owner: Any, **asked: Any) -> Any:
+def _queued(queue: Callable[..., Any], limited: bool, waits_as: str, *, owner: Any, **asked: Any) -> Any:
     if limited:
         Run.objects.admit(owner)
+    if limited and waits_as:
+        Run.objects.admit_waiting(owner, waits_as)
     return queue(owner=owner, **asked)

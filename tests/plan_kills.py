@@ -160,7 +160,10 @@ def team() -> Any:
     from plans.rules.words import Effect
 
     model = "rehearsal/instant"
-    seats = [{"name": name, "model": model, "criteria": "Approve everything.", "fallback": ""} for name in ("Ada", "Bo", "Cy")]
+    seats = [
+        {"name": name, "model": model, "criteria": "Approve everything.", "fallback": ""}
+        for name in ("Ada", "Bo", "Cy")
+    ]
     Council.objects.found(name="Outgoing letters", owner=None, agents=seats)
     asked = {"who": "both", "council": "Outgoing letters", "blind": False}
     policy = Policy(calls={**Policy().calls, Effect.WRITES: {"who": "open"}, Effect.REACHES_OUT: asked})

@@ -26,6 +26,7 @@ NOBODY = "nobody"  # the account of what the command line asked
 TITLE_LENGTH = 120
 OUTCOME_LENGTH = 60
 WHY_LENGTH = 300
+NAMED = 3  # of what waits, where there is too much
 QUEUE_AGAIN = 30.0  # seconds after which somebody whose queue is full may try again
 
 # Two transactions that touch runs and budgets in another order may meet; PostgreSQL ends one, which is made again.
@@ -109,6 +110,18 @@ class RunQuerySet(FamilyQuerySet):
             raise LimitReached(
                 f"You have {settings.USER_QUEUED:,} waiting in the queue, as many as one person may. Try again when "
                 f"some of them have begun, or cancel some.",
+                QUEUE_AGAIN,
+            )
+
+    def admit_waiting(self, owner: Any, procedure: str) -> None:
+        """After `admit`, for one that may wait for somebody. LimitReached, by name, where too many of these do."""
+        waiting = self.filter(owner=owner, procedure=procedure, status=RunStatus.WAITING, parent=None)
+        titles = list(waiting.order_by("created").values_list("title", flat=True)[: settings.USER_WAITING])
+        if len(titles) >= settings.USER_WAITING:
+            some, more = ", ".join(f"“{one}”" for one in titles[:NAMED]), len(titles) - NAMED
+            raise LimitReached(
+                f"{settings.USER_WAITING:,} of yours wait for somebody, as many as one person may have. Decide about "
+                f"some, or cancel some: {some}{f' and {more} more' if more > 0 else ''}.",
                 QUEUE_AGAIN,
             )
 

@@ -3,6 +3,7 @@
 import pytest
 from asgiref.sync import sync_to_async
 
+from engine.models import Run
 from plans.models import Plan, Step
 from tests.callers import Caller
 from tests.conftest import perform
@@ -37,6 +38,16 @@ def test_what_cannot_be_planned_is_refused_with_its_place(mira_calls, wrong, pat
     answer = mira_calls.post("/plans", {"task": "Add it up.", "team": "Helpers", **wrong})
     assert (answer.status_code, [one["path"] for one in answer.json()["errors"]]) == (422, [path])
     assert not Plan.objects.exists()
+
+
+def test_whoever_lets_too_many_wait_is_told_which(mira_calls, proposed, settings):
+    settings.USER_WAITING = 1
+    answer = mira_calls.post("/plans", {"task": "Add it up.", "team": "Desk"})
+    assert (answer.status_code, answer.headers["Retry-After"]) == (429, "30")
+    assert f"cancel some: “{proposed.run.title}”." in answer.json()["detail"]
+    assert Plan.objects.count() == 1
+    Run.objects.update(status="cancelled")
+    assert mira_calls.post("/plans", {"task": "Add it up.", "team": "Desk"}).status_code == 202
 
 
 def test_what_waits_stands_with_the_plan(mira_calls, proposed):
