@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 
 from django.conf import settings
 from django.db import Error as DBError
@@ -11,13 +12,13 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.utils.module_loading import import_string
 
-from . import live, reader, trouble
+from . import live, mcp, reader, trouble
 from .hidden import in_one_line
 from .llm import failures
 from .llm.client import ModelClient
 from .llm.forms import FORMATS, AnswerForm
 from .llm.providers import Provider, UnknownProvider, configured, resolve
-from .models import Run
+from .models import McpTool, Run
 
 LONGEST_QUESTION = 20.0  # seconds for one question to one provider
 SHOWN = 5
@@ -65,6 +66,7 @@ async def examine(models_to_try: Iterable[str] = ()) -> list[Finding]:
         by_provider = _models_by_provider([*models_to_try, settings.DEFAULT_MODEL])
         questions: list[Awaitable[Finding | None]] = [_database(), _channel_layer()]
         questions += [import_string(path)() for path in settings.EXAMINERS]
+        questions += [_server(server) for server in mcp.servers().values()]
         questions += [_provider(models, each, by_provider.get(name)) for name, each in configured().items()]
         findings = await asyncio.gather(*questions)
     finally:
@@ -129,6 +131,23 @@ async def _channel_layer() -> Finding:
     if problem := await live.trouble():
         return Finding("live updates", False, f"Redis does not answer ({problem}). Check REDIS_URL.")
     return Finding("live updates", True, "Redis carries them.")
+
+
+async def _server(server: mcp.Server) -> Finding:
+    subject = f"MCP server {server.name}"
+    try:
+        listing = await mcp.listing_of(server)
+    except mcp.Away as away:
+        return Finding(subject, False, f"{away} Check its entry of MAGI_MCP_SERVERS, and that it runs by itself.")
+    on, changed = await reader.read(partial(McpTool.objects.compared, server.name, listing))
+    number = len(listing.tools)
+    said = f"Reachable, {number} tools, {on} of them on."
+    if changed:
+        said = f"{said} Described otherwise than they were classed, and off: {', '.join(changed)}."
+    elif on < number:
+        said = f"{said} Say what the others do in the admin, under MCP tools."
+    left_out = "".join(f" Left out: {one}." for one in listing.left_out[:SHOWN])
+    return Finding(subject, not changed, f"{said}{left_out}")
 
 
 async def _provider(models: ModelClient, provider: Provider, model: str | None) -> Finding:

@@ -320,6 +320,9 @@ ROUTES["admin:office_request_add"] = (NEVER, NEVER)
 ROUTES |= {f"admin:engine_letter_{door}": (ALL, ALL) for door in ("changelist", "history")}
 ROUTES |= {f"admin:engine_letter_{door}": (NEVER, NEVER) for door in ("add", "delete")}
 ROUTES |= {"admin:engine_letter_change": (ALL, NEVER)}
-ROUTES |= {f"admin/engine/{row}/<path:object_id>/": (DOOR, DOOR) for row in ("letter", "gaterule")}
+ROUTES |= {f"admin/engine/{row}/<path:object_id>/": (DOOR, DOOR) for row in ("letter", "gaterule", "mcptool")}
+ROUTES |= {f"admin:engine_mcptool_{door}": (ALL, ALL) for door in ("changelist", "history", "change")}
+ROUTES |= {f"admin:engine_mcptool_{door}": (NEVER, NEVER) for door in ("add", "delete")}
+ROUTES |= {"admin:look_at_mcp": ("llll---", ALL)}
 
 SOCKETS = {f"ws/{which}/<uuid:pk>/": SEE for which in ("judgements", "debates", "plans", "checks", "runs")}

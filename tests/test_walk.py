@@ -26,7 +26,7 @@ from django.utils import timezone
 
 from debates import procedure as debating
 from debates.models import Debate, OptionValues, Panel
-from engine.models import Gate, GateRule, Letter, Review
+from engine.models import Gate, GateRule, Letter, McpTool, Review
 from engine.models.budgets import Budget
 from engine.policy import policy_of
 from judgements.models import Council, Judgement
@@ -213,10 +213,16 @@ def of_the_office() -> dict[str, Any]:
     return {row._meta.label_lower.replace(".", "/"): one.pk for row, one in made.items()}
 
 
+def mcp_tool() -> McpTool:
+    values = {"schema": "{}", "definition": "0", "hinted": "reads", "seen": timezone.now()}
+    return McpTool.objects.get_or_create(server="others", name="letter", defaults=values)[0]
+
+
 def cast_rows(cast: Cast) -> dict[str, Any]:
     return {
         **of_the_office(),
         "engine/letter": (Letter.objects.first() or Letter.objects.write("kept", None, ["a@example.org"], "A", "A")).pk,
+        "engine/mcptool": mcp_tool().pk,
         "magi_site/token": cast.token.pk,
         "auth/group": Group.objects.get(name=REVIEWERS).pk,
         "auth/user": cast.judgement.run.owner_id,

@@ -24,6 +24,9 @@ class Server:
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 
+    def __str__(self) -> str:
+        return f"The MCP server {self.name}"
+
     def clean(self, text: str) -> str:
         """A text of it as it may be kept and shown: without our secrets, and with all that hides made visible."""
         for secret in self._secrets:

@@ -83,7 +83,7 @@ class Session:
         if self.opened and not self._task.done():
             return self._client.result()
         error = None if self._task.cancelled() else self._task.exception()
-        raise Away(f"{self.server.name} cannot be reached: {self.what_failed(error)}.") from error
+        raise Away(f"{self.server} cannot be reached: {self.what_failed(error)}.") from error
 
     def what_failed(self, error: BaseException | None) -> str:
         """In a few words that can stand in a sentence."""
@@ -152,7 +152,7 @@ async def call(server: Server, tool: str, definition: str, arguments: Mapping[st
     """
     session, listing = await _asked(server)
     if definition not in {one.definition for one in listing.tools if one.name == tool}:
-        raise Away(f"{server.name} describes {tool} otherwise by now: an administrator has to class it again.")
+        raise Away(f"{server} describes {tool} otherwise by now: an administrator has to class it again.")
     result = await _called(session, tool, arguments)
     text = server.clean(answers.text_of(result))
     if result.is_error:
@@ -182,9 +182,9 @@ async def _listing(session: Session) -> Listing:
             if not cursor:
                 break
     except TimeoutError as error:
-        raise Away(f"{session.server.name} does not list its tools within {session.server.timeout:g} s.") from error
+        raise Away(f"{session.server} does not list its tools within {session.server.timeout:g} s.") from error
     except _failures() as error:
-        raise Away(f"{session.server.name} does not list its tools: {session.what_failed(error)}.") from error
+        raise Away(f"{session.server} does not list its tools: {session.what_failed(error)}.") from error
     return answers.listing(found)
 
 
@@ -205,15 +205,15 @@ async def _called(session: Session, tool: str, arguments: Mapping[str, Any]) -> 
         return await session.ask(once, server.timeout)
     except TimeoutError as error:
         session.retire()
-        raise Cut(f"{server.name} did not answer within {server.timeout:g} s.") from error
+        raise Cut(f"{server} did not answer within {server.timeout:g} s.") from error
     except asyncio.CancelledError:
         session.retire()  # it may still be at it
         raise
     except _failures() as error:
         if getattr(error, "code", CLOSED) not in (CLOSED, TOO_LATE):
-            raise Said(f"{server.name} answers: {session.what_failed(error)}.") from error
+            raise Said(f"{server} answers: {session.what_failed(error)}.") from error
         session.retire()
-        raise Cut(f"{server.name} gave no answer: {session.what_failed(error)}.") from error
+        raise Cut(f"{server} gave no answer: {session.what_failed(error)}.") from error
 
 
 def _failures() -> tuple[type[Exception], ...]:

@@ -70,6 +70,13 @@ class McpToolQuerySet(models.QuerySet["McpTool"]):
     def _as_seen(self, server: str) -> dict[str, str]:
         return dict(self.filter(server=server, gone=None).values_list("name", "definition"))
 
+    def compared(self, server: str, listing: Listing) -> tuple[int, list[str]]:
+        """How many of these are on, and the names of those that are described otherwise than they were classed."""
+        now = {one.name: one.definition for one in listing.tools}
+        rows = [row for row in self.filter(server=server) if row.name in now]
+        on = [row for row in rows if row.classed == now[row.name]]
+        return len(on), [row.name for row in rows if row not in on and row.effect]
+
     def see(self, server: str, listing: Listing) -> list[UUID]:
         """Keep what a server offers now. A tool that is described otherwise is off until somebody classes it again, and
         nobody is asked any more about what it was; the runs that have to ask anew, which are told so.
@@ -151,9 +158,22 @@ class McpTool(models.Model):
         return self.gone is None and self.classed == self.definition != ""
 
     @property
+    def standing(self) -> str:
+        """Whether models see it, and as what, in a few words."""
+        if self.gone:
+            return "off: the server does not offer it any more"
+        if self.changed:
+            return "off: it is described otherwise than it was classed"
+        if not self.on:
+            return f"off: nobody has said what it does (the server says: {self.get_hinted_display().lower()})"
+        more = [self.get_effect_display().lower(), "may be done twice" if self.repeatable else ""]
+        more += ["brings text of strangers" if self.outside else ""]
+        return f"on: {', '.join(filter(None, more))}, says {self.allowed_by or 'the command line'}"
+
+    @property
     def changed(self) -> bool:
         """Whether it was classed once, and is described otherwise since."""
-        return self.allowed is not None and not self.on and self.gone is None
+        return bool(self.effect) and not self.on and self.gone is None
 
     def class_as(self, effect: str, repeatable: bool, outside: bool, by: Any, definition: str) -> bool:
         """False, and nothing is kept, where it is described otherwise than `by` has read."""
@@ -161,6 +181,8 @@ class McpTool(models.Model):
         said |= {"allowed_by": record_name(by), "allowed_by_user": by, "allowed": timezone.now()}
         return bool(McpTool.objects.filter(pk=self.pk, definition=definition).update(**said))
 
-    def switch_off(self) -> None:
-        McpTool.objects.filter(pk=self.pk).update(classed="")
-        _ask_no_more(self.definition)
+    def switch_off(self) -> list[UUID]:
+        """The runs that are told so."""
+        told = _ask_no_more(self.definition)
+        McpTool.objects.filter(pk=self.pk).update(classed="", effect="")
+        return told

@@ -3,5 +3,6 @@
 from .gates import GateAdmin
 from .mail import LetterAdmin
 from .runs import KindAdmin, RunAdmin
+from .tools import McpToolAdmin
 
-__all__ = ["GateAdmin", "KindAdmin", "LetterAdmin", "RunAdmin"]
+__all__ = ["GateAdmin", "KindAdmin", "LetterAdmin", "McpToolAdmin", "RunAdmin"]

@@ -16,10 +16,14 @@ def folder(tmp_path):
 
 
 @pytest.fixture
-async def others(settings, folder):
+def served(settings, folder):
     """A server of others that is started for each session with it."""
     command = (sys.executable, "-m", "tests.mcp_server", str(folder.path))
     settings.MCP_SERVERS = {"others": {"command": command, "timeout": 20.0}}
+
+
+@pytest.fixture
+async def others(served):
     yield mcp.servers()["others"]
     await mcp.close()
 
