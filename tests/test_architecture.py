@@ -118,7 +118,7 @@ AT_GATES = (
     *("engine/admin.py", "engine/steering.py", "engine/using.py", "engine/procedure.py", "runs/waits.py"),
     *("runs/family.py", "runs/steering.py", "runs/urls.py", "templates/runs/fragments/_wait.html"),
     *("runs/api/gates.py", "runs/api/objects.py", "runs/api/schemas.py", "templates/runs/gate.html"),
-    *("templates/runs/_at_gate.html", "templates/runs/_at_gate_said.html"),
+    *("templates/runs/_at_gate.html", "templates/runs/_at_gate_said.html", "runs/asked_often.py"),
 )
 ALLOWED |= {("council", path): "whom a gate may ask beside persons, whatever kind of run that is" for path in AT_GATES}
 

@@ -6,6 +6,7 @@ from typing import Any
 from django.db.models import Max
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
 from engine.gates import Closed, DoesNotFit, NotAsked, NotDecided, TooLate
@@ -13,6 +14,7 @@ from engine.models import Gate
 from engine.models.gates import Decision, in_order
 from runs import batches, steering
 
+from ..asked_often import in_words, numbers_of
 from ..deciding import MOST, VIEWS, at_gate, group_of, groups, may_see
 from ..face import face_of
 from ..redaction import erasure_of
@@ -74,7 +76,11 @@ def _waiting(request: HttpRequest, view: str, status: int = 200, **more: Any) ->
         shown = [batches.put_together(group, request.user) for group in shown]
     context = {"groups": shown, "tabs": tabs, "view": view, "page": "waiting", "most": MOST}
     context |= {"after": found[""].aggregate(newest=Max("pk"))["newest"] or 0, "mail": is_told_by_mail(request.user)}
-    return render(request, "runs/waiting.html", {**context, **more}, status=status)
+    return render(request, "runs/waiting.html", {**context, **_own_numbers(request), **more}, status=status)
+
+
+def _own_numbers(request: HttpRequest) -> dict[str, Any]:
+    return {"numbers": in_words(numbers_of(request.user, timezone.now()))}
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
