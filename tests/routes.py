@@ -188,6 +188,7 @@ ROUTES = {
     "automation:plans": (SIGNED_IN, NO_METHOD),
     "automation:steps": (OWN, NO_METHOD),
     "automation:agent-messages": (OWN, NO_METHOD),
+    "automation:events": (OWN, NO_METHOD),
     "automation:messages": (SIGNED_IN, NO_METHOD),
     "automation:agent-tools": (SIGNED_IN, NO_METHOD),
     "api:change_step": (NO_METHOD, NO_METHOD),

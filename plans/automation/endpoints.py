@@ -7,15 +7,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from asgiref.sync import sync_to_async
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from ninja import Query, Router
 
-from runs.api.answers import json_answer, take_only
+from runs.api.answers import json_answer, stream_answer, take_only
+from runs.api.endpoints import LastEvent
 from runs.api.schemas import problems
-from runs.api.scopes import Scope, needs
+from runs.api.scopes import Scope, credential, needs
 
 from ..models import Plan, Team
 from . import deciding, deleting, schemas, talking, tasks
+from .following import Following
 from .objects import plan_line, plan_object, sent_with, session_object, step_object, tool_lines
 from .sessions import note, owner_of, plan, plans_of, same_user, session, sessions
 from .thread import sent_by, thread_of
@@ -166,6 +168,23 @@ def _note(request: HttpRequest, plans: Sequence[Plan]) -> None:
 
 def _by_time(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(lines, key=lambda line: line["ts"])
+
+
+@router.get(
+    "/events/{path:session_id}",
+    response={200: None},
+    openapi_extra=problems(403, 404, 422, 429, 503, also={200: schemas.EVENTS}),
+    url_name="events",
+    summary="Follow a session",
+)
+async def events(request: HttpRequest, session_id: str, last: LastEvent = None) -> StreamingHttpResponse:
+    """Server-sent events, from the session's first one on, or from the one after Last-Event-ID."""
+    take_only(request)
+    found = await sync_to_async(session)(request, session_id)
+    known = int(last) if last and last.isascii() and last.isdigit() and len(last) < 10 else 0
+    pieces = Following(credential(request), found, known).pieces()
+    await anext(pieces)
+    return stream_answer(pieces)
 
 
 @router.delete(

@@ -151,3 +151,27 @@ class AgentTool(Schema):
     function: str
     description: str
     arguments: dict[str, Any] = Field(description="Each with its schema, and whether it is required.")
+
+
+EVENT_NAMES = (
+    "approval_request",
+    "action_request",
+    "action_response",
+    "plan_state_update",
+    "group_chat_message",
+    "request_to_speak",
+)
+EVENTS: dict[str, Any] = {
+    "content": {
+        "text/event-stream": {
+            "schema": {
+                "type": "object",
+                "properties": {
+                    "event": {"enum": EVENT_NAMES},
+                    "id": {"type": "string", "description": "Its number in this session."},
+                    "data": {"type": "string", "contentMediaType": "application/json"},
+                },
+            }
+        }
+    }
+}

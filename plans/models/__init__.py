@@ -1,7 +1,7 @@
 from . import keeping
 from .matters import Matter
 from .plans import OUTCOMES, Message, Move, Plan, Revision, Step, StepState, models_of, title_of
-from .sent import Sent
+from .sent import Sent, Told
 from .teams import Team, TeamAgent, TeamChange, TeamChanged, TeamVersion
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "TeamChange",
     "TeamChanged",
     "TeamVersion",
+    "Told",
     "keeping",
     "models_of",
     "title_of",

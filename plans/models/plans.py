@@ -58,6 +58,10 @@ class PlanQuerySet(models.QuerySet["Plan"]):
         own = self.filter(run__owner=owner, matter__owner=owner, matter__erased=None).select_related("run", "matter")
         return own.prefetch_related(gates, steps, "revisions", "messages").order_by("-run__created", "-pk")
 
+    def with_moves(self) -> "PlanQuerySet":
+        """Beside what a list says, with what was done in each step."""
+        return self.prefetch_related(Prefetch("steps__moves", Move.objects.select_related("tool_call")))
+
     def taken_away(self) -> "PlanQuerySet":
         """Those of matters that are, whose texts still stand."""
         left = self.filter(matter__erased__isnull=False, run__redacted=None)

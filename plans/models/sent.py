@@ -1,13 +1,14 @@
-"""What programs were sent that decide without naming what they have read."""
+"""What programs were sent: the gates of those that decide without naming what they have read, and events."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from django.db import models
 
 from engine.models import Gate
 
-from .plans import Step
+from .matters import Matter
+from .plans import Plan, Step
 
 
 class SentQuerySet(models.QuerySet["Sent"]):
@@ -36,3 +37,39 @@ class Sent(models.Model):
 
     def __str__(self) -> str:
         return f"Gate {self.gate_id} to token {self.token}"
+
+
+class ToldQuerySet(models.QuerySet["Told"]):
+    def numbers(self, matter: Matter, happened: Sequence[tuple[UUID, str]]) -> dict[tuple[UUID, str], int]:
+        """The number of each of these, by plan and key: those that are new get the next ones, in their order.
+
+        In a transaction that holds the matter.
+        """
+        told = self.filter(matter=matter)
+        there = {(plan, key): number for plan, key, number in told.values_list("plan", "key", "number")}
+        last = max(there.values(), default=0)
+        new = {one: number for number, one in enumerate((one for one in happened if one not in there), last + 1)}
+        self.bulk_create(self.model(matter=matter, plan_id=plan, key=key, number=n) for (plan, key), n in new.items())
+        return there | new
+
+
+class Told(models.Model):
+    """An event of a matter, by its number in the stream of all of them: so a stream goes on where it was left, whatever
+    has happened in which plan. `key`: of what happened in the plan."""
+
+    matter = models.ForeignKey(Matter, on_delete=models.PROTECT, related_name="+")
+    number = models.PositiveIntegerField()
+    plan = models.ForeignKey(Plan, on_delete=models.PROTECT, related_name="+")
+    key = models.CharField(max_length=60)
+
+    objects = ToldQuerySet.as_manager()
+
+    class Meta:
+        default_permissions = ()
+        constraints = [
+            models.UniqueConstraint(fields=["matter", "number"], name="one_event_of_a_number"),
+            models.UniqueConstraint(fields=["plan", "key"], name="one_number_of_an_event"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.number}: {self.key}"

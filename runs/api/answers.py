@@ -1,11 +1,12 @@
 """What is asked for in a call of the API, and how it is answered, whatever kind of run it is about."""
 
+from collections.abc import AsyncIterable
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 
 from engine.hidden import visible_json
 from engine.models import Run
@@ -81,3 +82,9 @@ def history_answer(request: HttpRequest, asked: Sought, history: History, kind: 
 
 def json_answer(content: Any, status: int = HTTPStatus.OK, headers: dict[str, str] | None = None) -> HttpResponse:
     return HttpResponse(visible_json(content), "application/json", status, headers=headers)
+
+
+def stream_answer(pieces: AsyncIterable[str]) -> StreamingHttpResponse:
+    """nginx would keep pieces back until it has many."""
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return StreamingHttpResponse(pieces, content_type="text/event-stream", headers=headers)

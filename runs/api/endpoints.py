@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from uuid import UUID
 
 from asgiref.sync import iscoroutinefunction, sync_to_async
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from ninja import Header, Query, Router, Schema
 from ninja.errors import AuthenticationError
@@ -27,7 +27,7 @@ from runs.record import record_line
 from runs.rights import EXPORT, STEER
 
 from . import schemas
-from .answers import address_of, answer, found, history_answer, kind_of, take_only
+from .answers import address_of, answer, found, history_answer, kind_of, stream_answer, take_only
 from .events import stream, until_ended
 from .objects import run_object
 from .refusals import Refusal, wrong_fields
@@ -81,9 +81,7 @@ class Calls:
             return HttpResponse(status=HTTPStatus.NO_CONTENT)
         pieces = stream(id, credential(request), address_of(request), known, self._noun)
         await anext(pieces)
-        # nginx would keep pieces back until it has many
-        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-        return StreamingHttpResponse(pieces, content_type="text/event-stream", headers=headers)
+        return stream_answer(pieces)
 
     def cancel(self, request: HttpRequest, id: UUID) -> HttpResponse:
         """Ends it, and nothing comes of it. To cancel again changes nothing; 409 where it ended by itself."""

@@ -7,7 +7,7 @@ Why so: docs/decisions.md, Signing in and places.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterator, Sequence
 from contextlib import aclosing, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -111,36 +111,60 @@ async def until_ended(pk: UUID, user: User, seconds: float, *, or_asks: bool = F
 async def until(pk: UUID, user: User, seconds: float, enough: Callable[[UUID], bool]) -> None:
     """As `until_ended`, when the rows say that it is enough."""
     with place_of(user) as place, suppress(TimeoutError):
-        async with asyncio.timeout(seconds), aclosing(_looks(pk, place)) as looks:
+        async with asyncio.timeout(seconds), aclosing(_looks(place, Listening(place.bell, pk))) as looks:
             async for _ in looks:
-                if await _read_in_turn(partial(enough, pk)):
+                if await read_in_turn(partial(enough, pk)):
                     return
 
 
-async def stream(
-    pk: UUID, credential: Credential, address: str, known: int | None, name: str
-) -> AsyncGenerator[str, None]:
-    """The run at each revision after the one that is `known`, as server-sent events of this name, until it has ended.
+@dataclass(frozen=True)
+class Found:
+    """What a look found: pieces of a stream, whether nothing more is to come, and the runs whose changes are to be
+    looked at from now on, where these are others than before."""
+
+    pieces: Sequence[str] = ()
+    last: bool = False
+    runs: Collection[UUID] | None = None
+
+
+async def follow(user: User, look: Callable[[], Awaitable[Found]], *runs: UUID) -> AsyncGenerator[str, None]:
+    """What is found at each look, when these runs have changed and now and then besides, until nothing more is to come.
 
     It ends early where somebody else needs the place more: who follows connects again. What comes first is empty: with
     it the caller has a place, or is refused one.
     """
-    with place_of(credential.owner) as place:
+    with place_of(user) as place:
         yield ""
-        async with aclosing(_looks(pk, place)) as looks:
+        listening = Listening(place.bell, *runs)
+        async with aclosing(_looks(place, listening)) as looks:
             silent_since = asyncio.get_running_loop().time()
-            look: Any = read
             async for now in looks:
-                seen = await look(partial(_look, pk, credential, address, known))
-                look = _read_in_turn
-                if seen.run:
-                    known, silent_since = seen.run["revision"], now
-                    yield event_of(seen.run, name)
-                elif now - silent_since >= SILENCE:
+                found = await look()
+                listening.to(listening.runs if found.runs is None else found.runs)
+                for piece in found.pieces:
+                    silent_since = now
+                    yield piece
+                if now - silent_since >= SILENCE:
                     silent_since = now
                     yield ": still there\n\n"
-                if seen.last:
+                if found.last:
                     return
+
+
+def stream(pk: UUID, credential: Credential, address: str, known: int | None, name: str) -> AsyncGenerator[str, None]:
+    """The run at each revision after the one that is `known`, as events of this name, until it has ended."""
+    look: Any = read
+
+    async def found() -> Found:
+        nonlocal look, known
+        seen: Seen = await look(partial(_look, pk, credential, address, known))
+        look = read_in_turn
+        if not seen.run:
+            return Found(last=seen.last)
+        known = seen.run["revision"]
+        return Found([event_of(seen.run, name)], seen.last)
+
+    return follow(credential.owner, found, pk)
 
 
 def event_of(run: dict[str, Any], name: str) -> str:
@@ -150,14 +174,33 @@ def event_of(run: dict[str, Any], name: str) -> str:
 # ---- when to look, and at what ----------------------------------------------------------------------------
 
 
-async def _looks(pk: UUID, place: Place) -> AsyncGenerator[float, None]:
+class Listening:
+    """To what is said of runs: whatever it is, there is something to look at."""
+
+    def __init__(self, bell: asyncio.Event, *runs: UUID) -> None:
+        self._bell = bell
+        self._tasks: dict[UUID, asyncio.Task[None]] = {}
+        self.to(runs)
+
+    @property
+    def runs(self) -> Collection[UUID]:
+        return self._tasks.keys()
+
+    def to(self, runs: Collection[UUID]) -> None:
+        """To these from now on, and to no others."""
+        for pk in set(self._tasks) - set(runs):
+            self._tasks.pop(pk).cancel()
+        for pk in set(runs) - set(self._tasks):
+            self._tasks[pk] = asyncio.create_task(_listen(pk, self._bell))
+
+
+async def _looks(place: Place, listening: Listening) -> AsyncGenerator[float, None]:
     """The time of the loop, whenever the rows may have changed, until the place is lost."""
-    # neither connection nor thread is held while nothing is done with it
-    await sync_to_async(close_old_connections)()
-    _give_thread_back()
-    loop, bell = asyncio.get_running_loop(), place.bell
-    listening = loop.create_task(_listen(pk, bell))
     try:
+        # neither connection nor thread is held while nothing is done with it
+        await sync_to_async(close_old_connections)()
+        _give_thread_back()
+        loop, bell = asyncio.get_running_loop(), place.bell
         while not place.lost:
             bell.clear()
             yield loop.time()
@@ -166,7 +209,7 @@ async def _looks(pk: UUID, place: Place) -> AsyncGenerator[float, None]:
                 async with asyncio.timeout(LOOK_AFTER):
                     await bell.wait()
     finally:
-        listening.cancel()
+        listening.to(())
 
 
 def _give_thread_back() -> None:
@@ -180,7 +223,7 @@ def _give_thread_back() -> None:
         thread.shutdown(wait=False)
 
 
-async def _read_in_turn(query: Callable[[], T]) -> T:
+async def read_in_turn(query: Callable[[], T]) -> T:
     """As `read`, one after another: whoever comes, and every live page, is served before hundreds that look again."""
     async with _turns.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
         return await read(query)

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from contextlib import aclosing
 
 from django.test import AsyncClient
 
@@ -48,6 +49,35 @@ class Program:
                 if not statuses or [one["status"] for one in found] == list(statuses):
                     return found
                 await asyncio.sleep(0.02)
+
+
+class Events:
+    """Those of a session, as they come."""
+
+    def __init__(self, program, session, **headers):
+        self.program, self.session, self.headers, self.told = program, session, headers, []
+
+    async def until(self, enough):
+        """All that were told by now, as (number, name, data), as soon as they are enough."""
+        headers = self.program.headers | self.headers
+        answer = await self.program.client.get(f"{A}/events/{self.session}", headers=headers)
+        assert answer.status_code == 200, answer.content
+        text = ""
+        async with asyncio.timeout(20), aclosing(aiter(answer.streaming_content)) as pieces:
+            async for piece in pieces:
+                text += piece.decode()
+                while "\n\n" in text:
+                    message, _, text = text.partition("\n\n")
+                    self._read(message)
+                if enough(self.told):
+                    break
+        answer.close()
+        return self.told
+
+    def _read(self, message):
+        lines = dict(line.split(": ", 1) for line in message.split("\n") if not line.startswith(":"))
+        if lines:
+            self.told.append((int(lines["id"]), lines["event"], json.loads(lines["data"])))
 
 
 class Steps:
