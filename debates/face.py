@@ -106,7 +106,7 @@ class Debating(Face[Debate, Display]):
     def columns(self, row: Debate) -> tuple[Sequence[object], Sequence[object]]:
         return tables.columns(row)
 
-    def form(self, asked: Mapping[str, Any], people: People = ()) -> HistoryForm:
+    def form(self, asked: Mapping[str, Any], people: People = (), user: Any = None) -> HistoryForm:
         return HistoryForm(asked, list(self.standings), people)
 
     def may_come_to(self, outcome: str) -> bool:

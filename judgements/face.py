@@ -112,7 +112,7 @@ class Judging(Face[Judgement, Display]):
     def columns(self, row: Judgement) -> tuple[Sequence[object], Sequence[object]]:
         return tables.columns(row)
 
-    def form(self, asked: Mapping[str, Any], people: People = ()) -> HistoryForm:
+    def form(self, asked: Mapping[str, Any], people: People = (), user: Any = None) -> HistoryForm:
         return HistoryForm(asked, people)
 
     def shown(self, run: Run) -> tuple[str, str]:

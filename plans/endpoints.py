@@ -10,21 +10,25 @@ from uuid import UUID
 
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
+from ninja import Query
 
 from engine.steering import Over
-from runs.api.answers import answer, found, json_answer, take_only
+from runs.api.answers import answer, found, history_answer, json_answer, take_only
 from runs.api.endpoints import router_of
 from runs.api.refusals import Refusal, wrong_fields
-from runs.api.schemas import placed, problems
+from runs.api.schemas import page_of, placed, problems
 from runs.api.scopes import Scope, credential, needs
 from runs.api.submitting import OnceKey, submitted
+from runs.face import faces
+from runs.history import History
 from runs.rights import STEER
 
-from . import forms, procedure, schemas, talking, team_endpoints
+from . import forms, matter_endpoints, procedure, schemas, talking, team_endpoints
 from .api import tool_objects
 from .models import Plan, TeamChanged, TeamVersion
 
-router = router_of("plan")
+router = router_of("plan", lists=False)
+router.add_router("", matter_endpoints.router)
 router.add_router("", team_endpoints.router)
 
 
@@ -40,6 +44,16 @@ def submit_plan(request: HttpRequest, asked: schemas.NewPlan, key: OnceKey = Non
     that matter, at gates; then it is carried out. The same request under the same key brings the plan that was
     submitted first."""
     return submitted(request, "plan", asked, key, partial(_submit, request, asked))
+
+
+@router.get(
+    "/plans", response=page_of("plans", schemas.Plan), openapi_extra=problems(422), summary="List plans, newest first"
+)
+def plans(request: HttpRequest, asked: Query[schemas.SoughtPlans]) -> HttpResponse:
+    take_only(request, *schemas.SoughtPlans.model_fields)
+    owner = credential(request).owner
+    history = History(owner, matter_endpoints.sought(asked, owner), face=faces()["plan"])
+    return history_answer(request, asked, history, "plan")
 
 
 def _submit(request: HttpRequest, asked: schemas.NewPlan, **once: str) -> Plan:

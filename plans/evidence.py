@@ -107,6 +107,8 @@ def labels(said: Said) -> Iterator[str]:
     [submitted, *_] = said[SUBMITTED]
     yield label("rehearsal", any(map(is_rehearsal, submitted.facts["models"])))
     yield label("team", submitted.facts["team"]["id"])
+    if matter := submitted.facts["matter"]:
+        yield label("matter", UUID(matter).hex)
 
 
 def doubt(entries: Sequence[dict[str, Any]]) -> str:

@@ -13,6 +13,7 @@ from engine.models import Gate, ModelCall, Run
 from engine.models.gates import Decision
 from engine.tools import tool_named
 from runs.face import Face, Snapshot
+from runs.filters import People
 from runs.fragments import Fragment
 from runs.redaction import redact_due
 from runs.retention import KeptFor
@@ -21,6 +22,7 @@ from runs.saved.retention import kept_for
 
 from . import api, deciding, display, evidence, guards, pages, procedure, rehearsal, replaying, schemas, taking_away
 from .display import Display, display_of
+from .filters import HistoryForm
 from .fragments import fragments
 from .models import OUTCOMES, Plan, Team, keeping, reading
 from .rules.demands import Kind
@@ -46,7 +48,7 @@ class Planning(Face[Plan, Display]):
     chains = (SavedWitness(Team),)
     rehearsals = {"plan": rehearsal.planner, "plan-move": rehearsal.agent, "plan-summary": rehearsal.closing}
     stays = "What was done stays done."
-    filters = ("team", "rehearsal")
+    filters = ("team", "matter", "rehearsal")
     shelves = (Teams(),)
     perform = staticmethod(procedure.carry_out)
     answered = staticmethod(deciding.answered)
@@ -88,6 +90,9 @@ class Planning(Face[Plan, Display]):
 
     def at(self, row: Plan, moment: datetime) -> Plan:
         return replaying.at(row, moment)
+
+    def form(self, asked: Mapping[str, Any], people: People = (), user: Any = None) -> HistoryForm:
+        return HistoryForm(asked, (*self.outcomes, *self.standings), people, user)
 
     def decided(self, outcome: str) -> tuple[str, str]:
         return display.OUTCOMES[Outcome(outcome)]

@@ -29,6 +29,10 @@ class PlanForm(forms.Form):
     spend = Spend()
 
 
+class MatterForm(forms.Form):
+    title = Text(max_length=TITLE_LENGTH)
+
+
 def asked(given: dict[str, Any]) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     """What `Plan.objects.submit` takes, and what is wrong with it, by fields."""
     form = PlanForm({name: value for name, value in given.items() if value is not None})

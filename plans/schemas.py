@@ -5,7 +5,8 @@ from typing import Annotated, Any, Literal
 from ninja import Field
 
 from engine.models import TITLE_LENGTH
-from runs.api.schemas import Gate, Moment, Run, Strict, text
+from runs.api.schemas import Gate, Identifier, Moment, Run, SoughtOfKind, Strict, text
+from runs.saved import NAME_LENGTH
 
 from .models.plans import TASK_LENGTH
 
@@ -26,6 +27,37 @@ class NewPlan(Strict):
         None, description="A name of your own: plans of one matter know how the earlier ones came out."
     )
     spend: Annotated[str, text(20)] | None = Field(None, description="Dollars at most, as in 3.00.")
+
+
+class SoughtPlans(SoughtOfKind):
+    """Which plans. Whatever is left out or empty restricts nothing."""
+
+    team: Annotated[str, text(NAME_LENGTH)] = Field("", description="The name or id of a team.")
+    matter: Annotated[str, text(100)] = Field("", description="The name or id of a matter of one's own.")
+    waits_for: Literal["", "me"] = Field("", description="Those in which a gate waits for the token's owner.")
+
+
+class MatterChange(Strict):
+    """Whatever is left out stays as it is."""
+
+    title: Annotated[str, text(TITLE_LENGTH)] | None = Field(
+        None, description="What it is called instead; empty: by its first plan."
+    )
+    closed: bool | None = Field(None, description="Takes it out of lists and choices, no more.")
+
+
+class Matter(Strict):
+    id: Identifier
+    name: str
+    title: str
+    current_status: Literal["active", "completed"]
+    message_to_user: str | None = Field(description="The newest sentence that waits for its owner.")
+    ts: Moment
+    closed: bool
+
+
+class Matters(Strict):
+    results: list[Matter]
 
 
 class ToolUse(Strict):

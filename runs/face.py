@@ -263,8 +263,8 @@ class Face(AtGates, Procedure, Generic[Row, Displayed]):
         """These rows of its own, with what a list shows of each."""
         return rows.select_related("run__owner")
 
-    def form(self, asked: Mapping[str, Any], people: People = ()) -> HistoryForm:
-        """What its history is asked for; `people`: who may be asked for as having asked."""
+    def form(self, asked: Mapping[str, Any], people: People = (), user: Any = None) -> HistoryForm:
+        """What its history is asked for by this user; `people`: who may be asked for as having asked."""
         return HistoryForm(asked, (*self.outcomes, *self.standings), people)
 
     def outcomes_of(self, run: Run) -> Sequence[str]:

@@ -193,6 +193,8 @@ ROUTES = {
     "automation:agent-tools": (SIGNED_IN, NO_METHOD),
     "api:change_step": (NO_METHOD, NO_METHOD),
     "api:teams": (SIGNED_IN, SIGNED_IN),
+    "api:own-matters": (SIGNED_IN, NO_METHOD),
+    "api:change-matter": (NO_METHOD, NO_METHOD),
     "api:team": (SIGNED_IN, NO_METHOD),
     "api:team-file": (SIGNED_IN, NO_METHOD),
     "api:tools": (SIGNED_IN, NO_METHOD),

@@ -10,6 +10,7 @@ from engine.models.gates import NOT_DECIDED
 from engine.tools import tools
 from runs.api.objects import time_of
 
+from ..matters import message_to_owner
 from ..models import Matter, Plan, Step, TeamVersion
 from ..models.reading import stands_at
 from ..rules import course
@@ -140,19 +141,9 @@ def session_object(matter: Matter, plans: Sequence[Plan], user_id: str) -> dict[
         "user_id": user_id,
         "content": plans[-1].run.title if plans else matter.name,
         "current_status": "active" if active else "completed",
-        "message_to_user": _message_to_user(plans),
+        "message_to_user": message_to_owner(plans),
         "ts": time_of(matter.created),
     }
-
-
-def _message_to_user(plans: Sequence[Plan]) -> str | None:
-    """The newest sentence that waits for its owner."""
-    going_on = [plan for plan in plans if overall_status(plan.run) == IN_PROGRESS]
-    waiting = [gate for plan in going_on for gate in plan.run.gates.all() if gate.pending and gate.asks_persons]
-    newest = max(waiting, key=lambda gate: gate.pk, default=None)
-    if newest is None:
-        return None
-    return newest.text if newest.kind in (Kind.QUESTION, Kind.SEAT) else newest.title
 
 
 # ---- tools ------------------------------------------------------------------------------------------------

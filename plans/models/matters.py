@@ -9,7 +9,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from engine.hidden import visible_text
-from engine.models import after_deadlock
+from engine.models import TITLE_LENGTH, after_deadlock
 
 
 class MatterQuerySet(models.QuerySet["Matter"]):
@@ -27,16 +27,18 @@ class MatterQuerySet(models.QuerySet["Matter"]):
     @transaction.atomic
     def take_away(self, owner: Any) -> None:
         """All of this person: their names are free for others, and no plan is begun in them any more."""
-        self.there().filter(owner=owner).update(erased=timezone.now(), name="")
+        self.there().filter(owner=owner).update(erased=timezone.now(), name="", title="")
 
 
 class Matter(models.Model):
     """Plans of one person that know of each other, under a name of its owner's. `erased`: when it was taken away, and
-    its plans were to be."""
+    its plans were to be. `title`: what its owner calls it instead of by its name. `closed`: it is in no lists and
+    choices."""
 
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="matters")
     name = models.CharField(max_length=100)
+    title = models.CharField(max_length=TITLE_LENGTH, blank=True)
     created = models.DateTimeField(default=timezone.now)
     closed = models.DateTimeField(null=True)
     erased = models.DateTimeField(null=True)
@@ -51,4 +53,8 @@ class Matter(models.Model):
         ]
 
     def __str__(self) -> str:
-        return visible_text(self.name)
+        return visible_text(self.shown_title)
+
+    @property
+    def shown_title(self) -> str:
+        return self.title or self.name

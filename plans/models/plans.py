@@ -110,6 +110,7 @@ class PlanQuerySet(models.QuerySet["Plan"]):
         )
         plan.revisions.create(number=1, cause=Cause.TASK, by_name=record_name(owner))
         words = [*first_labels(run), label("team", team.team_id), label("rehearsal", plan.rehearsal)]
+        words += [label("matter", plan.matter_id.hex)] if plan.matter_id else []
         words += [*words_of(f"{run.title}\n{task}")]
         SearchText.objects.create(run=run, words=" ".join(words))
         sealing.submit(run.pk)

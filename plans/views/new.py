@@ -191,15 +191,16 @@ def _page(request: HttpRequest, begun: Begun, refused: Refused | None = None) ->
     return render(request, "plans/new.html", context, status=refused.status if refused else 200)
 
 
-def _matters(user: Any) -> list[str]:
-    """Those that one may go on with, the newest first."""
+def _matters(user: Any) -> list[tuple[str, str]]:
+    """Names and titles of those that one may go on with, the newest first."""
     own = Matter.objects.there().filter(owner=user, closed=None)
-    return list(own.order_by("-created").values_list("name", flat=True)[:100])
+    return list(own.order_by("-created").values_list("name", "title")[:100])
 
 
 def _remembered(user: Any, matter: str | None) -> dict[str, Any]:
     """What the planner is told of a matter: of which plans, and how they came out."""
-    plans = Plan.objects.filter(matter__owner=user, matter__name=matter or "").select_related("run")
+    plans = Plan.objects.filter(matter__in=Matter.objects.there().filter(owner=user, name=matter or ""))
+    plans = plans.select_related("run")
     over = plans.filter(run__outcome__isnull=False, run__redacted=None).order_by("-run__created")
     face = faces()["plan"]
     shown = [(one.run, face.shown(one.run)[1]) for one in over[:REMEMBERED]]

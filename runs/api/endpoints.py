@@ -132,11 +132,11 @@ class Calls:
 
     def _page(self, request: HttpRequest, asked: schemas.SoughtOfKind, kind: str) -> HttpResponse:
         take_only(request, *type(asked).model_fields)
-        history = History(credential(request).owner, _sought(asked), face=faces()[kind] if kind else None)
+        history = History(credential(request).owner, sought_of(asked), face=faces()[kind] if kind else None)
         return history_answer(request, asked, history, kind)
 
 
-def _sought(asked: schemas.SoughtOfKind) -> dict[str, Any]:
+def sought_of(asked: schemas.SoughtOfKind) -> dict[str, Any]:
     """As the page's filters take it."""
     form = HistoryForm({"q": asked.q, "since": asked.since, "until": asked.until}, ())
     if not form.is_valid():

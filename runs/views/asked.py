@@ -71,9 +71,9 @@ def asked_of(user: Any, query: QueryDict, fixed: AnyFace | None) -> Asked:
     face = fixed or (known[chosen[0]] if len(chosen) == 1 else None)
     people = who_asked() if SEE.reach(user) == Reach.ALL else []
     if face:
-        return Asked(user, fixed, ticked, face, face.form(query, people))
+        return Asked(user, fixed, ticked, face, face.form(query, people, user))
     outcomes = {outcome: None for kind in chosen for outcome in known[kind].outcomes}
     form = HistoryForm(query, (*outcomes, *Face.standings), people)
     for kind in chosen:
-        form.also(known[kind].form(query, people))
+        form.also(known[kind].form(query, people, user))
     return Asked(user, fixed, ticked, None, form)

@@ -10,7 +10,7 @@ from pydantic import RootModel
 from debates.schemas import NewDebate, Steering, Words
 from judgements.schemas import NewJudgement, NewReceipt
 from magi_site.api import api
-from plans.schemas import NewPlan, StepChange
+from plans.schemas import MatterChange, NewPlan, StepChange
 from plans.schemas import Words as PlanWords
 from runs.api.gates import Said, SaidAtMany
 from tests.callers import API
@@ -26,6 +26,7 @@ SHAPES = {
     f"{API}/gates/decide": SaidAtMany,
     "plans": NewPlan,
     f"{API}/plans/{{id}}/messages": PlanWords,
+    f"{API}/matters/{{id}}": MatterChange,
     f"{API}/teams": RootModel[dict[str, Any]],
     f"{API}/teams/{{name}}": RootModel[dict[str, Any]],
     f"{API}/plans/{{id}}/steps/{{number}}": StepChange,

@@ -1,0 +1,79 @@
+"""Matters: what is told of them, what their owner may change, and the plans that are found by them."""
+
+import asyncio
+
+import pytest
+
+from engine.evidence.audit import verify_all
+from engine.models import Gate
+from plans.models import Matter
+from tests.callers import Caller, fields, problem
+from tests.conftest import perform
+from tests.plans.scenes import LETTER, plan, steps, team
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def sums(mira, models):
+    """A matter with a plan that waits and one that has just begun."""
+    models.will("test/planner", steps(LETTER))
+    first = plan(mira, matter="Sums", task="Add it up.")
+    asyncio.run(perform(first.pk, models))
+    plan(mira, first.team_version, matter="Sums", task="Add it again.")
+    return Matter.objects.get(name="Sums")
+
+
+def found(caller, **query):
+    return [one["task"] for one in caller.get("/plans", **query).json()["results"]]
+
+
+def test_a_matter_says_whether_work_goes_on_and_what_waits(mira_calls, sums):
+    [said] = mira_calls.get("/matters").json()["results"]
+    assert (said["id"], said["name"], said["title"], said["closed"]) == (str(sums.pk), "Sums", "Add it up.", False)
+    newest = Gate.objects.pending().latest("pk")
+    assert (said["current_status"], said["message_to_user"]) == ("active", newest.title)
+
+
+def test_its_owner_calls_it_otherwise_and_closes_it(mira_calls, sums):
+    said = mira_calls.patch(f"/matters/{sums.pk}", {"title": "All sums", "closed": True}).json()
+    assert (said["title"], said["closed"]) == ("All sums", True)
+    assert mira_calls.get("/matters").json()["results"] == []
+    assert len(mira_calls.get("/matters", closed="true").json()["results"]) == 1
+    said = mira_calls.patch(f"/matters/{sums.pk}", {"closed": False, "title": ""}).json()
+    assert (said["title"], said["closed"]) == ("Add it up.", False)
+
+
+def test_matters_of_others_are_not_there(sums, noor, mira_calls):
+    others = Caller(noor)
+    assert others.get("/matters").json()["results"] == []
+    problem(others.patch(f"/matters/{sums.pk}", {"closed": True}), 404)
+    assert list(fields(others.get("/plans", matter="Sums"))) == ["matter"]
+    assert list(fields(mira_calls.patch(f"/matters/{sums.pk}", {"title": "x" * 121}))) == ["title"]
+
+
+def test_plans_are_found_by_matter_by_team_and_by_whom_they_wait_for(mira, mira_calls, sums):
+    other = plan(mira, team(name="Others"), task="Something else.")
+    assert found(mira_calls, matter="Sums") == ["Add it again.", "Add it up."]
+    assert found(mira_calls, matter=str(sums.pk)) == found(mira_calls, matter="Sums")
+    assert found(mira_calls, team="Others") == found(mira_calls, team=other.team_version.team_id) == ["Something else."]
+    assert found(mira_calls, waits_for="me") == ["Add it up."]
+    assert list(fields(mira_calls.get("/plans", team="Nobody"))) == ["team"]
+
+
+def test_the_history_of_plans_is_asked_for_a_team_and_for_a_matter(page, mira, sums):
+    other = plan(mira, team(name="Others"), task="Something else.")
+    by_team = page.get("/plans/", {"team": other.team_version.team_id}).content.decode()
+    by_matter = page.get("/plans/", {"matter": str(sums.pk)}).content.decode()
+    assert ("Something else." in by_team, "Add it up." in by_team) == (True, False)
+    assert ("Something else." in by_matter, "Add it up." in by_matter) == (False, True)
+
+
+def test_the_history_offers_and_finds_no_matter_of_others(client, noor, sums):
+    client.force_login(noor)
+    html = client.get("/plans/", {"matter": str(sums.pk)}).content.decode()
+    assert ("Sums" in html, "You have no such matter." in html) == (False, True)
+
+
+def test_what_is_found_by_its_matter_is_found_by_nothing_wrong(sums):
+    assert not verify_all().faults
