@@ -19,7 +19,8 @@ DESCRIPTION = (
 EXAMPLE = f"""curl {SITE}/api/automation/input_task \\
   -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" \\
   -d '{{"session_id": "onboarding", "description": "Look for Ada Lovelace among the people."}}'"""
-NAMED_BY = (b"user_principal_id", b"user-principal-id", b"x-ms-client-principal-id")
+USER_PRINCIPAL_ID = b"user_principal_id"
+NAMED_BY = (USER_PRINCIPAL_ID, b"user-principal-id", b"x-ms-client-principal-id")
 
 
 class Named(Bearer):

@@ -1,5 +1,6 @@
 """The source's calls: yes and no to steps, to all of them, and to what is asked within one."""
 
+import asyncio
 from uuid import UUID
 
 import pytest
@@ -238,3 +239,15 @@ async def test_where_four_eyes_are_wanted_the_sentence_says_who_is_asked(mira, m
     answer = await these.say((await these.stand())[0])
     assert (answer.status_code, "is asked, not you" in answer.json()["detail"]) == (403, True)
     assert (await these.all()).json() == {"status": "0 steps approved, 1 still waiting"}
+
+
+async def test_what_nobody_decided_in_time_is_gone(mira, models, working):
+    soon = {"who": "person", "hours": 0.0003, "expiry": "reject"}
+    await sync_to_async(team)(Policy(steps=dict.fromkeys(Effect, soon)), name="House")
+    models.will("test/planner", steps(SUM), SUMMARY)
+    program = await sync_to_async(Program)(mira)
+    these = Steps(program, await program.begin())
+    [step] = await these.stand()
+    await asyncio.sleep(1.2)
+    answer = await these.say(step)
+    assert (answer.status_code, "was over" in answer.json()["detail"]) == (410, True)

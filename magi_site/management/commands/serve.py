@@ -22,10 +22,22 @@ from engine.evidence import sealing
 from engine.worker import Engine
 from magi_site.access import first_sign_in_path
 from magi_site.asgi import application
+from magi_site.automation import USER_PRINCIPAL_ID
 
 GRACE = 10.0
 NOT_ALLOWED = "42501"  # PostgreSQL's word for a missing privilege
 log = logging.getLogger("engine.serve")
+
+
+class SiteServer(Server):
+    """Daphne leaves headers with an underscore out. One such is compared with the owner of a token, and nothing else is
+    done with it."""
+
+    def create_application(self, protocol: Any, scope: dict[str, Any]) -> Any:
+        if scope["type"] == "http":
+            named = protocol.requestHeaders.getRawHeaders(USER_PRINCIPAL_ID, [])
+            scope["headers"] += [(USER_PRINCIPAL_ID, value) for value in named]
+        return super().create_application(protocol, scope)
 
 
 class Command(terminal.Command):
@@ -50,7 +62,7 @@ class Command(terminal.Command):
         if adopted := sealing.adopt():
             self.stdout.write(f"Sealed {adopted:,} judgements that were there before the log began.")
         self._welcome(host, port)
-        server = Server(
+        server = SiteServer(
             application,
             endpoints=build_endpoint_description_strings(host=host, port=port),
             ready_callable=None if no_engine else self._start_engine,
