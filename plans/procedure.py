@@ -154,13 +154,13 @@ async def _revise(run: RunContext, plan: Plan, number: int) -> None:
 
 
 async def _think(run: RunContext, plan: Plan, step: Step) -> None:
-    work = reading.work_of(plan, step)
+    work = await run.read(partial(reading.work_of, plan, step))
     key = f"{step.key}-{len(step.moves_now) + 1}"
 
     def keep(call: ModelCall, said: moves.Move) -> None:
         keeping.keep_move(run.pk, step.number, step.series, call, said)
 
-    read = partial(moves.read_move, tools=reading.arguments_by_tool(step))
+    read = partial(moves.read_move, tools=await run.read(partial(reading.arguments_by_tool, step)))
     form = AnswerForm("plan-move", moves.SCHEMA, read, moves.growing, moves.complaint)
     assert step.agent  # noqa: S101 - a person is not prompted
     model = step.agent.model or settings.DEFAULT_MODEL
@@ -169,7 +169,7 @@ async def _think(run: RunContext, plan: Plan, step: Step) -> None:
 
 async def _use(run: RunContext, plan: Plan, step: Step) -> None:
     move = step.moves_now[-1]
-    tool = reading.line_of(move.tool)
+    tool = await run.read(partial(reading.line_of, move.tool))
     before = [one for one in step.moves_now[:-1] if (one.tool, one.arguments) == (move.tool, move.arguments)]
     calls = sum(one.act == moves.Act.CALL for one in step.moves_now)
     if calls > rules.CALLS or (before and tool.effect is not Effect.READS):
@@ -209,7 +209,7 @@ async def _ask_people(run: RunContext, plan: Plan, kind: Kind, number: int | Non
     step = plan.step(number) if number is not None else None
     if step and kind is Kind.STEP and step.status == "planned":
         await run.write(partial(keeping.ask_about, run.pk, step.number), "asked")
-    place, title, text = asked = reading.asked_of(plan, kind, step)
+    place, title, text = asked = await run.read(partial(reading.asked_of, plan, kind, step))
     about = {"kind": kind, "title": title, "text": text, "effect": step.effect if step and kind is Kind.STEP else ""}
     choices = choices_of(kind, of_planner=kind is Kind.QUESTION and step is None)
     due = partial(keeping.refuse_outdated, run.pk, kind, number, asked)

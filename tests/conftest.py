@@ -41,7 +41,7 @@ settings.register_profile("long", max_examples=examples or 100, deadline=None, s
 settings.register_profile("suite", deadline=None, derandomize=True)
 settings.load_profile("long" if examples else "suite")
 
-pytest_plugins = ["tests.databases"]
+pytest_plugins = ["tests.databases", "tests.others"]
 
 T = TypeVar("T")
 JAPAN = "I am going to travel to Japan next week."

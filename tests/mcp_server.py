@@ -41,6 +41,7 @@ class Folder:
 
     def say(self, **more: Any) -> None:
         """Whole or not at all: the server may read at any time."""
+        self.path.mkdir(exist_ok=True)
         new = self.path / "says.new"
         new.write_text(json.dumps(self.says | more))
         new.rename(self.path / "says.json")

@@ -94,6 +94,8 @@ async def _end(process: asyncio.subprocess.Process) -> None:
     with suppress(TimeoutError):
         async with asyncio.timeout(KILLED):
             await process.wait()
+    # else what it still had to say keeps the pipe open; nothing public closes it
+    process._transport.close()  # type: ignore[attr-defined]
 
 
 @asynccontextmanager

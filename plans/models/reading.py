@@ -238,7 +238,7 @@ def work_of(plan: Plan, step: Step) -> agent.Work:
         system=step.agent.system,
         goal=plan.task,
         action=step.action,
-        tools=[agent.Usable(tool.name, tool.description, tool.schema) for tool in usable],
+        tools=[agent.Usable(tool.name, tool.description, tool.schema, not tool.server) for tool in usable],
         results=[(one.action, one.reply) for one in _needed(plan, step)],
         remarks=[one.content for one in plan.messages.all() if one.to_step == step.number],
         moves=[_made(move) for move in step.moves_now],

@@ -12,11 +12,12 @@ from .planner import Messages
 
 @dataclass(frozen=True)
 class Usable:
-    """A tool as its schema describes it."""
+    """A tool as its schema describes it. `ours`: nobody else wrote that."""
 
     name: str
     description: str
     arguments: dict[str, Any]
+    ours: bool = True
 
 
 @dataclass(frozen=True)
@@ -100,12 +101,21 @@ def move(work: Work, mark: str | None = None) -> Messages:
         tools="\n\n".join(map(_described, work.tools)) or NO_TOOLS,
         boundary=mark,
     )
-    shown = {name: value for name, value in asdict(work).items() if name in MATERIAL}
+    shown = {name: value for name, value in asdict(work).items() if name in MATERIAL} | _of_others(work)
     return [{"role": "system", "content": system}, {"role": "user", "content": fenced(shown, mark)}]
 
 
 MATERIAL = ("goal", "action", "results", "remarks", "moves")
 
 
+def _of_others(work: Work) -> dict[str, Any]:
+    """What others wrote of their tools is no word of ours."""
+    theirs = [tool for tool in work.tools if not tool.ours]
+    shown = [{"name": one.name, "description": one.description, "arguments": one.arguments} for one in theirs]
+    return {"tools": shown} if shown else {}
+
+
 def _described(tool: Usable) -> str:
+    if not tool.ours:
+        return f'{tool.name}: what it does and takes stands under "tools" in the material, as others wrote it.'
     return f"{tool.name}: {tool.description}\nArguments: {json.dumps(tool.arguments, ensure_ascii=False)}"

@@ -11,6 +11,7 @@ from contextlib import closing
 import pytest
 
 from tests.acceptance.site import EngineProcess, environment, manage
+from tests.mcp_server import Folder
 from tests.post_office import post_office
 
 LONGEST = 60.0
@@ -70,6 +71,33 @@ def test_a_worker_that_dies_around_a_tool_does_nothing_twice(env, tmp_path, poin
     found = acting(env, "judge")
     assert (found["tasks"], found["twice"], found["faults"], found["asked_wrongly"]) == (2, [], [], False)
     assert list(found["runs"]) == ["done failed done" if uncertain else "done done done"]
+
+
+def test_a_worker_that_dies_while_a_server_of_others_is_at_it_asks_once_and_calls_once(env, tmp_path):
+    others = Folder(tmp_path / "others")
+    others.say(call="hang", schema={"type": "object", "properties": {"word": {"type": "string"}}})
+    command = [sys.executable, "-m", "tests.mcp_server", str(others.path)]
+    env |= {"ACTING_TOOL": "mcp.others.letter", "MAGI_MCP_SERVERS": json.dumps({"others": {"command": command}})}
+    assert acting(env, "class") == [True, True]
+    with EngineProcess(env, tmp_path / "dies") as dies:
+        until(lambda: len(others.calls) == 1)
+        dies.process.kill()
+    others.say(call="")
+    with EngineProcess(env, tmp_path / "next"):
+        wait_for(tmp_path, "waiting")
+        assert acting(env, "judge")["uncertain"] == 1
+        assert acting(env, "say", "happened") == 1
+        wait_for(tmp_path, "finished")
+    found = acting(env, "judge")
+    assert (list(found["runs"]), len(others.calls), found["uncertain"]) == (["done done done"], 1, 1)
+    assert (found["tasks"], found["faults"], found["asked_wrongly"]) == (2, [], False)
+
+
+def until(come):
+    end = time.monotonic() + LONGEST
+    while not come():
+        assert time.monotonic() < end
+        time.sleep(0.05)
 
 
 def test_a_worker_that_dies_while_it_sends_leaves_the_letter_to_a_person(env, tmp_path):

@@ -1,4 +1,4 @@
-"""python -m tests.acting submit NUMBER | say CHOICE | judge | post ADDRESS | late
+"""python -m tests.acting submit NUMBER | say CHOICE | judge | post ADDRESS | late | class
 
 Runs that act, an answer at every gate that waits, and whether anything was lost or done twice: a line of JSON.
 """
@@ -14,10 +14,10 @@ django.setup()
 from django.contrib.auth.models import User  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
-from engine import gates  # noqa: E402
+from engine import gates, mcp, remote  # noqa: E402
 from engine.evidence import sealing  # noqa: E402
 from engine.evidence.audit import verify_all  # noqa: E402
-from engine.models import Gate, Letter, Run, ToolCall, account_of  # noqa: E402
+from engine.models import Gate, Letter, McpTool, Run, ToolCall, account_of  # noqa: E402
 from engine.models.mail import LONGEST_DELIVERY  # noqa: E402
 from office.models import Task  # noqa: E402
 from tests.acting.tools import world  # noqa: E402
@@ -41,6 +41,13 @@ def late() -> object:
     """As if whoever took a letter had been silent for long; how each stands."""
     Letter.objects.update(taken=timezone.now() - 2 * LONGEST_DELIVERY)
     return list(Letter.objects.values_list("state", flat=True))
+
+
+def class_all() -> object:
+    """Every tool of every MCP server, as one that writes and brings nothing of strangers."""
+    for server in mcp.servers().values():
+        remote.look_at(server)
+    return [row.class_as("writes", False, False, None, row.definition) for row in McpTool.objects.all()]
 
 
 def say(choice: str) -> object:
@@ -70,4 +77,5 @@ def judge() -> object:
 
 if __name__ == "__main__":
     word, *rest = sys.argv[1:]
-    print(json.dumps({"submit": submit, "say": say, "judge": judge, "post": post, "late": late}[word](*rest)))
+    words = {"submit": submit, "say": say, "judge": judge, "post": post, "late": late, "class": class_all}
+    print(json.dumps(words[word](*rest)))

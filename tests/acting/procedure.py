@@ -1,5 +1,6 @@
 """A procedure that acts: in the database, in the world outside, and in the database again."""
 
+import os
 from functools import partial
 
 from engine.context import RunContext
@@ -8,6 +9,7 @@ from engine.procedure import Change, Procedure
 from engine.tools import OPEN
 from tests.acting.tools import TOOLS
 
+ACT = os.environ.get("ACTING_TOOL", "world.act")
 LEFT = [{"word": "end", "decision": "reject", "sentence": "End it"}]
 
 
@@ -19,6 +21,6 @@ class Acting(Procedure):
             return (await run.use(step, "tasks.add", {"title": f"{run.pk} {step}"}, OPEN)).status
 
         first = await task("1")
-        acted = await run.use("2", "world.act", {"word": str(run.pk)}, OPEN, LEFT)
+        acted = await run.use("2", ACT, {"word": str(run.pk)}, OPEN, LEFT)
         outcome = f"{first} {acted.status} {await task('3')}"
         return partial(Run.objects.filter(pk=run.pk).update, outcome=outcome)

@@ -1,4 +1,4 @@
-"""What tests of servers of others begin with."""
+"""A server of others, as tests of any part begin with it."""
 
 import sys
 
