@@ -198,10 +198,12 @@ class RunContext:
     async def _let_go(self, name: str, change: Callable[[], None]) -> None:
         """All that happened is sealed with it: what is closed by then never changes."""
 
-        def let_go() -> Head | None:
+        def let_go() -> list[Head]:
             ModelCall.objects.filter(run=self.claimed).interrupt()
             change()
-            return sealing.seal_so_far(self.pk)
+            heads = _dismissed(self.pk)
+            own = sealing.seal_so_far(self.pk)
+            return [*heads, own] if own else heads
 
         await self.write(let_go, name, last=_log, gets_on=True)
 
@@ -230,12 +232,13 @@ class RunContext:
         sealing: Callable[[UUID], S],
         logging: Callable[[S], None],
     ) -> None:
-        def finish() -> S:
+        def finish() -> tuple[list[Head], S]:
             change()
             ModelCall.objects.filter(run=self.claimed).interrupt()
             ToolCall.objects.filter(run=self.claimed).interrupt()
             if status == Run.Status.FINISHED:  # one that failed may be tried again, and waits for them then
                 Gate.objects.filter(run=self.claimed).void()
+            heads = _dismissed(self.pk)
             Run.objects.release([self.pk])
             Run.objects.filter(pk=self.pk).update(
                 status=status,
@@ -246,9 +249,13 @@ class RunContext:
                 worked=F("worked") + self._since_claim,
             )
             Run.objects.nudge_parents(self.pk)
-            return sealing(self.pk)
+            return heads, sealing(self.pk)
 
-        await self.write(finish, "outcome", last=logging)
+        def log(ended: tuple[list[Head], S]) -> None:
+            _log(ended[0])
+            logging(ended[1])
+
+        await self.write(finish, "outcome", last=log)
         if self.claimed.parent_id:
             live.announce(self.claimed.parent_id)
 
@@ -318,6 +325,13 @@ def _look(pk: UUID, query: Callable[[], T]) -> tuple[int, T]:
     return Run.objects.values_list("news", flat=True).get(pk=pk), query()
 
 
-def _log(head: Head | None) -> None:
-    if head:
-        Leaf.objects.add(head)
+def _dismissed(pk: UUID) -> list[Head]:
+    """What is to be logged of runs that nobody needs any more at the gates of this one."""
+    with sealing.logged_later() as heads:
+        deciders.dismiss(pk)
+    return heads
+
+
+def _log(heads: list[Head]) -> None:
+    if heads:
+        Leaf.objects.add(*heads)

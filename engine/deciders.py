@@ -6,13 +6,15 @@ Why so: docs/decisions.md, Gates.
 from collections.abc import Callable
 from functools import partial
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
 from django.db.models.functions import Now
 from django.utils.module_loading import import_string
 
-from .models import BudgetUsedUp, Gate, GateDecision, GateRule, Run
+from .cancelling import cancel
+from .models import GOING_ON, BudgetUsedUp, Gate, GateDecision, GateRule, Run
 from .models.children import TooManyChildren
 from .models.gates import Decision, GateState
 from .policy import Policy, asks_council, enough_persons, policy_of, state_of, stricter, with_floors
@@ -72,6 +74,14 @@ def _decider() -> Decider:
     if "council" not in settings.DECIDERS:
         raise Cannot("No council can be asked here.")
     return import_string(settings.DECIDERS["council"])
+
+
+def dismiss(run: UUID, by: Any = None) -> None:
+    """Cancel who was asked at gates of this run that wait no more: nobody needs what they would say. In a transaction
+    that holds the run's row."""
+    asked = Run.objects.filter(status__in=GOING_ON, asked_at__run=run).exclude(asked_at__state=GateState.PENDING)
+    for pk in list(asked.order_by("pk").values_list("pk", flat=True)):
+        cancel(pk, by, told=False)
 
 
 def settle(pk: int) -> Gate:

@@ -11,7 +11,7 @@ from django.contrib.auth.models import Group
 from django.db import transaction
 from django.db.models.functions import Now
 
-from .deciders import settle
+from .deciders import dismiss, settle
 from .hidden import in_one_line
 from .llm.providers import storable
 from .models import Gate, GateDecision, after_deadlock, record_name
@@ -117,6 +117,7 @@ def decide(
         _add(gate, user, answer=json.dumps(answer) if answer is not None else "", **said)
         gate = settle(pk)
         procedures()[gate.run.procedure].answered(gate, choice, answer)
+        dismiss(gate.run_id, user)
         return Gate.objects.whole().get(pk=pk)
 
     return _act(asked, say)

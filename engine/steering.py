@@ -8,9 +8,10 @@ from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Now
 
+from . import cancelling, deciders
 from .evidence import sealing
 from .evidence.entries import retried_by
-from .models import GOING_ON, Budget, Gate, ModelCall, Run, ToolCall, after_deadlock, record_name
+from .models import GOING_ON, Budget, ModelCall, Run, after_deadlock, record_name
 
 T = TypeVar("T")
 
@@ -29,6 +30,7 @@ def act(pk: UUID, change: Callable[[], T]) -> T:
     if not Run.objects.nudge(pk):
         raise Over(str(pk))
     result = change()
+    deciders.dismiss(pk)
     if Run.objects.filter(pk=pk, status=Run.Status.QUEUED).exists():
         sealing.seal_act(pk)
     return result
@@ -49,15 +51,7 @@ def cancel(pk: UUID, by: Any = None) -> bool:
     write nothing more. For the run that made it this is an answer."""
     if not Run.objects.filter(pk=pk, status__in=GOING_ON).exists():
         return False
-    how = {"cancelled_by": by, "cancelled_by_name": record_name(by), "ended": Now()}
-    cancelled = Run.objects.fell([*Run.objects.below(pk), pk], **how)
-    ModelCall.objects.filter(run__in=cancelled).interrupt()
-    ToolCall.objects.filter(run__in=cancelled).interrupt()
-    Gate.objects.filter(run__in=cancelled).void()
-    Run.objects.release(cancelled)
-    Run.objects.nudge_parents(*cancelled)
-    sealing.seal_ended(cancelled)
-    return pk in cancelled
+    return pk in cancelling.cancel(pk, by)
 
 
 @after_deadlock

@@ -48,6 +48,9 @@ def act(pk: UUID, change: Callable[[], T]) -> T:
 def decide(pk: int, user: Any, decision: str, **said: Any) -> Gate:
     """At a gate, as `engine.gates.decide` says."""
     gate = gates.decide(pk, user, decision, **said)
+    council = gate.council
+    if council and council.status == Run.Status.CANCELLED:  # nobody needs what it would say
+        async_to_sync(tell_of_cancelled)(council.pk)
     _told(gate.run_id)
     return gate
 

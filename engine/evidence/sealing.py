@@ -72,16 +72,21 @@ def submit(run: UUID) -> None:
     """Seal what is asked, in the transaction that submits it. The last thing there: the log's end is locked."""
     asked = said_of_runs([run], new=True)[run][SUBMITTED]
     head = _add(run, asked, 0, NOTHING_BEFORE)  # a chain that is there already stands in the way
+    _log([head])
+
+
+def _log(heads: Sequence[Head]) -> None:
+    """At once, or as the last thing of whoever has said so."""
     put_off = _put_off.get()
     if put_off is None:
-        Leaf.objects.add(head)
+        Leaf.objects.add(*heads)
     else:
-        put_off.append(head)
+        put_off.extend(heads)
 
 
 @contextmanager
 def logged_later() -> Iterator[list[Head]]:
-    """What is submitted meanwhile, as whoever makes it logs it last in the transaction: the log's end is locked."""
+    """What is submitted or ended meanwhile, which whoever does that logs last in the transaction: it locks the log."""
     heads: list[Head] = []
     before = _put_off.set(heads)
     try:
@@ -191,7 +196,7 @@ def seal_ended(pks: Iterable[UUID]) -> None:
     pks = list(pks)
     for number, pk in enumerate(pks, 1):
         with ended_all_the_same(pk):
-            Leaf.objects.add(*seal_end(pk, unsealed=pks[number:]))
+            _log(seal_end(pk, unsealed=pks[number:]))
 
 
 def seal_end(pk: UUID, unsealed: Sequence[UUID] = ()) -> list[Head]:

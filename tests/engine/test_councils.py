@@ -1,5 +1,7 @@
 """At a gate a run may be asked in place of a person, or besides: what it comes to opens the gate, or closes it."""
 
+from datetime import timedelta
+
 import pytest
 from asgiref.sync import sync_to_async
 from django.db import IntegrityError
@@ -139,6 +141,49 @@ async def test_one_that_came_to_nothing_leaves_it_to_a_person(asking, says, mira
     assert await sync_to_async(Gate.objects.for_user(mira).exists)()
     await say(gate.pk, mira, "approve", "Then I say yes.")
     assert await ended(gate, models) == "approved: Then I say yes."
+    assert await sync_to_async(problems)() == []
+
+
+# ---- one that nobody needs any more -----------------------------------------------------------------------
+
+
+async def council_of(gate):
+    found = await Run.objects.select_related("cancelled_by").aget(pk=gate.council_id)
+    return found.status, found.cancelled_by_name
+
+
+@pytest.mark.parametrize("blind", [True, False])
+async def test_a_no_of_a_person_ends_what_the_council_is_at(asking, mira, models, blind):
+    gate = await asking({**BOTH, "blind": blind})
+    await say(gate.pk, mira, "reject", "No.")
+    assert await council_of(gate) == ("cancelled", "mira")
+    assert await ended(gate, models) == "rejected: No."
+    assert await sync_to_async(problems)() == []
+
+
+async def test_a_yes_of_a_person_lets_it_go_on(asking, mira):
+    gate = await asking(BOTH)
+    await say(gate.pk, mira, "approve", "Yes.")
+    assert (await council_of(gate))[0] in ("queued", "running", "waiting")
+
+
+async def test_a_council_about_another_text_is_ended_when_it_is_asked_anew(asking, models):
+    gate = await asking(COUNCIL)
+    ASKS["text"] = "Dear Mr. Ito, we shall come on Monday."
+    await sync_to_async(steering.act)(gate.run_id, lambda: None)
+    await perform_until(gate.run, models, "waiting")
+    newer = await Gate.objects.aget(run=gate.run_id, number=2)
+    assert await council_of(gate) == ("cancelled", "")
+    assert (await council_of(newer))[0] != "cancelled"
+    assert await sync_to_async(problems)() == []
+
+
+@pytest.mark.parametrize("expiry", ["reject", "return"])
+async def test_time_that_is_over_ends_it_too(asking, models, monkeypatch, expiry):
+    monkeypatch.setattr("engine.models.gates.timedelta", lambda hours: timedelta(seconds=0.3))
+    gate = await asking({**COUNCIL, "hours": 1, "expiry": expiry})
+    assert (await ended(gate, models)).startswith("rejected" if expiry == "reject" else "expired")
+    assert await council_of(gate) == ("cancelled", "")
     assert await sync_to_async(problems)() == []
 
 
