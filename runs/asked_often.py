@@ -30,8 +30,8 @@ class Said:
 
 @dataclass(frozen=True)
 class Numbers:
-    """Of gates: `asked` counts also those that wait still; of several decisions at one the last counts. `changed`: of
-    those where a council `differed`, at how many they then said something else."""
+    """Of gates: `asked` counts also those that wait still, where anything was decided; of several decisions at one the
+    last counts. `changed`: of those where a council `differed`, at how many they then said something else."""
 
     asked: int
     decided: int
@@ -55,7 +55,7 @@ def numbers_of(user: Any, now: datetime) -> Numbers:
     said = [Said(gate, decision, made - asked) for gate, decision, made, asked in reversed(rows)]
     gates = {one.gate for one in said}
     councils = GateDecision.objects.filter(gate__in=gates).exclude(judged_by=None)
-    waits = Gate.objects.for_user(user).exclude(pk__in=gates).count()
+    waits = Gate.objects.for_user(user).exclude(pk__in=gates).count() if gates else 0
     return added_up(said, dict(councils.values_list("gate", "decision")), waits)
 
 

@@ -6,6 +6,7 @@ from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
 
 from engine.models import Gate
+from engine.models.gates import GateQuerySet
 
 COUNTED_TO = 99
 
@@ -19,5 +20,11 @@ def counted(user: Any) -> str:
     """How many things wait for this person, as it is said."""
     if not user.is_authenticated:
         return ""
-    number = len(Gate.objects.for_user(user).order_by().values_list("pk", flat=True)[: COUNTED_TO + 1])
-    return f"{COUNTED_TO}+" if number > COUNTED_TO else str(number or "")
+    number = number_of(Gate.objects.for_user(user))
+    return "" if number == "0" else number
+
+
+def number_of(gates: GateQuerySet) -> str:
+    """How many these are, as it is said."""
+    number = len(gates.order_by().values_list("pk", flat=True)[: COUNTED_TO + 1])
+    return f"{COUNTED_TO}+" if number > COUNTED_TO else str(number)

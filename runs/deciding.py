@@ -11,7 +11,7 @@ from engine.models.gates import Decision, GateQuerySet
 from .face import Face, face_of, faces, snapshot_of
 from .rights import SEE, User
 
-MOST = 200
+MOST = 50  # on a page
 DONE = {"approved": "approve", "rejected": "reject", "answered": "approve", "pending": "pending"}
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from django.db.models import Max
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -15,8 +14,10 @@ from engine.models.gates import Decision, in_order
 from runs import batches, steering
 
 from ..asked_often import in_words, numbers_of
+from ..context import number_of
 from ..deciding import MOST, VIEWS, at_gate, group_of, groups, may_see
 from ..face import face_of
+from ..forms import as_number
 from ..redaction import erasure_of
 from ..reminders import is_told_by_mail
 from ..rights import SEE
@@ -69,13 +70,16 @@ def _not_together(gates: list[Gate], decision: str, choice: str, text: str) -> s
 def _waiting(request: HttpRequest, view: str, status: int = 200, **more: Any) -> HttpResponse:
     found = {name: read(request.user) for name, (_, read) in VIEWS.items()}
     gates = in_order(found[view].whole()) if view != "decided" else found[view].whole().order_by("-closed", "-pk")
-    tabs = [{"view": name, "word": word, "number": found[name].count()} for name, (word, _) in VIEWS.items()]
-    gates = gates.prefetch_related("reminders")
-    shown = groups(list(gates[:MOST]))
+    tabs = [{"view": name, "word": word, "number": number_of(found[name])} for name, (word, _) in VIEWS.items()]
+    begin = as_number(request.GET.get("from", ""))
+    page = list(gates.prefetch_related("reminders")[begin : begin + MOST + 1])
+    shown = groups(page[:MOST])
     if view in ("", "groups"):
         shown = [batches.put_together(group, request.user) for group in shown]
-    context = {"groups": shown, "tabs": tabs, "view": view, "page": "waiting", "most": MOST}
-    context |= {"after": found[""].aggregate(newest=Max("pk"))["newest"] or 0, "mail": is_told_by_mail(request.user)}
+    newest = Gate.objects.order_by("-pk").values_list("pk", flat=True).first() or 0  # of anybody's: that is at once
+    context = {"groups": shown, "tabs": tabs, "view": view, "page": "waiting", "after": newest}
+    context |= {"mail": is_told_by_mail(request.user), "begin": begin, "before": max(begin - MOST, 0)}
+    context |= {"next": begin + MOST if len(page) > MOST else 0}
     return render(request, "runs/waiting.html", {**context, **_own_numbers(request), **more}, status=status)
 
 

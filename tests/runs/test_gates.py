@@ -61,6 +61,19 @@ def test_what_waits_stands_on_its_page_and_as_a_number_in_the_bar(gate, page):
     assert "Changes something here" in html
 
 
+def test_fifty_stand_on_a_page_and_the_others_behind(gate, page):
+    for number in range(1, 121):
+        ask(gate, number, kind="tool", tool=f"tool {number}")
+    first, second = text_of(page.get(reverse("waiting"))), text_of(page.get(reverse("waiting"), {"from": "50"}))
+    assert (first.count('<li class="due">'), second.count('<li class="due">')) == (50, 50)
+    assert ['href="?view=&amp;from=50">More' in first, "Before" in first, "<span>99+</span>" in first] == [
+        True,
+        False,
+        True,
+    ]
+    assert ['href="?view=&amp;from=0">Before' in second, 'from=100">More' in second] == [True, True]
+
+
 def test_nothing_stands_in_the_bar_of_whom_nothing_waits_for(gate, noor, client):
     client.force_login(noor)
     html = text_of(client.get(reverse("waiting")))
