@@ -10,8 +10,10 @@ from asgiref.sync import sync_to_async
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 
+from engine.gates import DECISION_LENGTH, may_decide
 from engine.models import Gate, Run
 from engine.models.gates import Decision
+from engine.steering import Over
 from runs.api import gates
 from runs.api.answers import address_of, missing
 from runs.api.events import until
@@ -26,7 +28,7 @@ from ..models import Plan, Sent, Step
 from ..rules.course import ACTION_LENGTH, BEFORE_WORK
 from ..rules.demands import Kind, Meaning
 from ..rules.subjects import quoted
-from .objects import gates_at, status_of
+from .objects import gates_at, is_asked, status_of
 from .schemas import AllFeedback, Feedback
 from .sessions import owner_of, plan_in, uuid_of
 
@@ -74,8 +76,8 @@ def decide(request: HttpRequest, gate: Gate, said: dict[str, Any]) -> Gate:
 
 async def of_step(request: HttpRequest, asked: Feedback) -> str:
     """The sentence that says what was decided."""
-    step, gate = await sync_to_async(_asked_at)(request, asked)
-    if _is_changed(step, asked):
+    step, gate, is_changed = await sync_to_async(_asked_at)(request, asked)
+    if is_changed:
         gate = await _changed(request, step, asked.action)
     said = what_is_said(gate, asked.approved, asked.words)
     after = await sync_to_async(decide)(request, gate, said)
@@ -86,28 +88,37 @@ def _in_a_word(said: dict[str, Any]) -> str:
     return {Decision.ANSWER: "answered", Decision.REJECT: "rejected"}.get(said["decision"], "approved")
 
 
-def _asked_at(request: HttpRequest, asked: Feedback) -> tuple[Step, Gate]:
+def _asked_at(request: HttpRequest, asked: Feedback) -> tuple[Step, Gate, bool]:
+    """Of which step, at which gate, and whether the step is to be changed first: not where the decision would be
+    refused all the same."""
     plan = plan_in(request, asked.plan_id, asked.session_id)
     step = _step_of(request, plan, asked.step_id)
-    refuse_two_things(asked)
-    gate = _sent(request, plan, step)
-    if _is_changed(step, asked) and not STEER.covers(owner_of(request), plan.run):
+    refuse_unfitting(asked)
+    gate, owner = _sent(request, plan, step), owner_of(request)
+    if not _is_changed(step, asked) or not gate.pending or not may_decide(gate, owner):
+        return step, gate, False
+    if not STEER.covers(owner, plan.run):
         raise Refusal(403, STEER.refusal("plan"))
-    return step, gate
+    return step, gate, True
 
 
-def refuse_two_things(asked: Feedback | AllFeedback) -> None:
-    """And a text that cannot be an action."""
-    if not asked.action:
-        return
-    wrong = ""
-    if not asked.approved:
-        wrong = "Change it and approve it, or reject it and say why."
-    elif not asked.step_id:
-        wrong = "One text cannot be the action of many steps: name the step."
+def refuse_unfitting(asked: Feedback | AllFeedback) -> None:
+    """Two things at once, and texts that cannot be taken."""
+    if len(asked.words) > DECISION_LENGTH:
+        raise wrong_fields([("human_feedback", f"It has more than {DECISION_LENGTH:,} characters.")])
+    wrong = _two_things(asked)
     if wrong:
         raise wrong_fields([("updated_action", wrong)])
-    _refuse_unkeepable(asked.action)
+    if asked.action:
+        _refuse_unkeepable(asked.action)
+
+
+def _two_things(asked: Feedback | AllFeedback) -> str:
+    if asked.action and not asked.approved:
+        return "Change it and approve it, or reject it and say why."
+    if asked.action and not asked.step_id:
+        return "One text cannot be the action of many steps: name the step."
+    return ""
 
 
 def _refuse_unkeepable(action: str) -> None:
@@ -130,7 +141,7 @@ def _step_of(request: HttpRequest, plan: Plan, key: str) -> Step:
 def _sent(request: HttpRequest, plan: Plan, step: Step) -> Gate:
     """The gate that the caller was sent for this step, if it is what is asked about it now."""
     at_step = gates_at(plan, step)
-    asked = [gate for gate in at_step if gate.pending and not plan.run.over]
+    asked = [gate for gate in at_step if is_asked(gate)]
     sent = Sent.objects.by_step(credential(request).pk, plan.pk).get(step.pk)
     if late := next((gate for gate in at_step if gate.pk == sent and _is_late(gate)), None):
         return late  # to decide there is refused with when it was over
@@ -167,6 +178,8 @@ def change(request: HttpRequest, step: Step, action: str) -> None:
         talking.change_step(step.plan_id, owner_of(request), step.number, {"action": action})
     except talking.Refused as refused:
         raise Refusal(409, str(refused)) from refused
+    except Over as over:
+        raise Refusal(409, "The plan is over.") from over
 
 
 def _gate_about(step: Step, action: str) -> Gate | None:
@@ -185,8 +198,8 @@ def _is_asked(step: Step, action: str, plan: UUID) -> bool:
 
 def of_all(request: HttpRequest, asked: AllFeedback) -> str:
     plan = plan_in(request, asked.plan_id, asked.session_id)
-    refuse_two_things(asked)
-    waiting = [gate for gate in plan.run.gates.all() if gate.pending and not plan.run.over]
+    refuse_unfitting(asked)
+    waiting = [gate for gate in plan.run.gates.all() if is_asked(gate)]
     if not waiting:
         raise Refusal(409, "Nothing of this plan waits to be decided.")
     return _all_approved(request, plan, waiting, asked) if asked.approved else _plan_rejected(request, waiting, asked)

@@ -64,9 +64,14 @@ def gates_at(plan: Plan, step: Step) -> list[Gate]:
     return [gate for gate in plan.run.gates.all() if stands_at(gate, step)]
 
 
+def is_asked(gate: Gate) -> bool:
+    """Of a run that has ended nothing is."""
+    return gate.pending and not gate.run.over
+
+
 def sent_with(plan: Plan) -> dict[UUID, int]:
     """The gates about its steps as they stand in an answer. What is asked within a step, its messages tell."""
-    own = {gate.step: gate.pk for gate in plan.run.gates.all() if gate.pending and gate.kind == Kind.STEP}
+    own = {gate.step: gate.pk for gate in plan.run.gates.all() if is_asked(gate) and gate.kind == Kind.STEP}
     return {step.pk: own[step.gate_step] for step in plan.steps_now if step.gate_step in own}
 
 
@@ -103,7 +108,7 @@ def words_of(said: GateDecision | None) -> str:
 
 def status_of(step: Step, gates: Sequence[Gate]) -> str:
     """It awaits feedback as long as something can be said: also of what is asked within it, or after it has failed."""
-    asked = any(gate.pending for gate in gates)
+    asked = any(map(is_asked, gates))
     if asked and step.status in (Status.WORKING, Status.FAILED):
         return Status.AWAITING.value
     if step.status == Status.AWAITING and not asked:  # just about to be asked, or not asked any more
@@ -115,9 +120,12 @@ def feedback_of(step: Step, gates: Sequence[Gate]) -> str | None:
     if not gates:
         return None
     newest = gates[-1]
-    if newest.pending:
+    if is_asked(newest):
         return "pending"
-    if newest.state == Gate.State.VOID:  # another text was given to it, or nothing is asked any more
+    if newest.state in (
+        Gate.State.VOID,
+        Gate.State.PENDING,
+    ):  # another text was given to it, or nothing is asked any more
         changed = any(one.event == Event.CHANGED and one.by_name for one in step.history)
         return "addressed" if changed else None
     return "addressed" if newest.state in ADDRESSED else "rejected"
@@ -139,7 +147,7 @@ def session_object(matter: Matter, plans: Sequence[Plan], user_id: str) -> dict[
         "data_type": "session",
         "session_id": matter.name,
         "user_id": user_id,
-        "content": plans[-1].run.title if plans else matter.name,
+        "content": (plans[-1].run.title if plans else "") or matter.name,
         "current_status": "active" if active else "completed",
         "message_to_user": message_to_owner(plans),
         "ts": time_of(matter.created),

@@ -17,7 +17,7 @@ from ..models import Plan, Step, StepState
 from ..models.keeping import HUMAN, MANAGER, PLANNER
 from ..rules.demands import Kind
 from ..rules.words import Event
-from .objects import session_of, told, words_of
+from .objects import is_asked, session_of, told, words_of
 
 SAID = {
     Decision.APPROVE: "Approved",
@@ -62,7 +62,7 @@ class Said:
 
 def sent_by(said: Iterable[Said]) -> dict[UUID, int]:
     """The gates of steps that these messages ask about."""
-    asked = ((one.step, one.gate) for one in said if one.step and one.gate and one.gate.pending)
+    asked = ((one.step, one.gate) for one in said if one.step and one.gate and is_asked(one.gate))
     return {step.pk: gate.pk for step, gate in asked}
 
 
@@ -115,7 +115,7 @@ def _steps(plan: Plan, steps: dict[int, Step]) -> Iterator[Said]:
 
 
 def _ended(plan: Plan, key: str, step: Step, state: StepState) -> Said:
-    return Said(plan, key, state.made, step.owner, state.why, step, state.by_name)
+    return Said(plan, key, state.made, step.owner if step.agent else HUMAN, state.why, step, state.by_name)
 
 
 def _words(plan: Plan, steps: dict[int, Step]) -> Iterator[Said]:

@@ -6,10 +6,13 @@ from uuid import UUID
 import pytest
 from asgiref.sync import sync_to_async
 
+from engine.llm.failures import Unauthorized
 from engine.models import Gate, GateDecision, GateRule, ToolCall
 from plans import talking
+from plans.automation import deciding
 from plans.rules.demands import Policy
 from plans.rules.words import Effect
+from runs.api.refusals import Refusal
 from tests.plans.scenes import LETTER, SUM, SUMMARY, calls, move, replies, steps, team
 from tests.plans.source import Program, Steps
 
@@ -238,6 +241,8 @@ async def test_where_four_eyes_are_wanted_the_sentence_says_who_is_asked(mira, m
     these = Steps(program, await program.begin())
     answer = await these.say((await these.stand())[0])
     assert (answer.status_code, "is asked, not you" in answer.json()["detail"]) == (403, True)
+    assert (await these.say((await these.stand())[0], updated_action="Add nothing.")).status_code == 403
+    assert (await these.stand())[0]["updated_action"] is None
     assert (await these.all()).json() == {"status": "0 steps approved, 1 still waiting"}
 
 
@@ -251,3 +256,21 @@ async def test_what_nobody_decided_in_time_is_gone(mira, models, working):
     await asyncio.sleep(1.2)
     answer = await these.say(step)
     assert (answer.status_code, "was over" in answer.json()["detail"]) == (410, True)
+
+
+@pytest.mark.parametrize("kind", ["uncertain", "budget"])
+def test_where_more_can_be_said_than_yes_and_no_the_page_is_named(rf, kind):
+    with pytest.raises(Refusal) as refused:
+        deciding.decide(rf.post("/"), Gate(pk=7, kind=kind), {})
+    assert (refused.value.status, "/gates/7/" in refused.value.detail) == (409, True)
+
+
+async def test_what_failed_as_a_whole_waits_for_nobody(program, models, working, mira):
+    models.will("test/planner", steps(SUM, (*LETTER, [])))
+    models.will("test/sums", Unauthorized("No key."))
+    these = Steps(program, await program.begin())
+    await these.say((await these.stand())[0])
+    await these.comes_to("failed")
+    letter = (await these.stand())[1]
+    assert (letter["status"], letter["human_feedback_status"]) == ("planned", None)
+    assert (await these.say(letter)).status_code == 409
