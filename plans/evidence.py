@@ -17,6 +17,7 @@ from engine.llm.providers import is_rehearsal
 from engine.models import Gate
 from engine.search import label
 
+from . import standing
 from .models import Message, Move, Plan, Revision, Step, StepState
 from .models.plans import models_of
 from .rules.demands import Meaning
@@ -58,6 +59,8 @@ def _tell_submission(draft: Draft, plan: Plan) -> None:
         "earlier": str(plan.earlier_id) if plan.earlier_id else None,
     }
     draft.texts["task"] = plan.task
+    if plan.matter_name is not None:
+        draft.texts["matter"] = plan.matter_name
 
 
 def _revision(one: Revision) -> Draft:
@@ -67,7 +70,8 @@ def _revision(one: Revision) -> Draft:
 
 def _planned(one: Revision) -> Draft:
     texts = {"thought": one.thought, "questions": one.questions}
-    return Draft(PLANNED, stamp(one.planned) or "", {"number": one.number}, texts, row=one.pk)
+    facts = {"number": one.number} | ({"places": one.places} if one.places is not None else {})
+    return Draft(PLANNED, stamp(one.planned) or "", facts, texts, row=one.pk)
 
 
 def _tell_steps(told: dict[UUID, Said]) -> None:
@@ -113,15 +117,15 @@ def labels(said: Said) -> Iterator[str]:
 
 def doubt(entries: Sequence[dict[str, Any]]) -> str:
     """Steps change by the table alone."""
-    standing: dict[int, Status] = {}
+    now: dict[int, Status] = {}
     for one in (entry["facts"] for entry in entries if entry["kind"] == STATE):
         number, status = one["step"], Status(one["status"])
         try:
-            if one["event"] and after(standing[number], Event(one["event"])) is not status:
+            if one["event"] and after(now[number], Event(one["event"])) is not status:
                 return f"Step {number} did not come to be {status} by its rules."
         except (KeyError, NotPossible):
             return f"Step {number} did not come to be {status} by its rules."
-        standing[number] = status
+        now[number] = status
     return ""
 
 
@@ -133,6 +137,8 @@ def misstanding(runs: Sequence[UUID]) -> Iterator[tuple[UUID, str]]:
         if step.history and _of_history(step) != _of_columns(step):
             yield step.plan_id, f"Its {step} stands otherwise than it came to."
     yield from _misplaced(runs)
+    yield from standing.out_of_order(runs)
+    yield from standing.of_other_matters(runs)
     for plan in Plan.objects.filter(pk__in=runs).select_related("run").prefetch_related("revisions", "run__gates"):
         said = {one.choice for gate in _decided(plan) for one in gate.decisions.all()}
         if Meaning.END in said and not plan.stopped:

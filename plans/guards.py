@@ -14,10 +14,19 @@ _tables = (
             Rule(
                 "kept",
                 kept=("run_id", "matter_id", "team_version_id", "policy", "prompt_version", "earlier_id"),
-                erased=("task",),
+                erased=("task", "matter_name"),
             ),
             Rule("stopped", when="OLD.stopped", kept=("stopped",)),
             Rule("summed_up", when="OLD.summary <> ''", erased=("summary",)),
+        ),
+    ),
+    Guard(
+        "plans_matter",
+        key_is_number=False,
+        rules=(
+            Rule("kept", kept=("id", "created"), unlinked=("owner_id",)),
+            Rule("called", when="NEW.erased IS NULL", kept=("name",)),
+            Rule("taken_away", when="OLD.erased IS NOT NULL", kept=("name", "erased")),
         ),
     ),
     Guard(
@@ -25,7 +34,12 @@ _tables = (
         unique=((("plan_id", "number"), ""),),
         run="OLD.plan_id",
         rules=(
-            Rule("kept", kept=("id", "plan_id", "number", "cause", "cause_step", "by_name", "made"), erased=("notes",)),
+            Rule(
+                "kept",
+                kept=("id", "plan_id", "number", "cause", "cause_step", "by_name", "made"),
+                once=("places",),
+                erased=("notes",),
+            ),
             Rule(
                 "planned",
                 when="OLD.planned IS NOT NULL",

@@ -84,38 +84,43 @@ def keep_plan(plan: UUID, number: int, call: ModelCall, said: Planned, told: Col
         return
     standing = Standing.ASKED if said.questions else Standing.PROPOSED
     planned = {"thought": said.thought, "questions": "\n".join(said.questions), "call": call, "planned": timezone.now()}
+    planned |= {"places": []} if said.questions else {}
     replace_standing(revision, standing, **planned)
     if said.questions:
         say(plan, PLANNER, "\n".join(said.questions))
         return
-    _keep_steps(Plan.objects.planned().get(pk=plan), number, said.steps, told)
+    places = _keep_steps(Plan.objects.planned().get(pk=plan), number, said.steps, told)
+    Revision.objects.filter(pk=revision.pk).update(places=places)
     say(plan, PLANNER, said.thought or f"Revision {number}.")
 
 
-def _keep_steps(plan: Plan, revision: int, planned: Iterable[PlannedStep], told: Collection[int]) -> None:
-    """Steps that are planned again as they were, and nobody began, stay and keep their gates."""
+def _keep_steps(plan: Plan, revision: int, planned: Iterable[PlannedStep], told: Collection[int]) -> list[int]:
+    """Steps that are planned again as they were, and nobody began, stay and keep their gates. All of them by their
+    numbers, in their order, which come after all that there were before."""
     old = [step for step in plan.steps_now if step.status in BEFORE_WORK]
     waiting = {(subject_of(plan, step).same, _as_key(step.needs)): step for step in reversed(old)}
     first = max((step.number for step in plan.steps.all()), default=0) + 1
     said = list(planned)
     numbers: dict[int, int] = {}
     kept = set()
-    place = len(plan.steps.all())
+    last = max((step.position for step in plan.steps.all()), default=0)
     for called, wanted in enumerate(said, first):
         needs = None if wanted.needs is None else [numbers.get(need, need) for need in wanted.needs]
-        step = _new(plan, revision, called, wanted, needs)
+        position = last + 1 + called - first
+        step = _new(plan, revision, called, wanted, needs, position)
         same = waiting.pop((subject_of(plan, step, wanted.action).same, _as_key(needs)), None)
         if same is None:
             step.number = _next_number(plan)
             step.save(force_insert=True)
             _state(step, Status.PLANNED, action=wanted.action, held=step.held)
         else:
-            Step.objects.filter(pk=same.pk).update(position=place + called)
+            Step.objects.filter(pk=same.pk).update(position=position)
             kept.add(same.pk)
             step = same
         numbers[called] = step.number
     _drop(revision, [step for step in plan.steps_now if step.pk not in kept], told)
     SearchText.objects.add(plan.pk, words_of("\n".join(one.action for one in said)))
+    return list(numbers.values())
 
 
 def _as_key(needs: list[int] | None) -> tuple[int, ...] | None:
@@ -126,12 +131,12 @@ def _next_number(plan: Plan) -> int:
     return (Step.objects.filter(plan=plan).aggregate(Max("number"))["number__max"] or 0) + 1
 
 
-def _new(plan: Plan, revision: int, called: int, wanted: PlannedStep, needs: list[int] | None) -> Step:
+def _new(plan: Plan, revision: int, called: int, wanted: PlannedStep, needs: list[int] | None, position: int) -> Step:
     agent = next((one for one in plan.agents if one.name == wanted.owner and wanted.owner != PERSON), None)
     return Step(
         plan=plan,
         number=called,
-        position=len(plan.steps.all()) + called,
+        position=position,
         first_in=revision,
         agent=agent,
         tools=list(wanted.tools),
@@ -308,6 +313,7 @@ def conclude(plan: UUID, outcome: Outcome) -> None:
 def erase(plan: UUID) -> None:
     """All texts; statuses, tools, numbers, names and times stay."""
     Plan.objects.filter(pk=plan).update(task="", summary="")
+    Plan.objects.filter(pk=plan, matter_name__isnull=False).update(matter_name="")
     Revision.objects.filter(plan=plan).update(notes="", thought="", questions="")
     StepState.objects.filter(step__plan=plan).update(why="", action="")
     Move.objects.filter(step__plan=plan).update(thought="", arguments="", text="", result="")

@@ -103,6 +103,7 @@ class PlanQuerySet(models.QuerySet["Plan"]):
             run=run,
             task=task,
             matter=Matter.objects.of_name(owner, matter) if matter else None,
+            matter_name=matter,
             team_version=team,
             policy=policy.as_json() if policy else team.policy,
             prompt_version=prompts.VERSION,
@@ -140,11 +141,12 @@ def title_of(task: str) -> str:
 
 class Plan(models.Model):
     """Steps for a task. Title, life cycle and outcome are its run's. `policy`: as it held when it was asked for.
-    `stopped`: somebody ended it."""
+    `matter_name`: what its matter was called then; older ones do not say. `stopped`: somebody ended it."""
 
     run = models.OneToOneField(Run, on_delete=models.PROTECT, primary_key=True, related_name="plan")
     task = models.TextField(max_length=TASK_LENGTH)
     matter = models.ForeignKey(Matter, on_delete=models.PROTECT, null=True, related_name="plans")
+    matter_name = models.CharField(max_length=100, null=True, blank=True)  # noqa: DJ001 - older ones do not say
     team_version = models.ForeignKey(TeamVersion, on_delete=models.PROTECT, related_name="plans")
     policy = models.JSONField()
     prompt_version = models.CharField(max_length=20)
@@ -230,7 +232,7 @@ class Revision(models.Model):
     """What caused a plan, or a new one for the rest, and what came of it: `questions`, one a line, or steps.
 
     `cause_step`: the number of the step that failed or was rejected; `by_name`: who caused it, nobody where it was the
-    rules; `notes`: in what words."""
+    rules; `notes`: in what words. `places`: the numbers of its steps in their order; older ones do not say."""
 
     plan = models.ForeignKey(Plan, on_delete=models.PROTECT, related_name="revisions")
     number = models.PositiveSmallIntegerField()
@@ -244,6 +246,7 @@ class Revision(models.Model):
     call = models.OneToOneField(ModelCall, on_delete=models.PROTECT, null=True, related_name="+")
     made = models.DateTimeField(default=timezone.now)
     planned = models.DateTimeField(null=True)
+    places = models.JSONField(null=True)
 
     class Meta:
         ordering = ["number"]

@@ -1,6 +1,7 @@
 """What decides what is due in a plan and is no evidence itself is held against what is."""
 
 import asyncio
+from datetime import timedelta
 
 import pytest
 from django.utils import timezone
@@ -8,13 +9,15 @@ from django.utils import timezone
 from engine import gates
 from engine.evidence.audit import verify_all
 from engine.models import Gate
-from plans.models import Move, Plan, Revision, Step
+from plans import talking
+from plans.models import Matter, Move, Plan, Revision, Step
 from tests.conftest import perform
 from tests.databases import tampering
 from tests.plans.scenes import SUM, SUMMARY, calls, plan, replies, steps
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
+BEFORE, AFTER = timezone.now() - timedelta(days=1), timezone.now() + timedelta(days=1)
 ANSWER = steps(SUM, ("Add it again.", "Sums", ["figures.calculate"]))
 
 
@@ -23,7 +26,7 @@ def done(mira, models):
     """Of two steps, the first of which used a tool."""
     models.will("test/planner", ANSWER, SUMMARY)
     models.will("test/sums", calls("figures.calculate", expression="2 + 3"), replies("5."), replies("5."))
-    made = plan(mira)
+    made = plan(mira, matter="Sums")
     asyncio.run(perform(made.pk, models))
     gates.decide(Gate.objects.get(run=made.pk).pk, mira, "approve", "", "all")
     asyncio.run(perform(made.pk, models))
@@ -37,7 +40,10 @@ CHANGES = [
     (Revision, {"call": None}),
     *[(Step, {"tools": []}), (Step, {"needs": [1]}), (Step, {"effect": "writes"}), (Step, {"agent": None})],
     *[(Step, {"series": 1}), (Step, {"skipped": True}), (Step, {"began": None}), (Step, {"last_in": 1})],
-    (Step, {"first_in": 2}),
+    *[(Step, {"first_in": 2}), (Step, {"position": 1}), (Step, {"position": 9}), (Revision, {"places": [2, 1]})],
+    *[(Plan, {"matter_name": "Other"}), (Matter, {"name": "Other"}), (Matter, {"owner": None}), (Matter, {"name": ""})],
+    *[(Matter, {"created": moment}) for moment in (BEFORE, AFTER)],
+    *[(Matter, {"name": "", "erased": BEFORE}), (Matter, {"erased": AFTER})],
 ]
 
 
@@ -71,3 +77,18 @@ def test_so_is_a_move_that_is_given_the_answer_or_the_call_of_another():
 
 def faults():
     return [str(one) for one in verify_all().faults if one.run]
+
+
+def test_steps_of_a_later_revision_come_after_all_before_them(mira, models):
+    """However often it was planned anew with the same steps."""
+    three = [(f"Add {number}.", "Sums", ["figures.calculate"]) for number in range(3)]
+    models.will("test/planner", steps(*three), steps(*three), steps(three[2], SUM))
+    made = plan(mira)
+    for words in ("", "Again.", "The last one first."):
+        if words:
+            talking.say(made.pk, mira, words, None)
+        asyncio.run(perform(made.pk, models))
+    made = Plan.objects.planned().get(pk=made.pk)
+    assert [step.number for step in made.steps_now] == [3, 4]
+    assert [one.places for one in made.revisions.all()] == [[1, 2, 3], [1, 2, 3], [3, 4]]
+    assert not verify_all().faults

@@ -24,7 +24,7 @@ def carried_out(mira: User, models: ScriptedModels) -> Plan:
 
     models.will("test/planner", steps(SUM), SUMMARY)
     models.will("test/sums", calls("figures.calculate", expression="2 + 3"), replies("It is 5."))
-    made = plan(mira, team(OPEN_READS))
+    made = plan(mira, team(OPEN_READS), matter="Sums")
     asyncio.run(perform(made.pk, models))
     return Plan.objects.select_related("run").get(pk=made.pk)
 
@@ -51,3 +51,10 @@ def test_a_text_goes_once_the_redaction_is_recorded_and_is_never_replaced(carrie
     for table, column in texts:
         assert refused(lambda t=table, c=column: run(f'UPDATE {t} SET "{c}" = %s', "Other.")), (table, column)
         assert not refused(lambda t=table, c=column: run(f'UPDATE {t} SET "{c}" = %s', "")), (table, column)
+
+
+def test_a_matter_loses_its_name_with_itself_alone_and_for_ever(carried_out: Plan) -> None:
+    assert refused(lambda: run("UPDATE plans_matter SET name = 'Other'"))
+    assert not refused(lambda: run("UPDATE plans_matter SET title = 'Other', closed = '2026-01-01 00:00:00'"))
+    assert not refused(lambda: run("UPDATE plans_matter SET name = '', erased = '2026-01-01 00:00:00'"))
+    assert refused(lambda: run("UPDATE plans_matter SET name = 'Sums', erased = NULL"))
