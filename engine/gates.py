@@ -67,8 +67,8 @@ def may_decide(gate: Gate, user: Any) -> bool:
 
 
 def _is_one_of_four_eyes(gate: Gate, user: Any) -> bool:
-    """Who asked for the run, where somebody else has to decide."""
-    return bool(gate.policy["four_eyes"]) and user.pk == gate.run.owner_id
+    """Who asked for the run, or wrote what is asked about, where somebody else has to decide."""
+    return bool(gate.policy["four_eyes"]) and Gate.objects.filter(pk=gate.pk).not_for_author(user).exists()
 
 
 def may_override(gate: Gate, user: Any) -> bool:

@@ -69,6 +69,11 @@ class Procedure:
         """Somebody has decided at one of its gates, whose last decision it is, in that transaction. DoesNotFit where it
         cannot be taken: then nothing was said. May write rows of its own, that the entries of the decision tell of."""
 
+    def written_by(self, user: Any) -> Q | None:
+        """The gates of its runs whose text this person has written, or changed; None where that is not done. Where
+        somebody else has to decide they do not, as little as who asked for the run."""
+        return None
+
     def grounds(self, run: UUID) -> str:
         """Why one of its runs came to its outcome, in words, for whoever asked it at a gate."""
         return ""

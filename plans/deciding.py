@@ -9,10 +9,12 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import CharField, Exists, ExpressionWrapper, F, OuterRef, Q, Value
+from django.db.models.functions import Cast, Concat
 
 from engine import gates
 from engine.llm.providers import storable
-from engine.models import Gate
+from engine.models import Gate, record_name
 from engine.procedure import DoesNotFit
 
 from .models import Plan, Step, keeping
@@ -73,6 +75,18 @@ def _is_waited_for(gate: Gate) -> bool:
     number, kind = number_of(gate), Kind(gate.kind)
     step = plan.step(number) if number else None
     return waits_for(plan, kind, step) and asked_of(plan, kind, step)[0] == gate.step
+
+
+def written_by(user: Any) -> Q:
+    """The gates about steps that this person has changed, or within them, and about a plan that has such steps."""
+    changed = Step.objects.filter(
+        plan=OuterRef("run"), states__event=Event.CHANGED, states__by_name=record_name(user)
+    ).annotate(
+        at=ExpressionWrapper(OuterRef("step"), CharField()),
+        place=Concat(Value("step-"), Cast("number", CharField())),
+    )
+    here = Q(at=F("place")) | Q(at__startswith=Concat(F("place"), Value("-")))
+    return Q(Exists(changed.filter(here | Q(at__startswith="plan-", last_in=None))))
 
 
 def _refuse_unfitting(answer: Any) -> None:

@@ -52,6 +52,7 @@ class Planning(Face[Plan, Display]):
     shelves = (Teams(),)
     perform = staticmethod(procedure.carry_out)
     answered = staticmethod(deciding.answered)
+    written_by = staticmethod(deciding.written_by)
     facts = staticmethod(api.facts)
     tell = staticmethod(evidence.tell)
     doubt = staticmethod(evidence.doubt)

@@ -19,6 +19,7 @@ from django.utils import timezone
 from engine.evidence.chain import Draft, stamp
 from engine.evidence.entries import DECIDED, GATE
 from engine.policy import REJECT, REMIND, asks_persons, council_of, differ, state_of
+from engine.procedure import procedures
 
 from .claims import GOING_ON
 
@@ -73,11 +74,14 @@ class GateQuerySet(models.QuerySet["Gate"]):
         once more where a council has refused it."""
         own = Q(asked_user=None, asked_group=None, asked="", run__owner=user)
         asked = self.pending().filter(_asked_of(user) | own)
-        four_eyes = Q(policy__four_eyes=True, run__owner=user)
         said = GateDecision.objects.filter(by_user=user).exclude(decision=Decision.LOOK)
         of_councils = GateDecision.objects.exclude(judged_by=None).values("gate")
-        asked = asked.asking_persons().exclude(four_eyes)
+        asked = asked.asking_persons().exclude(Q(policy__four_eyes=True) & _of_author(user))
         return asked.exclude(Q(pk__in=said.values("gate")) & ~Q(pk__in=of_councils))
+
+    def not_for_author(self, user: Any) -> Self:
+        """Those of which somebody else has to decide: this person asked for the run, or wrote what is asked about."""
+        return self.filter(_of_author(user), policy__four_eyes=True)
 
     def asking_persons(self) -> Self:
         """Not those that a council alone decides, as long as it may come to something."""
@@ -146,6 +150,15 @@ class GateQuerySet(models.QuerySet["Gate"]):
 def in_order(gates: GateQuerySet) -> GateQuerySet:
     """What has an end first, then what has waited longest."""
     return gates.order_by(F("expires").asc(nulls_last=True), "made", "pk")
+
+
+def _of_author(user: Any) -> Q:
+    found = Q(run__owner=user)
+    for name, procedure in procedures().items():
+        written = procedure.written_by(user)
+        if written is not None:
+            found |= Q(run__procedure=name) & written
+    return found
 
 
 def _asked_of(user: Any) -> Q:
