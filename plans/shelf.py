@@ -1,5 +1,7 @@
 """The teams as the library lists them."""
 
+from collections.abc import Iterator
+
 from django.db.models.functions import Lower
 from django.urls import reverse
 
@@ -7,7 +9,7 @@ from runs.rights import User
 from runs.shelves import Item, Shelf
 from runs.words import shown_name
 
-from .models import Team
+from .models import Team, TeamAgent
 
 
 class Teams(Shelf):
@@ -25,6 +27,13 @@ class Teams(Shelf):
 
     def count(self) -> int:
         return Team.objects.offered().count()
+
+    def tools(self) -> Iterator[tuple[str, str, str]]:
+        current = Team.objects.offered().exclude(current=None).values("current")
+        agents = TeamAgent.objects.filter(version__in=current).select_related("version")
+        for agent in agents.order_by("version__name", "seat"):
+            address = reverse("team", args=[agent.version.team_id])
+            yield from ((name, agent.version.name, address) for name in agent.tools)
 
     def items(self, user: User) -> list[Item]:
         return [_item(team, user) for team in Team.objects.whole().order_by(Lower("name"))]

@@ -1,6 +1,6 @@
 """What a procedure keeps to be used again, as the library lists it. Each procedure says which shelves it has."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -51,6 +51,10 @@ class Shelf:
     def count(self) -> int:
         """How many there are, without those that are archived."""
         raise NotImplementedError
+
+    def tools(self) -> Iterator[tuple[str, str, str]]:
+        """Of what is offered: a tool that is in it, and what has it, with its address."""
+        return iter(())
 
     def items(self, user: User) -> list[Item]:
         """All of them, in the order in which they are shown."""

@@ -45,6 +45,7 @@ urlpatterns = [
     path("gates/<int:pk>/", gates.gate, name="gate"),
     path("gates/<int:pk>/here/", gates.gate, {"here": True}, name="gate-here"),
     path("library/", library.library, name="library"),
+    path("library/tools/", library.tools, name="tools"),
     path("review/", review.review, name="review"),
     path("review/figures/", review.figures, name="review-figures"),
     path("review/<uuid:pk>/", review.one, name="review-one"),

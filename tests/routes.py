@@ -70,6 +70,7 @@ ROUTES = {
     "gate": (SEE, STEER),
     "gate-here": (SEE, STEER),
     "library": (SIGNED_IN, SIGNED_IN_NO_METHOD),
+    "tools": (SIGNED_IN, SIGNED_IN_NO_METHOD),
     "councils": (SIGNED_IN, SIGNED_IN_NO_METHOD),
     "council-new": (SIGNED_IN, SIGNED_IN),
     "council": (SIGNED_IN, SIGNED_IN_NO_METHOD),

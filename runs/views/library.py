@@ -8,10 +8,12 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
+from .. import tool_shelf
 from ..filters import QUERY_LENGTH
 from ..library import MOST, Asked, Group, groups, shelves
 
 MINE = "mine"
+CLASS = "engine.class_tool"
 
 
 @require_GET
@@ -35,14 +37,30 @@ def library(request: HttpRequest, only: str = "") -> HttpResponse:
     return render(request, "runs/library.html", context)
 
 
+@require_GET
+def tools(request: HttpRequest) -> HttpResponse:
+    """Every tool that an agent may be given."""
+    sought = request.GET.get("q", "")[:QUERY_LENGTH]
+    context = {
+        "sources": tool_shelf.sources(request.user, sought),
+        "sought": sought,
+        "may_class": request.user.has_perm(CLASS),
+        "tabs": _tabs(),
+        "list": request.path,
+        "page": "library",
+    }
+    return render(request, "runs/tools.html", context)
+
+
 def _tabs() -> Sequence[dict[str, Any]]:
     """The ways to all of it and to each shelf, with how much is there; none where there is one shelf."""
-    each = [
+    each: list[dict[str, Any]] = [
         {"address": shelf.address, "word": shelf.name.capitalize(), "number": shelf.count()} for _, shelf in shelves()
     ]
     if len(each) == 1:
         return ()
-    return [{"address": reverse("library"), "word": "All", "number": sum(tab["number"] for tab in each)}, *each]
+    everything = {"address": reverse("library"), "word": "All", "number": sum(tab["number"] for tab in each)}
+    return [everything, *each, {"address": reverse("tools"), "word": "Tools", "number": tool_shelf.number()}]
 
 
 def _counted(group: Group, asked: Asked) -> str:

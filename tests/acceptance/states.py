@@ -174,6 +174,8 @@ EVERY = [
     State("doctor", at("doctor"), ours="body"),
     # last, for it makes judgements of its own
     State("library", ways.library),
+    State("tools", at("tools")),
+    State("tools-none", at("tools", q="zeppelin")),
     State("library-none", at("library", q="zeppelin")),
 ]
 
