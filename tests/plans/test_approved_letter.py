@@ -1,0 +1,113 @@
+"""What was approved, by a council and a person who did not know of each other, is sent to the letter or not at all."""
+
+import pytest
+from asgiref.sync import sync_to_async
+
+from engine import gates
+from engine.models import Gate, Letter, Run, ToolCall
+from judgements.models import Council
+from plans import talking
+from plans.models import Move
+from plans.rules.demands import Policy
+from plans.rules.words import Effect
+from tests.conftest import perform
+from tests.databases import tampering
+from tests.plans.scenes import LETTER, SUMMARY, calls, plan, replies, steps, team
+
+pytestmark = pytest.mark.django_db(transaction=True)
+OPEN, PERSON = {"who": "open"}, {"who": "person"}
+BOTH = {"who": "both", "council": "Outgoing letters"}
+WORDS = "It is 5."
+
+
+def found_council():
+    agents = [
+        {"name": name, "model": "test/judge", "criteria": "Approve it.", "fallback": ""}
+        for name in ("Facts", "Tone", "Law")
+    ]
+    Council.objects.found(name="Outgoing letters", owner=None, agents=agents)
+
+
+def by_both(where):
+    demands = {Effect.READS: OPEN, Effect.WRITES: OPEN, Effect.REACHES_OUT: BOTH}
+    plain = {**demands, Effect.REACHES_OUT: PERSON}
+    return Policy(OPEN, demands if where == "steps" else plain, demands if where == "calls" else plain)
+
+
+async def newest(run, kind):
+    return await Gate.objects.select_related("run").filter(run=run, kind=kind).alatest("pk")
+
+
+async def approved(run, kind, mira, models):
+    """The gate of this kind after a person and the council have approved it, the person first and blind."""
+    gate = await newest(run, kind)
+    assert (gate.policy["who"], gate.policy["blind"], gate.state) == ("both", True, "pending")
+    await sync_to_async(gates.decide)(gate.pk, mira, "approve")
+    assert (await perform(gate.council_id, models)).outcome == "approved"
+    return gate
+
+
+@pytest.fixture
+def begun(mira, models):
+    """A plan with one letter, up to where a council and a person are asked about the step, or about the call."""
+
+    async def begun(where):
+        await sync_to_async(found_council)()
+        version = await sync_to_async(team)(by_both(where))
+        models.will("test/planner", steps(LETTER), SUMMARY)
+        models.will("test/letters", calls("mail.send", to=["ada@example.org"], subject="Five", text=WORDS), replies())
+        run = (await sync_to_async(plan)(mira, version)).pk
+        await perform(run, models)
+        if where == "calls":
+            await sync_to_async(gates.decide)((await newest(run, "step")).pk, mira, "approve")
+            await perform(run, models)
+        return run
+
+    return begun
+
+
+async def test_it_is_sent_as_it_was_approved(begun, mira, models):
+    run = await begun("calls")
+    await approved(run, "tool", mira, models)
+    assert (await perform(run, models)).status == Run.Status.FINISHED
+    assert (await Letter.objects.aget()).text == WORDS
+
+
+def _in_the_call():
+    [move] = Move.objects.filter(act="call")
+    assert WORDS in move.arguments
+    Move.objects.filter(pk=move.pk).update(arguments=move.arguments.replace(WORDS, "It is 6."))
+
+
+def _in_the_gate():
+    gate = Gate.objects.get(kind="tool")
+    assert WORDS in gate.text
+    Gate.objects.filter(pk=gate.pk).update(text=gate.text.replace(WORDS, "It is 6."))
+
+
+def _tamper(change):
+    with tampering():
+        change()
+
+
+@pytest.mark.parametrize("change", [_in_the_call, _in_the_gate])
+async def test_changed_by_one_character_in_the_database_it_is_asked_about_anew(begun, mira, models, change):
+    run = await begun("calls")
+    gate = await approved(run, "tool", mira, models)
+    await sync_to_async(_tamper)(change)
+    assert (await perform(run, models)).status == Run.Status.WAITING
+    anew = await newest(run, "tool")
+    assert (anew.number, anew.state) == (gate.number + 1, "pending")
+    assert not await Letter.objects.aexists()
+    assert not await ToolCall.objects.filter(run=run).aexists()
+
+
+async def test_changed_by_one_character_by_an_edit_it_is_asked_about_anew_and_not_begun(begun, mira, models):
+    run = await begun("steps")
+    gate = await approved(run, "step", mira, models)
+    await sync_to_async(talking.change_step)(run, mira, 1, {"action": "Write it to Adam."})
+    assert (await perform(run, models)).status == Run.Status.WAITING
+    anew = await newest(run, "step")
+    assert (anew.number, anew.state, "Adam" in anew.text) == (gate.number + 1, "pending", True)
+    assert not await Letter.objects.aexists()
+    assert not [model for model, _ in models.asked if model == "test/letters"]
