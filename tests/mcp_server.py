@@ -51,11 +51,17 @@ class Folder:
         file = self.path / "calls"
         return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 
-    def keep(self, name: str, arguments: Any) -> None:
+    def keep(self, name: str, arguments: Any, told: str) -> None:
         with (self.path / "calls").open("a") as file:
-            file.write(json.dumps({"name": name, "arguments": arguments, "env": os.environ.get("TOLD", "")}) + "\n")
+            file.write(json.dumps({"name": name, "arguments": arguments, "told": told}) + "\n")
             file.flush()
             os.fsync(file.fileno())
+
+
+def told_by(context: Any) -> str:
+    """The secret that came with a call: of a process in its environment, else in a header."""
+    request = getattr(context, "request", None)
+    return os.environ.get("TOLD", "") if request is None else request.headers.get("authorization", "")
 
 
 def server_of(folder: Folder) -> Server[Any]:
@@ -70,7 +76,7 @@ def server_of(folder: Folder) -> Server[Any]:
         return types.ListToolsResult(tools=found)
 
     async def called(context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-        folder.keep(params.name, params.arguments)
+        folder.keep(params.name, params.arguments, told_by(context))
         says = folder.says
         for _ in range(says.get("pause", 0)):
             await asyncio.sleep(0.1)
@@ -81,7 +87,7 @@ def server_of(folder: Folder) -> Server[Any]:
             await asyncio.sleep(3600)
         if how == "picture":
             return types.CallToolResult(content=[types.ImageContent(data="AAAA", mime_type="image/png")])
-        text = "x" * says["long"] if "long" in says else says.get("text", f"Done: {params.name}.")
+        text = "x" * says["long"] if says.get("long") else says.get("text", f"Done: {params.name}.")
         return types.CallToolResult(content=[types.TextContent(text=text)], is_error=how == "fail")
 
     return Server("counting", version="1", on_list_tools=listed, on_call_tool=called)

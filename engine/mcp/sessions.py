@@ -2,6 +2,7 @@
 
 import asyncio
 import importlib
+import logging
 from asyncio import AbstractEventLoop
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from mcp import Client
 
 T = TypeVar("T")
+
+log = logging.getLogger(__name__)
 
 IDLE = 300.0  # seconds
 PAGES = 50  # of a list of tools
@@ -48,6 +51,7 @@ class Session:
         self._retired = False
         self._client: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
         self._task = asyncio.create_task(self._keep(), name=f"MCP server {server.name}")
+        self._task.add_done_callback(self._ended)
 
     @property
     def over(self) -> bool:
@@ -104,6 +108,11 @@ class Session:
                 await stack.enter_async_context(client)
             self._client.set_result(client)
             await self._until_nobody_needs_it()
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        """Whoever waits for it is told; the log, in case that nobody does."""
+        if not task.cancelled() and (error := task.exception()):
+            log.info("The session with %s is over: %s.", self.server.name, self.what_failed(error))
 
     async def _until_nobody_needs_it(self) -> None:
         while self._users or not self._retired:

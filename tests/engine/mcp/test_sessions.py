@@ -87,13 +87,13 @@ async def test_what_it_is_told_in_secret_is_in_no_text_of_it(others, folder, set
     settings.MCP_SERVERS["others"]["env"] = {"TOLD": "swordfish-1234"}
     folder.say(text="Your key is swordfish-1234.")
     assert await said(mcp.servers()["others"]) == "Your key is [key]."
-    assert folder.calls[0]["env"] == "swordfish-1234"
+    assert folder.calls[0]["told"] == "swordfish-1234"
 
 
 async def test_it_is_told_nothing_else_of_our_environment(others, folder, monkeypatch):
     monkeypatch.setenv("TOLD", "a secret of ours")
     await said(others)
-    assert folder.calls[0]["env"] == ""
+    assert folder.calls[0]["told"] == ""
 
 
 async def test_tools_that_cannot_be_offered_are_named(others, folder):
