@@ -217,6 +217,7 @@ def judge(place: Stage, plans: list[Any], undisturbed: Story) -> bool:
     from engine.evidence.audit import verify_all
     from engine.models import Gate, Letter, ModelCall, Run, ToolCall
     from office.models import Task
+    from tests.plans.offline import entries_of_all, problems
 
     wrong: Counter[str] = Counter()
     for pk in plans:
@@ -240,7 +241,10 @@ def judge(place: Stage, plans: list[Any], undisturbed: Story) -> bool:
     cut = ToolCall.objects.filter(run__in=plans, status=ToolCall.Status.INTERRUPTED, tool="world.act")
     asked = Gate.objects.filter(run__in=plans, kind="uncertain")
     wrong["asked"] += Counter(cut.values_list("run", "step")) != Counter(asked.values_list("run", "step"))
-    faults = verify_all().faults
+    faults = [
+        *verify_all().faults,
+        *(f"{pk}: {one}" for pk, said in entries_of_all().items() for one in problems(said)),
+    ]
     figures = {
         "plans": len(plans),
         "claims": claims_of(plans),

@@ -10,6 +10,7 @@ import argparse
 import asyncio
 import json
 import random
+import re
 import sys
 import threading
 import time
@@ -62,8 +63,9 @@ class Dice:
         from plans.rehearsal import number_of_first
 
         first = number_of_first(messages[0]["content"])
+        most = int(re.findall(r"at most (\d+) steps", messages[0]["content"])[0])
         steps: list[Any] = []
-        for number in range(first, first + self.chance.randint(1, 5)):
+        for number in range(first, first + self.chance.randint(1, min(most, 5))):
             owner = self.chance.choice(given["owners"])
             tools = [tool["name"] for tool in owner["tools"] if self.chance.random() < 0.7]
             before = [*(one["number"] for one in given["fixed"]), *range(first, number)]
@@ -201,6 +203,7 @@ def play(number: int, seed: int) -> bool:
     from engine.models import Run
     from plans.rules.demands import POLICIES as KNOWN
     from tests.plans import scenes
+    from tests.plans.offline import entries_of_all, problems
 
     people = User.objects.bulk_create(User(username=f"person {one}") for one in range(PEOPLE))
     Permission.objects.get(codename="decide_gate").user_set.add(*people)
@@ -225,7 +228,10 @@ def play(number: int, seed: int) -> bool:
         for line in (*wrong, *unapproved(plans), *(f"{name} x{n}" for name, n in met.items())):
             well = False
             print("WRONG", line, flush=True)
-    faults = verify_all().faults
+    faults = [
+        *verify_all().faults,
+        *(f"{pk}: {one}" for pk, said in entries_of_all().items() for one in problems(said)),
+    ]
     for fault in faults[:20]:
         print("FAULT", fault, flush=True)
     return well and not faults

@@ -27,6 +27,15 @@ ASKED = "be6aa23e01ff327965a0bc28 f3188361b6fa8679f36caa7c f844b751ce122d952c3fe
 HIDDEN = re.compile(r"[\0-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")  # what a reason may not have
 LATER = re.compile(r"attempt|gate|decided|.*\..*", re.S)  # kinds of entries that are sealed with what comes after them
 FORGED = (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError)  # what odd files lead to
+BEFORE = "planned awaiting_feedback approved"  # how a step of a plan stands that has not begun
+STEPS = {  # what happens to it, how it stood, how it stands then
+    *((event, was, now) for event, now in (("changed", "planned"), ("drop", "superseded"), ("skip", "rejected"))
+      for was in BEFORE.split()),
+    *(tuple(line.split()) for line in """passed planned approved, asked planned awaiting_feedback,
+    approve awaiting_feedback approved, reject awaiting_feedback rejected, begin approved action_requested,
+    reply action_requested completed, give_up action_requested failed, again failed action_requested,
+    skip action_requested failed, skip failed failed""".split(",")),
+}  # fmt: skip
 canonical = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False).encode
 
 
@@ -139,7 +148,7 @@ def examine(record, word, logged, roots):
     ends = {len(entries), *(entry["seq"] for entry in entries if entry["kind"] == "retried")}
     if not ends <= {leaf["seq"] for leaf in leaves}:
         yield "Entries were cut off or added: the log ends elsewhere than they do.", ""
-    yield from examine_debate(entries) if procedure(entries) == "debate" else ()
+    yield from RULES[procedure(entries)](entries) if procedure(entries) in RULES else ()
 
 
 def examine_ends(entries):  # what has ended ends again only if it failed and was tried again
@@ -262,7 +271,80 @@ def come_to(rule, options, verdicts):
     return {**told, "base": all_, "no_decision": code, "outcome": "no_decision" if code else first[0]}
 
 
-def procedure(entries):  # whose rule an end has to follow; those of judgements and debates are in this file
+def examine_plan(entries):  # steps by their table, what began or was used by its gate, and the end by both
+    gates, said = {}, [(entry["kind"], entry["facts"], entry["texts"]) for entry in entries]
+    for _, facts, texts in (one for one in said if one[0] == "gate"):
+        gates[facts["step"], facts["number"]] = facts, texts.get("text"), []
+    for _, facts, _ in (one for one in said if one[0] == "decided"):
+        gates[facts["step"], facts["number"]][2].append(facts)
+    policy, steps = said[0][1]["policy"], {}
+    for _, facts, texts in (one for one in said if one[0] == "plan.step"):
+        was, held, action = steps.get(facts["step"], ("", {}, None))
+        held, action = (facts["held"], texts.get("action")) if "held" in facts else (held, action)
+        steps[facts["step"]] = facts["status"], held, action
+        yield from ((why, f": step {facts['step']}") for why in examine_step(facts, was, held, action, gates, policy))
+    for _, facts, texts in (one for one in said if one[0] == "tool" and one[1]["status"] == "done"):
+        where = f": {facts['tool']} in {facts['step']}"
+        yield from ((why, where) for why in examine_use(facts, texts.get("arguments"), gates, policy))
+    (kind, end, _), standing = said[-1], [status for status, _, _ in steps.values()]
+    stopped = any(one.get("choice") == "end" for _, _, decided in gates.values() for one in decided)
+    due = ["rejected"] if stopped else ["done"] if "completed" in standing else ["failed", "rejected"]
+    if kind == "ended" and end["status"] == "finished" and end["outcome"] not in due:
+        yield "The outcome does not follow from the steps", f": {end['outcome']}, not {' or '.join(due)}"
+
+
+def examine_step(facts, was, held, action, gates, policy):
+    event, number = facts["event"], facts["step"]
+    if (event, was, facts["status"]) not in STEPS | {("", "", "planned")}:
+        yield "A step did not come to stand so by the rules"
+    asked = [gate for (step, _), gate in gates.items() if step == f"step-{number}"]
+    if event == "approve" and not any(is_allowed(gate) and tells(gate[1], held, action) for gate in asked):
+        yield "Nobody has approved a step as it was to be carried out"
+    if event == "passed" and held["owner"] != "Person" and policy["steps"][held["effect"]]["who"] != "open":
+        yield "Nobody was asked about a step that somebody has to approve"
+
+
+def examine_use(facts, arguments, gates, policy):  # of a tool. Once more of what was allowed is nothing new
+    gate = gates.get((facts["step"], facts.get("gate")))
+    free = facts["effect"] == "reads" or facts["contained"] or facts["number"] > 1
+    free = free or (facts["effect"] == "writes" and policy["calls"]["writes"]["who"] == "open")
+    if not (gate or "gate" in facts or free):
+        yield "A tool was used, and nobody was asked"
+    if (gate or "gate" in facts) and not (gate and is_allowed(gate) and shows(gate[1], facts, arguments)):
+        yield "Nobody has approved the use of a tool as it was done"
+
+
+def is_allowed(gate):  # whether what was said there comes to a yes by its policy, or somebody said what became of it
+    facts, _, decided = gate
+    persons, words = [one for one in decided if "judged_by" not in one], {one["said"] for one in decided}
+    if facts["kind"] == "uncertain":
+        return any(one.get("choice") in ("do", "happened") for one in decided)
+    if words & {"expire", "fail"} or any(one["said"] == "reject" for one in persons):
+        return False
+    who, yes = facts["policy"]["who"], ("approve", "override")
+    enough = len({one["by"] for one in persons if one["said"] in yes}) >= facts["policy"]["persons"]
+    council = any("judged_by" in one and one["said"] == "approve" for one in decided) or "override" in words
+    return {"council": enough if "turn" in words else council, "both": enough and (council or "turn" in words)}.get(
+        who, enough
+    )
+
+
+def quoted(text):  # each line of it set in
+    return "".join(f"    {line}" for line in text.splitlines(keepends=True))
+
+
+def tells(text, held, action):  # whether the text of a gate is about this step; what was erased may be
+    tools = text is None or all(f"\nTool: {tool}, " in text for tool in held["tools"])
+    return tools and (None in (text, action) or f"Action:\n{quoted(action)}" in text)
+
+
+def shows(text, use, arguments):
+    laid_out = arguments and json.dumps(json.loads(arguments), ensure_ascii=False, indent=2)
+    said = f"{laid_out}\nDefinition of the tool: {use['definition']}"
+    return None in (text, arguments) or (f"{use['tool']}, which " in text and said in text)
+
+
+def procedure(entries):  # whose rule an end has to follow; those of judgements, debates and plans are in this file
     return (entries[0]["facts"] or {}).get("procedure", "judgement") if entries else "judgement"
 
 
@@ -357,11 +439,14 @@ def verify(lines, word, anchor, counts):  # every problem in a sentence; counts 
     counts["leaves of the log are not in it"] = max(max(roots)[0] - len(leaves), 0)
 
 
+RULES = {"debate": examine_debate, "plan": examine_plan}
+
+
 def tally(record, counts):
     kinds = {entry["kind"] for entry in record["entries"]}
     counts["redacted"] += "redacted" in kinds
     counts["not yet in a checkpoint"] += any(leaf["proof"] is None for leaf in record["leaves"])
-    if procedure(record["entries"]) not in ("judgement", "debate"):
+    if procedure(record["entries"]) not in ("judgement", *RULES):
         counts["of a kind whose rule is not in this file"] += 1
     if "adopted" in kinds and record["id"] != LOG:
         counts["sealed when the log began, later than they happened"] += 1

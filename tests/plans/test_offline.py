@@ -1,0 +1,90 @@
+"""The verifier that others run states a second time what a plan may come to: both say the same."""
+
+import asyncio
+import json
+
+import pytest
+
+from engine import gates
+from engine.models import Gate
+from tests.conftest import perform
+from tests.plans.offline import entries_of_all, problems
+from tests.plans.scenes import LETTER, SUM, SUMMARY, calls, plan, replies, steps, team
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+LETTER_TO_ADA = {"to": ["ada@example.org"], "subject": "The sum", "text": "It is 5."}
+
+
+@pytest.fixture
+def entries(mira, models):
+    """Of a plan with a sum and a letter, which was approved by its words."""
+    models.will("test/planner", steps(SUM, LETTER), SUMMARY)
+    models.will("test/sums", calls("figures.calculate", expression="2 + 3"), replies("5."))
+    models.will("test/letters", calls("mail.send", **LETTER_TO_ADA), replies("Sent."))
+    made = plan(mira, team())
+    asyncio.run(perform(made.pk, models))
+    gates.decide(Gate.objects.get(run=made.pk, kind="plan").pk, mira, "approve", "", "all")
+    asyncio.run(perform(made.pk, models))
+    for gate in Gate.objects.pending().filter(run=made.pk):
+        gates.decide(gate.pk, mira, "approve")
+        asyncio.run(perform(made.pk, models))
+    return entries_of_all()[str(made.pk)]
+
+
+def test_an_honest_plan_has_no_problem(entries):
+    assert entries[-1]["facts"]["outcome"] == "done"
+    assert problems(entries) == []
+
+
+def drop(kind, **facts):
+    def forge(entries):
+        return [one for one in entries if one["kind"] != kind or not facts.items() <= one["facts"].items()]
+
+    return forge
+
+
+def change(kind, where, part, **values):
+    def forge(entries):
+        for one in entries:
+            if one["kind"] == kind and where.items() <= one["facts"].items():
+                one[part] |= values
+        return entries
+
+    return forge
+
+
+STEP, USE = "Nobody has approved a step as it was", "Nobody has approved the use of a tool"
+FORGERIES = {
+    "approval_deleted": (drop("decided", step="step-2"), STEP),
+    "gate_and_approval_deleted": (drop("gate", step="step-2"), "It cannot be read"),
+    "approval_turned_round": (change("decided", {"step": "step-2"}, "facts", said="reject"), STEP),
+    "another_action": (change("plan.step", {"step": 2, "event": ""}, "texts", action="Write it to Ben."), STEP),
+    "letter_by_another_word": (
+        change("tool", {"tool": "mail.send"}, "texts", arguments=json.dumps(LETTER_TO_ADA | {"text": "It is 6."})),
+        USE,
+    ),
+    "another_tool": (change("tool", {"tool": "mail.send"}, "facts", definition="0" * 64), USE),
+    "letter_approved_by_nobody": (drop("decided", step="step-2-0-1"), USE),
+    "gate_of_a_letter_forgotten": (change("tool", {"tool": "mail.send"}, "facts", gate=7), USE),
+    "nobody_was_asked": (
+        change("plan.step", {"step": 2, "event": "approve"}, "facts", event="passed"),
+        "A step did not",
+    ),
+    "step_begun_twice": (change("plan.step", {"event": "reply", "step": 1}, "facts", event="begin"), "A step did not"),
+    "another_outcome": (change("ended", {}, "facts", outcome="failed"), "The outcome does not follow"),
+    "ended_by_somebody": (change("decided", {"step": "plan-1"}, "facts", choice="end"), "The outcome does not follow"),
+}
+
+
+@pytest.mark.parametrize("name", FORGERIES)
+def test_each_forgery_is_a_problem(entries, name):
+    forge, sentence = FORGERIES[name]
+    found = problems(forge(entries))
+    assert any(sentence in one for one in found), found
+
+
+def test_what_was_erased_is_no_problem(entries):
+    for one in entries:
+        one["texts"] = {}
+    assert problems(entries) == []
