@@ -1,6 +1,6 @@
 """What a plan is to the engine and to all doors. What it says is said elsewhere: here it has its one name."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -91,6 +91,9 @@ class Planning(Face[Plan, Display]):
 
     def at(self, row: Plan, moment: datetime) -> Plan:
         return replaying.at(row, moment)
+
+    def places(self, steps: Collection[tuple[UUID, str]]) -> Mapping[tuple[UUID, str], tuple[str, str]]:
+        return reading.places_of(steps)
 
     def form(self, asked: Mapping[str, Any], people: People = (), user: Any = None) -> HistoryForm:
         return HistoryForm(asked, (*self.outcomes, *self.standings), people, user)

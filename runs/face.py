@@ -3,7 +3,7 @@
 Why so: docs/decisions.md, One house for all procedures.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -262,6 +262,10 @@ class Face(AtGates, Procedure, Generic[Row, Displayed]):
     def listed(self, rows: QuerySet[Any]) -> QuerySet[Any]:
         """These rows of its own, with what a list shows of each."""
         return rows.select_related("run__owner")
+
+    def places(self, steps: Collection[tuple[UUID, str]]) -> Mapping[tuple[UUID, str], tuple[str, str]]:
+        """What people call these steps of runs, each with its place on the page of the run, as far as there are any."""
+        return {}
 
     def form(self, asked: Mapping[str, Any], people: People = (), user: Any = None) -> HistoryForm:
         """What its history is asked for by this user; `people`: who may be asked for as having asked."""

@@ -4,7 +4,7 @@ from django.urls import URLPattern, path
 
 from .consumers import LiveConsumer, WaitingConsumer
 from .face import Face, faces
-from .views import gates, history, library, live, record, redaction, replay, review, saved
+from .views import gates, history, library, live, outbox, record, redaction, replay, review, saved
 
 VIEWS = {
     "live": ("", live.live),
@@ -46,6 +46,7 @@ urlpatterns = [
     path("gates/<int:pk>/here/", gates.gate, {"here": True}, name="gate-here"),
     path("library/", library.library, name="library"),
     path("library/tools/", library.tools, name="tools"),
+    path("library/outbox/", outbox.letters, name="outbox"),
     path("review/", review.review, name="review"),
     path("review/figures/", review.figures, name="review-figures"),
     path("review/<uuid:pk>/", review.one, name="review-one"),

@@ -71,6 +71,7 @@ ROUTES = {
     "gate-here": (SEE, STEER),
     "library": (SIGNED_IN, SIGNED_IN_NO_METHOD),
     "tools": (SIGNED_IN, SIGNED_IN_NO_METHOD),
+    "outbox": (SIGNED_IN, SIGNED_IN_NO_METHOD),
     "councils": (SIGNED_IN, SIGNED_IN_NO_METHOD),
     "council-new": (SIGNED_IN, SIGNED_IN),
     "council": (SIGNED_IN, SIGNED_IN_NO_METHOD),

@@ -44,7 +44,7 @@ class NewLetter(BaseModel):
 
 
 def draft(letter: NewLetter, use: Use) -> str:
-    kept = Letter.objects.write(Letter.State.DRAFT, use.run.pk, letter.to, letter.subject, letter.text)
+    kept = Letter.objects.write(Letter.State.DRAFT, use.run.pk, letter.to, letter.subject, letter.text, step=use.step)
     return f"Draft {kept.pk} is in the outbox. Nothing was sent."
 
 
@@ -52,7 +52,7 @@ def send(letter: NewLetter, use: Use) -> str:
     """Marks it to be sent: the delivery follows, outside of this transaction."""
     state = Letter.State.TO_SEND if settings.EMAIL_URL else Letter.State.KEPT
     error = "" if settings.EMAIL_URL else "No mail server."
-    kept = Letter.objects.write(state, use.run.pk, letter.to, letter.subject, letter.text, error=error)
+    kept = Letter.objects.write(state, use.run.pk, letter.to, letter.subject, letter.text, error=error, step=use.step)
     said = "is about to be sent" if settings.EMAIL_URL else f"is in the outbox: {NO_SERVER}"
     return f"Letter {kept.pk} to {', '.join(letter.to)} {said}."
 

@@ -49,6 +49,10 @@ class LetterQuerySet(models.QuerySet["Letter"]):
         lost = self.filter(state=LetterState.SENDING, taken__lt=timezone.now() - LONGEST_DELIVERY)
         return lost.update(state=LetterState.UNCERTAIN, error="The engine ended while it was being sent.")
 
+    def seen_by(self, user: Any, runs: models.QuerySet[Any]) -> "LetterQuerySet":
+        """Those of these runs, and what was written to this person about what waits."""
+        return self.filter(Q(run__in=runs) | Q(notice__user=user))
+
     def erase(self, run: UUID) -> None:
         """What was not sent by then stays here without its text; so do letters that only name it."""
         named = list(self.filter(Q(run=run) | Q(notice__gates__run=run)).values_list("pk", flat=True))
@@ -59,12 +63,15 @@ class LetterQuerySet(models.QuerySet["Letter"]):
 
 
 class Letter(models.Model):
-    """One message. `message_id` never changes, so that whoever gets it twice can tell. It is sent at most once: what is
-    found under way after a crash is uncertain, and a person says what becomes of it."""
+    """One message. `step`: in which of its run it was written, as calls of tools name it.
+
+    `message_id` never changes, so that whoever gets it twice can tell. It is sent at most once: what is found under way
+    after a crash is uncertain, and a person says what becomes of it."""
 
     State = LetterState
 
     run = models.ForeignKey("engine.Run", on_delete=models.PROTECT, null=True, related_name="letters")
+    step = models.CharField(max_length=80, blank=True)
     message_id = models.CharField(max_length=200, unique=True, default=make_msgid)
     to = models.TextField(blank=True)
     subject = models.CharField(max_length=SUBJECT_LENGTH, blank=True)

@@ -1,7 +1,9 @@
 """The rows of a plan as its rules and its prompts look at them."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import takewhile
 from uuid import UUID
 
@@ -20,6 +22,7 @@ from ..rules.words import Cause, Effect, Standing, Status
 from .plans import Move, Plan, Revision, Step
 from .teams import TeamAgent
 
+OF_STEP = re.compile(r"step-(\d{1,4})-")
 EARLIER = 10  # plans of the same matter that the planner sees
 EARLIER_LENGTH = 4_000
 FIXED = (Status.COMPLETED, Status.WORKING)
@@ -213,6 +216,21 @@ def _earlier(plan: Plan) -> list[Earlier]:
     found = before.select_related("run").order_by("-run__created")[:EARLIER]
     each = EARLIER_LENGTH // EARLIER
     return [Earlier(one.task[:each], one.run.outcome or "", one.summary[:each]) for one in found]
+
+
+def places_of(keys: Collection[tuple[UUID, str]]) -> dict[tuple[UUID, str], tuple[str, str]]:
+    """By runs and keys of moves: the step as its page calls it, and where it stands there."""
+    rows = Step.objects.filter(plan__in={plan for plan, _ in keys}, last_in=None).order_by("position")
+    there: dict[UUID, list[int]] = defaultdict(list)
+    for plan, number in rows.values_list("plan", "number"):
+        there[plan].append(number)
+    found = {}
+    for plan, key in keys:
+        number = int(match[1]) if (match := OF_STEP.match(key)) else 0
+        if number in there[plan]:
+            place = there[plan].index(number) + 1
+            found[plan, key] = (f"Step {place}", f"step-{place}")
+    return found
 
 
 def with_texts_beside(pk: UUID) -> list[Plan]:

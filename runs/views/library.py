@@ -21,15 +21,15 @@ def library(request: HttpRequest, only: str = "") -> HttpResponse:
     """All shelves, or the `only` one of that name."""
     asked = Asked(request.GET.get("q", "")[:QUERY_LENGTH], request.GET.get("owner") == MINE)
     found = groups(request.user, asked, only)
-    tabs = _tabs()
+    found_tabs = tabs()
     context = {
         "asked": asked,
         # a shelf on which nothing is found stands only where nothing is sought
         "groups": [group for group in found if group.rows or not asked],
         "archived": [row for group in found for row in group.archived],
-        "tabs": tabs,
-        "alone": None if tabs else found[0],
-        "count": "" if tabs else _counted(found[0], asked),
+        "tabs": found_tabs,
+        "alone": None if found_tabs else found[0],
+        "count": "" if found_tabs else _counted(found[0], asked),
         "list": request.path,
         "most": MOST,
         "page": "library",
@@ -45,14 +45,14 @@ def tools(request: HttpRequest) -> HttpResponse:
         "sources": tool_shelf.sources(request.user, sought),
         "sought": sought,
         "may_class": request.user.has_perm(CLASS),
-        "tabs": _tabs(),
+        "tabs": tabs(),
         "list": request.path,
         "page": "library",
     }
     return render(request, "runs/tools.html", context)
 
 
-def _tabs() -> Sequence[dict[str, Any]]:
+def tabs() -> Sequence[dict[str, Any]]:
     """The ways to all of it and to each shelf, with how much is there; none where there is one shelf."""
     each: list[dict[str, Any]] = [
         {"address": shelf.address, "word": shelf.name.capitalize(), "number": shelf.count()} for _, shelf in shelves()

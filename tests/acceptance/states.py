@@ -146,6 +146,8 @@ EVERY = [
     State("panel-new", at("panel-new")),
     State("panel-edit", at("panel-edit", 3)),
     State("panel-save", ways.debate_saved_as_panel),
+    State("outbox", ways_of_teams.outbox),
+    State("outbox-empty", ways_of_teams.no_letters),
     State("team", at("team", 2)),
     State("team-version", at("team-version", 2, 1)),
     State("team-new", at("team-new")),

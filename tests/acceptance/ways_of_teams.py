@@ -6,6 +6,7 @@ from django.urls import reverse
 from playwright.sync_api import Page, expect
 
 from .scene import Scene
+from .ways_of_plans import plan
 
 
 def new_plan(scene: Scene) -> Page:
@@ -38,3 +39,15 @@ def as_text(scene: Scene) -> Page:
     page.get_by_role("button", name="As text").click()
     expect(page).to_have_title(re.compile("as text"))
     return page
+
+
+def outbox(scene: Scene) -> Page:
+    """With a letter of each state, as `tests/plans/cast.py` writes them."""
+    plan("done")(scene)
+    page = scene.open(reverse("outbox"))
+    page.locator(".post details").first.locator("summary").click()
+    return page
+
+
+def no_letters(scene: Scene) -> Page:
+    return scene.open(reverse("outbox") + "?state=sending")

@@ -14,8 +14,9 @@ import django
 django.setup()
 
 from django.contrib.auth.models import User  # noqa: E402
+from django.utils import timezone  # noqa: E402
 
-from engine.models import Gate, Run  # noqa: E402
+from engine.models import Gate, Letter, Run  # noqa: E402
 from judgements.models import Council  # noqa: E402
 from plans import procedure, talking  # noqa: E402
 from plans.models import Team  # noqa: E402
@@ -23,6 +24,7 @@ from plans.rules.demands import STEP_BY_STEP, Policy  # noqa: E402
 from plans.rules.words import Effect  # noqa: E402
 from runs import steering  # noqa: E402
 
+State = Letter.State
 PATIENCE = 60.0
 MODEL = "rehearsal/instant"
 LETTER = "Send a letter “Welcome” with mail.send to “ada@example.org”."
@@ -127,7 +129,15 @@ class Cast:
         pk = self.letter()
         steering.decide(asked(pk, "tool").pk, self.owner, "approve")
         over(pk)
+        self._letters(pk)
         return pk
+
+    def _letters(self, pk: Any) -> None:
+        """As they would stand with a mail server, beside the one that was kept without."""
+        step, now = Letter.objects.filter(run=pk).latest("pk").step, timezone.now()
+        for state, error in ((State.DRAFT, ""), (State.SENT, ""), (State.UNCERTAIN, "The mail server went away.")):
+            said = {"step": step, "error": error, "sent": now if state == State.SENT else None}
+            Letter.objects.write(state, pk, ["ada@example.org"], f"Welcome, {state}", "Dear Ada,\nwelcome.", **said)
 
     def ended(self) -> Any:
         pk = self.proposed("Better not")
