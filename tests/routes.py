@@ -192,6 +192,7 @@ ROUTES = {
     "automation:agent-messages": (OWN, NO_METHOD),
     "automation:events": (OWN, NO_METHOD),
     "automation:messages": (SIGNED_IN, NO_METHOD),
+    "automation:delete-messages": (SIGNED_IN, NO_METHOD),
     "automation:agent-tools": (SIGNED_IN, NO_METHOD),
     "api:change_step": (NO_METHOD, NO_METHOD),
     "api:teams": (SIGNED_IN, SIGNED_IN),

@@ -34,9 +34,13 @@ def path_of(route):
 
 
 # the API knows no form to send anybody to
-OF_THE_API = [(name, path_of(route)) for name, route in routes() if name.startswith("api:")]
-OPEN_IN_THE_API = {"api:openapi-json": 200, "api:openapi-view": 200, "api:api-root": 404, "api:key": 200}
-CLOSED = [(name, path_of(route)) for name, route in routes() if name not in OPEN and not name.startswith("api:")]
+APIS = ("api:", "automation:")
+OF_THE_API = [(name, path_of(route)) for name, route in routes() if name.startswith(APIS)]
+OPEN_EVERYWHERE = {"openapi-json": 200, "openapi-view": 200, "api-root": 404}
+OPEN_IN_THE_API = {f"{api}{name}": status for api in APIS for name, status in OPEN_EVERYWHERE.items()} | {
+    "api:key": 200
+}
+CLOSED = [(name, path_of(route)) for name, route in routes() if name not in OPEN and not name.startswith(APIS)]
 
 
 @pytest.mark.parametrize(("name", "path"), CLOSED, ids=[name for name, _ in CLOSED])
@@ -48,7 +52,7 @@ def test_a_stranger_is_sent_to_sign_in_from_every_page(client, name, path):
 
 @pytest.mark.parametrize(("name", "path"), OF_THE_API, ids=[name for name, _ in OF_THE_API])
 def test_a_stranger_is_let_into_no_call_of_the_api(client, name, path):
-    answers = {client.generic(method, path).status_code for method in ("GET", "POST", "PATCH")}
+    answers = {client.generic(method, path).status_code for method in ("GET", "POST", "PATCH", "DELETE")}
     expected = OPEN_IN_THE_API.get(name, 401)
     assert answers <= {expected, 405}
     assert expected in answers
