@@ -10,7 +10,7 @@ from engine.models.gates import NOT_DECIDED
 from engine.tools import tools
 from runs.api.objects import time_of
 
-from ..matters import message_to_owner
+from ..matters import matter_object
 from ..models import Matter, Plan, Step, TeamVersion
 from ..models.reading import stands_at
 from ..rules import course
@@ -141,16 +141,16 @@ def _changed(step: Step, gates: Sequence[Gate]) -> datetime:
 
 def session_object(matter: Matter, plans: Sequence[Plan], user_id: str) -> dict[str, Any]:
     """`plans`: all of it, newest first."""
-    active = any(overall_status(plan.run) == IN_PROGRESS for plan in plans)
+    told = matter_object(matter, plans)
     return {
-        "id": str(matter.pk),
+        "id": told["id"],
         "data_type": "session",
         "session_id": matter.name,
         "user_id": user_id,
-        "content": (plans[-1].run.title if plans else "") or matter.name,
-        "current_status": "active" if active else "completed",
-        "message_to_user": message_to_owner(plans),
-        "ts": time_of(matter.created),
+        "content": told["title"] or matter.name,
+        "current_status": told["current_status"],
+        "message_to_user": told["message_to_user"],
+        "ts": told["ts"],
     }
 
 
