@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from engine.llm.providers import is_rehearsal
 from engine.models.budgets import Budget, BudgetUsedUp
 from engine.models.pace import LimitReached
+from engine.tools import tools
 from runs import retention
 from runs.begun import Brought, along, brought
 from runs.face import begun_by_page, faces
@@ -24,8 +25,9 @@ from ..estimate import planning
 from ..examples import EXAMPLES, example_called
 from ..forms import NO_TEAM, PlanForm, team_named
 from ..models import Matter, Plan, Team, TeamChanged, TeamVersion, models_of, reading
-from ..rules.asking import in_short, in_three
+from ..rules.asking import SIGNS, in_short, in_three
 from ..rules.demands import Policy, is_open
+from ..rules.words import Effect
 
 TAKE = "take-team"
 BEGUN = "plan-new"
@@ -176,6 +178,7 @@ def _page(request: HttpRequest, begun: Begun, refused: Refused | None = None) ->
         "teams": [(one, in_short(Policy.of(one.policy))) for one in offered],
         "team": team,
         "asks": in_three(Policy.of(team.policy)) if team else [],
+        "hands": _hands(team) if team else [],
         "tasks": list(enumerate(team.examples, 1)) if team else [],
         "matters": _matters(request.user),
         **_remembered(request.user, begun.form["matter"].value()),
@@ -189,6 +192,18 @@ def _page(request: HttpRequest, begun: Begun, refused: Refused | None = None) ->
         "along": along(as_typed(request.POST), OWN.__contains__),
     }
     return render(request, "plans/new.html", context, status=refused.status if refused else 200)
+
+
+def _hands(team: TeamVersion) -> list[dict[str, Any]]:
+    """Its agents, each with its tools and what these do to the world."""
+    effects = {name: Effect(tool.effect) for name, tool in tools().items()}
+    return [
+        {"name": one.name, "tools": [_tool(name, effects.get(name)) for name in one.tools]} for one in team.agents.all()
+    ]
+
+
+def _tool(name: str, effect: Effect | None) -> tuple[str, str, str]:
+    return (name, SIGNS[effect], effect.replace("_", " ")) if effect else (name, "warn", "not there")
 
 
 def _matters(user: Any) -> list[tuple[str, str]]:

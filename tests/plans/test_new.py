@@ -162,3 +162,10 @@ def test_who_is_asked_in_words(demand, said):
 
 def test_every_ready_made_policy_can_be_said():
     assert all(in_short(one) and len(in_three(one)) == 3 for one in POLICIES.values())
+
+
+def test_each_agent_stands_there_with_its_tools_and_what_they_do(page):
+    html = page.get(f"{NEW}?team={team().team_id}").content.decode()
+    hands = html[html.index('class="hands"') :].partition("</ul>")[0]
+    assert hands.index("Sums") < hands.index("figures.calculate") < hands.index("Letters") < hands.index("mail.send")
+    assert ("reads" in hands, "reaches out" in hands) == (True, True)
