@@ -25,8 +25,8 @@ CHANGED = "{name} is described otherwise than a moment ago. Ask for it again."
 async def described_otherwise(run: "RunContext", tool: Tool[Any]) -> str:
     """Why it may not be used as it is now; empty where it may, or where its server cannot be asked, which is said when
     it is to be used."""
-    if not tool.server:
-        return ""
+    if tool.off or not tool.server:
+        return tool.off
     try:
         listing = await mcp.listed(mcp.servers()[tool.server])
     except mcp.Away:
@@ -44,6 +44,8 @@ def _why_not(tool: Tool[Any]) -> str:
         now = found(tool.name)
     except Refused as refused:
         return str(refused)
+    if now.off:
+        return now.off
     return "" if now.definition == tool.definition else CHANGED.format(name=tool.name)
 
 

@@ -30,6 +30,8 @@ A_DEFINITION = 120  # characters of a name or a source that the row holds
 OPEN: Mapping[str, Any] = {"who": "open"}
 """The policy by which nobody is asked."""
 
+OFF = "{name} is switched off until an administrator has said what it does, as described now."
+
 
 class Refused(Exception):
     """The tool will not do it. The text is a sentence for whoever asked for it; nothing was done."""
@@ -88,6 +90,7 @@ class Tool(Generic[A]):
     kept: int = 200_000
     source: str = ""  # the registry says it
     server: str = ""  # of the Model Context Protocol, whose own description it has
+    off: str = ""  # why it may not be begun; what was begun before is still asked about
 
     @property
     def reads(self) -> bool:
@@ -171,12 +174,22 @@ def _refuse_impossible(tool: Tool[Any], source: str) -> None:
 
 
 def found(name: str) -> Tool[Any]:
-    """Refused with all names, where there is no such tool, and with why, where it is switched off."""
+    """Refused with all names, where there is no such tool; one that is switched off says why it is."""
     if tool := tool_named(name):
         return tool
-    if mcp.configured() and name in map(str, McpTool.objects.waiting()):
-        raise Refused(f"{name} is switched off until an administrator has said what it does, as described now.")
+    if off := _switched_off(name):
+        return off
     raise Refused(f"There is no tool named {storable(name)[:A_DEFINITION]}. The tools are {', '.join(tools())}.")
+
+
+def _switched_off(name: str) -> Tool[Any] | None:
+    rows = McpTool.objects.filter(server__in=mcp.servers()) if mcp.configured() else []
+    row = next((row for row in rows if str(row) == name), None)
+    return replace(_of_server(row), off=OFF.format(name=name), perform=_is_off) if row else None
+
+
+async def _is_off(asked: Any, use: Use) -> str:
+    raise Refused("It was switched off meanwhile: an administrator has to say what it does, as it is described now.")
 
 
 def _of_server(row: McpTool) -> Tool[Any]:
@@ -185,7 +198,7 @@ def _of_server(row: McpTool) -> Tool[Any]:
         str(row),
         row.description,
         class_of(row.schema),
-        Effect(row.effect),
+        Effect(row.effect or row.hinted),
         perform=partial(_called, server, row.name, row.definition),
         repeatable=row.repeatable,
         outside=row.outside,

@@ -68,22 +68,30 @@ def agent(messages: Messages) -> str:
     if moves:
         result = next(iter(moves[-1]["result"].strip().splitlines()), "")
         return _move("reply", text=f"Rehearsal. {result or 'Done.'}")
-    tool = re.search(r"^([a-z_.0-9]+): .*\nArguments: (\{.*\})$", messages[0]["content"], re.MULTILINE)
+    tool = _first_tool(messages[0]["content"], given)
     if not tool:
         return _move("reply", text=f"Rehearsal. {action}")
-    return _move("call", tool=tool[1], arguments=_json(arguments(action, json.loads(tool[2]))))
+    name, schema = tool
+    return _move("call", tool=name, arguments=_json(arguments(action, schema)))
+
+
+def _first_tool(system: str, given: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
+    """Of ours, else of others, whose description stands in the material."""
+    if ours := re.search(r"^([a-z_.0-9]+): .*\nArguments: (\{.*\})$", system, re.MULTILINE):
+        return ours[1], json.loads(ours[2])
+    return next(((one["name"], one["arguments"]) for one in given.get("tools", ())), None)
 
 
 def arguments(action: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     """For what a schema requires, what the action has of that kind."""
     known = schema.get("$defs", {})
     fields = schema.get("properties", {})
-    return {name: _value(action, fields[name], known, name) for name in schema.get("required", ())}
+    return {name: _value(action, fields.get(name, {}), known, name) for name in schema.get("required", ())}
 
 
-def _value(action: str, field: Mapping[str, Any], known: Mapping[str, Any], name: str = "") -> Any:
-    if "$ref" in field:
-        field = known[field["$ref"].rpartition("/")[2]]
+def _value(action: str, field: Any, known: Mapping[str, Any], name: str = "") -> Any:
+    """Where others wrote a schema that is more than this understands, the text."""
+    field, known = _meant(field, known)
     if "enum" in field:
         return field["enum"][0]
     kind, form = field.get("type"), field.get("format", "")
@@ -95,10 +103,17 @@ def _value(action: str, field: Mapping[str, Any], known: Mapping[str, Any], name
         return [_value(action, field.get("items", {}), known, name)]
     if kind == "object":
         return {name: _value(action, one, known) for name, one in field.get("properties", {}).items()}
-    if "date" in form:
+    if "date" in str(form):
         day = _first(r"\d{4}-\d\d-\d\d", action, "2026-01-05")
         return f"{day}T09:00:00" if "time" in form else day
     return _text(action, name)
+
+
+def _meant(field: Any, known: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """What a reference stands for. One that names itself would never end, so it is followed once."""
+    if not isinstance(field, Mapping):
+        return {}, known
+    return (known.get(str(field["$ref"]).rpartition("/")[2], {}), {}) if "$ref" in field else (field, known)
 
 
 def _text(action: str, name: str) -> str:

@@ -10,7 +10,7 @@ from engine.models import McpTool, ToolCall
 from office.models import Task
 from plans.models import Move, Plan
 from tests.conftest import perform
-from tests.plans.scenes import SUMMARY, calls, replies, steps, team
+from tests.plans.scenes import SUMMARY, calls, plan, replies, steps, team
 from tests.plans.test_procedure import pending, planned, says
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -77,3 +77,14 @@ async def test_a_letter_that_is_described_otherwise_after_its_approval_is_not_se
     assert (folder.calls, await ToolCall.objects.filter(run=run).aexists()) == ([], False)
     assert "switched off until an administrator" in (await Move.objects.filter(step__plan=run).afirst()).result
     assert not (await McpTool.objects.aget(name="letter")).on
+
+
+async def test_a_rehearsal_uses_them_as_it_uses_ours(mira, classed, folder):
+    await classed("reads")
+    clerk = CLERK | {"model": "rehearsal/instant"}
+    version = await sync_to_async(team)(agents=[clerk], planner="rehearsal/instant")
+    found = await sync_to_async(plan)(mira, version, task="Read with mcp.others.news what is new for ada@example.org")
+    await perform(found.pk)
+    await says(found.pk, mira, "approve", "all")
+    await perform(found.pk)
+    assert [one["arguments"] for one in folder.calls] == [{"to": "ada@example.org"}]

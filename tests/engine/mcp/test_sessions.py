@@ -1,5 +1,8 @@
 """What a server of others does to us, and what we make of it."""
 
+import subprocess
+import sys
+
 import pytest
 
 from engine import mcp
@@ -114,3 +117,9 @@ async def test_an_idle_session_is_closed_and_another_opened(others, monkeypatch)
     first = sessions._session(others)
     await first._task
     assert (await said(others), sessions._session(others) is first) == ("Done: letter.", False)
+
+
+def test_no_process_loads_the_client_at_its_start():
+    loaded = "import django; django.setup(); import sys, magi_site.asgi, engine.worker; print('mcp' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

@@ -1,13 +1,16 @@
 """A tool of others is used as one of ours is, once somebody has said what it does, and as it was described then."""
 
+import asyncio
+
 import pytest
 from asgiref.sync import sync_to_async
 
 from engine import mcp
 from engine.models import Gate, McpTool, Run, ToolCall
 from engine.tools import Refused, Tool, found, tools
-from tests.engine.tools.conftest import cut, going_on, procedures, using  # noqa: F401 - they are fixtures
-from tests.engine.tools.user import assert_sound, decide, one, statuses
+from engine.worker import Engine
+from tests.engine.test_waiting import queued
+from tests.engine.tools.user import STEPS, assert_sound, decide, one, statuses
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -24,7 +27,7 @@ async def gate_of(run):
 
 
 @pytest.fixture
-async def approved(using, classed, mira):  # noqa: F811
+async def approved(using, classed, mira):
     """A run whose letter somebody has approved."""
     await classed()
     run = await using(one(NAME))
@@ -32,12 +35,30 @@ async def approved(using, classed, mira):  # noqa: F811
     return run
 
 
+@pytest.fixture
+def cut(mira, models, folder):
+    """A run whose engine ended while the server was at it."""
+
+    async def cut_short(*steps):
+        run = await queued("using", owner=mira)
+        STEPS[run.pk] = steps
+        engine = Engine(models=models)
+        performing = asyncio.create_task(engine.run())
+        async with asyncio.timeout(20):
+            while not folder.calls:
+                await asyncio.sleep(0.01)
+        await engine.stop(grace=0)
+        await performing
+        return run
+
+    return cut_short
+
+
 async def test_nobody_is_offered_a_tool_that_nobody_has_classed(others):
     listing = await mcp.listing_of(others)
     await sync_to_async(McpTool.objects.see)("others", listing)
     assert NAME not in await sync_to_async(tools)()
-    with pytest.raises(Refused, match="switched off until an administrator has said what it does"):
-        await sync_to_async(found)(NAME)
+    assert "switched off until an administrator has said what it does" in (await sync_to_async(found)(NAME)).off
 
 
 async def test_a_classed_one_stands_beside_ours_with_its_own_schema(classed):
@@ -54,14 +75,14 @@ async def test_arguments_that_do_not_fit_its_schema_are_refused(classed):
         tool.read({"to": "mira", "times": 0})
 
 
-async def test_it_is_done_once_when_somebody_has_approved_it(approved, going_on, folder):  # noqa: F811
+async def test_it_is_done_once_when_somebody_has_approved_it(approved, going_on, folder):
     run = await going_on(approved)
     assert await result(run) == [("done", "Done: letter.")]
     assert [call["arguments"] for call in folder.calls] == [{"to": "mira"}]
     await assert_sound()
 
 
-async def test_one_that_is_described_otherwise_after_its_approval_is_not_performed(approved, going_on, folder):  # noqa: F811
+async def test_one_that_is_described_otherwise_after_its_approval_is_not_performed(approved, going_on, folder):
     folder.say(descriptions=OTHERWISE)
     run = await going_on(approved)
     assert (run.status, run.outcome, folder.calls) == ("finished", "failed", [])
@@ -69,7 +90,7 @@ async def test_one_that_is_described_otherwise_after_its_approval_is_not_perform
     assert (await gate_of(run)).used is None
 
 
-async def test_an_approval_does_not_outlive_the_description_that_it_was_given_for(approved, going_on, folder, classed):  # noqa: F811
+async def test_an_approval_does_not_outlive_the_description_that_it_was_given_for(approved, going_on, folder, classed):
     folder.say(descriptions=OTHERWISE)
     await classed()  # an administrator was quicker than the engine
     run = await going_on(approved)
@@ -77,7 +98,7 @@ async def test_an_approval_does_not_outlive_the_description_that_it_was_given_fo
     assert (run.status, gates, folder.calls) == ("waiting", ["approved", "pending"], [])
 
 
-async def test_who_is_asked_about_what_it_was_is_asked_no_more(using, classed, others, folder):  # noqa: F811
+async def test_who_is_asked_about_what_it_was_is_asked_no_more(using, classed, others, folder):
     await classed()
     run = await using(one(NAME))
     folder.say(descriptions=OTHERWISE)
@@ -94,21 +115,21 @@ async def test_one_that_comes_back_as_it_was_stays_off(classed, others, folder):
     assert not (await McpTool.objects.aget(name="letter")).on
 
 
-async def test_what_it_brings_is_of_strangers_and_asks_a_person_ever_after(using, classed):  # noqa: F811
+async def test_what_it_brings_is_of_strangers_and_asks_a_person_ever_after(using, classed):
     await classed("reads")
     run = await using(one("mcp.others.news"), one("write"))
     gate = await gate_of(run)
     assert (await statuses(), gate.policy["who"], gate.tool) == (["done"], "person", "write")
 
 
-async def test_a_read_that_breaks_is_tried_twice(using, classed, folder):  # noqa: F811
+async def test_a_read_that_breaks_is_tried_twice(using, classed, folder):
     await classed("reads")
     folder.say(call="die")
     run = await using(one("mcp.others.news"))
     assert (len(folder.calls), run.outcome, await statuses()) == (2, "failed", ["interrupted", "failed"])
 
 
-async def test_of_a_letter_that_broke_a_person_says_what_became_of_it(approved, going_on, folder):  # noqa: F811
+async def test_of_a_letter_that_broke_a_person_says_what_became_of_it(approved, going_on, folder):
     folder.say(call="die")
     run = await going_on(approved)
     gate = await gate_of(run)
@@ -116,7 +137,7 @@ async def test_of_a_letter_that_broke_a_person_says_what_became_of_it(approved, 
     assert "others gave no answer: it ended" in gate.text
 
 
-async def test_a_server_that_is_away_has_done_nothing(approved, going_on, settings):  # noqa: F811
+async def test_a_server_that_is_away_has_done_nothing(approved, going_on, settings):
     await mcp.close()
     settings.MCP_SERVERS["others"]["command"] = ("/no/such/program",)
     run = await going_on(approved)
@@ -129,3 +150,24 @@ async def test_who_classes_what_he_has_not_read_classes_nothing(classed, others,
     folder.say(descriptions=OTHERWISE)
     await sync_to_async(McpTool.objects.see)("others", await mcp.listing_of(others))
     assert not await sync_to_async(row.class_as)("reads", False, False, None, row.definition)
+
+
+async def test_what_was_cut_is_asked_about_though_the_tool_is_off_by_now(
+    cut,
+    classed,
+    others,
+    going_on,
+    folder,
+    mira,
+):
+    await classed("writes", outside=False)
+    folder.say(call="hang")
+    run = await cut(one(NAME))
+    folder.say(call="", descriptions=OTHERWISE)
+    await sync_to_async(McpTool.objects.see)("others", await mcp.listing_of(others))
+    run = await going_on(run)
+    gate = await gate_of(run)
+    assert (run.status, gate.kind) == ("waiting", "uncertain")
+    await decide(gate.pk, mira, "answer", choice="do")
+    run = await going_on(run)
+    assert ([status for status, _ in await result(run)], len(folder.calls)) == (["interrupted", "failed"], 1)
