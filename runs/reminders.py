@@ -23,7 +23,7 @@ from .site import address
 
 log = logging.getLogger(__name__)
 
-FIRST = 5.0  # seconds after an engine's start
+FIRST = 1.0  # seconds after an engine's start: also of one that is restarted again and again
 EVERY = 60.0  # seconds between looks
 NAMED = 20  # so many stand in one letter; the others are counted
 
