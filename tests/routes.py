@@ -32,6 +32,7 @@ RECEIPT = "llnonfo"
 COUNCIL = "llffffo"
 DESK = "llfffoo"
 DOOR, REVIEW, ALL, NEVER = "llllooo", "llllfoo", "llllffo", "llllfff"
+NO_SCOPE = "llfffff"  # of the tokens that walk
 NO_CHECK_IN_ADMIN = "llllfnn"
 """Of the admin: who is staff, reviewers, all permissions, nobody."""
 
@@ -66,7 +67,8 @@ ROUTES = {
     "cancel": (STEER, STEER),
     "retry": (SIGNED_IN_NO_METHOD, STEER),
     "redact": (REDACT, REDACT),
-    "waiting": (SIGNED_IN, SIGNED_IN_NO_METHOD),
+    "waiting": (SIGNED_IN, SIGNED_IN),
+    "notices": (SIGNED_IN, SIGNED_IN),
     "gate": (SEE, STEER),
     "gate-here": (SEE, STEER),
     "library": (SIGNED_IN, SIGNED_IN_NO_METHOD),
@@ -195,11 +197,13 @@ ROUTES = {
     "automation:delete-messages": (SIGNED_IN, NO_METHOD),
     "automation:agent-tools": (SIGNED_IN, NO_METHOD),
     "api:change_step": (NO_METHOD, NO_METHOD),
-    "api:teams": (SIGNED_IN, SIGNED_IN),
-    "api:own-matters": (SIGNED_IN, NO_METHOD),
-    "api:change-matter": (NO_METHOD, NO_METHOD),
+    "api:teams": (SIGNED_IN, NO_SCOPE),
+    "api:own_matters": (SIGNED_IN, NO_METHOD),
+    "api:change_matter": (NO_METHOD, NO_METHOD),
     "api:team": (SIGNED_IN, NO_METHOD),
-    "api:team-file": (SIGNED_IN, NO_METHOD),
+    "api:team_file": (SIGNED_IN, NO_METHOD),
+    "api:make_team": (SIGNED_IN, NO_SCOPE),
+    "api:change_team": (SIGNED_IN, NO_METHOD),
     "api:tools": (SIGNED_IN, NO_METHOD),
     # of the tests' own procedure, asked for a judgement
     "check-history": (SIGNED_IN, SIGNED_IN_NO_METHOD),
@@ -332,3 +336,4 @@ ROUTES |= {f"admin:engine_mcptool_{door}": (NEVER, NEVER) for door in ("add", "d
 ROUTES |= {"admin:look_at_mcp": ("llll---", ALL)}
 
 SOCKETS = {f"ws/{which}/<uuid:pk>/": SEE for which in ("judgements", "debates", "plans", "checks", "runs")}
+SOCKETS["ws/waiting/"] = "llooooo"
