@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -166,7 +167,8 @@ def _is_changed(step: Step, asked: Feedback) -> bool:
 async def _changed(request: HttpRequest, step: Step, action: str) -> Gate:
     """The gate at which the step is asked about as it is now."""
     await sync_to_async(change)(request, step, action)
-    await until(step.plan_id, owner_of(request), PATIENCE, partial(_is_asked, step, action))
+    with suppress(Refusal):  # too many wait already: it may be asked about all the same
+        await until(step.plan_id, owner_of(request), PATIENCE, partial(_is_asked, step, action))
     gate = await sync_to_async(_gate_about)(step, action)
     if gate is None:
         raise Refusal(409, f"{step} was changed, and is not asked about yet. Look at it, and approve it then.")

@@ -7,9 +7,24 @@ from contextlib import aclosing
 from django.test import AsyncClient
 
 from magi_site.models import Token
+from tests.conftest import ScriptedModels
 
 A = "/api/automation"
 EVERY_SCOPE = ("submit", "steer", "decide")
+
+
+class Held(ScriptedModels):
+    """One of them thinks until the test ends."""
+
+    def __init__(self, thinker):
+        super().__init__()
+        self.thinker = thinker
+
+    async def ask(self, model, *asked):
+        if model == self.thinker:
+            self.asked.append((model, asked[0]))
+            await asyncio.sleep(60)
+        return await super().ask(model, *asked)
 
 
 class Program:
@@ -43,12 +58,14 @@ class Program:
 
     async def steps(self, plan, *statuses):
         """Its steps, when they stand so."""
-        async with asyncio.timeout(20):
-            while True:
-                found = await self.said(f"/steps/{plan}")
-                if not statuses or [one["status"] for one in found] == list(statuses):
-                    return found
-                await asyncio.sleep(0.02)
+        end = asyncio.get_running_loop().time() + 20
+        while True:
+            found = await self.said(f"/steps/{plan}")
+            stand = [one["status"] for one in found]
+            if not statuses or stand == list(statuses):
+                return found
+            assert asyncio.get_running_loop().time() < end, stand
+            await asyncio.sleep(0.02)
 
 
 class Events:

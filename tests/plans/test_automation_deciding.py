@@ -8,13 +8,15 @@ from asgiref.sync import sync_to_async
 
 from engine.llm.failures import Unauthorized
 from engine.models import Gate, GateDecision, GateRule, ToolCall
+from engine.worker import Engine
 from plans import talking
 from plans.automation import deciding
-from plans.rules.demands import Policy
+from plans.rules.demands import Policy, step_by_step
 from plans.rules.words import Effect
 from runs.api.refusals import Refusal
-from tests.plans.scenes import LETTER, SUM, SUMMARY, calls, move, replies, steps, team
-from tests.plans.source import Program, Steps
+from tests.conftest import perform
+from tests.plans.scenes import LETTER, SUM, SUMMARY, calls, move, plan, replies, steps, team
+from tests.plans.source import Held, Program, Steps
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -274,3 +276,44 @@ async def test_what_failed_as_a_whole_waits_for_nobody(program, models, working,
     letter = (await these.stand())[1]
     assert (letter["status"], letter["human_feedback_status"]) == ("planned", None)
     assert (await these.say(letter)).status_code == 409
+
+
+async def test_a_changed_step_that_nobody_asks_about_yet_is_said(program, house, models, mira, monkeypatch):
+    monkeypatch.setattr(deciding, "PATIENCE", 0.05)
+    models.will("test/planner", steps(SUM))
+    found = await sync_to_async(plan)(mira, house, matter="s-1", policy=step_by_step(Policy()))
+    await perform(found.pk, models)
+    these = Steps(program, {"plan_id": str(found.pk), "session_id": "s-1"})
+    [step] = await these.stand("awaiting_feedback")
+    answer = await these.say(step, updated_action="Add nothing.")
+    assert (answer.status_code, "is not asked about yet" in answer.json()["detail"]) == (409, True)
+    assert (await these.stand("planned"))[0]["updated_action"] == "Add nothing."
+
+
+@pytest.fixture
+def thoughtful():
+    return Held("test/letters")
+
+
+@pytest.fixture
+async def busy(thoughtful):
+    engine = Engine(models=thoughtful)
+    performing = asyncio.create_task(engine.run())
+    yield
+    await engine.stop(grace=0)
+    await performing
+
+
+async def test_it_is_seen_how_each_step_stands(program, thoughtful, busy):
+    idle, asks, eight = (("Write nothing.", "Letters", []), ("Add it.", "Sums", []), ("Add eight.", "Sums", []))
+    thoughtful.will("test/planner", steps(SUM, idle, asks, LETTER, SEVEN, eight, ("Sign it.", "Person", [])))
+    thoughtful.will("test/sums", replies("It is 5."), move("ask", "Which two?"))
+    these = Steps(program, await program.begin())
+    found = await these.stand()
+    for step in (found[0], *found[2:5]):
+        await these.say(step)
+    await these.say(found[1], approved=False)
+    await these.stand("completed", "rejected", "awaiting_feedback", "approved", "approved", AWAITING[0], "approved")
+    await these.read()
+    await these.say(found[2], approved=False)
+    await these.stand("completed", "rejected", "failed", "action_requested", "approved", AWAITING[0], "approved")

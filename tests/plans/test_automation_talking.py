@@ -1,5 +1,7 @@
 """The source's calls: words to the planner, and everything deleted."""
 
+import asyncio
+
 import pytest
 from asgiref.sync import sync_to_async
 
@@ -11,7 +13,7 @@ from plans.rules.demands import Policy
 from plans.rules.words import Effect
 from tests.conftest import allow
 from tests.plans.scenes import SUM, plan, questions, steps, team
-from tests.plans.source import Program, Steps
+from tests.plans.source import Held, Program, Steps
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -144,6 +146,24 @@ async def test_what_runs_is_cancelled_and_nothing_is_asked_after(these, deleter,
     asked = len(models.asked)
     run = await Run.objects.aget(pk=these.plan)
     assert (run.status, run.redacted is not None, len(models.asked)) == (Run.Status.CANCELLED, True, asked)
+
+
+@pytest.fixture
+def models():
+    return Held("test/sums")
+
+
+async def test_a_step_under_way_is_cancelled_and_nothing_comes_after(these, deleter, models):
+    await these.all()
+    async with asyncio.timeout(20):
+        while "test/sums" not in {model for model, _ in models.asked}:
+            await asyncio.sleep(0.02)
+    assert (await deleter.delete("/messages", confirm="mira")).json() == {"status": "1 plan deleted"}
+    asked = len(models.asked)
+    await asyncio.sleep(0.5)
+    run = await Run.objects.aget(pk=these.plan)
+    assert (run.status, run.redacted is not None, len(models.asked)) == (Run.Status.CANCELLED, True, asked)
+    assert await sync_to_async(texts_left)(these.plan) == set()
 
 
 async def test_judgements_at_its_gates_are_erased_with_it(deleter, models, working, council, settings):
