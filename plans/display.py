@@ -165,6 +165,11 @@ class Display:
     redacted: datetime | None
 
     @property
+    def worked(self) -> bool:
+        """Whether another can begin from it."""
+        return self.final and self.state == "approve" and not self.redacted
+
+    @property
     def lamps(self) -> list[tuple[str, int]]:
         """State and place of each step, for the row of small hexagons."""
         return [(step.state, step.place) for step in self.steps]

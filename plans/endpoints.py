@@ -57,13 +57,22 @@ def plans(request: HttpRequest, asked: Query[schemas.SoughtPlans]) -> HttpRespon
 
 
 def _submit(request: HttpRequest, asked: schemas.NewPlan, **once: str) -> Plan:
-    values, problems_found = forms.asked(asked.model_dump(exclude={"team"}))
+    values, problems_found = forms.asked(asked.model_dump(exclude={"team", "begin"}))
     if problems_found:
         raise wrong_fields(problems_found)
     try:
-        return procedure.submit(owner=credential(request).owner, limited=True, team=_team(asked.team), **once, **values)
+        team, owner = _team(asked.team), credential(request).owner
+        earlier = _earlier(asked.begin, owner)
+        return procedure.submit(owner=owner, limited=True, team=team, earlier=earlier, **once, **values)
     except TeamChanged as error:
         raise Refusal(409, f"{error} Nothing was submitted.") from error
+
+
+def _earlier(which: str | None, owner: Any) -> Plan | None:
+    try:
+        return forms.begun_from(which, owner)
+    except ValidationError as error:
+        raise wrong_fields([("from", str(error.message))]) from error
 
 
 def _team(which: str | None) -> TeamVersion:

@@ -1,6 +1,7 @@
 """What a new plan must be, for every door: the page, the command line, the API."""
 
 from typing import Any
+from uuid import UUID
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -9,7 +10,7 @@ from engine.models import TITLE_LENGTH
 from runs.forms import Spend, Text, as_number, first_errors
 from runs.saved.forms import named
 
-from .models import Team, TeamVersion
+from .models import Plan, Team, TeamVersion
 from .models.plans import TASK_LENGTH
 from .rules.course import ACTION_LENGTH
 
@@ -27,6 +28,23 @@ class PlanForm(forms.Form):
         help_text="Its plans know how the earlier ones came out.",
     )
     spend = Spend()
+
+
+def begun_from(key: Any, owner: Any) -> Plan | None:
+    """The plan of one's own that worked, to begin another from. ValidationError."""
+    if not key:
+        return None
+    found = Plan.objects.worked(owner).filter(pk=key).first() if _is_uuid(key) else None
+    if found is None:
+        raise ValidationError("You have no such plan that is done and not erased.")
+    return found
+
+
+def _is_uuid(key: Any) -> bool:
+    try:
+        return bool(UUID(str(key)))
+    except ValueError:
+        return False
 
 
 class MatterForm(forms.Form):

@@ -27,6 +27,9 @@ class NewPlan(Strict):
         None, description="A name of your own: plans of one matter know how the earlier ones came out."
     )
     spend: Annotated[str, text(20)] | None = Field(None, description="Dollars at most, as in 3.00.")
+    begin: str | None = Field(
+        None, alias="from", description="The id of an own plan that is done: its steps are shown to the planner."
+    )
 
 
 class SoughtPlans(SoughtOfKind):

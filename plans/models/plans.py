@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from django.conf import settings
 from django.db import models, transaction
@@ -66,6 +67,11 @@ class PlanQuerySet(models.QuerySet["Plan"]):
         """Those of matters that are, whose texts still stand."""
         left = self.filter(matter__erased__isnull=False, run__redacted=None)
         return left.select_related("run__owner").order_by("run__created")
+
+    def worked(self, owner: Any) -> "PlanQuerySet":
+        """Those of this person that others can begin from."""
+        done = self.filter(run__outcome=Outcome.DONE, run__redacted=None, run__parent=None)
+        return done.filter(run__owner=owner, run__account=account_of(owner)).select_related("run")
 
     @after_deadlock
     @transaction.atomic
@@ -194,7 +200,22 @@ class Plan(models.Model):
 
     @property
     def earlier_ones(self) -> Q:
-        """The runs of the plans of its matter that its planner is told of, or of which others were that it is."""
+        """The runs of the plans that its planner is told of, or of which others were that it is: of its matter, of
+        that which it begins from, of the matter of that one, and so on."""
+        found: set[UUID] = set()
+        new = {self.pk}
+        while new:
+            plans = list(Plan.objects.filter(pk__in=new).select_related("run"))
+            told = Run.objects.filter(reduce(or_, (one.in_its_matter for one in plans))).values_list("pk", flat=True)
+            here = {*new, *told}
+            began = Plan.objects.filter(pk__in=here).exclude(earlier=None).values_list("earlier", flat=True)
+            found |= here
+            new = set(began) - found
+        return Q(pk__in=found - {self.pk})
+
+    @property
+    def in_its_matter(self) -> Q:
+        """The runs of the earlier plans of its matter, of which its planner is told how they came out."""
         if not self.matter_id:
             return Q(pk__in=())
         before = Q(plan__matter=self.matter_id, created__lt=self.run.created, outcome__isnull=False)

@@ -7,13 +7,15 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import takewhile
 from uuid import UUID
 
+from django.db.models import Q
+
 from engine.llm.prices import dollars
 from engine.models import Gate, Run, ToolCall
 from engine.tools import tool_named, tools
 from engine.using import has_read_strangers
 
 from ..prompts import agent, closing
-from ..prompts.planner import PERSON, Brief, Earlier, Fixed, OwnerShown, ToolShown
+from ..prompts.planner import PERSON, Brief, Earlier, Example, ExampleStep, Fixed, OwnerShown, ToolShown
 from ..rules import course, subjects
 from ..rules.course import MOVES, Facts
 from ..rules.demands import Kind
@@ -169,6 +171,7 @@ def brief_of(plan: Plan, revision: Revision) -> Brief:
         fixed=[Fixed(one.number, one.owner, one.action, one.status, one.reply) for one in now if one.status in FIXED],
         left=[one.action for one in now if one.status in course.BEFORE_WORK],
         earlier=_earlier(plan),
+        example=_example(plan),
         asked=sum(bool(one.questions) for one in plan.revisions.all()),
         first=max((one.number for one in plan.steps.all()), default=0) + 1,
         most=min(course.STEPS_OF_ONE, course.STEPS_IN_ALL - len(plan.steps.all())),
@@ -212,10 +215,19 @@ def _answer(gate: Gate | None) -> str:
 
 
 def _earlier(plan: Plan) -> list[Earlier]:
-    before = Plan.objects.filter(run__in=Run.objects.filter(plan.earlier_ones, redacted=None))
+    before = Plan.objects.filter(run__in=Run.objects.filter(plan.in_its_matter, redacted=None))
     found = before.select_related("run").order_by("-run__created")[:EARLIER]
     each = EARLIER_LENGTH // EARLIER
     return [Earlier(one.task[:each], one.run.outcome or "", one.summary[:each]) for one in found]
+
+
+def _example(plan: Plan) -> Example | None:
+    """The plan that it begins from, with the steps that were done; none once its texts are erased."""
+    found = Plan.objects.planned().filter(pk=plan.earlier_id, run__redacted=None).first() if plan.earlier_id else None
+    if found is None:
+        return None
+    done = [step for step in found.steps_now if step.status == Status.COMPLETED]
+    return Example(found.task[:EARLIER_LENGTH], [ExampleStep(one.owner, one.action, one.tools) for one in done])
 
 
 def places_of(keys: Collection[tuple[UUID, str]]) -> dict[tuple[UUID, str], tuple[str, str]]:
@@ -234,16 +246,19 @@ def places_of(keys: Collection[tuple[UUID, str]]) -> dict[tuple[UUID, str], tupl
 
 
 def with_texts_beside(pk: UUID) -> list[Plan]:
-    """The later plans of its matter, whose planner was told of it."""
+    """The later plans of its matter, and those that began from it: their planner was told of it."""
     plan = Plan.objects.select_related("run").get(pk=pk)
-    later = Plan.objects.filter(matter=plan.matter_id, run__created__gt=plan.run.created, run__redacted=None)
-    return list(later.select_related("run").order_by("run__created")) if plan.matter_id else []
+    told = Q(earlier=pk)
+    if plan.matter_id:
+        told |= Q(matter=plan.matter_id, run__created__gt=plan.run.created)
+    later = Plan.objects.filter(told, run__redacted=None)
+    return list(later.select_related("run").order_by("run__created"))
 
 
 def is_tainted(plan: Plan) -> bool:
     """Whether text of strangers was read in it, or in what its planner was told of."""
     own = any(move.tool_call and move.tool_call.outside for step in plan.steps.all() for move in step.moves.all())
-    return own or (plan.matter_id is not None and has_read_strangers(plan.run))
+    return own or ((plan.matter_id or plan.earlier_id) is not None and has_read_strangers(plan.run))
 
 
 def work_of(plan: Plan, step: Step) -> agent.Work:

@@ -52,11 +52,26 @@ class Earlier:
 
 
 @dataclass(frozen=True)
+class ExampleStep:
+    owner: str
+    action: str
+    tools: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Example:
+    """Another task that was planned, with the steps that were completed."""
+
+    task: str
+    steps: Sequence[ExampleStep]
+
+
+@dataclass(frozen=True)
 class Brief:
     """All that the planner is given. `answers`: what it asked, with what was answered; `notes`: why it is planned
     anew, in the words of whoever or whatever caused it; `fixed` are not planned again, `left` are actions of steps
-    that were planned and are not done; `asked`: how often it has asked; `first`: the number of the first step that it
-    writes, `most`: how many it may write."""
+    that were planned and are not done; `example`: what this plan begins from; `asked`: how often it has asked;
+    `first`: the number of the first step that it writes, `most`: how many it may write."""
 
     task: str
     owners: Sequence[OwnerShown]
@@ -66,6 +81,7 @@ class Brief:
     fixed: Sequence[Fixed] = ()
     left: Sequence[str] = ()
     earlier: Sequence[Earlier] = ()
+    example: Example | None = None
     asked: int = 0
     first: int = 1
     most: int = STEPS_OF_ONE
@@ -144,6 +160,7 @@ SITUATION = {
 }
 
 
+BEGUN = ' "example" is a task like this one, with the steps by which it was done: plan alike where that fits.'
 OWN = ("cause", "asked", "first", "most")  # of the brief: these stand in what we say ourselves
 
 
@@ -153,11 +170,13 @@ def plan(brief: Brief, mark: str | None = None) -> Messages:
         person=PERSON,
         first=brief.first,
         questions=MAY_ASK if may_ask(brief) else MAY_NOT_ASK,
-        situation=SITUATION[brief.cause],
+        situation=SITUATION[brief.cause] + (BEGUN if brief.example else ""),
         most=brief.most,
         boundary=mark,
     )
     material = {name: value for name, value in asdict(brief).items() if name not in OWN}
+    if brief.example is None:
+        del material["example"]
     return [{"role": "system", "content": system}, {"role": "user", "content": fenced(material, mark)}]
 
 

@@ -23,15 +23,17 @@ from runs.usual import usual
 from .. import procedure
 from ..estimate import planning
 from ..examples import EXAMPLES, example_called
-from ..forms import NO_TEAM, PlanForm, team_named
+from ..forms import NO_TEAM, PlanForm, begun_from, team_named
 from ..models import Matter, Plan, Team, TeamChanged, TeamVersion, models_of, reading
 from ..rules.asking import SIGNS, in_short, in_three
 from ..rules.demands import Policy, is_open
 from ..rules.words import Effect
+from ..similar import similar
 
 TAKE = "take-team"
 BEGUN = "plan-new"
-OWN = frozenset({*PlanForm.base_fields, "team", "team_version"})
+FROM = "from"  # the plan that it begins from
+OWN = frozenset({*PlanForm.base_fields, "team", "team_version", FROM})
 REMEMBERED = 3  # plans of a matter that are named
 
 
@@ -57,7 +59,7 @@ class Refused:
 @require_http_methods(["GET", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
     if request.method == "GET":
-        return _page(request, _first(request.GET))
+        return _page(request, _first(request.GET, _begun_from(request)))
     posted = as_typed(request.POST)
     if come := brought(posted):
         return _page(request, _come(posted, come))
@@ -68,10 +70,15 @@ def new(request: HttpRequest) -> HttpResponse:
 
 def _submitted(request: HttpRequest, posted: Mapping[str, str]) -> HttpResponse:
     begun = _checked(posted)
+    try:
+        earlier = begun_from(posted.get(FROM), request.user)
+    except ValidationError as error:
+        begun.problems.append(FieldProblem(FROM, "begins", "Begin from", str(error.messages[0])))
     if begun.problems:
         return _page(request, begun)
+    asked = {"team": _opened(begun), "earlier": earlier, **begun.form.cleaned_data}
     try:
-        plan = procedure.submit(owner=request.user, limited=True, team=_opened(begun), **begun.form.cleaned_data)
+        plan = procedure.submit(owner=request.user, limited=True, **asked)
     except TeamChanged as changed:
         return _overtaken(request, posted, changed)
     except BudgetUsedUp as error:
@@ -112,9 +119,20 @@ def _overtaken(request: HttpRequest, posted: Mapping[str, str], changed: TeamCha
 # ---- what the page starts from ------------------------------------------------------------------------------
 
 
-def _first(asked: Mapping[str, Any]) -> Begun:
+def _begun_from(request: HttpRequest) -> Plan | None:
+    """The plan that is chosen, as far as one may begin from it."""
+    try:
+        return begun_from(request.POST.get(FROM) or request.GET.get(FROM), request.user)
+    except ValidationError:
+        return None
+
+
+def _first(asked: Mapping[str, Any], earlier: Plan | None) -> Begun:
     if example := example_called(asked.get("example", "")):
         return _started(_team_called(example.team), task=example.task)
+    if earlier:
+        team = _team(str(earlier.team_version.team_id)) or _first_team()
+        return _started(team, task=earlier.task)
     team = _team(asked.get("team", "")) or _first_team()
     task = _to_begin_with(team, asked.get("task", ""))
     return _started(team, task=task, matter=asked.get("matter", ""))
@@ -182,6 +200,7 @@ def _page(request: HttpRequest, begun: Begun, refused: Refused | None = None) ->
         "tasks": list(enumerate(team.examples, 1)) if team else [],
         "matters": _matters(request.user),
         **_remembered(request.user, begun.form["matter"].value()),
+        **_begins(request, begun.form["task"].value()),
         "kept_for": team.team.kept if team else retention.in_words(settings.RETENTION_DAYS),
         "rehearsal": not settings.PROVIDERS,
         "examples": EXAMPLES,
@@ -222,6 +241,13 @@ def _remembered(user: Any, matter: str | None) -> dict[str, Any]:
     return {"remembered": shown}
 
 
+def _begins(request: HttpRequest, task: str | None) -> dict[str, Any]:
+    """The plan that was chosen to begin from, and those that share words with the task."""
+    chosen = _begun_from(request)
+    found = [one for one in similar(request.user, task or "") if one != chosen]
+    return {"begun_from": chosen, "begins": [chosen, *found] if chosen else found}
+
+
 @require_POST
 def expected_cost(request: HttpRequest) -> HttpResponse:
     """What it costs to plan what stands on the page, and what the planner is told besides."""
@@ -237,4 +263,5 @@ def expected_cost(request: HttpRequest) -> HttpResponse:
             "unasked": is_open(Policy.of(team.policy).plan),
             "usual": usual("plan", rehearsed=rehearsal),
         }
-    return render(request, "plans/_cost.html", {**context, **_remembered(request.user, posted.get("matter"))})
+    more = _remembered(request.user, posted.get("matter")) | _begins(request, posted.get("task"))
+    return render(request, "plans/_cost.html", {**context, **more})

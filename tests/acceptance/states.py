@@ -55,6 +55,7 @@ EVERY = [
     State("debate-new-errors", ways.new_debate_with_errors),
     State("plan-new", ways_of_teams.new_plan),
     State("plan-new-errors", ways_of_teams.new_plan_with_errors),
+    State("plan-new-begun", ways_of_teams.begun_from),
     State("plan-proposed", plans.plan("proposed")),
     State("plan-changed", plans.changed),
     State("plan-questions", plans.plan("questions")),

@@ -51,3 +51,12 @@ def outbox(scene: Scene) -> Page:
 
 def no_letters(scene: Scene) -> Page:
     return scene.open(reverse("outbox") + "?state=sending")
+
+
+def begun_from(scene: Scene) -> Page:
+    """From the page of a plan that worked, with others that are alike."""
+    plan("done")(scene).get_by_role("link", name="Begin another from it").click()
+    page = scene.page
+    expect(page.locator("#begins")).to_contain_text("Welcome Ada")
+    expect(page.locator("#cost")).to_contain_text("Planning")
+    return page

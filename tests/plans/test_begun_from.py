@@ -1,0 +1,113 @@
+"""Plans that begin from one that worked: what the planner is shown, who may, and what is kept in mind."""
+
+import asyncio
+import json
+
+import pytest
+
+from engine import gates
+from engine.evidence.audit import verify_all
+from engine.models import Gate, Run, ToolCall
+from engine.using import has_read_strangers
+from plans.models import Plan, reading
+from runs import redaction
+from tests.callers import Caller, fields
+from tests.conftest import perform
+from tests.plans.scenes import SUM, SUMMARY, calls, plan, replies, steps
+
+pytestmark = pytest.mark.django_db(transaction=True)
+TASK = "Add two and three, and write it to Ada."
+
+
+def carried_out(mira, models, **asked):
+    models.will("test/planner", steps(SUM), SUMMARY)
+    models.will("test/sums", calls("figures.calculate", expression="2 + 3"), replies("5."))
+    made = plan(mira, **asked)
+    asyncio.run(perform(made.pk, models))
+    gates.decide(Gate.objects.get(run=made.pk, step="plan-1").pk, mira, "approve", "", "all")
+    asyncio.run(perform(made.pk, models))
+    return Plan.objects.select_related("run").get(pk=made.pk)
+
+
+@pytest.fixture
+def done(mira, models):
+    return carried_out(mira, models)
+
+
+def shown(pk):
+    made = Plan.objects.planned().get(pk=pk)
+    return reading.brief_of(made, made.current).example
+
+
+def test_the_planner_is_shown_the_steps_by_which_it_was_done(mira, mira_calls, models, done):
+    asked = {"task": "Add four and five.", "team": done.team_version.name, "from": str(done.pk)}
+    answer = mira_calls.post("/plans", asked)
+    assert answer.status_code == 202, answer.content
+    models.will("test/planner", steps(SUM))
+    asyncio.run(perform(answer.json()["id"], models))
+    material = json.loads(models.asked[-1][1][1]["content"].split("\n")[1])
+    assert material["example"]["task"] == TASK
+    assert [one["action"] for one in material["example"]["steps"]] == [SUM[0]]
+    assert not verify_all().faults
+
+
+def test_a_plan_of_its_own_is_shown_no_example(mira, done):
+    assert shown(plan(mira, done.team_version).pk) is None
+
+
+@pytest.mark.parametrize("which", ["", "no id", "11111111-1111-4111-8111-111111111111"])
+def test_only_what_is_there_can_be_begun_from(mira_calls, done, which):
+    answer = mira_calls.post("/plans", {"task": "Add.", "from": which, "team": done.team_version.name})
+    assert answer.status_code == 202 if not which else list(fields(answer)) == ["from"]
+
+
+def test_neither_others_plans_nor_those_that_go_on_or_were_erased_are_begun_from(mira, noor, mira_calls, done):
+    going_on, asked = plan(mira, done.team_version), {"task": "Add.", "team": done.team_version.name}
+    assert list(fields(mira_calls.post("/plans", asked | {"from": str(going_on.pk)}))) == ["from"]
+    assert list(fields(Caller(noor).post("/plans", asked | {"from": str(done.pk)}))) == ["from"]
+    redaction.redact(done.pk, "mira", "Old.")
+    assert list(fields(mira_calls.post("/plans", asked | {"from": str(done.pk)}))) == ["from"]
+
+
+def test_what_strangers_wrote_is_kept_in_mind_along_all_that_was_begun_from(mira, models, done):
+    """Also through the matter of the one in between."""
+    second = carried_out(mira, models, version=done.team_version, earlier=done, matter="Sums")
+    third = carried_out(mira, models, version=done.team_version, matter="Sums")
+    fourth = plan(mira, done.team_version, earlier=third)
+    ours = [Run.objects.get(pk=one.pk) for one in (second, third, fourth)]
+    assert not any(map(has_read_strangers, ours))
+    read = {"tool": "documents.read", "definition": "0" * 64, "effect": "reads", "status": "done", "outside": True}
+    ToolCall.objects.create(run_id=done.pk, step="step-1-0-9", number=1, **read)
+    assert all(map(has_read_strangers, ours))
+    assert reading.is_tainted(Plan.objects.planned().get(pk=fourth.pk))
+
+
+def test_whoever_erases_a_plan_is_told_of_those_begun_from_it(mira, done):
+    later = plan(mira, done.team_version, earlier=done)
+    assert reading.with_texts_beside(done.pk) == [later]
+    redaction.redact(done.pk, "mira", "Old.")
+    assert shown(later.pk) is None
+
+
+def test_the_page_of_a_done_plan_leads_to_another_one(page, done):
+    assert f'href="/plans/new/?from={done.pk}"' in page.get(f"/plans/{done.pk}/").content.decode()
+    html = page.get(f"/plans/new/?from={done.pk}").content.decode()
+    assert (TASK in html, f'value="{done.pk}" checked' in html) == (True, True)
+
+
+def test_the_page_begins_from_what_is_chosen_there(page, mira, done):
+    version = done.team_version
+    asked = {"task": "Add six.", "team": version.team_id, "team_version": version.number}
+    assert page.post("/plans/new/", asked | {"from": str(done.pk)}).status_code == 302
+    assert Plan.objects.latest("run__created").earlier_id == done.pk
+    refused = page.post("/plans/new/", asked | {"from": "no id"})
+    assert "You have no such plan" in refused.content.decode()
+
+
+def test_plans_that_share_words_with_the_task_are_offered(page, done):
+    def offered(task):
+        return str(done.pk) in page.post("/plans/cost/", {"task": task}).content.decode()
+
+    assert offered("Please write three letters to somebody.")
+    assert not offered("Nothing alike.")
+    assert not offered("")
