@@ -92,7 +92,8 @@ class Company:
         end = time.monotonic() + longest
         while going := going_on(plans):
             if time.monotonic() > end:
-                raise SystemExit(f"{what} did not come to its end: {going}")
+                logs = [file.read_text()[-2_000:] for file in sorted(self.place.folder.glob("crew*/*.log"))[-1:]]
+                raise SystemExit("\n".join([f"{what} did not come to its end: {going}", *logs]))
             self.decide()
             time.sleep(0.05)
 
