@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from asgiref.sync import sync_to_async
 from django.contrib.auth.models import Group
 from django.urls import reverse
 from django.utils import timezone
@@ -10,7 +11,7 @@ from django.utils import timezone
 from engine.models import Gate, Letter, NoMail, Notice, Reminder, Run
 from engine.policy import policy_of
 from runs import mail, reminders
-from tests.conftest import at_once
+from tests.conftest import at_once, perform, submitted
 from tests.post_office import post_office
 
 
@@ -168,6 +169,22 @@ def test_of_many_engines_one_writes(mailed):
     ask(waiting, days=2)
     at_once(*[reminders.remind] * 6, refused=LookupError)
     assert (Reminder.objects.count(), Letter.objects.count()) == (1, 1)
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_no_run_fails_of_reminders_that_do(mira, monkeypatch, models):
+    tried = []
+
+    def break_down():
+        tried.append(1)
+        raise OSError("nobody is there")
+
+    monkeypatch.setattr(reminders, "FIRST", 0)
+    monkeypatch.setattr(reminders, "EVERY", 0.01)
+    monkeypatch.setattr(reminders, "remind", break_down)
+    run = await sync_to_async(submitted)(mira)
+    assert (await perform(run.pk, models)).status == Run.Status.FINISHED
+    assert len(tried) > 1
 
 
 def test_it_leaves_like_any_letter_and_at_most_once(run, mailed, settings):
