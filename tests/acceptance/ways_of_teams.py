@@ -58,5 +58,5 @@ def begun_from(scene: Scene) -> Page:
     plan("done")(scene).get_by_role("link", name="Begin another from it").click()
     page = scene.page
     expect(page.locator("#begins")).to_contain_text("Welcome Ada")
-    expect(page.locator("#cost")).to_contain_text("Planning")
+    expect(page.locator("#cost")).to_contain_text("No model is asked")
     return page
