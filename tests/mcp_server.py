@@ -84,13 +84,21 @@ def server_of(folder: Folder) -> Server[Any]:
         if how == "die":
             os._exit(1)
         if how == "hang":
-            await asyncio.sleep(3600)
+            await hang(folder)
         if how == "picture":
             return types.CallToolResult(content=[types.ImageContent(data="AAAA", mime_type="image/png")])
         text = "x" * says["long"] if says.get("long") else says.get("text", f"Done: {params.name}.")
         return types.CallToolResult(content=[types.TextContent(text=text)], is_error=how == "fail")
 
     return Server("counting", version="1", on_list_tools=listed, on_call_tool=called)
+
+
+async def hang(folder: Folder) -> None:
+    try:
+        await asyncio.sleep(3600)
+    except asyncio.CancelledError:
+        (folder.path / "cancelled").touch()
+        raise
 
 
 async def by_pipe(folder: Folder) -> None:

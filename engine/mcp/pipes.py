@@ -21,6 +21,7 @@ from mcp_types import jsonrpc_message_adapter
 from .servers import LARGEST, Server
 
 TOO_MUCH = f"it sent more than {LARGEST // 1024**2} MB at once, and the connection was closed"
+PACKED = "it packs its answers although it was asked not to"
 GRACE = 2.0  # seconds for a server to end by itself once nobody speaks to it
 KILLED = 1.0
 
@@ -118,7 +119,8 @@ class _Bounded(httpx2.AsyncBaseTransport):
         response = await self._inner.handle_async_request(request)
         if response.headers.get("content-encoding", "identity") != "identity":
             await response.aclose()
-            raise httpx2.RemoteProtocolError("The server packs its answers although it was asked not to.")
+            self._why.append(PACKED)
+            raise httpx2.RemoteProtocolError(PACKED)
         response.stream = _Counted(response.stream, self._why)
         return response
 

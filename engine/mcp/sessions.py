@@ -48,7 +48,7 @@ class Session:
         self.why: list[str] = []
         self._users = 0
         self._news = asyncio.Event()
-        self._retired = False
+        self._retired = self._closed = False
         self._client: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
         self._task = asyncio.create_task(self._keep(), name=f"MCP server {server.name}")
         self._task.add_done_callback(self._ended)
@@ -63,7 +63,11 @@ class Session:
         self._news.set()
 
     async def close(self) -> None:
-        self._task.cancel()
+        """A cancelled task may leave the server's process behind, so only one that still waits for it is."""
+        self._closed = True
+        self._news.set()
+        if not self.opened:
+            self._task.cancel()
         await asyncio.wait({self._task})
 
     async def ask(self, question: "Callable[[Client], Awaitable[T]]", seconds: float) -> T:
@@ -111,11 +115,12 @@ class Session:
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         """Whoever waits for it is told; the log, in case that nobody does."""
+        _ending.get(task.get_loop(), set()).discard(self)
         if not task.cancelled() and (error := task.exception()):
             log.info("The session with %s is over: %s.", self.server.name, self.what_failed(error))
 
     async def _until_nobody_needs_it(self) -> None:
-        while self._users or not self._retired:
+        while not self._closed and (self._users or not self._retired):
             self._news.clear()
             try:
                 async with asyncio.timeout(None if self._users else IDLE):
@@ -125,19 +130,26 @@ class Session:
 
 
 _kept: "WeakKeyDictionary[AbstractEventLoop, dict[str, Session]]" = WeakKeyDictionary()
+_ending: "WeakKeyDictionary[AbstractEventLoop, set[Session]]" = WeakKeyDictionary()  # which nobody begins with any more
 
 
 def _session(server: Server) -> Session:
     mine = _kept.setdefault(asyncio.get_running_loop(), {})
-    if server.name not in mine or mine[server.name].over or mine[server.name].server != server:
-        mine[server.name] = Session(server)
+    before = mine.get(server.name)
+    if before and not before.over and before.server == server:
+        return before
+    if before:
+        before.retire()
+        _ending.setdefault(asyncio.get_running_loop(), set()).add(before)
+    mine[server.name] = Session(server)
     return mine[server.name]
 
 
 async def close() -> None:
-    """All sessions of this engine."""
-    mine = _kept.pop(asyncio.get_running_loop(), {})
-    await asyncio.gather(*(session.close() for session in mine.values()))
+    """All sessions of this engine, also those that are about to end."""
+    loop = asyncio.get_running_loop()
+    mine = {*_kept.pop(loop, {}).values(), *_ending.pop(loop, set())}
+    await asyncio.gather(*(session.close() for session in mine))
 
 
 async def listing_of(server: Server) -> Listing:

@@ -1,9 +1,12 @@
 """A server of others that is reached by HTTP does no more to us than one that we have started."""
 
+import gzip
 import subprocess
 import sys
 import time
 from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 from urllib.error import HTTPError
 from urllib.request import urlopen
 
@@ -77,9 +80,9 @@ async def test_five_megabytes_are_read(remote, standing):
 
 
 async def test_one_that_hangs_is_given_up_at_its_time(remote, standing, settings):
-    settings.MCP_SERVERS["remote"]["timeout"] = 2.0
+    settings.MCP_SERVERS["remote"]["timeout"] = 5.0
     standing[0].say(call="hang")
-    with pytest.raises(mcp.Cut, match="did not answer within 2 s"):
+    with pytest.raises(mcp.Cut, match="did not answer within 5 s"):
         await said(mcp.servers()["remote"])
 
 
@@ -100,3 +103,25 @@ async def test_one_that_dies_in_mid_call_has_perhaps_done_it_and_is_asked_again_
         assert await said(mcp.servers()["remote"]) == "Done: letter."
         await mcp.close()
     assert len(folder.calls) == 2
+
+
+class Packed(BaseHTTPRequestHandler):
+    def do_POST(self):
+        body = gzip.compress(b" " * 1_000)
+        self.send_response(200)
+        for name, value in (("content-encoding", "gzip"), ("content-length", str(len(body)))):
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+async def test_an_answer_that_is_packed_is_not_opened(settings):
+    with ThreadingHTTPServer(("127.0.0.1", 0), Packed) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        settings.MCP_SERVERS = {"packed": {"url": f"http://127.0.0.1:{server.server_port}/mcp", "timeout": 5.0}}
+        with pytest.raises(mcp.Away, match="it packs its answers although it was asked not to"):
+            await mcp.listing_of(mcp.servers()["packed"])
+        server.shutdown()

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from asgiref.sync import sync_to_async
 
-from engine import mcp
+from engine import mcp, steering
 from engine.models import Gate, McpTool, Run, ToolCall
 from engine.tools import Refused, Tool, found, tools
 from engine.worker import Engine
@@ -171,3 +171,24 @@ async def test_what_was_cut_is_asked_about_though_the_tool_is_off_by_now(
     await decide(gate.pk, mira, "answer", choice="do")
     run = await going_on(run)
     assert ([status for status, _ in await result(run)], len(folder.calls)) == (["interrupted", "failed"], 1)
+
+
+async def test_who_cancels_a_run_cancels_the_call_that_is_under_way(classed, folder, mira, models):
+    await classed("writes", outside=False)
+    folder.say(call="hang")
+    run = await queued("using", owner=mira)
+    STEPS[run.pk] = (one(NAME),)
+    engine = Engine(models=models)
+    performing = asyncio.create_task(engine.run())
+    async with asyncio.timeout(20):
+        while not folder.calls:
+            await asyncio.sleep(0.01)
+        await sync_to_async(steering.cancel)(run.pk)
+        engine.drop(run.pk)
+        while not (folder.path / "cancelled").exists():
+            await asyncio.sleep(0.01)
+    await engine.stop(grace=0)
+    await performing
+    assert [(status, "nobody knows whether it happened" in said) for status, said in await result(run)] == [
+        ("interrupted", True)
+    ]

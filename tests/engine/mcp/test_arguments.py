@@ -1,0 +1,64 @@
+"""Arguments are checked by a schema that strangers wrote, and it does nothing to us."""
+
+import json
+import time
+
+import pytest
+from pydantic import ValidationError
+
+from engine.mcp.arguments import class_of, problems
+
+A_LETTER = {
+    "type": "object",
+    "properties": {"to": {"type": "string"}, "times": {"type": "integer", "maximum": 3}},
+    "required": ["to"],
+    "additionalProperties": False,
+}
+FOR_EVER = {"type": "object", "properties": {"to": {"type": "string", "pattern": "^(a+)+$"}}}
+ELSEWHERE = {"type": "object", "properties": {"to": {"$ref": "http://127.0.0.1:1/schema"}}}
+DOUBLED = {
+    "type": "object",
+    "$ref": "#/$defs/40",
+    "$defs": {str(n): {"allOf": [{"$ref": f"#/$defs/{n - 1}"}] * 2} for n in range(1, 41)} | {"0": {"type": "object"}},
+}
+ITSELF = {"type": "object", "$ref": "#"}
+
+
+def refused(schema, arguments):
+    with pytest.raises(ValidationError) as error:
+        class_of(json.dumps(schema)).model_validate(arguments)
+    return error.value.errors()[0]["msg"]
+
+
+def test_each_thing_that_is_wrong_is_told_with_its_place():
+    said = refused(A_LETTER, {"times": 4, "cc": "b"})
+    for one in ("$: 'to' is a required property", "$.times: 4 is greater", "'cc'"):
+        assert one in said
+
+
+def test_what_fits_comes_back_as_it_was():
+    assert class_of(json.dumps(A_LETTER)).model_validate({"to": "mira"}).model_dump(mode="json") == {"to": "mira"}
+
+
+def test_what_is_no_object_is_refused():
+    assert "dictionary" in refused(A_LETTER, ["mira"])
+
+
+def test_a_pattern_that_would_take_for_ever_is_not_run():
+    began = time.monotonic()
+    assert problems(FOR_EVER, {"to": "a" * 40 + "!"}) == []
+    assert time.monotonic() - began < 1
+
+
+def test_nothing_is_fetched_from_anywhere():
+    assert problems(ELSEWHERE, {"to": "mira"}) == ["its schema names another that is not there"]
+
+
+def test_a_schema_that_names_itself_for_ever_ends():
+    assert problems(ITSELF, {}) == ["its schema cannot be followed to its end"]
+
+
+def test_a_few_lines_that_stand_for_a_million_millions_end():
+    began = time.monotonic()
+    assert problems(DOUBLED, {}) == ["its schema cannot be followed to its end"]
+    assert time.monotonic() - began < 5
