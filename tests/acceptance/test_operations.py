@@ -5,6 +5,7 @@ import re
 import sqlite3
 import time
 from contextlib import closing, contextmanager
+from http.client import HTTPConnection
 from urllib.parse import urlencode, urlsplit
 
 import pytest
@@ -70,6 +71,16 @@ def test_a_program_judges_through_the_proxy_and_follows_at_once(proxy, site):
     stream = proxy.ask("GET", f"{urlsplit(made.headers['Location']).path}/events", **headers)
     assert stream.readline() == b"event: judgement\n"
     assert b'"status": "approved"' in (rest := stream.read()) or b'"status": "rejected"' in rest
+
+
+@pytest.mark.parametrize(("name", "status"), [("admin", 200), ("somebody", 403)])
+def test_whom_a_header_with_underscores_names_is_known_behind_the_proxy(proxy, site, name, status):
+    secret = manage("create_token", "admin", env=site.env).stdout.strip()
+    asking = HTTPConnection(HOST)
+    asking.sock = proxy.connect("https")
+    headers = {"Authorization": f"Bearer {secret}", "user_principal_id": name}
+    asking.request("GET", "/api/automation/plans", headers=headers)
+    assert asking.getresponse().status == status
 
 
 def test_what_is_too_large_or_too_often_is_refused_before_the_site(proxy):

@@ -101,6 +101,15 @@ async def test_events_come_as_they_happen_and_of_each_plan_of_the_session(these,
     assert [one["plan_id"] for one in asked] == [these.plan, second["plan_id"]]
 
 
+async def test_two_that_follow_are_told_the_same_by_the_same_numbers(these, mira):
+    programs = [these.program, await sync_to_async(Program)(mira)]
+    following = [asyncio.create_task(Events(one, "s-1").until(ended)) for one in programs]
+    await carried_out(these)
+    first, second = await asyncio.gather(*following)
+    assert first == second
+    assert [number for number, _, _ in first] == list(range(1, len(first) + 1))
+
+
 async def test_what_was_sent_as_an_event_can_be_decided(these, mira):
     other = these.of(await sync_to_async(Program)(mira))
     [first, _] = await these.stand()
