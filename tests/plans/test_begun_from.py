@@ -4,6 +4,8 @@ import asyncio
 import json
 
 import pytest
+from django.contrib.auth.models import User
+from django.core.management import CommandError, call_command
 
 from engine import gates
 from engine.evidence.audit import verify_all
@@ -19,12 +21,12 @@ pytestmark = pytest.mark.django_db(transaction=True)
 TASK = "Add two and three, and write it to Ada."
 
 
-def carried_out(mira, models, **asked):
+def carried_out(mira, models, by=None, **asked):
     models.will("test/planner", steps(SUM), SUMMARY)
     models.will("test/sums", calls("figures.calculate", expression="2 + 3"), replies("5."))
     made = plan(mira, **asked)
     asyncio.run(perform(made.pk, models))
-    gates.decide(Gate.objects.get(run=made.pk, step="plan-1").pk, mira, "approve", "", "all")
+    gates.decide(Gate.objects.get(run=made.pk, step="plan-1").pk, by or mira, "approve", "", "all")
     asyncio.run(perform(made.pk, models))
     return Plan.objects.select_related("run").get(pk=made.pk)
 
@@ -111,3 +113,12 @@ def test_plans_that_share_words_with_the_task_are_offered(page, done):
     assert offered("Please write three letters to somebody.")
     assert not offered("Nothing alike.")
     assert not offered("")
+
+
+def test_the_command_begins_from_what_the_command_line_asked_for(mira, models, done, capsys):
+    version, chief = done.team_version, User.objects.create_superuser("chief")
+    own, name = carried_out(None, models, by=chief, version=version), version.name
+    call_command("plan", "Add six.", "--from", str(own.pk), "--team", name, "--no-wait")
+    assert Plan.objects.latest("run__created").earlier_id == own.pk
+    with pytest.raises(CommandError, match="You have no such plan"):
+        call_command("plan", "Add six.", "--from", str(done.pk), "--team", name, "--no-wait")

@@ -8,7 +8,7 @@ from django.core.management.base import CommandError
 
 from engine.models import Gate, Run
 from engine.models.budgets import BudgetUsedUp
-from plans.forms import asked, team_named
+from plans.forms import asked, begun_from, team_named
 from plans.models import Plan, TeamChanged
 from plans.procedure import submit
 from plans.rules.words import Outcome
@@ -28,6 +28,7 @@ class Command(RunCommand[Plan]):
         parser.add_argument("task", nargs="?", default="-", help="what is to be done; - reads it")
         parser.add_argument("--team", help="name or id of who plans it and carries it out (default: the first)")
         parser.add_argument("--matter", help="a name: plans of one matter know how the earlier ones came out")
+        parser.add_argument("--from", dest="begin", metavar="ID", help="of a done plan of the command line")
         parser.add_argument("--title", default="")
         parser.add_argument("--spend", metavar="MONEY", help="dollars at most, as in 3.00")
 
@@ -38,9 +39,16 @@ class Command(RunCommand[Plan]):
         if problems:
             raise bad_input(" ".join(f"{field}: {sentence}" for field, sentence in problems))
         try:
-            return submit(owner=None, team=self._team(options["team"]), **values)
+            earlier = self._earlier(options["begin"])
+            return submit(owner=None, team=self._team(options["team"]), earlier=earlier, **values)
         except (BudgetUsedUp, TeamChanged) as error:
             raise CommandError(str(error), returncode=NOTHING) from error
+
+    def _earlier(self, which: str | None) -> Plan | None:
+        try:
+            return begun_from(which, None)
+        except ValidationError as error:
+            raise bad_input(str(error.message)) from error
 
     def _team(self, which: str | None) -> Any:
         try:
