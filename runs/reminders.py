@@ -24,7 +24,7 @@ from .site import address
 log = logging.getLogger(__name__)
 
 FIRST = 1.0  # seconds after an engine's start: also of one that is restarted again and again
-EVERY = 60.0  # seconds between looks
+EVERY = 300.0  # seconds between looks: one through 10,000 gates that wait takes some tenths of a second
 NAMED = 20  # so many stand in one letter; the others are counted
 
 
