@@ -1,7 +1,8 @@
 from . import keeping
 from .matters import Matter
-from .plans import OUTCOMES, Message, Move, Plan, Revision, Step, StepState, models_of, title_of
+from .plans import OUTCOMES, Plan, Revision, models_of, title_of
 from .sent import Sent, Told
+from .steps import Message, Move, Step, StepState
 from .teams import Team, TeamAgent, TeamChange, TeamChanged, TeamVersion
 
 __all__ = [

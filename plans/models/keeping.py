@@ -20,8 +20,9 @@ from ..prompts.planner import PERSON, Planned, PlannedStep
 from ..rules.course import BEFORE_WORK, REVISIONS, STEPS_IN_ALL, is_asked
 from ..rules.demands import Kind
 from ..rules.words import Cause, Effect, Event, Outcome, Standing, Status, after, strongest
-from .plans import Message, Move, Plan, Revision, Step, StepState
+from .plans import Plan, Revision
 from .reading import asked_of, line_of, step_facts, subject_of, waits_for
+from .steps import Message, Move, Step, StepState
 
 PLANNER, MANAGER, HUMAN = "Planner", "GroupChatManager", "Human"
 

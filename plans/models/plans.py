@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import cached_property, reduce
 from operator import or_
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from django.conf import settings
 from django.db import models, transaction
@@ -15,7 +15,7 @@ from django.utils import timezone
 from engine.evidence import sealing
 from engine.llm import prices
 from engine.llm.providers import is_rehearsal, lane_of
-from engine.models import Gate, GateRule, ModelCall, Run, ToolCall, account_of, after_deadlock, record_name
+from engine.models import Gate, GateRule, ModelCall, Run, account_of, after_deadlock, record_name
 from engine.models.budgets import Budget
 from engine.policy import stricter
 from engine.search import label, words_of
@@ -23,18 +23,14 @@ from runs.models import SearchText, first_labels
 from runs.rows import with_run
 
 from .. import prompts
-from ..prompts.planner import PERSON
 from ..rules.demands import Demand, Kind, Policy, is_open
-from ..rules.words import Cause, Effect, Event, Outcome, Owner, Standing, Status
+from ..rules.words import Cause, Outcome, Standing
 from .matters import Matter
+from .steps import Move, Step, choices
 from .teams import TeamAgent, TeamVersion
 
 TASK_LENGTH = 20_000
 TITLE_LENGTH = 80
-
-
-def choices(words: Any) -> list[tuple[str, str]]:
-    return [(word.value, word.value.replace("_", " ")) for word in words]
 
 
 class PlanQuerySet(models.QuerySet["Plan"]):
@@ -284,159 +280,6 @@ class Revision(models.Model):
     @property
     def question_step(self) -> str:
         return f"questions-{self.number}"
-
-
-class Step(models.Model):
-    """One action of one owner: an agent, or a person where there is none. Its number is its own for ever. `last_in`:
-    the revision that dropped it. `series`: how often it was tried, from nought."""
-
-    id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
-    plan = models.ForeignKey(Plan, on_delete=models.PROTECT, related_name="steps")
-    number = models.PositiveSmallIntegerField()
-    position = models.PositiveSmallIntegerField()
-    first_in = models.PositiveSmallIntegerField()
-    last_in = models.PositiveSmallIntegerField(null=True)
-    agent = models.ForeignKey(TeamAgent, on_delete=models.PROTECT, null=True, related_name="+")
-    tools = models.JSONField(default=list)
-    needs = models.JSONField(null=True)
-    effect = models.CharField(max_length=12, choices=choices(Effect))
-    status = models.CharField(max_length=20, choices=choices(Status), default=Status.PLANNED.value)
-    series = models.PositiveSmallIntegerField(default=0)
-    skipped = models.BooleanField(default=False)
-    began = models.DateTimeField(null=True)
-
-    class Meta:
-        ordering = ["number"]
-        default_permissions = ()
-        constraints = [models.UniqueConstraint("plan", "number", name="one_step_of_a_number")]
-
-    def __str__(self) -> str:
-        return f"Step {self.number}"
-
-    @property
-    def action(self) -> str:
-        """What is to be done, as it was changed last."""
-        return next((state.action for state in reversed(self.history) if state.held is not None), "")
-
-    @property
-    def first_action(self) -> str:
-        return self.history[0].action
-
-    @property
-    def reply(self) -> str:
-        """What its owner said when it was completed."""
-        return next((state.why for state in self.history if state.status == Status.COMPLETED), "")
-
-    @property
-    def error(self) -> str:
-        """Why it failed, the last time that it did."""
-        return next((state.why for state in reversed(self.history) if state.status == Status.FAILED), "")
-
-    @property
-    def history(self) -> "Sequence[StepState]":
-        return sorted(self.states.all(), key=lambda one: one.number)
-
-    @property
-    def owner(self) -> str:
-        return self.agent.name if self.agent else PERSON
-
-    @property
-    def held(self) -> dict[str, Any]:
-        """What it is, beside its action, as it is told."""
-        named = {name: getattr(self, name) for name in ("owner", "tools", "needs", "effect")}
-        return {**named, "in": self.first_in}
-
-    @property
-    def kind(self) -> Owner:
-        return Owner.ASSISTANT if self.agent else Owner.PERSON
-
-    @property
-    def gate_step(self) -> str:
-        return f"step-{self.number}"
-
-    @property
-    def key(self) -> str:
-        """Of what happens in its present series."""
-        return f"step-{self.number}-{self.series}"
-
-    @property
-    def moves_now(self) -> list["Move"]:
-        return [move for move in self.moves.all() if move.series == self.series]
-
-
-class StepState(models.Model):
-    """How a step came to stand as it does. `why`: a reply, a reason, or what is wrong. Where that changed what the step
-    is, what it is since: `action` and `held`."""
-
-    step = models.ForeignKey(Step, on_delete=models.PROTECT, related_name="states")
-    number = models.PositiveSmallIntegerField()
-    status = models.CharField(max_length=20, choices=choices(Status))
-    event = models.CharField(max_length=10, choices=choices(Event), blank=True)
-    series = models.PositiveSmallIntegerField(default=0)
-    by_name = models.CharField(max_length=150, blank=True)
-    why = models.TextField(blank=True)
-    action = models.TextField(blank=True)
-    held = models.JSONField(null=True)
-    made = models.DateTimeField(default=timezone.now)
-
-    class Meta:
-        ordering = ["number"]
-        default_permissions = ()
-        constraints = [models.UniqueConstraint("step", "number", name="one_step_state_of_a_number")]
-
-    def __str__(self) -> str:
-        return f"{self.step}: {self.status}"
-
-
-class Move(models.Model):
-    """One answer of a step's agent. `tool_call` is what came of a call, `answer` what a person said to a question."""
-
-    step = models.ForeignKey(Step, on_delete=models.PROTECT, related_name="moves")
-    series = models.PositiveSmallIntegerField()
-    number = models.PositiveSmallIntegerField()
-    act = models.CharField(max_length=10)
-    thought = models.TextField(blank=True)
-    tool = models.CharField(max_length=120, blank=True)
-    arguments = models.TextField(blank=True)
-    text = models.TextField(blank=True)
-    call = models.OneToOneField(ModelCall, on_delete=models.PROTECT, related_name="+")
-    tool_call = models.OneToOneField(ToolCall, on_delete=models.PROTECT, null=True, related_name="+")
-    result = models.TextField(blank=True)
-    refused = models.BooleanField(default=False)
-    settled = models.DateTimeField(null=True)
-    made = models.DateTimeField(default=timezone.now)
-
-    class Meta:
-        ordering = ["series", "number"]
-        default_permissions = ()
-        constraints = [models.UniqueConstraint("step", "series", "number", name="one_move_of_a_number")]
-
-    def __str__(self) -> str:
-        return f"{self.step}, move {self.number}"
-
-    @property
-    def key(self) -> str:
-        return f"step-{self.step.number}-{self.series}-{self.number}"
-
-
-class Message(models.Model):
-    """What its planner, its agents and people said. `to_step`: the number of the one that it is for, 0: the planner."""
-
-    plan = models.ForeignKey(Plan, on_delete=models.PROTECT, related_name="messages")
-    number = models.PositiveSmallIntegerField()
-    source = models.CharField(max_length=80)
-    by_name = models.CharField(max_length=150, blank=True)
-    to_step = models.PositiveSmallIntegerField(default=0)
-    content = models.TextField()
-    made = models.DateTimeField(default=timezone.now)
-
-    class Meta:
-        ordering = ["number"]
-        default_permissions = ()
-        constraints = [models.UniqueConstraint("plan", "number", name="one_plan_message_of_a_number")]
-
-    def __str__(self) -> str:
-        return f"Message {self.number}"
 
 
 OUTCOMES = [outcome.value for outcome in Outcome]

@@ -21,7 +21,8 @@ from ..rules.course import MOVES, Facts
 from ..rules.demands import Kind
 from ..rules.subjects import Subject, ToolLine
 from ..rules.words import Cause, Effect, Standing, Status
-from .plans import Move, Plan, Revision, Step
+from .plans import Plan, Revision
+from .steps import Move, Step
 from .teams import TeamAgent
 
 OF_STEP = re.compile(r"step-(\d{1,4})-")

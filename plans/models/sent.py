@@ -8,7 +8,8 @@ from django.db import models
 from engine.models import Gate
 
 from .matters import Matter
-from .plans import Plan, Step
+from .plans import Plan
+from .steps import Step
 
 
 class SentQuerySet(models.QuerySet["Sent"]):

@@ -86,4 +86,4 @@ NO_REVISION = [b"", b"painted=", b"painted=-1", b"painted=\xff", b"painted=" + b
 
 @pytest.mark.parametrize(("query", "revision"), [(b"painted=7", 7), *((query, -1) for query in NO_REVISION)])
 def test_a_socket_says_which_revision_its_page_was_painted_with(query, revision):
-    assert consumers._painted(query) == revision
+    assert consumers._number(query, "painted") == revision
