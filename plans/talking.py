@@ -4,13 +4,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
+from django.core.exceptions import ValidationError
+
 from engine.models import record_name
+from runs.forms import Text
 from runs.steering import act
 
 from .models import Plan, Step, keeping
 from .models.reading import owners_of
 from .prompts.planner import PERSON
-from .rules.course import BEFORE_WORK, SETTLED
+from .rules.course import ACTION_LENGTH, BEFORE_WORK, SETTLED
 from .rules.words import Cause
 
 
@@ -100,4 +103,10 @@ def _needs(plan: Plan, step: Step, given: Mapping[str, Any]) -> list[int] | None
 
 
 def _action(given: Mapping[str, Any]) -> dict[str, str]:
-    return {"action": given["action"].strip()} if given.get("action") else {}
+    if given.get("action") is None:
+        return {}
+    field = Text(max_length=ACTION_LENGTH, needed="Write what is to be done. It is empty.", lines=True)
+    try:
+        return {"action": field.clean(given["action"])}
+    except ValidationError as error:
+        raise Wrong([("action", error.messages[0])]) from error

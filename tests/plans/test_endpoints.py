@@ -73,6 +73,8 @@ def test_a_step_is_changed_before_it_begins_and_then_asked_about_anew(mira_calls
         (1, {"owner": "Nobody"}, 422, "owner"),
         (1, {"owner": "Sums", "tools": ["mail.send"]}, 422, "tools"),
         (1, {"needs": [1]}, 422, "needs"),
+        (1, {"action": " "}, 422, "action"),
+        (1, {"action": "a" * 2_001}, 422, "action"),
         (9, {"action": "Anything."}, 404, None),
     ],
 )
