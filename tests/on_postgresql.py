@@ -30,9 +30,12 @@ SHOWN = {
     "judgements": "admin again changes council_evidence council_rights display endpoints evidence example feed_halts "
     "forms hidden_characters live names new record rehearsal replay rights stamps views",
     "magi_site": "access api_docs encodings error_pages providers start static token_pages tokens",
-    "runs": "admin_kinds admin_page amendments councils fragments gates listing looks places review_record usual",
+    "runs": "admin_kinds admin_page amendments asked_often councils fragments gates listing looks outbox places "
+    "review_record told tools_page usual",
     "engine": "admin councils doctor llm verify_record",
-    "plans": "course endpoints moves planner",
+    "plans": "asked_seldom automation_events automation_talking course endpoints injected live_page moves "
+    "new offline planner reference_cases team_endpoints team_files team_form team_pages tools_of_others",
+    "engine/mcp": "arguments doors http sessions",
 }
 NO_TESTS = 5  # what was chosen may all be on the other side
 
