@@ -1,0 +1,292 @@
+"""The course of an inquiry: where it stands after each fact, and what comes next. It always ends.
+
+Why so: docs/decisions.md, Inquiries.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any
+
+from .facts import (
+    CRITIC_OF,
+    WORK_OF,
+    Answered,
+    Exhausted,
+    Fact,
+    Failed,
+    Finalized,
+    Found,
+    Planned,
+    Replanned,
+    Retried,
+    Reviewed,
+    Station,
+    Stopped,
+)
+
+NOT_ANSWERED = "The question could not be answered."
+RETRIES, MOST_RETRIES = 5, 20
+NEW_PLANS = 3  # that a person may order
+
+Texts = tuple[str, ...]
+
+
+class Impossible(ValueError):
+    """This cannot happen there: the facts do not belong to one inquiry."""
+
+
+@dataclass(frozen=True)
+class State:
+    """All that is known of an inquiry, folded from its facts. The first fields have the names of the source.
+
+    `retry_count` counts over the whole question; `errors` of these were taken by errors. `why` it was not answered, and
+    `left_out`: the research steps that a person did not wait for. `words`: of a person, by which is planned anew.
+    """
+
+    question: str
+    retry_limit: int = RETRIES
+    current_step: Station = Station.INPUT
+    next_step: Station = Station.PLANNER
+    retry_count: int = 0
+    research_steps: Texts = ()
+    expert_steps: Texts = ()
+    current_research_index: int = -1
+    research_results: Texts = ()
+    expert_answer: str = ""
+    expert_reasoning: str = ""
+    critic_planner_decision: str = ""
+    critic_planner_feedback: str = ""
+    critic_researcher_decision: str = ""
+    critic_researcher_feedback: str = ""
+    critic_expert_decision: str = ""
+    critic_expert_feedback: str = ""
+    final_answer: str = ""
+    final_reasoning_trace: str = ""
+    error: str = ""
+    error_component: str = ""
+
+    answerable: bool = True
+    errors: int = 0
+    why: str = ""
+    left_out: Texts = ()
+    words: str = ""
+    new_plans: int = 0
+
+    @property
+    def over(self) -> bool:
+        return self.current_step is Station.FINALIZER
+
+    @property
+    def stated(self) -> bool:
+        """It ends with the stated sentence, which no model words and nothing replaces."""
+        return self.final_answer == NOT_ANSWERED
+
+    @property
+    def index(self) -> int:
+        """Of the research step that is at work or under review."""
+        return max(self.current_research_index, 0)
+
+    @property
+    def outcome(self) -> str:
+        """Of one that is over and did not fail."""
+        return "unanswered" if self.stated else "answered"
+
+
+def begin(question: str, limit: int = RETRIES) -> State:
+    if not 1 <= limit <= MOST_RETRIES:
+        raise Impossible(f"Work may be sent back 1 to {MOST_RETRIES} times, not {limit}.")
+    return State(question, limit)
+
+
+def fold(question: str, limit: int, facts: Iterable[Fact]) -> State:
+    return reduce(after, facts, begin(question, limit))
+
+
+def after(state: State, fact: Fact) -> State:
+    """Where it stands once this has happened. Impossible."""
+    if isinstance(fact, Retried):
+        return _retried(state)
+    if state.over:
+        raise _impossible(state, fact)
+    return _AFTER[type(fact)](state, fact)
+
+
+def _impossible(state: State, fact: Fact) -> Impossible:
+    return Impossible(f"{type(fact).__name__} cannot happen after {state.current_step}, with {state.next_step} next.")
+
+
+# ---- work -------------------------------------------------------------------------------------------------
+
+
+def _worked(state: State, fact: Fact, worker: Station, **values: Any) -> State:
+    """The work of this station is there; its critic is next."""
+    if state.next_step is not worker:
+        raise _impossible(state, fact)
+    return replace(state, current_step=worker, next_step=CRITIC_OF[worker], error="", error_component="", **values)
+
+
+def _planned(state: State, fact: Planned) -> State:
+    steps = {"research_steps": fact.research, "expert_steps": fact.expert}
+    return _worked(state, fact, Station.PLANNER, words="", **steps)
+
+
+def _found(state: State, fact: Found) -> State:
+    index, results = state.index, state.research_results
+    if index >= len(state.research_steps):
+        raise _impossible(state, fact)
+    now = (*results[:index], fact.result, *results[index + 1 :])
+    return _worked(state, fact, Station.RESEARCHER, current_research_index=index, research_results=now)
+
+
+def _answered(state: State, fact: Answered) -> State:
+    said = {"expert_answer": fact.answer, "expert_reasoning": fact.reasoning, "answerable": fact.answerable}
+    return _worked(state, fact, Station.EXPERT, **said)
+
+
+# ---- reviews ----------------------------------------------------------------------------------------------
+
+
+def _reviewed(state: State, fact: Reviewed) -> State:
+    critic = state.next_step
+    if critic not in WORK_OF:
+        raise _impossible(state, fact)
+    said: dict[str, Any] = {
+        f"{critic}_decision": "approve" if fact.approve else "reject",
+        f"{critic}_feedback": fact.feedback,
+    }
+    heard = replace(state, current_step=critic, error="", error_component="", **said)
+    return _APPROVED[critic](heard) if fact.approve else _sent_back(heard, WORK_OF[critic])
+
+
+def _plan_approved(state: State) -> State:
+    """What belongs to an older plan goes."""
+    begun = replace(
+        state,
+        next_step=Station.RESEARCHER if state.research_steps else Station.EXPERT,
+        current_research_index=-1,
+        research_results=(),
+        critic_researcher_decision="",
+        critic_researcher_feedback="",
+        critic_expert_decision="",
+        critic_expert_feedback="",
+    )
+    return replace(begun, expert_answer="", expert_reasoning="", answerable=True)
+
+
+def _research_approved(state: State) -> State:
+    if state.index >= len(state.research_steps) - 1:
+        return replace(state, next_step=Station.EXPERT)
+    return replace(state, next_step=Station.RESEARCHER, current_research_index=state.index + 1)
+
+
+def _answer_approved(state: State) -> State:
+    if state.answerable:
+        return replace(state, next_step=Station.FINALIZER)
+    return _not_answered(state, state.expert_answer)
+
+
+_APPROVED: dict[Station, Callable[[State], State]] = {
+    Station.CRITIC_PLANNER: _plan_approved,
+    Station.CRITIC_RESEARCHER: _research_approved,
+    Station.CRITIC_EXPERT: _answer_approved,
+}
+
+
+def _sent_back(state: State, worker: Station) -> State:
+    """The rejection that reaches the limit ends it."""
+    again = replace(state, next_step=worker, retry_count=state.retry_count + 1)
+    if again.retry_count < again.retry_limit:
+        return again
+    return _not_answered(again, getattr(again, f"{again.current_step}_feedback"))
+
+
+def _not_answered(state: State, why: str, **values: Any) -> State:
+    sentence: dict[str, Any] = {"final_answer": NOT_ANSWERED, "final_reasoning_trace": NOT_ANSWERED}
+    return replace(state, next_step=Station.FINALIZER, why=why, **sentence, **values)
+
+
+# ---- errors, limits, the end ------------------------------------------------------------------------------
+
+
+def _failed(state: State, fact: Failed) -> State:
+    if state.next_step is Station.FINALIZER or fact.component is not state.next_step:
+        raise _impossible(state, fact)
+    told = replace(state, error=fact.message or f"A {fact.category} error.", error_component=fact.component)
+    if fact.recoverable:
+        told = replace(told, retry_count=state.retry_count + 1, errors=state.errors + 1)
+        if told.retry_count < told.retry_limit:
+            return told
+    return _not_answered(told, "")
+
+
+def _exhausted(state: State, fact: Exhausted) -> State:
+    if state.next_step is Station.FINALIZER:
+        raise _impossible(state, fact)
+    return _not_answered(state, fact.why, error="", error_component="")
+
+
+def _finalized(state: State, fact: Finalized) -> State:
+    if state.next_step is not Station.FINALIZER:
+        raise _impossible(state, fact)
+    said: dict[str, Any] = {} if state.stated else {"final_answer": fact.answer, "final_reasoning_trace": fact.trace}
+    return replace(state, current_step=Station.FINALIZER, **said)
+
+
+# ---- people -----------------------------------------------------------------------------------------------
+
+
+def _stopped(state: State, fact: Stopped) -> State:
+    """The expert goes on with the results that were let pass. An answer that was sent back is none."""
+    calm = replace(state, error="", error_component="")
+    if state.next_step is Station.EXPERT and state.expert_answer:
+        return _not_answered(calm, f"{fact.by} stopped it, and its last answer had been sent back.")
+    if state.next_step is not Station.RESEARCHER:
+        raise _impossible(state, fact)
+    passed = _passed(state)
+    left_out = state.research_steps[len(passed) :]
+    return replace(calm, next_step=Station.EXPERT, left_out=left_out, research_results=passed)
+
+
+def _passed(state: State) -> Texts:
+    """The results that their critic let pass."""
+    if state.next_step in (Station.RESEARCHER, Station.CRITIC_RESEARCHER):
+        return state.research_results[: state.index]
+    return state.research_results
+
+
+def _replanned(state: State, fact: Replanned) -> State:
+    if state.next_step is Station.FINALIZER or state.new_plans >= NEW_PLANS:
+        raise _impossible(state, fact)
+    calm = replace(state, error="", error_component="", left_out=(), research_results=_passed(state))
+    return replace(calm, next_step=Station.PLANNER, words=fact.words, new_plans=state.new_plans + 1)
+
+
+def _retried(state: State) -> State:
+    """What errors took is given back; what critics took stays."""
+    if not state.error or state.next_step is not Station.FINALIZER:
+        raise Impossible("Only one that failed is tried again.")
+    return replace(
+        state,
+        current_step=Station(state.error_component),
+        next_step=Station(state.error_component),
+        retry_count=state.retry_count - state.errors,
+        errors=0,
+        error="",
+        error_component="",
+        final_answer="",
+        final_reasoning_trace="",
+    )
+
+
+_AFTER: dict[type, Callable[[State, Any], State]] = {
+    Planned: _planned,
+    Found: _found,
+    Answered: _answered,
+    Reviewed: _reviewed,
+    Failed: _failed,
+    Exhausted: _exhausted,
+    Finalized: _finalized,
+    Stopped: _stopped,
+    Replanned: _replanned,
+}

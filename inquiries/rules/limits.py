@@ -1,0 +1,77 @@
+"""What a question has to be, and what an inquiry may use up."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+QUESTION_LENGTHS = (3, 4_000)
+RESULT_LENGTH = 4_000
+TRACE_LENGTH = 2_500
+STEP_LENGTHS = (10, 400)
+STEPS = 8  # of research, and as many of the expert
+CLAIMS = 12  # of one hand-in
+HAND_INS = 3  # with quotes that are not there: then the try is over
+SAME_CALLS = 3  # the same arguments again end the search of a try
+MOVES_OF_A_STEP = 40  # over all of its tries
+SOURCES = 200
+HINTS = 20
+TOLD_BEFORE = 2  # moves or pages before a limit the agent is told
+PAUSES = (30, 60, 120, 240, 480)  # seconds after the first, second ... network error in a row
+
+
+@dataclass(frozen=True)
+class Bound:
+    least: int
+    usual: int
+    most: int
+
+    def complaint(self, name: str, value: int) -> str:
+        if self.least <= value <= self.most:
+            return ""
+        return f"{name} is a number from {self.least:,} to {self.most:,}."
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Of one inquiry: moves of a try, tokens of a step, pages that are read, minutes of work."""
+
+    moves: int = 12
+    tokens: int = 60_000
+    pages: int = 40
+    minutes: int = 30
+
+    @classmethod
+    def of(cls, kept: Mapping[str, Any]) -> "Limits":
+        """From JSON as it is kept. ValueError with a sentence."""
+        limits = cls(**{name: kept[name] for name in BOUNDS if name in kept})
+        for name, bound in BOUNDS.items():
+            if complaint := bound.complaint(name, getattr(limits, name)):
+                raise ValueError(complaint)
+        return limits
+
+
+BOUNDS = {
+    "moves": Bound(1, 12, 40),
+    "tokens": Bound(4_000, 60_000, 2_000_000),
+    "pages": Bound(0, 40, 400),
+    "minutes": Bound(1, 30, 1_440),
+}
+assert [field.name for field in fields(Limits)] == list(BOUNDS)  # noqa: S101 - each has its bound
+
+
+def question_complaint(question: str) -> str:
+    """Why this is no question, in a sentence; empty where it is one."""
+    least, most = QUESTION_LENGTHS
+    said = question.strip()
+    if not said:
+        return "Write a question. It is empty."
+    if len(said) > most:
+        return f"A question has at most {most:,} characters. This has {len(said):,}: attach the rest as a document."
+    if len(said) < least or sum(char.isalnum() for char in said) < 2:
+        return f"A question has at least {least} characters, two of them letters or digits."
+    return ""
+
+
+def pause(errors: int) -> int:
+    """Seconds before the next try, after so many network errors in a row."""
+    return PAUSES[min(errors, len(PAUSES)) - 1] if errors > 0 else 0

@@ -1,0 +1,333 @@
+"""What comes next in an inquiry, replayed against the source of its rules, and that every inquiry ends."""
+
+from collections import Counter
+from dataclasses import replace
+from itertools import product
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from inquiries.rules.course import (
+    MOST_RETRIES,
+    NEW_PLANS,
+    NOT_ANSWERED,
+    Impossible,
+    after,
+    begin,
+    fold,
+)
+from inquiries.rules.facts import (
+    Answered,
+    Category,
+    Exhausted,
+    Failed,
+    Finalized,
+    Found,
+    Planned,
+    Replanned,
+    Retried,
+    Reviewed,
+    Station,
+    Stopped,
+)
+from inquiries.rules.orders import Finish, Over, Review, Work, following, instruction
+
+QUESTION = "What is CRISPR?"
+PLANNER, CRITIC_PLANNER, RESEARCHER, CRITIC_RESEARCHER, EXPERT, CRITIC_EXPERT, FINALIZER = list(Station)[1:]
+DEFINITION, INVENTORS = "CRISPR is a gene editing technology", "CRISPR was invented by Doudna and Charpentier"
+ANSWER = "CRISPR is a gene editing technology invented by Doudna and Charpentier"
+REASONING, TRACE = "Based on research findings...", "The system researched CRISPR definition and inventors..."
+PLAN = Planned(("Research CRISPR definition", "Research CRISPR inventors"), ("Define CRISPR", "Identify inventors"))
+YES, NO = Reviewed(True), Reviewed(False, "Plan needs more specific research steps")
+SOURCE_NAMES = """question current_step next_step retry_count retry_limit research_steps expert_steps
+ current_research_index research_results expert_answer expert_reasoning critic_planner_decision critic_planner_feedback
+ critic_researcher_decision critic_researcher_feedback critic_expert_decision critic_expert_feedback final_answer
+ final_reasoning_trace error error_component""".split()
+
+
+def at(*facts, limit=5):
+    return fold(QUESTION, limit, facts)
+
+
+def shown(state, names):
+    return {name: getattr(state, name) for name in names}
+
+
+# what the source says of the state, in its own names: of each fact only what changes
+SUCCESS = [
+    (PLAN, {"current_step": "planner", "next_step": "critic_planner", "current_research_index": -1,
+            "research_steps": PLAN.research, "expert_steps": PLAN.expert}),
+    (YES, {"current_step": "critic_planner", "next_step": "researcher", "current_research_index": -1,
+           "research_results": ()}),
+    (Found(DEFINITION), {"current_step": "researcher", "next_step": "critic_researcher", "current_research_index": 0,
+                         "research_results": (DEFINITION,)}),
+    (YES, {"current_step": "critic_researcher", "next_step": "researcher", "current_research_index": 1}),
+    (Found(INVENTORS), {"current_step": "researcher", "next_step": "critic_researcher",
+                        "research_results": (DEFINITION, INVENTORS)}),
+    (YES, {"current_step": "critic_researcher", "next_step": "expert", "current_research_index": 1}),
+    (Answered(ANSWER, REASONING), {"current_step": "expert", "next_step": "critic_expert", "expert_answer": ANSWER,
+                                   "expert_reasoning": REASONING}),
+    (YES, {"current_step": "critic_expert", "next_step": "finalizer"}),
+    (Finalized(ANSWER, TRACE), {"current_step": "finalizer", "next_step": "finalizer", "final_answer": ANSWER,
+                                "final_reasoning_trace": TRACE, "retry_count": 0}),
+]  # fmt: skip
+MORE = Planned(
+    (*PLAN.research, "Research CRISPR applications"), (*PLAN.expert, "Describe applications")
+)  # of the second example
+SENT_BACK = [
+    (PLAN, {**SUCCESS[0][1], "retry_count": 0}),
+    (NO, {"current_step": "critic_planner", "next_step": "planner", "retry_count": 1,
+          "critic_planner_decision": "reject", "critic_planner_feedback": NO.feedback}),
+    (MORE, {"current_step": "planner", "next_step": "critic_planner", "retry_count": 1,
+            "research_steps": MORE.research, "expert_steps": MORE.expert}),
+]  # fmt: skip
+
+
+def test_it_begins_with_every_field_as_the_source_says():
+    assert shown(begin(QUESTION), SOURCE_NAMES) == {
+        **dict.fromkeys(SOURCE_NAMES, ""),
+        **{"question": QUESTION, "current_step": "input", "next_step": "planner", "retry_count": 0, "retry_limit": 5},
+        **{"research_steps": (), "expert_steps": (), "research_results": (), "current_research_index": -1},
+    }
+
+
+@pytest.mark.parametrize("example", [SUCCESS, SENT_BACK])
+def test_the_examples_of_the_source_value_by_value(example):
+    state = begin(QUESTION)
+    for fact, said in example:
+        before, state = state, after(state, fact)
+        assert shown(state, said) == said
+        unsaid = set(SOURCE_NAMES) - set(said) - {"error", "error_component"}
+        heard = {name for name in unsaid if name.endswith(("_decision", "_feedback")) and isinstance(fact, Reviewed)}
+        assert shown(state, unsaid - heard) == shown(before, unsaid - heard)
+
+
+def test_no_limit_and_a_limit_that_ends_it_at_once_are_refused():
+    for limit in (0, MOST_RETRIES + 1):
+        with pytest.raises(Impossible):
+            begin(QUESTION, limit)
+
+
+# ---- the table, line by line ------------------------------------------------------------------------------
+
+RESEARCHING = (PLAN, YES)
+FOUND_ONE = (*RESEARCHING, Found("a"))
+ANSWERING = (*FOUND_ONE, YES, Found("b"), YES)
+REVIEWING = (*ANSWERING, Answered("x", "y"))
+NETWORK, KEY = Category.NETWORK, Category.PERMANENT
+TABLE = [
+    ((), PLAN, CRITIC_PLANNER, {}),
+    ((PLAN,), YES, RESEARCHER, {"current_research_index": -1, "research_results": ()}),
+    ((Planned((), ("Add them up",)),), YES, EXPERT, {"current_research_index": -1, "research_results": ()}),
+    ((PLAN,), NO, PLANNER, {"retry_count": 1}),
+    (RESEARCHING, Found("a"), CRITIC_RESEARCHER, {"current_research_index": 0, "research_results": ("a",)}),
+    (FOUND_ONE, YES, RESEARCHER, {"current_research_index": 1}),
+    ((*FOUND_ONE, YES, Found("b")), YES, EXPERT, {"current_research_index": 1}),
+    (FOUND_ONE, NO, RESEARCHER, {"current_research_index": 0, "retry_count": 1}),
+    ((*FOUND_ONE, NO), Found("c"), CRITIC_RESEARCHER, {"research_results": ("c",)}),
+    (ANSWERING, Answered("x", "y"), CRITIC_EXPERT, {"expert_answer": "x", "expert_reasoning": "y"}),
+    (REVIEWING, YES, FINALIZER, {"final_answer": ""}),
+    (REVIEWING, NO, EXPERT, {"retry_count": 1}),
+    ((), Failed(PLANNER, NETWORK), PLANNER, {"retry_count": 1, "error_component": "planner"}),
+    (FOUND_ONE, Failed(CRITIC_RESEARCHER, NETWORK), CRITIC_RESEARCHER, {"retry_count": 1, "research_results": ("a",)}),
+    (RESEARCHING, Failed(RESEARCHER, KEY, "No key."), FINALIZER, {"retry_count": 0, "error": "No key."}),
+    (FOUND_ONE, Exhausted("Enough."), FINALIZER, {"retry_count": 0, "why": "Enough.", "error": ""}),
+    (RESEARCHING, Stopped("Ada"), EXPERT, {"left_out": PLAN.research, "research_results": ()}),
+    ((*FOUND_ONE, YES), Stopped("Ada"), EXPERT, {"left_out": PLAN.research[1:], "research_results": ("a",)}),
+    ((*FOUND_ONE, NO), Stopped("Ada"), EXPERT, {"left_out": PLAN.research, "research_results": ()}),
+    ((*REVIEWING, NO), Stopped("Ada"), FINALIZER, {"final_answer": NOT_ANSWERED}),
+    (FOUND_ONE, Replanned("Ada", "Ask others."), PLANNER, {"retry_count": 0, "words": "Ask others."}),
+    ((*REVIEWING[:-1], Answered("No.", "", False)), YES, FINALIZER, {"final_answer": NOT_ANSWERED, "why": "No."}),
+]
+
+
+@pytest.mark.parametrize(("before", "fact", "following", "values"), TABLE)
+def test_the_table_line_by_line(before, fact, following, values):
+    state = after(at(*before), fact)
+    assert state.next_step is following
+    assert shown(state, values) == values
+
+
+def test_the_stated_sentence_stands_in_both_fields_and_is_never_replaced():
+    ended = at(PLAN, *[NO, PLAN] * 4, NO)
+    assert (ended.retry_count, ended.why) == (5, NO.feedback)
+    assert following(ended) == Finish(stated=True)
+    over = after(ended, Finalized("Something else.", "Otherwise."))
+    assert (over.final_answer, over.final_reasoning_trace, over.outcome) == (NOT_ANSWERED, NOT_ANSWERED, "unanswered")
+
+
+def test_the_fact_that_reaches_the_limit_decides_how_it_ends():
+    broken = Failed(CRITIC_PLANNER, NETWORK, "It timed out.")
+    by_an_error = at(PLAN, *[NO, PLAN] * 4, broken)
+    by_a_critic = at(PLAN, *[broken] * 4, NO)
+    assert following(after(by_an_error, Finalized("", ""))) == Over("It timed out.")
+    assert following(after(by_a_critic, Finalized("", ""))) == Over("")
+    assert by_a_critic.why == NO.feedback
+
+
+def test_a_retry_gives_back_what_errors_took_and_nothing_else():
+    broken = Failed(RESEARCHER, NETWORK)
+    failed = at(PLAN, NO, PLAN, YES, *[broken] * 4, Finalized("", ""))
+    again = after(failed, Retried("Ada"))
+    assert (again.next_step, again.retry_count, again.error, again.final_answer) == (RESEARCHER, 1, "", "")
+    for state in (at(PLAN), at(PLAN, Exhausted("Enough."), Finalized("", ""))):
+        with pytest.raises(Impossible):
+            after(state, Retried("Ada"))
+
+
+def test_an_error_before_the_first_result_loses_no_step():
+    state = at(*RESEARCHING, Failed(RESEARCHER, NETWORK), Found("a"))
+    assert state.research_results == ("a",)
+    assert instruction(after(state, YES)).content.endswith(PLAN.research[1])
+
+
+def test_a_new_plan_knows_nothing_of_results_and_decisions_of_the_old_one():
+    state = at(*FOUND_ONE, NO, Replanned("Ada", "Otherwise."), Planned((), ("Say it",)), YES)
+    assert (state.next_step, state.research_results, state.critic_researcher_decision) == (EXPERT, (), "")
+    with pytest.raises(Impossible):
+        at(PLAN, *[Replanned("Ada")] * (NEW_PLANS + 1))
+
+
+# ---- orders -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("facts", "order", "receiver", "step_id", "said"),
+    [
+        ((), Work(PLANNER), "planner", None, QUESTION),
+        ((PLAN,), Review(CRITIC_PLANNER), "critic_planner", None, "\n".join(PLAN.research)),
+        ((PLAN, NO), Work(PLANNER), "planner", None, NO.feedback),
+        ((PLAN, Replanned("Ada", "Ask others.")), Work(PLANNER), "planner", None, "Ask others."),
+        (RESEARCHING, Work(RESEARCHER, 0), "researcher", 0, PLAN.research[0]),
+        (FOUND_ONE, Review(CRITIC_RESEARCHER, 0), "critic_researcher", 0, "a"),
+        ((*FOUND_ONE, NO), Work(RESEARCHER, 0), "researcher", 0, NO.feedback),
+        ((*FOUND_ONE, YES), Work(RESEARCHER, 1), "researcher", 1, PLAN.research[1]),
+        (ANSWERING, Work(EXPERT), "expert", None, "\n".join(PLAN.expert)),
+        ((*REVIEWING, NO), Work(EXPERT), "expert", None, NO.feedback),
+        (REVIEWING, Review(CRITIC_EXPERT), "critic_expert", None, "x"),
+        ((*REVIEWING, YES), Finish(stated=False), "finalizer", None, ""),
+    ],
+)
+def test_each_order_goes_to_whom_it_is_for(facts, order, receiver, step_id, said):
+    state, message = at(*facts), instruction(at(*facts))
+    assert following(state) == order
+    assert (message.sender, message.receiver, message.type) == ("orchestrator", receiver, "instruction")
+    assert message.step_id == step_id
+    assert said in message.content
+
+
+def test_nobody_is_told_anything_once_it_is_over():
+    with pytest.raises(Impossible):
+        instruction(at(*REVIEWING, YES, Finalized("a", "b")))
+
+
+# ---- every walk -------------------------------------------------------------------------------------------
+
+
+def possible(state, steps):
+    """Every fact that may come next, each kind of them once."""
+    match following(state):
+        case Over():
+            return []
+        case Finish():
+            return [Finalized("a", "t")]
+        case Work(station):
+            work = {
+                PLANNER: [Planned(("r",) * steps, ("e",))],
+                RESEARCHER: [Found("f"), Stopped("p")],
+                EXPERT: [Answered("a", "r"), Answered("no", "r", False)],
+            }[station]
+            stops = [Stopped("p")] if station is EXPERT and state.expert_answer else []
+            return [*work, *stops, *_troubles(station)]
+        case Review(station):
+            return [Reviewed(True), Reviewed(False, "no"), *_troubles(station)]
+
+
+def _troubles(station):
+    return [Failed(station, NETWORK), Failed(station, KEY), Exhausted("enough")]
+
+
+def is_sound(state):
+    assert state.retry_count <= state.retry_limit
+    assert -1 <= state.current_research_index < max(len(state.research_steps), 1)
+    assert state.errors <= state.retry_count
+    if state.over:
+        refused = state.critic_expert_decision != "approve" or not state.answerable
+        assert state.stated == bool(state.error or state.why or refused)
+        assert bool(state.error) == (following(state) == Over(state.error) and state.error != "")
+
+
+def test_every_course_up_to_three_steps_and_five_retries_ends_within_its_limits():
+    transitions = Counter()
+    for steps, limit in product(range(4), range(1, 6)):
+        seen, rest = set(), [begin(QUESTION, limit)]
+        while rest:
+            state = rest.pop()
+            if state in seen:
+                continue
+            seen.add(state)
+            is_sound(state)
+            facts = possible(state, steps)
+            assert bool(facts) != state.over
+            for fact in facts:
+                then = after(state, fact)
+                assert measure(then) < measure(state)  # which is why it ends
+                transitions[state.next_step, type(fact), then.next_step] += 1
+                rest.append(then)
+    assert len(transitions) >= 30
+
+
+def measure(state):
+    """It falls with every fact: retries that are left, then stations that are left of this course."""
+    left = {
+        PLANNER: 9, CRITIC_PLANNER: 8, RESEARCHER: 7, CRITIC_RESEARCHER: 6, EXPERT: 4, CRITIC_EXPERT: 3, FINALIZER: 1,
+    }[state.next_step]  # fmt: skip
+    research = 0 if state.next_step in (EXPERT, CRITIC_EXPERT, FINALIZER) else 50 - state.current_research_index
+    ended = state.next_step is FINALIZER
+    return (not ended and state.retry_limit - state.retry_count, research, left, not state.over)
+
+
+FACTS = st.sampled_from(["on", "no", "error", "hopeless", "exhausted", "stop", "replan", "retry", "not answerable"])
+
+
+@given(st.integers(0, 8), st.integers(1, MOST_RETRIES), st.lists(FACTS, max_size=150))
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_whatever_people_and_errors_do_in_between_it_stays_within_its_limits(steps, limit, wishes):
+    state = begin(QUESTION, limit)
+    for wish in wishes:
+        before, state = state, _wished(state, wish, steps)
+        is_sound(state)
+        if state.research_results != before.research_results and before.next_step is RESEARCHER:
+            at_most = slice(0, before.index)
+            assert state.research_results[at_most] == before.research_results[at_most]
+    while not state.over:
+        state = _wished(state, "on", steps)
+    is_sound(state)
+
+
+def _wished(state, wish, steps):
+    order = following(state)
+    people = {"stop": Stopped("p"), "replan": Replanned("p", "w"), "retry": Retried("p")}
+    troubles = {"error": NETWORK, "hopeless": KEY}
+    fact = people.get(wish)
+    if wish in troubles and isinstance(order, Work | Review):
+        fact = Failed(order.station, troubles[wish])
+    elif wish == "exhausted":
+        fact = Exhausted("enough")
+    elif not fact:
+        offered = possible(state, steps)
+        fact = next((one for one in offered if wish == "no" and one == Reviewed(False, "no")), None)
+        fact = fact or (offered[1] if wish == "not answerable" and order == Work(EXPERT) else None)
+        fact = fact or next(iter(offered), None)
+    try:
+        return after(state, fact) if fact else state
+    except Impossible:
+        return state
+
+
+def test_a_research_result_is_only_ever_replaced_by_its_own_step():
+    state = at(*FOUND_ONE, YES, Found("b"), NO, Found("c"))
+    assert state.research_results == ("a", "c")
+    with pytest.raises(Impossible):
+        after(replace(state, next_step=RESEARCHER, current_research_index=2), Found("d"))
