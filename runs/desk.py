@@ -161,8 +161,8 @@ class Desk:
         self.month = next((one for one in self.months if one.key == asked.get("month")), self.months[-1])
         self._words: dict[str, str] = {}  # of outcomes, as their kinds say them
 
-    def _history(self, sought: Mapping[str, Any]) -> History:
-        return History(self._user, sought, REVIEW)
+    def _history(self, sought: Mapping[str, Any], about: int | None = None) -> History:
+        return History(self._user, sought, REVIEW, about=about)
 
     # ---- what needs a look ----------------------------------------------------------------------------------
 
@@ -210,8 +210,7 @@ class Desk:
 
     @cached_property
     def _of_tile(self) -> History:
-        """One, so that it is counted once."""
-        return self._history(_sought(self.look) | self.month.days)
+        return self._history(_sought(self.look) | self.month.days, about=self.number)
 
     # ---- by which causes ------------------------------------------------------------------------------------
 

@@ -88,8 +88,10 @@ class History:
         right: Right = SEE,
         face: AnyFace | None = None,
         kinds: Collection[str] = (),
+        about: int | None = None,
     ) -> None:
-        self._user, self._sought, self._right = user, sought, right
+        """`about`: how many there are, where that is known already; it only chooses the way to read them."""
+        self._user, self._sought, self._right, self._about = user, sought, right, about
         self._face, self._kinds = face, [face.kind] if face else kinds or faces().keys()
         self._sort = sought.get("sort", "")
         self._run = "run__" if face else ""
@@ -216,7 +218,8 @@ class History:
 
     def _ordered(self, *, newest_first: bool) -> Rows:
         if self._by_arrival:
-            return in_order_of_arrival(self._found, newest_first=newest_first, few=self._number <= MOST_COUNTED)
+            number = self._number if self._about is None else self._about
+            return in_order_of_arrival(self._found, newest_first=newest_first, few=number <= MOST_COUNTED)
         sign = "-" if newest_first else ""
         return self._found.order_by(f"{sign}{self._run}created", f"{sign}pk")
 

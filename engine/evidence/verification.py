@@ -95,7 +95,8 @@ def _contradictions(said: dict[UUID, Said]) -> dict[UUID, list[str]]:
     for pk, text in (*misowned(said), *misjudged(list(said)), *unfixed(said)):
         found[pk].append(text)
     for procedure in procedures().values():
-        for pk, text in procedure.contradictions({pk: one for pk, one in said.items() if one.witness is procedure}):
+        own = {pk: one for pk, one in said.items() if one.witness is procedure}
+        for pk, text in procedure.contradictions(own) if own else ():
             found[pk].append(text)
     return found
 

@@ -171,6 +171,15 @@ def test_a_hundred_stand_on_a_page_and_a_page_begins_at_a_run(mira, reviewer, mo
     assert f"before={before}" in older.lines[0].address  # which a record comes back to
 
 
+def test_what_a_tile_has_counted_is_not_counted_again_for_the_list(mira, reviewer):
+    SearchText.objects.flag(stand(mira, "Ship", "AAR", "2026-11-02").pk, Remark.SWAYED)
+    swayed = desk(reviewer, look="swayed")
+    assert swayed.number == 1
+    with CaptureQueriesContext(connection) as queries:
+        assert (titles(swayed), len(swayed.causes)) == (["Ship"], 1)
+    assert not [query for query in queries if "COUNT(" in query["sql"].upper()]
+
+
 def test_the_number_of_queries_does_not_grow_with_the_list(admin, mira):
     def asked():
         with CaptureQueriesContext(connection) as queries:
