@@ -13,10 +13,11 @@ from engine.models import Gate, Run
 from . import chain, signing
 from .chain import NOTHING_BEFORE, stamp
 from .checkpoints import NOTE, Checkpoint, signed_notes
+from .differences import tells_of_no_row
 from .findings import Kept
 from .log import Leaf
 from .told import NAMES, Said, chain_witnesses, said_of
-from .verification import UNREADABLE, kept_of, names_in, paired, tells_of_no_row
+from .verification import UNREADABLE, kept_of, names_in, paired
 
 HASH = 32
 MOST_AT_ONCE = 10_000

@@ -17,6 +17,7 @@ from engine.procedure import procedures
 
 from . import chain
 from .chain import NOTHING_BEFORE, Draft, stamp
+from .differences import LABELS, differences, named, shortened
 from .entries import (
     ADOPTED,
     ATTEMPT,
@@ -125,7 +126,7 @@ def _examine(pk: UUID, said: Said, kept: Kept) -> Iterator[Finding]:
     prev = NOTHING_BEFORE
     for place, (entry, draft) in enumerate(paired(kept, said), 1):
         if entry is None:
-            yield Finding(place, f"It has what no entry tells of: {_named(draft)}.")
+            yield Finding(place, f"It has what no entry tells of: {named(draft)}.")
             continue
         seq, _, line, hash_ = entry
         if seq != place:
@@ -134,7 +135,7 @@ def _examine(pk: UUID, said: Said, kept: Kept) -> Iterator[Finding]:
         if draft and _is_as_told(pk, entry, draft, prev, kept):
             told.append({"kind": draft.kind, "facts": draft.facts, "texts": draft.texts})
         else:
-            yield from _differences(pk, entry, draft, prev, kept)
+            yield from differences(pk, entry, draft, prev, kept)
             told.append(_told(line, draft))
         prev = hash_
     yield from _examine_leaves(kept)
@@ -177,14 +178,6 @@ def paired(kept: Kept, said: Said) -> Iterator[tuple[Line | None, Draft | None]]
             yield from ((None, draft) for draft in left if kind not in WITHOUT_ROWS)
 
 
-def _named(draft: Draft | None) -> str:
-    """“attempt B2”, “note”."""
-    if not draft:
-        return "a row"
-    which, name = draft.facts.get("step", draft.facts.get("id", "")), draft.facts.get("name")
-    return f"{draft.kind} {which}".strip() + (f" ({name})" if isinstance(name, str) else "")
-
-
 def _told(line: str, draft: Draft | None) -> dict[str, Any]:
     try:
         entry = json.loads(line)
@@ -207,99 +200,6 @@ def _maker(line: str) -> str:
     """The program that wrote the line; found without reading it, for that is most of the work."""
     start = line.find('"maker":"') + 9
     return line[start : line.find('"', start)]
-
-
-def _differences(pk: UUID, entry: Line, draft: Draft | None, prev: str, kept: Kept) -> Iterator[Finding]:
-    """Field by field: what an entry says otherwise than its place and its row do."""
-    seq, kind, line, hash_ = entry
-    if (right := chain.entry_hash(line)) != hash_:
-        detail = f"its hash is {_short(hash_)}, its line has {right}"
-        yield Finding(seq, f"What is sealed was itself changed {kept.since(seq)}.", detail)
-        return
-    try:
-        found = json.loads(line)
-        place = {"form": chain.ENTRY_FORM, "run": str(pk), "seq": seq, "kind": kind, "prev": prev}
-        if chain.canonical(found) != line:
-            yield Finding(seq, "What is sealed is not written as it was hashed: its line is not canonical.")
-        for name, value in place.items():
-            if found[name] != value:
-                detail = f"{name} is {_short(found[name])}, expected {_short(value)}"
-                yield Finding(seq, "This entry is not in its place, or another one before it was changed.", detail)
-        texts = dict(found["texts"])
-        if draft is None:
-            if not tells_of_no_row(entry, kept):
-                what = _named(Draft(kind, "", found["facts"]))
-                yield Finding(seq, f"What this entry tells of was deleted {kept.since(seq)}: {what}.")
-            return
-        yield from _differing_facts(found, draft, seq, kept)
-        yield from _differing_texts(texts, draft, seq, kept)
-    except (ValueError, KeyError, TypeError, AttributeError):
-        yield Finding(seq, "This entry cannot be read.")
-
-
-def tells_of_no_row(entry: Line, kept: Kept) -> bool:
-    """Entries of some kinds never did; an end that a later retry undid has no row any more."""
-    retried = any(kind == RETRIED and later > entry[0] for later, kind, _, _ in kept.entries)
-    return entry[1] in WITHOUT_ROWS or (entry[1] == ENDED and retried)
-
-
-def _differing_facts(found: dict[str, Any], draft: Draft, seq: int, kept: Kept) -> Iterator[Finding]:
-    if found["at"] != draft.at:
-        detail = f"it is {draft.at}, the record says {_short(found['at'])}"
-        yield Finding(seq, f"{_subject('time', draft)} was changed {kept.since(seq)}.", detail)
-    for name in sorted({*found["facts"], *draft.facts}):
-        now, then = draft.facts.get(name), found["facts"].get(name)
-        if now != then:
-            detail = f"{name} is {_short(now)}, the record says {_short(then)}"
-            yield Finding(seq, f"{_subject(name, draft)} {_was(name)} changed {kept.since(seq)}.", detail)
-
-
-LABELS = {
-    "account": "account of who asked",
-    "request": "request with its idempotency key",
-    "asked by": "name of who asked",
-    "cancelled by": "name of who cancelled",
-    "answered_by": "answering model",
-    "by": "author",
-    "said": "decision",
-    "started": "start",
-}
-
-
-def _subject(name: str, draft: Draft) -> str:
-    """What a sentence is about: “The content”, “The answer of attempt B2”."""
-    of = "" if draft.kind in (SUBMITTED, ENDED) else f" of {_named(draft)}"
-    return f"The {LABELS.get(name, name.replace('_', ' '))}{of}"
-
-
-def _was(name: str) -> str:
-    return "were" if name.endswith(("agents", "documents", "tokens", "scores", "retries")) else "was"
-
-
-def _short(value: Any) -> str:
-    text = chain.canonical(value)
-    return text if len(text) <= 120 else f"{text[:119]}…"
-
-
-def _differing_texts(texts: dict[str, str], draft: Draft, seq: int, kept: Kept) -> Iterator[Finding]:
-    redacted = seq < kept.redacted_up_to
-    salt = kept.salt_of(seq)
-    if redacted and salt:
-        yield Finding(seq, "It was redacted, and the key of its texts is still there.")
-    if not redacted and not salt and texts:
-        yield Finding(seq, "The key of its texts is gone, and no redaction says why.")
-        return
-    for name in sorted({*texts, *(name for name, text in draft.texts.items() if text)}):
-        text = draft.texts.get(name, "")
-        if redacted:
-            if text and name not in NAMES:
-                yield Finding(seq, f"It was redacted, and its {name} is still there.")
-            continue
-        now = chain.digest(salt, seq, name, text) if salt and text else None
-        if salt and texts.get(name) != now:
-            how = f"changed {kept.since(seq)}" if text else f"erased {kept.since(seq)}, and no redaction says why"
-            detail = f"its digest is {_short(now)}, the record says {_short(texts.get(name))}"
-            yield Finding(seq, f"{_subject(name, draft)} was {how}.", detail)
 
 
 def names_in(said: Said) -> dict[str, str]:
@@ -346,7 +246,9 @@ def _examine_leaves(kept: Kept) -> Iterator[Finding]:
     before = 0
     for leaf in kept.leaves:
         if hashes.get(leaf.seq) != leaf.head:
-            detail = f"leaf {leaf.index} has the hash {_short(leaf.head)}, its entry {_short(hashes.get(leaf.seq))}"
+            detail = (
+                f"leaf {leaf.index} has the hash {shortened(leaf.head)}, its entry {shortened(hashes.get(leaf.seq))}"
+            )
             yield Finding(leaf.seq, LEAF_CHANGED, detail)
         if leaf.seq <= before:
             yield Finding(leaf.seq, "The log goes backwards.", f"leaf {leaf.index}")
