@@ -25,7 +25,8 @@ CONCURRENCY = 3
 LEASE = 1.0
 AT_ONCE = 4
 PASSINGS = 3  # in the middle of a plan; of what is passed less often, the first
-SELDOM = ("claim", "outcome", "child", "rest")
+SELDOM = ("claim", "outcome", "tool-open")
+NOT_PASSED = ("expiry", "rest", "child")  # nothing of these expires, plans do not rest, a gate makes its council
 SETTINGS = {"DJANGO_SETTINGS_MODULE": "tests.acting.beside_plans", "ACTING_PAUSE": "0.1"}
 OFFICE = ["people.find", "tasks.add", "world.act"]
 AGENTS = (("Desk", "Keeps order.", OFFICE), ("Letters", "Writes letters.", ["mail.send"]))
@@ -92,8 +93,8 @@ class Company:
         end = time.monotonic() + longest
         while going := going_on(plans):
             if time.monotonic() > end:
-                logs = [file.read_text()[-2_000:] for file in sorted(self.place.folder.glob("crew*/*.log"))[-1:]]
-                raise SystemExit("\n".join([f"{what} did not come to its end: {going}", *logs]))
+                logs = [file.read_text()[-20_000:] for file in self.place.folder.glob("crew*/*.log")]
+                raise SystemExit("\n".join([f"{what} did not come to its end: {going}", *standing(plans), *logs]))
             self.decide()
             time.sleep(0.05)
 
@@ -133,7 +134,7 @@ class Company:
         from engine import faults
 
         for point in faults.ALL_POINTS:
-            if "expiry" not in point:  # nothing of these expires
+            if not any(word in point for word in NOT_PASSED):
                 self.died_at(point)
 
     def died_at(self, point: str) -> None:
@@ -182,6 +183,19 @@ def going_on(plans: list[Any]) -> list[str]:
 
     going = Run.objects.filter(pk__in=plans, ended=None)
     return [f"{run} {run.status}, claims {run.claims}, deaths {run.deaths}, {run.error}" for run in going]
+
+
+def standing(plans: list[Any]) -> list[str]:
+    """All that could say why nobody goes on: these runs with those that they made, and their gates."""
+    from django.db.models import Q
+
+    from engine.models import Gate, Run
+
+    runs = Run.objects.filter(Q(pk__in=plans) | Q(root__in=plans), ended=None)
+    columns = "pk parent status worker fence claims crashes deaths news wakes_at lease_expires_at lane why".split()
+    gates = Gate.objects.filter(run__in=runs, state="pending")
+    asked = gates.values("pk", "run", "kind", "step", "policy__who", "council", "council__status", "expires")
+    return [str(row) for row in (*runs.values(*columns), *asked)]
 
 
 def claims_of(plans: list[Any]) -> int:
