@@ -20,7 +20,10 @@ def counted(user: Any) -> str:
     """How many things wait for this person, as it is said."""
     if not user.is_authenticated:
         return ""
-    number = number_of(Gate.objects.for_user(user))
+    return in_bar(number_of(Gate.objects.for_user(user)))
+
+
+def in_bar(number: str) -> str:
     return "" if number == "0" else number
 
 

@@ -12,6 +12,7 @@ from .face import Face, face_of, faces, snapshot_of
 from .rights import SEE, User
 
 MOST = 50  # on a page
+GLIMPSE = 240  # characters of what is asked about, in a list
 DONE = {"approved": "approve", "rejected": "reject", "answered": "approve", "pending": "pending"}
 
 
@@ -144,6 +145,11 @@ class Item:
         return f"{self.gate.pk} {self.gate.digest}"
 
     @property
+    def glimpse(self) -> str:
+        text = self.gate.text
+        return text if len(text) <= GLIMPSE else f"{text[: GLIMPSE - 1]}…"
+
+    @property
     def reminded(self) -> str:
         times = len(self.gate.reminders.all())
         return {1: "once", 2: "twice"}.get(times, f"{times} times")
@@ -189,12 +195,12 @@ def for_me(user: Any) -> GateQuerySet:
 
 
 def for_my_groups(user: Any) -> GateQuerySet:
-    return Gate.objects.pending().filter(asked_group__in=user.groups.values("pk"))
+    groups = list(user.groups.values_list("pk", flat=True))  # nothing is looked through for who is in none
+    return Gate.objects.pending().filter(asked_group__in=groups)
 
 
 def of_others(user: Any) -> GateQuerySet:
-    """What this person's runs ask of somebody else."""
-    return Gate.objects.pending().filter(run__owner=user).exclude(pk__in=Gate.objects.for_user(user).values("pk"))
+    return Gate.objects.of_others(user)
 
 
 def decided_by(user: Any) -> GateQuerySet:

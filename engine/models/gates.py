@@ -13,7 +13,8 @@ from uuid import UUID
 from django.conf import settings
 from django.contrib.auth.models import Group
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import Exists, F, OuterRef, Q
+from django.db.models.lookups import IsNull
 from django.utils import timezone
 
 from engine.evidence.chain import Draft, stamp
@@ -67,17 +68,20 @@ class GateQuerySet(models.QuerySet["Gate"]):
 
     def pending(self) -> Self:
         """What is still asked: of a run that has ended nothing is."""
-        return self.filter(state=GateState.PENDING, run__status__in=GOING_ON)
+        return self.filter(_run_that(status__in=GOING_ON), state=GateState.PENDING)
 
     def for_user(self, user: Any) -> Self:
         """What waits for this person: asked by name, in one of its groups, or as whose run it is, and not said yet, or
         once more where a council has refused it."""
-        own = Q(asked_user=None, asked_group=None, asked="", run__owner=user)
-        asked = self.pending().filter(_asked_of(user) | own)
-        said = GateDecision.objects.filter(by_user=user).exclude(decision=Decision.LOOK)
-        of_councils = GateDecision.objects.exclude(judged_by=None).values("gate")
-        asked = asked.asking_persons().exclude(Q(policy__four_eyes=True) & _of_author(user))
-        return asked.exclude(Q(pk__in=said.values("gate")) & ~Q(pk__in=of_councils))
+        asked = self.pending().filter(_asked_of(user) | _asked_by_no_name() & Q(run__owner=user))
+        return asked.exclude(_of_a_council_alone() | Q(policy__four_eyes=True) & _of_author(user) | _said_by(user))
+
+    def of_others(self, user: Any) -> Self:
+        """What this person's runs ask of somebody else: all of theirs that `for_user` leaves out, said without a list
+        of those."""
+        named = ~(_asked_of(user) | _asked_by_no_name())
+        others = named | _of_a_council_alone() | Q(policy__four_eyes=True) | _said_by(user)
+        return self.filter(others, _run_that(status__in=GOING_ON, owner=user), state=GateState.PENDING)
 
     def not_for_author(self, user: Any) -> Self:
         """Those of which somebody else has to decide: this person asked for the run, or wrote what is asked about."""
@@ -85,8 +89,7 @@ class GateQuerySet(models.QuerySet["Gate"]):
 
     def asking_persons(self) -> Self:
         """Not those that a council alone decides, as long as it may come to something."""
-        passed_on = GateDecision.objects.filter(decision=Decision.TURN).values("gate")
-        return self.exclude(Q(policy__who="council") & ~Q(pk__in=passed_on))
+        return self.exclude(_of_a_council_alone())
 
     def hiding_from(self, user: Any) -> Self:
         """At which what the council says is to be seen by nobody yet, but by who has looked, on record."""
@@ -147,9 +150,12 @@ class GateQuerySet(models.QuerySet["Gate"]):
         GateDecision.objects.filter(gate__run=run).update(text="", answer="")
 
 
+IN_ORDER = (IsNull(F("expires"), True), "expires", "made", "id")  # as it stands in an index: nothing is to be sorted
+
+
 def in_order(gates: GateQuerySet) -> GateQuerySet:
     """What has an end first, then what has waited longest."""
-    return gates.order_by(F("expires").asc(nulls_last=True), "made", "pk")
+    return gates.order_by(*IN_ORDER)
 
 
 def _of_author(user: Any) -> Q:
@@ -161,8 +167,29 @@ def _of_author(user: Any) -> Q:
     return found
 
 
+def _run_that(**is_so: Any) -> Exists:
+    """Looked up gate by gate: a join might begin with thousands of runs, and sort what it finds at the end."""
+    return Exists(Gate.run.field.related_model._default_manager.filter(pk=OuterRef("run"), **is_so))
+
+
 def _asked_of(user: Any) -> Q:
     return Q(asked_user=user) | Q(asked_group__in=user.groups.values("pk"))
+
+
+def _asked_by_no_name() -> Q:
+    return Q(asked="")
+
+
+def _of_a_council_alone() -> Q:
+    passed_on = GateDecision.objects.filter(decision=Decision.TURN).values("gate")
+    return Q(policy__who="council") & ~Q(pk__in=passed_on)
+
+
+def _said_by(user: Any) -> Q:
+    """Where this person has decided, and is not to do so once more."""
+    said = GateDecision.objects.filter(by_user=user).exclude(decision=Decision.LOOK)
+    of_councils = GateDecision.objects.exclude(judged_by=None).values("gate")
+    return Q(pk__in=said.values("gate")) & ~Q(pk__in=of_councils)
 
 
 class Gate(models.Model):
@@ -214,6 +241,7 @@ class Gate(models.Model):
             models.Index(fields=["asked_user"], condition=Q(state="pending"), name="gate_of_user"),
             models.Index(fields=["asked_group"], condition=Q(state="pending"), name="gate_of_group"),
             models.Index(fields=["run"], condition=Q(state="pending"), name="gate_pending"),
+            models.Index(*IN_ORDER, condition=Q(state="pending"), name="gate_in_order"),
             models.Index(fields=["council"], condition=Q(hides=True), name="gate_that_hides"),
         ]
         constraints = [models.UniqueConstraint(fields=["run", "step", "number"], name="one_gate_of_a_number")]

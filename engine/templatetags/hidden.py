@@ -1,7 +1,7 @@
 """How templates write texts that others wrote: nothing in them hides, and nothing turns what stands beside them."""
 
 from django import template
-from django.utils.html import format_html, format_html_join
+from django.utils.html import conditional_escape, format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from .. import hidden
@@ -12,7 +12,10 @@ register = template.Library()
 @register.filter
 def visible(text: object) -> SafeString:
     """Between elements: what nobody would see becomes a mark that can be seen, read out and copied."""
-    parts = hidden.stretches(_string(text))
+    string = _string(text)
+    parts = list(hidden.stretches(string))
+    if parts == [(False, string)]:  # nearly all of them, hundreds on a page
+        return conditional_escape(string)
     return format_html_join("", "{}", ((_mark(part) if is_hidden else part,) for is_hidden, part in parts))
 
 

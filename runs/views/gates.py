@@ -14,7 +14,7 @@ from engine.models.gates import Decision, in_order
 from runs import batches, steering
 
 from ..asked_often import in_words, numbers_of
-from ..context import number_of
+from ..context import in_bar, number_of
 from ..deciding import MOST, VIEWS, at_gate, group_of, groups, may_see
 from ..face import face_of
 from ..forms import as_number
@@ -78,6 +78,7 @@ def _waiting(request: HttpRequest, view: str, status: int = 200, **more: Any) ->
         shown = [batches.put_together(group, request.user) for group in shown]
     newest = Gate.objects.order_by("-pk").values_list("pk", flat=True).first() or 0  # of anybody's: that is at once
     context = {"groups": shown, "tabs": tabs, "view": view, "page": "waiting", "after": newest}
+    context |= {"waits_for_me": in_bar(tabs[0]["number"])}
     context |= {"mail": is_told_by_mail(request.user), "begin": begin, "before": max(begin - MOST, 0)}
     context |= {"next": begin + MOST if len(page) > MOST else 0}
     return render(request, "runs/waiting.html", {**context, **_own_numbers(request), **more}, status=status)

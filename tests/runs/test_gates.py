@@ -5,20 +5,23 @@ import json
 import re
 
 import pytest
+from django.contrib.auth.models import Group
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from engine.gates import decide as decide_at
 from engine.models import Gate, GateDecision, Run
+from engine.models.gates import in_order
 from engine.policy import policy_of
 from magi_site.models import Token
 from runs import context
 from runs.face import face_of, snapshot_of
 from runs.replay import replay
 from tests.callers import API, Caller, fields, problem
-from tests.conftest import allow
+from tests.conftest import allow, only_on
 from tests.contract import MARKER, doubted, play
 from tests.engine.test_waiting import perform_until
 
@@ -104,6 +107,28 @@ def test_what_has_an_end_comes_first(gate, page):
     html = text_of(page.get(reverse("waiting")))
     assert html.index("Question 1") < html.index("Doubted")
     assert "rejects <time" in html
+
+
+@only_on("sqlite")
+def test_nothing_is_sorted_to_show_the_first_fifty(gate, mira):
+    """Thousands may wait for one person, and SQLite takes up to 30 ms to sort them."""
+    plan = in_order(Gate.objects.for_user(mira).whole())[:50].explain()
+    assert "INDEX gate_in_order" in plan
+    assert "FOR ORDER BY" not in plan
+
+
+def test_what_does_not_wait_for_whose_run_it_is_was_asked_of_others(gate, mira, noor):
+    """Said without a list of what waits for them: it must be all the rest."""
+    group = Group.objects.create(name="Letters")
+    mira.groups.add(Group.objects.create(name="Travel"))
+    others = [{"asked_user": noor, "asked": "noor"}, {"asked_group": group, "asked": "Letters"}, {"asked": "gone"}]
+    others += [{"policy": policy_of({"four_eyes": True})}, {"policy": policy_of({"who": "council", "council": "C"})}]
+    others += [{"policy": policy_of({"persons": 2})}]
+    mine = [{"asked_user": mira, "asked": "mira"}, {"asked_group": mira.groups.get(), "asked": "Travel"}]
+    asked = [ask(gate, number, **one) for number, one in enumerate([*mine, *others])]
+    decide_at(asked[-1].pk, mira, "approve")
+    assert set(Gate.objects.of_others(mira)) == set(asked[len(mine) :])
+    assert set(Gate.objects.for_user(mira)) == {gate, *asked[: len(mine)]}
 
 
 def test_a_gate_shows_exactly_the_text_and_its_digest(gate, page):
