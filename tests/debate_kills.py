@@ -2,7 +2,9 @@
 
     python -m tests.debate_kills --kills 200 --database postgres
 
-Two workers perform rehearsed debates of five until so many have been killed; then what is left must end by itself.
+Two workers perform rehearsed debates of five until so many have been killed; then what is left must end by itself. One
+member of each takes its time, so that calls are cut in the middle, too. Each kill waits until a debate was claimed, and
+what waits for an end waits for as long as there is progress: a machine that has much to do fails nothing.
 A debate follows from its seed: each must be the one that was held undisturbed with the same seed, message by message
 and turn by turn. Exit status 0 if nothing was lost, doubled or said in another order, and every record is intact.
 """
@@ -24,6 +26,7 @@ LEASE = 2.0
 POINTS = {"claim": 1, "outcome": 1}  # the first passing; all other points in the middle
 MIDDLE = 5
 NAMES = ("Ilse", "Rajiv", "Hana", "Tomás", "Ada")
+SLOW = "Hana"
 OPTIONS: list[Any] = [{"word": word} for word in ("HIRE", "HIRE LATER", "DO NOT HIRE")]
 
 Story = tuple[Any, ...]
@@ -56,7 +59,8 @@ def at_random(place: Stage, options: argparse.Namespace) -> list[tuple[int, Any]
         for kill in range(options.kills):
             while len([one for _, one in made if not over([one])]) < 4:
                 made.append((len(made) % SEEDS, submit(len(made) % SEEDS, options.most)))
-            time.sleep(chance.uniform(0.05, 2 * options.pace))
+            until_claimed([one for _, one in made])
+            time.sleep(chance.uniform(0, 2 * options.pace))
             crew.kill(workers.pop(chance.randrange(2)))
             workers.append(crew.start())
             if kill % 20 == 19:
@@ -87,12 +91,34 @@ def died_at(point: str, place: Stage, most: int) -> Any:
     return debate
 
 
-def wait(done: Callable[[], bool], what: str, longest: float = 180) -> None:
-    end = time.monotonic() + longest
+def until_claimed(debates: list[Any], longest: float = 60) -> None:
+    """A debate was begun, or gone on with, since the last kill: else no worker would live long enough for one."""
+    before, end = progress(debates)[0], time.monotonic() + longest
+    while progress(debates)[0] == before and time.monotonic() < end:
+        time.sleep(0.02)
+
+
+def wait(done: Callable[[], bool], what: str, longest: float = 120) -> None:
+    """As long as something goes on; `longest`: seconds without any."""
+    before, end = progress(), time.monotonic() + longest
     while not done():
-        if time.monotonic() > end:
-            raise SystemExit(f"{what} did not come to its end: {standing()}")
         time.sleep(0.1)
+        if (now := progress()) != before:
+            before, end = now, time.monotonic() + longest
+        elif time.monotonic() > end:
+            raise SystemExit(f"{what} did not come to its end: {standing()}")
+
+
+def progress(debates: list[Any] | None = None) -> tuple[int, int]:
+    """How often these, or all, were claimed, and how often written to."""
+    from django.db.models import Sum
+    from django.db.models.functions import Coalesce
+
+    from engine.models import Run
+
+    runs = Run.objects.all() if debates is None else Run.objects.filter(pk__in=debates)
+    sums = runs.aggregate(claims=Coalesce(Sum("claims"), 0), written=Coalesce(Sum("revision"), 0))
+    return sums["claims"], sums["written"]
 
 
 def standing() -> list[str]:
@@ -110,10 +136,14 @@ def standing() -> list[str]:
 def submit(seed: int, most: int) -> Any:
     from debates import procedure
 
-    members: list[Any] = [{"name": one, "who": f"{one} looks.", "model": "rehearsal/instant"} for one in NAMES]
+    members: list[Any] = [{"name": one, "who": f"{one} looks.", "model": model_of(one)} for one in NAMES]
     question = "Shall we hire her to lead the laboratory?"
     asked: dict[str, Any] = {"question": question, "options": OPTIONS, "members": members, "most": most}
     return procedure.submit(owner=None, seed=bytes([seed]) * 32, **asked).pk
+
+
+def model_of(name: str) -> str:
+    return "rehearsal/magi" if name == SLOW else "rehearsal/instant"
 
 
 def over(debates: list[Any]) -> bool:
@@ -176,7 +206,7 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--points", action=argparse.BooleanOptionalAction, default=True, help="also at fault points")
     parser.add_argument("--database", choices=DATABASES, default="sqlite")
     parser.add_argument("--seed", type=int, default=0, help="of when whom is killed")
-    parser.add_argument("--pace", type=float, default=0.4, help="seconds between two kills, on average")
+    parser.add_argument("--pace", type=float, default=0.4, help="seconds from a claim to a kill, on average")
     return parser.parse_args()
 
 
