@@ -4,7 +4,8 @@
 
 Two workers perform rehearsed debates of five until so many have been killed; then what is left must end by itself. One
 member of each takes its time, so that calls are cut in the middle, too. Each kill waits until a debate was claimed, and
-what waits for an end waits for as long as there is progress: a machine that has much to do fails nothing.
+what waits for an end waits for as long as there is progress: a machine that has much to do fails nothing. A debate
+whose worker died five times in the same call fails, as any run does, and is tried again, as its owner would.
 A debate follows from its seed: each must be the one that was held undisturbed with the same seed, message by message
 and turn by turn. Exit status 0 if nothing was lost, doubled or said in another order, and every record is intact.
 """
@@ -15,6 +16,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from itertools import zip_longest
 from typing import Any
 
 from tests.chaos_worker import Crew
@@ -147,9 +149,15 @@ def model_of(name: str) -> str:
 
 
 def over(debates: list[Any]) -> bool:
+    """Whether none goes on; what was killed too often does again."""
+    from engine import steering
     from engine.models import Run
-    from engine.models.claims import GOING_ON
+    from engine.models.claims import GOING_ON, KILLED_ITS_WORKER
 
+    for run in Run.objects.filter(pk__in=debates, status=Run.Status.FAILED):
+        if run.error == KILLED_ITS_WORKER:
+            print(f"{run.pk} was killed five times alone, and is tried again", flush=True)
+            steering.retry(run.pk, 0)
     return not Run.objects.filter(pk__in=debates, status__in=GOING_ON).exists()
 
 
@@ -187,7 +195,7 @@ def judge(made: list[tuple[int, Any]], undisturbed: dict[int, Story]) -> bool:
         ):
             if here != there:
                 wrong[part] += 1
-                print(f"{debate}: other {part}:\n  {here}\n  {there}", file=sys.stderr)
+                print(f"{debate}: other {part}:\n  {differing(here, there)}", file=sys.stderr)
         numbers = list(Message.objects.filter(debate=debate).order_by("number").values_list("number", flat=True))
         wrong["gaps"] += numbers != list(range(1, len(numbers) + 1))
     faults = verify_all().faults
@@ -197,6 +205,12 @@ def judge(made: list[tuple[int, Any]], undisturbed: dict[int, Story]) -> bool:
         f"{sum(wrong.values())} wrong {dict(+wrong)}, {len(faults)} faults of records"
     )
     return not +wrong and not faults
+
+
+def differing(here: Any, there: Any) -> str:
+    """Where two of the same part begin to differ."""
+    pairs = enumerate(zip_longest(here, there))
+    return next(f"at {place}: {one} instead of {other}" for place, (one, other) in pairs if one != other)
 
 
 def read_options() -> argparse.Namespace:
