@@ -22,9 +22,11 @@ from engine.models.budgets import Budget
 from engine.search import words_of
 from runs.forms import Text
 from runs.models import SearchText
+from runs.rights import Right
 
 from .estimate import estimate
 from .models import CONTENT_LENGTH, Debate, Member, Message, Steer
+from .models.secret import firsts_hidden
 from .models.values import is_named
 from .rules import course as rules
 from .rules.course import Act
@@ -32,7 +34,10 @@ from .rules.course import Act
 MOST_MESSAGES = 40
 OVER = "The debate is over."
 CLOSING = "The closing has begun: who has the floor now speaks last."
-DONE_AT_ONCE = (Act.EXTEND, Act.GIVE_UP, Act.WITHDRAW)
+DONE_AT_ONCE = (Act.EXTEND, Act.GIVE_UP, Act.WITHDRAW, Act.LOOK)
+LOOK = Right("debates.look_at_firsts", "look at what its members said alone before it is over", own=False)
+NOTHING_HIDDEN = "What the members said alone is not hidden, or there is nothing of it yet."
+SITS = "You sit at this table: what the others said alone would sway you."
 
 _WORDS = Text(max_length=CONTENT_LENGTH, needed="Write what is to be said. It is empty.", lines=True)
 
@@ -112,6 +117,19 @@ def steer(pk: UUID, by: Any, act: str, *, seat: int | None = None, amount: int =
 def withdraw(pk: UUID, by: Any, verdict: str, reasoning: str, key: str = "") -> None:
     """What a person on a seat may do at any time: leave with an option, ABSTAIN, or as it stands. Raises Refused."""
     _do(pk, by, key, partial(_withdraw, verdict=verdict, reasoning=reasoning))
+
+
+def look(pk: UUID, by: Any) -> None:
+    """Put on record that this person sees what the members said alone before it is shown. Raises Refused."""
+    _do(pk, by, "", _look)
+
+
+def has_looked(debate: Debate, user: Any) -> bool:
+    return any(one.act == Act.LOOK and one.by_id == user.pk for one in debate.steers.all())
+
+
+def may_look(debate: Debate, user: Any) -> bool:
+    return not debate.run.over and LOOK.covers(user, debate.run) and not _why_not_looked(debate, user)
 
 
 def may_withdraw(debate: Debate, user: Any) -> bool:
@@ -291,6 +309,15 @@ def _withdraw(deed: Deed, verdict: str, reasoning: str) -> bool:
     return False
 
 
+def _look(deed: Deed) -> bool:
+    """Once for each person: whoever has looked has seen it."""
+    if reason := _why_not_looked(deed.debate, deed.by):
+        raise Refused(reason)
+    if not has_looked(deed.debate, deed.by):
+        deed.steer(Act.LOOK)
+    return False
+
+
 _ACTS: Mapping[str, Callable[[Deed, int | None, int], bool]] = {
     Act.EXTEND: _extend,
     Act.CLOSE: _close,
@@ -307,6 +334,13 @@ _ACTS: Mapping[str, Callable[[Deed, int | None, int], bool]] = {
 
 def _seat_of(debate: Debate, user: Any) -> Member | None:
     return next((one for one in debate.seated if one.user_id == user.pk), None)
+
+
+def _why_not_looked(debate: Debate, user: Any) -> str:
+    if _seat_of(debate, user):
+        return SITS
+    said = firsts_hidden(debate) and any(hasattr(one, "first") for one in debate.seated)
+    return "" if said else NOTHING_HIDDEN
 
 
 def _refuse_closing(deed: Deed) -> None:

@@ -90,6 +90,7 @@ class Debating(Face[Debate, Display]):
         """`key`: by which what is sent twice from one page is done once. Besides, what whoever sits there is asked."""
         own = people.sits(row, request.user) | {"held": again_of(row, request.user)}
         leave = {"seated": chair.may_withdraw(row, request.user), "verdicts": row.settings.options}
+        leave["may_look"] = row.with_person and chair.may_look(row, request.user)
         return {"key": secrets.token_hex(16), **leave, **own}
 
     # ---- its lists ----

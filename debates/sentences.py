@@ -311,6 +311,7 @@ _STEERED = {
     Act.END: "the debate has ended, without a closing.",
     Act.RECALL: "{name} is recalled.",
     Act.GIVE_UP: "{name} is given up.",
+    Act.LOOK: "looks at what the members said alone.",
 }
 
 

@@ -226,6 +226,11 @@ def alone_of(scene: Scene, member: Member) -> Alone:
     return Alone(member.seat, member.name, None, scene.texts.get(step, ""), growing=True, since=call.started)
 
 
+def said_alone(scene: Scene) -> list[Alone]:
+    """All that was said alone, also where nobody is shown it: for who has looked on record."""
+    return [_alone_said(scene, one, one.first) for one in scene.seated if hasattr(one, "first")]
+
+
 def _alone_said(scene: Scene, member: Member, first: FirstVerdict) -> Alone:
     if first.missing:
         return Alone(member.seat, member.name, MISSING, "Could not be asked.")
@@ -272,7 +277,7 @@ def _steered(scene: Scene) -> Iterator[tuple[datetime, Event]]:
     for steer in sorted(scene.debate.steers.all(), key=lambda one: one.number):
         most += steer.amount if steer.act == Act.EXTEND else 0
         name = scene.name(scene.seats.get(steer.member_id or 0)) if steer.act == Act.WITHDRAW else steer.by_name
-        lead = name if steer.act == Act.WITHDRAW else f"{name}, chair:"
+        lead = name if steer.act in (Act.WITHDRAW, Act.LOOK) else f"{name}, chair:"
         yield steer.made, Event("person", lead, sentence_of_steer(scene, steer, min(most, rules.MOST)))
 
 

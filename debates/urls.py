@@ -12,6 +12,7 @@ urlpatterns = [
     path("debates/cost/", new.expected_cost, name="debate-cost"),
     path("debates/<uuid:pk>/say/", steering.say, name="debate-say"),
     path("debates/<uuid:pk>/steer/", steering.steer, name="debate-steer"),
+    path("debates/<uuid:pk>/alone/", steering.alone, name="debate-alone"),
     path("debates/<uuid:pk>/turn/", turn.turn, name="debate-turn"),
     path("debates/<uuid:pk>/withdraw/", steering.withdraw, name="debate-withdraw"),
     path("debates/<uuid:pk>/record.xml", record.record_xml, name="debate-record-xml"),

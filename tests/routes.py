@@ -28,6 +28,7 @@ STEER = "llnonfo"
 NO_STEP = "llnnnfn"
 EXPORT = "llnonoo"
 REDACT = "llnfnfo"
+LOOK = "llnfnfo"
 RECEIPT = "llnonfo"
 COUNCIL = "llffffo"
 DESK = "llfffoo"
@@ -146,6 +147,7 @@ ROUTES = {
     "debate-steer": (SIGNED_IN_NO_METHOD, STEER),
     "debate-turn": (SEE, NO_CHECK),
     "debate-withdraw": (SIGNED_IN_NO_METHOD, SEE),
+    "debate-alone": (LOOK, LOOK),
     "api:debate_messages": (SEE, SIGNED_IN),
     "api:say_in_debate": (SEE, SIGNED_IN),
     "api:debate_xml": (EXPORT, NO_METHOD),

@@ -253,7 +253,7 @@ def _steers(retold: Retold) -> Iterator[str]:
         if steer.after < after or steer.after > len(retold.messages):
             yield f"Act {steer.number} is not in its place."
         after = steer.after
-        if begun is not None and steer.after > begun and steer.act != Act.END:
+        if begun is not None and steer.after > begun and steer.act not in (Act.END, Act.LOOK):
             yield f"Act {steer.number} ({_said(steer.act)}) came after the closing had begun."
         yield from (f"Act {steer.number} {what}." for what in _odd(retold, steer))
 
@@ -267,6 +267,8 @@ def _odd(retold: Retold, steer: Steer) -> Iterator[str]:
         yield f"gives {steer.amount} messages more"
     if steer.act == Act.WITHDRAW and persons.get(steer.seat or 0) != by:
         yield "withdraws a member for somebody else"
+    if steer.act == Act.LOOK and (by in persons.values() or not any(persons.values())):
+        yield "is a look of somebody from whom nothing was hidden, or who sat there"
     if steer.act == Act.WITHDRAW and not (steer.verdict or steer.seat in _stood(retold, steer)):
         yield "withdraws without a verdict"
 

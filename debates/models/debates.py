@@ -239,6 +239,7 @@ class Debate(models.Model):
 
     class Meta:
         default_permissions = ()
+        permissions = (("look_at_firsts", "Can look at what members said alone while a person has a seat"),)
         constraints = [
             models.CheckConstraint(
                 name="debate_most", condition=Q(most__gte=rules.LEAST_MOST, most__lte=rules.MOST)

@@ -76,7 +76,8 @@ class Standing(StrEnum):
 
 
 class Act(StrEnum):
-    """What steers a debate from outside: the chair's acts, and a person's leaving out of turn."""
+    """What people do to a debate from outside: the chair's acts, a person's leaving out of turn, and a look at what
+    nobody is shown yet, which steers nothing."""
 
     ASK = "ask"
     EXTEND = "extend"
@@ -86,6 +87,7 @@ class Act(StrEnum):
     RECALL = "recall"
     GIVE_UP = "give_up"
     WITHDRAW = "withdraw"
+    LOOK = "look"  # at what the members said alone
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from uuid import UUID
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_http_methods, require_POST
 
 from engine.models.budgets import BudgetUsedUp
 from runs.face import faces
@@ -21,6 +21,9 @@ from runs.views.finding import row_for
 
 from .. import chair
 from ..models import Debate
+from ..models.secret import firsts_hidden
+from ..scene import scene_of
+from ..transcript import said_alone
 
 DONE = {
     "say": "Said. It is heard from the next message on.",
@@ -63,6 +66,33 @@ def withdraw(request: HttpRequest, pk: UUID) -> HttpResponse:
     verdict, reasoning = posted.get("verdict", ""), posted.get("reasoning", "")
     do = partial(chair.withdraw, pk, request.user, verdict, reasoning, posted.get("key", ""))
     return _done(request, pk, SEE, do, Form("withdraw", typed=reasoning, verdict=verdict))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def alone(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """What the members said alone, for who may see it before a person at the table does: after a look on record."""
+    face = faces()["debate"]
+    row = row_for(request, face, pk, chair.LOOK)
+    if not firsts_hidden(row):
+        return redirect(face.page_name("live"), pk)
+    refused = ""
+    if request.method == "POST":
+        try:
+            chair.look(pk, request.user)
+            return redirect("debate-alone", pk)
+        except chair.Refused as reason:
+            refused = str(reason)
+    looked = chair.has_looked(row, request.user)
+    context = {
+        **face.page(pk),
+        "pk": str(pk),
+        "title": row.run.shown_title,
+        "said": said_alone(scene_of(face.seen(row))) if looked else (),
+        "looked": looked,
+        "may": chair.may_look(row, request.user) and not looked,
+        "refused": refused,
+    }
+    return render(request, "debates/alone.html", context, status=409 if refused else 200)
 
 
 def _seat(text: str) -> int | None:

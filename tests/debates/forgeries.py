@@ -277,6 +277,11 @@ def member_withdrawn_by_somebody_else(entries):
     add(entries, "debate.steered", **(act | {"number": 2, "act": "withdraw", "seat": 1}))
 
 
+def look_at_what_was_shown_to_all(entries):
+    act = find(entries, "debate.steered")
+    add(entries, "debate.steered", **(act | {"number": 2, "act": "look", "seat": None}))
+
+
 def answer_of_nobody(entries):
     message = find(entries, "debate.message", number=5)
     message["attempts"] = []
@@ -378,6 +383,7 @@ FORGED = {
     act_after_the_closing_began: "after the closing had begun",
     more_time_than_there_is: "gives 7 messages more",
     member_withdrawn_by_somebody_else: "for somebody else",
+    look_at_what_was_shown_to_all: "from whom nothing was hidden",
     answer_of_nobody: "no answer of its member's model",
     answer_that_was_left_out: "answer of turn-3 was not kept",
     nonsense: "cannot be read",
