@@ -16,6 +16,8 @@ from .gates import Gate, in_order
 from .mail import Letter
 
 DAYS = (1, 3, 7)  # for which a gate has waited when who is asked is told again
+SHORT = timedelta(days=2)  # who has less time is told again when half of it is over: the first day may be all there is
+HALF = 0  # of the time of such a gate, where others have days
 AT_ONCE = 500  # so many rows in one write
 
 
@@ -25,6 +27,7 @@ class ReminderQuerySet(models.QuerySet["Reminder"]):
         became due while nobody looked is one reminder."""
         later = (*DAYS[1:], None)
         due = [(days, gate) for days, end in zip(DAYS, later, strict=True) for gate in self._due(days, end, now)]
+        due += [(HALF, gate) for gate in self._half_over(now)]
         made = [Reminder(gate_id=gate, days=days, made=now) for days, gate in due]
         Reminder.objects.bulk_create(made, ignore_conflicts=True)
         return len(made)
@@ -36,6 +39,13 @@ class ReminderQuerySet(models.QuerySet["Reminder"]):
             gates = gates.filter(made__gt=now - timedelta(days=end))
         return list(gates.exclude(Exists(said)).order_by("pk").values_list("pk", flat=True)[:AT_ONCE])
 
+    def _half_over(self, now: datetime) -> Iterable[int]:
+        said = self.filter(gate=OuterRef("pk"))
+        gates = Gate.objects.pending().asking_persons().filter(made__gt=now - SHORT, expires__lte=now + SHORT / 2)
+        short = gates.exclude(Exists(said)).values_list("pk", "made", "expires")
+        ends = ((pk, made, expires) for pk, made, expires in short if expires)
+        return [pk for pk, made, expires in ends if expires - made < SHORT and now - made >= expires - now]
+
     def asked(self) -> set[int]:
         """Who may have to say something where there was a reminder, by their keys."""
         pending = self.filter(gate__in=Gate.objects.pending()).order_by()
@@ -44,7 +54,7 @@ class ReminderQuerySet(models.QuerySet["Reminder"]):
 
 
 class Reminder(models.Model):
-    """A gate has waited for so many days, and who is asked there was told so."""
+    """A gate has waited for so many days, or half of its time (`HALF`), and who is asked there was told so."""
 
     gate = models.ForeignKey(Gate, on_delete=models.CASCADE, related_name="reminders")
     days = models.PositiveSmallIntegerField()

@@ -57,6 +57,22 @@ def test_a_gate_is_reminded_of_after_1_3_and_7_days_once_each(run, monkeypatch):
     assert reminded(gate) == [1, 3, 7]
 
 
+@pytest.mark.parametrize(("hours", "due"), [(1, 0.5), (24, 12), (30, 15)])
+def test_of_what_has_little_time_one_is_told_when_half_of_it_is_over(run, monkeypatch, hours, due):
+    gate = ask(run, expires=timezone.now() + timedelta(hours=hours))
+    for later, found in ((due - 0.1, []), (due + 0.1, [0]), (due + 0.2, [0])):
+        with monkeypatch.context() as clock:
+            days_later(clock, later / 24)
+            reminders.remind()
+        assert reminded(gate) == found
+
+
+def test_what_has_days_is_reminded_of_after_the_first_alone(run):
+    gate = ask(run, days=1.6, expires=timezone.now() + timedelta(days=1))
+    reminders.remind()
+    assert reminded(gate) == [1]
+
+
 def test_what_became_due_while_no_engine_ran_is_one_reminder(run):
     gate = ask(run, days=8)
     reminders.remind()
