@@ -1,35 +1,46 @@
-"""Fifty people decide at one gate at once, again and again: one decides, and each of the others is told who was first.
+"""Fifty people decide at once, again and again.
 
-python -m tests.gate_race --database postgres --rounds 20
+    python -m tests.gate_race --database postgres --rounds 20 --plans 20
+
+At one gate one of them decides, and each of the others is told who was first. At all gates of a plan, while somebody
+changes one of its steps and an engine carries out what is approved: nobody's approval counts for the changed text,
+which is asked about anew, and no step begins on another text than the one that was approved.
 """
 
 import argparse
+import random
 import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
-from tests.stage import DATABASES, stage
+from tests.acceptance.site import EngineProcess
+from tests.stage import DATABASES, Stage, stage
 
 PEOPLE = 50
+STEPS = 6
+CHANGED = "Add a task “Otherwise” to the tasks."
 RIGHT = (1, PEOPLE - 1, 1, 1)  # who decided, who was refused, what stands in the rows, how often the run was told
 
 
-def play(rounds: int) -> Counter[tuple[int, int, int, int]]:
-    """What each round came to."""
+def who_decide() -> list[Any]:
     from django.contrib.auth.models import Permission, User
-    from django.db import connections
 
-    permission = Permission.objects.get(codename="decide_gate")
     people = User.objects.bulk_create(User(username=f"person {number}") for number in range(PEOPLE))
-    permission.user_set.add(*people)
+    Permission.objects.get(codename="decide_gate").user_set.add(*people)
+    return list(User.objects.order_by("pk"))
+
+
+def play(rounds: int, people: Sequence[Any]) -> Counter[tuple[int, int, int, int]]:
+    """What each round came to."""
     with ThreadPoolExecutor(PEOPLE) as threads:
         outcomes = Counter(collide(threads, people) for _ in range(rounds))
-        together = threading.Barrier(PEOPLE)
-        list(threads.map(lambda _: (together.wait(), connections.close_all()), range(PEOPLE)))
+        close_all(threads, PEOPLE)
     return outcomes
 
 
@@ -60,19 +71,141 @@ def decide(together: threading.Barrier, gate: int, person: Any) -> bool:
     return True
 
 
-def main(database: str, rounds: int) -> int:
+# ---- a plan, and somebody who changes a step of it ----------------------------------------------------------
+
+
+class Crowd:
+    """`came`: what the rounds came to, by the team's policy; `wrong`: what must not be."""
+
+    def __init__(self, people: Sequence[Any], seed: int) -> None:
+        from plans.rules.demands import CAREFUL, STEP_BY_STEP
+        from tests.plans.cast import team
+
+        three = {effect: {"who": "person", "persons": 3} for effect in STEP_BY_STEP.steps}
+        policies = {"the plan": CAREFUL, "each step": STEP_BY_STEP, "by three": replace(STEP_BY_STEP, steps=three)}
+        self.teams = {name: team(name, policy) for name, policy in policies.items()}
+        self.people, self.chance = people, random.Random(seed)
+        self.came: Counter[str] = Counter()
+        self.wrong: list[str] = []
+
+    def rounds(self, number: int) -> None:
+        with ThreadPoolExecutor(PEOPLE + 1) as threads:
+            for one in range(number):
+                self.collide(threads, list(self.teams)[one % len(self.teams)])
+            close_all(threads, PEOPLE + 1)
+
+    def collide(self, threads: ThreadPoolExecutor, policy: str) -> None:
+        from plans import procedure
+
+        task = "\n".join(f"Add a task “{number}” to the tasks." for number in range(1, STEPS + 1))
+        pk = procedure.submit(owner=self.people[0], task=task, team=self.teams[policy]).pk
+        read = [(one.pk, one.digest, "all" if one.kind == "plan" else "") for one in self.asked(pk)]
+        number, together = self.chance.randint(1, STEPS), threading.Barrier(PEOPLE + 1)
+        change = threads.submit(self.change, together, pk, number, 0.4 * self.chance.random() ** 2)
+        said = list(threads.map(lambda person: self.approve_all(together, read, person), self.people))
+        changed = change.result()
+        self.came[f"{policy}: {'changed before' if changed else 'not changed any more, after'} it began"] += 1
+        self.came[f"{policy}: approvals that counted"] += sum(said)
+        self.judge(pk, number, policy, changed)
+
+    def asked(self, pk: Any) -> list[Any]:
+        """The gates at which it waits by now; none of one that is over."""
+        from engine.models import Gate, Run
+        from tests.plans.cast import until
+
+        until(lambda: Run.objects.get(pk=pk).status not in ("queued", "running"), f"{pk} waits")
+        return list(Gate.objects.whole().pending().filter(run=pk).order_by("pk"))
+
+    def approve_all(self, together: threading.Barrier, read: Sequence[tuple[int, str, str]], person: Any) -> int:
+        """All that stood there when the page was opened; how often it was taken."""
+        from engine import gates
+
+        taken = 0
+        together.wait()
+        for pk, digest, choice in read:
+            try:
+                gates.decide(pk, person, "approve", choice=choice, digest=digest)
+            except gates.NotDecided:
+                continue
+            taken += 1
+        return taken
+
+    def change(self, together: threading.Barrier, pk: Any, number: int, after: float) -> bool:
+        from plans import talking
+
+        together.wait()
+        time.sleep(after)
+        try:
+            talking.change_step(pk, self.people[0], number, {"action": CHANGED})
+        except (talking.Refused, talking.Over):
+            return False
+        return True
+
+    def judge(self, pk: Any, number: int, policy: str, changed: bool) -> None:
+        """Nobody has approved the new text, so nobody is at it. Once somebody has, the plan comes to its end."""
+        from engine import gates
+        from engine.models import GateDecision, Run
+        from plans.models import Step
+        from tests.plan_race import unapproved
+
+        asked = self.asked(pk)
+        approved = GateDecision.objects.filter(gate__run=pk, gate__text__contains="Otherwise").count()
+        begun = Step.objects.get(plan=pk, number=number).began is not None
+        anew = any("Otherwise" in gate.text for gate in asked)
+        if (approved, begun, anew) != (0, not changed, changed):
+            self.wrong.append(f"{policy} {pk}: {approved} approved it, begun {begun}, asked anew {anew}")
+        while asked:
+            for gate in asked:
+                for person in self.people[: gate.policy["persons"]]:
+                    with suppress(gates.NotDecided):  # approved with its plan
+                        gates.decide(gate.pk, person, "approve", choice="all" if gate.kind == "plan" else "")
+            asked = self.asked(pk)
+        run = Run.objects.get(pk=pk)
+        self.wrong += [] if run.outcome == "done" else [f"{policy} {pk}: {run.status} {run.outcome} {run.error}"]
+        self.wrong += unapproved([pk])
+
+
+def change_and_approve(place: Stage, people: Sequence[Any], rounds: int, seed: int) -> list[str]:
+    """What was wrong."""
+    from engine.evidence.audit import verify_all
+    from tests.plans.offline import entries_of_all, problems
+
+    crowd = Crowd(people, seed)
+    with EngineProcess(place.env, place.folder / "engine", everything=True):
+        crowd.rounds(rounds)
+    for what, number in sorted(crowd.came.items()):
+        print(f"{number:>5}  {what}")
+    faults = [f"{pk}: {one}" for pk, said in entries_of_all().items() for one in problems(said)]
+    return [*crowd.wrong, *map(str, verify_all().faults), *faults]
+
+
+def close_all(threads: ThreadPoolExecutor, number: int) -> None:
+    """Each of these threads has a connection of its own."""
+    from django.db import connections
+
+    together = threading.Barrier(number)
+    list(threads.map(lambda _: (together.wait(), connections.close_all()), range(number)))
+
+
+def main(database: str, rounds: int, plans: int, seed: int) -> int:
     begun = time.monotonic()
-    with stage(database):
-        outcomes = play(rounds)
-    for (decided, refused, rows, told), number in sorted(outcomes.items()):
-        print(f"{number:>5}  {decided} decided, {refused} refused, {rows} decisions, {told} wake-ups")
-    print(f"{rounds} rounds on {database} in {time.monotonic() - begun:.1f} s")
-    return 1 if set(outcomes) - {RIGHT} else 0
+    with stage(database) as place:
+        people = who_decide()
+        wrong = change_and_approve(place, people, plans, seed) if plans else []  # the runs of the others have no rows
+        outcomes = play(rounds, people)
+        for (decided, refused, rows, told), number in sorted(outcomes.items()):
+            print(f"{number:>5}  {decided} decided, {refused} refused, {rows} decisions, {told} wake-ups")
+    for one in wrong:
+        print("WRONG", one)
+    print(f"{rounds} rounds and {plans} plans on {database} in {time.monotonic() - begun:.1f} s")
+    return 1 if set(outcomes) - {RIGHT} or wrong else 0
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description="Let fifty people decide at one gate at once.")
-    parser.add_argument("--rounds", type=int, default=20)
+    parser = argparse.ArgumentParser(description="Let fifty people decide at once.")
+    parser.add_argument("--rounds", type=int, default=20, help="at one gate")
+    parser.add_argument("--plans", type=int, default=0, help="of which somebody changes a step meanwhile")
+    parser.add_argument("--seed", type=int, default=0, help="of what is changed when")
     parser.add_argument("--database", choices=DATABASES, default="sqlite")
     options = parser.parse_args()
-    sys.exit(main(options.database, options.rounds))
+    sys.exit(main(options.database, options.rounds, options.plans, options.seed))
