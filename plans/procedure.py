@@ -178,13 +178,14 @@ async def _use(run: RunContext, plan: Plan, step: Step) -> None:
         return
     demand = demand_of(Kind.TOOL, tool.effect, plan.demands)
     choices = choices_of(Kind.TOOL)
-    call = await run.use(move.key, move.tool, move.arguments, policy=demand, choices=choices, asked_in=move.call)
+    asked_in = ModelCall(pk=move.call_id)
+    call = await run.use(move.key, move.tool, move.arguments, policy=demand, choices=choices, asked_in=asked_in)
     await run.write(partial(keeping.keep_result, run.pk, move.pk, call), "result")
 
 
 async def _sum_up(run: RunContext, plan: Plan, part: rules.Close) -> None:
     """A summary that no model gives is made from the rows: a failing call is no failure of the plan."""
-    done = reading.done_of(plan)
+    done = await run.read(partial(reading.done_of, plan))
     by_rule = partial(keeping.keep_summary, run.pk, closing.by_rule(part.outcome, done))
     if plan.used_up:
         await run.write(by_rule, "summary")

@@ -3,6 +3,7 @@
 Why so: docs/decisions.md, Gates.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -15,13 +16,19 @@ EXPIRIES = [("", "as the procedure says"), ("remind", "remind"), ("reject", "rej
 
 
 class GateRuleQuerySet(models.QuerySet["GateRule"]):
-    def best(self, **about: str) -> "GateRule | None":
-        """The most exact one for a gate of this procedure, kind, effect and tool: which names the most of them, and of
-        those that name as many the one that names the tool, then the kind, then the effect."""
-        fit = models.Q()
-        for name, value in about.items():
-            fit &= models.Q(**{f"{name}__in": {"", value}})
-        return max(self.filter(fit), key=GateRule.exactness, default=None)
+    def of(self, procedure: str) -> "list[GateRule]":
+        """All that may hold for a gate of this procedure."""
+        return list(self.filter(procedure__in=("", procedure)))
+
+    def best(self, *, procedure: str, **about: str) -> "GateRule | None":
+        return best_of(self.of(procedure), **about)
+
+
+def best_of(rules: "Iterable[GateRule]", **about: str) -> "GateRule | None":
+    """The most exact one, of a procedure's, for a gate of this kind, effect and tool: which names the most of them, and
+    of those that name as many the one that names the tool, then the kind, then the effect."""
+    fit = (rule for rule in rules if all(getattr(rule, name) in ("", value) for name, value in about.items()))
+    return max(fit, key=GateRule.exactness, default=None)
 
 
 class GateRule(models.Model):

@@ -17,6 +17,7 @@ from engine.llm import prices
 from engine.llm.providers import is_rehearsal, lane_of
 from engine.models import Gate, GateRule, ModelCall, Run, account_of, after_deadlock, record_name
 from engine.models.budgets import Budget
+from engine.models.gate_rules import best_of
 from engine.policy import stricter
 from engine.search import label, words_of
 from runs.models import SearchText, first_labels
@@ -31,18 +32,20 @@ from .teams import TeamAgent, TeamVersion
 
 TASK_LENGTH = 20_000
 TITLE_LENGTH = 80
+TEXTS = ("arguments", "output", "error")  # of a call, up to some hundred thousand characters
 
 
 class PlanQuerySet(models.QuerySet["Plan"]):
     def planned(self) -> "PlanQuerySet":
-        """With all that its rules look at, in few queries however long it is."""
-        lists = ("revisions", _steps("tool_call", "call"), "messages", "team_version__agents")
+        """With all that its rules look at, in few queries however long it is: at each part that is done, so without
+        what tools gave and what was said."""
+        lists = ("revisions", _steps(*(f"tool_call__{name}" for name in TEXTS)), "team_version__agents")
         return self.select_related("run", "team_version").prefetch_related(*lists)
 
     def whole(self) -> "PlanQuerySet":
         """With everything that a page shows."""
         calls = Prefetch("run__calls", ModelCall.objects.order_by("pk").defer("prompt", "answer"))
-        lists = ("revisions", _steps("tool_call"), "messages", "team_version__agents", calls)
+        lists = ("revisions", _steps(), "messages", "team_version__agents", calls)
         return with_run(self).select_related("team_version", "matter").prefetch_related(*lists)
 
     def in_sessions(self, owner: Any) -> "PlanQuerySet":
@@ -126,8 +129,8 @@ def _unknown(team: TeamVersion) -> int | None:
     return None if any(prices.cost(model, 1, 1) is None for model in models_of(team)) else 0
 
 
-def _steps(*of_moves: str) -> Prefetch:
-    moves = Prefetch("moves", Move.objects.select_related(*of_moves))
+def _steps(*left: str) -> Prefetch:
+    moves = Prefetch("moves", Move.objects.select_related("tool_call").defer(*left))
     return Prefetch("steps", Step.objects.select_related("agent").prefetch_related(moves, "states"))
 
 
@@ -170,9 +173,9 @@ class Plan(models.Model):
     def demands(self) -> Policy:
         """The policy, and where it asks nobody what the installation's rules want besides; what it asks about, its
         gates hold against the rules."""
-        policy = Policy.of(self.policy)
-        steps = {effect: _ruled(demand, "step", effect) for effect, demand in policy.steps.items()}
-        return replace(policy, plan=_ruled(policy.plan, "plan"), steps=steps)
+        policy, rules = Policy.of(self.policy), GateRule.objects.of("plan")
+        steps = {effect: _ruled(demand, rules, "step", effect) for effect, demand in policy.steps.items()}
+        return replace(policy, plan=_ruled(policy.plan, rules, "plan"), steps=steps)
 
     @cached_property
     def agents(self) -> Sequence[TeamAgent]:
@@ -199,7 +202,7 @@ class Plan(models.Model):
         """The runs of the plans that its planner is told of, or of which others were that it is: of its matter, of
         that which it begins from, of the matter of that one, and so on."""
         found: set[UUID] = set()
-        new = {self.pk}
+        new = {self.pk} if self.matter_id or self.earlier_id else set()
         while new:
             plans = list(Plan.objects.filter(pk__in=new).select_related("run"))
             told = Run.objects.filter(reduce(or_, (one.in_its_matter for one in plans))).values_list("pk", flat=True)
@@ -238,10 +241,10 @@ class Plan(models.Model):
         return next(one for one in self.steps.all() if one.number == number)
 
 
-def _ruled(demand: Demand, kind: str, effect: str = "") -> Demand:
+def _ruled(demand: Demand, rules: Sequence[GateRule], kind: str, effect: str = "") -> Demand:
     if not is_open(demand):
         return demand
-    rule = GateRule.objects.best(procedure="plan", kind=kind, effect=effect, tool="")
+    rule = best_of(rules, kind=kind, effect=effect, tool="")
     return stricter(demand, rule.policy) if rule else demand
 
 

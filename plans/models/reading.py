@@ -274,7 +274,7 @@ def work_of(plan: Plan, step: Step) -> agent.Work:
         action=step.action,
         tools=[agent.Usable(tool.name, tool.description, tool.schema, not tool.server) for tool in usable],
         results=[(one.action, one.reply) for one in _needed(plan, step)],
-        remarks=[one.content for one in plan.messages.all() if one.to_step == step.number],
+        remarks=list(plan.messages.filter(to_step=step.number).values_list("content", flat=True)),
         moves=[_made(move) for move in step.moves_now],
         left=MOVES - len(step.moves_now),
     )
@@ -292,12 +292,13 @@ def _made(move: Move) -> agent.Made:
 
 def done_of(plan: Plan) -> list[closing.Did]:
     steps = sorted((one for one in plan.steps.all() if one.status != Status.SUPERSEDED), key=lambda one: one.number)
-    return [closing.Did(one.number, one.owner, one.action, one.status, one.reply, _calls(one)) for one in steps]
+    calls = ToolCall.objects.filter(run=plan.pk).in_bulk()
+    return [closing.Did(one.number, one.owner, one.action, one.status, one.reply, _calls(one, calls)) for one in steps]
 
 
-def _calls(step: Step) -> list[str]:
-    calls = [move.tool_call for move in step.moves.all() if move.tool_call]
-    return [f"{call.tool} ({call.effect}, {call.status}): {json.dumps(_first_line(call))}" for call in calls]
+def _calls(step: Step, calls: Mapping[int, ToolCall]) -> list[str]:
+    made = [calls[move.tool_call_id] for move in step.moves.all() if move.tool_call_id]
+    return [f"{call.tool} ({call.effect}, {call.status}): {json.dumps(_first_line(call))}" for call in made]
 
 
 def _first_line(call: ToolCall) -> str:
