@@ -50,7 +50,7 @@ def test_no_service_starts_again_with_a_wrong_configuration():
 def test_every_decision_that_the_code_names_is_explained():
     files = [
         path
-        for app in "debates engine inquiries judgements magi_site plans runs toolbox office tests".split()
+        for app in "debates engine inquiries judgements magi_site missions plans runs toolbox office tests".split()
         for path in (ROOT / app).rglob("*.py")
     ]
     named = {name for path in files for name in re.findall(r"docs/decisions\.md, ([^.]+)\.", path.read_text())}

@@ -1,0 +1,93 @@
+"""The sandbox that a command runs in: what it sees, and what it may use. No shell takes part in making it.
+
+Why so: docs/decisions.md, The sandbox.
+"""
+
+import base64
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from . import seccomp
+
+MIB = 1 << 20
+# its own namespaces of everything, and no way to make more of them; gone with whoever started it
+APART = """--unshare-user --unshare-ipc --unshare-pid --unshare-net --unshare-uts --unshare-cgroup-try --disable-userns
+--die-with-parent --uid 1000 --gid 1000 --cap-drop ALL --hostname workspace --clearenv""".split()
+SYSTEM = """--ro-bind /usr /usr --symlink usr/bin /bin --symlink usr/sbin /sbin --symlink usr/lib /lib
+--symlink usr/lib64 /lib64 --ro-bind-try /etc/alternatives /etc/alternatives
+--ro-bind-try /etc/ld.so.cache /etc/ld.so.cache --ro-bind-try /etc/ssl /etc/ssl --proc /proc --dev /dev""".split()
+WORDS = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/home/agent", "TERM": "xterm-256color", "LANG": "C.UTF-8"}
+WORKSPACE, MEMORY = "/workspace", "/memory"
+SHELL = ("/bin/bash", "-c")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Of one command, in bytes where it is not said."""
+
+    processes: int = 256
+    file: int = 1024 * MIB
+    memory: int = 2048 * MIB  # of each process
+    descriptors: int = 1024
+    disk: int = 1024 * MIB  # of the whole workspace
+    temporary: int = 512 * MIB
+    home: int = 64 * MIB
+    output: int = 1024 * MIB
+    seconds: int = 3600
+
+
+@dataclass(frozen=True)
+class Box:
+    """`folder` is the workspace, `memory` a folder of texts that can be read, `program` what runs, with arguments."""
+
+    folder: Path
+    program: tuple[str, ...]
+    cwd: str = "."
+    memory: Path | None = None
+    limits: Limits = Limits()
+
+    def request(self) -> dict[str, Any]:
+        """What `missions/terminals/keeper.py` is told: how to start, in plain values."""
+        limits = self.limits
+        return {
+            "program": shutil.which("bwrap") or "/usr/bin/bwrap",
+            "arguments": list(self._arguments()),
+            "filter": base64.b64encode(seccomp.filter_bytes()).decode(),
+            # set before it starts; the number of processes counts in the sandbox alone, and is set there
+            "resources": {"FSIZE": limits.file, "DATA": limits.memory, "NOFILE": limits.descriptors, "CORE": 0},
+            "folder": str(self.folder),
+            "disk": limits.disk,
+            "output": limits.output,
+            "seconds": limits.seconds,
+        }
+
+    def _arguments(self) -> Iterator[str]:
+        limits, bound = self.limits, ["--bind", str(self.folder), WORKSPACE]
+        memory = ["--ro-bind", str(self.memory), MEMORY] if self.memory else []
+        sizes = [*_sized(limits.temporary, "/tmp"), *_sized(limits.home, WORDS["HOME"])]  # noqa: S108 - of the sandbox
+        words = chain.from_iterable(("--setenv", name, value) for name, value in WORDS.items())
+        there = ["--chdir", f"{WORKSPACE}/{self.cwd}", "--remount-ro", "/"]
+        yield from (*APART, *words, *SYSTEM, *memory, *sizes, *bound, *there)
+        # what holds the sandbox ignores these signals, and whatever it starts would, too
+        yield from ("--", "/usr/bin/env", "--default-signal=INT,TERM,HUP")
+        yield from ("/usr/bin/prlimit", f"--nproc={limits.processes}:{limits.processes}", "--", *self.program)
+
+
+def _sized(size: int, place: str) -> list[str]:
+    return ["--size", str(size), "--tmpfs", place]
+
+
+def shell(command: str) -> tuple[str, ...]:
+    return (*SHELL, command)
+
+
+def available() -> str:
+    """Empty where commands can be held, else what is missing."""
+    if not seccomp.available():
+        return "The filter of calls is written for x86-64 alone."
+    missing = [name for name in ("bwrap", "prlimit") if not shutil.which(name)]
+    return f"Install {' and '.join(missing)} (Debian: bubblewrap, util-linux)." if missing else ""

@@ -1,0 +1,111 @@
+"""Does the sandbox hold, here and now? What a hostile program would try, tried inside it, against a stand-in of the
+engine that has a secret and listens.
+
+Why so: docs/decisions.md, The sandbox.
+"""
+
+import contextlib
+import json
+import os
+import secrets
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from . import attempts
+
+PYTHON = "/usr/bin/python3"  # as it is found inside
+LONGEST = 60.0
+
+Run = Callable[[tuple[str, ...]], str]
+"""Runs a program in the sandbox and gives what it printed."""
+
+
+@dataclass(frozen=True)
+class Probed:
+    """What was tried, and what of it got through; `trouble` where it could not be tried at all."""
+
+    tried: int
+    through: tuple[str, ...]
+    trouble: str = ""
+
+    @property
+    def holds(self) -> bool:
+        return not self.trouble and not self.through and self.tried == len(attempts.ATTEMPTS)
+
+    def __str__(self) -> str:
+        if self.trouble:
+            return f"The sandbox could not be tried: {self.trouble}"
+        if self.through:
+            return f"{len(self.through)} of {self.tried} attempts got out of the sandbox: {', '.join(self.through)}."
+        return f"The sandbox kept in {self.tried} of {len(attempts.ATTEMPTS)} attempts."
+
+
+def probe(run: Run, told: dict[str, Any]) -> Probed:
+    """`told` is what a program inside needs to try: `stand_in`."""
+    source = Path(attempts.__file__).read_text()
+    lines = run((PYTHON, "-I", "-S", "-c", source, json.dumps(told))).splitlines()
+    found = [json.loads(line[line.index("{") :]) for line in lines if line.endswith("}")]  # one attempt types words
+    if len(found) < len(attempts.ATTEMPTS):
+        return Probed(len(found), (), f"it said {' '.join(lines[-3:]) or 'nothing'}")
+    return Probed(len(found), tuple(one["attempt"] for one in found if not one["kept"]))
+
+
+STAND_IN = """
+import socket, sys, time
+loopback = socket.create_server(("127.0.0.1", 0))
+abstract, path = socket.socket(socket.AF_UNIX), socket.socket(socket.AF_UNIX)
+abstract.bind("\\0" + sys.argv[1]); abstract.listen(); path.bind(sys.argv[2]); path.listen()
+print(loopback.getsockname()[1], flush=True)
+time.sleep(float(sys.argv[3]))
+"""
+
+
+@contextlib.contextmanager
+def stand_in(database: Path, checkout: Path) -> Iterator[dict[str, Any]]:
+    """Something to be reached: another process with a secret, which listens on loopback and on two kinds of sockets."""
+    secret, marker = secrets.token_hex(16), secrets.token_hex(8)
+    with tempfile.TemporaryDirectory(prefix="magi-probe-") as folder:
+        os.chmod(folder, 0o755)  # noqa: S103 - the sandbox is what keeps them out, not this
+        outside, address = Path(folder, "outside"), Path(folder, "sock")
+        outside.write_text(secret)
+        command = [sys.executable, "-I", "-S", "-c", STAND_IN, f"magi-{marker}", str(address), str(LONGEST * 2)]
+        with subprocess.Popen(command, env={"MAGI_SECRET": secret}, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603
+            try:
+                port = int(process.stdout.readline()) if process.stdout else 0
+                os.chmod(address, 0o777)  # noqa: S103
+                yield {
+                    "port": port,
+                    "pid": process.pid,
+                    "secret": secret,
+                    "backwards": marker[::-1],
+                    "abstract": f"magi-{marker}",
+                    "socket": str(address),
+                    "outside": str(outside),
+                    "database": str(database),
+                    "checkout": str(checkout),
+                }
+            finally:
+                process.kill()
+
+
+def free_of(told: dict[str, Any]) -> bool:
+    """Whether the stand-in can be reached from outside: else it would be no wonder that nobody reaches it."""
+    with socket.create_connection(("127.0.0.1", told["port"]), timeout=5), open(told["outside"]) as file:
+        return file.read() == told["secret"]
+
+
+def wait_for(holds: Callable[[], object], seconds: float = LONGEST) -> bool:
+    """Whether it came within that time."""
+    until = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.02)
+    return True

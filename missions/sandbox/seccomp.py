@@ -1,0 +1,94 @@
+"""Which calls the kernel refuses to a command in the sandbox: what namespaces do not hold.
+
+Written for x86-64 alone; on other machines there is no such filter, and nothing that asks for it is offered.
+
+Why so: docs/decisions.md, The sandbox.
+"""
+
+import errno
+import platform
+import struct
+
+ALLOW, KILL, ERROR = 0x7FFF0000, 0x80000000, 0x00050000  # what SECCOMP_RET_* are called in linux/seccomp.h
+LOAD, EQUAL, AT_LEAST, ANY_BIT, GIVE = 0x20, 0x15, 0x35, 0x45, 0x06  # BPF: ld, jeq, jge, jset, ret
+NUMBER, ARCHITECTURE, ARGUMENTS = 0, 4, 16  # where they stand in struct seccomp_data
+X86_64 = 0xC000003E
+X32 = 0x40000000  # the same calls by other numbers
+
+# no program in a workspace needs these; each reaches kernel code that has been a way out before
+REFUSED = {
+    **{"acct": 163, "add_key": 248, "bpf": 321, "chroot": 161, "clock_settime": 227, "delete_module": 176},
+    **{"fanotify_init": 300, "finit_module": 313, "fsconfig": 431, "fsmount": 432, "fsopen": 430, "fspick": 433},
+    **{"init_module": 175, "io_uring_enter": 426, "io_uring_register": 427, "io_uring_setup": 425, "ioperm": 173},
+    **{"iopl": 172, "kcmp": 312, "kexec_file_load": 320, "kexec_load": 246, "keyctl": 250, "lookup_dcookie": 212},
+    **{"modify_ldt": 154, "mount": 165, "mount_setattr": 442, "move_mount": 429, "move_pages": 279},
+    **{"name_to_handle_at": 303, "nfsservctl": 180, "open_by_handle_at": 304, "open_tree": 428},
+    **{"perf_event_open": 298, "pidfd_getfd": 438, "pivot_root": 155, "process_vm_readv": 310},
+    **{"process_vm_writev": 311, "ptrace": 101, "quotactl": 179, "quotactl_fd": 443, "reboot": 169},
+    **{"request_key": 249, "setdomainname": 171, "sethostname": 170, "setns": 308, "settimeofday": 164},
+    **{"swapoff": 168, "swapon": 167, "syslog": 103, "umount2": 166, "unshare": 272, "uselib": 134},
+    **{"userfaultfd": 323, "ustat": 136, "vhangup": 153, "_sysctl": 156},
+}
+CLONE, CLONE3, SOCKET, SOCKETPAIR, IOCTL = 56, 435, 41, 53, 16
+NEW_NAMESPACES = 0x7E020000  # CLONE_NEW* together
+FAMILIES = (1, 2, 10)  # Unix, IPv4, IPv6: what a server on loopback needs. A network namespace does not hold vsock
+NETLINK, ROUTES = 16, 0  # getaddrinfo looks at addresses by it
+TYPED_FOR_US = (0x5412, 0x541C)  # TIOCSTI and TIOCLINUX put words into a terminal's mouth
+
+Instruction = tuple[int, int, int, int]
+
+
+def available() -> bool:
+    return platform.machine() == "x86_64"
+
+
+def filter_bytes() -> bytes:
+    """As `bwrap --seccomp` reads it: struct sock_filter, one after another."""
+    return b"".join(struct.pack("=HBBI", *one) for one in _program())
+
+
+def _program() -> list[Instruction]:
+    number = (LOAD, 0, 0, NUMBER)
+    refused = [one for call in REFUSED.values() for one in _on(call, [_refuse()])]
+    return [
+        (LOAD, 0, 0, ARCHITECTURE),
+        (EQUAL, 1, 0, X86_64),
+        (GIVE, 0, 0, KILL),
+        number,
+        (AT_LEAST, 0, 1, X32),
+        (GIVE, 0, 0, KILL),
+        *refused,
+        *_on(CLONE3, [_refuse(errno.ENOSYS)]),  # its flags lie in memory, which no filter reads; libc then uses clone
+        *_on(CLONE, [_argument(0), (ANY_BIT, 0, 1, NEW_NAMESPACES), _refuse(), _allow()]),
+        *_on(IOCTL, [_argument(1), *_each(TYPED_FOR_US, _refuse()), _allow()]),
+        *_on(SOCKET, _by_family()),
+        *_on(SOCKETPAIR, _by_family()),
+        _allow(),
+    ]
+
+
+def _by_family() -> list[Instruction]:
+    netlink = [(EQUAL, 0, 3, NETLINK), _argument(2), (EQUAL, 0, 1, ROUTES), _allow()]
+    return [_argument(0), *_each(FAMILIES, _allow()), *netlink, _refuse(errno.EAFNOSUPPORT)]
+
+
+def _on(call: int, then: list[Instruction]) -> list[Instruction]:
+    """What is done about one call. It ends in a decision, so that the number is still loaded where it is not met."""
+    return [(EQUAL, 0, len(then), call), *then]
+
+
+def _each(values: tuple[int, ...], decision: Instruction) -> list[Instruction]:
+    return [one for value in values for one in ((EQUAL, 0, 1, value), decision)]
+
+
+def _argument(place: int) -> Instruction:
+    """The lower half, which is all that these calls look at."""
+    return (LOAD, 0, 0, ARGUMENTS + 8 * place)
+
+
+def _refuse(error: int = errno.EPERM) -> Instruction:
+    return (GIVE, 0, 0, ERROR | error)
+
+
+def _allow() -> Instruction:
+    return (GIVE, 0, 0, ALLOW)

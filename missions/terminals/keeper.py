@@ -1,0 +1,399 @@
+"""Owns the terminal of one command, and outlives whoever asked for it: the engine, the site and the launcher.
+
+    python3 -I -S keeper.py SPOOL < request
+
+It is a program of its own, of the standard library alone. What it is told: `missions/sandbox/box.py`, `request`; what
+it leaves in its folder, and how it is spoken to: `missions/terminals/spool.py`.
+
+Why so: docs/decisions.md, Terminals.
+"""
+
+import base64
+import contextlib
+import ctypes
+import errno
+import fcntl
+import hashlib
+import json
+import os
+import resource
+import selectors
+import signal
+import socket
+import struct
+import sys
+import termios
+import time
+from pathlib import Path
+from typing import Any, NoReturn
+
+HEAD, RING = 256 * 1024, 1024 * 1024  # what is kept of the output: its beginning, and a ring of its end
+COUNT = 8  # bytes at the beginning of `out`: how much there was in all
+CHUNK = 65_536
+FASTEST = 16 * 1024 * 1024  # bytes a second: a flood slows the program down, not the machine
+MOST_TIMES = 20_000
+LOOK = 0.25  # how often limits are looked at, in seconds
+UNASKED = 15 * 60  # nobody needs it any more
+LONGEST_REQUEST = 65_536
+INTERRUPTED, ASKED = 3.0, 5.0  # from being told to end until it is told harder, and until it is killed
+# it ends when its command does; and what holds the sandbox has them from here, so that a key ends the command alone
+IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+NO_NEW_PRIVILEGES = 38  # PR_SET_NO_NEW_PRIVS of prctl
+TAKEN = 3  # exit status: this command was begun before
+
+
+class Output:
+    """What the command said: the first of it, the last of it, how much in all, and when."""
+
+    def __init__(self) -> None:
+        self.total, self._digest = 0, hashlib.sha256()
+        self._file = os.open("out", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
+        self._times = os.open("times", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o640)
+        self._noted, self._began = 0, time.monotonic()
+        os.pwrite(self._file, struct.pack("<Q", 0), 0)
+
+    def add(self, data: bytes) -> None:
+        self._digest.update(data)
+        place = self.total
+        for piece in _pieces(data, place):
+            os.pwrite(self._file, piece, COUNT + place_of(place))
+            place += len(piece)
+        self.total = place
+        os.pwrite(self._file, struct.pack("<Q", place), 0)
+        if self._noted < MOST_TIMES:
+            self._noted += 1
+            os.write(self._times, b"%.3f %d\n" % (time.monotonic() - self._began, place))
+
+    @property
+    def digest(self) -> str:
+        return self._digest.hexdigest()
+
+    def sync(self) -> None:
+        os.fsync(self._file)
+
+
+def place_of(number: int) -> int:
+    """Where a byte of the output is kept."""
+    return number if number < HEAD else HEAD + (number - HEAD) % RING
+
+
+def _pieces(data: bytes, place: int) -> list[bytes]:
+    """Cut where the beginning ends, and where the ring does."""
+    pieces = []
+    while data:
+        room = HEAD - place if place < HEAD else RING - (place - HEAD) % RING
+        pieces.append(data[:room])
+        place, data = place + len(pieces[-1]), data[room:]
+    return pieces
+
+
+class Keeper:
+    def __init__(self, asked: dict[str, Any], server: socket.socket) -> None:
+        self._asked, self._server = asked, server
+        self._output, self._inputs = Output(), 0
+        self._reason, self._told, self._harder = "", 0.0, 0
+        self._began = self._last_asked = self._looked = time.monotonic()
+        self._read_in_second, self._second = 0, 0
+        self._unwritten = b""
+        self._pid, self._terminal = begin(asked)
+        self._ended = os.pidfd_open(self._pid)
+
+    def run(self) -> None:
+        """Until the command has ended and all that it said is kept."""
+        with selectors.DefaultSelector() as self._waiting:
+            for one, do in ((self._terminal, self._read), (self._server, self._accept), (self._ended, self._stop)):
+                self._waiting.register(one, selectors.EVENT_READ, do)
+            self._goes_on = True
+            while self._goes_on:
+                for key, mask in self._waiting.select(LOOK):
+                    key.data(mask)
+                self._look()
+        self._finish()
+
+    # ---- what it says ---------------------------------------------------------------------------------------
+
+    def _read(self, mask: int) -> None:
+        if mask & selectors.EVENT_WRITE:
+            self._write()
+        if mask & selectors.EVENT_READ and not self._too_fast():
+            self._take()
+
+    def _take(self) -> bool:
+        try:
+            data = os.read(self._terminal, CHUNK)
+        except OSError as error:
+            if error.errno in (errno.EAGAIN, errno.EIO):  # EIO: nobody has the other side open
+                return False
+            raise
+        self._output.add(data)
+        self._read_in_second += len(data)
+        if self._output.total > self._asked["output"]:
+            self._end("too_much_output", 2)
+        return bool(data)
+
+    def _too_fast(self) -> bool:
+        second = int(time.monotonic())
+        if second != self._second:
+            self._second, self._read_in_second = second, 0
+        if self._read_in_second < FASTEST:
+            return False
+        time.sleep(0.02)
+        return True
+
+    # ---- what it is told ------------------------------------------------------------------------------------
+
+    def _accept(self, _: int) -> None:
+        """One question, one answer. Whoever is slow to ask is not waited for."""
+        try:
+            with self._server.accept()[0] as client:
+                client.settimeout(1)
+                asked = json.loads(client.makefile("rb").readline(LONGEST_REQUEST))
+                self._last_asked = time.monotonic()
+                client.sendall(json.dumps(self._answer(asked)).encode() + b"\n")
+        except (OSError, ValueError, KeyError, TypeError):
+            pass  # they have gone, or said what makes no sense: neither concerns the command
+
+    def _answer(self, asked: dict[str, Any]) -> dict[str, Any]:
+        match asked["verb"]:
+            case "status":
+                return {"total": self._output.total, "inputs": self._inputs, **standing(self._terminal)}
+            case "input":
+                return self._input(int(asked["number"]), base64.b64decode(asked["bytes"]))
+            case "resize":
+                fcntl.ioctl(
+                    self._terminal, termios.TIOCSWINSZ, struct.pack("HHHH", asked["rows"], asked["columns"], 0, 0)
+                )
+                return {}
+            case "end":
+                self._end(str(asked.get("reason", "ended")), 0)
+                return {}
+            case verb:
+                return {"error": f"There is no verb {verb!r}."}
+
+    def _input(self, number: int, data: bytes) -> dict[str, Any]:
+        """Each number is typed once, however often it is sent."""
+        if number != self._inputs + 1:
+            return {"taken": number <= self._inputs, "inputs": self._inputs}
+        self._inputs = number
+        self._unwritten += data
+        self._write()
+        return {"taken": True, "inputs": number}
+
+    def _write(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            written = os.write(self._terminal, self._unwritten) if self._unwritten else 0
+            self._unwritten = self._unwritten[written:]
+        wanted = selectors.EVENT_READ | (selectors.EVENT_WRITE if self._unwritten else 0)
+        self._waiting.modify(self._terminal, wanted, self._read)
+
+    # ---- its limits, and its end ----------------------------------------------------------------------------
+
+    def _look(self) -> None:
+        now = time.monotonic()
+        if now - self._looked < LOOK:
+            return
+        self._looked = now
+        if self._told:
+            self._tell_harder(now - self._told)
+        elif now - self._began > self._asked["seconds"]:
+            self._end("timeout", 0)
+        elif now - self._last_asked > UNASKED:
+            self._end("nobody_asked", 0)
+        elif bytes_in(self._asked["folder"], self._asked["disk"]) > self._asked["disk"]:
+            self._end("no_space", 2)
+
+    def _end(self, reason: str, how_hard: int) -> None:
+        if not self._told:
+            self._reason, self._told, self._harder = reason, time.monotonic(), how_hard
+            self._tell()
+
+    def _tell_harder(self, since: float) -> None:
+        due = 2 if since > ASKED else 1 if since > INTERRUPTED else 0
+        if due > self._harder:
+            self._harder = due
+            self._tell()
+
+    def _tell(self) -> None:
+        """The group in front; in the end what holds the sandbox, with which all in it end."""
+        with contextlib.suppress(OSError):
+            if self._harder == 2:
+                os.kill(self._pid, signal.SIGKILL)
+            else:
+                os.killpg(os.tcgetpgrp(self._terminal), (signal.SIGINT, signal.SIGTERM)[self._harder])
+
+    def _stop(self, _: int) -> None:
+        while self._take():  # what it said last is still there
+            pass
+        self._goes_on = False
+
+    def _finish(self) -> None:
+        code = os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
+        self._output.sync()
+        seconds = round(time.monotonic() - self._began, 3)
+        said = {"total": self._output.total, "digest": self._output.digest, "inputs": self._inputs}
+        keep("end", {"code": code, "reason": self._reason, "seconds": seconds, "ended": time.time(), **said})
+
+
+# ---- beginning --------------------------------------------------------------------------------------------------
+
+
+def begin(asked: dict[str, Any]) -> tuple[int, int]:
+    """The process and its terminal, which is its own: the first of a new session."""
+    master, slave = os.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+    pid = os.fork()
+    if pid == 0:
+        become(asked, slave)
+    os.close(slave)
+    os.set_blocking(master, False)
+    return pid, master
+
+
+def become(asked: dict[str, Any], slave: int) -> NoReturn:
+    """Never comes back: an exception here must not go on as a second keeper."""
+    try:
+        os.setsid()
+        for number in (signal.SIGPIPE, signal.SIGXFSZ):  # which Python ignores
+            signal.signal(number, signal.SIG_DFL)
+        fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+        for descriptor in (0, 1, 2):
+            os.dup2(slave, descriptor)
+        for name, most in asked["resources"].items():
+            resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (most, most))
+        ctypes.CDLL(None).prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0)
+        rules, words = in_memory(base64.b64decode(asked["filter"])), in_memory(_as_read(asked["arguments"]))
+        # by a descriptor: what stands in its own command line can be read inside
+        command = [*asked["arguments"][asked["arguments"].index("--") :]]
+        os.execve(asked["program"], ["bwrap", "--args", str(words), "--seccomp", str(rules), *command], {})  # noqa: S606
+    except BaseException as error:  # noqa: BLE001 - the only boundary of this process
+        os.write(2, f"The sandbox could not be made: {error}\r\n".encode())
+    os._exit(126)
+
+
+def _as_read(arguments: list[str]) -> bytes:
+    return b"".join(one.encode() + b"\0" for one in arguments[: arguments.index("--")])
+
+
+def in_memory(data: bytes) -> int:
+    """A descriptor that goes along, from which this is read."""
+    made = os.memfd_create("magi", 0)
+    os.write(made, data)
+    os.lseek(made, 0, os.SEEK_SET)
+    return made
+
+
+# ---- what it waits for: by the kernel, never by what stands on the screen -------------------------------------------
+
+
+def standing(terminal: int) -> dict[str, Any]:
+    """Echo and lines as the terminal has them, and which calls those in front of it are blocked in."""
+    local = termios.tcgetattr(terminal)[3]
+    try:
+        group = os.tcgetpgrp(terminal)
+    except OSError:
+        group = 0
+    calls = [_blocked_in(pid) for pid in in_group(group) if not _holds(pid)] if group > 0 else []
+    return {"echo": bool(local & termios.ECHO), "lines": bool(local & termios.ICANON), "calls": calls}
+
+
+def in_group(group: int) -> list[int]:
+    return [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if _group_of(pid) == group]
+
+
+def _group_of(pid: int) -> int:
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return -1
+    return int(stat.rpartition(")")[2].split()[2])
+
+
+def _holds(pid: int) -> bool:
+    """What makes the sandbox stands in the same group."""
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/comm").read_text() == "bwrap\n"
+    return True
+
+
+def _blocked_in(pid: int) -> list[str]:
+    """The call with its arguments, and where in the kernel it waits; empty where nobody may know."""
+    try:
+        return [Path(f"/proc/{pid}/syscall").read_text().strip(), Path(f"/proc/{pid}/wchan").read_text().strip()]
+    except OSError:
+        return ["", ""]
+
+
+def bytes_in(folder: str, enough: int) -> int:
+    """How much a workspace takes on the disk; no more than somewhat above `enough` is counted."""
+    total, todo = 0, [folder]
+    while todo and total <= enough:
+        with contextlib.suppress(OSError), os.scandir(todo.pop()) as entries:
+            for entry in entries:
+                with contextlib.suppress(OSError):
+                    total += entry.stat(follow_symlinks=False).st_blocks * 512
+                    if entry.is_dir(follow_symlinks=False):
+                        todo.append(entry.path)
+    return total
+
+
+# ---- its folder -----------------------------------------------------------------------------------------------------
+
+
+def keep(name: str, said: dict[str, Any]) -> None:
+    """Whole or not at all, and still there when the machine comes back."""
+    made = os.open(f".{name}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o640)
+    with open(made, "w") as file:
+        json.dump(said, file)
+        file.flush()
+        os.fsync(made)
+    os.rename(f".{name}", name)
+    sync_folder()
+
+
+def claim(asked: dict[str, Any]) -> bool:
+    """Whether this command is ours to begin: of all who try, one is the first, for ever."""
+    try:
+        made = os.open("started", os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o640)
+    except FileExistsError:
+        return False
+    command = hashlib.sha256(json.dumps(asked["arguments"]).encode()).hexdigest()
+    with open(made, "w") as file:
+        json.dump({**who(os.getpid()), "command": command, "started": time.time()}, file)
+        file.flush()
+        os.fsync(made)
+    sync_folder()
+    return True
+
+
+def who(pid: int) -> dict[str, Any]:
+    """A process for ever: its number is given again, its beginning and the machine's are not. Raises OSError."""
+    stat = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    if stat[0] in "ZX":
+        raise ProcessLookupError(f"{pid} has died, and nobody has asked how")
+    return {"pid": pid, "since": int(stat[19]), "boot": Path("/proc/sys/kernel/random/boot_id").read_text().strip()}
+
+
+def sync_folder() -> None:
+    folder = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
+    os.fsync(folder)
+    os.close(folder)
+
+
+def main(spool: str) -> int:
+    os.closerange(3, 1024)  # its own program, and whatever else was open: nothing of it goes along into the sandbox
+    asked = json.load(sys.stdin)
+    os.chdir(spool)
+    if not claim(asked):
+        return TAKEN
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # a launcher that waits for nobody hands that on
+    for number in IGNORED:
+        signal.signal(number, signal.SIG_IGN)
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("sock")
+        server.listen(16)
+        Keeper(asked, server).run()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

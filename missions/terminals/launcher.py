@@ -1,0 +1,164 @@
+"""Begins commands: makes a keeper for each, and holds nothing. To kill it loses nothing.
+
+It may be another user than the engine; as root it becomes one without rights for every command. Whoever may speak to it
+is known by their user, not by what they say.
+
+Why so: docs/decisions.md, Terminals.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import socket
+import struct
+import subprocess
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO, Any, cast
+
+from missions.sandbox.box import Box, Limits, available
+
+from . import keeper
+
+NOBODY = 64_210  # without a name and without anything of its own, on every machine
+PYTHON = "/usr/bin/python3"  # what others may start, too
+LONGEST_REQUEST = 128 * 1024
+ANSWERS_IN = 5.0
+
+
+class Refused(Exception):
+    """It does not begin, and why, in a sentence for people."""
+
+
+@dataclass(frozen=True)
+class Launcher:
+    """`home` has a folder for each mission, with its `workspace`, `memory` and `spool`."""
+
+    home: Path
+
+    def prepare(self, mission: str) -> Path:
+        """Make the folders of a mission. Raises Refused."""
+        place = self._place(mission)
+        place.mkdir(mode=0o750, parents=True, exist_ok=True)
+        for name in ("workspace", "spool"):
+            (place / name).mkdir(mode=0o750, exist_ok=True)
+        if is_root():
+            self._hand_over([place, place / "workspace", place / "spool"])
+        return place
+
+    def _hand_over(self, folders: list[Path]) -> None:
+        if closed := next((one for one in self.home.resolve().parents if not one.stat().st_mode & 0o001), None):
+            raise Refused(f"Commands run as another user, who may not pass {closed}: set MAGI_MISSIONS_DIR elsewhere.")
+        self.home.chmod(self.home.stat().st_mode | 0o001)
+        for folder in folders:
+            os.chown(folder, NOBODY, NOBODY)
+
+    def begin(self, mission: str, call: str, program: tuple[str, ...], cwd: str, limits: Limits) -> None:
+        """Whoever asks twice begins it once: the keeper that comes second finds it taken. Raises Refused."""
+        if lacking := available():
+            raise Refused(lacking)
+        place = self.prepare(mission)
+        spool = place / "spool" / _name(call)
+        spool.mkdir(mode=0o750, exist_ok=True)
+        if is_root():
+            os.chown(spool, NOBODY, NOBODY)
+        memory = place / "memory"
+        box = Box(place / "workspace", program, cwd, memory if memory.is_dir() else None, limits)
+        keep(spool, box.request())
+
+    def _place(self, mission: str) -> Path:
+        return self.home / _name(mission)
+
+
+def _name(said: str) -> str:
+    """A name of a folder, and no way out of the one that it is in. Raises Refused."""
+    if not said or not all(sign.isascii() and (sign.isalnum() or sign in "-_") for sign in said):
+        raise Refused(f"{said!r} is no name of a mission or a call.")
+    return said
+
+
+def is_root() -> bool:
+    return os.geteuid() == 0
+
+
+def keep(spool: Path, request: dict[str, Any]) -> None:
+    """Start a keeper that needs nobody any more: in a session of its own, with nothing of ours but its program."""
+    with Path(keeper.__file__).open("rb") as program:
+        other: dict[str, Any] = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if is_root() else {}
+        # by a descriptor, for the other user need not be able to walk to it
+        command = [PYTHON if other else sys.executable, "-I", "-S", f"/proc/self/fd/{program.fileno()}", str(spool)]
+        nothing = subprocess.DEVNULL
+        more = {"pass_fds": [program.fileno()], "start_new_session": True, "cwd": "/", "env": {}, **other}
+        started = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=nothing, stderr=nothing, **more)  # noqa: S603
+    with contextlib.suppress(BrokenPipeError), cast("IO[bytes]", started.stdin) as told:
+        told.write(json.dumps(request).encode())  # a pipe holds it: one that finds its place taken reads nothing
+
+
+# ---- the process ----------------------------------------------------------------------------------------------------
+
+
+class Server:
+    """Answers one line with one line, to the users whose numbers are named alone."""
+
+    def __init__(self, launcher: Launcher, users: frozenset[int]) -> None:
+        self._launcher, self._users = launcher, users | {0, os.geteuid()}
+
+    async def serve(self, address: Path) -> None:
+        """Until it is cancelled."""
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # keepers end by themselves, and nobody waits for them
+        async with await asyncio.start_unix_server(
+            self._meet, sock=self._listen(address), limit=LONGEST_REQUEST
+        ) as server:
+            await server.serve_forever()
+
+    def _listen(self, address: Path) -> socket.socket:
+        address.unlink(missing_ok=True)
+        listening = socket.socket(socket.AF_UNIX)
+        listening.bind(str(address))
+        address.chmod(0o600 if self._users == {0, os.geteuid()} else 0o666)
+        return listening
+
+    async def _meet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            async with asyncio.timeout(ANSWERS_IN):
+                if _user_of(writer.get_extra_info("socket")) in self._users:
+                    answer = await asyncio.to_thread(self._answer, await reader.readline())
+                    writer.write(json.dumps(answer).encode() + b"\n")
+                    await writer.drain()
+        except (OSError, ValueError, TimeoutError):
+            pass  # they have gone, or were too slow, or said too much
+        finally:
+            writer.close()
+
+    def _answer(self, line: bytes) -> dict[str, Any]:
+        try:
+            said = json.loads(line)
+            limits = Limits(**said["limits"])
+            self._launcher.begin(said["mission"], said["call"], tuple(said["program"]), said["cwd"], limits)
+        except (Refused, KeyError, TypeError, ValueError) as error:
+            return {"refused": str(error)}
+        except OSError as error:
+            return {"refused": f"The machine refuses: {error.strerror}."}
+        return {}
+
+
+def _user_of(peer: socket.socket) -> int:
+    credentials = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+    return int(struct.unpack("3i", credentials)[1])
+
+
+def ask(address: Path, mission: str, call: str, program: tuple[str, ...], cwd: str, limits: Limits) -> None:
+    """Have a launcher begin a command. Raises Refused; OSError where no launcher answers."""
+    said = {"mission": mission, "call": call, "program": program, "cwd": cwd, "limits": asdict(limits)}
+    with socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(ANSWERS_IN)
+        client.connect(str(address))
+        client.sendall(json.dumps(said).encode() + b"\n")
+        line = client.makefile("rb").readline()
+    if not line:
+        raise ConnectionError("The launcher answered nothing: this user may not speak to it.")
+    if refused := json.loads(line).get("refused"):
+        raise Refused(refused)

@@ -1,0 +1,74 @@
+"""Commands in a sandbox: begun as the launcher does, by a keeper in another process."""
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from uuid import uuid4
+
+from missions.sandbox.box import Limits, shell
+from missions.terminals.launcher import Launcher
+from missions.terminals.screen import Screen
+from missions.terminals.spool import Silent, Spool, State
+from missions.terminals.waiting import Waiting, waiting_for
+
+PATIENCE = 30
+
+
+class Workshop:
+    def __init__(self, home: Path) -> None:
+        self.launcher, self.mission = Launcher(home), "m1"
+        self.place = self.launcher.prepare(self.mission)
+        self.workspace = self.place / "workspace"
+
+    def begin(self, command: str, call: str = "", cwd: str = ".", **limits: int) -> Spool:
+        call = call or uuid4().hex
+        self.launcher.begin(self.mission, call, shell(command), cwd, Limits(**limits))
+        return self.spool(call)
+
+    def spool(self, call: str) -> Spool:
+        return Spool(self.place / "spool" / call)
+
+    def close(self) -> None:
+        for spool in map(Spool, (self.place / "spool").iterdir()):
+            spool.stop("ended")
+            until(lambda spool=spool: spool.state != State.LIVES)
+
+    def done(self, command: str, **more: int) -> tuple[int, str]:
+        """The exit code, and what was on the screen."""
+        spool = self.begin(command, **more)
+        return ended(spool)["code"], screen_of(spool).text
+
+
+def until(holds: Callable[[], object]) -> None:
+    give_up = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < give_up, "it did not come"
+        time.sleep(0.01)
+
+
+def ended(spool: Spool) -> dict:
+    until(lambda: spool.end is not None)
+    return spool.end
+
+
+def screen_of(spool: Spool) -> Screen:
+    screen = Screen()
+    screen.feed(spool.said().data)
+    return screen
+
+
+def standing(spool: Spool) -> Waiting:
+    try:
+        return waiting_for(spool.status(), other_screen=screen_of(spool).other_screen)
+    except Silent:
+        return Waiting.RUNNING
+
+
+def becomes(spool: Spool, state: Waiting) -> None:
+    until(lambda: standing(spool) == state)
+
+
+def keeper_of(spool: Spool) -> int:
+    until(lambda: spool.state == State.LIVES and (spool.folder / "sock").exists())
+    return json.loads((spool.folder / "started").read_text())["pid"]
