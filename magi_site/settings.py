@@ -18,6 +18,7 @@ INSTALLED_APPS = [
     "office",
     "judgements",
     "debates",
+    "inquiries",
     "plans",
     "channels",
     "django_htmx",
@@ -125,6 +126,7 @@ CHECKPOINT_WEBHOOK = ENVIRONMENT.MAGI_CHECKPOINT_WEBHOOK
 PROCEDURES = {
     "judgement": "judgements.face.Judging",
     "debate": "debates.face.Debating",
+    "inquiry": "inquiries.face.Asking",
     "plan": "plans.face.Planning",
 }
 # who can be asked at a gate beside persons -> what makes such a run, see `engine.deciders.Decider`

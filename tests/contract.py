@@ -12,6 +12,7 @@ from debates.models import Debate
 from engine.gates import may_decide, offered
 from engine.models import Gate, NewDocument, Run
 from engine.worker import Engine
+from inquiries.models import POSTS, Inquiry
 from judgements.models import Council, Judgement
 from plans.models import Plan, Team
 from plans.rules.demands import OPEN_READS
@@ -61,7 +62,20 @@ def plan(owner: Any) -> Plan:
     return Plan.objects.submit(owner=owner, task=task, team=team.current, matter=MARKER)
 
 
-EXAMPLES: dict[str, Callable[[Any], Any]] = {"judgement": judgement, "check": check, "debate": debate, "plan": plan}
+def inquiry(owner: Any) -> Inquiry:
+    """Of a question that its one document answers."""
+    read = NewDocument(f"{MARKER}.txt", "text", (f"A {MARKER} has wooden bars.", "They are struck."), "0" * 64)
+    asked = {"question": f"Has a {MARKER} wooden bars?", "models": dict.fromkeys(POSTS, INSTANT), "documents": [read]}
+    return Inquiry.objects.submit(owner=owner, **asked)
+
+
+EXAMPLES: dict[str, Callable[[Any], Any]] = {
+    "judgement": judgement,
+    "check": check,
+    "debate": debate,
+    "plan": plan,
+    "inquiry": inquiry,
+}
 THAT_WAIT: dict[str, Callable[[Any], Any]] = {"doubted check": doubted}
 
 

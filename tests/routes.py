@@ -207,6 +207,36 @@ ROUTES = {
     "api:make_team": (SIGNED_IN, NO_SCOPE),
     "api:change_team": (SIGNED_IN, NO_METHOD),
     "api:tools": (SIGNED_IN, NO_METHOD),
+    # of inquiries
+    "inquiry-new": (SIGNED_IN, SIGNED_IN),
+    "inquiry-history": (SIGNED_IN, SIGNED_IN_NO_METHOD),
+    "inquiry-history-changes": (SIGNED_IN, SIGNED_IN_NO_METHOD),
+    "inquiry-export": (SIGNED_IN, SIGNED_IN_NO_METHOD),
+    "inquiry-live": (SEE, SIGNED_IN_NO_METHOD),
+    "inquiry-record": (SEE, SIGNED_IN_NO_METHOD),
+    "inquiry-record-file": (EXPORT, SIGNED_IN_NO_METHOD),
+    "inquiry-fragments": (SEE, SIGNED_IN_NO_METHOD),
+    "inquiry-replay": (SEE, SIGNED_IN_NO_METHOD),
+    "inquiry-replay-frames": (SEE, SIGNED_IN_NO_METHOD),
+    "inquiry-cancel": (STEER, STEER),
+    "inquiry-retry": (SIGNED_IN_NO_METHOD, STEER),
+    "inquiry-redact": (REDACT, REDACT),
+    "api:inquiries": (SIGNED_IN, SIGNED_IN),
+    "api:inquiry": (SEE, NO_METHOD),
+    "api:inquiry-events": (SEE, NO_METHOD),
+    "api:inquiry-record": (EXPORT, NO_METHOD),
+    "api:inquiry-cancel": (NO_METHOD, STEER),
+    "api:inquiry-retry": (NO_METHOD, STEER),
+    "admin:inquiries_inquiry_review": (REVIEW, REVIEW),
+    "admin:inquiries_inquiry_changelist": (REVIEW, REVIEW),
+    "admin:inquiries_inquiry_add": (NEVER, NEVER),
+    "admin:inquiries_inquiry_history": (REVIEW, REVIEW),
+    "admin:inquiries_inquiry_delete": (NEVER, NEVER),
+    "admin:inquiries_inquiry_change": (REVIEW, NEVER),
+    "admin/inquiries/inquiry/<path:object_id>/": (DOOR, DOOR),
+    "inquiry-source": (SEE, SIGNED_IN_NO_METHOD),
+    "api:submit_inquiry": (SIGNED_IN, SIGNED_IN),
+    "api:inquiry_source": (SEE, NO_METHOD),
     # of the tests' own procedure, asked for a judgement
     "check-history": (SIGNED_IN, SIGNED_IN_NO_METHOD),
     "check-history-changes": (SIGNED_IN, SIGNED_IN_NO_METHOD),
@@ -337,5 +367,5 @@ ROUTES |= {f"admin:engine_mcptool_{door}": (ALL, ALL) for door in ("changelist",
 ROUTES |= {f"admin:engine_mcptool_{door}": (NEVER, NEVER) for door in ("add", "delete")}
 ROUTES |= {"admin:look_at_mcp": ("llll---", ALL)}
 
-SOCKETS = {f"ws/{which}/<uuid:pk>/": SEE for which in ("judgements", "debates", "plans", "checks", "runs")}
+SOCKETS = {f"ws/{which}/<uuid:pk>/": SEE for which in ("judgements", "debates", "inquiries", "plans", "checks", "runs")}
 SOCKETS["ws/waiting/"] = "llooooo"

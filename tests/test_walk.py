@@ -26,9 +26,11 @@ from django.utils import timezone
 
 from debates import procedure as debating
 from debates.models import Debate, OptionValues, Panel
-from engine.models import Gate, GateRule, Letter, McpTool, Review
+from engine.models import Gate, GateRule, Letter, McpTool, NewDocument, Review
 from engine.models.budgets import Budget
 from engine.policy import policy_of
+from inquiries import procedure as asking
+from inquiries.models import POSTS, Inquiry
 from judgements.models import Council, Judgement
 from magi_site.asgi import application
 from magi_site.groups import REVIEWERS
@@ -59,6 +61,7 @@ class Cast:
     judgement: Judgement
     debate: Debate
     plan: Plan
+    inquiry: Inquiry
     council: Council
     budget: Budget
     token: Token
@@ -103,9 +106,9 @@ def cast(council: Council, models: ScriptedModels, transactional_db: None) -> Ca
     users["root"] = User.objects.create_superuser("root")
     owner = users["owner"]
     token = Token.objects.make(owner, "one")
-    judgement, debate, plan = _private(owner, models), _held(owner), _planned(owner)
+    judgement, debate, plan, inquiry = _private(owner, models), _held(owner), _planned(owner), _asked(owner)
     budget = Budget.objects.create(owner=owner, limit=10**12)
-    made = Cast(users, judgement, debate, plan, council, budget, token)
+    made = Cast(users, judgement, debate, plan, inquiry, council, budget, token)
     for name, user in users.items():
         if user:
             client = Client()
@@ -149,6 +152,16 @@ def _planned(owner: Any) -> Plan:
     return Plan.objects.select_related("run").get(pk=made.pk)
 
 
+def _asked(owner: Any) -> Inquiry:
+    """Cancelled before it was planned, with the canary in the question and in its only source."""
+    read = [NewDocument(CANARY, "text", (f"{CANARY} {SOUGHT}",), "0" * 64)]
+    models = dict.fromkeys(POSTS, "rehearsal/instant")
+    said = f"{CANARY} {SOUGHT}"
+    made = asking.submit(owner=owner, question=said, title=said, models=models, documents=read)
+    steering.cancel(made, owner)
+    return Inquiry.objects.select_related("run").get(pk=made.pk)
+
+
 # ---- the routes ---------------------------------------------------------------------------------------------
 
 
@@ -162,20 +175,23 @@ def routes(patterns: Any, prefix: str = "", space: str = "") -> Iterator[tuple[s
             yield f"{space}{one.name}" if one.name else whole, whole
 
 
-HELD_IN_ADMIN, PLANNED_IN_ADMIN = "debates/debate", "plans/plan"
+HELD_IN_ADMIN, PLANNED_IN_ADMIN, ASKED_IN_ADMIN = "debates/debate", "plans/plan", "inquiries/inquiry"
 RUNS_IN_ADMIN = ("judgements/judgement", "checking/check", "engine/run")
 
 
 def address_of(pattern: str, cast: Cast, pk: UUID | None = None) -> str:
     """The route's address, with what is the owner's in it; `pk`: another judgement."""
     judgement, debate, plan = (pk or one.pk for one in (cast.judgement, cast.debate, cast.plan))
-    by_table = {HELD_IN_ADMIN: debate, PLANNED_IN_ADMIN: plan, **dict.fromkeys(RUNS_IN_ADMIN, judgement)}
+    inquiry = pk or cast.inquiry.pk
+    by_table = {HELD_IN_ADMIN: debate, PLANNED_IN_ADMIN: plan, ASKED_IN_ADMIN: inquiry}
+    by_table |= dict.fromkeys(RUNS_IN_ADMIN, judgement)
+    of_kinds = {"debates": debate, "plans": plan, "inquiries": inquiry}
     rows = cast_rows(cast)
     table = next((t for t in rows if f"/{t}/" in f"/{pattern}"), "")
     put = {
         "object_id": by_table.get(table) or rows.get(table, 1),
-        "id": _in_the_api(pattern, cast, judgement, debate, plan) if pattern.startswith("api/") else rows["auth/user"],
-        "pk": {**cast.of_folder(), "debates": debate, "plans": plan}.get(pattern.partition("/<")[0], judgement),
+        "id": _in_the_api(pattern, cast, of_kinds, judgement) if pattern.startswith("api/") else rows["auth/user"],
+        "pk": (cast.of_folder() | of_kinds).get(pattern.partition("/<")[0], judgement),
         "plan_id": plan,
         "name": cast.plan.team_version.name,
         "session_id": "posts",
@@ -192,8 +208,8 @@ def address_of(pattern: str, cast: Cast, pk: UUID | None = None) -> str:
     return "/" + re.sub(r"<(?:\w+:)?(\w+)>", lambda found: str(put[found[1]]), plain)
 
 
-def _in_the_api(pattern: str, cast: Cast, judgement: UUID, debate: UUID, plan: UUID) -> Any:
-    by_folder = {"/gates/": gate_of(cast).pk, "/debates/": debate, "/plans/": plan}
+def _in_the_api(pattern: str, cast: Cast, of_kinds: dict[str, UUID], judgement: UUID) -> Any:
+    by_folder = {"/gates/": gate_of(cast).pk, **{f"/{folder}/": pk for folder, pk in of_kinds.items()}}
     return next((pk for folder, pk in by_folder.items() if folder in pattern), judgement)
 
 
@@ -233,6 +249,7 @@ def cast_rows(cast: Cast) -> dict[str, Any]:
         "judgements/council": cast.council.pk,
         HELD_IN_ADMIN: cast.debate.pk,
         PLANNED_IN_ADMIN: cast.plan.pk,
+        ASKED_IN_ADMIN: cast.inquiry.pk,
         **dict.fromkeys(RUNS_IN_ADMIN, cast.judgement.pk),
     }
 
@@ -298,7 +315,7 @@ def _standing_for_all(name: str, declared: str) -> tuple[str, ...]:
     for judgements; for the others whoever is told something, and whoever is not, stand for all."""
     if len(set(declared)) == 1:
         return PEOPLE[0], PEOPLE[-1]
-    kinds = (("check", "checking"), ("debate", "debates"), ("plan", "plans"))
+    kinds = (("check", "checking"), ("debate", "debates"), ("plan", "plans"), ("inquiry", "inquiries"))
     shared = name.startswith(tuple(f"{door}" for n, app in kinds for door in (f"{n}-", f"api:{n}", f"admin:{app}")))
     return ("nobody", "stranger", "owner", "reviewer") if shared else PEOPLE
 

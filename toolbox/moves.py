@@ -71,20 +71,19 @@ def read_move(text: str, tools: Mapping[str, type[BaseModel]]) -> Move:
         raise ValueError(f"There is no act “{said.act[:40]}”. It is one of {', '.join(Act)}.")
     act, thought = Act(said.act), said.thought.strip()
     if act is Act.CALL:
-        return Move(act, thought, said.tool or "", _arguments(said, tools))
+        return Move(act, thought, said.tool or "", arguments_of(said.tool or "", said.arguments, tools))
     if not (said.text or "").strip():
         raise ValueError(f"To {act.replace('_', ' ')} takes a text.")
     return Move(act, thought, text=(said.text or "").strip())
 
 
-def _arguments(said: _Answer, tools: Mapping[str, type[BaseModel]]) -> dict[str, Any]:
-    """As the tool's own class reads them, with what it adds where nothing was said."""
-    name = said.tool or ""
+def arguments_of(name: str, said: str | dict[str, Any] | None, tools: Mapping[str, type[BaseModel]]) -> dict[str, Any]:
+    """As the tool's own class reads them, with what it adds where nothing was said. ValueError as of `read_move`."""
     if name not in tools:
         known = ", ".join(tools) or "none"
         raise ValueError(f"There is no tool “{name[:40]}” for this step. The tools are: {known}.")
     try:
-        given = said.arguments if isinstance(said.arguments, dict) else json.loads(said.arguments or "{}")
+        given = said if isinstance(said, dict) else json.loads(said or "{}")
         return tools[name].model_validate(given).model_dump(mode="json")
     except ValidationError as error:
         raise ValueError(f"These arguments do not fit {name}{_first_wrong(error)}.") from error

@@ -13,9 +13,7 @@ CLAIMS = 12  # of one hand-in
 HAND_INS = 3  # with quotes that are not there: then the try is over
 SAME_CALLS = 3  # the same arguments again end the search of a try
 MOVES_OF_A_STEP = 40  # over all of its tries
-SOURCES = 200
 HINTS = 20
-TOLD_BEFORE = 2  # moves or pages before a limit the agent is told
 PAUSES = (30, 60, 120, 240, 480)  # seconds after the first, second ... network error in a row
 
 
@@ -33,12 +31,13 @@ class Bound:
 
 @dataclass(frozen=True)
 class Limits:
-    """Of one inquiry: moves of a try, tokens of a step, pages that are read, minutes of work."""
+    """Of one inquiry: moves of a try, tokens of a step, minutes of work; and how patient it is with endpoints: its
+    pauses are so many times as long."""
 
     moves: int = 12
     tokens: int = 60_000
-    pages: int = 40
     minutes: int = 30
+    patience: int = 1
 
     @classmethod
     def of(cls, kept: Mapping[str, Any]) -> "Limits":
@@ -53,8 +52,8 @@ class Limits:
 BOUNDS = {
     "moves": Bound(1, 12, 40),
     "tokens": Bound(4_000, 60_000, 2_000_000),
-    "pages": Bound(0, 40, 400),
     "minutes": Bound(1, 30, 1_440),
+    "patience": Bound(0, 1, 10),
 }
 assert [field.name for field in fields(Limits)] == list(BOUNDS)  # noqa: S101 - each has its bound
 

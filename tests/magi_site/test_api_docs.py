@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import RootModel
 
 from debates.schemas import NewDebate, Steering, Words
+from inquiries.schemas import NewInquiry
 from judgements.schemas import NewJudgement, NewReceipt
 from magi_site.api import api
 from plans.schemas import MatterChange, NewPlan, StepChange
@@ -25,6 +26,7 @@ SHAPES = {
     "decide": Said,
     f"{API}/gates/decide": SaidAtMany,
     "plans": NewPlan,
+    "inquiries": NewInquiry,
     f"{API}/plans/{{id}}/messages": PlanWords,
     f"{API}/matters/{{id}}": MatterChange,
     f"{API}/teams": RootModel[dict[str, Any]],
@@ -40,6 +42,7 @@ def shown():
         body = re.search(r"-d '(.*?)'", rest, re.DOTALL)
         names = {pair.partition("=")[0] for pair in query.split("&") if pair}
         path = re.sub(r"(?<=steps/)3", "{number}", re.sub(r"[$](ID|GATE)", "{id}", path))
+        path = re.sub(r"(?<=sources/)1", "{number}", path)
         path = re.sub(r"(?<=teams/)People", "{name}", path)
         yield method.lower() or ("post" if body else "get"), f"/api/v1{path}", names, body and body[1]
 

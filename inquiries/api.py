@@ -1,0 +1,63 @@
+"""What the API says of an inquiry beside what it says of any run."""
+
+from typing import Any
+
+from .models import Claim, Inquiry, Order
+from .rules.course import NOT_ANSWERED, State
+
+STATE = (
+    *("current_step", "next_step", "retry_count", "retry_limit", "research_steps", "expert_steps"),
+    *("current_research_index", "research_results", "expert_answer", "expert_reasoning"),
+    *("critic_planner_decision", "critic_planner_feedback", "critic_researcher_decision"),
+    *("critic_researcher_feedback", "critic_expert_decision", "critic_expert_feedback"),
+    *("final_answer", "final_reasoning_trace", "error", "error_component"),
+)
+
+
+def facts(row: Inquiry) -> dict[str, Any]:
+    state, run = row.state, row.run
+    failed = {"component": state.error_component, **run.error} if run.error else None
+    return {
+        "question": row.question,
+        "answer": row.answer or (NOT_ANSWERED if run.error else None),
+        "trace": row.trace or (NOT_ANSWERED if run.error else None),
+        "why": row.why or None,
+        "retries": state.retry_count,
+        "retry_limit": row.retry_limit,
+        "state": state_object(state),
+        "error": failed,
+        "steps": [order_object(one) for one in row.ordered],
+        "claims": [claim_object(one) for one in row.claims.all()],
+        "sources": [
+            {"number": one.number, "kind": one.kind, "title": one.title, "address": None} for one in row.sources.all()
+        ],
+        "posts": {post.name: {"kind": post.kind, "model": post.model} for post in row.posts.all()},
+        "rehearsal": row.rehearsal,
+    }
+
+
+def state_object(state: State) -> dict[str, Any]:
+    """In the names of the source that asked for it; null where there is nothing."""
+    values = {name: getattr(state, name) for name in STATE}
+    return {name: _shown(value) for name, value in values.items()}
+
+
+def _shown(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return list(value)
+    return None if value == "" else value
+
+
+def order_object(one: Order) -> dict[str, Any]:
+    said = {"decision": one.decision, "feedback": one.feedback, "error": one.error, "by": one.by_name}
+    return {
+        **{"number": one.number, "kind": one.kind, "sender": "orchestrator", "receiver": one.station},
+        **{"type": "instruction", "content": one.instruction, "step_id": one.step_id},
+        "reply": one.handed_in or None,
+        **{name: value or None for name, value in said.items()},
+    }
+
+
+def claim_object(one: Claim) -> dict[str, Any]:
+    quotes = [{"source": quote.source.number, "quote": quote.text, "parts": quote.parts} for quote in one.quotes.all()]
+    return {"number": one.number, "text": one.text, "quotes": quotes, "reasoned_from": one.reasoned_from}

@@ -1,0 +1,395 @@
+"""What the pages of an inquiry show: every word and number, before any HTML."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from engine.models import Run
+from runs.face import STANDINGS, Snapshot
+from runs.stamps import Stamp, stamp_of
+from runs.usage import used
+from runs.waits import Wait
+from runs.words import shown_name
+
+from .models import Claim, Inquiry, Move, Order, OrderKind, Quote
+from .models.reading import claims_of, moves_at, orders_at, place_of, plan_number
+from .prompts.finalizer import MARKER
+from .rules.course import NOT_ANSWERED, State
+from .rules.facts import CRITIC_OF, Station
+from .rules.limits import STEPS
+from .rules.orders import Over, Review, following
+
+OUTCOMES = {"answered": ("approve", "Answered"), "unanswered": ("reject", "Not answered")}
+WORKING = {Station.PLANNER: "Planning", Station.RESEARCHER: "Researching", Station.EXPERT: "Answering"}
+NAMES = {Station.PLANNER: "Plan", Station.RESEARCHER: "Research", Station.EXPERT: "Answer", Station.FINALIZER: "Final"}
+DONE = {
+    Station.PLANNER: "Planned",
+    Station.RESEARCHER: "Found",
+    Station.EXPERT: "Answered",
+    Station.FINALIZER: "Written",
+}
+AROUND = 300  # characters before and behind a quote
+SLOTS = 3 + STEPS  # stations at most
+
+
+@dataclass(frozen=True)
+class StationShown:
+    """`state` and `word` of the work, `gate` and `said` of its critic; `back`: how often it was sent back."""
+
+    place: int
+    name: str
+    text: str
+    state: str
+    word: str
+    small: str
+    gate: str
+    said: str
+    back: int
+
+
+@dataclass(frozen=True)
+class MoveShown:
+    number: int
+    thought: str
+    tool: str
+    arguments: str
+    result: str
+    refused: str
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A quote where it stands: what is before it, pieces of it and between them, and what is behind."""
+
+    source: int
+    title: str
+    before: str
+    pieces: tuple[tuple[str, bool], ...]
+    behind: str
+    start: int
+    end: int
+    length: int
+
+
+@dataclass(frozen=True)
+class ClaimShown:
+    number: int
+    text: str
+    passages: tuple[Passage, ...]
+    bare: bool
+
+
+@dataclass(frozen=True)
+class SourceShown:
+    number: int
+    title: str
+    kind: str
+    length: int
+    quoted: int
+
+
+@dataclass(frozen=True)
+class Event:
+    """What came of an order: work that was let pass or sent back, an error, a person's word."""
+
+    number: int
+    state: str
+    sign: str
+    head: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Display:
+    id: str
+    title: str
+    question: str
+    state: str
+    word: str
+    small: str
+    wait: Wait | None
+    stamp: Stamp | None
+    stations: tuple[StationShown, ...]
+    retries: int
+    retry_limit: int
+    at_work: str
+    task: str
+    feedback: str
+    moves: tuple[MoveShown, ...]
+    growing: str
+    moves_most: int
+    sources: tuple[SourceShown, ...]
+    events: tuple[Event, ...]
+    answer: tuple[str, ...]
+    claims: tuple[ClaimShown, ...]
+    trace: str
+    why: str
+    used: str
+    rehearsal: bool
+    over: bool
+    final: bool
+    announcement: str
+    created: datetime
+    asked_by: str
+
+    @property
+    def cells(self) -> list[bool]:
+        return [number < self.retries for number in range(self.retry_limit)]
+
+    @property
+    def quotes(self) -> int:
+        return sum(len(claim.passages) for claim in self.claims)
+
+    @property
+    def slots(self) -> Sequence[int]:
+        """Of stations that are not there yet: a plan inserts nothing."""
+        return range(len(self.stations) + 1, SLOTS + 1)
+
+
+def display_of(seen: Snapshot[Inquiry]) -> Display:
+    inquiry, run = seen.row, seen.run
+    state = inquiry.state
+    plate, word = _plate(run, state)
+    station = state.next_step if not run.over and not state.over else None
+    place = place_of(inquiry, station) if station else ""
+    answered = run.outcome == "answered"
+    shown_claims = claims_of(inquiry) if answered else _passed_claims(inquiry) if run.over else []
+    moves = tuple(map(_move, moves_at(inquiry, place))) if station else ()
+    return Display(
+        id=str(run.pk),
+        title=run.shown_title,
+        question=inquiry.question,
+        state=plate,
+        word=word,
+        small=_small(inquiry, run, state),
+        wait=seen.wait,
+        stamp=stamp_of(run, word, "Rehearsal" if inquiry.rehearsal else "", lambda outcome: OUTCOMES[outcome][0]),
+        stations=tuple(_stations(inquiry, run)),
+        retries=state.retry_count,
+        retry_limit=inquiry.retry_limit,
+        at_work=_at_work(state) if station else "",
+        task=_task(state) if station else "",
+        feedback=_feedback(inquiry, place) if station else "",
+        moves=moves,
+        growing=next((text for step, text in seen.texts.items() if place and step.startswith(f"{place}.")), ""),
+        moves_most=inquiry.bounds.moves,
+        sources=tuple(_sources(inquiry)),
+        events=tuple(_events(inquiry)),
+        answer=tuple(_answer(inquiry)) if run.over else (),
+        claims=tuple(_claim(inquiry, one) for one in shown_claims),
+        trace=inquiry.trace if answered else "",
+        why=inquiry.why or (state.error if run.status == Run.Status.FAILED else ""),
+        used=used(seen.calls),
+        rehearsal=inquiry.rehearsal,
+        over=run.over,
+        final=run.over and run.status != Run.Status.FAILED,
+        announcement=_announcement(state, word, moves, run.over),
+        created=run.created,
+        asked_by=shown_name(run.asked_by),
+    )
+
+
+# ---- plate ------------------------------------------------------------------------------------------------
+
+
+def _plate(run: Run, state: State) -> tuple[str, str]:
+    if run.outcome:
+        return OUTCOMES[run.outcome]
+    if run.status != Run.Status.RUNNING:
+        return STANDINGS[run.status]
+    order = following(state)
+    return "judging", "Reviewing" if isinstance(order, Review) else WORKING.get(state.next_step, "Answering")
+
+
+def _small(inquiry: Inquiry, run: Run, state: State) -> str:
+    if run.outcome == "answered":
+        return "Every critic approved."
+    if run.outcome:
+        return "What was found stands below."
+    return "" if run.over else _at_work(state)
+
+
+def _at_work(state: State) -> str:
+    order = following(state)
+    if isinstance(order, Over):
+        return ""
+    station = {critic: worker for worker, critic in CRITIC_OF.items()}.get(order.station, order.station)
+    number = f" {state.index + 1} of {len(state.research_steps)}" if station is Station.RESEARCHER else ""
+    return f"{NAMES[station]}{number}{', under review' if isinstance(order, Review) else ''}"
+
+
+def _task(state: State) -> str:
+    if state.next_step in (Station.RESEARCHER, Station.CRITIC_RESEARCHER):
+        return state.research_steps[state.index]
+    return "\n".join(state.expert_steps) if state.next_step in (Station.EXPERT, Station.CRITIC_EXPERT) else ""
+
+
+def _feedback(inquiry: Inquiry, place: str) -> str:
+    reviews = orders_at(inquiry, place, OrderKind.REVIEW)
+    return reviews[-1].feedback if reviews and reviews[-1].decision == "reject" else ""
+
+
+def _announcement(state: State, word: str, moves: Sequence[MoveShown], over: bool) -> str:
+    if over:
+        return f"{word}."
+    last = f", move {moves[-1].number}: {moves[-1].thought}" if moves else ""
+    return f"{_at_work(state)}{last}"
+
+
+# ---- the track --------------------------------------------------------------------------------------------
+
+
+def _stations(inquiry: Inquiry, run: Run) -> Iterator[StationShown]:
+    state, plan = inquiry.state, plan_number(inquiry)
+    texts = [""] if not state.research_steps and not state.expert_steps else list(state.research_steps)
+    yield _station(inquiry, run, 1, Station.PLANNER, "plan", _planned(state))
+    for index, text in enumerate(texts):
+        yield _station(inquiry, run, index + 2, Station.RESEARCHER, f"research.{plan or 1}.{index}", text, index)
+    expert = " ".join(state.expert_steps)
+    yield _station(inquiry, run, len(texts) + 2, Station.EXPERT, f"expert.{plan or 1}", expert)
+    yield _station(inquiry, run, len(texts) + 3, Station.FINALIZER, "finalizer", "Answer and trace")
+
+
+def _planned(state: State) -> str:
+    if not state.expert_steps:
+        return "Which steps lead to an answer"
+    return f"{len(state.research_steps)} of research, {len(state.expert_steps)} of the expert"
+
+
+def _station(
+    inquiry: Inquiry, run: Run, place: int, station: Station, at: str, text: str, index: int | None = None
+) -> StationShown:
+    reviews = orders_at(inquiry, at, OrderKind.REVIEW)
+    back = sum(one.decision == "reject" for one in reviews)
+    work = orders_at(inquiry, at, OrderKind.WORK, OrderKind.FINAL)
+    state, word = _stands(inquiry, run, station, at, bool(work))
+    gate, said = _gate(inquiry, run, station, at, reviews)
+    name = f"{NAMES[station]} {index + 1}" if index is not None else NAMES[station]
+    return StationShown(place, name, text, state, word, _count(inquiry, at, work), gate, said, back)
+
+
+def _is_at(inquiry: Inquiry, run: Run, station: Station, at: str) -> bool:
+    going_on = not run.over and not inquiry.state.over
+    return going_on and inquiry.state.next_step is station and place_of(inquiry, station) == at
+
+
+def _stands(inquiry: Inquiry, run: Run, station: Station, at: str, worked: bool) -> tuple[str, str]:
+    if _is_at(inquiry, run, station, at):
+        return "judging", WORKING.get(station, "Writing")
+    if station is Station.FINALIZER and inquiry.state.stated:
+        return "wait", "Not reached"
+    if worked and station in CRITIC_OF and _last(inquiry, at) == "reject":
+        return "reject", "Sent back"
+    return ("approve", DONE[station]) if worked else ("wait", "Not reached" if run.over else "To come")
+
+
+def _last(inquiry: Inquiry, at: str) -> str:
+    reviews = orders_at(inquiry, at, OrderKind.REVIEW)
+    return reviews[-1].decision if reviews else ""
+
+
+def _gate(inquiry: Inquiry, run: Run, station: Station, at: str, reviews: Sequence[Order]) -> tuple[str, str]:
+    if station not in CRITIC_OF:
+        return "", ""
+    if _is_at(inquiry, run, CRITIC_OF[station], at):
+        return "judging", "Critic reviews"
+    if not reviews:
+        return "wait", "Critic"
+    passed = reviews[-1].decision == "approve"
+    return ("approve", "Critic approves") if passed else ("reject", "Critic sends back")
+
+
+def _count(inquiry: Inquiry, at: str, work: Sequence[Order]) -> str:
+    moves = len(moves_at(inquiry, at))
+    said = [f"{len(work)} tries"] if len(work) > 1 else []
+    return " · ".join([*said, *([f"{moves} move{'s' * (moves != 1)}"] if moves else [])])
+
+
+# ---- what was done ----------------------------------------------------------------------------------------
+
+
+def _move(one: Move) -> MoveShown:
+    arguments = one.arguments if one.tool else ""
+    return MoveShown(one.number, one.thought, one.tool, arguments, one.result, one.refused)
+
+
+def _events(inquiry: Inquiry) -> Iterator[Event]:
+    """The newest first."""
+    for one in reversed(inquiry.ordered):
+        if event := _event(inquiry, one):
+            yield event
+
+
+def _event(inquiry: Inquiry, one: Order) -> Event | None:
+    name = NAMES.get(Station(one.station.removeprefix("critic_")), "") if one.station else ""
+    about = f"{name} {one.step_id + 1}" if one.step_id is not None else name
+    match one.kind:
+        case OrderKind.REVIEW:
+            passed = one.decision == "approve"
+            head = f"{about} · {'let pass' if passed else 'sent back'} by the critic"
+            return Event(one.number, one.decision, "check" if passed else "cross", head, one.feedback)
+        case OrderKind.ERROR:
+            return Event(one.number, "failed", "bang", f"{about} · error", one.error)
+        case OrderKind.EXHAUSTED:
+            return Event(one.number, "reject", "cross", f"{about} · ended", one.feedback)
+        case OrderKind.WORK if one.station != Station.PLANNER:
+            return Event(one.number, "none", "dots", f"{about} · handed in", one.handed_in.get("text", ""))
+        case OrderKind.STOP | OrderKind.REPLAN | OrderKind.HINT | OrderKind.RETRY:
+            return Event(one.number, "none", "person", f"{one.kind} · {shown_name(one.by_name)}", one.feedback)
+    return None
+
+
+def _sources(inquiry: Inquiry) -> Iterator[SourceShown]:
+    quotes = [quote.source_id for claim in inquiry.claims.all() for quote in claim.quotes.all()]
+    for one in inquiry.sources.all():
+        yield SourceShown(one.number, one.title, one.kind, len(one.text), quotes.count(one.pk))
+
+
+# ---- the answer -------------------------------------------------------------------------------------------
+
+
+def _answer(inquiry: Inquiry) -> Iterator[str]:
+    """In paragraphs, without the places of its claims, which stand below with their passages."""
+    if inquiry.run.status == Run.Status.CANCELLED:
+        return
+    text = re.sub(r"\s+([.,;:!?])", r"\1", MARKER.sub("", inquiry.answer or NOT_ANSWERED))
+    yield from (" ".join(part.split()) for part in text.split("\n\n") if part.strip())
+
+
+def _passed_claims(inquiry: Inquiry) -> list[Claim]:
+    """What was found and let pass all the same."""
+    passed = [one.place for one in inquiry.ordered if one.kind == OrderKind.REVIEW and one.decision == "approve"]
+    works: Mapping[str, Order] = {one.place: one for one in inquiry.ordered if one.kind == OrderKind.WORK}
+    kept = {works[place].pk for place in passed if place in works}
+    return [one for one in inquiry.claims.all() if one.order_id in kept]
+
+
+def _claim(inquiry: Inquiry, one: Claim) -> ClaimShown:
+    """With the quotes of those that it is reasoned from."""
+    others = [other for other in inquiry.claims.all() if other.number in one.reasoned_from]
+    quotes = [quote for claim in (one, *others) for quote in claim.quotes.all()]
+    lengths = {source.pk: source for source in inquiry.sources.all()}
+    return ClaimShown(
+        one.number, one.text, tuple(_passage(quote, lengths[quote.source_id].text) for quote in quotes), one.bare
+    )
+
+
+def _passage(quote: Quote, text: str) -> Passage:
+    start, end = quote.parts[0][0], quote.parts[-1][1]
+    pieces: list[tuple[str, bool]] = []
+    at = start
+    for begun, ended in quote.parts:
+        pieces += [(text[at:begun], False)] if begun > at else []
+        pieces.append((text[begun:ended], True))
+        at = ended
+    return Passage(
+        source=quote.source.number,
+        title=quote.source.title,
+        before=text[max(start - AROUND, 0) : start],
+        pieces=tuple(pieces),
+        behind=text[end : end + AROUND],
+        start=start,
+        end=end,
+        length=len(text),
+    )

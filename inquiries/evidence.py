@@ -1,0 +1,144 @@
+"""An inquiry's record: what its rows tell, what it is found by, and what of it cannot be: its orders are folded again,
+and each quote is sought again where it is said to stand.
+
+Why so: docs/decisions.md, Inquiries.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from engine.evidence.chain import Draft, stamp
+from engine.evidence.entries import ENDED, SUBMITTED
+from engine.evidence.told import Said
+from engine.llm.providers import is_rehearsal
+from engine.models.documents import label_of
+from engine.search import label
+
+from .models import Claim, Inquiry, Move, Order
+from .quotes import Folded, find
+from .rules.course import Impossible, State, after, begin
+
+ORDER, MOVE, RESULT, CLAIM = (f"inquiry.{name}" for name in ("order", "move", "result", "claim"))
+
+
+def tell(told: dict[UUID, Said], *, new: bool = False) -> None:
+    """Add what the rows of these inquiries say to the drafts of their runs."""
+    for inquiry in Inquiry.objects.filter(pk__in=list(told)).prefetch_related("posts", "sources"):
+        _tell_submission(told[inquiry.pk][SUBMITTED][0], inquiry)
+        for ended in told[inquiry.pk][ENDED]:
+            ended.texts |= {name: getattr(inquiry, name) for name in ("answer", "trace", "why")}
+    if new:
+        return
+    of = list(told)
+    for order in Order.objects.filter(inquiry__in=of).order_by("number"):
+        told[order.inquiry_id][ORDER].append(_order(order))
+    moves = list(Move.objects.filter(inquiry__in=of).select_related("tool_call").order_by("pk"))
+    for move in moves:
+        told[move.inquiry_id][MOVE].append(_move(move))
+    for move in sorted((one for one in moves if one.settled and one.tool), key=lambda one: (one.settled, one.pk)):
+        told[move.inquiry_id][RESULT].append(_result(move))
+    claims = Claim.objects.filter(inquiry__in=of).select_related("order").prefetch_related("quotes__source")
+    for claim in claims.order_by("number"):
+        told[claim.inquiry_id][CLAIM].append(_claim(claim))
+
+
+def _tell_submission(draft: Draft, inquiry: Inquiry) -> None:
+    draft.facts |= {
+        "limits": inquiry.limits,
+        "retry_limit": inquiry.retry_limit,
+        "posts": {post.name: {"model": post.model, "fallback": post.fallback} for post in inquiry.posts.all()},
+        "prompt_version": inquiry.prompt_version,
+        "sources": [{"number": one.number, "kind": one.kind} for one in inquiry.sources.all()],
+    }
+    draft.texts["question"] = inquiry.question
+    draft.texts |= {f"title of source {one.number}": one.title for one in inquiry.sources.all()}
+
+
+def _order(one: Order) -> Draft:
+    names = ("number", "kind", "station", "place", "step_id", "counts", "category", "error_code")
+    facts = {name: getattr(one, name) for name in names} | {"review": one.decision, "by": one.by_name}
+    texts = {name: getattr(one, name) for name in ("instruction", "reply", "feedback", "error")}
+    return Draft(ORDER, stamp(one.made) or "", facts, texts, row=one.pk)
+
+
+def _move(one: Move) -> Draft:
+    facts: dict[str, Any] = {"key": one.key, "attempt": one.attempt, "tool": one.tool}
+    texts = {name: getattr(one, name) for name in ("thought", "arguments", "done", "refused")}
+    return Draft(MOVE, stamp(one.made) or "", facts, texts, row=one.pk)
+
+
+def _result(one: Move) -> Draft:
+    facts = {"key": one.key, "call": one.tool_call.number if one.tool_call else None}
+    return Draft(RESULT, stamp(one.settled) or "", facts, {"result": one.result}, row=one.pk)
+
+
+def _claim(one: Claim) -> Draft:
+    quotes = list(one.quotes.all())
+    places = [{"source": quote.source.number, "parts": quote.parts} for quote in quotes]
+    facts = {"number": one.number, "order": one.order.number, "reasoned_from": one.reasoned_from, "bare": one.bare}
+    texts = {"text": one.text} | {f"quote {number}": quote.text for number, quote in enumerate(quotes, 1)}
+    return Draft(CLAIM, stamp(one.made) or "", facts | {"quotes": places}, texts, row=one.pk)
+
+
+def labels(said: Said) -> Iterator[str]:
+    """Those that its rows make beside what any run is found by, from what is told of it."""
+    [submitted, *_] = said[SUBMITTED]
+    yield label("rehearsal", any(is_rehearsal(post["model"]) for post in submitted.facts["posts"].values()))
+
+
+# ---- what cannot be ---------------------------------------------------------------------------------------
+
+
+def doubt(entries: Sequence[dict[str, Any]]) -> str:
+    """Its course has to be one that the rules know, its outcome the one they come to, and each quote has to stand where
+    it is said to."""
+    submitted = next((one for one in entries if one["kind"] == SUBMITTED), None)
+    if submitted is None:
+        return ""
+    return _course(submitted, entries) or _quotes(submitted["texts"], entries)
+
+
+def _course(submitted: Mapping[str, Any], entries: Sequence[dict[str, Any]]) -> str:
+    state = begin(submitted["texts"].get("question", ""), submitted["facts"]["retry_limit"])
+    for number, one in enumerate((entry for entry in entries if entry["kind"] == ORDER), 1):
+        try:
+            state = _after(state, one)
+        except (Impossible, ValueError, TypeError, KeyError):
+            return f"Order {number} cannot be what came next."
+        if one["facts"]["number"] != number:
+            return f"Order {number} is missing."
+    outcomes = [one["facts"].get("outcome") for one in entries if one["kind"] == ENDED]
+    if (outcome := next((one for one in reversed(outcomes) if one), None)) and not _is_its(outcome, state):
+        return f"It came out as {outcome}, which its orders do not come to."
+    return ""
+
+
+def _after(state: State, entry: Mapping[str, Any]) -> State:
+    """As the row would be read from what is told of it."""
+    facts, texts = dict(entry["facts"]), entry.get("texts", {})
+    facts |= {"by_name": facts.pop("by"), "decision": facts.pop("review")}
+    names = ("instruction", "reply", "feedback", "error")
+    order = Order(**facts, **{name: texts.get(name, "") for name in names})
+    return after(state, order.fact) if order.fact else state
+
+
+def _is_its(outcome: str, state: State) -> bool:
+    return state.over and not state.error and state.outcome == outcome
+
+
+def _quotes(asked: Mapping[str, str], entries: Iterable[dict[str, Any]]) -> str:
+    """As far as the texts are there."""
+    folded: dict[int, Folded] = {}
+    for entry in (one for one in entries if one["kind"] == CLAIM):
+        for number, quote in enumerate(entry["facts"]["quotes"], 1):
+            words, source = entry.get("texts", {}).get(f"quote {number}"), quote["source"]
+            text = asked.get(f"text of {label_of(source)}")
+            if not words or not text:
+                continue
+            if source not in folded:
+                folded[source] = Folded(text)
+            place = find(words, folded[source])
+            if place is None or [[one.start, one.end] for one in place.parts] != quote["parts"]:
+                return f"A quote of claim {entry['facts']['number']} does not stand where it is said to."
+    return ""

@@ -1,0 +1,23 @@
+"""What there is to ask about where nobody attaches anything: how this product works, from its own documents."""
+
+from functools import lru_cache
+from pathlib import Path
+
+from engine.models import NewDocument
+from toolbox import documents
+
+from .models import DOCUMENTS
+
+ROOT = Path(__file__).resolve().parent.parent
+FILES = ("README.md", "docs/words.md", "docs/configuration.md", "docs/audit.md", "docs/plans.md")
+QUESTIONS = (
+    "How is a judgement approved by its three agents?",
+    "What becomes of the texts of a record that is redacted?",
+)
+
+
+@lru_cache(maxsize=1)
+def about_magi() -> tuple[NewDocument, ...]:
+    """The product's own documents, as they come with it."""
+    files = (ROOT / name for name in FILES)
+    return tuple(documents.read(file.name, file.read_bytes(), DOCUMENTS) for file in files)

@@ -1,0 +1,93 @@
+"""What an inquiry is to the engine and to all doors. What it says is said elsewhere: here it has its one name."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from uuid import UUID
+
+from django.db.models import QuerySet
+
+from engine.models import ModelCall, Run
+from runs.face import Face, Snapshot
+from runs.fragments import Fragment
+from runs.redaction import redact_due
+
+from . import api, display, evidence, guards, procedure, rehearsal, replaying, schemas, tools
+from .display import Display, display_of
+from .fragments import fragments
+from .models import DOCUMENTS, Inquiry, keeping
+
+
+class Asking(Face[Inquiry, Display]):
+    noun, nouns = "inquiry", "inquiries"
+    schema = schemas.Inquiry
+    begun_at, begun_with = "inquiry-new", "question"
+    verb, good_for = "Inquire", "A question answered from sources. Every quote is looked for where it is said to stand."
+    going_on = "asking"
+    outcomes = tuple(display.OUTCOMES)
+    guards = guards.GUARDS
+    documents = DOCUMENTS
+    tools = tools.TOOLS
+    chores = (redact_due,)
+    acts = True
+    survives = True
+    hurry = 3.0  # a dozen answers in well under a minute
+    rehearsals = {
+        "inquiry-plan": rehearsal.planner,
+        "inquiry-researcher": rehearsal.researcher,
+        "inquiry-expert": rehearsal.expert,
+        "inquiry-review": rehearsal.critic,
+        "inquiry-final": rehearsal.finalizer,
+    }
+    stays = "The answer stays."
+    filters = ("rehearsal",)
+    perform = staticmethod(procedure.inquire)
+    facts = staticmethod(api.facts)
+    tell = staticmethod(evidence.tell)
+    doubt = staticmethod(evidence.doubt)
+    labels = staticmethod(evidence.labels)
+    moments = staticmethod(replaying.moments)
+    record_styles = ("css/inquiry.css",)
+    record_without = ("prompt",)
+
+    def erase(self, run: UUID) -> None:
+        keeping.erase(run)
+
+    def rows(self) -> QuerySet[Inquiry]:
+        return Inquiry.objects.whole()
+
+    def calls(self, row: Inquiry) -> list[ModelCall]:
+        return list(row.run.calls.all())
+
+    def estimate(self, row: Inquiry) -> int | None:
+        """Nobody knows how many moves its steps take."""
+        return 0 if row.rehearsal else None
+
+    def display(self, seen: Snapshot[Inquiry]) -> Display:
+        return display_of(seen)
+
+    def fragments(self, display: Display) -> Iterator[Fragment]:
+        return fragments(display)
+
+    def at(self, row: Inquiry, moment: datetime) -> Inquiry:
+        return replaying.at(row, moment)
+
+    def decided(self, outcome: str) -> tuple[str, str]:
+        return display.OUTCOMES[outcome]
+
+    def shown(self, run: Run) -> tuple[str, str]:
+        return ("judging", "At work") if run.status == Run.Status.RUNNING else super().shown(run)
+
+    def asked(self, row: Inquiry) -> dict[str, str]:
+        return {"Question": row.question}
+
+    def provenance(self, row: Inquiry) -> Iterator[tuple[str, str]]:
+        yield "Sent back", f"{row.state.retry_count} of {row.retry_limit}"
+        yield "Sources", str(len(row.sources.all()))
+
+    def rehearsal(self, row: Inquiry) -> str:
+        return "Rehearsal: no model was asked. Answers follow a stated rule." if row.rehearsal else ""
+
+    def columns(self, row: Inquiry) -> tuple[Sequence[object], Sequence[object]]:
+        return [row.question], [row.state.retry_count, row.answer]
+
+    heads = (["question"], ["sent back", "answer"])

@@ -1,0 +1,71 @@
+"""What may still happen to the rows of inquiries: see `engine/evidence/guards.py`."""
+
+from engine.evidence.guards import Guard, Guards, Rule
+
+_OF_CLAIM = "(SELECT inquiry_id FROM inquiries_claim WHERE id = OLD.claim_id)"
+
+_tables = (
+    Guard(
+        "inquiries_inquiry",
+        key="run_id",
+        key_is_number=False,
+        run="OLD.run_id",
+        rules=(
+            Rule("kept", kept=("run_id", "limits", "retry_limit", "prompt_version"), erased=("question",)),
+            Rule("answered", when="OLD.answer <> ''", erased=("answer", "trace", "why")),
+        ),
+    ),
+    Guard("inquiries_post", unique=((("inquiry_id", "name"), ""),)),
+    Guard(
+        "inquiries_order",
+        unique=((("inquiry_id", "number"), ""),),
+        run="OLD.inquiry_id",
+        rules=(
+            Rule(
+                "kept",
+                kept=(
+                    *("id", "inquiry_id", "number", "kind", "station", "place", "step_id", "counts", "decision"),
+                    *("category", "error_code", "by_name", "call_id", "made"),
+                ),
+                erased=("instruction", "reply", "feedback", "error"),
+            ),
+        ),
+    ),
+    Guard(
+        "inquiries_move",
+        unique=((("inquiry_id", "place", "number"), ""),),
+        run="OLD.inquiry_id",
+        rules=(
+            Rule(
+                "kept",
+                kept=("id", "inquiry_id", "place", "number", "attempt", "tool", "call_id", "made"),
+                erased=("thought", "arguments", "done", "refused"),
+            ),
+            Rule("settled", when="OLD.settled IS NOT NULL", kept=("tool_call_id", "settled"), erased=("result",)),
+        ),
+    ),
+    Guard(
+        "inquiries_source",
+        unique=((("inquiry_id", "number"), ""),),
+        run="OLD.inquiry_id",
+        rules=(Rule("kept", kept=("id", "inquiry_id", "number", "kind", "document_id", "made"), erased=("title",)),),
+    ),
+    Guard(
+        "inquiries_claim",
+        unique=((("inquiry_id", "number"), ""),),
+        run="OLD.inquiry_id",
+        rules=(
+            Rule(
+                "kept",
+                kept=("id", "inquiry_id", "order_id", "number", "reasoned_from", "bare", "made"),
+                erased=("text",),
+            ),
+        ),
+    ),
+    Guard(
+        "inquiries_quote",
+        run=_OF_CLAIM,
+        rules=(Rule("kept", kept=("id", "claim_id", "source_id", "parts"), erased=("text",)),),
+    ),
+)
+GUARDS: Guards = {guard.table: guard for guard in _tables}

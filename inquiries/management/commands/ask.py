@@ -1,0 +1,82 @@
+import sys
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError
+
+from engine.models import NewDocument
+from engine.models.budgets import BudgetUsedUp
+from inquiries.forms import asked
+from inquiries.models import DOCUMENTS, Inquiry, OrderKind
+from inquiries.models.reading import course_of
+from inquiries.procedure import submit
+from inquiries.rules.course import NOT_ANSWERED
+from runs.command import NOTHING, News, RunCommand, bad_input
+from toolbox import documents
+
+
+class Command(RunCommand[Inquiry]):
+    help = (
+        "Have a question answered from documents, with quotes that are checked. Without documents it is answered from "
+        "those of MAGI itself. Exit status: 0 answered, 1 not answered, 2 nothing came of it, 3 it waits for somebody, "
+        "64 bad usage or input."
+    )
+    well = ("answered",)
+    nothing = "Nothing was answered"
+
+    def add_own_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("question", nargs="?", default="-", help="what is to be answered; - reads it")
+        parser.add_argument("--document", metavar="FILE", action="append", default=[], help="what is looked in")
+        parser.add_argument("--model", default="", help="that works at all posts (default: the installation's)")
+        parser.add_argument("--limit", metavar="N", help="how often work may be sent back, 1 to 20 (default: 5)")
+        parser.add_argument("--title", default="")
+        parser.add_argument("--spend", metavar="MONEY", help="dollars at most, as in 3.00")
+
+    def submit(self, options: dict[str, Any]) -> Inquiry:
+        question = sys.stdin.read() if options["question"] == "-" else options["question"]
+        own = {name: options[name] for name in ("title", "model", "spend")}
+        given = {"question": question, "retry_limit": options["limit"], **own}
+        values, problems = asked(given, [read(name) for name in options["document"]])
+        if problems:
+            raise bad_input(" ".join(f"{field}: {sentence}" for field, sentence in problems))
+        try:
+            return submit(owner=None, **values)
+        except BudgetUsedUp as error:
+            raise CommandError(str(error), returncode=NOTHING) from error
+
+    def begins(self, row: Inquiry) -> Iterator[str]:
+        yield f"Asking “{row.run.title}” ({row.pk})."
+        yield f"Looking in {', '.join(one.title for one in row.sources.all())}."
+        if row.rehearsal:
+            yield "Rehearsal: no model was asked. Answers follow a stated rule."
+
+    def news(self, row: Inquiry) -> News:
+        for number, line in enumerate(course_of(row), 1):
+            yield number, f"  {line[:300]}"
+
+    def word(self, row: Any) -> str:
+        """The answer, with what it rests on."""
+        if row.run.outcome != "answered":
+            return NOT_ANSWERED if row.run.over else super().word(row)
+        return "\n".join([row.answer, "", *_quotes(row)])
+
+
+def _quotes(row: Inquiry) -> Iterator[str]:
+    """Of each claim of the answer, with those that it is reasoned from."""
+    claims = {one.number: one for one in row.claims.all()}
+    works = [one for one in row.ordered if one.kind == OrderKind.WORK]
+    for claim in (one for one in claims.values() if works and one.order_id == works[-1].pk):
+        carrying = [claim, *(claims[number] for number in claim.reasoned_from if number in claims)]
+        for quote in (quote for one in carrying for quote in one.quotes.all()):
+            yield f"[claim:{claim.number}] {quote.source}: “{' '.join(quote.text.split())}”"
+
+
+def read(name: str) -> NewDocument:
+    try:
+        return documents.read(name, Path(name).read_bytes(), DOCUMENTS)
+    except documents.UnreadableDocument as error:
+        raise bad_input(str(error)) from error
+    except OSError as error:
+        raise bad_input(f"{name}: {error.strerror}.") from error

@@ -1,0 +1,173 @@
+"""An inquiry: how one is submitted, who works on it, and all that was ordered and done."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from django.db import models, transaction
+from django.db.models import Prefetch, Sum
+
+from engine.evidence import sealing
+from engine.llm import prices
+from engine.llm.providers import is_rehearsal, lane_of
+from engine.models import Document, DocumentLimits, ModelCall, NewDocument, Run, after_deadlock, asked_for
+from engine.models.budgets import Budget
+from engine.models.children import NOBODY_ELSE
+from engine.search import label, words_of
+from runs.models import SearchText, first_labels
+from runs.rows import with_run
+
+from .. import prompts
+from ..rules.course import RETRIES, State, fold
+from ..rules.facts import Station
+from ..rules.limits import QUESTION_LENGTHS, Limits
+from .sources import Source
+from .work import Move, Order
+
+DOCUMENTS = DocumentLimits(number=20, size=10 * 2**20, characters=3_000_000)
+TITLE_LENGTH = 80
+POSTS = tuple(station for station in Station if station is not Station.INPUT)
+
+
+class PostKind(models.TextChoices):
+    MODEL = "model"
+
+
+class InquiryQuerySet(models.QuerySet["Inquiry"]):
+    def at_work(self) -> "InquiryQuerySet":
+        """With all that its rules look at."""
+        return self.select_related("run").prefetch_related("orders", "moves__tool_call", "posts", "sources", "claims")
+
+    def whole(self) -> "InquiryQuerySet":
+        """With everything that a page shows."""
+        calls = Prefetch("run__calls", ModelCall.objects.order_by("pk").defer("prompt", "answer"))
+        moves = Prefetch("moves", Move.objects.select_related("tool_call"))
+        sources = Prefetch("sources", Source.objects.select_related("document"))
+        lists = ("orders", moves, "posts", sources, "claims__quotes__source", calls)
+        return with_run(self).prefetch_related(*lists)
+
+    @after_deadlock
+    @transaction.atomic
+    def submit(
+        self,
+        *,
+        owner: Any,
+        question: str,
+        models: Mapping[str, str],
+        title: str = "",
+        limits: Limits | None = None,
+        retry_limit: int = RETRIES,
+        documents: Iterable[NewDocument] = (),
+        spend: int | None = None,
+        request: str = "",
+        made_by: Mapping[str, Any] = NOBODY_ELSE,
+    ) -> "Inquiry":
+        """Queue an inquiry: run, posts, documents as sources, and the seal on them stand together or not at all.
+
+        `models`: who holds each post. BudgetUsedUp.
+        """
+        held = [models[post] for post in POSTS]
+        reserved = Budget.objects.reserve(owner, spend if spend is not None else _unknown(held))
+        run = Run.objects.create(
+            procedure="inquiry",
+            title=title or title_of(question),
+            lane=lane_of(held),
+            spend=spend,
+            **asked_for(owner, made_by),
+            request=request,
+            **reserved,
+        )
+        inquiry = self.create(
+            run=run,
+            question=question,
+            limits=vars(limits or Limits()),
+            retry_limit=retry_limit,
+            prompt_version=prompts.VERSION,
+        )
+        Post.objects.bulk_create(Post(inquiry=inquiry, name=post, model=models[post]) for post in POSTS)
+        Source.objects.of_documents(inquiry, Document.objects.attach(run, documents))
+        words = [*first_labels(run), label("rehearsal", any(map(is_rehearsal, held)))]
+        SearchText.objects.create(run=run, words=" ".join([*words, *words_of(f"{run.title}\n{question}")]))
+        sealing.submit(run.pk)
+        return inquiry
+
+
+def _unknown(held: Sequence[str]) -> int | None:
+    """What is set aside where nobody knows what it will cost: nothing, for each call asks its budgets; None where it
+    cannot be said afterwards either."""
+    return None if any(prices.cost(model, 1, 1) is None for model in held) else 0
+
+
+def title_of(question: str) -> str:
+    first = next((line.strip() for line in question.splitlines() if line.strip()), "")
+    return first if len(first) <= TITLE_LENGTH else f"{first[: TITLE_LENGTH - 1].rstrip()}…"
+
+
+class Inquiry(models.Model):
+    """One question. Title, life cycle and outcome are its run's. Where it stands is folded from its orders and kept
+    nowhere; `answer`, `trace` and `why` not are written once, at its end."""
+
+    run = models.OneToOneField(Run, on_delete=models.PROTECT, primary_key=True, related_name="inquiry")
+    question = models.TextField(max_length=QUESTION_LENGTHS[1])
+    limits = models.JSONField()
+    retry_limit = models.PositiveSmallIntegerField()
+    prompt_version = models.CharField(max_length=20)
+    answer = models.TextField(blank=True)
+    trace = models.TextField(blank=True)
+    why = models.TextField(blank=True)
+
+    record_hash: str | None = None  # of the newest entry of one that is over, where it was read with `whole()`
+
+    objects = InquiryQuerySet.as_manager()
+
+    class Meta:
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return self.run.shown_title
+
+    @property
+    def ordered(self) -> list[Order]:
+        return sorted(self.orders.all(), key=lambda one: one.number)
+
+    @cached_property
+    def state(self) -> State:
+        """Impossible where its orders are none of one inquiry."""
+        return fold(self.question, self.retry_limit, [fact for one in self.ordered if (fact := one.fact)])
+
+    @property
+    def bounds(self) -> Limits:
+        return Limits.of(self.limits)
+
+    def post(self, station: str) -> "Post":
+        return next(one for one in self.posts.all() if one.name == station)
+
+    @property
+    def rehearsal(self) -> bool:
+        return any(is_rehearsal(post.model) for post in self.posts.all())
+
+    @property
+    def used_up(self) -> bool:
+        """Whether it has cost what it may, with all that it has made."""
+        if self.run.spend is None:
+            return False
+        calls = ModelCall.objects.filter(run__in=Run.objects.of_root(self.pk))
+        return (calls.aggregate(cost=Sum("cost"))["cost"] or 0) >= self.run.spend
+
+
+class Post(models.Model):
+    """Who does a kind of work in an inquiry: one for each station but the first."""
+
+    inquiry = models.ForeignKey(Inquiry, on_delete=models.PROTECT, related_name="posts")
+    name = models.CharField(max_length=20)
+    kind = models.CharField(max_length=10, choices=PostKind, default=PostKind.MODEL)
+    model = models.CharField(max_length=200)
+    fallback = models.CharField(max_length=200, blank=True)
+
+    class Meta:
+        ordering = ["pk"]
+        default_permissions = ()
+        constraints = [models.UniqueConstraint("inquiry", "name", name="one_post_of_a_name")]
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,274 @@
+"""What the engine and people write of an inquiry: each is a part of one transaction that holds the run's row."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from django.db import connection
+from django.db.models import Max
+from django.utils import timezone
+
+from engine.models import ModelCall, Run, ToolCall
+from engine.search import label, words_of
+from engine.tools import tool_named
+from runs.models import SearchText
+
+from ..prompts.moves import Claimed, HandIn
+from ..prompts.moves import Move as Moved
+from ..prompts.planner import Plan
+from ..quotes import Folded, Place, complaint, find, fold, nearest, unsupported
+from ..rules.course import Impossible, after
+from ..rules.facts import Category, Finalized, Reviewed, Station
+from ..rules.limits import HAND_INS, SAME_CALLS
+from ..rules.orders import Finish, Over, following
+from .inquiries import Inquiry
+from .reading import attempt, claims_of, looked_at, moves_at, order_for, orders_at, place_of, results
+from .sources import Claim, Passage, Quote, Source
+from .work import Move, Order, OrderKind
+
+SAME_WORK = "The work that was handed in again is the same that was sent back: more tries will not help."
+ASKED_ALREADY = "This was asked already: what came of it stands at move {number}. Go on from there."
+NOT_TAKEN = f"Its work was refused {HAND_INS} times: quotes that do not stand in their sources, or claims without one."
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+def _due(pk: UUID, station: Station) -> Inquiry | None:
+    """The inquiry, if it still waits for exactly this: else a person has turned it meanwhile, and what was answered
+    stays as a call and no more."""
+    inquiry = looked_at(pk)
+    order = following(inquiry.state)
+    return inquiry if not isinstance(order, Over) and order.station is station else None
+
+
+def _order(inquiry: Inquiry, kind: str, **values: Any) -> Order:
+    """The next one. Impossible where it cannot happen now."""
+    columns = {**order_for(inquiry), **values}
+    number = (Order.objects.filter(inquiry=inquiry).aggregate(Max("number"))["number__max"] or 0) + 1
+    order = Order(inquiry=inquiry, number=number, kind=kind, **columns)
+    if fact := order.fact:
+        after(inquiry.state, fact)
+    order.save(force_insert=True)
+    return order
+
+
+# ---- what models answered ---------------------------------------------------------------------------------
+
+
+def keep_plan(pk: UUID, call: ModelCall, plan: Plan) -> None:
+    if not (inquiry := _due(pk, Station.PLANNER)):
+        return
+    steps = plan.steps
+    reply = _json({"thought": plan.thought, "research": steps.research, "expert": steps.expert})
+    counts = {"research": len(steps.research), "expert": len(steps.expert)}
+    _hand_in(inquiry, "plan", reply, counts, call)
+    SearchText.objects.add(pk, words_of("\n".join([*steps.research, *steps.expert])))
+
+
+def _hand_in(inquiry: Inquiry, place: str, reply: str, counts: Mapping[str, Any], call: ModelCall) -> Order | None:
+    """None where it is the same work that was sent back: then the inquiry has come to its end."""
+    reviews = orders_at(inquiry, place, OrderKind.WORK, OrderKind.REVIEW)
+    if len(reviews) > 1 and reviews[-1].decision == "reject" and _same(reviews[-2].reply, reply):
+        _order(inquiry, OrderKind.EXHAUSTED, feedback=SAME_WORK)
+        return None
+    return _order(inquiry, OrderKind.WORK, reply=reply, counts=counts, call=call)
+
+
+def _same(before: str, now: str) -> bool:
+    texts = [json.loads(one) for one in (before, now) if one]
+    return len({fold(_json({**one, "thought": ""})).casefold() for one in texts}) == 1 and len(texts) == 2
+
+
+def keep_review(pk: UUID, critic: Station, call: ModelCall, said: Reviewed) -> None:
+    if inquiry := _due(pk, critic):
+        decision = "approve" if said.approve else "reject"
+        _order(inquiry, OrderKind.REVIEW, decision=decision, feedback=said.feedback, call=call)
+
+
+def keep_final(pk: UUID, said: Finalized, call: ModelCall | None = None) -> None:
+    inquiry = looked_at(pk)
+    if isinstance(following(inquiry.state), Finish):
+        _order(inquiry, OrderKind.FINAL, reply=_json({"answer": said.answer, "trace": said.trace}), call=call)
+
+
+def keep_move(pk: UUID, station: Station, folded: Mapping[int, Folded], call: ModelCall, said: Moved) -> None:
+    if not (inquiry := _due(pk, station)):
+        return
+    place = place_of(inquiry, station)
+    before = moves_at(inquiry, place)
+    now = attempt(inquiry, place, station)
+    move = Move(inquiry=inquiry, place=place, number=len(before) + 1, attempt=now, thought=said.thought, call=call)
+    if said.done:
+        _keep_hand_in(inquiry, station, move, said.done, folded)
+        return
+    move.tool, move.arguments = said.tool, _json(said.arguments)
+    same = [one for one in before if one.attempt == now and one.asked == move.asked]
+    if same and len(same) < SAME_CALLS:
+        move.result, move.settled = ASKED_ALREADY.format(number=same[0].number), timezone.now()
+    move.save(force_insert=True)
+
+
+def keep_result(move: int, call: ToolCall) -> None:
+    """What came of a tool. One that was wrong from the start is in no table."""
+    tool = tool_named(call.tool)
+    values: dict[str, Any] = {"result": tool.told(call) if tool else call.error, "settled": timezone.now()}
+    values |= {"tool_call": call} if call.pk else {}
+    Move.objects.filter(pk=move, settled=None).update(**values)
+
+
+# ---- work that is handed in -------------------------------------------------------------------------------
+
+
+def _keep_hand_in(inquiry: Inquiry, station: Station, move: Move, done: HandIn, folded: Mapping[int, Folded]) -> None:
+    """Its quotes are looked for before anybody is asked about it. What is refused stays as a move."""
+    claims = [{"text": one.text, "quotes": [vars(q) for q in one.quotes], **_reasons(one)} for one in done.claims]
+    reply = _json({"found": done.found, "text": done.text, "reasoning": done.reasoning, "claims": claims})
+    places = {(q.source, q.quote): _place(q.source, q.quote, folded) for one in done.claims for q in one.quotes}
+    move.done, move.settled = reply, timezone.now()
+    move.refused = "\n".join([*_astray(places, folded), *_unreasoned(inquiry, station, done)])
+    move.save(force_insert=True)
+    if move.refused:
+        refused = [one for one in moves_at(inquiry, move.place) if one.attempt == move.attempt and one.refused]
+        if len(refused) + 1 >= HAND_INS:
+            _order(
+                inquiry, OrderKind.ERROR, category=Category.VALIDATION, error_code="unusable_answer", error=NOT_TAKEN
+            )
+        return
+    if order := _hand_in(inquiry, move.place, reply, {"found": done.found}, move.call):
+        _keep_claims(inquiry, order, done.claims, places)
+
+
+def _reasons(one: Claimed) -> dict[str, Any]:
+    return {"reasoned_from": list(one.reasoned_from)} if one.reasoned_from else {}
+
+
+def _place(source: int, quote: str, folded: Mapping[int, Folded]) -> Place | None:
+    return find(quote, folded[source]) if source in folded else None
+
+
+def _astray(places: Mapping[tuple[int, str], Place | None], folded: Mapping[int, Folded]) -> list[str]:
+    """What is wrong with quotes that stand nowhere, each in a sentence."""
+    said = []
+    for (source, quote), place in places.items():
+        if place is None:
+            said.append(_why_astray(source, quote, folded))
+    return said
+
+
+def _why_astray(source: int, quote: str, folded: Mapping[int, Folded]) -> str:
+    shown = f"“{quote[:120]}”"
+    if source not in folded:
+        return f"There is no source {source}, which {shown} is said to stand in."
+    if wrong := complaint(quote):
+        return f"{shown} cannot be looked for: {wrong}."
+    near = nearest(quote, folded[source])
+    instead = f" There stands: “{near}”" if near else ""
+    return f"{shown} does not stand in source {source}.{instead} Quote what stands there, or drop the claim."
+
+
+def _unreasoned(inquiry: Inquiry, station: Station, done: HandIn) -> list[str]:
+    """An answer is reasoned from claims that were let pass, and leaves no result out unsaid."""
+    if station is not Station.EXPERT or not done.found:
+        return []
+    found = results(inquiry)
+    passed = {claim.number: one.step for one in found for claim in one.claims}
+    used = {number for one in done.claims for number in one.reasoned_from}
+    said = [f"There is no claim {number} among the results." for number in sorted(used - set(passed))]
+    named = {passed[number] for number in used & set(passed)} | {step for step, why in done.not_needed.items() if why}
+    quoted = {q.source for one in done.claims for q in one.quotes}
+    left = [
+        one for one in found if one.step not in named and not quoted & {q.source for c in one.claims for q in c.quotes}
+    ]
+    return said + [f"The result of step {one.step} is neither used nor named as not needed." for one in left]
+
+
+def _keep_claims(inquiry: Inquiry, order: Order, claims: Sequence[Claimed], places: Mapping[Any, Any]) -> None:
+    number = Claim.objects.filter(inquiry=inquiry).aggregate(Max("number"))["number__max"] or 0
+    sources = {one.number: one for one in inquiry.sources.all()}
+    known = {one.number: one.text for one in inquiry.claims.all()}
+    for count, one in enumerate(claims, number + 1):
+        support = [*(q.quote for q in one.quotes), *(known.get(n, "") for n in one.reasoned_from)]
+        bare = bool(unsupported(one.text, [*support, *_calculated(inquiry, order.place)]))
+        row = Claim.objects.create(
+            inquiry=inquiry, order=order, number=count, text=one.text, reasoned_from=list(one.reasoned_from), bare=bare
+        )
+        for q in one.quotes:
+            parts = [[part.start, part.end] for part in places[q.source, q.quote].parts]
+            Quote.objects.create(claim=row, source=sources[q.source], text=q.quote, parts=parts)
+    SearchText.objects.add(inquiry.pk, words_of("\n".join(one.text for one in claims)))
+
+
+def _calculated(inquiry: Inquiry, place: str) -> list[str]:
+    return [one.result for one in moves_at(inquiry, place) if one.tool.startswith("figures.")]
+
+
+# ---- errors, limits, people -------------------------------------------------------------------------------
+
+
+def keep_failure(pk: UUID, station: Station, category: Category, code: str, sentence: str) -> None:
+    if inquiry := _due(pk, station):
+        _order(inquiry, OrderKind.ERROR, category=category, error_code=code, error=sentence)
+
+
+def keep_exhausted(pk: UUID, station: Station, why: str) -> None:
+    if inquiry := _due(pk, station):
+        _order(inquiry, OrderKind.EXHAUSTED, feedback=why)
+
+
+def keep_retry(pk: UUID, by: str) -> None:
+    inquiry = looked_at(pk)
+    number = len(inquiry.ordered) + 1
+    Order.objects.create(inquiry=inquiry, number=number, kind=OrderKind.RETRY, by_name=by)
+
+
+def say(pk: UUID, kind: OrderKind, by: str, words: str = "") -> None:
+    """A person's word: it counts from the next look on. Impossible."""
+    inquiry = looked_at(pk)
+    if inquiry.state.over or isinstance(following(inquiry.state), Finish):
+        raise Impossible("Its answer is being worded, or it is over.")
+    _order(inquiry, kind, by_name=by, feedback=words)
+    SearchText.objects.add(pk, words_of(words))
+
+
+# ---- the end ----------------------------------------------------------------------------------------------
+
+
+def conclude(pk: UUID) -> None:
+    inquiry = looked_at(pk)
+    state = inquiry.state
+    Inquiry.objects.filter(pk=pk).update(answer=state.final_answer, trace=state.final_reasoning_trace, why=state.why)
+    Run.objects.filter(pk=pk).update(outcome=state.outcome)
+    claims = [one.text for one in claims_of(inquiry)]
+    SearchText.objects.add(pk, [label("outcome", state.outcome), *words_of("\n".join([state.final_answer, *claims]))])
+
+
+def erase(pk: UUID) -> None:
+    """All texts; numbers, decisions, names and times stay."""
+    Inquiry.objects.filter(pk=pk).update(question="", answer="", trace="", why="")
+    Order.objects.filter(inquiry=pk).update(instruction="", reply="", feedback="", error="")
+    Move.objects.filter(inquiry=pk).update(thought="", arguments="", done="", refused="", result="")
+    Source.objects.filter(inquiry=pk).update(title="")
+    Claim.objects.filter(inquiry=pk).update(text="")
+    Quote.objects.filter(claim__inquiry=pk).update(text="")
+    Passage.objects.filter(source__inquiry=pk).delete()
+    _forget_words()
+
+
+MERGE = "INSERT INTO inquiries_words(inquiries_words, rank) VALUES ('merge', %s)"
+PAGES, MOST_MERGES = 200, 200
+
+
+def _forget_words() -> None:
+    """Merge SQLite's index: words that were taken away stand in its older pieces until then."""
+    if connection.vendor != "sqlite":
+        return
+    changed: Callable[[], int] = lambda: connection.connection.total_changes  # noqa: E731
+    with connection.cursor() as cursor:
+        for pages in (-PAGES, *[PAGES] * MOST_MERGES):
+            before = changed()
+            cursor.execute(MERGE, [pages])
+            if changed() - before <= 1:
+                return

@@ -1,0 +1,312 @@
+"""The rows of an inquiry as its rules and its prompts look at them."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import Any
+from uuid import UUID
+
+from pydantic import BaseModel
+
+from engine.tools import own_tools
+
+from ..prompts.critics import Reviewable
+from ..prompts.finalizer import Approved
+from ..prompts.moves import Claimed, Expertise, Made, Quoted, Research, Result, Usable
+from ..prompts.planner import Brief, FormerPlan
+from ..quotes import Folded
+from ..rules.facts import CRITIC_OF, WORK_OF, Station
+from ..rules.limits import SAME_CALLS
+from ..rules.orders import instruction
+from .inquiries import Inquiry
+from .sources import Claim, Source
+from .work import Move, Order, OrderKind
+
+RESEARCH_TOOLS = ("sources.search", "sources.read", "figures.calculate", "figures.convert", "figures.today")
+EXPERT_TOOLS = ("figures.calculate", "figures.convert", "figures.today")
+FOLDED = 64  # sources that stay in memory
+SHORTENED = 400  # characters of an older result, where there is no room
+CHARACTERS_OF_A_TOKEN = 4
+
+
+def looked_at(pk: UUID) -> Inquiry:
+    return Inquiry.objects.at_work().get(pk=pk)
+
+
+# ---- places -----------------------------------------------------------------------------------------------
+
+
+def plan_number(inquiry: Inquiry) -> int:
+    """How many plans were let pass: a step of another plan is another step."""
+    reviews = (one for one in inquiry.ordered if one.station == Station.CRITIC_PLANNER)
+    return sum(one.kind == OrderKind.REVIEW and one.decision == "approve" for one in reviews)
+
+
+def place_of(inquiry: Inquiry, station: Station) -> str:
+    """Of the work at this station, or that its critic reviews."""
+    worker, plan = WORK_OF.get(station, station), plan_number(inquiry)
+    if worker is Station.RESEARCHER:
+        return f"research.{plan}.{inquiry.state.index}"
+    return f"expert.{plan}" if worker is Station.EXPERT else {"planner": "plan"}.get(worker, worker)
+
+
+def orders_at(inquiry: Inquiry, place: str, *kinds: str, station: str = "") -> list[Order]:
+    found = (one for one in inquiry.ordered if one.place == place and one.kind in kinds)
+    return [one for one in found if not station or one.station == station]
+
+
+def attempt(inquiry: Inquiry, place: str, station: str) -> int:
+    """Of the try that goes on: what was handed in, or came to nothing, was one."""
+    return 1 + len(orders_at(inquiry, place, OrderKind.WORK, OrderKind.ERROR, OrderKind.REVIEW, station=station))
+
+
+def key_of(inquiry: Inquiry, station: Station) -> str:
+    """The step of a call of this station, who makes one call for each try; who makes moves adds theirs."""
+    place = place_of(inquiry, station)
+    name = f"critic.{place}" if station in WORK_OF else place
+    return name if station is Station.FINALIZER else f"{name}.{attempt(inquiry, place, station)}"
+
+
+def moves_at(inquiry: Inquiry, place: str) -> list[Move]:
+    return sorted((one for one in inquiry.moves.all() if one.place == place), key=lambda one: one.number)
+
+
+def move_key(inquiry: Inquiry, station: Station) -> str:
+    """Of the next move. One that came to nothing after all its attempts is asked for under another key."""
+    place = place_of(inquiry, station)
+    errors = len(orders_at(inquiry, place, OrderKind.ERROR, station=station))
+    number = len(moves_at(inquiry, place)) + 1
+    return f"{place}.{number}" + (f"-{errors}" if errors else "")
+
+
+# ---- limits -----------------------------------------------------------------------------------------------
+
+
+def exhausted(inquiry: Inquiry, station: Station, worked: float) -> str:
+    """Why more tries will not help, in a sentence; empty where they may."""
+    if inquiry.used_up:
+        return "It has cost what it may cost."
+    if worked >= inquiry.bounds.minutes * 60:
+        return f"It has worked for {inquiry.bounds.minutes} minutes, which is its limit."
+    place = place_of(inquiry, station)
+    if station in (Station.RESEARCHER, Station.EXPERT) and tokens_left(inquiry, place) <= 0:
+        return f"A step has taken {inquiry.bounds.tokens:,} tokens, which is its limit."
+    return ""
+
+
+def tokens_left(inquiry: Inquiry, place: str) -> int:
+    calls = inquiry.run.calls.filter(step__startswith=f"{place}.")
+    used = sum(
+        (one.input_tokens or 0) + (one.output_tokens or 0) for one in calls.only("input_tokens", "output_tokens")
+    )
+    return inquiry.bounds.tokens - used
+
+
+def moves_left(inquiry: Inquiry, place: str, station: Station) -> int:
+    made = [one for one in moves_at(inquiry, place) if one.attempt == attempt(inquiry, place, station)]
+    return max(inquiry.bounds.moves - len(made), 1)
+
+
+def must_hand_in(inquiry: Inquiry, place: str, station: Station) -> bool:
+    """At its last move, and after the same call for the third time, it has no tools."""
+    made = [one for one in moves_at(inquiry, place) if one.attempt == attempt(inquiry, place, station)]
+    calls = [one.asked for one in made if one.tool]
+    return moves_left(inquiry, place, station) <= 1 or any(calls.count(one) >= SAME_CALLS for one in calls)
+
+
+# ---- tools ------------------------------------------------------------------------------------------------
+
+
+def usable(inquiry: Inquiry, station: Station) -> list[Usable]:
+    """What it may use now."""
+    if must_hand_in(inquiry, place_of(inquiry, station), station):
+        return []
+    names = RESEARCH_TOOLS if station is Station.RESEARCHER else EXPERT_TOOLS
+    found = own_tools()
+    return [Usable(name, found[name].description, found[name].schema) for name in names]
+
+
+def arguments_by_tool(tools: Iterable[Usable]) -> dict[str, type[BaseModel]]:
+    found = own_tools()
+    return {one.name: found[one.name].arguments for one in tools}
+
+
+@lru_cache(maxsize=FOLDED)
+def _folded(source: int) -> Folded:
+    return Folded(Source.objects.select_related("document").get(pk=source).text)
+
+
+def folded_sources(inquiry: Inquiry) -> dict[int, Folded]:
+    """In which quotes are sought, by number. A source never changes."""
+    return {one.number: _folded(one.pk) for one in inquiry.sources.all()}
+
+
+# ---- what roles are given ---------------------------------------------------------------------------------
+
+
+def brief_of(inquiry: Inquiry) -> Brief:
+    works = orders_at(inquiry, "plan", OrderKind.WORK)
+    former = [FormerPlan(one.handed_in.get("research", []), one.handed_in.get("expert", [])) for one in works]
+    words = [{"by": one.by_name, "text": one.feedback} for one in inquiry.ordered if one.kind == OrderKind.REPLAN]
+    return Brief(
+        question=inquiry.question,
+        sources=[{"title": one.title, "kind": one.kind} for one in inquiry.sources.all()],
+        tools=RESEARCH_TOOLS,
+        former_plans=former,
+        feedback=[*feedback_on(inquiry, "plan"), *words],
+        hints=hints(inquiry),
+        today=today(inquiry),
+    )
+
+
+def research_of(inquiry: Inquiry) -> Research:
+    state, place = inquiry.state, place_of(inquiry, Station.RESEARCHER)
+    return Research(
+        question=inquiry.question,
+        plan=state.research_steps,
+        step={"number": state.index + 1, "text": state.research_steps[state.index]},
+        found_so_far=results(inquiry)[: state.index],
+        feedback=feedback_on(inquiry, place),
+        hints=hints(inquiry),
+        sources=_sources(inquiry),
+        moves=made(inquiry, place),
+        left=_left(inquiry, place, Station.RESEARCHER),
+        today=today(inquiry),
+    )
+
+
+def expertise_of(inquiry: Inquiry) -> Expertise:
+    place = place_of(inquiry, Station.EXPERT)
+    return Expertise(
+        question=inquiry.question,
+        expert_steps=inquiry.state.expert_steps,
+        results=results(inquiry),
+        left_out=inquiry.state.left_out,
+        feedback=feedback_on(inquiry, place),
+        hints=hints(inquiry),
+        sources=_sources(inquiry),
+        moves=made(inquiry, place),
+        left=_left(inquiry, place, Station.EXPERT),
+        today=today(inquiry),
+    )
+
+
+def reviewable(inquiry: Inquiry, critic: Station) -> Reviewable:
+    state, place = inquiry.state, place_of(inquiry, critic)
+    order = orders_at(inquiry, place, OrderKind.WORK)[-1]
+    step: Any = {
+        Station.CRITIC_RESEARCHER: lambda: state.research_steps[state.index],
+        Station.CRITIC_EXPERT: lambda: list(state.expert_steps),
+    }.get(critic, lambda: None)()
+    return Reviewable(inquiry.question, step, order.handed_in, checked(inquiry, order), feedback_on(inquiry, place))
+
+
+def approved(inquiry: Inquiry) -> Approved:
+    state = inquiry.state
+    claims = [{"number": one.number, "text": one.text} for one in claims_of(inquiry)]
+    return Approved(inquiry.question, state.expert_answer, state.expert_reasoning, claims, list(course_of(inquiry)))
+
+
+def checked(inquiry: Inquiry, order: Order) -> list[dict[str, Any]]:
+    """What code found of each claim: its quotes stand where they are said to, or it would not be here."""
+    titles = {one.pk: str(one) for one in inquiry.sources.all()}
+    return [
+        {
+            "claim": one.number,
+            "quotes_found_in": [titles[quote.source_id] for quote in one.quotes.all()],
+            "has_numbers_without_quote": one.bare,
+        }
+        for one in inquiry.claims.all()
+        if one.order_id == order.pk
+    ]
+
+
+def results(inquiry: Inquiry) -> list[Result]:
+    """Of the research steps of this plan, as far as there are any."""
+    plan, steps = plan_number(inquiry), inquiry.state.research_steps
+    found = []
+    for index, text in enumerate(inquiry.state.research_results):
+        order = orders_at(inquiry, f"research.{plan}.{index}", OrderKind.WORK)[-1]
+        found.append(Result(index + 1, steps[index], text, _claims(inquiry, order)))
+    return found
+
+
+def _claims(inquiry: Inquiry, order: Order) -> list[Claimed]:
+    numbers = {one.pk: one.number for one in inquiry.sources.all()}
+    return [
+        Claimed(one.text, [Quoted(numbers[q.source_id], q.text) for q in one.quotes.all()], [], one.number)
+        for one in inquiry.claims.all()
+        if one.order_id == order.pk
+    ]
+
+
+def claims_of(inquiry: Inquiry) -> list[Claim]:
+    """Those of the answer that was let pass, or handed in last."""
+    works = [one for one in inquiry.ordered if one.kind == OrderKind.WORK and one.station == Station.EXPERT]
+    return [one for one in inquiry.claims.all() if works and one.order_id == works[-1].pk]
+
+
+def course_of(inquiry: Inquiry) -> Iterator[str]:
+    """A line for each order and what came of it."""
+    for one in inquiry.ordered:
+        about = f"{one.station}{'' if one.step_id is None else f', step {one.step_id + 1}'}"
+        match one.kind:
+            case OrderKind.REVIEW:
+                yield f"{about}: {one.decision}. {one.feedback}"
+            case OrderKind.ERROR:
+                yield f"{about}: {one.error}"
+            case OrderKind.WORK if one.station != Station.PLANNER:
+                yield f"{about}: {one.handed_in.get('text', '')}"
+            case OrderKind.WORK:
+                steps = [one.counts.get(name, 0) for name in ("research", "expert")]
+                yield f"{about}: {steps[0]} research steps, {steps[1]} of the expert."
+            case OrderKind.STOP | OrderKind.REPLAN | OrderKind.HINT | OrderKind.RETRY:
+                yield f"{one.by_name or 'The command line'}: {one.kind}. {one.feedback}".strip()
+
+
+def feedback_on(inquiry: Inquiry, place: str) -> list[dict[str, str]]:
+    """What its critic said when it sent this work back, oldest first."""
+    reviews = orders_at(inquiry, place, OrderKind.REVIEW)
+    rejected = [one for one in reviews if one.decision == "reject"]
+    return [{"try": str(number), "text": one.feedback} for number, one in enumerate(rejected, 1)]
+
+
+def hints(inquiry: Inquiry) -> list[dict[str, str]]:
+    return [{"by": one.by_name, "text": one.feedback} for one in inquiry.ordered if one.kind == OrderKind.HINT]
+
+
+def today(inquiry: Inquiry) -> str:
+    """Of the day on which it was asked: a look back says the same."""
+    return f"{inquiry.run.created:%Y-%m-%d}"
+
+
+def made(inquiry: Inquiry, place: str) -> list[Made]:
+    """Moves of all tries. Where their results leave no room the oldest are cut first."""
+    moves = moves_at(inquiry, place)
+    room = max(tokens_left(inquiry, place) * CHARACTERS_OF_A_TOKEN // 2, SHORTENED)
+    shown: list[Made] = []
+    for one in reversed(moves):
+        result = one.refused or one.result
+        if len(result) > room:
+            result = f"{result[:SHORTENED]}\n[The rest is left out: read it again.]"
+        room = max(room - len(result), SHORTENED)
+        shown.append(Made(one.number, one.thought, one.tool, one.arguments or one.done, result))
+    return shown[::-1]
+
+
+def _sources(inquiry: Inquiry) -> Sequence[dict[str, Any]]:
+    return [{"number": one.number, "title": one.title, "kind": one.kind} for one in inquiry.sources.all()]
+
+
+def _left(inquiry: Inquiry, place: str, station: Station) -> dict[str, int]:
+    return {"moves": moves_left(inquiry, place, station), "tokens": tokens_left(inquiry, place)}
+
+
+def order_for(inquiry: Inquiry) -> dict[str, Any]:
+    """The columns of the order that goes out now."""
+    told = instruction(inquiry.state)
+    station = Station(told.receiver)
+    place = place_of(inquiry, station)
+    return {"station": station, "place": place, "step_id": told.step_id, "instruction": told.content}
+
+
+assert set(CRITIC_OF) == set(WORK_OF.values())  # noqa: S101 - each critic has its work

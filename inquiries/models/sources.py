@@ -1,0 +1,165 @@
+"""What was read, as it was read, in passages that are found by words; and what is claimed of it, by its quotes."""
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from django.db import connection, models
+from django.utils import timezone
+
+from engine.models import Document
+from engine.search import label, words_of
+
+if TYPE_CHECKING:
+    from .inquiries import Inquiry
+
+PASSAGE_LENGTH = 1_200
+SOUGHT, CANDIDATES = 24, 400  # words of a query; passages that are weighed
+
+_ON_SQLITE = "inquiries_passage.id IN (SELECT rowid FROM inquiries_words WHERE inquiries_words MATCH %s)"
+_ON_POSTGRESQL = "found_by @@ %s::tsquery"
+
+
+class SourceKind(models.TextChoices):
+    DOCUMENT = "document"
+
+
+class SourceQuerySet(models.QuerySet["Source"]):
+    def of_documents(self, inquiry: "Inquiry", documents: Iterable[Document]) -> None:
+        """They are read from the start; their texts stay where they are."""
+        for one in documents:
+            values = {"number": one.number, "kind": SourceKind.DOCUMENT, "title": one.title}
+            source = self.create(inquiry=inquiry, document=one, **values)
+            Passage.objects.bulk_create(_passages(source, one.text))
+
+
+class Source(models.Model):
+    """What was read. `number` is that of its markers. Of a document, title and text are the document's."""
+
+    inquiry = models.ForeignKey("inquiries.Inquiry", on_delete=models.PROTECT, related_name="sources")
+    number = models.PositiveSmallIntegerField()
+    kind = models.CharField(max_length=12, choices=SourceKind)
+    title = models.CharField(max_length=200, blank=True)
+    document = models.OneToOneField(Document, on_delete=models.PROTECT, null=True, related_name="+")
+    made = models.DateTimeField(default=timezone.now)
+
+    objects = SourceQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["number"]
+        default_permissions = ()
+        constraints = [models.UniqueConstraint("inquiry", "number", name="one_source_of_a_number")]
+
+    def __str__(self) -> str:
+        return f"[{self.number}] {self.title}"
+
+    @property
+    def text(self) -> str:
+        return self.document.text if self.document else ""
+
+
+class Claim(models.Model):
+    """A statement of a result or of an answer. `number` counts all of an inquiry; `reasoned_from`: numbers of others;
+    `bare`: its numbers that stand in nothing that it quotes."""
+
+    inquiry = models.ForeignKey("inquiries.Inquiry", on_delete=models.PROTECT, related_name="claims")
+    order = models.ForeignKey("inquiries.Order", on_delete=models.PROTECT, related_name="claims")
+    number = models.PositiveSmallIntegerField()
+    text = models.TextField(blank=True)
+    reasoned_from = models.JSONField(default=list)
+    bare = models.BooleanField(default=False)
+    made = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["number"]
+        default_permissions = ()
+        constraints = [models.UniqueConstraint("inquiry", "number", name="one_claim_of_a_number")]
+
+    def __str__(self) -> str:
+        return f"Claim {self.number}"
+
+
+class Quote(models.Model):
+    """Words of a source, and where they stand: `parts` are pairs of places in its text."""
+
+    claim = models.ForeignKey(Claim, on_delete=models.PROTECT, related_name="quotes")
+    source = models.ForeignKey(Source, on_delete=models.PROTECT, related_name="quotes")
+    text = models.TextField(blank=True)
+    parts = models.JSONField()
+
+    class Meta:
+        ordering = ["pk"]
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"Quote of {self.source}"
+
+
+# ---- passages ---------------------------------------------------------------------------------------------
+
+
+class PassageQuerySet(models.QuerySet["Passage"]):
+    def best(self, inquiry: Any, words: Iterable[str], most: int) -> "list[Passage]":
+        """Those with most of these words, the rarer ones first: the database's index finds them, the same rule weighs
+        them on each."""
+        sought = list(dict.fromkeys(words))[:SOUGHT]
+        if not sought:
+            return []
+        found = list(self._found(inquiry, sought).select_related("source__document").order_by("pk")[:CANDIDATES])
+        held = [set(one.words.split()) for one in found]
+        weight = {word: 1 / (1 + sum(word in one for one in held)) for word in sought}
+        scores = [sum(weight[word] for word in sought if word in one) for one in held]
+        order = sorted(range(len(found)), key=lambda at: (-scores[at], at))
+        return [found[at] for at in order[:most]]
+
+    def _found(self, inquiry: Any, sought: list[str]) -> "models.QuerySet[Passage]":
+        either, both = (" OR ", " AND ") if connection.vendor == "sqlite" else (" | ", " & ")
+        sign = '"' if connection.vendor == "sqlite" else "'"
+        words = either.join(f"{sign}{word}{sign}" for word in sought)
+        query = f"{sign}{_mark(inquiry)}{sign}{both}({words})"
+        where = _ON_SQLITE if connection.vendor == "sqlite" else _ON_POSTGRESQL
+        return self.extra(where=[where], params=[query])  # noqa: S610 - fixed names; the query is a parameter
+
+
+class Passage(models.Model):
+    """A piece of a source, by the words it is found by. No evidence: it is made from the source's text, and goes when
+    that is erased. The migration that made this table made its index."""
+
+    source = models.ForeignKey(Source, on_delete=models.CASCADE, related_name="passages")
+    start = models.PositiveIntegerField()
+    end = models.PositiveIntegerField()
+    words = models.TextField()
+
+    objects = PassageQuerySet.as_manager()
+
+    class Meta:
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"{self.source}, {self.start} to {self.end}"
+
+    @property
+    def text(self) -> str:
+        return self.source.text[self.start : self.end]
+
+
+def _mark(inquiry: Any) -> str:
+    """A word that only the passages of one inquiry have."""
+    return label("of", inquiry.hex)
+
+
+def _passages(source: Source, text: str) -> Iterator[Passage]:
+    for start, end in pieces(text):
+        words = [_mark(source.inquiry_id), *words_of(text[start:end])]
+        yield Passage(source=source, start=start, end=end, words=" ".join(words))
+
+
+def pieces(text: str) -> Iterator[tuple[int, int]]:
+    """From blank line to blank line as long as it is short enough, then by lines."""
+    start = 0
+    while start < len(text):
+        end = min(start + PASSAGE_LENGTH, len(text))
+        if end < len(text):
+            cuts = (text.rfind(sign, start + PASSAGE_LENGTH // 3, end) for sign in ("\n\n", "\n", " "))
+            end = next((cut + 1 for cut in cuts if cut > 0), end)
+        yield start, end
+        start = end

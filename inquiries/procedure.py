@@ -1,0 +1,159 @@
+"""An inquiry, performed: what comes next follows from its orders alone, so it goes on where it was left.
+
+Why so: docs/decisions.md, Inquiries.
+"""
+
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+from engine.context import RunContext
+from engine.llm import failures
+from engine.llm.failures import RunFailed
+from engine.llm.forms import AnswerForm
+from engine.models import ModelCall
+from engine.procedure import Change
+from runs import submissions
+
+from .models import Inquiry, Order, OrderKind, keeping, reading
+from .prompts import critics, finalizer, moves, planner
+from .prompts.common import complaint, no_preview
+from .rules.facts import Category, Station
+from .rules.limits import pause
+from .rules.orders import Finish, Over, Review, Work, following
+
+CATEGORIES = {
+    **dict.fromkeys(
+        [failures.TimedOut.code, failures.Unreachable.code, failures.RateLimited.code, failures.ServerError.code],
+        Category.NETWORK,
+    ),
+    failures.UnusableAnswer.code: Category.VALIDATION,
+    failures.ContentFiltered.code: Category.FILTERED,
+}
+PLAN = AnswerForm("inquiry-plan", planner.SCHEMA, planner.read_plan, no_preview, complaint)
+REVIEW = AnswerForm("inquiry-review", critics.SCHEMA, critics.read_review, no_preview, complaint)
+
+
+def submit(**asked: Any) -> Inquiry:
+    """Queue an inquiry and wake the engine. Takes what `Inquiry.objects.submit` and `submissions.submit` take."""
+    return submissions.submit(Inquiry.objects, **asked)
+
+
+async def inquire(run: RunContext) -> Change:
+    while True:
+        inquiry = await run.look(partial(reading.looked_at, run.pk))
+        order = following(inquiry.state)
+        if isinstance(order, Over):
+            if not order.error:
+                return partial(keeping.conclude, run.pk)
+            await _retry(run, inquiry)
+            continue
+        await run.until(_resumes(inquiry))
+        await _step(run, inquiry, order)
+
+
+async def _retry(run: RunContext, inquiry: Inquiry) -> None:
+    """It failed; somebody may have let it go on since."""
+    retried = sum(one.kind == OrderKind.RETRY for one in inquiry.ordered)
+    if run.claimed.retries <= retried:
+        last = _last_error(inquiry)
+        raise RunFailed(last.error_code, inquiry.state.error, component=inquiry.state.error_component)
+    await run.write(partial(keeping.keep_retry, run.pk, ""), "retry")
+
+
+def _last_error(inquiry: Inquiry) -> Order:
+    return next(one for one in reversed(inquiry.ordered) if one.kind == OrderKind.ERROR)
+
+
+def _resumes(inquiry: Inquiry) -> Any:
+    """After network errors in a row it waits, ever longer."""
+    errors = 0
+    for one in reversed(inquiry.ordered):
+        if one.category != Category.NETWORK:
+            break
+        errors += 1
+    begun = inquiry.ordered[-1].made if errors else inquiry.run.created
+    return begun + timedelta(seconds=pause(errors) * inquiry.bounds.patience)
+
+
+async def _step(run: RunContext, inquiry: Inquiry, order: Work | Review | Finish) -> None:
+    station = order.station
+    why = "" if isinstance(order, Finish) else await run.read(partial(reading.exhausted, inquiry, station, run.worked))
+    if why:
+        await run.write(partial(keeping.keep_exhausted, run.pk, station, why), "order")
+        return
+    try:
+        await _perform(run, inquiry, order)
+    except RunFailed as failure:
+        if isinstance(order, Finish):  # an approved answer is not lost for want of words
+            said = finalizer.by_code(await run.read(partial(reading.approved, inquiry)))
+            await run.write(partial(keeping.keep_final, run.pk, said), "order")
+            return
+        category = CATEGORIES.get(failure.code, Category.PERMANENT)
+        keep = partial(keeping.keep_failure, run.pk, station, category, failure.code, str(failure))
+        await run.write(keep, "order")
+
+
+async def _perform(run: RunContext, inquiry: Inquiry, order: Work | Review | Finish) -> None:
+    match order:
+        case Work(Station.PLANNER):
+            await _plan(run, inquiry)
+        case Work(station):
+            await _move(run, inquiry, station)
+        case Review(station):
+            await _review(run, inquiry, station)
+        case Finish(stated=True):
+            stated = finalizer.Finalized(inquiry.state.final_answer, inquiry.state.final_reasoning_trace)
+            await run.write(partial(keeping.keep_final, run.pk, stated), "order")
+        case Finish():
+            await _finish(run, inquiry)
+
+
+async def _plan(run: RunContext, inquiry: Inquiry) -> None:
+    post = inquiry.post(Station.PLANNER)
+    messages = planner.plan(await run.read(partial(reading.brief_of, inquiry)))
+    keep = partial(keeping.keep_plan, run.pk)
+    await run.ask(reading.key_of(inquiry, Station.PLANNER), post.model, messages, PLAN, keep, post.fallback)
+
+
+async def _move(run: RunContext, inquiry: Inquiry, station: Station) -> None:
+    """A tool that was asked for comes first; then the next move."""
+    made = reading.moves_at(inquiry, reading.place_of(inquiry, station))
+    if made and made[-1].settled is None:
+        last = made[-1]
+        call = await run.use(last.key, last.tool, last.arguments, asked_in=await run.read(lambda: last.call))
+        await run.write(partial(keeping.keep_result, last.pk, call), "result")
+        return
+    tools = await run.read(partial(reading.usable, inquiry, station))
+    arguments = reading.arguments_by_tool(tools)
+    if station is Station.RESEARCHER:
+        work = await run.read(partial(reading.research_of, inquiry))
+        messages, read, schema = moves.research(work, tools), moves.read_research, moves.RESEARCH_SCHEMA
+    else:
+        expertise = await run.read(partial(reading.expertise_of, inquiry))
+        messages, read, schema = moves.answer(expertise, tools), moves.read_answer, moves.EXPERT_SCHEMA
+    name = f"inquiry-{station}"
+    form = AnswerForm(name, schema, partial(read, tools=arguments), moves.growing, complaint)
+    keep = partial(keeping.keep_move, run.pk, station, await run.read(partial(reading.folded_sources, inquiry)))
+    post, key = inquiry.post(station), await run.read(partial(reading.move_key, inquiry, station))
+    await run.ask(key, post.model, messages, form, keep, post.fallback)
+
+
+async def _review(run: RunContext, inquiry: Inquiry, critic: Station) -> None:
+    post = inquiry.post(critic)
+    messages = critics.review(critic, await run.read(partial(reading.reviewable, inquiry, critic)))
+    keep = partial(keeping.keep_review, run.pk, critic)
+    await run.ask(reading.key_of(inquiry, critic), post.model, messages, REVIEW, keep, post.fallback)
+
+
+async def _finish(run: RunContext, inquiry: Inquiry) -> None:
+    post, of = inquiry.post(Station.FINALIZER), await run.read(partial(reading.approved, inquiry))
+    read = partial(finalizer.read_final, of=of)
+    form = AnswerForm("inquiry-final", finalizer.SCHEMA, read, no_preview, complaint)
+
+    def keep(call: ModelCall, said: finalizer.Finalized) -> None:
+        keeping.keep_final(run.pk, said, call)
+
+    await run.ask(
+        reading.key_of(inquiry, Station.FINALIZER), post.model, finalizer.finish(of), form, keep, post.fallback
+    )

@@ -1,0 +1,3 @@
+"""What those who work on an inquiry are told, and how their answers are read."""
+
+VERSION = "1"

@@ -1,0 +1,66 @@
+"""The critics: whether work passes, or what has to change."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ..rules.facts import Reviewed, Station
+from .common import TEXT, Answer, Messages, object_of, read_as, request, said
+
+ROLE = """\
+# Your role
+
+You decide whether a piece of work passes. {asked}
+
+You use no tools and no knowledge of your own of what is true today. What a program has found out stands beside each \
+claim: whether its quote stands in the source, and which numbers stand in no quote. Take that as it is.
+
+If it does not pass, say what has to change, so that somebody can do it. If you have sent the same work back before, \
+what you said stands in "feedback": judge whether that was done, and raise something new only if the answer would \
+otherwise be wrong."""
+ASKED = {
+    Station.CRITIC_PLANNER: "It is a plan: would its steps, if all of them succeed, answer the whole question? Is each "
+    "clear enough to be done by somebody who sees that step alone? Are there enough of them, and none too many?",
+    Station.CRITIC_RESEARCHER: "It is the result of a step of research: does it belong to what the step asks? Do the "
+    "quotes carry the claims? Is nothing missing that was asked for, and nothing contradicted by another quote? That "
+    "nothing was found is a result, too, if it was looked for.",
+    Station.CRITIC_EXPERT: "It is an answer: is it the answer to this very question? Does the reasoning follow from "
+    "the results? Is nothing of weight left out? That it cannot be answered is right where the results carry none.",
+}
+FORM = """\
+{"feedback": "what speaks for it, or what has to change", "decision": "approve"}
+
+"decision" is approve or reject."""
+SCHEMA = object_of(feedback=TEXT, decision={"type": "string", "enum": ["approve", "reject"]})
+FEEDBACK_LENGTH = 4_000
+FEWEST_WORDS = 2
+
+
+@dataclass(frozen=True)
+class Reviewable:
+    """What a critic is given. `work` as it was handed in; `checked`: what code found of its claims."""
+
+    question: str
+    step: Any
+    work: Any
+    checked: Sequence[dict[str, Any]] = ()
+    feedback: Sequence[dict[str, str]] = ()
+
+
+class _Said(Answer):
+    feedback: str
+    decision: str
+
+
+def review(critic: Station, of: Reviewable, mark: str | None = None) -> Messages:
+    return request(ROLE.format(asked=ASKED[critic]), FORM, asdict(of), mark)
+
+
+def read_review(text: str) -> Reviewed:
+    answer = read_as(_Said, text)
+    feedback = said(answer.feedback, "feedback", FEEDBACK_LENGTH)
+    if answer.decision not in ("approve", "reject"):
+        raise ValueError(f"“{answer.decision[:40]}” is no decision. It is approve or reject.")
+    if len(feedback.split()) < FEWEST_WORDS:
+        raise ValueError("“feedback” is one word. Say what speaks for it, or what has to change.")
+    return Reviewed(answer.decision == "approve", feedback)

@@ -1,0 +1,77 @@
+"""The planner: which steps lead to an answer."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from ..rules.facts import Planned
+from ..rules.limits import STEP_LENGTHS, STEPS
+from .common import TEXT, Answer, Messages, list_of, object_of, read_as, request, said
+
+ROLE = """\
+# Your role
+
+You plan how a question is answered, and answer nothing yourself. First come steps of research, one at a time, by \
+somebody who sees its own step, what earlier steps have found, and the sources. So write in each step, by names that \
+stand in the question, what is to be found out and when it is found. There may be none, where nothing has to be looked \
+up. Then come the steps of an expert: what to conclude or work out from the results, in order, the last of which is \
+the answer. Take as few steps as will do. Where former plans were sent back, heed what was said of them.
+
+At most {steps} steps of each kind, each of {least} to {most} characters, no two of them alike."""
+FORM = '{"thought": "one sentence that everybody may read", "research_steps": ["..."], "expert_steps": ["..."]}'
+SCHEMA = object_of(thought=TEXT, research_steps=list_of(TEXT), expert_steps=list_of(TEXT))
+
+
+@dataclass(frozen=True)
+class FormerPlan:
+    research_steps: Sequence[str]
+    expert_steps: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Brief:
+    """What the planner is given. `sources`: what there is to look in; `feedback`: by whom, and what, oldest first."""
+
+    question: str
+    sources: Sequence[dict[str, str]]
+    tools: Sequence[str]
+    former_plans: Sequence[FormerPlan] = ()
+    feedback: Sequence[dict[str, str]] = ()
+    hints: Sequence[dict[str, str]] = ()
+    today: str = ""
+
+
+@dataclass(frozen=True)
+class Plan:
+    thought: str
+    steps: Planned
+
+
+class _Said(Answer):
+    thought: str = ""
+    research_steps: list[str]
+    expert_steps: list[str]
+
+
+def plan(brief: Brief, mark: str | None = None) -> Messages:
+    least, most = STEP_LENGTHS
+    return request(ROLE.format(steps=STEPS, least=least, most=most), FORM, asdict(brief), mark)
+
+
+def read_plan(text: str) -> Plan:
+    answer = read_as(_Said, text)
+    if not answer.expert_steps:
+        raise ValueError("“expert_steps” is empty: at least one has to lead to the answer.")
+    research, expert = (_steps(getattr(answer, name), name) for name in ("research_steps", "expert_steps"))
+    return Plan(answer.thought.strip(), Planned(research, expert))
+
+
+def _steps(steps: list[str], name: str) -> tuple[str, ...]:
+    if len(steps) > STEPS:
+        raise ValueError(f"“{name}” has {len(steps)} steps, and {STEPS} are taken.")
+    least, most = STEP_LENGTHS
+    found = tuple(said(step, name, most) for step in steps)
+    if short := [step for step in found if len(step) < least]:
+        raise ValueError(f"“{short[0]}” in “{name}” says too little: a step has at least {least} characters.")
+    if len({step.casefold() for step in found}) < len(found):
+        raise ValueError(f"Two steps in “{name}” are alike.")
+    return found

@@ -1,0 +1,93 @@
+"""What the API takes and gives, for its description and for a first check."""
+
+from typing import Annotated, Any, Literal
+
+from ninja import Field
+
+from engine.models import TITLE_LENGTH
+from runs.api.schemas import Gate, Run, Strict, text
+
+from .rules.limits import QUESTION_LENGTHS
+
+Status = Literal["queued", "running", "waiting", "finished", "failed", "cancelled"]
+
+
+class NewDocument(Strict):
+    title: Annotated[str, text(120)] | None = None
+    text: Annotated[str, text(3_000_000, 1)]
+
+
+class NewInquiry(Strict):
+    """A question, and what it is answered from."""
+
+    question: Annotated[str, text(QUESTION_LENGTHS[1], QUESTION_LENGTHS[0])]
+    title: Annotated[str, text(TITLE_LENGTH)] | None = Field(
+        None, description="Without one: the question's first line."
+    )
+    model: Annotated[str, text(200)] | None = Field(None, description="Of all posts; null: the installation's default.")
+    retry_limit: int | None = Field(None, description="How often work may be sent back, 1 to 20; null: 5.")
+    spend: Annotated[str, text(20)] | None = Field(None, description="Dollars at most, as in 3.00.")
+    documents: list[NewDocument] = Field(
+        [], description="What is looked in; without any the documents of MAGI itself are."
+    )
+
+
+class Step(Strict):
+    number: int
+    kind: str
+    sender: str
+    receiver: str
+    type: str
+    content: str
+    step_id: int | None
+    reply: dict[str, Any] | None
+    decision: str | None
+    feedback: str | None
+    error: str | None
+    by: str | None
+
+
+class Quote(Strict):
+    source: int
+    quote: str
+    parts: list[list[int]] = Field(description="From which to which character of the source each part stands.")
+
+
+class Claim(Strict):
+    number: int
+    text: str
+    quotes: list[Quote]
+    reasoned_from: list[int]
+
+
+class Source(Strict):
+    number: int
+    kind: str
+    title: str
+    address: str | None
+
+
+class Inquiry(Run):
+    status: Status
+    outcome: Literal["answered", "unanswered"] | None
+    question: str
+    answer: str | None
+    trace: str | None
+    why: str | None
+    retries: int
+    retry_limit: int
+    state: dict[str, Any]
+    steps: list[Step]
+    claims: list[Claim]
+    sources: list[Source]
+    posts: dict[str, Any]
+    rehearsal: bool
+    waits: Literal["person", "run", "time"] | None
+    gates: list[Gate]
+
+
+class SourceText(Strict):
+    number: int
+    kind: str
+    title: str
+    text: str

@@ -1,0 +1,71 @@
+"""What a researcher reads with: the sources of its own inquiry, and nothing else."""
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from engine.models import Effect
+from engine.search import words_of
+from engine.tools import Refused, Tool, Use
+
+from .models import Inquiry, Passage, Source
+
+SHOWN = 6_000  # characters
+PASSAGES = 5
+
+
+class _Arguments(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Search(_Arguments):
+    words: str = Field(min_length=1, max_length=400)
+
+
+class Read(_Arguments):
+    source: int = Field(ge=1)
+    start: int = Field(default=0, ge=0, description="the character from which on to read")
+
+
+def _inquiry(use: Use) -> Inquiry:
+    found = Inquiry.objects.filter(pk=use.run.pk).first()
+    if found is None:
+        raise Refused("Only an inquiry has sources.")
+    return found
+
+
+def search(asked: Search, use: Use) -> str:
+    found = Passage.objects.best(_inquiry(use).pk, words_of(asked.words), PASSAGES)
+    if not found:
+        return "No passage has any of these words."
+    return "\n\n".join(f"{one.source}, from character {one.start}:\n{one.text.strip()}" for one in found)[:SHOWN]
+
+
+def read(asked: Read, use: Use) -> str:
+    sources = Source.objects.filter(inquiry=_inquiry(use)).select_related("document")
+    source = sources.filter(number=asked.source).first()
+    if source is None:
+        raise Refused(f"There is no source {asked.source}. There are {sources.count()}.")
+    text = source.text
+    if asked.start >= len(text):
+        raise Refused(f"{source} has {len(text):,} characters.")
+    end = min(asked.start + SHOWN, len(text))
+    return f"{source}, characters {asked.start} to {end} of {len(text)}:\n{text[asked.start : end]}"
+
+
+TOOLS = (
+    Tool(
+        "sources.search",
+        "Finds passages in all sources of this inquiry, by words that should stand there.",
+        Search,
+        Effect.READS,
+        change=search,
+        shown=SHOWN + 200,
+    ),
+    Tool(
+        "sources.read",
+        "Reads on in a source, by its number, from a character on.",
+        Read,
+        Effect.READS,
+        change=read,
+        shown=SHOWN + 200,
+    ),
+)

@@ -1,0 +1,12 @@
+from django.urls import path
+
+from runs.face import faces
+from runs.urls import pages
+
+from .views import new, sources
+
+urlpatterns = [
+    path("inquiries/new/", new.new, name="inquiry-new"),
+    *pages(faces()["inquiry"]),
+    path("inquiries/<uuid:pk>/sources/<int:number>/", sources.source, name="inquiry-source"),
+]

@@ -1,0 +1,116 @@
+"""The page on which an inquiry is begun. All of it works without scripts."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from engine.models import NewDocument
+from engine.models.budgets import BudgetUsedUp
+from engine.models.pace import LimitReached
+from runs import retention
+from runs.begun import along, brought
+from runs.face import begun_by_page
+from runs.forms import FieldProblem, as_number, as_typed
+from toolbox import documents
+
+from .. import procedure
+from ..examples import FILES, QUESTIONS
+from ..forms import InquiryForm, asked
+from ..models import DOCUMENTS
+
+BEGUN = "inquiry-new"
+OWN = frozenset(InquiryForm.base_fields)
+UPLOADS = "documents"
+TOGETHER = 20.0  # seconds in which all files of one submission are read
+READABLE = ".txt,.text,.md,.markdown,.csv,.tsv,.pdf,text/plain,text/markdown,text/csv,application/pdf"
+
+
+@dataclass(frozen=True)
+class Refused:
+    """Why an inquiry was not started."""
+
+    status: int
+    sentence: str
+
+
+@dataclass
+class Begun:
+    form: InquiryForm
+    problems: list[FieldProblem] = field(default_factory=list)
+
+
+@require_http_methods(["GET", "POST"])
+def new(request: HttpRequest) -> HttpResponse:
+    if request.method == "GET":
+        example = as_number(request.GET.get("example", ""))
+        question = QUESTIONS[example - 1] if 0 < example <= len(QUESTIONS) else ""
+        return _page(request, Begun(_started(question=question)))
+    posted = as_typed(request.POST)
+    if come := brought(posted):
+        return _page(request, Begun(_started(**{**_own(posted), "question": come.text, "title": come.title})))
+    return _submitted(request, posted)
+
+
+def _submitted(request: HttpRequest, posted: Mapping[str, str]) -> HttpResponse:
+    attached, unreadable = _attached(request)
+    values, problems = asked(_own(posted), attached)
+    form = InquiryForm(posted, auto_id="%s")
+    form.is_valid()
+    if problems or unreadable:
+        labels = {name: str(one.label) for name, one in form.fields.items()} | {UPLOADS: "Documents"}
+        found = [FieldProblem(name, name, labels[name], said) for name, said in [*problems, *unreadable]]
+        return _page(request, Begun(form, found))
+    try:
+        inquiry = procedure.submit(owner=request.user, limited=True, **values)
+    except BudgetUsedUp as error:
+        return _page(request, Begun(form), Refused(402, str(error)))
+    except LimitReached as reached:
+        page = _page(request, Begun(form), Refused(429, str(reached)))
+        page.headers["Retry-After"] = str(reached.seconds)
+        return page
+    return redirect("inquiry-live", inquiry.pk)
+
+
+def _attached(request: HttpRequest) -> tuple[list[NewDocument], list[tuple[str, str]]]:
+    """Files that can be read, and what is wrong with the others; all of them in one time."""
+    until, found, wrong = time.monotonic() + TOGETHER, list[NewDocument](), list[tuple[str, str]]()
+    for file in request.FILES.getlist(UPLOADS)[: DOCUMENTS.number + 1]:
+        try:
+            documents.refuse_size(file.name or "", file.size or 0, DOCUMENTS)
+            found.append(documents.read(file.name or "", file.read(), DOCUMENTS, until))
+        except documents.UnreadableDocument as error:
+            wrong.append((UPLOADS, str(error)))
+    return found, wrong
+
+
+def _own(posted: Mapping[str, str]) -> dict[str, str]:
+    return {name: posted.get(name, "") for name in InquiryForm.base_fields}
+
+
+def _started(**typed: str) -> InquiryForm:
+    return InquiryForm(initial=typed, auto_id="%s")
+
+
+def _page(request: HttpRequest, begun: Begun, refused: Refused | None = None) -> HttpResponse:
+    context: dict[str, Any] = {
+        "form": begun.form,
+        "problems": begun.problems,
+        "refused": refused,
+        "examples": list(enumerate(QUESTIONS, 1)),
+        "own": FILES,
+        "readable": READABLE,
+        "kept_for": retention.in_words(settings.RETENTION_DAYS),
+        "rehearsal": not settings.PROVIDERS,
+        "kinds": begun_by_page(),
+        "page": "new",
+        "begun": BEGUN,
+        "come": "inquiry",
+        "along": along(as_typed(request.POST), OWN.__contains__),
+    }
+    return render(request, "inquiries/new.html", context, status=refused.status if refused else 200)

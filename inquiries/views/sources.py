@@ -1,0 +1,43 @@
+"""A source as it was read: text alone, never anybody's HTML."""
+
+from collections.abc import Iterator, Sequence
+from uuid import UUID
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from runs.face import faces
+from runs.views.finding import row_for
+
+from ..models import Claim
+
+
+@require_GET
+def source(request: HttpRequest, pk: UUID, number: int) -> HttpResponse:
+    face = faces()["inquiry"]
+    row = row_for(request, face, pk)
+    found = next((one for one in row.sources.all() if one.number == number), None)
+    if found is None:
+        raise Http404
+    spans = sorted(_quoted(row.claims.all(), found.pk))
+    context = {"source": found, "pieces": list(pieces(found.text, spans)), "row": row, "title": row.run.shown_title}
+    return render(request, "inquiries/source.html", {**face.page(pk), **context})
+
+
+def _quoted(claims: Sequence[Claim], source: int) -> set[tuple[int, int]]:
+    quotes = (quote for claim in claims for quote in claim.quotes.all() if quote.source_id == source)
+    return {(start, end) for quote in quotes for start, end in quote.parts}
+
+
+def pieces(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[str, bool]]:
+    """The text, and which pieces of it are quoted."""
+    at = 0
+    for start, end in spans:
+        if start > at:
+            yield text[at:start], False
+        if end > at:
+            yield text[max(start, at) : end], True
+            at = end
+    if at < len(text):
+        yield text[at:], False

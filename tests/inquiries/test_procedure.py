@@ -1,0 +1,215 @@
+"""An inquiry, performed: what is let pass, sent back and refused, and how it ends."""
+
+import json
+
+import pytest
+from asgiref.sync import sync_to_async
+
+from engine.evidence.audit import verify_all
+from engine.llm.failures import RateLimited, Unauthorized
+from engine.models import ModelCall, Run, ToolCall
+from inquiries.models import Claim, Inquiry, Move, Order, OrderKind, Quote, keeping
+from inquiries.rules.course import NOT_ANSWERED
+from inquiries.rules.limits import Limits
+from runs import steering
+from tests.conftest import perform
+from tests.databases import tampering
+from tests.inquiries.scenes import (
+    LAW,
+    LIMIT,
+    answers,
+    calls,
+    final,
+    found,
+    going_well,
+    inquiry,
+    passes,
+    planned,
+    sends_back,
+)
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+async def played(mira, models, asked=None, **instead):
+    going_well(models, **instead)
+    run = await perform((await sync_to_async(inquiry)(mira, **(asked or {}))).pk, models)
+    return run, await sync_to_async(Inquiry.objects.whole().get)(pk=run.pk)
+
+
+def asked_of(models, post):
+    return [
+        json.loads(messages[1]["content"].split("\n")[1]) for model, messages in models.asked if model == f"test/{post}"
+    ]
+
+
+def kinds(row):
+    return [(one.kind, one.station, one.decision) for one in row.ordered]
+
+
+def faults():
+    return [problem for record in verify_all().faults for problem in [record]]
+
+
+async def test_it_is_answered_with_quotes_that_stand_in_their_sources(mira, models):
+    run, row = await played(mira, models)
+    assert (run.status, run.outcome, row.answer) == (Run.Status.FINISHED, "answered", "It may be sold [claim:2].")
+    quote = await Quote.objects.select_related("claim", "source").aget()
+    [[start, end]] = quote.parts
+    assert (quote.source.number, LAW[start:end]) == (1, LIMIT[2])
+    assert [one.kind for one in row.ordered] == ["work", "review"] * 3 + ["final"]
+    call = await ToolCall.objects.aget(run=run)
+    assert (call.tool, "[1] law.txt, from character 0:" in call.output) == ("sources.search", True)
+    assert not await sync_to_async(faults)()
+
+
+async def test_a_quote_that_is_not_there_is_refused_before_a_critic_sees_it(mira, models):
+    wrong = found(("The limit is 100.", 1, "a warming potential of 100 or more"))
+    _, row = await played(mira, models, researcher=[wrong, found(LIMIT)])
+    [refused] = [one for one in row.moves.all() if one.refused]
+    assert "There stands: “a warming potential of 150 or more.”" in refused.refused
+    assert asked_of(models, "researcher")[1]["moves"][0]["result"] == refused.refused
+    assert len(asked_of(models, "critic_researcher")) == 1
+    assert [one.text for one in row.claims.all()] == ["The limit is 150.", "It may be sold."]
+
+
+async def test_a_third_refusal_takes_a_retry_and_begins_another_try(mira, models):
+    wrong = found(("The limit is 100.", 7, "a warming potential of 100"))
+    run, row = await played(mira, models, researcher=[wrong, wrong, wrong, found(LIMIT)])
+    assert (run.outcome, row.state.retry_count) == ("answered", 1)
+    error = next(one for one in row.ordered if one.kind == OrderKind.ERROR)
+    assert (error.station, error.category, error.place) == ("researcher", "validation", "research.1.0")
+    assert [one.attempt for one in row.moves.all() if one.place == "research.1.0"] == [1, 1, 1, 2]
+
+
+async def test_work_that_is_sent_back_is_done_again_with_the_words_of_the_critic(mira, models):
+    better = ("The limit of the law is 150.", 1, "a warming potential of 150 or more")
+    run, row = await played(
+        mira, models, researcher=[found(LIMIT), found(better)], critic_researcher=[sends_back(), passes()],
+        expert=[answers(numbers=[2])], finalizer=[final("It may be sold [claim:3].")],
+    )  # fmt: skip
+    assert (run.outcome, row.state.retry_count) == ("answered", 1)
+    second = asked_of(models, "researcher")[1]
+    assert second["feedback"] == [{"try": "1", "text": "Name the limit itself."}]
+    assert second["moves"][0]["number"] == 1
+    assert asked_of(models, "critic_researcher")[1]["feedback"] == second["feedback"]
+
+
+async def test_the_last_retry_ends_it_with_the_stated_sentence_and_no_model_words_it(mira, models):
+    plans = [planned(f"Find the limit of the law, way {number}.") for number in range(3)]
+    run, row = await played(
+        mira, models, {"retry_limit": 3}, planner=plans, critic_planner=[sends_back("Too vague.")] * 3
+    )
+    assert (run.status, run.outcome) == (Run.Status.FINISHED, "unanswered")
+    assert (row.answer, row.trace, row.why) == (NOT_ANSWERED, NOT_ANSWERED, "Too vague.")
+    assert asked_of(models, "finalizer") == []
+
+
+async def test_the_same_work_again_ends_it(mira, models):
+    run, row = await played(mira, models, researcher=[found(LIMIT)] * 2, critic_researcher=[sends_back()])
+    assert (run.outcome, row.why, row.state.retry_count) == ("unanswered", keeping.SAME_WORK, 1)
+
+
+async def test_that_it_cannot_be_answered_is_a_result_that_a_critic_lets_pass(mira, models):
+    nothing = answers("No source names the N12.", numbers=(), answerable=False)
+    run, row = await played(mira, models, researcher=[found(there=False, result="Nothing.")], expert=[nothing])
+    assert (run.outcome, row.answer, row.why) == ("unanswered", NOT_ANSWERED, "No source names the N12.")
+
+
+async def test_a_result_is_used_or_named_as_not_needed(mira, models):
+    silent = answers(numbers=(), claims=[{"text": "Sold.", "quotes": [], "reasoned_from": [9]}])
+    run, row = await played(mira, models, expert=[silent, answers()])
+    refused = next(one.refused for one in row.moves.all() if one.place == "expert.1")
+    assert "There is no claim 9 among the results." in refused
+    assert "The result of step 1 is neither used nor named as not needed." in refused
+    assert run.outcome == "answered"
+
+
+async def test_an_error_that_no_retry_helps_fails_it_and_a_person_lets_it_go_on(mira, models):
+    run, row = await played(mira, models, researcher=[Unauthorized("The key is refused.")])
+    assert (run.status, run.error["code"], run.error["component"]) == ("failed", "unauthorized", "researcher")
+    assert row.state.retry_count == 0
+    models.will("test/researcher", found(LIMIT))
+    assert await sync_to_async(steering.retry)(row, mira)
+    again = await perform(run.pk, models)
+    assert again.outcome == "answered"
+    assert len(asked_of(models, "planner")) == 1
+    assert not await sync_to_async(faults)()
+
+
+async def test_an_endpoint_that_is_away_takes_a_retry_and_the_work_stays(mira, models):
+    away = [RateLimited("Too many requests.", retry_after=0.001)] * 4
+    run, row = await played(mira, models, critic_researcher=[*away, passes()])
+    assert (run.outcome, row.state.retry_count, row.state.errors) == ("answered", 1, 1)
+    assert len(asked_of(models, "researcher")) == 2
+
+
+async def test_the_finalizer_adds_nothing_and_code_words_it_where_it_cannot(mira, models):
+    added = [final(f"It may be sold for {price} [claim:2].") for price in range(7001, 7005)]
+    run, row = await played(mira, models, finalizer=added)
+    assert run.outcome == "answered"
+    assert row.answer == "It may be sold. [claim:2]"
+    assert row.trace.startswith("planner: 1 research steps")
+
+
+async def test_the_third_same_call_takes_the_tools_away(mira, models):
+    again = calls("sources.search", words="limit")
+    _, row = await played(mira, models, researcher=[again, again, again, found(LIMIT)])
+    assert await ToolCall.objects.filter(run=row.pk).acount() == 1
+    assert "stands at move 1" in row.moves.all()[1].result
+    system = [messages[0]["content"] for model, messages in models.asked if model == "test/researcher"][-1]
+    assert "hand in what there is" in system
+
+
+@pytest.mark.parametrize(
+    ("limits", "why"), [(Limits(moves=1, patience=0), ""), (Limits(minutes=1, patience=0), "1 minutes")]
+)
+async def test_a_limit_ends_the_search_or_the_question(mira, models, limits, why):
+    created = await sync_to_async(inquiry)(mira, limits=limits)
+    await Run.objects.filter(pk=created.pk).aupdate(worked=61 if why else 0)
+    going_well(models, researcher=[found(LIMIT)])
+    run = await perform(created.pk, models)
+    row = await Inquiry.objects.aget(pk=run.pk)
+    assert run.outcome == ("unanswered" if why else "answered")
+    assert why in row.why
+
+
+def steer(pk, kind, words=""):
+    from engine.steering import act
+
+    act(pk, lambda: keeping.say(pk, kind, "mira", words))
+
+
+async def test_hints_reach_who_works_and_a_new_plan_takes_no_retry(mira, models):
+    row = await sync_to_async(inquiry)(mira)
+    await sync_to_async(steer)(row.pk, OrderKind.HINT, "Look at the law.")
+    await sync_to_async(steer)(row.pk, OrderKind.REPLAN, "One step will do.")
+    going_well(models)
+    run = await perform(row.pk, models)
+    brief = asked_of(models, "planner")[0]
+    assert (brief["hints"][0]["text"], brief["feedback"][0]["text"]) == ("Look at the law.", "One step will do.")
+    assert (run.outcome, (await sync_to_async(Inquiry.objects.at_work().get)(pk=row.pk)).state.retry_count) == (
+        "answered",
+        0,
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda row: Quote.objects.filter(claim__inquiry=row).update(parts=[[0, 4]]), "quote"),
+        (lambda row: Order.objects.filter(inquiry=row, kind="review").update(decision="reject"), "order"),
+        (lambda row: Claim.objects.filter(inquiry=row, number=1).update(text="Another."), "claim"),
+        (lambda row: Move.objects.filter(inquiry=row).update(thought="Another."), "move"),
+    ],
+)
+async def test_a_changed_row_is_found(mira, models, change, said):
+    run, row = await played(mira, models)
+
+    def tamper():
+        with tampering():
+            change(row)
+        return faults()
+
+    assert await sync_to_async(tamper)(), said
+    assert await ModelCall.objects.filter(run=run, status="open").acount() == 0
