@@ -40,6 +40,7 @@ _ALONE = (
 _WORD = re.compile(rf"[{_ALONE}]|[^\W{_ALONE}]+")
 _WITHIN_A_WORD = re.compile(rf"[^\W{_ALONE}]{{2}}")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_NUMBER_ALONE = re.compile(r"(?<![^\W\d_])\d+(?:[.,]\d+)*")  # and no part of a name, as in N12
 _MINUS = re.compile(r"(?:^|[^\w])-$")
 
 
@@ -241,7 +242,7 @@ def _as_it_stands(source: Folded, start: int, end: int) -> str:
 
 def numbers(text: str) -> list[str]:
     """The numbers that stand in a text, without signs between thousands."""
-    return [_plain(found[0]) for found in _NUMBER.finditer(fold(text))]
+    return [_plain(found[0]) for found in _NUMBER_ALONE.finditer(fold(text))]
 
 
 def _plain(number: str) -> str:

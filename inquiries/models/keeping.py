@@ -191,7 +191,7 @@ def _keep_claims(inquiry: Inquiry, order: Order, claims: Sequence[Claimed], plac
     known = {one.number: one.text for one in inquiry.claims.all()}
     for count, one in enumerate(claims, number + 1):
         support = [*(q.quote for q in one.quotes), *(known.get(n, "") for n in one.reasoned_from)]
-        bare = bool(unsupported(one.text, [*support, *_calculated(inquiry, order.place)]))
+        bare = bool(unsupported(one.text, [inquiry.question, *support, *_calculated(inquiry, order.place)]))
         row = Claim.objects.create(
             inquiry=inquiry, order=order, number=count, text=one.text, reasoned_from=list(one.reasoned_from), bare=bare
         )

@@ -12,6 +12,7 @@ from playwright.sync_api import Page
 
 from tests.acceptance import ways, ways_of_lists, ways_of_teams
 from tests.acceptance import ways_of_debates as debates
+from tests.acceptance import ways_of_inquiries as inquiries
 from tests.acceptance import ways_of_plans as plans
 from tests.acceptance.scene import Scene
 from tests.acceptance.ways import at, live, of
@@ -53,6 +54,14 @@ EVERY = [
     State("input-councils", ways.input_of_councils_only),
     State("debate-new", ways.new_debate),
     State("debate-new-errors", ways.new_debate_with_errors),
+    State("inquiry-new", inquiries.new),
+    State("inquiry-new-errors", inquiries.new_with_errors),
+    State("inquiry-live", inquiries.inquiry("live")),
+    State("inquiry-answered", inquiries.opened),
+    State("inquiry-unanswered", inquiries.inquiry("unanswered")),
+    State("inquiry-failed", inquiries.inquiry("failed")),
+    State("inquiry-record", inquiries.inquiry("answered", "inquiry-record")),
+    State("inquiry-source", inquiries.inquiry("answered", "inquiry-source", 1)),
     State("plan-new", ways_of_teams.new_plan),
     State("plan-new-errors", ways_of_teams.new_plan_with_errors),
     State("plan-new-begun", ways_of_teams.begun_from),

@@ -82,6 +82,7 @@ def test_a_near_miss_is_named():
 
 def test_numbers_that_carry_nothing_are_told():
     assert numbers("1,000 and 1.000,5 and 3.14 in 2024, 0.125") == ["1000", "1000.5", "3.14", "2024", "0.125"]
+    assert numbers("The N12 costs 5") == ["5"]
     assert unsupported("It rose by 12 % to 1,000.", ["from 880 to 1000"]) == ["12"]
 
 

@@ -1,0 +1,50 @@
+"""The ways to the states of an inquiry, on the site without an engine, as `tests/inquiries/cast.py` makes them."""
+
+import re
+from collections.abc import Callable
+
+from django.urls import reverse
+from playwright.sync_api import Page, expect
+
+from tests.acceptance.scene import Scene
+from tests.acceptance.ways_of_debates import cast
+
+_keys: dict[str, dict[str, str]] = {}
+
+
+def inquiry(name: str, page: str = "inquiry-live", *more: int) -> Callable[[Scene], Page]:
+    """Its live page, connected where anything can still happen, or another one of it."""
+
+    def go(scene: Scene) -> Page:
+        site = scene.idle_site
+        scene.sign_in(site)
+        if site.url not in _keys:
+            _keys[site.url] = cast(site, module="tests.inquiries.cast")
+        opened = scene.open(reverse(page, args=[_keys[site.url][name], *more]), site)
+        if opened.locator("#conn").count():
+            expect(opened.locator("#conn")).to_have_text("Live")
+        return opened
+
+    return go
+
+
+def opened(scene: Scene) -> Page:
+    """With a passage that was opened."""
+    page = inquiry("answered")(scene)
+    page.get_by_label("Source 1, open the passage").click()
+    expect(page.locator("details[open] mark")).to_be_visible()
+    return page
+
+
+def new(scene: Scene) -> Page:
+    scene.sign_in(scene.site)
+    return scene.open(reverse("inquiry-new") + "?example=1")
+
+
+def new_with_errors(scene: Scene) -> Page:
+    page = new(scene)
+    page.locator("#question").fill("??")
+    page.locator("#retry_limit").fill("21")
+    page.get_by_role("button", name="Ask it").last.click()
+    expect(page).to_have_title(re.compile("2 things to correct"))
+    return page
