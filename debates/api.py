@@ -10,7 +10,7 @@ from runs.api.objects import time_of
 
 from . import prompts
 from .estimate import Estimate, estimate
-from .models import Debate, FirstVerdict, Member, Message, PanelVersion
+from .models import SWITCHES, Debate, FirstVerdict, Member, Message, PanelVersion
 from .models.secret import firsts_hidden, seed_digest, seed_told
 from .rules import course as rules
 from .rules.outcome import outcome_of
@@ -29,7 +29,7 @@ def facts(row: Debate) -> dict[str, Any]:
         "until": time_of(row.until),
         "reply_within": row.reply_within,
         "view": row.view,
-        "switches": {name: getattr(row, name) for name in ("first", "reply", "call", "challenge", "free_floor")},
+        "switches": {name: getattr(row, name) for name in SWITCHES},
         "timekeeper": row.at_seat(0).model or None,
         "rehearsal": row.rehearsal,
         "clock": {"said": course.clock, "most": course.most, "to_deadline": course.to_deadline},

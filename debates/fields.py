@@ -83,6 +83,7 @@ class RulesForm(forms.Form):
     call = forms.BooleanField(label="Call whoever is silent too long", required=False, initial=True)
     challenge = forms.BooleanField(label="When all agree, hear the case against it", required=False, initial=True)
     free_floor = forms.BooleanField(label="The last speaker may be drawn again", required=False)
+    advisory = forms.BooleanField(label="Its outcome advises: people decide", required=False)
     view = choice(
         "How members see it",
         View.choices,

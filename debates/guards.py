@@ -17,7 +17,7 @@ _tables = (
                 "kept",
                 kept=(
                     *("run_id", "panel_version_id", "earlier_id", "rule", "most", "until", "reply_within"),
-                    *("reply", "call", "challenge", "first", "free_floor", "view"),
+                    *("reply", "call", "challenge", "first", "free_floor", "advisory", "view"),
                     *("seed", "seed_random", "boundary", "prompt_version"),
                 ),
                 erased=("question", "seed_word"),
@@ -123,7 +123,7 @@ _tables = (
                 "kept",
                 kept=(
                     *("id", "panel_id", "number", "name", "created", "rule", "timekeeper", "view", "most"),
-                    *("reply_within", "first", "reply", "call", "challenge", "free_floor"),
+                    *("reply_within", "first", "reply", "call", "challenge", "free_floor", "advisory"),
                 ),
                 unlinked=("author_id",),
             ),

@@ -17,6 +17,7 @@ SAID = {
     "call": "Calling whoever is silent",
     "challenge": "Hearing the case against what all believe",
     "free_floor": "Drawing the last speaker again",
+    "advisory": "An outcome that advises",
 }
 
 

@@ -112,6 +112,7 @@ class NewDebate(Strict):
     call: StrictBool = Field(True, description="Call whoever is silent for too long.")
     challenge: StrictBool = Field(True, description="When all agree, hear the case against it before it ends.")
     free_floor: StrictBool = Field(False, description="The last speaker may be drawn again, and continues then.")
+    advisory: StrictBool = Field(False, description="The outcome advises: people decide, and pages and record say so.")
     view: View = Field("perspective", description="How members see what was said before.")
     seed: Annotated[str, text(64, 64)] | None = Field(
         None, description="64 hexadecimal digits, to hold a debate again with the same draws."
@@ -262,6 +263,7 @@ class Switches(Strict):
     call: bool
     challenge: bool
     free_floor: bool
+    advisory: bool
 
 
 class Expected(Strict):

@@ -40,6 +40,9 @@ def clock_time(scene: Scene) -> str:
 # ---- under the plate --------------------------------------------------------------------------------------
 
 
+ADVISES = "It advises: people decide."
+
+
 def sentence_under_plate(scene: Scene) -> tuple[str, str]:
     """Its strong beginning and the rest."""
     return _UNDER_PLATE[Run.Status(scene.run.status)](scene)
@@ -90,7 +93,8 @@ def _finished(scene: Scene) -> tuple[str, str]:
     absent = sentence_of_absence(scene)
     if outcome.option:
         how = RULES[Rule(scene.debate.rule)].lower()
-        return f"{outcome.tally[outcome.option]} of {outcome.base} by {how}.", f"{after}{absent}"
+        advises = f" {ADVISES}" if scene.debate.advisory else ""
+        return f"{outcome.tally[outcome.option]} of {outcome.base} by {how}.", f"{after}{absent}{advises}"
     return NO_DECISION[NoDecision(outcome.code)], f"{after}{absent}"
 
 
@@ -226,14 +230,16 @@ def sentence_of_end(scene: Scene) -> str:
     outcome = scene.debate.come_to(scene.course)
     tally = ", ".join(f"{option} {count}" for option, count in outcome.tally.items())
     by = f"By {RULES[Rule(scene.debate.rule)].lower()}" if scene.debate.rule != Rule.NONE else "By no rule"
-    return f"{tally}. {by}: {outcome.option or 'no decision'}."
+    end = f"{tally}. {by}: {outcome.option or 'no decision'}."
+    return f"{end} {ADVISES}" if scene.debate.advisory and outcome.option else end
 
 
 def sentence_of_rule(scene: Scene, outcome: Outcome) -> tuple[str, str]:
     """The sentence under where they stand, in the same two parts."""
     rule = Rule(scene.debate.rule)
     number = f" {outcome.base}:" if rule in COUNTED else ":"
-    return f"{RULES[rule]}{number}", f"{needed(rule, outcome.base)} {_now(scene, outcome)}".strip()
+    advises = f" {ADVISES}" if scene.debate.advisory else ""
+    return f"{RULES[rule]}{number}", f"{needed(rule, outcome.base)} {_now(scene, outcome)}".strip() + advises
 
 
 def needed(rule: Rule, base: int) -> str:

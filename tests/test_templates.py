@@ -69,7 +69,7 @@ OURS = set(
     wire.path wire.tip x y opinion.message curves.text curves.now curves.ahead curves.bottom curves.lines
     tick.at one.path
     came_from option.get_direction_display seat.seat version.most version.first version.reply version.call
-    version.challenge version.free_floor version.reply_within rule view origin.current.number
+    version.challenge version.free_floor version.advisory version.reply_within rule view origin.current.number
     one.size one.label readable document.label
     rail.seat rail.dots one.pattern one.width
     a_run stay

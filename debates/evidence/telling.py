@@ -25,7 +25,7 @@ SWITCHES = ("reply", "call", "challenge", "first", "free_floor")
 PANEL = ("panel_version__panel", "panel_version__name", "panel_version__number")
 DEBATE = (
     *("pk", "question", "earlier", "rule", "most", "until", "reply_within", "view", "seed", "seed_random", "seed_word"),
-    *("boundary", "prompt_version", "no_decision", "ended_because", *SWITCHES, *PANEL),
+    *("boundary", "prompt_version", "no_decision", "ended_because", *SWITCHES, "advisory", *PANEL),
 )
 PLAIN = ("rule", "most", "reply_within", "view", "boundary", "prompt_version")
 OPTION = ("debate", "number", "word", "direction", "meaning")
@@ -75,6 +75,7 @@ def _of_debates(rows: Iterable[Row], column: str = "debate") -> Rows:
 
 def _tell_submission(draft: Draft, debate: Row, options: Sequence[Row], members: Sequence[Row]) -> None:
     draft.facts |= {name: debate[name] for name in PLAIN} | {name: bool(debate[name]) for name in SWITCHES}
+    draft.facts |= {"advisory": True} if debate["advisory"] else {}  # older ones knew no such thing
     panel = dict(zip(("id", "name", "version"), (debate[name] for name in PANEL), strict=True))
     draft.facts |= {
         "panel": panel if panel["version"] else None,

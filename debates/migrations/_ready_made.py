@@ -137,6 +137,13 @@ MEDICAL = {
     ],
 }
 
+PHYSICIAN = (  # of the medical board, in person
+    "Attending physician",
+    "The physician who treats the patient, in person, and answers for what is done. They look at what stands in no "
+    "document: how the patient came in, what was promised, what the last days were like. They ask the board what it "
+    "does not know, and decide in the end with the patient: the board advises.",
+)
+
 DESIGN = {
     "name": "Design review",
     "retention_days": 365,

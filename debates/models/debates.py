@@ -224,6 +224,7 @@ class Debate(models.Model):
     challenge = models.BooleanField(default=True)
     first = models.BooleanField(default=True)
     free_floor = models.BooleanField(default=False)
+    advisory = models.BooleanField(default=False, db_default=False)
     view = models.CharField(max_length=20, choices=View, default=View.PERSPECTIVE)
     seed = models.CharField(max_length=64)
     seed_random = models.CharField(max_length=64, blank=True)

@@ -72,6 +72,7 @@ class PanelVersion(SavedVersion):
     call = models.BooleanField(default=True)
     challenge = models.BooleanField(default=True)
     free_floor = models.BooleanField(default=False)
+    advisory = models.BooleanField(default=False, db_default=False)
 
     class Meta:
         ordering = ["-number"]
@@ -192,7 +193,12 @@ class PanelChange(SavedChange):
         default_permissions = ()
 
     def held(self) -> dict[str, Any]:
-        return {"holds": self.version.held() if self.version else None}
+        """What had no name when older ones were sealed is told where it is on."""
+        if not self.version:
+            return {"holds": None}
+        held = self.version.held()
+        switches = {name: on for name, on in held["switches"].items() if on or name != "advisory"}
+        return {"holds": {**held, "switches": switches}}
 
 
 # ---- what is held, as it was written -----------------------------------------------------------------------

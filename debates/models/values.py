@@ -62,21 +62,23 @@ class MemberValues(TypedDict, total=False):
 
 
 class Switches(TypedDict, total=False):
-    """What a debate may be told beside its rule; without a word it is on, but for the free floor."""
+    """What a debate may be told beside its rule; without a word it is on, but for `OFF`."""
 
     reply: bool
     call: bool
     challenge: bool
     first: bool
     free_floor: bool
+    advisory: bool
 
 
 SWITCHES = tuple(Switches.__annotations__)
+OFF = ("free_floor", "advisory")
 
 
 def switched(switches: Mapping[str, Any]) -> dict[str, bool]:
     """All of them, with how those stand of which nothing is said."""
-    return {name: bool(switches.get(name, name != "free_floor")) for name in SWITCHES}
+    return {name: bool(switches.get(name, name not in OFF)) for name in SWITCHES}
 
 
 def is_named(option: str, text: str) -> bool:

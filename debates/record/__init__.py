@@ -45,6 +45,7 @@ def provenance(debate: Debate) -> Iterator[tuple[str, str]]:
     off = [name for name, on in _switches(debate).items() if not on]
     yield "Switched off", ", ".join(off)
     yield "Free floor", "on" if debate.free_floor else ""
+    yield "Outcome", "advises, people decide" if debate.advisory else ""
     persons = [f"{member.name}: {member.user_name}" for member in debate.seated if member.is_person]
     yield "Persons on a seat", ", ".join(persons)
     yield "Held again from", str(debate.earlier_id or "")

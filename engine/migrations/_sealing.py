@@ -10,15 +10,16 @@ from engine.evidence.entries import MAKER
 
 
 def seal(apps, key, drafts):
-    """Begin the chain of something that is no run, with these drafts, and log it."""
+    """Begin the chain of something that is no run, or go on with it, with these drafts, and log it."""
     entry, leaf, salt = (apps.get_model("engine", name) for name in ("Entry", "Leaf", "Salt"))
-    head, token = chain.NOTHING_BEFORE, secrets.token_bytes(16)
-    for seq, draft in enumerate(drafts, 1):
+    before, token = entry.objects.filter(run_id=key).order_by("-seq").first(), secrets.token_bytes(16)
+    head, seq = (before.hash, before.seq) if before else (chain.NOTHING_BEFORE, 0)
+    for seq, draft in enumerate(drafts, seq + 1):
         line = chain.entry_line(draft, draft.digests(token, seq), run=str(key), seq=seq, prev=head, maker=MAKER)
         head = chain.entry_hash(line)
         entry.objects.create(run_id=key, seq=seq, kind=draft.kind, line=line, hash=head)
     last = leaf.objects.order_by("-index").first()
-    at, seq = timezone.now(), len(drafts)
+    at = timezone.now()
     index, prev = (last.index + 1, last.hash) if last else (0, chain.NOTHING_BEFORE)
     hashed = chain.leaf_hash(index=index, run=str(key), seq=seq, head=head, at=chain.stamp(at) or "", prev=prev)
     made = leaf.objects.create(index=index, run_id=key, seq=seq, head=head, at=at, hash=hashed)

@@ -8,6 +8,7 @@ from django.contrib.auth.models import User
 
 from debates import schemas
 from debates.models import Debate, Message, Steer
+from debates.models.values import OFF
 from debates.scaffold import as_it_was
 from magi_site.models import Token
 from tests.callers import API, Caller, fields, problem
@@ -39,7 +40,9 @@ def test_members_are_put_to_debate(mira_calls: Caller, mira: User):
     assert answer.headers["Location"] == f"http://testserver/api/v1/debates/{found['id']}"
     assert (found["kind"], found["status"], found["outcome"]) == ("debate", "queued", None)
     assert [one["name"] for one in found["members"]] == ["Timekeeper", *NAMES]
-    assert found["switches"] == {"first": True, "reply": True, "call": True, "challenge": True, "free_floor": False}
+    assert found["switches"] == {"first": True, "reply": True, "call": True, "challenge": True} | dict.fromkeys(
+        OFF, False
+    )
     assert Debate.objects.get().run.spend == 3_000_000_000
 
 

@@ -85,11 +85,13 @@ async def test_at_each_deadline_it_is_sealed_so_far():
 
 @pytest.mark.parametrize("seed", range(4))
 async def test_nothing_is_wrong_with_a_rehearsal(seed):
-    switches = {"free_floor": seed % 2 == 0}
+    switches = {"free_floor": seed % 2 == 0, "advisory": seed == 3}
     submitted = await sync_to_async(rehearsed)(most=30, seed=bytes([seed] * 32), switches=switches)
     run = await perform(submitted.pk)
     assert run.status == Run.Status.FINISHED, run.error
     assert await faults(run.pk) == []
+    # what is off is not told: those that were sealed before it had a name are told as they were
+    assert [one.get("advisory") for one in await sync_to_async(facts)(run.pk, "submitted")] == [(seed == 3) or None]
 
 
 @pytest.mark.parametrize("view", ["perspective", "minutes"])

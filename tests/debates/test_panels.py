@@ -43,6 +43,7 @@ def posts(mira: User) -> Panel:
 def ready_made(db: None) -> None:
     """As the migration makes them: the tests' database has none of its rows."""
     import_module("debates.migrations.0004_ready_made_panels").make(apps, None)
+    import_module("debates.migrations.0007_advisory").advise(apps, None)
 
 
 def problems() -> list[str]:
@@ -70,9 +71,11 @@ def test_each_is_what_a_new_debate_may_be(ready_made: None, name: str, mira: Use
     version = Panel.objects.whole().get(name=name).current
     values = version.values()
     switches = values.pop("switches")
-    submission = Submission.of(**values, **switches, question="Shall we?")
+    for seat, asked in zip(version.seats.all(), values["members"], strict=True):
+        asked |= {"user": mira.username} if seat.person else {}
+    submission = Submission.of(**values, **switches, question="Shall we?", by=mira)
     assert submission.is_valid(), submission.problems
-    debate = queued(mira, panel=version, **values, switches=switches)
+    debate = Debate.objects.submit(owner=mira, panel=version, **submission.values())
     assert debate.panel_version == version
     assert all(len(seat.who) > 200 for seat in version.seats.all())
     assert all(option.meaning for option in version.options.all())
@@ -83,9 +86,23 @@ def test_each_has_another_rule(ready_made: None):
     assert said == [Rule.MAJORITY, Rule.MEDIAN, Rule.TWO_THIRDS, Rule.PLURALITY, Rule.UNANIMOUS]
 
 
+def test_the_medical_board_advises_and_has_a_seat_for_the_physician_who_treats(ready_made: None):
+    version = Panel.objects.whole().get(name="Medical board").current
+    assert (version.number, version.advisory) == (2, True)
+    assert [seat.name for seat in version.seats.all() if seat.person] == ["Attending physician"]
+    assert not any(panel.current.advisory for panel in Panel.objects.whole().exclude(name="Medical board"))
+
+
+def test_a_board_that_somebody_has_changed_stays_as_it_is(ready_made: None):
+    board = Panel.objects.get(name="Medical board")
+    import_module("debates.migrations.0007_advisory").advise(apps, None)
+    board.refresh_from_db()
+    assert board.current.number == 2
+
+
 def test_their_chain_is_intact_from_the_start(ready_made: None):
     assert problems() == []
-    assert Entry.objects.filter(run=PanelChange.chain).count() == len(READY_MADE)
+    assert Entry.objects.filter(run=PanelChange.chain).count() == len(READY_MADE) + 1
     Panel.objects.get(name="Medical board").lock(None)
     assert problems() == []
 

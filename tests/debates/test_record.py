@@ -57,6 +57,16 @@ def test_a_summary_says_who_debated_and_what_came_of_it(mira):
     assert said.endswith("The chair, M. Okafor, spoke twice and closed the debate. No turn was skipped.")
 
 
+def test_where_the_outcome_advises_page_and_record_say_that_people_decide(mira, signed_in):
+    def html(table, page):
+        return opened(signed_in, table, page).content.decode()
+
+    advising, deciding = decided(mira, switches={"advisory": True}), decided(mira)
+    assert html(advising, "debate-live").count("It advises: people decide.") >= 2
+    assert "advises, people decide" in html(advising, "debate-record")
+    assert "people decide" not in html(deciding, "debate-live") + html(deciding, "debate-record")
+
+
 def test_a_debate_that_goes_on_is_said_to_be_incomplete(mira):
     assert recorded(early(mira))["summary"].startswith("Still under way: this record is not complete")
 
