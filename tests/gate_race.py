@@ -131,13 +131,14 @@ class Crowd:
         return taken
 
     def change(self, together: threading.Barrier, pk: Any, number: int, after: float) -> bool:
+        from engine import steering
         from plans import talking
 
         together.wait()
         time.sleep(after)
         try:
             talking.change_step(pk, self.people[0], number, {"action": CHANGED})
-        except (talking.Refused, talking.Over):
+        except (talking.Refused, steering.Over):
             return False
         return True
 
