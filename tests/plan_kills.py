@@ -6,19 +6,26 @@ Two workers carry out rehearsed plans that write in the database, act in the wor
 council approve, fail and are planned anew, until so many have been killed; then what is left must end by itself. A
 person approves, and where a use was cut says truly whether it happened. Exit status 0 if each plan is the one that was
 carried out undisturbed, every effect is there exactly once, each use that was cut was asked about at exactly one gate,
-and every record is intact.
+and every record is intact. With `--mcp` the world is an MCP server in a process of its own, which counts its calls.
 """
 
 import argparse
 import json
 import random
 import re
+import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
+from tests.acceptance.site import free_port
 from tests.chaos_worker import Crew
+from tests.mcp_server import Folder
 from tests.stage import DATABASES, Stage, stage
 
 CONCURRENCY = 3
@@ -28,32 +35,87 @@ PASSINGS = 3  # in the middle of a plan; of what is passed less often, the first
 SELDOM = ("claim", "outcome", "tool-open")
 NOT_PASSED = ("expiry", "rest", "child")  # nothing of these expires, plans do not rest, a gate makes its council
 SETTINGS = {"DJANGO_SETTINGS_MODULE": "tests.acting.beside_plans", "ACTING_PAUSE": "0.1"}
-OFFICE = ["people.find", "tasks.add", "world.act"]
-AGENTS = (("Desk", "Keeps order.", OFFICE), ("Letters", "Writes letters.", ["mail.send"]))
+WORD = {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]}
 
 Story = tuple[Any, ...]
 
 
+class World:
+    """What is acted in: a file beside the database, with a tool of ours."""
+
+    tool = "world.act"
+    env: dict[str, str] = {}
+
+    def prepare(self, place: Stage) -> None:
+        self.file = place.folder / "world"
+
+    def acts(self) -> list[str]:
+        return self.file.read_text().split() if self.file.exists() else []
+
+
+class WorldOfOthers(World):
+    """An MCP server that writes down each call before it answers. A worker that is killed leaves it alone."""
+
+    tool = "mcp.counting.letter"
+
+    def __init__(self, folder: Path, port: int) -> None:
+        self.folder = Folder(folder)
+        self.folder.say(schema=WORD, descriptions={"letter": "Acts in the world.", "news": ""}, pause=1)
+        self.env = {"MAGI_MCP_SERVERS": json.dumps({"counting": {"url": f"http://127.0.0.1:{port}/mcp"}})}
+
+    def prepare(self, place: Stage) -> None:
+        from engine import mcp, remote
+        from engine.models import McpTool
+
+        remote.look_at(mcp.servers()["counting"])
+        row = McpTool.objects.get()
+        row.class_as("writes", False, False, None, row.definition)
+
+    def acts(self) -> list[str]:
+        return [call["arguments"]["word"] for call in self.folder.calls]
+
+
+@contextmanager
+def world_of_others() -> Iterator[WorldOfOthers]:
+    with tempfile.TemporaryDirectory() as name:
+        port = free_port()
+        world = WorldOfOthers(Path(name), port)
+        process = subprocess.Popen([sys.executable, "-m", "tests.mcp_server", name, str(port)])
+        try:
+            yield world
+        finally:
+            process.kill()
+            process.wait()
+
+
 def main(options: argparse.Namespace) -> bool:
-    with stage(options.database, MAGI_ENGINE_LEASE=f"{LEASE:g}", **SETTINGS) as place:
-        company = Company(place, options.seed)
+    if not options.mcp:
+        return play(options, World())
+    with world_of_others() as world:
+        return play(options, world)
+
+
+def play(options: argparse.Namespace, world: World) -> bool:
+    with stage(options.database, MAGI_ENGINE_LEASE=f"{LEASE:g}", **SETTINGS, **world.env) as place:
+        world.prepare(place)
+        company = Company(place, world, options.seed)
         undisturbed = company.carried_out()
         print(f"undisturbed: {len(undisturbed[1])} steps, {len(undisturbed[2])} uses of tools", flush=True)
         company.at_random(options.kills, options.pace)
         if options.points:
             company.at_each_point()
-        return judge(place, company.plans, undisturbed)
+        return judge(world, company.plans, undisturbed)
 
 
 class Company:
     """Who asks for plans, decides about them and kills those who carry them out."""
 
-    def __init__(self, place: Stage, seed: int) -> None:
+    def __init__(self, place: Stage, world: World, seed: int) -> None:
         from django.contrib.auth.models import User
 
-        self.place, self.chance = place, random.Random(seed)
+        self.place, self.world, self.chance = place, world, random.Random(seed)
         self.person = User.objects.create(username="root", is_superuser=True)
-        self.team = team()
+        self.team = team(world.tool)
         self.plans: list[Any] = []
 
     def submit(self) -> Any:
@@ -85,9 +147,8 @@ class Company:
             return "approve", "", "all"
         if gate.kind != "uncertain":
             return "approve", "", ""
-        acts = (self.place.folder / "world").read_text().split() if (self.place.folder / "world").exists() else []
         word = gate.run.title + ("!" if "!" in gate.text else "")
-        return "answer", "", "happened" if word in acts else "do"
+        return "answer", "", "happened" if word in self.world.acts() else "do"
 
     def until_over(self, plans: list[Any], what: str, longest: float = 300) -> None:
         end = time.monotonic() + longest
@@ -155,7 +216,7 @@ class Company:
         print(f"died at {point}", flush=True)
 
 
-def team() -> Any:
+def team(act: str) -> Any:
     from judgements.models import Council
     from plans.models import Team
     from plans.rules.demands import Policy
@@ -169,9 +230,10 @@ def team() -> Any:
     Council.objects.found(name="Outgoing letters", owner=None, agents=seats)
     asked = {"who": "both", "council": "Outgoing letters", "blind": False}
     policy = Policy(calls={**Policy().calls, Effect.WRITES: {"who": "open"}, Effect.REACHES_OUT: asked})
+    seats_of_work = (("Desk", "Keeps order.", ["people.find", "tasks.add", act]), ("Letters", "Writes.", ["mail.send"]))
     agents = [
         {"name": name, "description": what, "system": "", "model": model, "fallback": "", "tools": tools}
-        for name, what, tools in AGENTS
+        for name, what, tools in seats_of_work
     ]
     held = {"planner": model, "policy": policy.as_json(), "agents": agents, "examples": []}
     Team.objects.found(name="Company", owner=None, description="", **held)
@@ -227,7 +289,7 @@ def story_of(pk: Any) -> Story:
     return revisions, steps, uses, outputs, (plan.run.status, plan.run.outcome)
 
 
-def judge(place: Stage, plans: list[Any], undisturbed: Story) -> bool:
+def judge(world: World, plans: list[Any], undisturbed: Story) -> bool:
     """Print what is wrong, and how much was done."""
     from engine.evidence.audit import verify_all
     from engine.models import Gate, Letter, ModelCall, Run, ToolCall
@@ -243,7 +305,7 @@ def judge(place: Stage, plans: list[Any], undisturbed: Story) -> bool:
                 wrong[part] += 1
                 print(f"{pk}: other {part}:\n  {here}\n  {there}", file=sys.stderr)
     words = Run.objects.filter(pk__in=plans).values_list("title", flat=True)
-    acts = Counter((place.folder / "world").read_text().split())
+    acts = Counter(world.acts())
     effects = {
         "tasks": (Counter(Task.objects.values_list("title", flat=True)), Counter(words)),
         "letters": (Counter(Letter.objects.values_list("subject", flat=True)), Counter(words)),
@@ -253,7 +315,7 @@ def judge(place: Stage, plans: list[Any], undisturbed: Story) -> bool:
         if here != there:
             wrong[name] += 1
             print(f"{name}: too many {here - there}, lost {there - here}", file=sys.stderr)
-    cut = ToolCall.objects.filter(run__in=plans, status=ToolCall.Status.INTERRUPTED, tool="world.act")
+    cut = ToolCall.objects.filter(run__in=plans, status=ToolCall.Status.INTERRUPTED, tool=world.tool)
     asked = Gate.objects.filter(run__in=plans, kind="uncertain")
     wrong["asked"] += Counter(cut.values_list("run", "step")) != Counter(asked.values_list("run", "step"))
     faults = [
@@ -278,6 +340,7 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--points", action=argparse.BooleanOptionalAction, default=True, help="also at fault points")
     parser.add_argument("--database", choices=DATABASES, default="sqlite")
+    parser.add_argument("--mcp", action="store_true", help="act at an MCP server")
     parser.add_argument("--seed", type=int, default=0, help="of when whom is killed")
     parser.add_argument("--pace", type=float, default=0.4, help="seconds from a claim to a kill, on average")
     return parser.parse_args()
