@@ -21,7 +21,7 @@ from django.utils import timezone
 from engine.evidence import bundles
 from engine.evidence.bundles import Tree
 from engine.hidden import visible_json, visible_text
-from engine.models import Gate, ModelCall, last_override
+from engine.models import Gate, ModelCall, Run, last_override
 from engine.models.pace import LimitReached
 
 from .api.objects import run_object
@@ -220,17 +220,31 @@ def _json_lines(rows: Sequence[Any], address: str) -> str:
 
 
 def _evidence(face: AnyFace | None) -> Render:
-    """All by one checkpoint: where another record has a newer one, one without a proof passes for forged."""
-    tree = bundles.tree()
-    return lambda rows, _: "".join(record_lines(_given(rows), tree))
+    """All by one checkpoint: where another record has a newer one, one without a proof passes for forged. What these
+    runs have made comes along: an approval that rests on the outcome of another run leads there."""
+    tree, made = bundles.tree(), set[UUID]()
+
+    def render(rows: Sequence[Any], _: str) -> str:
+        asked = _given([row.run for row in rows])
+        found = {run.pk: run for run in (*asked, *_given(_made_by(asked))) if run.pk not in made}
+        made.update(pk for pk, run in found.items() if run.parent_id)  # among those that were asked for, too
+        return "".join(record_lines(list(found), tree))
+
+    return render
 
 
-def _given(rows: Sequence[Any]) -> list[UUID]:
+def _made_by(runs: Sequence[Run]) -> list[Run]:
+    """All that is over and that these have caused, and what that has caused."""
+    found = list(Run.objects.filter(parent__in=[run.pk for run in runs]).exclude(pk__in=Gate.objects.hidden()))
+    return [*(run for run in found if run.over), *_made_by(found)] if found else []
+
+
+def _given(runs: Sequence[Run]) -> list[Run]:
     """Without those whose record is given to nobody yet."""
     withheld: set[UUID] = set()
-    for kind in {row.run.procedure for row in rows}:
-        withheld |= faces()[kind].withheld([row.run for row in rows if row.run.procedure == kind]).keys()
-    return [row.pk for row in rows if row.pk not in withheld]
+    for kind in {run.procedure for run in runs}:
+        withheld |= faces()[kind].withheld([run for run in runs if run.procedure == kind]).keys()
+    return [run for run in runs if run.pk not in withheld]
 
 
 # ---- records to print -------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import base64
 import hmac
 import json
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from datetime import datetime, timedelta
 from functools import cache, reduce
 from hashlib import sha256, sha512
@@ -408,8 +408,20 @@ def examine_proofs(leaves, signed, told):  # what a checkpoint covers has a proo
             yield f"It has no proof, and a checkpoint is newer: forged, or export it anew. (record {run}, leaf {index})"
 
 
+def claims(name, record, here):  # what it says of others, and what is wrong where one is here and says otherwise
+    for entry in record["entries"]:
+        kind, facts, texts = entry["kind"], entry["facts"] or {}, entry["texts"]
+        here[record["id"]] |= {("hash", entry["hash"]), (kind, texts.get("content")), (str(facts.get("verdict"))[:6],)}
+        if kind == "child":
+            yield name, str(facts["run"]), ("hash", str(facts["hash"])), "What it has made is not as it ended"
+        if kind == "gate" and texts.get("text"):
+            yield name, str(facts.get("council")), ("submitted", texts["text"]), "A council judged another text"
+        if "judged_by" in facts:
+            yield name, str(facts["judged_by"]), (facts["said"][:6],), "A council has not decided so"
+
+
 def verify(lines, word, anchor, counts):  # every problem in a sentence; counts learns how many records are what
-    leaves, roots, strangers, seals, found = {}, {(0, b"")}, [], [], 0
+    leaves, roots, strangers, seals, found, claimed, here = {}, {(0, b"")}, [], [], 0, [], defaultdict(set)
     for number, line in enumerate(lines, 1):
         name, counts["records"] = f"line {number}", number
         try:
@@ -422,6 +434,7 @@ def verify(lines, word, anchor, counts):  # every problem in a sentence; counts 
                 yield f"The line is not written as records are. ({name}: it {how})"
             yield from (f"{problem} ({name}{where})" for problem, where in examine(record, word, leaves, roots))
             seals += [(index, f"{problem} ({name}{where})") for index, problem, where in examine_seals(record)]
+            claimed += claims(name, record, here)
             tally(record, counts)
         except NotSigned:
             strangers.append(name)
@@ -434,6 +447,8 @@ def verify(lines, word, anchor, counts):  # every problem in a sentence; counts 
         raise ValueError("there is no record in the file")
     anchors = {checkpoint(found[0], word) for found in NOTE.finditer(anchor)}
     yield from examine_log(leaves, roots, anchors)
+    wrong = (one for one in claimed if one[1] in here and not here[one[1]] & {one[2], (one[2][0], None)})
+    yield from (f"{problem}. ({name}: record {other})" for name, other, _, problem in wrong)
     begun = min((index for index, (_, _, _, run, _) in leaves.items() if run == LOG), default=max(leaves, default=0))
     yield from (problem for index, problem in seals if index > begun)
     counts["leaves of the log are not in it"] = max(max(roots)[0] - len(leaves), 0)

@@ -1,5 +1,8 @@
 """What was approved, by a council and a person who did not know of each other, is sent to the letter or not at all."""
 
+import json
+from collections import Counter
+
 import pytest
 from asgiref.sync import sync_to_async
 
@@ -7,12 +10,15 @@ from engine import gates
 from engine.models import Gate, Letter, Run, ToolCall
 from judgements.models import Council
 from plans import talking
+from plans.face import Planning
 from plans.models import Move
 from plans.rules.demands import Policy
 from plans.rules.words import Effect
+from runs.export import FORMATS
 from tests.conftest import perform
 from tests.databases import tampering
 from tests.plans.scenes import LETTER, SUMMARY, calls, plan, replies, steps, team
+from tests.tools.offline import verifier
 
 pytestmark = pytest.mark.django_db(transaction=True)
 OPEN, PERSON = {"who": "open"}, {"who": "person"}
@@ -111,3 +117,35 @@ async def test_changed_by_one_character_by_an_edit_it_is_asked_about_anew_and_no
     assert (anew.number, anew.state, "Adam" in anew.text) == (gate.number + 1, "pending", True)
     assert not await Letter.objects.aexists()
     assert not [model for model, _ in models.asked if model == "test/letters"]
+
+
+# ---- what others get to verify it -------------------------------------------------------------------------------
+
+
+def given(run):
+    """The bundle of this plan alone, as it is downloaded."""
+    rows = Planning().rows().filter(pk=run)
+    return FORMATS["evidence.jsonl"].begun(None)(list(rows), "").splitlines()
+
+
+def problems(lines):
+    return list(verifier.verify([line.encode() for line in lines], None, "", Counter()))
+
+
+async def test_its_bundle_leads_to_the_verdict_of_the_council(begun, mira, models):
+    run = await begun("steps")
+    gate = await approved(run, "step", mira, models)
+    await perform(run, models)
+    plan, council = lines = await sync_to_async(given)(run)
+    assert [json.loads(line)["id"] for line in lines] == [str(run), str(gate.council_id)]
+    assert await sync_to_async(problems)(lines) == []
+    content, last = json.dumps(gate.text, ensure_ascii=False), json.loads(council)["record_hash"]
+    forged = {
+        "A council has not decided so": council.replace('"verdict":"approved"', '"verdict":"rejected"'),
+        "A council judged another text": council.replace(content, '"Dear Ada, come on Friday."'),
+        "What it has made is not as it ended": council.replace(last, "0" * 64),
+    }
+    for problem, instead in forged.items():
+        assert instead != council
+        found = await sync_to_async(problems)([plan, instead])
+        assert f"{problem}. (record {run}: record {gate.council_id})" in found
