@@ -11,6 +11,7 @@ from engine.evidence.entries import Entry
 from engine.evidence.told import names_of
 from engine.models import Budget, Effect, Gate, Run, ToolCall
 from engine.tools import Tool, tools
+from engine.worker import Engine
 from tests.databases import tampering
 from tests.engine.guarded import refused
 from tests.engine.test_waiting import perform_until, queued
@@ -152,11 +153,12 @@ async def test_what_a_run_of_its_own_has_read_counts_too(using, going_on, mira):
     assert [gate.tool async for gate in Gate.objects.all()] == ["send", "write"]
 
 
-async def test_what_a_council_was_asked_alone_before_that_is_asked_anew(using, going_on, mira):
+async def test_what_a_council_was_asked_alone_before_that_is_asked_anew(using, going_on, mira, models):
     run = await using(one("write", policy={"who": "council", "council": "Trio"}))
     child = await queued("using", owner=mira, parent=run, root=run)
     STEPS[child.pk] = [one("page")]
-    await going_on(child)
+    alone = Engine(only=child.pk, models=models)  # the end of the child wakes the run, which would ask anew at once
+    await perform_until(child, models, "finished", engine=alone)
     await decide((await Gate.objects.aget()).pk, mira, "approve")
     assert (await going_on(run)).status == "waiting"
     assert [gate.policy["who"] async for gate in Gate.objects.all()] == ["council", "both"]
