@@ -10,11 +10,11 @@ from engine.models import record_name
 from runs.forms import Text
 from runs.steering import act
 
-from .models import Plan, Step, keeping
+from .models import Message, Plan, Step, keeping
 from .models.reading import owners_of
 from .prompts.planner import PERSON
-from .rules.course import ACTION_LENGTH, BEFORE_WORK, SETTLED
-from .rules.words import Cause
+from .rules.course import ACTION_LENGTH, BEFORE_WORK, CHANGED, SETTLED, TOLD
+from .rules.words import Cause, Event
 
 
 class Refused(Exception):
@@ -45,6 +45,8 @@ def say(plan: UUID, user: Any, text: str, step: int | None = None) -> None:
         found = _step(plan, step)
         if found.status in SETTLED:
             raise Refused(f"Step {step} is over: nobody reads it there any more.")
+        if Message.objects.filter(plan=plan, to_step=step).count() >= TOLD:
+            raise Refused(f"Step {step} was told {TOLD} things, and is told no more. Change its action, or skip it.")
         keeping.say(plan, keeping.HUMAN, text, by=by, to=step)
 
     act(plan, write)
@@ -71,6 +73,10 @@ def change_step(plan: UUID, user: Any, number: int, given: Mapping[str, Any]) ->
         step = _step(plan, number)
         if step.status not in BEFORE_WORK or step.last_in is not None:
             raise Refused(f"Step {number} is {step.status.replace('_', ' ')}, and is not changed any more.")
+        if step.states.filter(event=Event.CHANGED, held__isnull=False).count() >= CHANGED:
+            raise Refused(
+                f"Step {number} was changed {CHANGED} times, and is not changed again. Plan it anew, or skip it."
+            )
         keeping.edit(step, record_name(user), **_values(Plan.objects.planned().get(pk=plan), step, given))
 
     act(plan, write)

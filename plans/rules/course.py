@@ -18,6 +18,8 @@ CALLS = 8
 REFUSALS = 3  # of calls in one step, after which it fails
 AT_ONCE = 3
 ACTION_LENGTH = 2_000
+TOLD = 20  # times, by people to one step: its agent reads all of them before each move
+CHANGED = 20  # times, by people, one step
 
 SETTLED = frozenset({Status.COMPLETED, Status.REJECTED, Status.SUPERSEDED})
 BEFORE_WORK = frozenset({Status.PLANNED, Status.AWAITING, Status.APPROVED})

@@ -4,6 +4,7 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from engine.models import Run
+from plans import talking
 from plans.models import Plan, Step
 from tests.callers import Caller
 from tests.conftest import perform
@@ -88,6 +89,17 @@ def test_a_step_that_is_over_is_changed_no_more(mira_calls, proposed):
     Step.objects.filter(plan=proposed.pk).update(status="completed")
     answer = mira_calls.patch(f"/plans/{proposed.pk}/steps/1", {"action": "Anything."})
     assert (answer.status_code, "is completed" in answer.json()["detail"]) == (409, True)
+
+
+def test_a_step_is_told_and_changed_so_often_and_no_more(mira_calls, proposed, monkeypatch):
+    monkeypatch.setattr(talking, "TOLD", 2)
+    monkeypatch.setattr(talking, "CHANGED", 2)
+    path = f"/plans/{proposed.pk}"
+    words = [mira_calls.post(f"{path}/messages", {"text": "Soon.", "step": 1}) for _ in range(3)]
+    changes = [mira_calls.patch(f"{path}/steps/1", {"action": f"Write it to {name}."}) for name in ("B", "C", "D")]
+    assert [one.status_code for one in (*words, *changes)] == [202, 202, 409, 200, 200, 409]
+    assert words[-1].json()["detail"].startswith("Step 1 was told 2 things, and is told no more.")
+    assert changes[-1].json()["detail"].startswith("Step 1 was changed 2 times, and is not changed again.")
 
 
 async def test_words_to_the_planner_have_it_plan_the_rest_anew(mira_calls, proposed, models):
