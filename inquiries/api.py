@@ -31,7 +31,10 @@ def facts(row: Inquiry) -> dict[str, Any]:
         "sources": [
             {"number": one.number, "kind": one.kind, "title": one.title, "address": None} for one in row.sources.all()
         ],
-        "posts": {post.name: {"kind": post.kind, "model": post.model} for post in row.posts.all()},
+        "posts": {
+            post.name: {"kind": post.kind, "model": post.model, "council": post.council or None}
+            for post in row.posts.all()
+        },
         "rehearsal": row.rehearsal,
     }
 

@@ -292,12 +292,15 @@ def _last(inquiry: Inquiry, at: str) -> str:
 def _gate(inquiry: Inquiry, run: Run, station: Station, at: str, reviews: Sequence[Order]) -> tuple[str, str]:
     if station not in CRITIC_OF:
         return "", ""
+    who = inquiry.post(CRITIC_OF[station]).who
     if _is_at(inquiry, run, CRITIC_OF[station], at):
-        return "judging", "Critic reviews"
+        waits = run.status == Run.Status.WAITING
+        return ("pending", f"{who} is asked") if waits else ("judging", f"{who} reviews")
     if not reviews:
-        return "wait", "Critic"
+        return "wait", who
+    who = reviews[-1].by_name or who
     passed = reviews[-1].decision == "approve"
-    return ("approve", "Critic approves") if passed else ("reject", "Critic sends back")
+    return ("approve", f"{who} approves") if passed else ("reject", f"{who} sends back")
 
 
 def _count(inquiry: Inquiry, at: str, work: Sequence[Order]) -> str:
@@ -327,7 +330,8 @@ def _event(inquiry: Inquiry, one: Order) -> Event | None:
     match one.kind:
         case OrderKind.REVIEW:
             passed = one.decision == "approve"
-            head = f"{about} · {'let pass' if passed else 'sent back'} by the critic"
+            who = shown_name(one.by_name) or "the critic"
+            head = f"{about} · {'let pass' if passed else 'sent back'} by {who}"
             return Event(one.number, one.decision, "check" if passed else "cross", head, one.feedback)
         case OrderKind.ERROR:
             return Event(one.number, "failed", "bang", f"{about} · error", one.error)

@@ -39,10 +39,15 @@ def submit_inquiry(request: HttpRequest, asked: schemas.NewInquiry, key: OnceKey
 
 def _submit(request: HttpRequest, asked: schemas.NewInquiry, **once: str) -> Inquiry:
     attached = [_document(number, one) for number, one in enumerate(asked.documents)]
-    values, wrong = forms.asked(asked.model_dump(exclude={"documents"}), attached)
+    critics = {f"{name}_critic": _critic(one) for name, one in asked.critics}
+    values, wrong = forms.asked(asked.model_dump(exclude={"documents", "critics"}) | critics, attached)
     if wrong:
         raise wrong_fields(wrong)
     return procedure.submit(owner=credential(request).owner, limited=True, **once, **values)
+
+
+def _critic(one: str | schemas.CouncilNamed) -> str:
+    return one if isinstance(one, str) else f"{forms.COUNCIL}{one.council}"
 
 
 def _document(number: int, one: schemas.NewDocument) -> NewDocument:

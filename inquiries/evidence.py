@@ -15,7 +15,7 @@ from engine.llm.providers import is_rehearsal
 from engine.models.documents import label_of
 from engine.search import label
 
-from .models import Claim, Inquiry, Move, Order
+from .models import Claim, Inquiry, Move, Order, Post, PostKind
 from .quotes import Folded, find
 from .rules.course import Impossible, State, after, begin
 
@@ -31,7 +31,7 @@ def tell(told: dict[UUID, Said], *, new: bool = False) -> None:
     if new:
         return
     of = list(told)
-    for order in Order.objects.filter(inquiry__in=of).order_by("number"):
+    for order in Order.objects.filter(inquiry__in=of).select_related("gate").order_by("number"):
         told[order.inquiry_id][ORDER].append(_order(order))
     moves = list(Move.objects.filter(inquiry__in=of).select_related("tool_call").order_by("pk"))
     for move in moves:
@@ -47,7 +47,7 @@ def _tell_submission(draft: Draft, inquiry: Inquiry) -> None:
     draft.facts |= {
         "limits": inquiry.limits,
         "retry_limit": inquiry.retry_limit,
-        "posts": {post.name: {"model": post.model, "fallback": post.fallback} for post in inquiry.posts.all()},
+        "posts": {post.name: _post(post) for post in inquiry.posts.all()},
         "prompt_version": inquiry.prompt_version,
         "sources": [{"number": one.number, "kind": one.kind} for one in inquiry.sources.all()],
     }
@@ -55,9 +55,15 @@ def _tell_submission(draft: Draft, inquiry: Inquiry) -> None:
     draft.texts |= {f"title of source {one.number}": one.title for one in inquiry.sources.all()}
 
 
+def _post(post: Post) -> dict[str, Any]:
+    asked = {"kind": post.kind, "council": post.council, "hours": post.hours} if post.kind != PostKind.MODEL else {}
+    return {"model": post.model, "fallback": post.fallback, **asked}
+
+
 def _order(one: Order) -> Draft:
     names = ("number", "kind", "station", "place", "step_id", "counts", "category", "error_code")
     facts = {name: getattr(one, name) for name in names} | {"review": one.decision, "by": one.by_name}
+    facts |= {"gate": {"step": one.gate.step, "number": one.gate.number}} if one.gate else {}
     texts = {name: getattr(one, name) for name in ("instruction", "reply", "feedback", "error")}
     return Draft(ORDER, stamp(one.made) or "", facts, texts, row=one.pk)
 
@@ -118,6 +124,7 @@ def _after(state: State, entry: Mapping[str, Any]) -> State:
     """As the row would be read from what is told of it."""
     facts, texts = dict(entry["facts"]), entry.get("texts", {})
     facts |= {"by_name": facts.pop("by"), "decision": facts.pop("review")}
+    facts.pop("gate", None)
     names = ("instruction", "reply", "feedback", "error")
     order = Order(**facts, **{name: texts.get(name, "") for name in names})
     return after(state, order.fact) if order.fact else state

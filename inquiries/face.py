@@ -1,12 +1,15 @@
 """What an inquiry is to the engine and to all doors. What it says is said elsewhere: here it has its one name."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from django.db.models import QuerySet
 
-from engine.models import ModelCall, Run
+from engine.models import Gate, ModelCall, Run
+from engine.models.gates import Decision
+from engine.procedure import DoesNotFit
 from runs.face import Face, Snapshot
 from runs.fragments import Fragment
 from runs.redaction import redact_due
@@ -86,6 +89,17 @@ class Asking(Face[Inquiry, Display]):
 
     def rehearsal(self, row: Inquiry) -> str:
         return "Rehearsal: no model was asked. Answers follow a stated rule." if row.rehearsal else ""
+
+    def answered(self, gate: Gate, choice: str, answer: Any) -> None:
+        """Who sends work back says what has to change; a review is a yes or a no."""
+        said = gate.last
+        if said and said.decision == Decision.ANSWER:
+            raise DoesNotFit([("decision", "It passes or is sent back: approve or reject it.")])
+        if said and said.decision == Decision.REJECT and said.by_user_id and len(said.text.split()) < 2:
+            raise DoesNotFit([("text", "Say what has to change, in two words at least.")])
+
+    def words(self, gate: Gate) -> Mapping[str, str]:
+        return {Decision.APPROVE: "Let it pass", Decision.REJECT: "Send it back"}
 
     def columns(self, row: Inquiry) -> tuple[Sequence[object], Sequence[object]]:
         return [row.question], [row.state.retry_count, row.answer]

@@ -11,11 +11,18 @@ from engine.models import TITLE_LENGTH, NewDocument
 from runs.forms import Spend, Text, first_errors, known_model
 
 from .examples import about_magi
-from .models import DOCUMENTS, POSTS
+from .models import DOCUMENTS, POSTS, PostKind
 from .rules.course import MOST_RETRIES, RETRIES
+from .rules.facts import Station
 from .rules.limits import QUESTION_LENGTHS, question_complaint
 
-MODEL_LENGTH = 200
+MODEL_LENGTH, CRITIC_LENGTH = 200, 110
+COUNCIL = "council:"
+CRITICS = {
+    "plan_critic": Station.CRITIC_PLANNER,
+    "research_critic": Station.CRITIC_RESEARCHER,
+    "answer_critic": Station.CRITIC_EXPERT,
+}
 
 
 class InquiryForm(forms.Form):
@@ -34,6 +41,18 @@ class InquiryForm(forms.Form):
         ),
     )
     spend = Spend()
+    plan_critic = Text(max_length=CRITIC_LENGTH, label="The plan")
+    research_critic = Text(max_length=CRITIC_LENGTH, label="Each result")
+    answer_critic = Text(max_length=CRITIC_LENGTH, label="The answer")
+
+    def clean_plan_critic(self) -> dict[str, Any]:
+        return critic_of(self.cleaned_data["plan_critic"])
+
+    def clean_research_critic(self) -> dict[str, Any]:
+        return critic_of(self.cleaned_data["research_critic"])
+
+    def clean_answer_critic(self) -> dict[str, Any]:
+        return critic_of(self.cleaned_data["answer_critic"])
 
     def clean_question(self) -> str:
         question = self.cleaned_data["question"]
@@ -48,6 +67,18 @@ class InquiryForm(forms.Form):
         return self.cleaned_data["retry_limit"] or RETRIES
 
 
+def critic_of(said: str) -> dict[str, Any]:
+    """Columns of a post: nothing or `model`, `person`, or `council:` and its name. ValidationError."""
+    kind, _, name = said.strip().partition(":")
+    if kind in ("", PostKind.MODEL) and not name:
+        return {}
+    if kind == PostKind.PERSON and not name:
+        return {"kind": PostKind.PERSON}
+    if kind == PostKind.COUNCIL and name.strip():
+        return {"kind": PostKind.COUNCIL, "council": name.strip()}
+    raise ValidationError("Write model, person, or council: and the name of the council.")
+
+
 def asked(given: dict[str, Any], documents: Iterable[NewDocument] = ()) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     """What `Inquiry.objects.submit` takes, and what is wrong with it, by fields. Without documents those of the product
     itself are looked in."""
@@ -60,4 +91,5 @@ def asked(given: dict[str, Any], documents: Iterable[NewDocument] = ()) -> tuple
         return {}, problems
     values = dict(form.cleaned_data)
     models = dict.fromkeys(POSTS, values.pop("model"))
-    return {**values, "models": models, "documents": attached}, []
+    critics = {post: held for name, post in CRITICS.items() if (held := values.pop(name))}
+    return {**values, "models": models, "critics": critics, "documents": attached}, []

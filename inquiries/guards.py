@@ -25,7 +25,7 @@ _tables = (
                 "kept",
                 kept=(
                     *("id", "inquiry_id", "number", "kind", "station", "place", "step_id", "counts", "decision"),
-                    *("category", "error_code", "by_name", "call_id", "made"),
+                    *("category", "error_code", "by_name", "call_id", "gate_id", "made"),
                 ),
                 erased=("instruction", "reply", "feedback", "error"),
             ),

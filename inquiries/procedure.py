@@ -15,8 +15,8 @@ from engine.models import ModelCall
 from engine.procedure import Change
 from runs import submissions
 
-from .models import Inquiry, Order, OrderKind, keeping, reading
-from .prompts import critics, finalizer, moves, planner
+from .models import Inquiry, Order, OrderKind, PostKind, keeping, reading
+from .prompts import asked, critics, finalizer, moves, planner
 from .prompts.common import complaint, no_preview
 from .rules.facts import Category, Station
 from .rules.limits import pause
@@ -30,13 +30,14 @@ CATEGORIES = {
     failures.UnusableAnswer.code: Category.VALIDATION,
     failures.ContentFiltered.code: Category.FILTERED,
 }
+GATE = "review"
 PLAN = AnswerForm("inquiry-plan", planner.SCHEMA, planner.read_plan, no_preview, complaint)
 REVIEW = AnswerForm("inquiry-review", critics.SCHEMA, critics.read_review, no_preview, complaint)
 
 
-def submit(**asked: Any) -> Inquiry:
+def submit(**values: Any) -> Inquiry:
     """Queue an inquiry and wake the engine. Takes what `Inquiry.objects.submit` and `submissions.submit` take."""
-    return submissions.submit(Inquiry.objects, **asked)
+    return submissions.submit(Inquiry.objects, waits_as="inquiry", **values)
 
 
 async def inquire(run: RunContext) -> Change:
@@ -140,10 +141,15 @@ async def _move(run: RunContext, inquiry: Inquiry, station: Station) -> None:
 
 
 async def _review(run: RunContext, inquiry: Inquiry, critic: Station) -> None:
-    post = inquiry.post(critic)
-    messages = critics.review(critic, await run.read(partial(reading.reviewable, inquiry, critic)))
+    post, key = inquiry.post(critic), reading.key_of(inquiry, critic)
+    of = await run.read(partial(reading.reviewable, inquiry, critic))
+    if post.kind != PostKind.MODEL and not await run.read(partial(reading.came_back, run.pk, key)):
+        about = asked.asked_of(critic, of)
+        gate = await run.gate(key, kind=GATE, policy=post.policy, failed="tell", **vars(about))
+        await run.write(partial(keeping.keep_decision, run.pk, critic, gate.pk), "decided")
+        return
     keep = partial(keeping.keep_review, run.pk, critic)
-    await run.ask(reading.key_of(inquiry, critic), post.model, messages, REVIEW, keep, post.fallback)
+    await run.ask(key, post.model, critics.review(critic, of), REVIEW, keep, post.fallback)
 
 
 async def _finish(run: RunContext, inquiry: Inquiry) -> None:

@@ -40,7 +40,7 @@ _ALONE = (
 _WORD = re.compile(rf"[{_ALONE}]|[^\W{_ALONE}]+")
 _WITHIN_A_WORD = re.compile(rf"[^\W{_ALONE}]{{2}}")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-_NUMBER_ALONE = re.compile(r"(?<![^\W\d_])\d+(?:[.,]\d+)*")  # and no part of a name, as in N12
+_NUMBER_ALONE = re.compile(r"(?<!\w)\d+(?:[.,]\d+)*")  # and no part of a name, as in N12
 _MINUS = re.compile(r"(?:^|[^\w])-$")
 
 

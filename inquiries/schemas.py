@@ -17,6 +17,22 @@ class NewDocument(Strict):
     text: Annotated[str, text(3_000_000, 1)]
 
 
+class CouncilNamed(Strict):
+    council: Annotated[str, text(100, 1)]
+
+
+Critic = Literal["model", "person"] | CouncilNamed
+
+
+class Critics(Strict):
+    """Of the plan, of each result of research, of the answer: a model, a person (whose run it is, or who may decide for
+    all), or the council of a name."""
+
+    plan: Critic = "model"
+    research: Critic = "model"
+    answer: Critic = "model"
+
+
 class NewInquiry(Strict):
     """A question, and what it is answered from."""
 
@@ -27,6 +43,7 @@ class NewInquiry(Strict):
     model: Annotated[str, text(200)] | None = Field(None, description="Of all posts; null: the installation's default.")
     retry_limit: int | None = Field(None, description="How often work may be sent back, 1 to 20; null: 5.")
     spend: Annotated[str, text(20)] | None = Field(None, description="Dollars at most, as in 3.00.")
+    critics: Critics = Field(Critics(), description="Who lets work pass or sends it back.")
     documents: list[NewDocument] = Field(
         [], description="What is looked in; without any the documents of MAGI itself are."
     )

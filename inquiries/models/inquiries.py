@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 from django.db import models, transaction
@@ -19,7 +20,7 @@ from runs.rows import with_run
 
 from .. import prompts
 from ..rules.course import RETRIES, State, fold
-from ..rules.facts import Station
+from ..rules.facts import WORK_OF, Station
 from ..rules.limits import QUESTION_LENGTHS, Limits
 from .sources import Source
 from .work import Move, Order
@@ -31,6 +32,8 @@ POSTS = tuple(station for station in Station if station is not Station.INPUT)
 
 class PostKind(models.TextChoices):
     MODEL = "model"
+    PERSON = "person"
+    COUNCIL = "council"
 
 
 class InquiryQuerySet(models.QuerySet["Inquiry"]):
@@ -54,6 +57,7 @@ class InquiryQuerySet(models.QuerySet["Inquiry"]):
         owner: Any,
         question: str,
         models: Mapping[str, str],
+        critics: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
         title: str = "",
         limits: Limits | None = None,
         retry_limit: int = RETRIES,
@@ -64,7 +68,8 @@ class InquiryQuerySet(models.QuerySet["Inquiry"]):
     ) -> "Inquiry":
         """Queue an inquiry: run, posts, documents as sources, and the seal on them stand together or not at all.
 
-        `models`: who holds each post. BudgetUsedUp.
+        `models`: who holds each post; `critics`: of those that a person or a council holds, columns of the post.
+        BudgetUsedUp.
         """
         held = [models[post] for post in POSTS]
         reserved = Budget.objects.reserve(owner, spend if spend is not None else _unknown(held))
@@ -84,7 +89,8 @@ class InquiryQuerySet(models.QuerySet["Inquiry"]):
             retry_limit=retry_limit,
             prompt_version=prompts.VERSION,
         )
-        Post.objects.bulk_create(Post(inquiry=inquiry, name=post, model=models[post]) for post in POSTS)
+        posts = ({"name": post, "model": models[post], **critics.get(post, {})} for post in POSTS)
+        Post.objects.bulk_create(Post(inquiry=inquiry, **post) for post in posts)
         Source.objects.of_documents(inquiry, Document.objects.attach(run, documents))
         words = [*first_labels(run), label("rehearsal", any(map(is_rehearsal, held)))]
         SearchText.objects.create(run=run, words=" ".join([*words, *words_of(f"{run.title}\n{question}")]))
@@ -156,13 +162,16 @@ class Inquiry(models.Model):
 
 
 class Post(models.Model):
-    """Who does a kind of work in an inquiry: one for each station but the first."""
+    """Who does a kind of work in an inquiry: one for each station but the first. Where a person has so many `hours`,
+    the model reviews after these; without any it waits. A `council` is named."""
 
     inquiry = models.ForeignKey(Inquiry, on_delete=models.PROTECT, related_name="posts")
     name = models.CharField(max_length=20)
     kind = models.CharField(max_length=10, choices=PostKind, default=PostKind.MODEL)
     model = models.CharField(max_length=200)
     fallback = models.CharField(max_length=200, blank=True)
+    council = models.CharField(max_length=100, blank=True)
+    hours = models.PositiveSmallIntegerField(null=True)
 
     class Meta:
         ordering = ["pk"]
@@ -171,3 +180,17 @@ class Post(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def who(self) -> str:
+        """As pages call who holds it."""
+        if self.kind == PostKind.COUNCIL:
+            return f"Council {self.council}"
+        return "Person" if self.kind == PostKind.PERSON else "Critic" if self.name in WORK_OF else "Model"
+
+    @property
+    def policy(self) -> dict[str, Any]:
+        """Of the gate at which it is asked."""
+        if self.kind == PostKind.COUNCIL:
+            return {"who": "council", "council": self.council}
+        return {"who": "person"} | ({"hours": self.hours, "expiry": "return"} if self.hours else {})

@@ -9,7 +9,7 @@ from django.db import connection
 from django.db.models import Max
 from django.utils import timezone
 
-from engine.models import ModelCall, Run, ToolCall
+from engine.models import Gate, ModelCall, Run, ToolCall
 from engine.search import label, words_of
 from engine.tools import tool_named
 from runs.models import SearchText
@@ -86,6 +86,24 @@ def keep_review(pk: UUID, critic: Station, call: ModelCall, said: Reviewed) -> N
     if inquiry := _due(pk, critic):
         decision = "approve" if said.approve else "reject"
         _order(inquiry, OrderKind.REVIEW, decision=decision, feedback=said.feedback, call=call)
+
+
+def keep_decision(pk: UUID, critic: Station, gate: int) -> None:
+    """What was decided at the gate of a review. One whose time is over says nothing: then a model is asked."""
+    decided = Gate.objects.whole().get(pk=gate)
+    if not (inquiry := _due(pk, critic)):
+        return
+    decided.use()
+    said = "\n".join(one.text for one in decided.decisions.all() if one.text)
+    by = decided.last.by if decided.last else ""
+    if decided.state == Gate.State.FAILED:
+        error = f"The council could not judge. {said}".strip()
+        _order(
+            inquiry, OrderKind.ERROR, category=Category.TOOL, error_code="unusable_answer", error=error, gate=decided
+        )
+    elif decided.state != Gate.State.EXPIRED:
+        decision = "approve" if decided.approved else "reject"
+        _order(inquiry, OrderKind.REVIEW, decision=decision, feedback=said, by_name=by[:150], gate=decided)
 
 
 def keep_final(pk: UUID, said: Finalized, call: ModelCall | None = None) -> None:
@@ -230,6 +248,8 @@ def say(pk: UUID, kind: OrderKind, by: str, words: str = "") -> None:
     if inquiry.state.over or isinstance(following(inquiry.state), Finish):
         raise Impossible("Its answer is being worded, or it is over.")
     _order(inquiry, kind, by_name=by, feedback=words)
+    if kind == OrderKind.REPLAN:
+        Gate.objects.filter(run=pk).pending().void()
     SearchText.objects.add(pk, words_of(words))
 
 

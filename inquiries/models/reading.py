@@ -7,6 +7,7 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
+from engine.models import Gate
 from engine.tools import own_tools
 
 from ..prompts.critics import Reviewable
@@ -188,6 +189,12 @@ def expertise_of(inquiry: Inquiry) -> Expertise:
         left=_left(inquiry, place, Station.EXPERT),
         today=today(inquiry),
     )
+
+
+def came_back(pk: UUID, key: str) -> bool:
+    """Whether who was asked there had no time: then the post's model reviews."""
+    gate = Gate.objects.newest(pk, key)
+    return gate is not None and gate.state == Gate.State.EXPIRED and gate.used is not None
 
 
 def reviewable(inquiry: Inquiry, critic: Station) -> Reviewable:

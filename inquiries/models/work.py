@@ -6,7 +6,7 @@ from typing import Any
 from django.db import models
 from django.utils import timezone
 
-from engine.models import ModelCall, ToolCall
+from engine.models import Gate, ModelCall, ToolCall
 
 from ..rules.facts import (
     Answered,
@@ -58,6 +58,7 @@ class Order(models.Model):
     error = models.TextField(blank=True)
     by_name = models.CharField(max_length=150, blank=True)
     call = models.OneToOneField(ModelCall, on_delete=models.PROTECT, null=True, related_name="+")
+    gate = models.OneToOneField(Gate, on_delete=models.PROTECT, null=True, related_name="+")
     made = models.DateTimeField(default=timezone.now)
 
     class Meta:

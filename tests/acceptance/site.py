@@ -28,7 +28,7 @@ from urllib.request import HTTPCookieProcessor, build_opener
 from tests import nursery
 
 ROOT = Path(__file__).resolve().parents[2]
-APPS = ("debates", "engine", "judgements", "magi_site", "office", "plans", "runs", "toolbox")
+APPS = ("debates", "inquiries", "engine", "judgements", "magi_site", "office", "plans", "runs", "toolbox")
 
 
 def environment(data: Path, *, empty: bool = False, **more: str) -> dict[str, str]:

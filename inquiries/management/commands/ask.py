@@ -6,14 +6,15 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from engine.models import NewDocument
+from engine.models import Gate, NewDocument
 from engine.models.budgets import BudgetUsedUp
-from inquiries.forms import asked
+from inquiries.forms import CRITICS, asked
 from inquiries.models import DOCUMENTS, Inquiry, OrderKind
 from inquiries.models.reading import course_of
 from inquiries.procedure import submit
 from inquiries.rules.course import NOT_ANSWERED
 from runs.command import NOTHING, News, RunCommand, bad_input
+from runs.site import address
 from toolbox import documents
 
 
@@ -30,13 +31,16 @@ class Command(RunCommand[Inquiry]):
         parser.add_argument("question", nargs="?", default="-", help="what is to be answered; - reads it")
         parser.add_argument("--document", metavar="FILE", action="append", default=[], help="what is looked in")
         parser.add_argument("--model", default="", help="that works at all posts (default: the installation's)")
+        for name, what in (("plan", "the plan"), ("research", "each result"), ("answer", "the answer")):
+            who = f"who lets {what} pass: model, person, or council:NAME"
+            parser.add_argument(f"--{name}-critic", metavar="WHO", default="", help=who)
         parser.add_argument("--limit", metavar="N", help="how often work may be sent back, 1 to 20 (default: 5)")
         parser.add_argument("--title", default="")
         parser.add_argument("--spend", metavar="MONEY", help="dollars at most, as in 3.00")
 
     def submit(self, options: dict[str, Any]) -> Inquiry:
         question = sys.stdin.read() if options["question"] == "-" else options["question"]
-        own = {name: options[name] for name in ("title", "model", "spend")}
+        own = {name: options[name] for name in ("title", "model", "spend", *CRITICS)}
         given = {"question": question, "retry_limit": options["limit"], **own}
         values, problems = asked(given, [read(name) for name in options["document"]])
         if problems:
@@ -55,6 +59,8 @@ class Command(RunCommand[Inquiry]):
     def news(self, row: Inquiry) -> News:
         for number, line in enumerate(course_of(row), 1):
             yield number, f"  {line[:300]}"
+        for gate in Gate.objects.pending().filter(run=row.pk):
+            yield f"gate {gate.pk}", f"  To decide: {gate.title} {address()}/gates/{gate.pk}/"
 
     def word(self, row: Any) -> str:
         """The answer, with what it rests on."""

@@ -1,0 +1,90 @@
+"""What a council or a person is asked about work: lines, in which others' words are set in."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from ..rules.facts import Station
+from .critics import Reviewable
+
+LONGEST = 20_000  # characters: what a council judges
+TITLES = {
+    Station.CRITIC_PLANNER: "Does this plan pass?",
+    Station.CRITIC_RESEARCHER: "Does this research pass?",
+    Station.CRITIC_EXPERT: "Does this answer pass?",
+}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """`whole`: SHA-256 of what the text was cut from; empty where nothing was cut."""
+
+    title: str
+    text: str
+    whole: str = ""
+
+
+def asked_of(critic: Station, of: Reviewable) -> Asked:
+    head, claims = "\n".join(_head(critic, of)), ["\n".join(_claim(*one)) for one in _claims(of)]
+    tail = "\n".join(_tail(of))
+    text = "\n".join(part for part in (head, *claims, tail) if part)
+    if len(text) <= LONGEST:
+        return Asked(TITLES[critic], text)
+    kept = _fitting(claims, LONGEST - len(head) - len(tail) - 200)
+    more = f"{len(claims) - len(kept)} more claims are in the record."
+    cut = "\n".join(part for part in (head, *kept, more, tail) if part)[:LONGEST]
+    return Asked(TITLES[critic], cut, sha256(text.encode()).hexdigest())
+
+
+def _fitting(claims: list[str], room: int) -> list[str]:
+    kept: list[str] = []
+    for claim in claims:
+        room -= len(claim) + 1
+        if room < 0:
+            break
+        kept.append(claim)
+    return kept
+
+
+def _head(critic: Station, of: Reviewable) -> Iterator[str]:
+    yield from _part("Question", of.question)
+    if of.step:
+        yield from _part("Step" if isinstance(of.step, str) else "Steps", of.step)
+    if critic is Station.CRITIC_PLANNER:
+        yield from _part("Steps of research", of.work.get("research") or ["none"])
+        yield from _part("Steps of the expert", of.work.get("expert", []))
+        return
+    yield from _part("Result" if critic is Station.CRITIC_RESEARCHER else "Answer", of.work.get("text", ""))
+    if not of.work.get("found", True):
+        yield "It says that this cannot be found or answered."
+    if of.work.get("reasoning"):
+        yield from _part("Reasoning", of.work["reasoning"])
+
+
+def _tail(of: Reviewable) -> Iterator[str]:
+    for one in of.feedback:
+        yield from _part(f"Sent back before, {one['try']}", one["text"])
+
+
+def _part(name: str, said: Any) -> Iterator[str]:
+    yield f"{name}:"
+    lines = said if isinstance(said, list | tuple) else [said]
+    for number, text in enumerate(lines, 1):
+        mark = f"{number}. " if len(lines) > 1 else ""
+        yield from (f"    {mark if first == 0 else ''}{line}" for first, line in enumerate(str(text).splitlines()))
+
+
+def _claims(of: Reviewable) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+    yield from zip(of.work.get("claims", ()), of.checked, strict=False)
+
+
+def _claim(said: Mapping[str, Any], checked: Mapping[str, Any]) -> Iterator[str]:
+    yield from _part(f"Claim {checked['claim']}", said["text"])
+    for quote, source in zip(said["quotes"], checked["quotes_found_in"], strict=False):
+        yield "  quotes, found word by word:"
+        yield from (f"    {line}" for line in f"{source}: “{quote['quote']}”".splitlines())
+    if said.get("reasoned_from"):
+        yield f"  reasoned from claims {', '.join(map(str, said['reasoned_from']))}"
+    if checked["has_numbers_without_quote"]:
+        yield "  has a number that stands in none of its quotes"
