@@ -4,21 +4,24 @@ Why so: docs/decisions.md, The API.
 """
 
 from functools import partial
+from http import HTTPStatus
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
 
 from engine.models import NewDocument
-from runs.api.answers import found, json_answer, take_only
+from engine.steering import Over
+from runs.api.answers import answer, found, json_answer, take_only
 from runs.api.endpoints import router_of
 from runs.api.refusals import Refusal, wrong_fields
 from runs.api.schemas import placed, problems
 from runs.api.scopes import Scope, credential, needs
 from runs.api.submitting import OnceKey, submitted
+from runs.rights import STEER
 from toolbox import documents
 
-from . import forms, procedure, schemas
-from .models import DOCUMENTS, Inquiry
+from . import forms, procedure, schemas, talking
+from .models import DOCUMENTS, Inquiry, OrderKind
 
 router = router_of("inquiry")
 UNTITLED = "Pasted text"
@@ -55,6 +58,53 @@ def _document(number: int, one: schemas.NewDocument) -> NewDocument:
         return documents.pasted((one.title or "").strip() or UNTITLED, one.text, DOCUMENTS)
     except documents.UnreadableDocument as error:
         raise wrong_fields([(f"documents.{number}", str(error))]) from error
+
+
+@router.post(
+    "/inquiries/{uuid:id}/hint",
+    response={202: schemas.Inquiry},
+    openapi_extra=problems(400, 403, 404, 409, 413, 415, 422),
+    summary="Give who works on an inquiry a hint",
+)
+@needs(Scope.STEER, "inquiry")
+def hint_inquiry(request: HttpRequest, id: UUID, asked: schemas.Words) -> HttpResponse:
+    """It is read before the next move, and takes no retry."""
+    return _said(request, id, OrderKind.HINT, asked.text)
+
+
+@router.post(
+    "/inquiries/{uuid:id}/replan",
+    response={202: schemas.Inquiry},
+    openapi_extra=problems(400, 403, 404, 409, 413, 415, 422),
+    summary="Have an inquiry planned anew",
+)
+@needs(Scope.STEER, "inquiry")
+def replan_inquiry(request: HttpRequest, id: UUID, asked: schemas.Words) -> HttpResponse:
+    """By these words, without a retry. What was found by the old plan is not taken over."""
+    return _said(request, id, OrderKind.REPLAN, asked.text)
+
+
+@router.post(
+    "/inquiries/{uuid:id}/stop",
+    response={202: schemas.Inquiry},
+    openapi_extra=problems(403, 404, 409, 415),
+    summary="Stop the research of an inquiry, and answer with what is there",
+)
+@needs(Scope.STEER, "inquiry")
+def stop_inquiry(request: HttpRequest, id: UUID) -> HttpResponse:
+    """The expert goes on with the results that were let pass, and its critic still reviews. 409 with why not."""
+    return _said(request, id, OrderKind.STOP)
+
+
+def _said(request: HttpRequest, pk: UUID, kind: OrderKind, words: str = "") -> HttpResponse:
+    found(request, pk, "inquiry", STEER)
+    try:
+        talking.say(pk, credential(request).owner, kind, words)
+    except talking.Wrong as wrong:
+        raise wrong_fields([("text", str(wrong))]) from wrong
+    except (talking.Refused, Over) as refused:
+        raise Refusal(409, "The inquiry is over." if isinstance(refused, Over) else str(refused)) from refused
+    return answer(request, found(request, pk, "inquiry"), HTTPStatus.ACCEPTED)
 
 
 @router.get(

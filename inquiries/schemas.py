@@ -49,6 +49,10 @@ class NewInquiry(Strict):
     )
 
 
+class Words(Strict):
+    text: Annotated[str, text(2_000, 1)]
+
+
 class Step(Strict):
     number: int
     kind: str

@@ -8,6 +8,8 @@ from asgiref.sync import sync_to_async
 from engine.evidence.audit import verify_all
 from engine.llm.failures import RateLimited, Unauthorized
 from engine.models import ModelCall, Run, ToolCall
+from engine.steering import Over
+from inquiries import talking
 from inquiries.models import Claim, Inquiry, Move, Order, OrderKind, Quote, keeping
 from inquiries.rules.course import NOT_ANSWERED
 from inquiries.rules.limits import Limits
@@ -174,16 +176,10 @@ async def test_a_limit_ends_the_search_or_the_question(mira, models, limits, why
     assert why in row.why
 
 
-def steer(pk, kind, words=""):
-    from engine.steering import act
-
-    act(pk, lambda: keeping.say(pk, kind, "mira", words))
-
-
 async def test_hints_reach_who_works_and_a_new_plan_takes_no_retry(mira, models):
     row = await sync_to_async(inquiry)(mira)
-    await sync_to_async(steer)(row.pk, OrderKind.HINT, "Look at the law.")
-    await sync_to_async(steer)(row.pk, OrderKind.REPLAN, "One step will do.")
+    await sync_to_async(talking.say)(row.pk, mira, OrderKind.HINT, "Look at the law.")
+    await sync_to_async(talking.say)(row.pk, mira, OrderKind.REPLAN, "One step will do.")
     going_well(models)
     run = await perform(row.pk, models)
     brief = asked_of(models, "planner")[0]
@@ -192,6 +188,37 @@ async def test_hints_reach_who_works_and_a_new_plan_takes_no_retry(mira, models)
         "answered",
         0,
     )
+
+
+async def stopped_while_it_researches(mira, models):
+    """After the first of two steps was let pass."""
+    going_well(
+        models, planner=[planned("Find the limit of the law.", "Find what the N12 uses.")],
+        researcher=[], critic_researcher=[passes()],
+    )  # fmt: skip
+    row = await sync_to_async(inquiry)(mira, limits=Limits(patience=10))
+    waits = await perform(row.pk, models)  # for its endpoint
+    assert waits.status == "waiting"
+    await sync_to_async(talking.say)(row.pk, mira, OrderKind.STOP)
+    return await perform(row.pk, models)
+
+
+async def test_stopped_it_answers_with_what_was_let_pass(mira, models):
+    models.will("test/researcher", found(LIMIT), *[RateLimited("Later.", retry_after=0.001)] * 4)
+    run = await stopped_while_it_researches(mira, models)
+    row = await sync_to_async(Inquiry.objects.at_work().get)(pk=run.pk)
+    assert (run.outcome, row.state.left_out) == ("answered", ("Find what the N12 uses.",))
+    assert [one["step"] for one in asked_of(models, "expert")[0]["results"]] == [1]
+    with pytest.raises(Over):
+        await sync_to_async(talking.say)(row.pk, mira, OrderKind.HINT, "Too late now.")
+
+
+async def test_what_cannot_be_said_is_refused_with_a_sentence(mira, models):
+    row = await sync_to_async(inquiry)(mira)
+    with pytest.raises(talking.Refused, match="while it researches"):
+        await sync_to_async(talking.say)(row.pk, mira, OrderKind.STOP)
+    with pytest.raises(talking.Wrong):
+        await sync_to_async(talking.say)(row.pk, mira, OrderKind.HINT, "One")
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from pydantic import RootModel
 
 from debates.schemas import NewDebate, Steering, Words
 from inquiries.schemas import NewInquiry
+from inquiries.schemas import Words as InquiryWords
 from judgements.schemas import NewJudgement, NewReceipt
 from magi_site.api import api
 from plans.schemas import MatterChange, NewPlan, StepChange
@@ -27,6 +28,8 @@ SHAPES = {
     f"{API}/gates/decide": SaidAtMany,
     "plans": NewPlan,
     "inquiries": NewInquiry,
+    "hint": InquiryWords,
+    "replan": InquiryWords,
     f"{API}/plans/{{id}}/messages": PlanWords,
     f"{API}/matters/{{id}}": MatterChange,
     f"{API}/teams": RootModel[dict[str, Any]],
