@@ -1,5 +1,7 @@
 """A plan, carried out: whom it asks, what it does, and where it goes on."""
 
+from collections import Counter
+
 import pytest
 from asgiref.sync import sync_to_async
 from django.utils import timezone
@@ -268,6 +270,19 @@ async def test_independent_steps_go_on_beside_one_that_waits(mira, models):
     answer = steps(("Sign it.", "Person", []), ("Add it.", "Sums", [], []))
     run = await planned(mira, models, answer, version=version)
     assert await sync_to_async(statuses)(run) == ["action_requested", "completed"]
+
+
+async def test_each_owner_is_asked_by_its_model_and_told_what_its_step_needs_alone(mira, models):
+    more, told = ("Add five and one.", "Sums", ["figures.calculate"]), ("Say the first one.", "Letters", [], [1])
+    models.will("test/sums", replies("It is 5."), replies("It is 6."))
+    models.will("test/letters", replies("Said."))
+    version = await sync_to_async(team)(OPEN_READS)
+    run = await planned(mira, models, steps(SUM, more, told), SUMMARY, version=version)
+    assert (await Run.objects.aget(pk=run)).outcome == "done"
+    [read] = [messages[1]["content"] for model, messages in models.asked if model == "test/letters"]
+    assert ("It is 5." in read, "It is 6." in read) == (True, False)
+    asked = [call.model async for call in ModelCall.objects.filter(run=run).order_by("pk")]
+    assert Counter(asked) == {"test/planner": 2, "test/sums": 2, "test/letters": 1}
 
 
 async def test_what_becomes_possible_meanwhile_is_not_held_up_by_one_that_waits(mira, models):
