@@ -60,7 +60,11 @@ async def test_three_steps_in_three_ways(these, models):
     assert answer.json() == {"status": "Step 1 approved", "session_id": "s-1", "step_id": first["id"]}
     assert (await these.say(second, approved=False)).json()["status"] == "Step 2 rejected"
     assert (await these.say(third, updated_action="Add six and two.")).json()["status"] == "Step 3 approved"
+    since = third["ts"]
     first, second, third = await these.stand("completed", "rejected", "completed")
+    assert (third["ts"] > since, {one["user_id"] for one in (first, second, third)}) == (True, {"mira"})
+    [found] = await these.program.said("/plans")
+    assert [found[f"{name}_steps"] for name in ("total", "completed", "pending")] == [3, 2, 0]
     assert (first["human_feedback"], first["agent_reply"]) == ("Quickly.", "It is 5.")
     assert (third["action"], third["updated_action"]) == ("Add six and one.", "Add six and two.")
     assert [one["human_feedback_status"] for one in (first, second, third)] == ["addressed", "rejected", "addressed"]
