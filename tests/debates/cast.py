@@ -1,7 +1,8 @@
 """Debates in every state a page can be seen in, put into the database of a site that performs nothing.
 
 `python -m tests.debates.cast`, told of the site by its environment, prints their keys by the names of their scenes.
-With `live` and a model it asks for one that the site is to perform, its first visitor on a seat.
+With `live` and a model it asks for one that the site is to perform, its first visitor on a seat; with `held`, a model
+and how many messages for one of nine; with `long` it makes one of nine and 200 messages.
 """
 
 import json
@@ -14,6 +15,7 @@ django.setup()
 from django.contrib.auth.models import User  # noqa: E402
 
 from debates import procedure  # noqa: E402
+from tests.debates.long import long_debate  # noqa: E402
 from tests.debates.scenes import SCENES, waiting  # noqa: E402
 from tests.debates.table import asked  # noqa: E402
 
@@ -22,6 +24,10 @@ def live(owner: User, model: str) -> dict[str, str]:
     members = [*asked(4, model=model)["members"], {"name": "Elin Sato", "user": owner}]
     told = asked(members=members, switches={"first": False}, spend=None, most=40)
     return {"live": str(procedure.submit(owner=owner, **told).pk)}
+
+
+def held(owner: User, model: str, most: str) -> dict[str, str]:
+    return {"held": str(procedure.submit(owner=owner, **asked(9, model=model, most=int(most))).pk)}
 
 
 def every(owner: User) -> dict[str, str]:
@@ -33,4 +39,5 @@ def every(owner: User) -> dict[str, str]:
 
 if __name__ == "__main__":
     first = User.objects.order_by("pk")[0]
-    print(json.dumps(live(first, sys.argv[2]) if sys.argv[1:2] == ["live"] else every(first)))
+    kinds = {"live": live, "held": held, "long": lambda owner: {"long": str(long_debate(owner).pk)}}
+    print(json.dumps(kinds[sys.argv[1]](first, *sys.argv[2:]) if sys.argv[1:] else every(first)))
