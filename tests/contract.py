@@ -22,7 +22,7 @@ from tests.conftest import JAPAN, agents
 
 INSTANT = "rehearsal/instant"
 MARKER = "Xylophone"  # in every text that somebody wrote
-OFFLINE = ("debate", "judgement", "plan")  # whose rules stand in `tools/verify.py`
+OFFLINE = ("debate", "inquiry", "judgement", "plan")  # whose rules stand in `tools/verify.py`
 
 
 def judgement(owner: Any) -> Judgement:

@@ -9,6 +9,7 @@ import base64
 import hmac
 import json
 import re
+import unicodedata
 from collections import Counter, defaultdict
 from datetime import datetime, timedelta
 from functools import cache, reduce
@@ -293,6 +294,89 @@ def examine_plan(entries):  # steps by their table, what began or was used by it
         yield "The outcome does not follow from the steps", f": {end['outcome']}, not {' or '.join(due)}"
 
 
+def examine_inquiry(entries):  # each order by the rules of its course, the end by all of them, quotes where they stand
+    asked, course = entries[0], Course(entries[0]["facts"]["retry_limit"])
+    for number, entry in enumerate((one for one in entries if one["kind"] == "inquiry.order"), 1):
+        if entry["facts"]["number"] != number or not course.takes(**entry["facts"]):
+            yield "An order is not what came next by the rules", f": order {number}"
+    end, due = entries[-1]["facts"], "nothing" if course.now != "over" else course.ended or "answered"
+    if entries[-1]["kind"] == "ended" and end["status"] == "finished" and end["outcome"] != due:
+        yield "The outcome does not follow from the orders", f": {end['outcome']}, not {due}"
+    for claim in (one for one in entries if one["kind"] == "inquiry.claim"):
+        for number, quote in enumerate(claim["facts"]["quotes"], 1):
+            words, text = claim["texts"].get(f"quote {number}"), asked["texts"].get(f"text of A{quote['source']}")
+            if None not in (words, text) and not stands(words, text, quote["parts"]):
+                yield "A quote does not stand where it is said to", f": claim {claim['facts']['number']}"
+
+
+class Course:  # where an inquiry stands after each of its orders; ended: how, once nothing but the last is left
+    def __init__(self, limit):
+        self.limit, self.now, self.index, self.steps, self.back, self.errors = limit, "planner", 0, 0, 0, 0
+        self.ended = self.broke = ""
+        self.answered, self.answerable, self.anew = False, True, 0
+
+    def takes(self, kind, station, counts, review, category, **_):
+        if kind == "retry":
+            fits, self.now, self.back = self.ended == "failed", self.broke, self.back - self.errors
+            self.ended, self.errors = "", 0
+            return fits
+        if kind in ("hint", "final") or self.now in ("finalizer", "over"):
+            fits = kind == "hint" or (kind == "final" and self.now == "finalizer")
+            self.now = "over" if kind == "final" else self.now
+            return fits
+        return (
+            self.word(kind)
+            if kind in ("stop", "replan", "exhausted")
+            else station == self.now and self.work(kind, station, counts, review, category)
+        )
+
+    def work(self, kind, station, counts, review, category):
+        if kind == "work" and not station.startswith("critic_"):
+            self.now = f"critic_{station}"
+            self.steps = counts["research"] if station == "planner" else self.steps
+            if station == "expert":
+                self.answered, self.answerable = True, counts["found"]
+            return True
+        if kind == "error":
+            recovers = category in ("network", "validation", "tool", "content_filter")
+            self.back, self.errors = self.back + recovers, self.errors + recovers
+            if not recovers or self.back >= self.limit:
+                self.now, self.ended, self.broke = "finalizer", "failed", station
+            return True
+        passed, of = review == "approve", station[len("critic_") :]
+        if kind != "review" or not station.startswith("critic_") or review not in ("approve", "reject"):
+            return False
+        self.index = (0 if of == "planner" else self.index + 1) if passed else self.index
+        self.answered = self.answered and not (passed and of == "planner")
+        onward = "finalizer" if of == "expert" else "researcher" if self.index < self.steps else "expert"
+        self.back, self.now = self.back + (not passed), onward if passed else of
+        if (self.back >= self.limit and not passed) or (passed and of == "expert" and not self.answerable):
+            self.now, self.ended = "finalizer", "unanswered"
+        return True
+
+    def word(self, kind):
+        self.anew += kind == "replan"
+        fits = self.anew <= 3 if kind == "replan" else self.now == "researcher" or self.answered or kind == "exhausted"
+        fits = fits and not (kind == "stop" and self.now not in ("researcher", "expert"))
+        ends = kind == "exhausted" or (kind == "stop" and self.now == "expert")
+        self.now = "finalizer" if ends else "planner" if kind == "replan" else "expert"
+        self.ended = "unanswered" if ends else ""
+        return fits
+
+
+def stands(words, text, parts):  # whether these pieces of a text are the quote, or its parts between ellipses
+    found = [plain(text[start:end]) for start, end in parts]
+    split = [plain(part) for part in re.split(r"\s*(?:\[\s*(?:\.\.\.|\u2026)\s*\]|\u2026|\.\.\.)\s*", words)]
+    return found in ([plain(words)], [part for part in split if part])
+
+
+def plain(text):  # as docs/audit.md says of quotes
+    text = re.sub("[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff]", "", text)
+    text = unicodedata.normalize("NFKC", text)
+    text = re.sub('["`\u00ab\u00b4\u00bb\u2018-\u201f\u2032\u2033\u2039\u203a\u300c-\u300f\u301d-\u301f]', "'", text)
+    return " ".join(re.sub("[\u2010-\u2015\u2043\u2212\ufe58\ufe63\uff0d]", "-", text).split())
+
+
 def examine_step(facts, was, held, action, gates, policy):
     event, number = facts["event"], facts["step"]
     if (event, was, facts["status"]) not in STEPS | {("", "", "planned")}:
@@ -344,7 +428,7 @@ def shows(text, use, arguments):
     return None in (text, arguments) or (f"{use['tool']}, which " in text and said in text)
 
 
-def procedure(entries):  # whose rule an end has to follow; those of judgements, debates and plans are in this file
+def procedure(entries):  # whose rule an end has to follow; all kinds of today are in this file
     return (entries[0]["facts"] or {}).get("procedure", "judgement") if entries else "judgement"
 
 
@@ -454,7 +538,7 @@ def verify(lines, word, anchor, counts):  # every problem in a sentence; counts 
     counts["leaves of the log are not in it"] = max(max(roots)[0] - len(leaves), 0)
 
 
-RULES = {"debate": examine_debate, "plan": examine_plan}
+RULES = {"debate": examine_debate, "plan": examine_plan, "inquiry": examine_inquiry}
 
 
 def tally(record, counts):

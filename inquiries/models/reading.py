@@ -24,7 +24,7 @@ from .work import Move, Order, OrderKind
 
 RESEARCH_TOOLS = ("sources.search", "sources.read", "figures.calculate", "figures.convert", "figures.today")
 EXPERT_TOOLS = ("figures.calculate", "figures.convert", "figures.today")
-FOLDED = 64  # sources that stay in memory
+FOLDED = 32  # sources that stay in memory
 SHORTENED = 400  # characters of an older result, where there is no room
 CHARACTERS_OF_A_TOKEN = 4
 
@@ -131,14 +131,13 @@ def arguments_by_tool(tools: Iterable[Usable]) -> dict[str, type[BaseModel]]:
     return {one.name: found[one.name].arguments for one in tools}
 
 
-@lru_cache(maxsize=FOLDED)
-def _folded(source: int) -> Folded:
-    return Folded(Source.objects.select_related("document").get(pk=source).text)
+_folded = lru_cache(maxsize=FOLDED)(Folded)  # by the text itself
 
 
 def folded_sources(inquiry: Inquiry) -> dict[int, Folded]:
-    """In which quotes are sought, by number. A source never changes."""
-    return {one.number: _folded(one.pk) for one in inquiry.sources.all()}
+    """In which quotes are sought, by number."""
+    sources = Source.objects.filter(inquiry=inquiry).select_related("document")
+    return {one.number: _folded(one.text) for one in sources}
 
 
 # ---- what roles are given ---------------------------------------------------------------------------------

@@ -1,0 +1,22 @@
+"""Inquiries as the verifier that others run reads them."""
+
+import io
+import json
+
+from django.core.management import call_command
+
+from tests.tools.offline import verifier
+
+
+def entries_of(pk):
+    out = io.StringIO()
+    call_command("export_records", stdout=out)
+    records = map(json.loads, out.getvalue().splitlines())
+    return next(one["entries"] for one in records if one["id"] == str(pk))
+
+
+def problems(entries):
+    try:
+        return [f"{sentence}{place}" for sentence, place in verifier.examine_inquiry(entries)]
+    except verifier.FORGED as error:
+        return [f"It cannot be read: {error!r}"]
