@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from importlib import import_module
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from django.conf import settings
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 A = TypeVar("A", bound=BaseModel)
 A_DEFINITION = 120  # characters of a name or a source that the row holds
+
+WHOLE = ".*"  # after the name of a server: all of its tools
 
 OPEN: Mapping[str, Any] = {"who": "open"}
 """The policy by which nobody is asked."""
@@ -134,6 +137,22 @@ def tools() -> dict[str, Tool[Any]]:
     """All of the toolbox, of the procedures and of servers, by name. In a thread that may read rows."""
     remote = McpTool.objects.usable().filter(server__in=mcp.servers()) if mcp.configured() else []
     return own_tools() | {str(row): _of_server(row) for row in remote}
+
+
+def of_whole_servers() -> list[str]:
+    """The names that stand for all tools of a server."""
+    return [f"{mcp.PREFIX}.{server}{WHOLE}" for server in mcp.servers()]
+
+
+def meant(names: Sequence[str]) -> list[str]:
+    """These tools, and in place of a whole server all of its tools that may be used by now."""
+    if not any(name.endswith(WHOLE) for name in names):
+        return list(names)
+    known = tools()
+    spelled = (
+        [one for one in known if one.startswith(name[:-1])] if name.endswith(WHOLE) else [name] for name in names
+    )
+    return list(dict.fromkeys(chain.from_iterable(spelled)))
 
 
 def own_tools() -> dict[str, Tool[Any]]:

@@ -33,7 +33,7 @@ class Teams(Shelf):
         agents = TeamAgent.objects.filter(version__in=current).select_related("version")
         for agent in agents.order_by("version__name", "seat"):
             address = reverse("team", args=[agent.version.team_id])
-            yield from ((name, agent.version.name, address) for name in agent.tools)
+            yield from ((name, agent.version.name, address) for name in agent.tools_now)
 
     def items(self, user: User) -> list[Item]:
         return [_item(team, user) for team in Team.objects.whole().order_by(Lower("name"))]

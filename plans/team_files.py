@@ -13,7 +13,7 @@ from django.core.exceptions import ValidationError
 
 from engine.llm.prompting import no_key_twice
 from engine.policy import policy_of
-from engine.tools import tools
+from engine.tools import of_whole_servers, tools
 from runs.forms import Text, known_fallback, known_model
 from runs.saved import NAME_LENGTH
 
@@ -163,8 +163,9 @@ class _Reading:
         }
 
     def _tools(self, value: Any, path: str) -> Iterator[str]:
-        for name in dict.fromkeys(map(str, self._list(value, path, len(tools())))):
-            if name in tools():
+        known = [*tools(), *of_whole_servers()]
+        for name in dict.fromkeys(map(str, self._list(value, path, len(known)))):
+            if name in known:
                 yield name
             else:
                 self.left_out.append(f"{path}: there is no tool “{name[:80]}” here.")

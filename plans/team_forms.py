@@ -1,7 +1,7 @@
 """The form on which a team is written: its agents with ticks for tools, who is asked before what, tasks to try."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, groupby
 from typing import Any
 
 from django import forms
@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 from django.forms.boundfield import BoundField
 
 from engine.policy import MOST_PERSONS, REJECT, REMIND, RETURN, USUAL, policy_of
-from engine.tools import Tool, tools
+from engine.tools import Tool, of_whole_servers, tools
 from runs import retention
 from runs.forms import (
     FieldProblem,
@@ -144,7 +144,7 @@ class AgentForm(Numbered):
         self.need("name", f"Give agent {number} a name.")
         had = {*initial.get("tools", ()), *ticked(posted or {}, number)}
         self._known = known
-        for name in (*known, *sorted(had & gone)):
+        for name in (*_by_servers(known), *sorted(had & gone)):
             self.fields[f"tool-{name}"] = forms.BooleanField(
                 label=name, required=False, initial=name in initial.get("tools", ())
             )
@@ -171,6 +171,8 @@ class AgentForm(Numbered):
 
     def _said_of(self, name: str) -> tuple[str, str, str]:
         tool = self._known.get(name)
+        if name in of_whole_servers():
+            return ("out", "the whole server", "All that it has and an administrator has classed, also later.")
         if tool is None:
             return ("warn", NOT_THERE, "Nothing here has this tool any more.")
         return (SIGNS[Effect(tool.effect)], str(tool.effect).replace("_", " "), tool.description)
@@ -190,6 +192,13 @@ class AgentForm(Numbered):
             **own,
             "tools": [name.removeprefix("tool-") for name in given if name.startswith("tool-") and given[name]],
         }
+
+
+def _by_servers(known: Iterable[str]) -> list[str]:
+    """The names of tools, those of a server behind the one that stands for all of it."""
+    names, whole = list(known), of_whole_servers()
+    theirs = [[one, *(name for name in names if name.startswith(one[:-1]))] for one in whole]
+    return [*(name for name in names if not any(name in some for some in theirs)), *chain.from_iterable(theirs)]
 
 
 class ExampleForm(Numbered):

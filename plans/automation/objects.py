@@ -160,7 +160,9 @@ def session_object(matter: Matter, plans: Sequence[Plan], user_id: str) -> dict[
 def tool_lines(teams: Sequence[TeamVersion]) -> Iterator[dict[str, Any]]:
     """One for each agent and tool, however many teams have that agent."""
     known = tools()
-    pairs = dict.fromkeys((agent.name, name) for team in teams for agent in team.agents.all() for name in agent.tools)
+    pairs = dict.fromkeys(
+        (agent.name, name) for team in teams for agent in team.agents.all() for name in agent.tools_now
+    )
     for agent, name in pairs:
         if tool := known.get(name):
             arguments = dict(_arguments(tool.schema))

@@ -197,7 +197,7 @@ def failure_of(step: Step) -> str:
 
 
 def owners_of(agents: Iterable[TeamAgent]) -> list[OwnerShown]:
-    return [*(OwnerShown(one.name, one.description, [*map(_shown, one.tools)]) for one in agents), PLAN_SEAT]
+    return [*(OwnerShown(one.name, one.description, [*map(_shown, one.tools_now)]) for one in agents), PLAN_SEAT]
 
 
 def _shown(name: str) -> ToolShown:

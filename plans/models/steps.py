@@ -83,6 +83,8 @@ class Step(models.Model):
 
     @property
     def kind(self) -> Owner:
+        if self.agent and self.agent.serves:
+            return Owner.SERVICE
         return Owner.ASSISTANT if self.agent else Owner.PERSON
 
     @property

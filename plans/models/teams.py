@@ -10,6 +10,8 @@ from uuid import UUID
 from django.db import models
 
 from engine.hidden import visible_text
+from engine.mcp import PREFIX
+from engine.tools import WHOLE, meant
 from runs.saved import NAME_LENGTH, OutOfDate, Saved, SavedChange, SavedQuerySet, SavedVersion
 
 from ..rules.demands import CAREFUL
@@ -93,6 +95,17 @@ class TeamAgent(models.Model):
 
     def __str__(self) -> str:
         return visible_text(self.name)
+
+    @property
+    def tools_now(self) -> list[str]:
+        """Those that it may use, with all of a server that it has as a whole."""
+        return meant(self.tools)
+
+    @property
+    def serves(self) -> str:
+        """The server that it is, where it has all of that and nothing else."""
+        [name, *more] = self.tools or [""]
+        return name.removesuffix(WHOLE).removeprefix(f"{PREFIX}.") if name.endswith(WHOLE) and not more else ""
 
     def values(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in AGENT}

@@ -69,6 +69,7 @@ class Owner(StrEnum):
 
     ASSISTANT = "ai_assistant"
     PERSON = "person"
+    SERVICE = "external_service"  # an agent that is a whole server of others
 
 
 EFFECTS = list(Effect)  # from the weakest up

@@ -217,7 +217,8 @@ def _hands(team: TeamVersion) -> list[dict[str, Any]]:
     """Its agents, each with its tools and what these do to the world."""
     effects = {name: Effect(tool.effect) for name, tool in tools().items()}
     return [
-        {"name": one.name, "tools": [_tool(name, effects.get(name)) for name in one.tools]} for one in team.agents.all()
+        {"name": one.name, "tools": [_tool(name, effects.get(name)) for name in one.tools_now]}
+        for one in team.agents.all()
     ]
 
 

@@ -16,7 +16,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods
 
 from engine.llm import catalogue
-from engine.tools import tools
+from engine.tools import of_whole_servers, tools
 from runs import retention
 from runs.forms import as_number, as_typed
 from runs.saved import NAME_LENGTH, RevisedMeanwhile
@@ -149,7 +149,7 @@ def _common(team: Team | None, opened: int) -> dict[str, Any]:
 def _gone() -> frozenset[str]:
     """Tools that teams name and nothing here has."""
     named = TeamAgent.objects.filter(version__in=Team.objects.values("current")).values_list("tools", flat=True)
-    return frozenset(name for some in named for name in some) - tools().keys()
+    return frozenset(name for some in named for name in some) - tools().keys() - set(of_whole_servers())
 
 
 def _overtaken(team: Team | None, opened: int) -> dict[str, Any]:

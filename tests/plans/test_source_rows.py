@@ -8,8 +8,6 @@ from tests.acceptance.site import ROOT
 ROWS = 189
 FILE = Path(__file__).parent / "source_rows.txt"
 SHOWN_OTHERWISE = {
-    140: "a step of a whole server, as its owner, is not built: its tools are an agent's",
-    141: "the same; a tool of an MCP server in a step is shown by test_tools_of_others.py",
     150: "that pictures are no input is said in docs/plans.md",
     152: "the suite is repeated on PostgreSQL by tests/on_postgresql.py",
 }

@@ -3,12 +3,15 @@
 import json
 
 import pytest
-from asgiref.sync import sync_to_async
+from asgiref.sync import async_to_sync, sync_to_async
+from django.urls import reverse
 
 from engine.llm.prompting import read_fenced
 from engine.models import McpTool, ToolCall
 from office.models import Task
-from plans.models import Move, Plan
+from plans import team_files
+from plans.models import Move, Plan, Step, Team
+from plans.team_forms import TeamSubmission
 from tests.conftest import perform
 from tests.plans.scenes import SUMMARY, calls, plan, replies, steps, team
 from tests.plans.test_procedure import pending, planned, says
@@ -88,3 +91,36 @@ async def test_a_rehearsal_uses_them_as_it_uses_ours(mira, classed, folder):
     await says(found.pk, mira, "approve", "all")
     await perform(found.pk)
     assert [one["arguments"] for one in folder.calls] == [{"to": "ada@example.org"}]
+
+
+# ---- a whole server -----------------------------------------------------------------------------------------------
+
+WHOLE = {"name": "Others", "description": "Does what others do.", "model": "test/clerk", "tools": ["mcp.others.*"]}
+
+
+async def test_a_whole_server_is_a_specialist_with_all_that_is_classed(mira, models, classed):
+    await classed("reaches_out")
+    version = await sync_to_async(team)(agents=[WHOLE])
+    run = await planned(mira, models, steps(("Write to Ada.", "Others", [LETTER])), SUMMARY, version=version)
+    asked = read_fenced(models.asked[0][1][1]["content"])["owners"][0]
+    assert (asked["name"], [tool["name"] for tool in asked["tools"]]) == ("Others", [LETTER, NEWS])
+    models.will("test/clerk", calls(LETTER, to="ada"), replies("Written."))
+    await says(run, mira, "approve", "all")
+    await perform(run, models)
+    await says(run, mira, "approve", kind="tool")
+    assert (await perform(run, models)).outcome == "done"
+    step, [call] = await Step.objects.select_related("agent").aget(), [one async for one in ToolCall.objects.all()]
+    assert (step.kind, step.tools, call.tool, call.status) == ("external_service", [LETTER], LETTER, "done")
+
+
+def test_a_whole_server_stands_in_files_on_the_form_and_on_its_page(client, reviewer, classed):
+    async_to_sync(classed)("reads")
+    read = team_files.read(json.dumps({"name": "Beside us", "agents": [{**WHOLE, "model": ""}]}))
+    assert (read.held["agents"][0]["tools"], read.left_out) == (["mcp.others.*"], ())
+    form = TeamSubmission(agents=read.held["agents"])
+    ticked = [name for name, *_ in form.agents[0].has]
+    assert ticked == ["mcp.others.*"]
+    Team.objects.found(name=read.name, owner=None, **read.held)
+    client.force_login(reviewer)
+    page = client.get(reverse("team", args=[Team.objects.get(name="Beside us").pk])).content.decode()
+    assert all(words in page for words in ("All of the server others", LETTER, NEWS))
