@@ -24,6 +24,21 @@ def test_no_template_has(what):
     assert [t.name for t in TEMPLATES if re.search(FORBIDDEN[what], t.read_text())] == []
 
 
+def test_what_says_that_it_could_not_be_fetched_has_where_to_say_it():
+    """A page whose parts say what is wrong has the place for it, its look and the script that writes it."""
+    texts = {str(path.relative_to(ROOT / "templates")): path.read_text() for path in TEMPLATES}
+
+    def whole(text, seen=()):
+        parts = set(re.findall(r'{% include "([^"]+)"', text)) - {*seen}
+        return text + "".join(whole(texts[name], (*seen, *parts)) for name in parts)
+
+    pages = {name: whole(text) for name, text in texts.items() if "{% extends" in text}
+    saying = {name: text for name, text in pages.items() if "data-trouble" in text}
+    needed = ('id="trouble"', "js/answers.js", "css/answers.css")
+    assert [name for name, text in saying.items() if not all(one in text for one in needed)] == []
+    assert len(saying) >= 4
+
+
 def test_no_line_is_too_long_to_be_reviewed():
     too_long = [
         f"{path.relative_to(ROOT)}:{number}"
