@@ -18,6 +18,7 @@ def facts(row: Plan) -> dict[str, Any]:
         "task": row.task,
         "team": {"id": version.team_id, "name": version.name, "version": version.number},
         "matter": (row.matter.name or None) if row.matter else None,
+        "from": str(row.earlier_id) if row.earlier_id else None,
         "policy": row.policy,
         "revision": current.number,
         "questions": current.questions.splitlines(),

@@ -5,9 +5,9 @@ from typing import Any
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 
-from engine.models import Gate
+from engine.models import Gate, Run
 from runs.deciding import at_gate
-from runs.rights import STEER
+from runs.rights import SEE, STEER
 
 from .models import Plan, Step
 from .models.reading import owners_of, stands_at
@@ -24,7 +24,14 @@ def beside(plan: Plan, request: HttpRequest) -> dict[str, Any]:
     for gate in Gate.objects.whole().filter(run=plan.pk).pending():
         part = render_to_string("runs/_at_gate.html", at_gate(gate, user, {}), request)
         places.setdefault(_place_of(plan, gate), []).append(part)
-    return {"at": places, "hearers": hearers(plan), "may_speak": STEER.covers(user, plan.run) and not plan.run.over}
+    spoken = {"hearers": hearers(plan), "may_speak": STEER.covers(user, plan.run) and not plan.run.over}
+    return {"at": places, "earlier": _earlier(plan, user), **spoken}
+
+
+def _earlier(plan: Plan, user: Any) -> Run | None:
+    """Of the plan that it began from, where this person may see that one, too."""
+    found = Run.objects.filter(plan=plan.earlier_id).first() if plan.earlier_id else None
+    return found if found and SEE.covers(user, found) else None
 
 
 def _place_of(plan: Plan, gate: Gate) -> int:

@@ -108,6 +108,7 @@ class Plan(Run):
     task: str
     team: TeamNamed
     matter: str | None
+    begun_from: Identifier | None = Field(alias="from", description="The plan from which it began.")
     policy: dict[str, Any]
     revision: int
     questions: list[str]

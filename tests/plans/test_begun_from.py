@@ -53,6 +53,22 @@ def test_the_planner_is_shown_the_steps_by_which_it_was_done(mira, mira_calls, m
     assert not verify_all().faults
 
 
+def test_its_page_and_its_object_say_from_which_plan_it_began(client, mira, noor, mira_calls, done):
+    begun = plan(mira, done.team_version, earlier=done)
+    assert mira_calls.get(f"/plans/{begun.pk}").json()["from"] == str(done.pk)
+    assert mira_calls.get(f"/plans/{done.pk}").json()["from"] is None
+    client.force_login(mira)
+    assert f"/plans/{done.pk}/" in client.get(f"/plans/{begun.pk}/").content.decode()
+
+
+def test_who_may_not_see_that_plan_is_not_shown_its_title(client, mira, noor, done):
+    begun = plan(mira, done.team_version, earlier=done)
+    Run.objects.filter(pk=begun.pk).update(owner=noor)
+    client.force_login(noor)
+    page = client.get(f"/plans/{begun.pk}/")
+    assert (page.status_code, f"/plans/{done.pk}/" in page.content.decode()) == (200, False)
+
+
 def test_a_plan_of_its_own_is_shown_no_example(mira, done):
     assert shown(plan(mira, done.team_version).pk) is None
 
