@@ -1,6 +1,6 @@
 """The rows of an inquiry as its rules and its prompts look at them."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 from uuid import UUID
@@ -220,10 +220,17 @@ def checked(inquiry: Inquiry, order: Order) -> list[dict[str, Any]]:
             "claim": one.number,
             "quotes_found_in": [titles[quote.source_id] for quote in one.quotes.all()],
             "has_numbers_without_quote": one.bare,
+            "rests_on": [_rests(inquiry, number, titles) for number in one.reasoned_from],
         }
         for one in inquiry.claims.all()
         if one.order_id == order.pk
     ]
+
+
+def _rests(inquiry: Inquiry, number: int, titles: Mapping[int, str]) -> dict[str, Any]:
+    claim = next(one for one in inquiry.claims.all() if one.number == number)
+    quotes = [{"source": titles[one.source_id], "quote": one.text} for one in claim.quotes.all()]
+    return {"claim": number, "text": claim.text, "quotes": quotes}
 
 
 def results(inquiry: Inquiry) -> list[Result]:

@@ -82,9 +82,15 @@ def _claims(of: Reviewable) -> Iterator[tuple[Mapping[str, Any], Mapping[str, An
 def _claim(said: Mapping[str, Any], checked: Mapping[str, Any]) -> Iterator[str]:
     yield from _part(f"Claim {checked['claim']}", said["text"])
     for quote, source in zip(said["quotes"], checked["quotes_found_in"], strict=False):
-        yield "  quotes, found word by word:"
-        yield from (f"    {line}" for line in f"{source}: “{quote['quote']}”".splitlines())
-    if said.get("reasoned_from"):
-        yield f"  reasoned from claims {', '.join(map(str, said['reasoned_from']))}"
+        yield from _quote(source, quote["quote"])
+    for one in checked.get("rests_on", ()):
+        yield from _part(f"  rests on claim {one['claim']}", one["text"])
+        for quote in one["quotes"]:
+            yield from _quote(quote["source"], quote["quote"])
     if checked["has_numbers_without_quote"]:
         yield "  has a number that stands in none of its quotes"
+
+
+def _quote(source: str, words: str) -> Iterator[str]:
+    yield "  quotes, found word by word:"
+    yield from (f"    {line}" for line in f"{source}: “{words}”".splitlines())

@@ -49,7 +49,9 @@ async def test_a_person_reads_the_answer_with_its_checked_claims_and_sends_it_ba
     gate = await sync_to_async(gate_of)(run)
     assert (run.status, gate.kind, gate.title) == ("waiting", "review", "Does this answer pass?")
     assert "Question:\n    May the Norrvik N12 be sold in 2027?" in gate.text
-    assert "Claim 2:\n    It may be sold.\n  reasoned from claims 1" in gate.text
+    assert (
+        "Claim 2:\n    It may be sold.\n  rests on claim 1:\n    The limit is 150.\n  quotes, found word" in gate.text
+    )
     with pytest.raises(DoesNotFit, match="two words"):
         await sync_to_async(gates.decide)(gate.pk, mira, "reject", "No.")
     await sync_to_async(gates.decide)(gate.pk, mira, "reject", "Name the limit too.")
