@@ -3,8 +3,10 @@
 1. The planner asks about a task of fewer than four words. Otherwise each line or sentence becomes a step, six at most,
    for the owner whose tools' descriptions share most words with it (from four letters on, by their first five), with
    the one tool that shares most; where none does, for the first owner, without a tool.
-2. An agent calls that tool once, with arguments taken from quotation marks, addresses, dates, numbers and the words;
-   then it replies with the first line of the result. Where an action says "fail", its first series gives up.
+2. An agent calls that tool once, with arguments taken from quotation marks, addresses, dates, numbers and the words, of
+   two moments the later an hour after the other; then it replies with the first line of the result. Where the tool
+   does not take them, it replies that the step does not say what the tool needs. Where an action says "fail", its first
+   series gives up.
 3. The summary is the one by rule.
 
 The same task of the same team is always planned the same.
@@ -21,7 +23,9 @@ from .prompts.planner import number_of_first
 
 FEWEST_WORDS = 4
 MOST_STEPS = 6
-ADDRESSED = ("to", "cc")  # the arguments that are addresses
+ASKED_FIRST = 2  # messages; behind them stands what was wrong with an answer
+ADDRESSED = ("to", "cc", "mail")  # the arguments that are addresses
+ENDS = ("end", "until")  # the arguments that are the later one of two moments
 QUESTION = "What should be done, with whom, and until when?"
 Messages = list[dict[str, str]]
 
@@ -72,6 +76,8 @@ def agent(messages: Messages) -> str:
     if not tool:
         return _move("reply", text=f"Rehearsal. {action}")
     name, schema = tool
+    if len(messages) > ASKED_FIRST:
+        return _move("reply", text=f"Rehearsal. No tool was used: the step does not say all that {name} needs.")
     return _move("call", tool=name, arguments=_json(arguments(action, schema)))
 
 
@@ -96,7 +102,7 @@ def _value(action: str, field: Any, known: Mapping[str, Any], name: str = "") ->
         return field["enum"][0]
     kind, form = field.get("type"), field.get("format", "")
     if kind in ("integer", "number"):
-        return int(_first(r"\b\d{1,9}\b", action, "1"))
+        return _within(field, int(_first(r"\b\d{1,9}\b", action, "1")))
     if kind == "boolean":
         return False
     if kind == "array":
@@ -105,8 +111,15 @@ def _value(action: str, field: Any, known: Mapping[str, Any], name: str = "") ->
         return {name: _value(action, one, known) for name, one in field.get("properties", {}).items()}
     if "date" in str(form):
         day = _first(r"\d{4}-\d\d-\d\d", action, "2026-01-05")
-        return f"{day}T09:00:00" if "time" in form else day
+        return f"{day}T{'10' if name in ENDS else '09'}:00:00" if "time" in form else day
     return _text(action, name)
+
+
+def _within(field: Mapping[str, Any], number: int) -> int:
+    """The nearest one that a schema takes; where others wrote bounds that are no numbers, the number."""
+    low, high = field.get("minimum"), field.get("maximum")
+    number = max(number, low) if isinstance(low, int) else number
+    return min(number, high) if isinstance(high, int) else number
 
 
 def _meant(field: Any, known: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:

@@ -6,6 +6,7 @@ from datetime import date
 import pytest
 from pydantic import BaseModel
 
+from engine.tools import tool_named
 from plans import rehearsal
 from plans.prompts import agent
 from plans.prompts.agent import Made, Usable, Work
@@ -83,6 +84,19 @@ def test_the_rehearsal_calls_once_and_then_replies_with_the_result():
     made = Made("call", "", "calendar.add", "{}", result="Added as entry 7.\nMore.")
     replied = read_move(rehearsal.agent(agent.move(Work(**{**vars(WORK), "moves": [made]}))), TOOLS)
     assert replied == Move(Act.REPLY, "Rehearsal. That is all.", text="Rehearsal. Added as entry 7.")
+
+
+@pytest.mark.parametrize("name", ["calendar.find", "calendar.free", "calendar.add"])
+def test_the_rehearsal_says_what_the_calendar_takes(name):
+    usable = Usable(name, "", tool_named(name).schema)
+    work = Work(**{**vars(WORK), "action": "Find an hour next week.", "tools": [usable]})
+    assert read_move(rehearsal.agent(agent.move(work)), {name: tool_named(name).arguments}).act is Act.CALL
+
+
+def test_where_a_tool_does_not_take_it_the_rehearsal_says_so_and_goes_on():
+    asked = [*agent.move(WORK), {"role": "user", "content": "These arguments do not fit."}]
+    replied = read_move(rehearsal.agent(asked), TOOLS)
+    assert (replied.act, "does not say all that calendar.add needs" in replied.text) == (Act.REPLY, True)
 
 
 def test_the_rehearsal_fails_where_the_step_says_so():
