@@ -25,6 +25,7 @@ NOT_PASSED = ("expiry", "rest", "child")  # nothing expires or rests here, and a
 QUESTION = "How is a judgement approved by its three agents?"
 COUNCIL = "Passing"
 
+PARTS = ("orders", "moves", "claims", "tools", "end")
 Story = tuple[Any, ...]
 
 
@@ -153,17 +154,18 @@ def judge(pks: list[Any], undisturbed: Story) -> bool:
     """Print what is wrong, and how much was done."""
     from engine.evidence.audit import verify_all
     from engine.models import Gate, ModelCall, Run
-    from tests.inquiries.offline import entries_of, problems
+    from tests.inquiries.offline import entries_of_all, problems
 
     wrong: Counter[str] = Counter()
     for pk in pks:
-        for part, here, there in zip(
-            ("orders", "moves", "claims", "tools", "end"), story_of(pk), undisturbed, strict=True
-        ):
+        for part, here, there in zip(PARTS, story_of(pk), undisturbed, strict=True):
             if here != there:
                 wrong[part] += 1
                 print(f"{pk}: other {part}:\n  {here}\n  {there}", file=sys.stderr)
-    faults = [*verify_all().faults, *(one for pk in pks for one in problems(entries_of(pk)))]
+    faults = [
+        *verify_all().faults,
+        *(f"{pk}: {one}" for pk, said in entries_of_all().items() for one in problems(said)),
+    ]
     figures = {
         "inquiries": len(pks),
         "claims": sum(Run.objects.filter(pk__in=pks).values_list("claims", flat=True)),

@@ -11,7 +11,7 @@ from inquiries.rules.course import Impossible, after, begin
 from inquiries.rules.facts import Answered, Exhausted, Failed, Finalized, Found, Planned, Replanned, Reviewed, Stopped
 from tests.conftest import perform
 from tests.inquiries import altered
-from tests.inquiries.offline import entries_of, problems
+from tests.inquiries.offline import entries_of_all, problems
 from tests.inquiries.scenes import LIMIT, found, going_well, inquiry, passes, sends_back
 from tests.tools.offline import verifier
 
@@ -26,7 +26,7 @@ def entries(mira, models, transactional_db):
     models.script["test/finalizer"] = [models.script["test/finalizer"][0].replace("claim:2", "claim:3")]
     row = inquiry(mira)
     asyncio.run(perform(row.pk, models))
-    return entries_of(row.pk)
+    return entries_of_all()[str(row.pk)]
 
 
 def of(entries, kind, number):
