@@ -95,6 +95,7 @@ EVERY = [
     State("debate-record-failed", debates.told("failed")),
     State("debate-record-print", debates.told("decided"), printed=True),
     State("debate-asked", debates.asked),
+    State("debate-alone", debates.looked_alone),
     State("debate-two", debate("two")),
     State("debate-nine", debate("nine")),
     State("history-empty", ways_of_lists.empty_history),

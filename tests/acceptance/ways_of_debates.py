@@ -55,6 +55,16 @@ def told(name: str, page: str = "debate-record") -> Callable[[Scene], Page]:
     return go
 
 
+def looked_alone(scene: Scene) -> Page:
+    """What the members said alone while a person has a seat, after a look on record."""
+    page = told("waited_for", "debate-alone")(scene)
+    look = page.get_by_role("button", name="Look, and put it on record")
+    if look.count():
+        look.click()
+    expect(page.get_by_text("alone, before the debate").first).to_be_visible()
+    return page
+
+
 def replayed(scene: Scene) -> Page:
     """Half of it is over."""
     page = told("decided", "debate-replay")(scene)

@@ -33,8 +33,10 @@ def held(owner: User, model: str, most: str) -> dict[str, str]:
 def every(owner: User) -> dict[str, str]:
     elin, _ = User.objects.get_or_create(username="elin")
     keys = {name: make(owner).pk for name, make in SCENES.items()}
-    keys["waited_for"] = waiting(owner, elin).pk
-    return {name: str(pk) for name, pk in keys.items()}
+    waits = waiting(owner, elin)
+    waits.alone(1, "HIRE", "The letter says more than the list of papers does.", 80)
+    waits.alone(2, "DO NOT HIRE", "Nothing in the plan says who pays for half a year without teaching.")
+    return {name: str(pk) for name, pk in (keys | {"waited_for": waits.pk}).items()}
 
 
 if __name__ == "__main__":

@@ -52,6 +52,12 @@ def test_members_stand_by_what_they_last_said(debate: Debate):
     assert told["changes"] == [{"message": 3, "seat": 1, "from": "HIRE", "to": "WAIT", "moved_by": [2]}]
 
 
+def test_an_artifact_is_told_as_it_was_made(debate: Debate):
+    made = {"title": "Supervision", "kind": "bars", "text": "", "columns": ["Year", "Hours"], "rows": [["2024", "31"]]}
+    say(debate, 1, artifact=json.dumps(made))
+    assert [one["artifact"] for one in facts(debate)["messages"]] == [made]
+
+
 def test_members_say_why_they_stand_there_and_how_often_they_have_spoken(debate: Debate):
     assert [(one["reasoning"], one["messages"]) for one in facts(debate)["members"]] == [("", 0)] * 4
     say(debate, 1, "HIRE", reasoning="The letter says so.")
