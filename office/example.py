@@ -110,8 +110,14 @@ MEETINGS = (
 
 
 @transaction.atomic
+def is_wanted() -> bool:
+    """Whether nobody is there: then no tool finds anything."""
+    return not Person.objects.exists()
+
+
 def load() -> dict[str, int]:
-    """Make it, unless it is there; how many of each."""
+    """Make it, unless it is there; how many of each. Of two who do so at once one finds it made."""
+    CalendarEntry.objects.lock()
     if not Person.objects.filter(example=True).exists():
         people = _people()
         today = timezone.now().date()

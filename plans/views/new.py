@@ -14,6 +14,7 @@ from engine.llm.providers import is_rehearsal
 from engine.models.budgets import Budget, BudgetUsedUp
 from engine.models.pace import LimitReached
 from engine.tools import tools
+from office import example as office_example
 from runs import retention
 from runs.begun import Brought, along, brought
 from runs.face import begun_by_page, faces
@@ -30,7 +31,8 @@ from ..rules.demands import Policy, is_open
 from ..rules.words import Effect
 from ..similar import similar
 
-TAKE = "take-team"
+TAKE, LOAD = "take-team", "load-office"
+MAY_LOAD = "office.add_person"
 BEGUN = "plan-new"
 FROM = "from"  # the plan that it begins from
 OWN = frozenset({*PlanForm.base_fields, "team", "team_version", FROM})
@@ -63,7 +65,9 @@ def new(request: HttpRequest) -> HttpResponse:
     posted = as_typed(request.POST)
     if come := brought(posted):
         return _page(request, _come(posted, come))
-    if posted.get("do") == TAKE:
+    if posted.get("do") == LOAD and request.user.has_perm(MAY_LOAD):
+        office_example.load()
+    if posted.get("do") in (TAKE, LOAD):
         return _page(request, _typed(posted))
     return _submitted(request, posted)
 
@@ -204,6 +208,8 @@ def _page(request: HttpRequest, begun: Begun, refused: Refused | None = None) ->
         "kept_for": team.team.kept if team else retention.in_words(settings.RETENTION_DAYS),
         "rehearsal": not settings.PROVIDERS,
         "examples": EXAMPLES,
+        "bare": request.user.has_perm(MAY_LOAD) and office_example.is_wanted(),
+        "loaded": request.POST.get("do") == LOAD,
         "kinds": begun_by_page(),
         "page": "new",
         "begun": BEGUN,

@@ -5,10 +5,12 @@ from django.urls import reverse
 
 from engine.models import Run
 from engine.models.budgets import Budget
+from office.models import Person
 from plans.examples import EXAMPLES
 from plans.models import Matter, Plan
 from plans.rules.asking import in_short, in_three, whom
 from plans.rules.demands import CAREFUL, OPEN_READS, POLICIES, STEP_BY_STEP, WATCHFUL
+from tests.conftest import allow
 
 from .scenes import plan, team
 
@@ -169,3 +171,20 @@ def test_each_agent_stands_there_with_its_tools_and_what_they_do(page):
     hands = html[html.index('class="hands"') :].partition("</ul>")[0]
     assert hands.index("Sums") < hands.index("figures.calculate") < hands.index("Letters") < hands.index("mail.send")
     assert ("reads" in hands, "reaches out" in hands) == (True, True)
+
+
+# ---- the office that there is to try in -----------------------------------------------------------------------
+
+
+def test_who_may_fills_an_empty_office_from_the_page_and_what_was_typed_stays(page, mira):
+    allow(mira, "office.add_person")
+    assert "The office is empty" in page.get(NEW).content.decode()
+    filled = page.post(NEW, {"task": TASK, "do": "load-office"})
+    assert (Person.objects.count(), filled.context["form"]["task"].value()) == (12, TASK)
+    assert "The example office is there" in filled.content.decode()
+    assert "The office is empty" not in page.get(NEW).content.decode()
+
+
+def test_who_may_not_is_offered_nothing_and_fills_nothing(page):
+    assert "The office is empty" not in page.post(NEW, {"task": TASK, "do": "load-office"}).content.decode()
+    assert not Person.objects.exists()
