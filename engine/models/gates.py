@@ -177,7 +177,7 @@ def _asked_of(user: Any) -> Q:
 
 
 def _asked_by_no_name() -> Q:
-    return Q(asked="")
+    return Q(asked="")  # the two keys are empty then: asked for as well, SQLite would collect by them, and sort
 
 
 def _of_a_council_alone() -> Q:
