@@ -12,7 +12,7 @@ from runs.forms import Spend, Text, first_errors, known_model
 
 from .examples import about_magi
 from .models import DOCUMENTS, POSTS, PostKind
-from .rules.course import MOST_RETRIES, RETRIES
+from .rules.course import MOST_RETRIES
 from .rules.facts import Station
 from .rules.limits import QUESTION_LENGTHS, question_complaint
 
@@ -64,7 +64,7 @@ class InquiryForm(forms.Form):
         return known_model(self.cleaned_data["model"]) or settings.DEFAULT_MODEL
 
     def clean_retry_limit(self) -> int:
-        return self.cleaned_data["retry_limit"] or RETRIES
+        return self.cleaned_data["retry_limit"] or settings.INQUIRY_RETRIES
 
 
 def critic_of(said: str) -> dict[str, Any]:

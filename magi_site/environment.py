@@ -76,6 +76,7 @@ class Environment(BaseSettings):
     MAGI_RUN_TIMEOUT: float = Field(default=3600, gt=0, le=7 * 86_400)
     MAGI_ENGINE_LEASE: float = Field(default=15, ge=1, le=600)
     MAGI_ENGINE_CONCURRENCY: int = Field(default=100, ge=1, le=10_000)
+    MAGI_INQUIRY_RETRIES: int = Field(default=5, ge=1, le=20)
     MAGI_RETENTION_DAYS: int = Field(default=365, ge=0, le=36_500)
     MAGI_RETENTION_FLOOR_DAYS: int = Field(default=0, ge=0, le=36_500)
     MAGI_PROXIES: Annotated[list[IPv4Network | IPv6Network] | None, NoDecode] = None

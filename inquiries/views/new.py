@@ -102,6 +102,7 @@ def _page(request: HttpRequest, begun: Begun, refused: Refused | None = None) ->
         "form": begun.form,
         "problems": begun.problems,
         "refused": refused,
+        "retries": settings.INQUIRY_RETRIES,
         "examples": list(enumerate(QUESTIONS, 1)),
         "own": FILES,
         "readable": READABLE,

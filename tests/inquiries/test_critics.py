@@ -135,6 +135,12 @@ def test_a_text_that_is_too_long_is_cut_at_claims_and_says_so():
     assert len(asked_for.whole) == 64
 
 
+def test_what_is_usual_here_holds_where_nothing_is_said(settings):
+    settings.INQUIRY_RETRIES = 2
+    assert asked({"question": "Why is it so?"})[0]["retry_limit"] == 2
+    assert asked({"question": "Why is it so?", "retry_limit": 7})[0]["retry_limit"] == 7
+
+
 @pytest.mark.parametrize(
     ("given", "wrong"),
     [

@@ -34,7 +34,7 @@ class Command(RunCommand[Inquiry]):
         for name, what in (("plan", "the plan"), ("research", "each result"), ("answer", "the answer")):
             who = f"who lets {what} pass: model, person, or council:NAME"
             parser.add_argument(f"--{name}-critic", metavar="WHO", default="", help=who)
-        parser.add_argument("--limit", metavar="N", help="how often work may be sent back, 1 to 20 (default: 5)")
+        parser.add_argument("--limit", metavar="N", help="how often work may be sent back, 1 to 20")
         parser.add_argument("--title", default="")
         parser.add_argument("--spend", metavar="MONEY", help="dollars at most, as in 3.00")
 
