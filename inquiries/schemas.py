@@ -41,9 +41,7 @@ class NewInquiry(Strict):
         None, description="Without one: the question's first line."
     )
     model: Annotated[str, text(200)] | None = Field(None, description="Of all posts; null: the installation's default.")
-    retry_limit: int | None = Field(
-        None, description="How often work may be sent back, 1 to 20; null: the usual."
-    )
+    retry_limit: int | None = Field(None, description="How often work may be sent back, 1 to 20; null: the usual.")
     spend: Annotated[str, text(20)] | None = Field(None, description="Dollars at most, as in 3.00.")
     critics: Critics = Field(Critics(), description="Who lets work pass or sends it back.")
     documents: list[NewDocument] = Field(

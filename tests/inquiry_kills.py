@@ -95,6 +95,7 @@ class Asking:
             for kill in range(kills):
                 while len(going_on(self.inquiries)) < AT_ONCE:
                     self.submit()
+                self.until_claimed()
                 until = time.monotonic() + self.chance.uniform(0, 2 * pace)
                 while time.monotonic() < until:
                     self.decide()
@@ -104,6 +105,13 @@ class Asking:
                 if kill % 20 == 19:
                     print(f"{kill + 1} kills, {len(self.inquiries)} inquiries", flush=True)
             self.until_over(self.inquiries, "what was left")
+
+    def until_claimed(self) -> None:
+        """Something was begun, or gone on with, since the last kill: else none of them would live long enough."""
+        before, end = claims_of(self.inquiries), time.monotonic() + 10
+        while claims_of(self.inquiries) == before and time.monotonic() < end:
+            self.decide()
+            time.sleep(0.02)
 
     def at_each_point(self) -> None:
         from engine import faults
@@ -137,6 +145,12 @@ def going_on(pks: list[Any]) -> list[str]:
     return [f"{run} {run.status}, claims {run.claims}, deaths {run.deaths}, {run.error}" for run in going]
 
 
+def claims_of(pks: list[Any]) -> int:
+    from engine.models import Run
+
+    return sum(Run.objects.filter(pk__in=pks).values_list("claims", flat=True))
+
+
 def story_of(pk: Any) -> Story:
     """All that must be the same whoever dies."""
     from engine.models import ToolCall
@@ -153,7 +167,7 @@ def story_of(pk: Any) -> Story:
 def judge(pks: list[Any], undisturbed: Story) -> bool:
     """Print what is wrong, and how much was done."""
     from engine.evidence.audit import verify_all
-    from engine.models import Gate, ModelCall, Run
+    from engine.models import Gate, ModelCall
     from tests.inquiries.offline import entries_of_all, problems
 
     wrong: Counter[str] = Counter()
@@ -168,7 +182,7 @@ def judge(pks: list[Any], undisturbed: Story) -> bool:
     ]
     figures = {
         "inquiries": len(pks),
-        "claims": sum(Run.objects.filter(pk__in=pks).values_list("claims", flat=True)),
+        "claims": claims_of(pks),
         "calls": ModelCall.objects.count(),
         "calls cut": ModelCall.objects.filter(status=ModelCall.Status.INTERRUPTED).count(),
         "gates": Gate.objects.count(),
