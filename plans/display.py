@@ -11,6 +11,7 @@ from django.urls import reverse
 from engine.models import Gate, Run
 from runs.deciding import mark_of
 from runs.face import STANDINGS, Snapshot
+from runs.reasons import failure_of
 from runs.stamps import Stamp, stamp_of
 from runs.usage import used
 from runs.waits import Wait
@@ -35,6 +36,7 @@ STATES: Mapping[str, tuple[str, str, str]] = {  # of a step: look, word, sign
     Status.FAILED: ("failed", "Failed", "bang"),
     Status.SUPERSEDED: ("none", "Replaced", "dash"),
 }
+STOPPED = ("failed", "Stopped", "bang")
 WITHIN: Mapping[str, str] = {  # what a step waits for by what is asked within it
     Kind.TOOL: "Waits for approval",
     Kind.QUESTION: "Asks something",
@@ -151,6 +153,7 @@ class Display:
     asked: tuple[Asked, ...]
     bar: Bar | None
     used: str
+    trouble: str  # why the run failed
     thread: tuple[Said, ...]
     progress: str
     thought: str
@@ -202,6 +205,7 @@ def display_of(seen: Snapshot[Plan]) -> Display:
         asked=tuple(map(_asked, own)),
         bar=_bar(steps) if any(gate.kind == Kind.PLAN for gate in own) else None,
         used=used(seen.calls),
+        trouble=failure_of(run) if run.status == Run.Status.FAILED else "",
         thread=tuple(_said(one) for one in sorted(plan.messages.all(), key=lambda one: one.number)),
         progress=_progress(plan),
         thought=plan.current.thought if plan.revisions.all() else "",
@@ -255,15 +259,16 @@ def _small(gates: Sequence[Gate]) -> str:
 def _steps(seen: Snapshot[Plan]) -> Iterator[StepShown]:
     for place, step in enumerate(seen.row.steps_now, 1):
         inside = [gate for gate in seen.gates if gate.pending and stands_at(gate, step)]
-        yield _step(place, step, inside, _live(seen, step))
+        yield _step(place, step, inside, _live(seen, step), stopped=seen.run.over)
 
 
 def _live(seen: Snapshot[Plan], step: Step) -> str:
     return next((text for key, text in seen.texts.items() if key.startswith(f"{step.gate_step}-")), "")
 
 
-def _step(place: int, step: Step, asked: Sequence[Gate], live: str) -> StepShown:
-    state, word, sign = STATES[step.status]
+def _step(place: int, step: Step, asked: Sequence[Gate], live: str, *, stopped: bool) -> StepShown:
+    """`stopped`: the run has ended, with whatever was under way."""
+    state, word, sign = STOPPED if stopped and step.status == Status.WORKING else STATES[step.status]
     if asked and step.status != Status.AWAITING:
         state, word, sign = "asks", WITHIN.get(asked[0].kind, WITHIN[Kind.TOOL]), "pause"
     return StepShown(
@@ -284,7 +289,7 @@ def _step(place: int, step: Step, asked: Sequence[Gate], live: str) -> StepShown
         live=live,
         calls=tuple(_call(move.tool_call) for move in step.moves.all() if move.tool_call),
         asked=tuple(map(_asked, asked)),
-        small=_beside(step, asked),
+        small="" if stopped else _beside(step, asked),
         address=_address(step),
     )
 

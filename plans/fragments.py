@@ -25,7 +25,7 @@ def fragments(display: Display) -> Iterator[Fragment]:
     yield fragment("plate", _of(display, "state", "word", "stamp"))
     yield fragment("stamp", {"display": display})
     yield fragment("wait", {"display": display})
-    yield fragment("sub", _of(display, "small", "first", "progress", "used", "thought", "planning", "lamps"))
+    yield fragment("sub", _of(display, "trouble", "small", "first", "progress", "used", "thought", "planning", "lamps"))
     yield fragment("asked", _of(display, "asked", "bar"))
     yield fragment("ending", _of(display, "summary"))
     yield fragment("thread", _of(display, "thread"))

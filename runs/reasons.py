@@ -25,7 +25,7 @@ class Reason:
 def sentence_of(run: Run, row: Row, flags: Sequence[Any]) -> str:
     """The first reason, as a line of the list says it."""
     if run.status == Run.Status.FAILED:
-        return _failure(run)
+        return failure_of(run)
     if row.override:
         return f"{row.overridden_by} {_decided(run)}."
     return next((look.sentence for look in row.face.looks if look.flag in flags), "")
@@ -35,7 +35,8 @@ def _decided(run: Run) -> str:
     return f"reinstated {run.override}" if run.reinstated else f"decided {run.override} instead"
 
 
-def _failure(run: Run) -> str:
+def failure_of(run: Run) -> str:
+    """Why it failed, in a sentence."""
     error = run.error or {}
     return error.get("message") or f"{failure_in_words(error.get('code', ''))}."
 
@@ -51,7 +52,7 @@ def reasons_of(row: Any, flags: Sequence[Any]) -> list[Reason]:
     run, found = row.run, []
     face: Face[Any, Any] = face_of(run)
     if run.status == Run.Status.FAILED:
-        found.append(Reason("error", _failure(run)))
+        found.append(Reason("error", failure_of(run)))
     if last := last_override(run.reviews.all()):
         said = f": “{last.text}”" if last.text else "."
         who = shown_name(last.author) or last.by  # as the list calls whoever it was

@@ -70,6 +70,8 @@ EVERY = [
     State("plan-questions", plans.plan("questions")),
     State("plan-differs", plans.plan("differs")),
     State("plan-person", plans.plan("person")),
+    State("plan-failure", plans.plan("failure")),
+    State("plan-error", plans.plan("broken")),
     State("waiting", plans.waiting),
     State("waiting-batch", plans.ticked, settle=plans.at_batch),
     State("gate", plans.gate),

@@ -35,9 +35,9 @@ AGENTS = (
 )
 
 
-def team(name: str, policy: Policy | None = None, **demands: Any) -> Any:
+def team(name: str, policy: Policy | None = None, model: str = MODEL, **demands: Any) -> Any:
     agents = [
-        {"name": who, "description": what, "system": "", "model": MODEL, "fallback": "", "tools": tools}
+        {"name": who, "description": what, "system": "", "model": model, "fallback": "", "tools": tools}
         for who, what, tools in AGENTS
     ]
     policy = policy or Policy()
@@ -125,6 +125,12 @@ class Cast:
         asked(pk, "plan")
         return pk
 
+    def broken(self) -> Any:
+        """The endpoint of its agent refuses for good."""
+        pk = self.approved("Nobody answers", version=team("Office without a model", model="nobody/none"))
+        over(pk)
+        return pk
+
     def done(self) -> Any:
         pk = self.letter()
         steering.decide(asked(pk, "tool").pk, self.owner, "approve")
@@ -151,7 +157,18 @@ class Cast:
         return pk
 
     def every(self) -> dict[str, str]:
-        scenes = ("questions", "letter", "alike", "differs", "person", "failure", "done", "ended", "cancelled")
+        scenes = (
+            "questions",
+            "letter",
+            "alike",
+            "differs",
+            "person",
+            "failure",
+            "broken",
+            "done",
+            "ended",
+            "cancelled",
+        )
         keys = {name: str(getattr(self, name)()) for name in scenes}
         return {"proposed": str(self.proposed("Welcome Ada Lovelace")), **keys}
 

@@ -4,11 +4,17 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.urls import reverse
 
+from engine.llm.failures import Unauthorized
 from engine.models import Gate
+from plans.display import display_of
+from plans.fragments import fragments
 from plans.models import Message, Step
+from plans.rules.demands import OPEN, Policy
 from runs import steering
+from runs.feed import snapshot_of
+from runs.fragments import rendered
 from tests.conftest import perform
-from tests.plans.scenes import LETTER, SUM, plan, questions, steps
+from tests.plans.scenes import LETTER, SUM, plan, questions, steps, team
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HTMX = {"HX-Request": "true"}
@@ -101,3 +107,14 @@ async def test_a_question_is_answered_in_words_alone(page, mira, models):
     assert ">Answer</button>" in html
     assert ">Approve</button>" not in html
     assert "Plan with what is known" in html
+
+
+async def test_what_broke_says_why_and_no_step_seems_to_work_on(page, mira, models):
+    models.will("test/planner", steps(SUM))
+    models.will("test/sums", Unauthorized("The endpoint refuses the key."))
+    row = await sync_to_async(plan)(mira, await sync_to_async(team)(Policy(OPEN)))
+    await perform(row.pk, models)
+    html = await sync_to_async(lambda: page.get(f"/plans/{row.pk}/").content.decode())()
+    pushed = await sync_to_async(lambda: rendered(fragments(display_of(snapshot_of(row.run)))))()
+    assert [said.count("The endpoint refuses the key.") for said in (html, pushed)] == [1, 1]
+    assert [word in html for word in ("Stopped", ">Working", "move 1 of")] == [True, False, False]
