@@ -191,8 +191,9 @@ def offered(gate: Gate) -> Sequence[str]:
     """Which decisions can be said there."""
     if gate.differs and enough_persons(gate.policy, gate.decisions.all()):
         return (Decision.REJECT, Decision.OVERRIDE)  # another approval would open nothing
-    answers_alone = gate.choices and all(one["decision"] == Decision.ANSWER for one in gate.choices)
-    usual = (Decision.ANSWER,) if answers_alone else SPOKEN
+    named = {one["decision"] for one in gate.choices}
+    asks_for_answers = Decision.ANSWER in named and Decision.APPROVE not in named  # nothing is there to be approved
+    usual = tuple(one for one in SPOKEN if one in named) if asks_for_answers else SPOKEN
     return (*usual, Decision.OVERRIDE) if gate.differs else usual
 
 

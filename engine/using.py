@@ -37,9 +37,9 @@ Status = ToolCall.Status
 UNCERTAIN = "uncertain"
 HAPPENED, DO, LEAVE = "happened", "do", "leave"
 CHOICES = (
-    {"word": HAPPENED, "decision": "answer", "sentence": "It happened"},
-    {"word": DO, "decision": "answer", "sentence": "It did not happen: do it"},
-    {"word": LEAVE, "decision": "answer", "sentence": "Leave it"},
+    {"word": HAPPENED, "decision": "answer", "sentence": "It happened: go on, and do not do it again"},
+    {"word": DO, "decision": "answer", "sentence": "It did not happen: do it now"},
+    {"word": LEAVE, "decision": "answer", "sentence": "Leave it: go on as if it failed"},
 )
 SEEN_BY_A_PERSON = ("person", "both")
 ERROR_LENGTH = 4_000  # characters

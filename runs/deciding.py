@@ -86,6 +86,16 @@ class Choices:
     def words_alone(self) -> bool:
         return all(one.decision == Decision.ANSWER for one in self.ahead)
 
+    @property
+    def needs_words(self) -> bool:
+        """Whether an answer is nothing but what is written."""
+        return any(one.decision == Decision.ANSWER and not one.word for one in self.ahead)
+
+    @property
+    def usual(self) -> Option | None:
+        """The one that stands out; of several answers none does."""
+        return None if self.words_alone and len(self.ahead) > 1 else next(iter(self.ahead), None)
+
 
 def choices(gate: Gate, user: Any) -> Choices:
     found = list(options(gate, user))

@@ -16,7 +16,9 @@ django.setup()
 from django.contrib.auth.models import User  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
+from engine import using  # noqa: E402
 from engine.models import Gate, Letter, Run  # noqa: E402
+from engine.policy import policy_of  # noqa: E402
 from judgements.models import Council  # noqa: E402
 from plans import procedure, talking  # noqa: E402
 from plans.models import Team  # noqa: E402
@@ -131,6 +133,22 @@ class Cast:
         over(pk)
         return pk
 
+    def uncertain(self) -> Any:
+        """As the engine asks about a call at a server of others that was cut: ours are never uncertain."""
+        pk = self.approved("Welcome Ada, once")
+        gate = asked(pk, "tool")
+        cut = "Begun on 1 Dec 2026, 10:00:00 UTC and cut short: nobody knows whether it happened."
+        own = [one for one in gate.choices if one["decision"] == "reject"]
+        about = {"kind": using.UNCERTAIN, "title": "Did it happen? mail.send", "text": f"{cut}\n{gate.text}"}
+        about |= {
+            "tool": gate.tool,
+            "effect": gate.effect,
+            "policy": policy_of(None),
+            "choices": [*using.CHOICES, *own],
+        }
+        Gate.objects.ask(gate, run=gate.run, step=gate.step, **about)
+        return pk
+
     def done(self) -> Any:
         pk = self.letter()
         steering.decide(asked(pk, "tool").pk, self.owner, "approve")
@@ -165,6 +183,7 @@ class Cast:
             "person",
             "failure",
             "broken",
+            "uncertain",
             "done",
             "ended",
             "cancelled",

@@ -4,8 +4,11 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.urls import reverse
 
+from engine import gates
 from engine.llm.failures import Unauthorized
-from engine.models import Gate
+from engine.models import Gate, GateDecision
+from engine.policy import policy_of
+from engine.using import CHOICES
 from plans.display import display_of
 from plans.fragments import fragments
 from plans.models import Message, Step
@@ -118,3 +121,32 @@ async def test_what_broke_says_why_and_no_step_seems_to_work_on(page, mira, mode
     pushed = await sync_to_async(lambda: rendered(fragments(display_of(snapshot_of(row.run)))))()
     assert [said.count("The endpoint refuses the key.") for said in (html, pushed)] == [1, 1]
     assert [word in html for word in ("Stopped", ">Working", "move 1 of")] == [True, False, False]
+
+
+# ---- a call that was cut off ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def cut(proposed):
+    """As the engine asks: what becomes of the answers, it tells elsewhere."""
+    step = gate_of(proposed, "step")
+    rejects = [one for one in step.choices if one["decision"] == "reject"]
+    said = {"kind": "uncertain", "title": "Did it happen?", "text": "Nobody knows.", "policy": policy_of(None)}
+    return Gate.objects.ask(step, run=proposed.run, step=step.step, choices=[*CHOICES, *rejects], **said)
+
+
+def test_whether_it_happened_is_answered_on_its_page_and_on_that_of_what_waits(page, cut):
+    html = page.get(f"/plans/{cut.run_id}/").content.decode().partition(f'id="gate-{cut.pk}"')[2]
+    for choice in CHOICES:
+        assert f'value="answer {choice["word"]}">{choice["sentence"]}</button>' in html
+    assert 'value="approve' not in html.partition("</section>")[0]
+    assert f"/gates/{cut.pk}/" in page.get("/waiting/").content.decode()
+    assert 'value="answer happened"' in page.get(f"/gates/{cut.pk}/").content.decode()
+    page.post(here(cut), {"said": "answer happened", "digest": cut.digest}, headers=HTMX)
+    assert GateDecision.objects.get(gate=cut).choice == "happened"
+
+
+def test_what_is_uncertain_is_not_approved(mira, cut):
+    with pytest.raises(gates.DoesNotFit):
+        gates.decide(cut.pk, mira, "approve")
+    assert Gate.objects.get(pk=cut.pk).pending
