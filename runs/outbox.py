@@ -24,6 +24,12 @@ SIGNS: Mapping[str, str] = {
     State.UNCERTAIN: "warn",
 }
 WORDS: Mapping[str, str] = {**dict(State.choices), State.KEPT: "Kept", State.UNCERTAIN: "Uncertain"}
+ANSWERS: Mapping[str, str] = {
+    State.SENT: "It was sent: leave it so",
+    State.TO_SEND: "It was not sent: send it now",
+    State.KEPT: "Leave it: keep it, and send nothing",
+}
+"""What a person can say of one of which nobody knows, and what follows."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +52,7 @@ class Outbox:
 
 
 def outbox(user: User, state: str = "", before: int = 0) -> Outbox:
-    seen = _seen(user)
+    seen = seen_by(user)
     keys = seen.order_by("-pk").values_list("pk", "state")[:MOST_COUNTED]
     counts = Counter(state for _, state in keys)
     asked = seen.filter(state=state) if state else seen
@@ -56,7 +62,8 @@ def outbox(user: User, state: str = "", before: int = 0) -> Outbox:
     return Outbox(_posts(found[:PAGE]), counts, older)
 
 
-def _seen(user: User) -> Any:
+def seen_by(user: User) -> Any:
+    """The letters that this person may see."""
     everything = Letter.objects.all()
     if isinstance(user, PermissionsMixin) and user.has_perm("engine.view_letter"):
         return everything

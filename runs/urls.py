@@ -47,6 +47,7 @@ urlpatterns = [
     path("library/", library.library, name="library"),
     path("library/tools/", library.tools, name="tools"),
     path("library/outbox/", outbox.letters, name="outbox"),
+    path("library/outbox/<int:pk>/", outbox.say, name="letter-say"),
     path("review/", review.review, name="review"),
     path("review/figures/", review.figures, name="review-figures"),
     path("review/<uuid:pk>/", review.one, name="review-one"),

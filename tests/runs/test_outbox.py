@@ -10,7 +10,7 @@ from django.utils import timezone
 from engine import gates
 from engine.models import Gate, Letter
 from engine.models.reminders import Notice
-from tests.conftest import perform
+from tests.conftest import allow, perform
 from tests.plans.scenes import LETTER, SUMMARY, calls, plan, replies, steps
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -92,3 +92,22 @@ def test_erased_letters_keep_their_state_alone(page, mine):
     Letter.objects.erase(mine.pk)
     html = seen(page)
     assert ("Erased" in html, "Dear Ada." in html, "Sent" in html) == (True, False, True)
+
+
+@pytest.mark.parametrize("said", ["sent", "to_send", "kept"])
+def test_who_may_says_on_the_page_what_became_of_an_uncertain_one(page, mira, mine, said):
+    lost = letter(mine, State.UNCERTAIN)
+    allow(mira, "engine.change_letter")
+    assert f'name="said" value="{said}"' in seen(page)
+    assert page.post(f"/library/outbox/{lost.pk}/", {"said": said}).status_code == 302
+    assert (Letter.objects.get().state, 'name="said"' in seen(page)) == (said, False)
+
+
+def test_who_may_not_says_nothing_and_of_a_letter_that_was_sent_nothing_is_said(page, mira, mine, noor):
+    lost, sent = letter(mine, State.UNCERTAIN), letter(mine)
+    assert page.post(f"/library/outbox/{lost.pk}/", {"said": "kept"}).status_code == 403
+    allow(mira, "engine.change_letter")
+    page.post(f"/library/outbox/{sent.pk}/", {"said": "kept"})
+    page.force_login(allow(noor, "engine.change_letter"))
+    assert page.post(f"/library/outbox/{lost.pk}/", {"said": "kept"}).status_code == 404
+    assert {one.state for one in Letter.objects.all()} == {State.UNCERTAIN, State.SENT}
