@@ -36,7 +36,7 @@ Story = tuple[Any, ...]
 
 def main(options: argparse.Namespace) -> bool:
     with stage(options.database, MAGI_ENGINE_LEASE=f"{LEASE:g}") as place:
-        undisturbed = {seed: held(place, seed, options.most) for seed in range(SEEDS)}
+        undisturbed = held(place, options.most)
         print(f"undisturbed: {', '.join(f'{len(story[1])} messages' for story in undisturbed.values())}", flush=True)
         made = at_random(place, options) + (at_each_point(place, options) if options.points else [])
         return judge(made, undisturbed)
@@ -45,12 +45,13 @@ def main(options: argparse.Namespace) -> bool:
 # ---- what is done to them -----------------------------------------------------------------------------------
 
 
-def held(place: Stage, seed: int, most: int) -> Story:
-    debate = submit(seed, most)
+def held(place: Stage, most: int) -> dict[int, Story]:
+    """By their seeds, those that nobody disturbs: at the same time, for most of it they wait."""
+    debates = [submit(seed, most) for seed in range(SEEDS)]
     with Crew(place, CONCURRENCY) as crew:
         crew.start()
-        wait(lambda: over([debate]), f"debate {seed}")
-    return story_of(debate)
+        wait(lambda: over(debates), "what nobody disturbs")
+    return dict(enumerate(map(story_of, debates)))
 
 
 def at_random(place: Stage, options: argparse.Namespace) -> list[tuple[int, Any]]:
