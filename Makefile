@@ -22,7 +22,7 @@ NONE_IS_FINE := || [ $$? -eq 5 ]
 marked = $(if $(findstring tests/,$(ARGS)),,$(sort $(shell grep -lrw --include='test_*.py' 'mark.$(1)' tests)))
 INSTALL := $(PY) tools/install.py
 
-.PHONY: help serve test test-many test-calm test-alone test-together test-on-postgresql test-every-size test-quick check chaos screenshots format lock clean
+.PHONY: help serve test test-many test-calm test-alone test-together test-on-postgresql test-every-size test-quick check chaos bench screenshots format lock clean
 .DEFAULT_GOAL := help
 # else each process of pytest would rewrite all tests anew: 2 s
 unexport PYTHONDONTWRITEBYTECODE
@@ -70,6 +70,9 @@ check: $(VENV)/installed-dev ## format, lint, types, import contract, migrations
 
 chaos: $(VENV)/installed-dev ## kill workers under load, then check every row (KILLS=, PAUSES=, DATABASE=sqlite|postgres)
 	@$(PY) -m tests.chaos --kills $(KILLS) --pauses $(PAUSES) --database $(DATABASE)
+
+bench: $(VENV)/installed-dev ## what a judgement costs, beside raw aiohttp and the openai SDK (ARGS=--json, --database postgres)
+	@$(PY) -m tests.bench $(ARGS)
 
 screenshots: $(VENV)/installed-dev ## every state of every page as a picture, in var/screenshots (ARGS=--only live)
 	@$(PY) -m tests.screenshots $(ARGS)

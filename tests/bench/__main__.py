@@ -1,0 +1,119 @@
+"""Measure what a judgement costs: `python -m tests.bench`, or `make bench`.
+
+One run, contestants by turns and again and again; medians, and ratios to the openai SDK within each turn.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from collections import defaultdict
+from contextlib import ExitStack
+from statistics import median
+from typing import Any, Self
+
+from tests.bench.work import Play
+from tests.stage import DATABASES, stage
+
+CONTESTANTS = ("floor", "sdk", "magi")
+PLAYS = {
+    "one": Play(20, 1, 0, 120, watched=False),
+    "in one piece": Play(20, 1, 0, 1, watched=False),  # as an endpoint answers that sends a stream in one piece
+    "watched": Play(10, 1, 0, 120, watched=True),
+    "10 at once": Play(60, 10, 0, 120, watched=False),
+    "100 at once": Play(200, 100, 0, 120, watched=False),
+    "100 at 1 s": Play(100, 100, 1000, 120, watched=False),
+}
+
+
+class Process:
+    """One contestant, waiting for plays."""
+
+    def __init__(self, name: str, port: int, env: dict[str, str]) -> None:
+        command = [sys.executable, "-m", "tests.bench.contestants", name, str(port)]
+        pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        self.process = subprocess.Popen(command, env=env, **pipes)
+
+    def __enter__(self) -> Self:
+        self._reply()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self.process:
+            self.process.stdin.close()
+
+    def perform(self, play: Play) -> dict[str, float]:
+        self.process.stdin.write(json.dumps(play._asdict()) + "\n")
+        self.process.stdin.flush()
+        return json.loads(self._reply())
+
+    def _reply(self) -> str:
+        if not (line := self.process.stdout.readline()):
+            raise SystemExit("A contestant has ended.")
+        return line
+
+
+def measure(options: argparse.Namespace) -> dict[str, dict[str, list[dict[str, float]]]]:
+    found: dict[str, dict[str, list[dict[str, float]]]] = defaultdict(lambda: defaultdict(list))
+    with ExitStack() as stack:
+        command = [sys.executable, "-m", "tests.bench.endpoint"]
+        endpoint = stack.enter_context(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
+        stack.callback(endpoint.terminate)
+        port = int(endpoint.stdout.readline())
+        place = stack.enter_context(stage(options.database, **environment(port)))
+        env = place.env | {"DJANGO_SETTINGS_MODULE": "magi_site.settings"}
+        processes = {name: stack.enter_context(Process(name, port, env)) for name in options.only}
+        for process in processes.values():
+            process.perform(Play(3, 1, 0, 120, watched=False))  # what is loaded at first is loaded
+        for _ in range(options.rounds):
+            for play in options.plays:
+                for name, process in processes.items():
+                    found[play][name].append(process.perform(PLAYS[play]))
+    return found
+
+
+def environment(port: int) -> dict[str, str]:
+    """A provider for each kind of endpoint."""
+    kinds = {play.provider: f"http://127.0.0.1:{port}{play.path}" for play in PLAYS.values()}
+    declared = {name: {"base_url": url, "models": ["gpt-5-mini"]} for name, url in kinds.items()}
+    no_limits = {"MAGI_USER_SUBMISSIONS": "100000", "MAGI_USER_QUEUED": "100000"}
+    return {"MAGI_PROVIDERS": json.dumps(declared), **no_limits}
+
+
+def figures(play: Play, name: str, of: dict[str, list[dict[str, float]]]) -> dict[str, float | str]:
+    rows, base = of[name], of.get("sdk", of[name])
+    pairs = list(zip(rows, base, strict=True))
+    done = play.number / median(row["seconds"] for row in rows)
+    shown: dict[str, float | str] = {
+        "CPU ms": round(median(row["cpu"] for row in rows), 1),
+        "of SDK": round(median(row["cpu"] / sdk["cpu"] for row, sdk in pairs), 2),
+        "done/s": round(done, 1),
+        "times SDK": round(median(sdk["seconds"] / row["seconds"] for row, sdk in pairs), 2),
+    }
+    ideal = f"{100 * play.ideal * done / play.number:.0f} %" if play.ideal else ""
+    return shown | {"of ideal": ideal}
+
+
+def main(options: argparse.Namespace) -> None:
+    found = measure(options)
+    table = {play: {name: figures(PLAYS[play], name, of) for name in of} for play, of in found.items()}
+    if options.json:
+        print(json.dumps({"table": table, "rounds": found}, indent=1))
+        return
+    print(f"{'':14}{'':8}{'CPU ms':>9}{'of SDK':>9}{'done/s':>9}{'times SDK':>11}{'of ideal':>10}")
+    for play, of in table.items():
+        for name, row in of.items():
+            cells = "".join(f"{row[key]:>{width}}" for key, width in zip(row, (9, 9, 9, 11, 10), strict=True))
+            print(f"{play:14}{name:8}{cells}")
+    print(f"medians of {options.rounds}, {options.database}, load {os.getloadavg()[0]:.1f}")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--database", choices=DATABASES, default="sqlite")
+    parser.add_argument("--plays", nargs="+", choices=PLAYS, default=list(PLAYS))
+    parser.add_argument("--only", nargs="+", choices=CONTESTANTS, default=list(CONTESTANTS))
+    parser.add_argument("--json", action="store_true", help="for plots, with every round")
+    main(parser.parse_args())

@@ -1,0 +1,94 @@
+"""The product as a contestant: submitted, claimed, performed and sealed through its database, by one engine.
+
+What is paid here is everything: the submission too, and where somebody watches the fragments of the page.
+"""
+
+import asyncio
+from contextlib import AsyncExitStack
+from typing import Any
+from uuid import UUID
+
+from channels.db import database_sync_to_async
+from django.contrib.auth.models import User
+
+from engine.models import Run
+from engine.worker import Engine
+from judgements.models import Judgement
+from runs import feed
+from runs.feed import Watcher
+from tests.bench.work import CONTENT, CRITERIA, SEATS, Play, perform
+
+
+class Told(Engine):
+    """Says when it lets go of a run, so that nobody has to look."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.over: dict[UUID, asyncio.Event] = {}
+
+    def _done(self, task: "asyncio.Task[None]") -> None:
+        self.over[self._performing[task].pk].set()
+        super()._done(task)
+
+
+class Magi:
+    def __init__(self, port: int) -> None:
+        self.port = port  # in the environment, too: a provider for each kind of endpoint
+
+    async def begin(self, stack: AsyncExitStack) -> None:
+        self.engine = Told()
+        running = asyncio.create_task(self.engine.run())
+        stack.push_async_callback(self._end, running)
+        self.user, _ = await database_sync_to_async(User.objects.get_or_create)(username="bench", is_superuser=True)
+
+    async def _end(self, running: "asyncio.Task[None]") -> None:
+        await self.engine.stop(0)
+        await running
+
+    async def perform(self, play: Play) -> None:
+        await perform(play, lambda: self._judgement(play))
+
+    async def _judgement(self, play: Play) -> None:
+        row = await database_sync_to_async(self._submit)(play)
+        over = self.engine.over[row.pk] = asyncio.Event()
+        self.engine.ring()
+        page = await _open(row.pk, self.user) if play.watched else None
+        await over.wait()
+        if page:
+            page.leave()
+        del self.engine.over[row.pk]
+        ended = await database_sync_to_async(Run.objects.get)(pk=row.pk)
+        if ended.status != Run.Status.FINISHED:
+            raise RuntimeError(f"{ended.status}: {ended.error}")
+
+    def _submit(self, play: Play) -> Any:
+        agents = [
+            {"name": seat, "model": f"{play.provider}/gpt-5-mini", "criteria": CRITERIA, "fallback": ""}
+            for seat in SEATS
+        ]
+        return Judgement.objects.submit(owner=self.user, content=CONTENT, agents=agents)
+
+
+class _Page:
+    """An open page that takes whatever it gets."""
+
+    def __init__(self, user: User) -> None:
+        self.watcher = Watcher(user, None, self._take, self._end, -1)
+
+    async def _take(self, message: str) -> None:
+        self.feed.acknowledge(self.watcher, int(message[4 : message.index("-->")]))
+
+    async def _end(self, code: int) -> None:
+        pass
+
+    def leave(self) -> None:
+        self.feed.leave(self.watcher)
+
+
+async def _open(pk: UUID, user: User) -> _Page:
+    page = _Page(user)
+    joined = await feed.may_watch(pk, page.watcher) and feed.join(pk, page.watcher)
+    if not joined:
+        raise RuntimeError("nobody may watch")
+    page.feed = joined
+    return page
