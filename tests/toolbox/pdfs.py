@@ -38,8 +38,17 @@ def stream(head: bytes, data: bytes) -> bytes:
 
 def packed(data: bytes, times: int = 1) -> bytes:
     """Never all of it in memory: only a child may have that."""
+    block = data * max(1, min(times, 1_000_000 // len(data)))
+    blocks, rest = divmod(len(data) * times, len(block))
     packing = zlib.compressobj(9)
-    small = b"".join(packing.compress(data) for _ in range(times)) + packing.flush()
+    begin = packing.flush(zlib.Z_FULL_FLUSH)
+    # what follows a full flush refers to nothing before it: a block that is packed once can follow itself
+    whole = packing.compress(block) + packing.flush(zlib.Z_FULL_FLUSH)
+    end = packing.compress(block[:rest]) + packing.flush(zlib.Z_FINISH)
+    unpacked = 1
+    for _ in range(blocks):
+        unpacked = zlib.adler32(block, unpacked)
+    small = begin + whole * blocks + end[:-4] + zlib.adler32(block[:rest], unpacked).to_bytes(4, "big")
     return stream(b"<< /Filter /FlateDecode /Length %d >>" % len(small), small)
 
 
