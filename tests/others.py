@@ -7,7 +7,7 @@ from asgiref.sync import sync_to_async
 
 from engine import mcp
 from engine.models import McpTool
-from tests.mcp_server import Folder
+from tests.mcp_folder import Folder
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from typing import Any
 
 from tests.acceptance.site import free_port
 from tests.chaos_worker import Crew
-from tests.mcp_server import Folder
+from tests.mcp_folder import Folder
 from tests.stage import DATABASES, Stage, stage
 
 CONCURRENCY = 3

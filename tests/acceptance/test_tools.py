@@ -11,7 +11,7 @@ from contextlib import closing
 import pytest
 
 from tests.acceptance.site import EngineProcess, environment, manage
-from tests.mcp_server import Folder
+from tests.mcp_folder import Folder
 from tests.post_office import post_office
 
 LONGEST = 60.0

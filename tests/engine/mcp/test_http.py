@@ -15,7 +15,7 @@ import pytest
 from engine import mcp
 from tests.acceptance.site import free_port
 from tests.engine.mcp.test_sessions import said
-from tests.mcp_server import Folder
+from tests.mcp_folder import Folder
 
 
 @contextmanager
