@@ -61,7 +61,7 @@ class ModelClient:
 
     async def load(self) -> None:
         """To be awaited before the first question: the client is imported beside everything else."""
-        await asyncio.to_thread(importlib.import_module, "openai")
+        await asyncio.to_thread(importlib.import_module, "engine.llm.connections")
 
     async def ask(self, model: str, messages: list[Message], form: AnswerForm[T], on_growth: Growth, way: Way) -> Reply:
         """One attempt, within the deadline. `on_growth` is called for every piece, with what makes a text to show.

@@ -6,8 +6,6 @@ provider. What neither knows is unknown (None), never free.
 
 from decimal import ROUND_CEILING, Decimal
 
-from genai_prices import Usage, calc_price
-
 from .providers import Provider, UnknownProvider, is_rehearsal, resolve
 
 DOLLAR = 1_000_000_000
@@ -42,6 +40,8 @@ def _declared(provider: Provider, name: str, input_tokens: int, output_tokens: i
 def _published(provider: Provider, name: str, input_tokens: int, output_tokens: int) -> Decimal | None:
     if len(name) > LONGEST_NAME:
         return None  # the library remembers every name that it was asked about
+    from genai_prices import Usage, calc_price  # a table of all that there is: whoever asks no model does without
+
     usage = Usage(input_tokens=input_tokens, output_tokens=output_tokens)
     try:
         # by address, not by name: another server under a known name has other prices

@@ -9,8 +9,6 @@ Why so: docs/decisions.md, What models are told and asked.
 
 import asyncio
 import http.cookiejar
-import socket
-import ssl
 import time
 import zlib
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterator
@@ -19,16 +17,12 @@ from functools import partial
 from types import coroutine
 from typing import Any, TypeVar, cast
 
-import aiohttp
 import httpx2
-from aiohttp.client_proto import ResponseHandler
-from aiohttp.connector import AddrInfoType
 
 from . import failures, rehearsal
 from .providers import REHEARSAL, Provider
 
 PIECE = 16 * 1024  # bytes taken at once
-WINDOW = 16 * 1024  # bytes that may wait in the kernel: so many come at once at most, and a hundred pieces a round trip
 MOST_BYTES = 64 * 1024 * 1024  # of one answer: 100,000 pieces of thought with all that gateways send around them
 BURST = 0.05  # seconds of work that any answer may take at once: thousands of the usual small pieces
 STEADY = 0.003  # of the time that it lasts: 300 pieces a second, and 300 answers at once leave the process alive
@@ -49,7 +43,7 @@ def client_of(provider: Provider, on_response: Hook, turns: asyncio.Lock) -> htt
     """
     rehearsed = provider.name == REHEARSAL
     return httpx2.AsyncClient(
-        transport=rehearsal.Transport() if rehearsed else _transport(provider, turns),
+        transport=rehearsal.Transport() if rehearsed else _connected(provider, turns),
         timeout=httpx2.Timeout(None, connect=5),  # a whole attempt has a deadline of its own
         follow_redirects=False,
         trust_env=False,
@@ -59,26 +53,10 @@ def client_of(provider: Provider, on_response: Hook, turns: asyncio.Lock) -> htt
     )
 
 
-def _transport(provider: Provider, turns: asyncio.Lock) -> httpx2.AsyncBaseTransport:
-    from openai._vendor.httpx_aiohttp import AiohttpTransport
+def _connected(provider: Provider, turns: asyncio.Lock) -> httpx2.AsyncBaseTransport:
+    from .connections import transport  # aiohttp is much to import: whoever asks no endpoint does without
 
-    transport = AiohttpTransport(trust_env=False)
-    transport.client = partial(_session, provider.concurrency, transport.ssl_context, turns)
-    return transport
-
-
-def _session(at_once: int, encryption: ssl.SSLContext, turns: asyncio.Lock) -> aiohttp.ClientSession:
-    """Made by the transport at its first request, when the event loop runs."""
-    connector = aiohttp.TCPConnector(limit=at_once, force_close=True, ssl=encryption, socket_factory=_socket)
-    connector._factory = cast(Any, partial(_Handler, asyncio.get_running_loop(), turns))
-    return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar(), read_bufsize=PIECE)
-
-
-def _socket(address: AddrInfoType) -> socket.socket:
-    family, kind, protocol, *_ = address
-    made = socket.socket(family, kind, protocol)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, WINDOW)
-    return made
+    return transport(provider, turns)
 
 
 # ---- what comes -------------------------------------------------------------------------------------------
@@ -124,33 +102,6 @@ class Share:
         async with self._turns:
             await asyncio.sleep(due * (1 / BULK - 1))
         self._paid += due
-
-
-class _Handler(ResponseHandler):
-    """aiohttp's own, on the same terms: heads without end and the frames of tiny chunks never get as far as we do."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop, turns: asyncio.Lock) -> None:
-        super().__init__(loop)
-        self._share = Share(turns)
-        self._paying: asyncio.Task[None] | None = None
-
-    def data_received(self, data: bytes) -> None:
-        self._share.begin()
-        super().data_received(data)
-        due = self._share.stop()
-        if due and not self._paying:
-            self._paying = self._loop.create_task(self._pay(due))
-
-    async def _pay(self, due: float) -> None:
-        self._pause_reading_for_buffer()
-        await self._share.pay(due)
-        self._paying = None
-        self._resume_reading_for_buffer()
-
-    def connection_lost(self, exc: BaseException | None) -> None:
-        if self._paying:
-            self._paying.cancel()
-        super().connection_lost(exc)
 
 
 @coroutine

@@ -1,0 +1,68 @@
+"""The connections to endpoints, by aiohttp: small in the kernel, one request each, read at the pace of `wire.Share`.
+
+Imported by whoever asks an endpoint and by nobody else: aiohttp is a fifth of what a command takes to start.
+"""
+
+import asyncio
+import socket
+import ssl
+from functools import partial
+from typing import Any, cast
+
+import aiohttp
+import httpx2
+from aiohttp.client_proto import ResponseHandler
+from aiohttp.connector import AddrInfoType
+from openai._vendor.httpx_aiohttp import AiohttpTransport
+
+from .providers import Provider
+from .wire import PIECE, Share
+
+WINDOW = 16 * 1024  # bytes that may wait in the kernel: so many come at once at most, and a hundred pieces a round trip
+
+
+def transport(provider: Provider, turns: asyncio.Lock) -> httpx2.AsyncBaseTransport:
+    made = AiohttpTransport(trust_env=False)
+    made.client = partial(_session, provider.concurrency, made.ssl_context, turns)
+    return made
+
+
+def _session(at_once: int, encryption: ssl.SSLContext, turns: asyncio.Lock) -> aiohttp.ClientSession:
+    """Made by the transport at its first request, when the event loop runs."""
+    connector = aiohttp.TCPConnector(limit=at_once, force_close=True, ssl=encryption, socket_factory=_socket)
+    connector._factory = cast(Any, partial(_Handler, asyncio.get_running_loop(), turns))
+    return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar(), read_bufsize=PIECE)
+
+
+def _socket(address: AddrInfoType) -> socket.socket:
+    family, kind, protocol, *_ = address
+    made = socket.socket(family, kind, protocol)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, WINDOW)
+    return made
+
+
+class _Handler(ResponseHandler):
+    """aiohttp's own, on the same terms: heads without end and the frames of tiny chunks never get as far as we do."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, turns: asyncio.Lock) -> None:
+        super().__init__(loop)
+        self._share = Share(turns)
+        self._paying: asyncio.Task[None] | None = None
+
+    def data_received(self, data: bytes) -> None:
+        self._share.begin()
+        super().data_received(data)
+        due = self._share.stop()
+        if due and not self._paying:
+            self._paying = self._loop.create_task(self._pay(due))
+
+    async def _pay(self, due: float) -> None:
+        self._pause_reading_for_buffer()
+        await self._share.pay(due)
+        self._paying = None
+        self._resume_reading_for_buffer()
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        if self._paying:
+            self._paying.cancel()
+        super().connection_lost(exc)
