@@ -158,24 +158,26 @@ def _doubt_prompts(entries: Sequence[dict[str, Any]]) -> Iterator[str]:
     if not content or asked["facts"].get("prompt_version") != prompts.VERSION:
         return
     criteria = {agent["seat"]: agent["criteria"] for agent in asked["facts"]["agents"]}
-    made = [
+    made = sorted(
         (one["round"], one["seat"], Decision(one["decision"]), entry["texts"].get("reason", ""))
         for entry in entries
         if (one := entry["facts"].get("decision"))
-    ]
+    )
     problems: dict[str, str] = defaultdict(str)  # of the last answer of each step that could not be used
     for entry in entries:
         one, prompt, step = entry["facts"].get("decision"), entry["texts"].get("prompt"), entry["facts"].get("step", "")
         if entry["facts"].get("error_code") == UnusableAnswer.code:
             problems[step] = entry["texts"].get("error", "")
         elif one and prompt:
-            earlier = (prompts.Earlier(*decided) for decided in sorted(made) if decided[0] < one["round"])
+            earlier = (prompts.Earlier(*decided) for decided in made if decided[0] < one["round"])
             follows = criteria.get(one["seat"], "")
             case = prompts.Case(one["seat"], follows, content, one["round"], tuple(earlier))
             yield _doubt_prompt(prompt, case, problems[step])
 
 
 def _doubt_prompt(prompt: str, due: prompts.Case, problem: str) -> str:
+    if prompts.is_asked(prompt, due):
+        return ""  # nearly all: to read a prompt, and to look what is wrong with it, takes three times as long
     place = f"{due.seat}{due.round}"
     try:
         case = prompts.read_case(json.loads(prompt))

@@ -155,6 +155,16 @@ def read_case(request: list[dict[str, str]]) -> Case:
     )
 
 
+def is_asked(prompt: str, case: Case) -> bool:
+    """Whether a prompt as it is kept is just what `messages` makes of this case. One that is not may still be right:
+    a complaint may stand behind it, or another version of Unicode have written it.
+    """
+    boundary = re.search('"content": "BEGIN MATERIAL ([0-9a-f]{32})', prompt)
+    if not boundary or case.round not in SITUATION:
+        return False
+    return prompt == json.dumps(messages(case, boundary[1]), ensure_ascii=False)
+
+
 def is_written(prompt: str, case: Case, problem: str) -> bool:
     """Whether a prompt as it is kept is what `messages` makes of this case and nothing more, but for a complaint about
     this problem of the last answer, if there is one. ValueError, or what odd JSON leads to, where it cannot be read.
