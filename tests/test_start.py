@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-HEAVY = {"openai", "aiohttp", "mcp", "genai_prices.data", "pypdf", "numpy", "twisted", "daphne"}
+HEAVY = {"openai", "aiohttp", "mcp", "genai_prices", "pypdf", "numpy", "twisted", "daphne"}
 IN_THE_END = "print(json.dumps(sorted(sys.modules)))"
 HELP = """
 with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):

@@ -1,6 +1,6 @@
 """The connections to endpoints, by aiohttp: small in the kernel, one request each, read at the pace of `wire.Share`.
 
-Imported by whoever asks an endpoint and by nobody else: aiohttp is a fifth of what a command takes to start.
+Imported by whoever asks an endpoint and by nobody else: it is much to import.
 """
 
 import asyncio
