@@ -69,7 +69,6 @@ EVERY = [
     State("plan-changed", plans.changed),
     State("plan-questions", plans.plan("questions")),
     State("plan-differs", plans.plan("differs")),
-    State("plan-uncertain", plans.plan("uncertain"), settle=plans.at_what_is_asked),
     State("plan-person", plans.plan("person")),
     State("plan-failure", plans.plan("failure")),
     State("plan-error", plans.plan("broken")),

@@ -62,7 +62,3 @@ def ticked(scene: Scene) -> Page:
 
 def at_batch(page: Page) -> None:
     page.locator(".batch").first.evaluate("batch => batch.scrollIntoView()")
-
-
-def at_what_is_asked(page: Page) -> None:
-    page.locator(".at").first.evaluate("part => part.scrollIntoView()")
