@@ -1,4 +1,5 @@
 // The live page: what its socket and, without one, its polls bring, and the truth about the connection.
+import { isWanted, notify } from "./notices.js";
 import { $, $$, markOverflow, tick } from "./page.js";
 
 const OVER = ["approve", "reject", "failed", "stopped"];
@@ -246,6 +247,17 @@ function mayCancel(may) {
   else button?.setAttribute("aria-disabled", "true");
 }
 
+// ---- that it is over is told to who looks at something else meanwhile ----
+
+let wasOver = isOver();
+
+function tellEnd() {
+  if (isOver() === wasOver) return;
+  wasOver = isOver();
+  const { title } = $("#plate").dataset;
+  if (wasOver && document.hidden && isWanted()) notify(`MAGI: ${title}`, heading, `magi-over-${location.pathname}`, location.pathname);
+}
+
 // The tab's title follows the plate, and the mark what is known of the connection, whatever was replaced. An
 // observer, because the last message takes the socket and its events away.
 const heading = $("h1").textContent;
@@ -254,4 +266,5 @@ new MutationObserver(() => {
   markOverflow();
   if (isOver()) question?.close(); // there is nothing left to cancel
   document.title = `${$("#plate").dataset.title}: ${heading} · MAGI`;
+  tellEnd();
 }).observe($("#plate").closest("section, main"), { childList: true, subtree: true });

@@ -1,9 +1,10 @@
 // What waits is told as soon as it does: the number in the bar, a link to what is new, and, for who wants it, a notice
 // of the browser. A form is never touched.
+import { can, isWanted, notify, want } from "./notices.js";
+
 const $ = (selector, within = document) => within.querySelector(selector);
 const $$ = (selector, within = document) => [...within.querySelectorAll(selector)];
 
-const WANTED = "magi-notices";
 const FINAL = [4404, 4429]; // codes after which the socket stays closed
 const page = $("#waiting");
 const newer = $("#waiting-newer");
@@ -47,7 +48,7 @@ function heard({ data }) {
   if (!unheard.length) return;
   known = unheard.at(-1).id;
   announcer.textContent = unheard.length > 1 ? `${unheard.length} new things wait for you.` : `Waits for you: ${unheard[0].title}`;
-  if (isWanted()) for (const gate of unheard) notify(gate);
+  if (isWanted()) unheard.forEach(tell);
 }
 
 // ---- the socket ----
@@ -73,18 +74,6 @@ const SENTENCES = {
   denied: "This browser refuses notices from here; its settings can allow them.",
   none: "This browser cannot show notices.",
 };
-const can = "Notification" in window;
-
-function remembered() {
-  try {
-    return localStorage.getItem(WANTED) === "on";
-  } catch {
-    return false; // storage may be forbidden
-  }
-}
-
-let wanted = remembered();
-const isWanted = () => can && wanted && Notification.permission === "granted";
 
 function show() {
   const kind = Notification.permission === "denied" ? "denied" : isWanted() ? "on" : "off";
@@ -93,27 +82,13 @@ function show() {
   button.setAttribute("aria-pressed", kind === "on");
 }
 
-function notify(gate) {
-  // one for each, however many pages are open
-  try {
-    const notice = new Notification("MAGI: something waits for you", { body: gate.title, tag: `magi-gate-${gate.id}` });
-    notice.addEventListener("click", () => {
-      focus();
-      location.assign(gate.address);
-    });
-  } catch {
-    state.textContent = SENTENCES.none; // some telephones allow them to installed pages alone
-  }
+function tell(gate) {
+  const shown = notify("MAGI: something waits for you", gate.title, `magi-gate-${gate.id}`, gate.address);
+  if (!shown) state.textContent = SENTENCES.none;
 }
 
 button.addEventListener("click", async () => {
-  wanted = !isWanted();
-  if (wanted && Notification.permission === "default") await Notification.requestPermission();
-  try {
-    localStorage.setItem(WANTED, wanted ? "on" : "off");
-  } catch {
-    // storage may be forbidden; the choice then holds for this page
-  }
+  await want(!isWanted());
   show();
 });
 

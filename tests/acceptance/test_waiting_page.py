@@ -3,7 +3,8 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.acceptance.pages import open_page
+from tests.acceptance.pages import END, VERDICT, open_page, start
+from tests.conftest import JAPAN
 
 # stands where the browser's notices do: what was asked for, and what was shown
 NOTICES = """
@@ -69,3 +70,16 @@ def test_a_browser_is_asked_by_a_click_alone_and_then_shows_what_is_new(page, si
     assert page.evaluate("[asked, shown.length]") == [1, 1]
     switch.click()
     expect(page.locator("#tell-state")).to_contain_text("Off in this browser")
+
+
+def test_who_wants_notices_and_looks_elsewhere_is_told_that_it_is_over(browser, site):
+    watched = open_page(browser, site)
+    for script in (NOTICES, "Notification.permission = 'granted'", "localStorage.setItem('magi-notices', 'on')"):
+        watched.page.add_init_script(script)
+    watched.page.add_init_script("Object.defineProperty(document, 'hidden', { get: () => window.elsewhere })")
+    start(watched.page, site)
+    watched.page.evaluate("window.elsewhere = true")
+    expect(watched.page.locator("#plate")).to_contain_text(VERDICT, timeout=END)
+    assert watched.page.evaluate("shown") == [JAPAN]
+    watched.page.context.close()
+    assert watched.complaints == []
