@@ -12,7 +12,8 @@ _tables = (
         run="OLD.run_id",
         rules=(
             Rule("kept", kept=("run_id", "limits", "retry_limit", "prompt_version"), erased=("question",)),
-            Rule("answered", when="OLD.answer <> ''", erased=("answer", "trace", "why")),
+            # each by itself, or what is left of an erased answer could be written anew
+            *(Rule(f"{text}_said", when=f"OLD.{text} <> ''", erased=(text,)) for text in ("answer", "trace", "why")),
         ),
     ),
     Guard("inquiries_post", unique=((("inquiry_id", "name"), ""),)),
