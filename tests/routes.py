@@ -75,6 +75,7 @@ ROUTES = {
     "library": (SIGNED_IN, SIGNED_IN_NO_METHOD),
     "tools": (SIGNED_IN, SIGNED_IN_NO_METHOD),
     "outbox": (SIGNED_IN, SIGNED_IN_NO_METHOD),
+    "letter-say": (SIGNED_IN_NO_METHOD, "llnfnfn"),  # who may say it says nothing that there is
     "councils": (SIGNED_IN, SIGNED_IN_NO_METHOD),
     "council-new": (SIGNED_IN, SIGNED_IN),
     "council": (SIGNED_IN, SIGNED_IN_NO_METHOD),

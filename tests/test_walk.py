@@ -73,8 +73,14 @@ class Cast:
         """The key of what the owner has in each folder of the addresses, but for the judgement and the debate."""
         view, _ = SavedView.objects.get_or_create(user=self.users["owner"], name=CANARY)
         kept = {"councils": self.council.pk, "panels": panel().pk, "runs/views": view.pk, "gates": gate_of(self).pk}
-        kept["teams"] = team().pk
+        kept |= {"teams": team().pk, "library/outbox": letter(self).pk}
         return kept | dict.fromkeys(("accounts/tokens", "accounts/enter"), self.token.pk)
+
+
+def letter(cast: "Cast") -> Letter:
+    """One that the owner's judgement wrote."""
+    run, to = cast.judgement.pk, ["a@example.org"]
+    return Letter.objects.filter(run=run).first() or Letter.objects.write("kept", run, to, CANARY, CANARY)
 
 
 def panel() -> Panel:
