@@ -15,7 +15,7 @@ TOGETHER := --dist loadfile --no-loadscope-reorder --numprocesses
 CALM := --dist loadgroup --no-loadscope-reorder --numprocesses
 # a third of the time of all that open no browser
 LONG := tests/test_simulation.py tests/test_tampering.py tests/test_walk.py tests/tools/test_forgeries.py
-QUICK := tests/engine tests/runs tests/judgements tests/magi_site tests/toolbox tests/tools $(filter-out $(LONG),$(wildcard tests/test_*.py))
+QUICK := tests/contract tests/engine tests/runs tests/judgements tests/magi_site tests/toolbox tests/tools $(filter-out $(LONG),$(wildcard tests/test_*.py))
 # whatever ARGS choose may all be on the other side: 5 says that there was no test
 NONE_IS_FINE := || [ $$? -eq 5 ]
 # files in which something is marked so: to collect all others takes a worker 3 s

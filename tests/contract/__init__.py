@@ -7,13 +7,17 @@ from typing import Any
 from uuid import uuid4
 
 from asgiref.sync import sync_to_async
+from django.db import connection, models
 
 from debates.models import Debate
+from engine.evidence import guards
+from engine.evidence.audit import verify_all
 from engine.gates import may_decide, offered
 from engine.models import Gate, NewDocument, Run
 from engine.worker import Engine
 from inquiries.models import POSTS, Inquiry
 from judgements.models import Council, Judgement
+from missions.models import Mission
 from plans.models import Plan, Team
 from plans.rules.demands import OPEN_READS
 from runs import steering
@@ -22,7 +26,7 @@ from tests.conftest import JAPAN, agents
 
 INSTANT = "rehearsal/instant"
 MARKER = "Xylophone"  # in every text that somebody wrote
-OFFLINE = ("debate", "inquiry", "judgement", "plan")  # whose rules stand in `tools/verify.py`
+OFFLINE = ("debate", "inquiry", "judgement", "mission", "plan")  # whose rules stand in `tools/verify.py`
 
 
 def judgement(owner: Any) -> Judgement:
@@ -69,12 +73,22 @@ def inquiry(owner: Any) -> Inquiry:
     return Inquiry.objects.submit(owner=owner, **asked)
 
 
+def mission(owner: Any) -> Mission:
+    """Of an agent that writes one file and finishes: commands are tried elsewhere."""
+    agents = [
+        {"name": "Ada", "description": f"Plays the {MARKER}.", "model": INSTANT, "tools": ["write_to_file", "finish"]}
+    ]
+    files = [(f"{MARKER}.txt", f"A {MARKER} has bars.")]
+    return Mission.objects.submit(owner=owner, goal=f"Tune the {MARKER}.", agents=agents, files=files)
+
+
 EXAMPLES: dict[str, Callable[[Any], Any]] = {
     "judgement": judgement,
     "check": check,
     "debate": debate,
     "plan": plan,
     "inquiry": inquiry,
+    "mission": mission,
 }
 THAT_WAIT: dict[str, Callable[[Any], Any]] = {"doubted check": doubted}
 
@@ -115,3 +129,30 @@ def decide(run: Run) -> None:
             said = [one for one in gate.choices if one["decision"] in offered(gate)]
             first = next(iter(said), {"decision": "approve", "word": ""})
             steering.decide(gate.pk, user, first["decision"], choice=first["word"], text=MARKER)
+
+
+PLAYED = EXAMPLES | THAT_WAIT
+
+
+def played(name, owner):
+    return asyncio.run(play(PLAYED[name](owner).run.pk))
+
+
+def problems():
+    return [str(fault) for fault in verify_all().faults]
+
+
+def texts_of(run):
+    """Every column with a text of this run that a redaction has to empty, as (table, column, condition)."""
+    for guard in guards.all_guards():
+        for rule in guard.rules:
+            for column in rule.erased:
+                if guard.run and column not in ("asked_by", "account", "cancelled_by_name"):
+                    yield guard.table, column, guard.run.replace("OLD.", f"{guard.table}.")
+
+
+def found(table, column, run_of, run):
+    with connection.cursor() as cursor:
+        key = models.UUIDField().get_db_prep_value(run.pk, connection)
+        cursor.execute(f"SELECT {column} FROM {table} WHERE {run_of} = %s AND {column} <> ''", [key])
+        return [text for (text,) in cursor.fetchall()]

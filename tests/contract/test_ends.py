@@ -1,0 +1,101 @@
+"""How runs of every procedure end: cancelled, failed and tried again, after an error at any point, after councils."""
+
+import pytest
+from asgiref.sync import sync_to_async
+
+from engine import faults
+from engine.llm.failures import Unauthorized
+from engine.models import Gate, ModelCall, Run
+from runs import redaction, steering
+from runs.feed import snapshot_of
+from tests.conftest import ScriptedModels
+from tests.contract import PLAYED, THAT_ASK, found, play, problems, texts_of
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+async def test_one_that_is_cancelled_ends_without_an_outcome(asked, mira):
+    def cancel():
+        assert steering.cancel(snapshot_of(asked).row, mira)
+        assert (Run.objects.get().status, Run.objects.get().outcome) == ("cancelled", None)
+        assert problems() == []
+
+    await sync_to_async(cancel)()
+
+
+async def test_a_failed_one_goes_on_where_it_was(asked, mira):
+    models = ScriptedModels()
+    models.will("rehearsal/instant", *[Unauthorized("The key was refused.")] * 3)
+    assert (await play(asked.pk, models)).status == "failed"
+    await sync_to_async(lambda: steering.retry(snapshot_of(asked).row, mira))()
+    assert (await play(asked.pk)).status == "finished"
+    assert await sync_to_async(problems)() == []
+
+
+OF_A_GATE = tuple(f"{when}-{what}-commit" for what in ("gate", "park") for when in ("before", "after"))
+BESIDES = {"doubted check": OF_A_GATE, "plan": ("before-tool-done-commit", "after-tool-done-commit")}
+# all that is reached; on PostgreSQL of what reaches most
+REACHED = [
+    pytest.param(name, point, marks=() if name == "doubted check" else pytest.mark.anywhere)
+    for name in sorted(PLAYED)
+    for point in (*faults.POINTS, *BESIDES.get(name, ()))
+]
+
+
+@pytest.mark.parametrize(("name", "point"), REACHED, indirect=["name"])
+async def test_an_error_at_any_point_doubles_nothing(asked, point):
+    run = await with_an_error_at(point, asked)
+    steps = [call async for call in ModelCall.objects.filter(run=run, status="answered").values_list("step", flat=True)]
+    assert run.status == "finished"
+    assert len(steps) == len(set(steps))
+    assert await sync_to_async(problems)() == []
+
+
+async def with_an_error_at(point, run):
+    """It as it ended, after an error at this point, which it has reached."""
+    try:
+        faults.arm(f"{point}=raise@1")
+        ended = await play(run.pk)
+        assert faults._passed[point], f"{point} is not reached"
+    finally:
+        faults.arm("")
+    return ended
+
+
+# ---- that asks a run of its own -------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=sorted(THAT_ASK))
+def asking(request, mira):
+    """A run at whose gate a council decides, alone or besides."""
+    return THAT_ASK[request.param](mira).run
+
+
+async def test_what_asks_a_council_comes_to_an_outcome_and_all_of_it_is_sealed(asking):
+    ended = await play(asking.pk)
+    council = await Run.objects.aget(parent=ended)
+    assert (ended.status, council.status, council.root_id) == ("finished", "finished", ended.pk)
+    assert await sync_to_async(problems)() == []
+
+
+async def test_a_redaction_of_what_asked_leaves_the_council_and_both_verify(asking):
+    def redact():
+        redaction.redact(asking.pk, "mira", "Asked for it.")
+        assert [(table, column) for table, column, of in texts_of(asking) if found(table, column, of, asking)] == []
+        assert problems() == []
+
+    await play(asking.pk)
+    await sync_to_async(redact)()
+
+
+OF_A_COUNCIL = [pytest.param(point, marks=pytest.mark.anywhere) for point in faults.POINTS] + list(OF_A_GATE)
+
+
+@pytest.mark.parametrize("point", OF_A_COUNCIL)
+async def test_an_error_at_any_point_asks_a_council_once(mira, point):
+    run = await sync_to_async(lambda: THAT_ASK["both"](mira).run)()
+    ended = await with_an_error_at(point, run)
+    decisions = Gate.objects.values_list("decisions__by", flat=True)
+    assert (ended.status, await Run.objects.acount()) == ("finished", 2)
+    assert sorted([by async for by in decisions])[0] == "council Trio"
+    assert await sync_to_async(problems)() == []
