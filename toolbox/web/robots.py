@@ -1,0 +1,55 @@
+"""What a site's robots.txt says, by RFC 9309: the group of our name or of all, and in it the longest rule that fits."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+LONGEST = 500 * 1024  # bytes that have to be looked at
+OURS = "magi"
+
+
+@dataclass(frozen=True)
+class _Rule:
+    allows: bool
+    path: str
+
+
+def allows(text: str, path: str, name: str = OURS) -> bool:
+    """Whether who has this name may read this path, with its query."""
+    fitting = [rule for rule in _rules(text, name) if rule.path and _pattern(rule.path).match(path)]
+    return not fitting or max(fitting, key=lambda rule: (len(rule.path), rule.allows)).allows
+
+
+def _rules(text: str, name: str) -> list[_Rule]:
+    own, of_all = list[_Rule](), list[_Rule]()
+    named = False
+    for names, rules in _groups(text):
+        if name in names:
+            named = True
+            own += rules
+        elif "*" in names:
+            of_all += rules
+    return own if named else of_all
+
+
+def _groups(text: str) -> Iterator[tuple[set[str], list[_Rule]]]:
+    names, rules, ruled = set[str](), list[_Rule](), False
+    for line in text[:LONGEST].splitlines():
+        key, _, value = (part.strip() for part in line.partition("#")[0].partition(":"))
+        if key.lower() == "user-agent":
+            if ruled:
+                yield names, rules
+                names, rules, ruled = set(), [], False
+            names.add(value.lower())
+        elif key.lower() in ("allow", "disallow"):
+            ruled = True
+            rules.append(_Rule(key.lower() == "allow", value))
+    yield names, rules
+
+
+@lru_cache(maxsize=500)
+def _pattern(path: str) -> re.Pattern[str]:
+    ends = path.endswith("$")
+    pieces = (re.escape(piece) for piece in re.sub(r"\*+", "*", path.removesuffix("$")).split("*"))
+    return re.compile(".*?".join(pieces) + ("$" if ends else ""))
