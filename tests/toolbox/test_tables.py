@@ -1,0 +1,74 @@
+"""CSVs as tables: what can be asked, and what is refused or stopped."""
+
+import time
+
+import pytest
+
+from engine.models import DocumentLimits
+from toolbox import documents
+from toolbox.tables import NoTable, ask, table_of
+
+SALES = b'Region,Year,Amount,Number\nNorth,2025,"1,200.50",007\nNorth,2026,900.25,008\nSouth,2026,,009\n'
+LIMITS = DocumentLimits(1, 10**7, 10**7)
+
+
+def table(data=SALES):
+    return table_of(documents.read("sales.csv", data, LIMITS).lines)
+
+
+def test_numbers_are_numbers_and_names_of_things_are_not():
+    found = table()
+    assert found.columns == ("Region", "Year", "Amount", "Number")
+    assert found.rows == (("North", 2025, 1200.5, "007"), ("North", 2026, 900.25, "008"), ("South", 2026, None, "009"))
+    assert '3 rows. Its columns: "Region" (text), "Year" (numbers)' in found.described()
+
+
+def test_a_sum_comes_out_in_a_row_that_can_be_quoted():
+    sql = "SELECT Region, SUM(Amount) AS total FROM data GROUP BY Region"
+    assert ask(table(), sql) == f"{sql}\nRow 1: Region: North; total: 2100.75\nRow 2: Region: South; total: nothing"
+
+
+def test_records_whose_lines_were_broken_are_whole_again():
+    data = b"id,words,last\n" + b"".join(b"%d,%s,end\n" % (n, b"many words here " * n) for n in range(1, 40))
+    assert [row[2] for row in table(data).rows] == ["end"] * 39
+
+
+def test_columns_without_a_name_or_with_the_same_get_one():
+    assert table(b'a,A,,"b""c"\n1,2,3,4\n').columns == ("a", "A 2", "column 3", "b c")
+    assert ask(table(b"a,b\n1\n"), 'SELECT "b" FROM data').endswith("Row 1: b: ")
+
+
+REFUSED = """drop table data|insert into data values (1,2,3,4)|attach 'x.db' as x|pragma database_list
+select load_extension('x')|select randomblob(10)|select writefile('x', 'y')|create temp table x as select 1
+vacuum into 'x.db'|select * from sqlite_master|select * from pragma_database_list|select printf('%0900000d', 1)
+select 1; select 2|delete from data|select zeroblob(900000000)|update data set Year = 1|begin|select hex(zeroblob(9))
+select readfile('/etc/passwd')|select * from nothing|not sql at all|""".replace("\n", "|").split("|")
+
+
+@pytest.mark.parametrize("sql", REFUSED)
+def test_what_is_no_select_over_the_table_is_refused(sql):
+    with pytest.raises(NoTable):
+        ask(table(), sql)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "with recursive n(x) as (select 1 union all select x + 1 from n) select count(*) from n",
+        "select count(*) from data a, data b, data c, data d",
+        "select length(group_concat(a.Region || b.Region)) from data a, data b, data c",
+    ],
+)
+def test_what_has_no_end_is_stopped(sql):
+    large = table(b"Region,Year\n" + b"North,2026\n" * 3_000)
+    begun = time.monotonic()
+    with pytest.raises(NoTable):
+        ask(large, sql)
+    assert time.monotonic() - begun < 5
+
+
+def test_no_more_rows_are_shown_than_can_be_read():
+    found = ask(table(b"a,b\n" + b"1,2\n" * 500), "select * from data")
+    assert (found.count("Row "), found.endswith("There are more rows than 200.")) == (200, True)
+    with pytest.raises(NoTable, match="no row"):
+        table(b"alone,here\n")
