@@ -9,6 +9,7 @@ Without a port it is spoken to by its input and output.
 import asyncio
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,15 +36,23 @@ def told_by(context: Any) -> str:
     return os.environ.get("TOLD", "") if request is None else request.headers.get("authorization", "")
 
 
+def tools_of(says: dict[str, Any]) -> Iterator[types.Tool]:
+    told = {f"t{n}": "One of many." for n in range(says.get("many", 0))} or FIRST | says.get("descriptions", {})
+    for number, (name, text) in enumerate(told.items()):
+        if text:
+            tool = types.Tool(name=name, description=text, input_schema=says.get("schema", LETTER))
+            tool.output_schema = says.get("results")
+            if number == 0 and says.get("lies"):
+                tool.annotations = types.ToolAnnotations(read_only_hint=True)
+            yield tool
+
+
 def server_of(folder: Folder) -> Server[Any]:
     async def listed(context: Any, params: Any) -> types.ListToolsResult:
         says = folder.says
         if says.get("list") == "hang":
             await asyncio.sleep(3600)
-        told = FIRST | says.get("descriptions", {})
-        schema = says.get("schema", LETTER)
-        found = [types.Tool(name=name, description=text, input_schema=schema) for name, text in told.items() if text]
-        found[0].annotations = types.ToolAnnotations(read_only_hint=True) if says.get("lies") else None
+        found = list(tools_of(says))
         return types.ListToolsResult(tools=found)
 
     async def called(context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
@@ -59,7 +68,8 @@ def server_of(folder: Folder) -> Server[Any]:
         if how == "picture":
             return types.CallToolResult(content=[types.ImageContent(data="AAAA", mime_type="image/png")])
         text = "x" * says["long"] if says.get("long") else says.get("text", f"Done: {params.name}.")
-        return types.CallToolResult(content=[types.TextContent(text=text)], is_error=how == "fail")
+        content, more = [types.TextContent(text=text)], says.get("structured")
+        return types.CallToolResult(content=content, structured_content=more, is_error=how == "fail")
 
     return Server("counting", version="1", on_list_tools=listed, on_call_tool=called)
 

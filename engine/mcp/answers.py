@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Any
 
 from engine.models.mcp import Hints, Listed, Listing
@@ -10,34 +11,45 @@ from engine.models.mcp import Hints, Listed, Listing
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")  # the protocol's own letters
 LONGEST_DESCRIPTION = 8_000  # characters
 LONGEST_SCHEMA = 40_000
+MOST_TOOLS = 200  # of a server
+ALL_SCHEMAS = 400_000  # characters of those together
 
 
 def listing(found: Iterable[Any]) -> Listing:
     """The tools that can be offered, and of the others why they cannot."""
-    tools, left_out = dict[str, Listed](), list[str]()
-    for tool in found:
-        if problem := _problem(tool, tools):
+    tools, left_out, left = dict[str, Listed](), list[str](), ALL_SCHEMAS
+    offered = list(found)
+    for tool in offered[:MOST_TOOLS]:
+        schema = json.dumps(tool.input_schema)
+        left -= len(schema)
+        if problem := _problem(tool, schema if left >= 0 else "", tools):
             left_out.append(problem)
         else:
             tools[tool.name] = Listed(tool.name, tool.description or "", tool.input_schema, _hints(tool))
+    if len(offered) > MOST_TOOLS:
+        left_out.append(f"there are more than {MOST_TOOLS}, and the others are not looked at")
     return Listing(tuple(tools.values()), tuple(left_out))
 
 
-def _problem(tool: Any, others: dict[str, Listed]) -> str:
+def _problem(tool: Any, schema: str, others: dict[str, Listed]) -> str:
     if not NAME.fullmatch(tool.name):
         return f"{tool.name[:40]!a} is no name"
     if tool.name in others:
         return f"{tool.name} is there twice"
     if len(tool.description or "") > LONGEST_DESCRIPTION:
         return f"{tool.name} has a description of more than {LONGEST_DESCRIPTION:,} characters"
-    if len(json.dumps(tool.input_schema)) > LONGEST_SCHEMA:
+    if not schema:
+        return f"{tool.name} is beyond {ALL_SCHEMAS:,} characters of schemas"
+    if len(schema) > LONGEST_SCHEMA:
         return f"{tool.name} has a schema of more than {LONGEST_SCHEMA:,} characters"
-    return "" if _is_schema(tool.input_schema) else f"{tool.name} has no schema of an object"
+    return "" if _is_schema(schema) else f"{tool.name} has no schema of an object"
 
 
-def _is_schema(schema: Any) -> bool:
+@lru_cache(maxsize=512)
+def _is_schema(text: str) -> bool:
     from jsonschema import Draft202012Validator, SchemaError
 
+    schema = json.loads(text)
     try:
         Draft202012Validator.check_schema(schema)
     except (SchemaError, RecursionError):

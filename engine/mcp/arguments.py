@@ -3,13 +3,16 @@
 import json
 from collections.abc import Iterator
 from functools import lru_cache, partial
-from itertools import count
+from itertools import count, islice
 from typing import Any, Self
 
 from pydantic import BaseModel, RootModel, model_validator
 
 REFERENCES = 2_000
-WRONG = 5  # are told at once
+STEPS = 100_000  # keywords that are looked at for one check
+WRONG = 5  # are told at once, of the first so many:
+LOOKED_FOR = 50
+REFERRING = ("$ref", "$dynamicRef")
 NOT_LOOKED_AT = ("pattern", "patternProperties", "format")  # a stranger's pattern may take for ever
 
 
@@ -32,14 +35,25 @@ def class_of(text: str) -> type[BaseModel]:
     return Arguments
 
 
+def _of_no_dialect(part: Any) -> Any:
+    """Without what names another kind of schema: such a part would be looked at by the library's rules, not by ours."""
+    if isinstance(part, list):
+        return [_of_no_dialect(one) for one in part]
+    if not isinstance(part, dict):
+        return part
+    kept = ((key, one) for key, one in part.items() if not (key == "$schema" and isinstance(one, str)))
+    return {key: _of_no_dialect(one) for key, one in kept}
+
+
 def problems(schema: dict[str, Any], arguments: dict[str, Any]) -> list[str]:
     # here, as only who has a server needs them
     from jsonschema.exceptions import _WrappedReferencingError
     from referencing import Registry
 
-    registry: Registry[Any] = Registry()  # which fetches nothing
+    known: dict[str, Any] = {"registry": Registry()}  # of schemas, which fetches nothing
     try:
-        found = sorted(_validator()(schema, registry=registry).iter_errors(arguments), key=str)
+        first = islice(_validator()(_of_no_dialect(schema), **known).iter_errors(arguments), LOOKED_FOR)
+        found = sorted(first, key=lambda one: (one.json_path, one.message))  # as a text each would hold its schema
     except _WrappedReferencingError:
         return ["its schema names another that is not there"]
     except (RecursionError, _Endless):
@@ -52,20 +66,21 @@ class _Endless(Exception):
 
 
 def _validator() -> Any:
-    """It looks at no pattern, and follows so many references and no more: a few lines can stand for thousands of
-    millions of them."""
+    """It looks at no pattern, takes so many steps and follows so many references, and no more: a few lines can stand
+    for thousands of millions of them."""
     from jsonschema import Draft202012Validator
     from jsonschema.validators import extend
 
-    followed = count(1)
+    own = Draft202012Validator.VALIDATORS
+    steps, followed = count(1), count(1)
 
-    def follow(name: str, *about: Any) -> Iterator[Any]:
-        if next(followed) > REFERENCES:
+    def take(name: str, *about: Any) -> Iterator[Any]:
+        if next(steps) > STEPS or (name in REFERRING and next(followed) > REFERENCES):
             raise _Endless
-        yield from Draft202012Validator.VALIDATORS[name](*about) or ()
+        yield from own[name](*about) or ()
 
-    changed = dict.fromkeys(NOT_LOOKED_AT, _nothing) | {name: partial(follow, name) for name in ("$ref", "$dynamicRef")}
-    return extend(Draft202012Validator, changed)
+    counted = {name: partial(take, name) for name in own}
+    return extend(Draft202012Validator, counted | dict.fromkeys(NOT_LOOKED_AT, _nothing))
 
 
 def _nothing(*_: Any) -> None:

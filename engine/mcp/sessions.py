@@ -24,7 +24,6 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 IDLE = 300.0  # seconds
-PAGES = 50  # of a list of tools
 CLOSED, TOO_LATE = -32000, -32001  # the client's own codes for what did not come to its end
 
 
@@ -197,16 +196,17 @@ async def _asked(server: Server) -> tuple[Session, Listing]:
 async def _listing(session: Session) -> Listing:
     found, cursor = list[Any](), None
     try:
-        for _ in range(PAGES):
+        while len(found) <= answers.MOST_TOOLS:
             page = await session.ask(partial(_page, cursor), session.server.timeout)
             found, cursor = [*found, *page.tools], page.next_cursor
-            if not cursor:
+            if not cursor or not page.tools:
                 break
     except TimeoutError as error:
         raise Away(f"{session.server} does not list its tools within {session.server.timeout:g} s.") from error
     except _failures() as error:
         raise Away(f"{session.server} does not list its tools: {session.what_failed(error)}.") from error
-    return answers.listing(found)
+    # on a thread: to check a large schema takes a second
+    return await asyncio.to_thread(answers.listing, found)
 
 
 async def _page(cursor: str | None, client: "Client") -> Any:
@@ -216,11 +216,15 @@ async def _page(cursor: str | None, client: "Client") -> Any:
 
 
 async def _called(session: Session, tool: str, arguments: Mapping[str, Any]) -> Any:
-    """Once. The client's own `call_tool` would send it again where a schema has changed."""
+    """Once. The client's own `call_tool` would send it again where a schema has changed, and would hold what came of it
+    against the server's schema of results, whose patterns may take for ever."""
     server = session.server
 
     async def once(client: "Client") -> Any:
-        return await client.session.call_tool(tool, dict(arguments))
+        from mcp.types import CallToolRequest, CallToolRequestParams, CallToolResult
+
+        asked = CallToolRequest(params=CallToolRequestParams(name=tool, arguments=dict(arguments)))
+        return await client.session.send_request(asked, CallToolResult)
 
     try:
         return await session.ask(once, server.timeout)

@@ -62,3 +62,27 @@ def test_a_few_lines_that_stand_for_a_million_millions_end():
     began = time.monotonic()
     assert problems(DOUBLED, {}) == ["its schema cannot be followed to its end"]
     assert time.monotonic() - began < 5
+
+
+MANY_WRONG = {"type": "object", "required": [f"a{n}" for n in range(1_500)]}
+OTHER_RULES = FOR_EVER["properties"]["to"] | {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+NESTED = {"type": "string"}
+for _ in range(6):
+    NESTED = {"allOf": [NESTED] * 5}
+
+
+def test_a_part_that_names_another_kind_of_schema_runs_no_pattern_either():
+    began = time.process_time()
+    assert problems({"type": "object", "properties": {"to": OTHER_RULES}}, {"to": "a" * 24 + "!"}) == []
+    assert time.process_time() - began < 1
+
+
+def test_the_first_of_very_many_complaints_are_told_at_once():
+    began = time.process_time()
+    assert problems(MANY_WRONG, {})[0] == "$: 'a0' is a required property"
+    assert time.process_time() - began < 1
+
+
+def test_a_schema_that_is_looked_at_again_and_again_ends():
+    everything = {"type": "object", "additionalProperties": NESTED}
+    assert problems(everything, dict.fromkeys(map(str, range(100)), "")) == ["its schema cannot be followed to its end"]

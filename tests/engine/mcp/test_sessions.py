@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -60,6 +61,24 @@ async def test_more_than_ten_megabytes_close_the_connection(others, folder):
 async def test_what_hides_in_a_result_is_made_visible(others, folder):
     folder.say(text="Read\x1b[2J\u202ethis\x00.")
     assert await said(others) == "Read‹U+001B›[2J‹U+202E›this\\x00."
+
+
+async def test_what_comes_is_held_against_no_schema_of_the_servers_own(others, folder):
+    """A pattern of it could hold up all that the engine does."""
+    to = {"type": "string", "pattern": "^(a+)+$"}
+    folder.say(results={"type": "object", "properties": {"to": to}}, structured={"to": "a" * 26 + "!"})
+    began = time.process_time()
+    assert await said(others) == "Done: letter."
+    assert time.process_time() - began < 4
+
+
+async def test_of_endlessly_many_tools_the_first_are_listed(others, folder):
+    folder.say(many=300)
+    listing = await mcp.listing_of(others)
+    assert (len(listing.tools), listing.left_out) == (
+        200,
+        ("there are more than 200, and the others are not looked at",),
+    )
 
 
 async def test_a_picture_is_named_and_left_out(others, folder):
