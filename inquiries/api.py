@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from .models import Claim, Inquiry, Order
+from engine.evidence.chain import stamp
+
+from .models import Claim, Inquiry, Order, Source
 from .rules.course import NOT_ANSWERED, State
 
 STATE = (
@@ -28,9 +30,10 @@ def facts(row: Inquiry) -> dict[str, Any]:
         "error": failed,
         "steps": [order_object(one) for one in row.ordered],
         "claims": [claim_object(one) for one in row.claims.all()],
-        "sources": [
-            {"number": one.number, "kind": one.kind, "title": one.title, "address": None} for one in row.sources.all()
-        ],
+        "web": row.web,
+        "collections": row.collections,
+        "follows": str(row.follows_id) if row.follows_id else None,
+        "sources": [source_object(one) for one in row.sources.all()],
         "posts": {
             post.name: {"kind": post.kind, "model": post.model, "council": post.council or None}
             for post in row.posts.all()
@@ -59,6 +62,12 @@ def order_object(one: Order) -> dict[str, Any]:
         "reply": one.handed_in or None,
         **{name: value or None for name, value in said.items()},
     }
+
+
+def source_object(one: Source) -> dict[str, Any]:
+    names = ("address", "asked", "text_digest", "bytes_digest")
+    said = {"number": one.number, "kind": one.kind, "title": one.title, "flags": one.flags, "read": stamp(one.made)}
+    return said | {name: getattr(one, name) or None for name in names}
 
 
 def claim_object(one: Claim) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """What the pages of an inquiry show: every word and number, before any HTML."""
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -12,10 +11,10 @@ from runs.usage import used
 from runs.waits import Wait
 from runs.words import shown_name
 
-from .models import Claim, Inquiry, Move, Order, OrderKind, Quote
+from .models import Inquiry, Move, Order, OrderKind
 from .models.reading import claims_of, moves_at, orders_at, place_of, plan_number
-from .prompts.finalizer import MARKER
-from .rules.course import NOT_ANSWERED, State
+from .passages import ClaimShown, answer_of, claim_shown, passed_claims, sent_back_claims
+from .rules.course import State
 from .rules.facts import CRITIC_OF, Station
 from .rules.limits import STEPS
 from .rules.orders import Over, Review, following
@@ -29,7 +28,6 @@ DONE = {
     Station.EXPERT: "Answered",
     Station.FINALIZER: "Written",
 }
-AROUND = 300  # characters before and behind a quote
 SLOTS = 3 + STEPS  # stations at most
 
 
@@ -59,34 +57,15 @@ class MoveShown:
 
 
 @dataclass(frozen=True)
-class Passage:
-    """A quote where it stands: what is before it, pieces of it and between them, and what is behind."""
-
-    source: int
-    title: str
-    before: str
-    pieces: tuple[tuple[str, bool], ...]
-    behind: str
-    start: int
-    end: int
-    length: int
-
-
-@dataclass(frozen=True)
-class ClaimShown:
-    number: int
-    text: str
-    passages: tuple[Passage, ...]
-    bare: bool
-
-
-@dataclass(frozen=True)
 class SourceShown:
     number: int
     title: str
     kind: str
     length: int
     quoted: int
+    address: str
+    host: str
+    flags: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -123,6 +102,7 @@ class Display:
     events: tuple[Event, ...]
     answer: tuple[str, ...]
     claims: tuple[ClaimShown, ...]
+    unapproved: tuple[ClaimShown, ...]
     trace: str
     why: str
     used: str
@@ -132,6 +112,7 @@ class Display:
     announcement: str
     created: datetime
     asked_by: str
+    looks_in: str
 
     @property
     def cells(self) -> list[bool]:
@@ -154,7 +135,9 @@ def display_of(seen: Snapshot[Inquiry]) -> Display:
     station = state.next_step if not run.over and not state.over else None
     place = place_of(inquiry, station) if station else ""
     answered = run.outcome == "answered"
-    shown_claims = claims_of(inquiry) if answered else _passed_claims(inquiry) if run.over else []
+    shown_claims = claims_of(inquiry) if answered else passed_claims(inquiry) if run.over else []
+    unapproved = sent_back_claims(inquiry) if run.over and not answered else []
+    answer = tuple(answer_of(inquiry, shown_claims)) if run.over else ()
     moves = tuple(map(_move, moves_at(inquiry, place))) if station else ()
     return Display(
         id=str(run.pk),
@@ -176,8 +159,9 @@ def display_of(seen: Snapshot[Inquiry]) -> Display:
         moves_most=inquiry.bounds.moves,
         sources=tuple(_sources(inquiry)),
         events=tuple(_events(inquiry)),
-        answer=tuple(_answer(inquiry)) if run.over else (),
-        claims=tuple(_claim(inquiry, one) for one in shown_claims),
+        answer=answer,
+        unapproved=tuple(claim_shown(inquiry, one) for one in unapproved),
+        claims=tuple(claim_shown(inquiry, one, answer[0] if answer else "") for one in shown_claims),
         trace=inquiry.trace if answered else "",
         why=inquiry.why or (state.error if run.status == Run.Status.FAILED else ""),
         used=used(seen.calls),
@@ -187,7 +171,14 @@ def display_of(seen: Snapshot[Inquiry]) -> Display:
         announcement=_announcement(state, word, moves, run.over),
         created=run.created,
         asked_by=shown_name(run.asked_by),
+        looks_in=_looks_in(inquiry),
     )
+
+
+def _looks_in(inquiry: Inquiry) -> str:
+    documents = sum(one.document_id is not None for one in inquiry.sources.all())
+    said = [f"{documents} document{'s' * (documents != 1)}"] if documents else []
+    return ", ".join([*said, *inquiry.collections, *(["the web"] if inquiry.web else [])]) or "nothing"
 
 
 # ---- plate ------------------------------------------------------------------------------------------------
@@ -347,53 +338,5 @@ def _event(inquiry: Inquiry, one: Order) -> Event | None:
 def _sources(inquiry: Inquiry) -> Iterator[SourceShown]:
     quotes = [quote.source_id for claim in inquiry.claims.all() for quote in claim.quotes.all()]
     for one in inquiry.sources.all():
-        yield SourceShown(one.number, one.title, one.kind, len(one.text), quotes.count(one.pk))
-
-
-# ---- the answer -------------------------------------------------------------------------------------------
-
-
-def _answer(inquiry: Inquiry) -> Iterator[str]:
-    """In paragraphs, without the places of its claims, which stand below with their passages."""
-    if inquiry.run.status == Run.Status.CANCELLED:
-        return
-    text = re.sub(r"\s+([.,;:!?])", r"\1", MARKER.sub("", inquiry.answer or NOT_ANSWERED))
-    yield from (" ".join(part.split()) for part in text.split("\n\n") if part.strip())
-
-
-def _passed_claims(inquiry: Inquiry) -> list[Claim]:
-    """What was found and let pass all the same."""
-    passed = [one.place for one in inquiry.ordered if one.kind == OrderKind.REVIEW and one.decision == "approve"]
-    works: Mapping[str, Order] = {one.place: one for one in inquiry.ordered if one.kind == OrderKind.WORK}
-    kept = {works[place].pk for place in passed if place in works}
-    return [one for one in inquiry.claims.all() if one.order_id in kept]
-
-
-def _claim(inquiry: Inquiry, one: Claim) -> ClaimShown:
-    """With the quotes of those that it is reasoned from."""
-    others = [other for other in inquiry.claims.all() if other.number in one.reasoned_from]
-    quotes = [quote for claim in (one, *others) for quote in claim.quotes.all()]
-    lengths = {source.pk: source for source in inquiry.sources.all()}
-    return ClaimShown(
-        one.number, one.text, tuple(_passage(quote, lengths[quote.source_id].text) for quote in quotes), one.bare
-    )
-
-
-def _passage(quote: Quote, text: str) -> Passage:
-    start, end = quote.parts[0][0], quote.parts[-1][1]
-    pieces: list[tuple[str, bool]] = []
-    at = start
-    for begun, ended in quote.parts:
-        pieces += [(text[at:begun], False)] if begun > at else []
-        pieces.append((text[begun:ended], True))
-        at = ended
-    return Passage(
-        source=quote.source.number,
-        title=quote.source.title,
-        before=text[max(start - AROUND, 0) : start],
-        pieces=tuple(pieces),
-        behind=text[end : end + AROUND],
-        start=start,
-        end=end,
-        length=len(text),
-    )
+        places = (one.address, one.host, tuple(one.flags))
+        yield SourceShown(one.number, one.title, one.get_kind_display(), one.size, quotes.count(one.pk), *places)

@@ -21,10 +21,11 @@ from runs.rights import STEER
 from toolbox import documents
 
 from . import forms, procedure, schemas, talking
-from .models import DOCUMENTS, Inquiry, OrderKind
+from .models import ATTACHED, Inquiry, OrderKind
 
 router = router_of("inquiry")
 UNTITLED = "Pasted text"
+OTHERWISE = {"documents", "critics", "follows"}  # of what is asked, and read by itself
 
 
 @router.post(
@@ -43,10 +44,22 @@ def submit_inquiry(request: HttpRequest, asked: schemas.NewInquiry, key: OnceKey
 def _submit(request: HttpRequest, asked: schemas.NewInquiry, **once: str) -> Inquiry:
     attached = [_document(number, one) for number, one in enumerate(asked.documents)]
     critics = {f"{name}_critic": _critic(one) for name, one in asked.critics}
-    values, wrong = forms.asked(asked.model_dump(exclude={"documents", "critics"}) | critics, attached)
+    follows = _followed(request, asked.follows) if asked.follows else None
+    lists = {name: ", ".join(getattr(asked, name)) for name in ("hosts", "collections")}
+    values, wrong = forms.asked(asked.model_dump(exclude=OTHERWISE) | critics | lists, attached, follows)
     if wrong:
         raise wrong_fields(wrong)
     return procedure.submit(owner=credential(request).owner, limited=True, **once, **values)
+
+
+def _followed(request: HttpRequest, pk: UUID) -> Inquiry:
+    try:
+        followed = found(request, pk, "inquiry")
+    except Refusal as refusal:
+        raise wrong_fields([("follows", "There is no such inquiry.")]) from refusal
+    if complaint := forms.followed_complaint(followed):
+        raise wrong_fields([("follows", complaint)])
+    return followed
 
 
 def _critic(one: str | schemas.CouncilNamed) -> str:
@@ -55,7 +68,7 @@ def _critic(one: str | schemas.CouncilNamed) -> str:
 
 def _document(number: int, one: schemas.NewDocument) -> NewDocument:
     try:
-        return documents.pasted((one.title or "").strip() or UNTITLED, one.text, DOCUMENTS)
+        return documents.pasted((one.title or "").strip() or UNTITLED, one.text, ATTACHED)
     except documents.UnreadableDocument as error:
         raise wrong_fields([(f"documents.{number}", str(error))]) from error
 

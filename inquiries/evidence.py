@@ -4,55 +4,73 @@ and each quote is sought again where it is said to stand.
 Why so: docs/decisions.md, Inquiries.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
+from django.db.models import Prefetch
+
 from engine.evidence.chain import Draft, stamp
-from engine.evidence.entries import ENDED, SUBMITTED
+from engine.evidence.entries import ENDED, SUBMITTED, TOOL
 from engine.evidence.told import Said
 from engine.llm.providers import is_rehearsal
 from engine.models.documents import label_of
 from engine.search import label
 
-from .models import Claim, Inquiry, Move, Order, Post, PostKind
+from .models import Claim, Inquiry, Move, Order, Post, PostKind, Source
 from .quotes import Folded, find
 from .rules.course import Impossible, State, after, begin
 
-ORDER, MOVE, RESULT, CLAIM = (f"inquiry.{name}" for name in ("order", "move", "result", "claim"))
+ORDER, MOVE, RESULT, CLAIM, SOURCE = (f"inquiry.{name}" for name in ("order", "move", "result", "claim", "source"))
 
 
 def tell(told: dict[UUID, Said], *, new: bool = False) -> None:
     """Add what the rows of these inquiries say to the drafts of their runs."""
-    for inquiry in Inquiry.objects.filter(pk__in=list(told)).prefetch_related("posts", "sources"):
+    attached = Prefetch("sources", Source.objects.listed())
+    for inquiry in Inquiry.objects.filter(pk__in=list(told)).prefetch_related("posts", attached):
         _tell_submission(told[inquiry.pk][SUBMITTED][0], inquiry)
         for ended in told[inquiry.pk][ENDED]:
             ended.texts |= {name: getattr(inquiry, name) for name in ("answer", "trace", "why")}
     if new:
         return
+    _tell_moves(told)
+    _tell_work(told)
+
+
+def _tell_work(told: dict[UUID, Said]) -> None:
     of = list(told)
     for order in Order.objects.filter(inquiry__in=of).select_related("gate").order_by("number"):
         told[order.inquiry_id][ORDER].append(_order(order))
-    moves = list(Move.objects.filter(inquiry__in=of).select_related("tool_call").order_by("pk"))
-    for move in moves:
-        told[move.inquiry_id][MOVE].append(_move(move))
-    for move in sorted((one for one in moves if one.settled and one.tool), key=lambda one: (one.settled, one.pk)):
-        told[move.inquiry_id][RESULT].append(_result(move))
+    for source in Source.objects.filter(inquiry__in=of, document=None).select_related("tool_call").order_by("pk"):
+        told[source.inquiry_id][SOURCE].append(_source(source))
     claims = Claim.objects.filter(inquiry__in=of).select_related("order").prefetch_related("quotes__source")
     for claim in claims.order_by("number"):
         told[claim.inquiry_id][CLAIM].append(_claim(claim))
 
 
+def _tell_moves(told: dict[UUID, Said]) -> None:
+    of = list(told)
+    moves = list(Move.objects.filter(inquiry__in=of).select_related("tool_call").order_by("pk"))
+    for move in moves:
+        told[move.inquiry_id][MOVE].append(_move(move))
+    for move in sorted((one for one in moves if one.settled and one.tool), key=lambda one: (one.settled, one.pk)):
+        told[move.inquiry_id][RESULT].append(_result(move))
+
+
 def _tell_submission(draft: Draft, inquiry: Inquiry) -> None:
+    attached = [one for one in inquiry.sources.all() if one.document_id]
     draft.facts |= {
         "limits": inquiry.limits,
         "retry_limit": inquiry.retry_limit,
         "posts": {post.name: _post(post) for post in inquiry.posts.all()},
         "prompt_version": inquiry.prompt_version,
-        "sources": [{"number": one.number, "kind": one.kind} for one in inquiry.sources.all()],
+        "sources": [{"number": one.number, "kind": one.kind} for one in attached],
     }
+    draft.facts |= {"web": True, "hosts": inquiry.hosts} if inquiry.web else {}
+    draft.facts |= {"collections": inquiry.collections} if inquiry.collections else {}
+    draft.facts |= {"follows": str(inquiry.follows_id)} if inquiry.follows_id else {}
     draft.texts["question"] = inquiry.question
-    draft.texts |= {f"title of source {one.number}": one.title for one in inquiry.sources.all()}
+    draft.texts |= {f"title of source {one.number}": one.title for one in attached}
 
 
 def _post(post: Post) -> dict[str, Any]:
@@ -77,6 +95,14 @@ def _move(one: Move) -> Draft:
 def _result(one: Move) -> Draft:
     facts = {"key": one.key, "call": one.tool_call.number if one.tool_call else None}
     return Draft(RESULT, stamp(one.settled) or "", facts, {"result": one.result}, row=one.pk)
+
+
+def _source(one: Source) -> Draft:
+    facts: dict[str, Any] = {name: getattr(one, name) for name in ("number", "kind", "type", "extractor", "flags")}
+    call = one.tool_call
+    facts |= {"length": one.length, "call": {"step": call.step, "number": call.number} if call else None}
+    texts = {name: getattr(one, name) for name in ("title", "asked", "address", "bytes_digest", "text_digest")}
+    return Draft(SOURCE, stamp(one.made) or "", facts, texts | {"text": one.read}, row=one.pk)
 
 
 def _claim(one: Claim) -> Draft:
@@ -134,13 +160,20 @@ def _is_its(outcome: str, state: State) -> bool:
     return state.over and not state.error and state.outcome == outcome
 
 
-def _quotes(asked: Mapping[str, str], entries: Iterable[dict[str, Any]]) -> str:
-    """As far as the texts are there."""
-    folded: dict[int, Folded] = {}
+def _quotes(asked: Mapping[str, str], entries: Sequence[dict[str, Any]]) -> str:
+    """As far as the texts are there. What a tool brought stands in what is told of the tool."""
+    folded, read = dict[int, Folded](), dict[int, str]()
+    brought = {(one["facts"]["step"], one["facts"]["number"]): one for one in entries if one["kind"] == TOOL}
+    for entry in (one for one in entries if one["kind"] == SOURCE):
+        call, text = entry["facts"]["call"], entry.get("texts", {}).get("text", "")
+        said = brought.get((call["step"], call["number"]), {}).get("texts", {}).get("output", "") if call else ""
+        read[entry["facts"]["number"]] = text
+        if said and text not in said:
+            return f"Source {entry['facts']['number']} is not what its tool brought."
     for entry in (one for one in entries if one["kind"] == CLAIM):
         for number, quote in enumerate(entry["facts"]["quotes"], 1):
             words, source = entry.get("texts", {}).get(f"quote {number}"), quote["source"]
-            text = asked.get(f"text of {label_of(source)}")
+            text = asked.get(f"text of {label_of(source)}") or read.get(source)
             if not words or not text:
                 continue
             if source not in folded:

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
+from engine.evidence.told import Said
 from engine.models import Gate, ModelCall, Run
 from engine.models.gates import Decision
 from engine.procedure import DoesNotFit
@@ -14,7 +15,7 @@ from runs.face import Face, Snapshot
 from runs.fragments import Fragment
 from runs.redaction import redact_due
 
-from . import api, display, evidence, guards, procedure, rehearsal, replaying, schemas, tools
+from . import api, display, evidence, guards, procedure, rehearsal, replaying, schemas, standing, tables, tools, web
 from .display import Display, display_of
 from .fragments import fragments
 from .models import DOCUMENTS, Inquiry, keeping
@@ -29,7 +30,7 @@ class Asking(Face[Inquiry, Display]):
     outcomes = tuple(display.OUTCOMES)
     guards = guards.GUARDS
     documents = DOCUMENTS
-    tools = tools.TOOLS
+    tools = (*tools.TOOLS, *tables.TOOLS, *web.TOOLS)
     chores = (redact_due,)
     acts = True
     survives = True
@@ -90,6 +91,10 @@ class Asking(Face[Inquiry, Display]):
     def rehearsal(self, row: Inquiry) -> str:
         return "Rehearsal: no model was asked. Answers follow a stated rule." if row.rehearsal else ""
 
+    def bound(self, run: UUID) -> QuerySet[Run]:
+        """Those that follow it have its sources."""
+        return Run.objects.filter(inquiry__follows=run)
+
     def answered(self, gate: Gate, choice: str, answer: Any) -> None:
         """Who sends work back says what has to change; a review is a yes or a no."""
         said = gate.last
@@ -100,6 +105,10 @@ class Asking(Face[Inquiry, Display]):
 
     def words(self, gate: Gate) -> Mapping[str, str]:
         return {Decision.APPROVE: "Let it pass", Decision.REJECT: "Send it back"}
+
+    def contradictions(self, told: Mapping[Any, Said]) -> Iterator[tuple[Any, str]]:
+        yield from super().contradictions(told)
+        yield from standing.misstanding(list(told))
 
     def columns(self, row: Inquiry) -> tuple[Sequence[object], Sequence[object]]:
         return [row.question], [row.state.retry_count, row.answer]

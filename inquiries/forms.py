@@ -1,5 +1,6 @@
 """What a new inquiry must be, for every door: the page, the command line, the API."""
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -7,15 +8,17 @@ from django import forms
 from django.conf import settings
 from django.core.exceptions import ValidationError
 
+from engine.deciders import councils, is_council
 from engine.models import TITLE_LENGTH, NewDocument
 from runs.forms import Spend, Text, first_errors, known_model
 
 from .examples import about_magi
-from .models import DOCUMENTS, POSTS, PostKind
+from .models import ATTACHED, DOCUMENTS, POSTS, Collection, Inquiry, PostKind
 from .rules.course import MOST_RETRIES
 from .rules.facts import Station
 from .rules.limits import QUESTION_LENGTHS, question_complaint
 
+HOST, MOST_HOSTS = re.compile(r"[\w-]+(\.[\w-]+)*"), 50
 MODEL_LENGTH, CRITIC_LENGTH = 200, 110
 COUNCIL = "council:"
 CRITICS = {
@@ -23,6 +26,19 @@ CRITICS = {
     "research_critic": Station.CRITIC_RESEARCHER,
     "answer_critic": Station.CRITIC_EXPERT,
 }
+
+
+class Critic(Text):
+    """Chosen from a list on the page, or written as it is in it: model, person, or council: and a name."""
+
+    def __init__(self, **more: Any) -> None:
+        super().__init__(max_length=CRITIC_LENGTH, **more)
+
+    @staticmethod
+    def choices() -> list[tuple[str, str]]:
+        """What can be chosen, and its words."""
+        named = [(f"{COUNCIL}{name}", f"Council {name}") for name in councils()]
+        return [("model", "A model"), ("person", "A person, who is waited for"), *named]
 
 
 class InquiryForm(forms.Form):
@@ -41,9 +57,12 @@ class InquiryForm(forms.Form):
         ),
     )
     spend = Spend()
-    plan_critic = Text(max_length=CRITIC_LENGTH, label="The plan")
-    research_critic = Text(max_length=CRITIC_LENGTH, label="Each result")
-    answer_critic = Text(max_length=CRITIC_LENGTH, label="The answer")
+    web = forms.BooleanField(required=False, label="The web")
+    collections = Text(max_length=1_000, label="Collections", help_text="Names, with commas between them.")
+    hosts = Text(max_length=1_000, label="Only these sites", help_text="Hosts, with commas between them.")
+    plan_critic = Critic(label="The plan")
+    research_critic = Critic(label="Each result")
+    answer_critic = Critic(label="The answer")
 
     def clean_plan_critic(self) -> dict[str, Any]:
         return critic_of(self.cleaned_data["plan_critic"])
@@ -60,11 +79,36 @@ class InquiryForm(forms.Form):
             raise ValidationError(complaint)
         return question
 
+    def clean_web(self) -> bool:
+        if self.cleaned_data["web"] and not settings.SEARCH:
+            raise ValidationError("It cannot look outside: no search is set up here.")
+        return self.cleaned_data["web"]
+
+    def clean_collections(self) -> list[str]:
+        names = list(dict.fromkeys(one.strip() for one in self.cleaned_data["collections"].split(",") if one.strip()))
+        known = set(Collection.objects.filter(name__in=names).values_list("name", flat=True))
+        if missing := [one for one in names if one not in known]:
+            raise ValidationError(f"There is no collection “{missing[0][:80]}”.")
+        return names
+
+    def clean_hosts(self) -> list[str]:
+        hosts = [one for one in re.split(r"[,\s]+", self.cleaned_data["hosts"].lower()) if one]
+        if wrong := next((one for one in hosts if not HOST.fullmatch(one)), None):
+            raise ValidationError(f"“{wrong[:60]}” is no host, as in law.example.")
+        return hosts[:MOST_HOSTS]
+
     def clean_model(self) -> str:
         return known_model(self.cleaned_data["model"]) or settings.DEFAULT_MODEL
 
     def clean_retry_limit(self) -> int:
         return self.cleaned_data["retry_limit"] or settings.INQUIRY_RETRIES
+
+
+def followed_complaint(row: Inquiry) -> str:
+    """Why nothing can follow this one; empty where something can."""
+    if not row.run.over:
+        return "It is still at work: ask again when it is over."
+    return "Its texts were erased: nothing can be taken over." if row.run.redacted else ""
 
 
 def critic_of(said: str) -> dict[str, Any]:
@@ -74,22 +118,29 @@ def critic_of(said: str) -> dict[str, Any]:
         return {}
     if kind == PostKind.PERSON and not name:
         return {"kind": PostKind.PERSON}
-    if kind == PostKind.COUNCIL and name.strip():
+    if kind == PostKind.COUNCIL and is_council(name.strip()):
         return {"kind": PostKind.COUNCIL, "council": name.strip()}
+    if kind == PostKind.COUNCIL and name.strip():
+        raise ValidationError(f"No council is called “{name.strip()[:60]}” here, or it is archived.")
     raise ValidationError("Write model, person, or council: and the name of the council.")
 
 
-def asked(given: dict[str, Any], documents: Iterable[NewDocument] = ()) -> tuple[dict[str, Any], list[tuple[str, str]]]:
-    """What `Inquiry.objects.submit` takes, and what is wrong with it, by fields. Without documents those of the product
-    itself are looked in."""
+def asked(
+    given: dict[str, Any], documents: Iterable[NewDocument] = (), follows: Inquiry | None = None
+) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+    """What `Inquiry.objects.submit` takes, and what is wrong with it, by fields. Where there is nothing else to look
+    in, the documents of the product itself are. `follows`: the one whose sources are taken over."""
     form = InquiryForm({name: value for name, value in given.items() if value is not None})
-    attached = list(documents) or list(about_magi())
+    own = list(documents)
     problems = first_errors(form) if not form.is_valid() else []
-    if complaint := DOCUMENTS.complaint(attached):
+    kept = Collection.objects.documents_of(form.cleaned_data.get("collections", ()))
+    earlier = [one.as_document() for one in follows.sources.all()] if follows else []
+    attached = [*own, *kept, *earlier] or ([] if given.get("web") else list(about_magi()))
+    if complaint := ATTACHED.complaint(own) or DOCUMENTS.complaint(attached):
         problems.append(("documents", complaint))
     if problems:
         return {}, problems
     values = dict(form.cleaned_data)
     models = dict.fromkeys(POSTS, values.pop("model"))
     critics = {post: held for name, post in CRITICS.items() if (held := values.pop(name))}
-    return {**values, "models": models, "critics": critics, "documents": attached}, []
+    return {**values, "models": models, "critics": critics, "documents": attached, "follows": follows}, []

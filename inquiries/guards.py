@@ -2,6 +2,7 @@
 
 from engine.evidence.guards import Guard, Guards, Rule
 
+_ASKED = ("run_id", "limits", "retry_limit", "web", "hosts", "collections", "follows_id", "prompt_version")
 _OF_CLAIM = "(SELECT inquiry_id FROM inquiries_claim WHERE id = OLD.claim_id)"
 
 _tables = (
@@ -11,9 +12,12 @@ _tables = (
         key_is_number=False,
         run="OLD.run_id",
         rules=(
-            Rule("kept", kept=("run_id", "limits", "retry_limit", "prompt_version"), erased=("question",)),
-            # each by itself, or what is left of an erased answer could be written anew
-            *(Rule(f"{text}_said", when=f"OLD.{text} <> ''", erased=(text,)) for text in ("answer", "trace", "why")),
+            Rule("kept", kept=_ASKED, erased=("question",)),
+            # each by itself, or what is left of an erased answer could be written anew; no question: it was erased
+            *(
+                Rule(f"{text}_said", when=f"OLD.{text} <> '' OR OLD.question = ''", erased=(text,))
+                for text in ("answer", "trace", "why")
+            ),
         ),
     ),
     Guard("inquiries_post", unique=((("inquiry_id", "name"), ""),)),
@@ -49,7 +53,16 @@ _tables = (
         "inquiries_source",
         unique=((("inquiry_id", "number"), ""),),
         run="OLD.inquiry_id",
-        rules=(Rule("kept", kept=("id", "inquiry_id", "number", "kind", "document_id", "made"), erased=("title",)),),
+        rules=(
+            Rule(
+                "kept",
+                kept=(
+                    *("id", "inquiry_id", "number", "kind", "document_id", "tool_call_id", "type", "extractor"),
+                    *("flags", "length", "made"),
+                ),
+                erased=("title", "asked", "address", "bytes_digest", "text_digest", "read"),
+            ),
+        ),
     ),
     Guard(
         "inquiries_claim",

@@ -15,7 +15,7 @@ from engine.models import ModelCall
 from engine.procedure import Change
 from runs import submissions
 
-from .models import Inquiry, Order, OrderKind, PostKind, keeping, reading
+from .models import Inquiry, Order, OrderKind, PostKind, at_hand, keeping, reading
 from .prompts import asked, critics, finalizer, moves, planner
 from .prompts.common import complaint, no_preview
 from .rules.facts import Category, Station
@@ -112,7 +112,8 @@ async def _perform(run: RunContext, inquiry: Inquiry, order: Work | Review | Fin
 
 async def _plan(run: RunContext, inquiry: Inquiry) -> None:
     post = inquiry.post(Station.PLANNER)
-    messages = planner.plan(await run.read(partial(reading.brief_of, inquiry)))
+    tools = await run.read(partial(at_hand.names_of, inquiry, Station.RESEARCHER))
+    messages = planner.plan(await run.read(partial(reading.brief_of, inquiry, tools)))
     keep = partial(keeping.keep_plan, run.pk)
     await run.ask(reading.key_of(inquiry, Station.PLANNER), post.model, messages, PLAN, keep, post.fallback)
 
@@ -125,8 +126,8 @@ async def _move(run: RunContext, inquiry: Inquiry, station: Station) -> None:
         call = await run.use(last.key, last.tool, last.arguments, asked_in=await run.read(lambda: last.call))
         await run.write(partial(keeping.keep_result, last.pk, call), "result")
         return
-    tools = await run.read(partial(reading.usable, inquiry, station))
-    arguments = reading.arguments_by_tool(tools)
+    tools = await run.read(partial(at_hand.usable, inquiry, station))
+    arguments = await run.read(partial(at_hand.arguments_by_tool, tools))
     if station is Station.RESEARCHER:
         work = await run.read(partial(reading.research_of, inquiry))
         messages, read, schema = moves.research(work, tools), moves.read_research, moves.RESEARCH_SCHEMA
@@ -135,7 +136,7 @@ async def _move(run: RunContext, inquiry: Inquiry, station: Station) -> None:
         messages, read, schema = moves.answer(expertise, tools), moves.read_answer, moves.EXPERT_SCHEMA
     name = f"inquiry-{station}"
     form = AnswerForm(name, schema, partial(read, tools=arguments), moves.growing, complaint)
-    keep = partial(keeping.keep_move, run.pk, station, await run.read(partial(reading.folded_sources, inquiry)))
+    keep = partial(keeping.keep_move, run.pk, station)
     post, key = inquiry.post(station), await run.read(partial(reading.move_key, inquiry, station))
     await run.ask(key, post.model, messages, form, keep, post.fallback)
 

@@ -3,10 +3,9 @@
 from collections.abc import Iterator
 from copy import copy
 from datetime import datetime
-from typing import Any
 
 from runs.face import Snapshot
-from runs.past import relisted
+from runs.past import moments_of_calls, move_at, relisted
 
 from .models import Inquiry
 
@@ -15,30 +14,18 @@ def at(row: Inquiry, moment: datetime) -> Inquiry:
     inquiry = copy(row)
     inquiry.__dict__.pop("state", None)
     lists = dict(inquiry._prefetched_objects_cache)  # type: ignore[attr-defined]
-    for name in ("orders", "claims"):
+    for name in ("orders", "claims", "sources"):
         lists[name] = relisted(lists[name], [one for one in lists[name] if one.made <= moment])
-    lists["moves"] = relisted(lists["moves"], [_move(one, moment) for one in lists["moves"] if one.made <= moment])
+    lists["moves"] = relisted(lists["moves"], [move_at(one, moment) for one in lists["moves"] if one.made <= moment])
     inquiry._prefetched_objects_cache = lists  # type: ignore[attr-defined]
     if row.run.ended is None or moment < row.run.ended:
         inquiry.answer = inquiry.trace = inquiry.why = ""
     return inquiry
 
 
-def _move(one: Any, moment: datetime) -> Any:
-    move = copy(one)
-    if one.settled is None or one.settled > moment:
-        move.settled, move.result, move.tool_call = None, "", None
-    return move
-
-
 def moments(seen: Snapshot[Inquiry]) -> Iterator[datetime]:
-    """Whenever its page changed."""
-    for call in seen.calls:
-        yield call.started
-        if call.ended:
-            yield call.ended
+    """Whenever its page changed, but for what its gates say: the house knows that."""
+    yield from moments_of_calls(seen.calls)
     yield from (one.made for one in seen.row.orders.all())
+    yield from (one.made for one in seen.row.sources.all() if not one.document_id)
     yield from (one.settled for one in seen.row.moves.all() if one.settled)
-    for gate in seen.gates:
-        yield gate.made
-        yield from (one.made for one in gate.decisions.all())

@@ -1,6 +1,8 @@
 """What the API takes and gives, for its description and for a first check."""
 
+from datetime import datetime
 from typing import Annotated, Any, Literal
+from uuid import UUID
 
 from ninja import Field
 
@@ -43,9 +45,13 @@ class NewInquiry(Strict):
     model: Annotated[str, text(200)] | None = Field(None, description="Of all posts; null: the installation's default.")
     retry_limit: int | None = Field(None, description="How often work may be sent back, 1 to 20; null: the usual.")
     spend: Annotated[str, text(20)] | None = Field(None, description="Dollars at most, as in 3.00.")
+    follows: UUID | None = Field(None, description="The inquiry whose sources are taken over, and its answer.")
+    collections: list[Annotated[str, text(80, 1)]] = Field([], max_length=20, description="In which it looks, too.")
+    web: bool = Field(False, description="Whether it may look outside, where a search is set up.")
+    hosts: list[Annotated[str, text(200)]] = Field([], max_length=50, description="The only sites that it reads there.")
     critics: Critics = Field(Critics(), description="Who lets work pass or sends it back.")
     documents: list[NewDocument] = Field(
-        [], description="What is looked in; without any the documents of MAGI itself are."
+        [], description="What is looked in; without any, and without the web, the documents of MAGI itself are."
     )
 
 
@@ -85,7 +91,12 @@ class Source(Strict):
     number: int
     kind: str
     title: str
-    address: str | None
+    address: str | None = Field(description="Of a page, after redirects.")
+    asked: str | None = Field(description="The address that was asked for.")
+    flags: list[str] = Field(description="What is worth a look, as that it speaks to machines.")
+    text_digest: str | None = Field(description="SHA-256 of the text as it was read.")
+    bytes_digest: str | None = Field(description="SHA-256 of what was sent.")
+    read: datetime
 
 
 class Inquiry(Run):
@@ -97,6 +108,9 @@ class Inquiry(Run):
     why: str | None
     retries: int
     retry_limit: int
+    web: bool
+    collections: list[str]
+    follows: UUID | None
     state: dict[str, Any]
     steps: list[Step]
     claims: list[Claim]

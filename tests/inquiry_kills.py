@@ -9,19 +9,13 @@ and every record is intact, also for the verifier that others run.
 """
 
 import argparse
-import random
 import sys
-import time
 from collections import Counter
 from typing import Any
 
-from tests.chaos_worker import Crew
+from tests.killed import LEASE, Killed, claims_of
 from tests.stage import DATABASES, Stage, stage
 
-CONCURRENCY, LEASE, AT_ONCE = 3, 1.0, 4
-PASSINGS = 3  # in the middle; of what is passed less often, the first
-SELDOM = ("claim", "outcome", "tool", "gate", "park")
-NOT_PASSED = ("expiry", "rest", "child", "tool-open")  # a gate makes its council; what reads is one commit
 QUESTION = "How is a judgement approved by its three agents?"
 COUNCIL = "Passing"
 
@@ -37,19 +31,18 @@ def main(options: argparse.Namespace) -> bool:
         asking.at_random(options.kills, options.pace)
         if options.points:
             asking.at_each_point()
-        return judge(asking.inquiries, undisturbed)
+        return judge(asking.made, undisturbed)
 
 
-class Asking:
-    """Who asks, lets answers pass and kills those who find them."""
+class Asking(Killed):
+    called = "inquiries"
+    seldom = ("claim", "outcome", "tool", "gate", "park")
+    not_passed = ("expiry", "rest", "child", "tool-open")  # a gate makes its council; what reads is one commit
 
     def __init__(self, place: Stage, seed: int) -> None:
-        from django.contrib.auth.models import User
-
         from judgements.models import Council
 
-        self.place, self.chance, self.inquiries = place, random.Random(seed), list[Any]()
-        self.person = User.objects.create(username="root", is_superuser=True)
+        super().__init__(place, seed)
         seats = [{"name": name, "model": "rehearsal/instant", "criteria": "Approve everything."} for name in "ABC"]
         Council.objects.found(name=COUNCIL, owner=None, agents=[{**one, "fallback": ""} for one in seats])
 
@@ -61,94 +54,19 @@ class Asking:
         critics = {"critic_researcher": {"kind": "council", "council": COUNCIL}, "critic_expert": {"kind": "person"}}
         models = dict.fromkeys(POSTS, "rehearsal/instant")
         asked = {"question": QUESTION, "models": models, "critics": critics, "documents": about_magi()[:2]}
-        self.inquiries.append(submit(owner=self.person, **asked).pk)
-        return self.inquiries[-1]
+        self.made.append(submit(owner=self.person, **asked).pk)
+        return self.made[-1]
 
     def decide(self) -> None:
         from engine import gates
         from engine.models import Gate
 
-        for gate in Gate.objects.whole().pending().filter(run__in=self.inquiries):
+        for gate in Gate.objects.whole().pending().filter(run__in=self.made):
             if not gate.policy.get("council"):
                 gates.decide(gate.pk, self.person, "approve")
 
-    def until_over(self, pks: list[Any], what: str, longest: float = 300) -> None:
-        end = time.monotonic() + longest
-        while going := going_on(pks):
-            if time.monotonic() > end:
-                logs = [file.read_text()[-20_000:] for file in self.place.folder.glob("crew*/*.log")]
-                raise SystemExit("\n".join([f"{what} did not come to its end: {going}", *logs]))
-            self.decide()
-            time.sleep(0.05)
-
-    def performed(self) -> Story:
-        with Crew(self.place, CONCURRENCY) as crew:
-            crew.start()
-            pk = self.submit()
-            self.until_over([pk], "an undisturbed inquiry")
+    def story_of(self, pk: Any) -> Story:
         return story_of(pk)
-
-    def at_random(self, kills: int, pace: float) -> None:
-        """One of two workers, while there is always something to do."""
-        with Crew(self.place, CONCURRENCY) as crew:
-            workers = [crew.start(), crew.start()]
-            for kill in range(kills):
-                while len(going_on(self.inquiries)) < AT_ONCE:
-                    self.submit()
-                self.until_claimed()
-                until = time.monotonic() + self.chance.uniform(0, 2 * pace)
-                while time.monotonic() < until:
-                    self.decide()
-                    time.sleep(0.02)
-                crew.kill(workers.pop(self.chance.randrange(2)))
-                workers.append(crew.start())
-                if kill % 20 == 19:
-                    print(f"{kill + 1} kills, {len(self.inquiries)} inquiries", flush=True)
-            self.until_over(self.inquiries, "what was left")
-
-    def until_claimed(self) -> None:
-        """Something was begun, or gone on with, since the last kill: else none of them would live long enough."""
-        before, end = claims_of(self.inquiries), time.monotonic() + 10
-        while claims_of(self.inquiries) == before and time.monotonic() < end:
-            self.decide()
-            time.sleep(0.02)
-
-    def at_each_point(self) -> None:
-        from engine import faults
-
-        for point in faults.ALL_POINTS:
-            if not any(word in point for word in NOT_PASSED):
-                self.died_at(point)
-
-    def died_at(self, point: str) -> None:
-        """An inquiry whose first worker died there, and whose second brought it to its end."""
-        pk = self.submit()
-        passing = 1 if any(word in point for word in SELDOM) else PASSINGS
-        with Crew(self.place, CONCURRENCY, MAGI_TEST_FAULT=f"{point}=exit@{passing}") as crew:
-            failing, end = crew.start(), time.monotonic() + 60
-            while failing.state != "Z":
-                if time.monotonic() > end or not going_on([pk]):
-                    raise SystemExit(f"nobody died at {point}")
-                self.decide()
-                time.sleep(0.02)
-            crew.kill(failing)
-        with Crew(self.place, CONCURRENCY) as crew:
-            crew.start()
-            self.until_over([pk], f"an inquiry whose worker died at {point}")
-        print(f"died at {point}", flush=True)
-
-
-def going_on(pks: list[Any]) -> list[str]:
-    from engine.models import Run
-
-    going = Run.objects.filter(pk__in=pks, ended=None)
-    return [f"{run} {run.status}, claims {run.claims}, deaths {run.deaths}, {run.error}" for run in going]
-
-
-def claims_of(pks: list[Any]) -> int:
-    from engine.models import Run
-
-    return sum(Run.objects.filter(pk__in=pks).values_list("claims", flat=True))
 
 
 def story_of(pk: Any) -> Story:

@@ -1,12 +1,16 @@
-from .inquiries import DOCUMENTS, POSTS, TITLE_LENGTH, Inquiry, Post, PostKind, title_of
+from .collections import Collection, CollectionDocument
+from .inquiries import ATTACHED, DOCUMENTS, POSTS, TITLE_LENGTH, Inquiry, Post, PostKind, title_of
 from .sources import Claim, Passage, Quote, Source, SourceKind
 from .work import Move, Order, OrderKind
 
 __all__ = [
+    "ATTACHED",
     "DOCUMENTS",
     "POSTS",
     "TITLE_LENGTH",
     "Claim",
+    "Collection",
+    "CollectionDocument",
     "Inquiry",
     "Move",
     "Order",

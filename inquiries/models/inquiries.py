@@ -25,7 +25,8 @@ from ..rules.limits import QUESTION_LENGTHS, Limits
 from .sources import Source
 from .work import Move, Order
 
-DOCUMENTS = DocumentLimits(number=20, size=10 * 2**20, characters=3_000_000)
+DOCUMENTS = DocumentLimits(number=200, size=10 * 2**20, characters=3_000_000)  # with those of collections
+ATTACHED = DocumentLimits(number=20, size=10 * 2**20, characters=3_000_000)
 TITLE_LENGTH = 80
 POSTS = tuple(station for station in Station if station is not Station.INPUT)
 
@@ -39,15 +40,17 @@ class PostKind(models.TextChoices):
 class InquiryQuerySet(models.QuerySet["Inquiry"]):
     def at_work(self) -> "InquiryQuerySet":
         """With all that its rules look at."""
-        return self.select_related("run").prefetch_related("orders", "moves__tool_call", "posts", "sources", "claims")
+        moves = Prefetch("moves", Move.objects.with_calls())
+        lists = ("orders", moves, "posts", Prefetch("sources", Source.objects.listed()), "claims__quotes")
+        return self.select_related("run").prefetch_related(*lists)
 
     def whole(self) -> "InquiryQuerySet":
         """With everything that a page shows."""
         calls = Prefetch("run__calls", ModelCall.objects.order_by("pk").defer("prompt", "answer"))
-        moves = Prefetch("moves", Move.objects.select_related("tool_call"))
-        sources = Prefetch("sources", Source.objects.select_related("document"))
-        lists = ("orders", moves, "posts", sources, "claims__quotes__source", calls)
-        return with_run(self).prefetch_related(*lists)
+        moves = Prefetch("moves", Move.objects.with_calls())
+        sources = Prefetch("sources", Source.objects.listed())
+        lists = ("orders", moves, "posts", sources, "claims__quotes__source__document", calls)
+        return with_run(self).select_related("follows__run").prefetch_related(*lists)
 
     @after_deadlock
     @transaction.atomic
@@ -62,6 +65,10 @@ class InquiryQuerySet(models.QuerySet["Inquiry"]):
         limits: Limits | None = None,
         retry_limit: int = RETRIES,
         documents: Iterable[NewDocument] = (),
+        web: bool = False,
+        hosts: Sequence[str] = (),
+        collections: Sequence[str] = (),
+        follows: "Inquiry | None" = None,
         spend: int | None = None,
         request: str = "",
         made_by: Mapping[str, Any] = NOBODY_ELSE,
@@ -69,6 +76,8 @@ class InquiryQuerySet(models.QuerySet["Inquiry"]):
         """Queue an inquiry: run, posts, documents as sources, and the seal on them stand together or not at all.
 
         `models`: who holds each post; `critics`: of those that a person or a council holds, columns of the post.
+        `web`: whether it may look outside, and `hosts`, where nothing else may be read there. `collections`: names of
+        those whose documents are among these; `follows`: the one whose sources are.
         BudgetUsedUp.
         """
         held = [models[post] for post in POSTS]
@@ -87,6 +96,10 @@ class InquiryQuerySet(models.QuerySet["Inquiry"]):
             question=question,
             limits=vars(limits or Limits()),
             retry_limit=retry_limit,
+            web=web,
+            hosts=list(hosts),
+            collections=list(collections),
+            follows=follows,
             prompt_version=prompts.VERSION,
         )
         posts = ({"name": post, "model": models[post], **critics.get(post, {})} for post in POSTS)
@@ -111,12 +124,16 @@ def title_of(question: str) -> str:
 
 class Inquiry(models.Model):
     """One question. Title, life cycle and outcome are its run's. Where it stands is folded from its orders and kept
-    nowhere; `answer`, `trace` and `why` not are written once, at its end."""
+    nowhere; `answer`, `trace` and `why` are written once, at its end."""
 
     run = models.OneToOneField(Run, on_delete=models.PROTECT, primary_key=True, related_name="inquiry")
     question = models.TextField(max_length=QUESTION_LENGTHS[1])
     limits = models.JSONField()
     retry_limit = models.PositiveSmallIntegerField()
+    web = models.BooleanField(default=False)
+    hosts = models.JSONField(default=list)
+    collections = models.JSONField(default=list)
+    follows = models.ForeignKey("self", on_delete=models.PROTECT, null=True, related_name="followed_by")
     prompt_version = models.CharField(max_length=20)
     answer = models.TextField(blank=True)
     trace = models.TextField(blank=True)

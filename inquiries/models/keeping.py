@@ -11,7 +11,6 @@ from django.utils import timezone
 
 from engine.models import Gate, ModelCall, Run, ToolCall
 from engine.search import label, words_of
-from engine.tools import tool_named
 from runs.models import SearchText
 
 from ..prompts.moves import Claimed, HandIn
@@ -23,8 +22,9 @@ from ..rules.facts import Category, Finalized, Reviewed, Station
 from ..rules.limits import HAND_INS, SAME_CALLS
 from ..rules.orders import Finish, Over, following
 from .inquiries import Inquiry
-from .reading import attempt, claims_of, looked_at, moves_at, order_for, orders_at, place_of, results
+from .reading import FoldedSources, attempt, claims_of, looked_at, moves_at, order_for, orders_at, place_of, results
 from .sources import Claim, Passage, Quote, Source
+from .taking import taken
 from .work import Move, Order, OrderKind
 
 SAME_WORK = "The work that was handed in again is the same that was sent back: more tries will not help."
@@ -112,7 +112,7 @@ def keep_final(pk: UUID, said: Finalized, call: ModelCall | None = None) -> None
         _order(inquiry, OrderKind.FINAL, reply=_json({"answer": said.answer, "trace": said.trace}), call=call)
 
 
-def keep_move(pk: UUID, station: Station, folded: Mapping[int, Folded], call: ModelCall, said: Moved) -> None:
+def keep_move(pk: UUID, station: Station, call: ModelCall, said: Moved) -> None:
     if not (inquiry := _due(pk, station)):
         return
     place = place_of(inquiry, station)
@@ -120,7 +120,7 @@ def keep_move(pk: UUID, station: Station, folded: Mapping[int, Folded], call: Mo
     now = attempt(inquiry, place, station)
     move = Move(inquiry=inquiry, place=place, number=len(before) + 1, attempt=now, thought=said.thought, call=call)
     if said.done:
-        _keep_hand_in(inquiry, station, move, said.done, folded)
+        _keep_hand_in(inquiry, station, move, said.done, FoldedSources(pk))
         return
     move.tool, move.arguments = said.tool, _json(said.arguments)
     same = [one for one in before if one.attempt == now and one.asked == move.asked]
@@ -130,11 +130,11 @@ def keep_move(pk: UUID, station: Station, folded: Mapping[int, Folded], call: Mo
 
 
 def keep_result(move: int, call: ToolCall) -> None:
-    """What came of a tool. One that was wrong from the start is in no table."""
-    tool = tool_named(call.tool)
-    values: dict[str, Any] = {"result": tool.told(call) if tool else call.error, "settled": timezone.now()}
-    values |= {"tool_call": call} if call.pk else {}
-    Move.objects.filter(pk=move, settled=None).update(**values)
+    """What came of a tool, and the source that it brought. One that was wrong from the start is in no table."""
+    waits = Move.objects.filter(pk=move, settled=None)
+    for inquiry in waits.values_list("inquiry", flat=True):
+        values: dict[str, Any] = {"result": taken(inquiry, call), "settled": timezone.now()}
+        waits.update(**values | ({"tool_call": call} if call.pk else {}))
 
 
 # ---- work that is handed in -------------------------------------------------------------------------------
@@ -270,7 +270,8 @@ def erase(pk: UUID) -> None:
     Inquiry.objects.filter(pk=pk).update(question="", answer="", trace="", why="")
     Order.objects.filter(inquiry=pk).update(instruction="", reply="", feedback="", error="")
     Move.objects.filter(inquiry=pk).update(thought="", arguments="", done="", refused="", result="")
-    Source.objects.filter(inquiry=pk).update(title="")
+    blank = dict.fromkeys(("title", "asked", "address", "bytes_digest", "text_digest", "read"), "")
+    Source.objects.filter(inquiry=pk).update(**blank)
     Claim.objects.filter(inquiry=pk).update(text="")
     Quote.objects.filter(claim__inquiry=pk).update(text="")
     Passage.objects.filter(source__inquiry=pk).delete()

@@ -1,18 +1,15 @@
 """The rows of an inquiry as its rules and its prompts look at them."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
-from pydantic import BaseModel
-
 from engine.models import Gate
-from engine.tools import own_tools
 
 from ..prompts.critics import Reviewable
 from ..prompts.finalizer import Approved
-from ..prompts.moves import Claimed, Expertise, Made, Quoted, Research, Result, Usable
+from ..prompts.moves import Claimed, Expertise, Made, Quoted, Research, Result
 from ..prompts.planner import Brief, FormerPlan
 from ..quotes import Folded
 from ..rules.facts import CRITIC_OF, WORK_OF, Station
@@ -22,9 +19,7 @@ from .inquiries import Inquiry
 from .sources import Claim, Source
 from .work import Move, Order, OrderKind
 
-RESEARCH_TOOLS = ("sources.search", "sources.read", "figures.calculate", "figures.convert", "figures.today")
-EXPERT_TOOLS = ("figures.calculate", "figures.convert", "figures.today")
-FOLDED = 32  # sources that stay in memory
+FOLDED = 64  # sources that stay in memory
 SHORTENED = 400  # characters of an older result, where there is no room
 CHARACTERS_OF_A_TOKEN = 4
 
@@ -114,48 +109,58 @@ def must_hand_in(inquiry: Inquiry, place: str, station: Station) -> bool:
     return moves_left(inquiry, place, station) <= 1 or any(calls.count(one) >= SAME_CALLS for one in calls)
 
 
-# ---- tools ------------------------------------------------------------------------------------------------
+# ---- sources ----------------------------------------------------------------------------------------------
 
 
-def usable(inquiry: Inquiry, station: Station) -> list[Usable]:
-    """What it may use now."""
-    if must_hand_in(inquiry, place_of(inquiry, station), station):
-        return []
-    names = RESEARCH_TOOLS if station is Station.RESEARCHER else EXPERT_TOOLS
-    found = own_tools()
-    return [Usable(name, found[name].description, found[name].schema) for name in names]
+@lru_cache(maxsize=FOLDED)
+def _folded(inquiry: UUID, number: int) -> Folded:
+    """What was read never changes, so that it is read and folded once."""
+    return Folded(Source.objects.select_related("document").get(inquiry=inquiry, number=number).text)
 
 
-def arguments_by_tool(tools: Iterable[Usable]) -> dict[str, type[BaseModel]]:
-    found = own_tools()
-    return {one.name: found[one.name].arguments for one in tools}
+class FoldedSources(Mapping[int, Folded]):
+    """In which quotes are sought, by number: each read where one is sought in it."""
 
+    def __init__(self, inquiry: UUID) -> None:
+        self._inquiry = inquiry
+        self._numbers = set(Source.objects.filter(inquiry=inquiry).values_list("number", flat=True))
 
-_folded = lru_cache(maxsize=FOLDED)(Folded)  # by the text itself
+    def __getitem__(self, number: int) -> Folded:
+        if number not in self._numbers:
+            raise KeyError(number)
+        return _folded(self._inquiry, number)
 
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._numbers)
 
-def folded_sources(inquiry: Inquiry) -> dict[int, Folded]:
-    """In which quotes are sought, by number."""
-    sources = Source.objects.filter(inquiry=inquiry).select_related("document")
-    return {one.number: _folded(one.text) for one in sources}
+    def __len__(self) -> int:
+        return len(self._numbers)
 
 
 # ---- what roles are given ---------------------------------------------------------------------------------
 
 
-def brief_of(inquiry: Inquiry) -> Brief:
+def brief_of(inquiry: Inquiry, tools: Sequence[str]) -> Brief:
     works = orders_at(inquiry, "plan", OrderKind.WORK)
     former = [FormerPlan(one.handed_in.get("research", []), one.handed_in.get("expert", [])) for one in works]
     words = [{"by": one.by_name, "text": one.feedback} for one in inquiry.ordered if one.kind == OrderKind.REPLAN]
     return Brief(
         question=inquiry.question,
         sources=[{"title": one.title, "kind": one.kind} for one in inquiry.sources.all()],
-        tools=RESEARCH_TOOLS,
+        tools=tools,
         former_plans=former,
         feedback=[*feedback_on(inquiry, "plan"), *words],
         hints=hints(inquiry),
         today=today(inquiry),
+        earlier=_earlier(inquiry.follows),
     )
+
+
+def _earlier(followed: Inquiry | None) -> dict[str, Any] | None:
+    if followed is None:
+        return None
+    claims = [one.text for one in claims_of(looked_at(followed.pk))]
+    return {"question": followed.question, "answer": followed.answer, "claims": claims}
 
 
 def research_of(inquiry: Inquiry) -> Research:
@@ -307,7 +312,12 @@ def made(inquiry: Inquiry, place: str) -> list[Made]:
 
 
 def _sources(inquiry: Inquiry) -> Sequence[dict[str, Any]]:
-    return [{"number": one.number, "title": one.title, "kind": one.kind} for one in inquiry.sources.all()]
+    return [_source(one) for one in inquiry.sources.all()]
+
+
+def _source(one: Source) -> dict[str, Any]:
+    shown = {"number": one.number, "title": one.title, "kind": one.kind}
+    return shown | ({"host": one.host} if one.host else {}) | ({"flags": one.flags} if one.flags else {})
 
 
 def _left(inquiry: Inquiry, place: str, station: Station) -> dict[str, int]:

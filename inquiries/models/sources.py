@@ -1,12 +1,16 @@
 """What was read, as it was read, in passages that are found by words; and what is claimed of it, by its quotes."""
 
 from collections.abc import Iterable, Iterator
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+from uuid import UUID
 
 from django.db import connection, models
 from django.utils import timezone
 
-from engine.models import Document
+from engine.models import Document, NewDocument, ToolCall
+from engine.models.documents import TITLE_LENGTH, DocumentKind
 from engine.search import label, words_of
 
 if TYPE_CHECKING:
@@ -21,6 +25,10 @@ _ON_POSTGRESQL = "found_by @@ %s::tsquery"
 
 class SourceKind(models.TextChoices):
     DOCUMENT = "document"
+    PAGE = "page"
+    TABLE = "table"
+    CALCULATION = "calculation"
+    MCP = "mcp", "Tool of a server"
 
 
 class SourceQuerySet(models.QuerySet["Source"]):
@@ -31,15 +39,44 @@ class SourceQuerySet(models.QuerySet["Source"]):
             source = self.create(inquiry=inquiry, document=one, **values)
             Passage.objects.bulk_create(_passages(source, one.text))
 
+    def keep(self, inquiry: UUID, text: str, **values: Any) -> "Source":
+        """What a tool brought, under the next number; the same text again is what it was."""
+        digest = sha256(text.encode()).hexdigest()
+        own = self.filter(inquiry=inquiry)
+        if known := own.filter(text_digest=digest, kind=values["kind"]).first():
+            return known
+        number = (own.aggregate(models.Max("number"))["number__max"] or 0) + 1
+        values |= {"read": text, "text_digest": digest, "length": len(text)}
+        source = self.create(inquiry_id=inquiry, number=number, **values)
+        Passage.objects.bulk_create(_passages(source, text))
+        return source
+
+    def listed(self) -> "SourceQuerySet":
+        """With everything but what was read."""
+        return self.defer("read").select_related("document")
+
 
 class Source(models.Model):
-    """What was read. `number` is that of its markers. Of a document, title and text are the document's."""
+    """What was read. `number` is that of its markers. Of a document, title and text are the document's; of what a tool
+    brought, `read` is the text as it was read, `address` where from, after redirects, and `asked` the address that was
+    asked for. `bytes_digest`, `text_digest`: SHA-256 of what was sent and of the text; `flags`: what is worth a look.
+    """
 
     inquiry = models.ForeignKey("inquiries.Inquiry", on_delete=models.PROTECT, related_name="sources")
     number = models.PositiveSmallIntegerField()
     kind = models.CharField(max_length=12, choices=SourceKind)
     title = models.CharField(max_length=200, blank=True)
     document = models.OneToOneField(Document, on_delete=models.PROTECT, null=True, related_name="+")
+    tool_call = models.OneToOneField(ToolCall, on_delete=models.PROTECT, null=True, related_name="+")
+    asked = models.TextField(blank=True)
+    address = models.TextField(blank=True)
+    type = models.CharField(max_length=100, blank=True)
+    extractor = models.CharField(max_length=40, blank=True)
+    bytes_digest = models.CharField(max_length=64, blank=True)
+    text_digest = models.CharField(max_length=64, blank=True)
+    flags = models.JSONField(default=list)
+    read = models.TextField(blank=True)
+    length = models.PositiveIntegerField(default=0)
     made = models.DateTimeField(default=timezone.now)
 
     objects = SourceQuerySet.as_manager()
@@ -54,7 +91,23 @@ class Source(models.Model):
 
     @property
     def text(self) -> str:
-        return self.document.text if self.document else ""
+        return self.document.text if self.document else self.read
+
+    def as_document(self) -> NewDocument:
+        """As a later inquiry takes it over."""
+        digest = self.document.digest if self.document else self.bytes_digest or self.text_digest
+        kind = self.document.kind if self.document else DocumentKind.TEXT
+        title = " ".join(f"{self.title} {self.address}".split())[:TITLE_LENGTH]
+        return NewDocument(title, kind, tuple(self.text.split("\n")), digest)
+
+    @property
+    def size(self) -> int:
+        """Characters, without reading them where they are many."""
+        return len(self.document.text) if self.document else self.length
+
+    @property
+    def host(self) -> str:
+        return urlsplit(self.address).hostname or ""
 
 
 class Claim(models.Model):

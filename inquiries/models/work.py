@@ -114,6 +114,12 @@ class Order(models.Model):
         return tuple(self.handed_in.get(kind, [""] * self.counts.get(kind, 0)))
 
 
+class MoveQuerySet(models.QuerySet["Move"]):
+    def with_calls(self) -> "MoveQuerySet":
+        """With what their tools were asked for, and not all that these brought."""
+        return self.select_related("tool_call").defer("tool_call__output")
+
+
 class Move(models.Model):
     """One answer of who works with tools. `attempt` is the try within its place; `done`: JSON of what was handed in,
     `refused`: why it was not taken; `result`: what the next prompt says came of it."""
@@ -132,6 +138,8 @@ class Move(models.Model):
     tool_call = models.OneToOneField(ToolCall, on_delete=models.PROTECT, null=True, related_name="+")
     settled = models.DateTimeField(null=True)
     made = models.DateTimeField(default=timezone.now)
+
+    objects = MoveQuerySet.as_manager()
 
     class Meta:
         ordering = ["pk"]

@@ -79,11 +79,12 @@ RESEARCH_SCHEMA, EXPERT_SCHEMA = _schema(_FOUND), _schema(_ANSWERED)
 
 @dataclass(frozen=True)
 class Usable:
-    """A tool as its schema describes it."""
+    """A tool as its schema describes it. `strange`: strangers wrote that, so that it is material."""
 
     name: str
     description: str
     arguments: dict[str, Any]
+    strange: bool = False
 
 
 @dataclass(frozen=True)
@@ -233,11 +234,14 @@ def _asked(role: str, done: str, work: Any, tools: Sequence[Usable], mark: str |
     moves = work.left["moves"]
     described = "\n\n".join(map(_described, tools)) or NO_TOOLS
     role += TOOLS.format(tools=described, left="one move" if moves == 1 else f"{moves} moves")
-    return request(role, f"{MOVE}\n\n{done.format(claims=CLAIMS)}", asdict(work), mark)
+    strange = [{"name": one.name, "description": one.description} for one in tools if one.strange]
+    material = asdict(work) | ({"tools": strange} if strange else {})
+    return request(role, f"{MOVE}\n\n{done.format(claims=CLAIMS)}", material, mark)
 
 
 def _described(tool: Usable) -> str:
-    return f"{tool.name}: {tool.description}\nArguments: {json.dumps(tool.arguments, ensure_ascii=False)}"
+    description = 'what it does stands in the material, in "tools".' if tool.strange else tool.description
+    return f"{tool.name}: {description}\nArguments: {json.dumps(tool.arguments, ensure_ascii=False)}"
 
 
 # ---- reading ----------------------------------------------------------------------------------------------

@@ -1,7 +1,8 @@
 """The planner: which steps lead to an answer."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from ..rules.facts import Planned
 from ..rules.limits import STEP_LENGTHS, STEPS
@@ -29,7 +30,8 @@ class FormerPlan:
 
 @dataclass(frozen=True)
 class Brief:
-    """What the planner is given. `sources`: what there is to look in; `feedback`: by whom, and what, oldest first."""
+    """What the planner is given. `sources`: what there is to look in; `feedback`: by whom, and what, oldest first;
+    `earlier`: question, answer and claims of the inquiry that this one follows."""
 
     question: str
     sources: Sequence[dict[str, str]]
@@ -38,6 +40,7 @@ class Brief:
     feedback: Sequence[dict[str, str]] = ()
     hints: Sequence[dict[str, str]] = ()
     today: str = ""
+    earlier: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ HAND_INS = 3  # with quotes that are not there: then the try is over
 SAME_CALLS = 3  # the same arguments again end the search of a try
 MOVES_OF_A_STEP = 40  # over all of its tries
 HINTS = 20
+SOURCES, READ = 200, 20_000_000  # of one inquiry, and characters of all of them
 PAUSES = (30, 60, 120, 240, 480)  # seconds after the first, second ... network error in a row
 
 
@@ -31,13 +32,14 @@ class Bound:
 
 @dataclass(frozen=True)
 class Limits:
-    """Of one inquiry: moves of a try, tokens of a step, minutes of work; and how patient it is with endpoints: its
-    pauses are so many times as long."""
+    """Of one inquiry: moves of a try, tokens of a step, minutes of work, pages of the web; and how patient it is with
+    endpoints: its pauses are so many times as long."""
 
     moves: int = 12
     tokens: int = 60_000
     minutes: int = 30
     patience: int = 1
+    pages: int = 40
 
     @classmethod
     def of(cls, kept: Mapping[str, Any]) -> "Limits":
@@ -54,6 +56,7 @@ BOUNDS = {
     "tokens": Bound(4_000, 60_000, 2_000_000),
     "minutes": Bound(1, 30, 1_440),
     "patience": Bound(0, 1, 10),
+    "pages": Bound(0, 40, 200),
 }
 assert [field.name for field in fields(Limits)] == list(BOUNDS)  # noqa: S101 - each has its bound
 

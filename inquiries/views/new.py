@@ -4,6 +4,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -15,14 +16,17 @@ from engine.models.budgets import BudgetUsedUp
 from engine.models.pace import LimitReached
 from runs import retention
 from runs.begun import along, brought
-from runs.face import begun_by_page
+from runs.face import begun_by_page, faces
 from runs.forms import FieldProblem, as_number, as_typed
+from runs.views.finding import row_for
 from toolbox import documents
+from toolbox.web.addresses import host_of
 
 from .. import procedure
+from ..estimate import estimate
 from ..examples import FILES, QUESTIONS
-from ..forms import InquiryForm, asked
-from ..models import DOCUMENTS
+from ..forms import Critic, InquiryForm, asked, followed_complaint
+from ..models import ATTACHED, POSTS, Collection, Inquiry
 
 BEGUN = "inquiry-new"
 OWN = frozenset(InquiryForm.base_fields)
@@ -59,7 +63,7 @@ def new(request: HttpRequest) -> HttpResponse:
 
 def _submitted(request: HttpRequest, posted: Mapping[str, str]) -> HttpResponse:
     attached, unreadable = _attached(request)
-    values, problems = asked(_own(posted), attached)
+    values, problems = asked(_own(posted), attached, _followed(request))
     form = InquiryForm(posted, auto_id="%s")
     form.is_valid()
     if problems or unreadable:
@@ -80,17 +84,33 @@ def _submitted(request: HttpRequest, posted: Mapping[str, str]) -> HttpResponse:
 def _attached(request: HttpRequest) -> tuple[list[NewDocument], list[tuple[str, str]]]:
     """Files that can be read, and what is wrong with the others; all of them in one time."""
     until, found, wrong = time.monotonic() + TOGETHER, list[NewDocument](), list[tuple[str, str]]()
-    for file in request.FILES.getlist(UPLOADS)[: DOCUMENTS.number + 1]:
+    for file in request.FILES.getlist(UPLOADS)[: ATTACHED.number + 1]:
         try:
-            documents.refuse_size(file.name or "", file.size or 0, DOCUMENTS)
-            found.append(documents.read(file.name or "", file.read(), DOCUMENTS, until))
+            documents.refuse_size(file.name or "", file.size or 0, ATTACHED)
+            found.append(documents.read(file.name or "", file.read(), ATTACHED, until))
         except documents.UnreadableDocument as error:
             wrong.append((UPLOADS, str(error)))
     return found, wrong
 
 
+def _followed(request: HttpRequest) -> Inquiry | None:
+    """The one that this shall follow. It has to be seen, over, and still there."""
+    try:
+        pk = UUID((request.POST.get("follows") or request.GET.get("follows") or "").strip())
+    except ValueError:
+        return None
+    row = row_for(request, faces()["inquiry"], pk)
+    return None if followed_complaint(row) else row
+
+
 def _own(posted: Mapping[str, str]) -> dict[str, str]:
     return {name: posted.get(name, "") for name in InquiryForm.base_fields}
+
+
+def _searched_by() -> str:
+    """Who gets the words of a search; empty where it cannot look outside."""
+    by = settings.SEARCH
+    return by.get("tool") or host_of(by["address"]) if by else ""
 
 
 def _started(**typed: str) -> InquiryForm:
@@ -108,6 +128,11 @@ def _page(request: HttpRequest, begun: Begun, refused: Refused | None = None) ->
         "readable": READABLE,
         "kept_for": retention.in_words(settings.RETENTION_DAYS),
         "rehearsal": not settings.PROVIDERS,
+        "outside": _searched_by(),
+        "critics": Critic.choices(),
+        "follows": _followed(request),
+        "estimate": estimate(dict.fromkeys(POSTS, settings.DEFAULT_MODEL), {}) if settings.DEFAULT_MODEL else None,
+        "collections": Collection.objects.all(),
         "kinds": begun_by_page(),
         "page": "new",
         "begun": BEGUN,

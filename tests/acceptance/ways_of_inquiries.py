@@ -29,9 +29,10 @@ def inquiry(name: str, page: str = "inquiry-live", *more: int) -> Callable[[Scen
 
 
 def opened(scene: Scene) -> Page:
-    """With a passage that was opened."""
+    """With the passage of its first claim open beside it, and then another."""
     page = inquiry("answered")(scene)
-    page.get_by_label("Source 1, open the passage").click()
+    expect(page.locator("details[open] mark")).to_be_visible()
+    page.get_by_label("Source 2, open the passage").first.click()
     expect(page.locator("details[open] mark")).to_be_visible()
     return page
 

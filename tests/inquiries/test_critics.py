@@ -1,6 +1,7 @@
 """Critics that are persons and councils: they are asked at gates, and the inquiry costs nothing meanwhile."""
 
 from datetime import timedelta
+from importlib import import_module
 
 import pytest
 from asgiref.sync import sync_to_async
@@ -10,7 +11,7 @@ from engine import gates
 from engine.evidence.audit import verify_all
 from engine.models import Gate, Run
 from engine.procedure import DoesNotFit
-from inquiries.forms import asked
+from inquiries.forms import Critic, asked
 from inquiries.models import Inquiry
 from inquiries.prompts.asked import LONGEST, asked_of
 from inquiries.prompts.critics import Reviewable
@@ -155,3 +156,21 @@ def test_what_is_usual_here_holds_where_nothing_is_said(settings):
 def test_what_is_no_inquiry_is_refused_at_its_field(given, wrong):
     values, problems = asked(given)
     assert (values, [name for name, _ in problems]) == ({}, [wrong])
+
+
+@pytest.mark.django_db
+def test_critics_are_chosen_from_a_list_with_the_ready_made_councils():
+    ready = import_module("judgements.migrations.0025_review_councils").COUNCILS
+    for name, members in ready.items():  # other tests have emptied the table
+        if not Council.objects.filter(name=name).exists():
+            trio = [{"name": one, "criteria": criteria, "model": "", "fallback": ""} for one, criteria in members]
+            Council.objects.found(name=name, agents=trio, owner=None)
+    chosen = dict(Critic.choices())
+    assert list(chosen)[:2] == ["model", "person"]
+    assert {"council:Plan review", "council:Research review", "council:Answer review"} <= set(chosen)
+    values, wrong = asked({"question": "What is it?", "answer_critic": "council:Answer review"})
+    assert (wrong, values["critics"]) == ([], {"critic_expert": {"kind": "council", "council": "Answer review"}})
+    names = [agent["name"] for agent in Council.objects.get(name="Plan review").agents()]
+    assert names == ["Complete", "Clear", "Sufficient"]
+    _, wrong = asked({"question": "What is it?", "plan_critic": "council:Nobody"})
+    assert wrong == [("plan_critic", "No council is called “Nobody” here, or it is archived.")]

@@ -8,8 +8,9 @@ from django.contrib.auth.models import User
 
 from inquiries.guards import GUARDS
 from inquiries.models import Inquiry
+from runs.redaction import erase
 from tests.conftest import ScriptedModels, perform
-from tests.engine.guarded import another, columns_of, redact, refused, run
+from tests.engine.guarded import changed, deleted, not_only_erased, redact, refused, run, taking, texts_held
 from tests.inquiries.scenes import going_well, inquiry
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -27,25 +28,23 @@ def answered(mira: User, models: ScriptedModels) -> Inquiry:
 
 
 def test_no_row_is_deleted(answered: Inquiry) -> None:
-    for table in GUARDS:
-        assert MODELS[table].objects.exists(), table
-        assert refused(lambda table=table: run(f"DELETE FROM {table}")), table
+    assert deleted(GUARDS, MODELS) == []
 
 
 def test_what_never_changes_is_refused_even_when_redacted(answered: Inquiry) -> None:
     redact(answered)
-    for table, column in columns_of(GUARDS, MODELS, "kept"):
-        change = f'UPDATE {table} SET "{column}" = {another(MODELS[table], column)}'
-        assert refused(lambda change=change: run(change)), (table, column)
+    assert changed(GUARDS, MODELS) == []
 
 
 def test_a_text_goes_once_the_redaction_is_recorded_and_is_never_replaced(answered: Inquiry) -> None:
-    texts = columns_of(GUARDS, MODELS, "erased")
-    held = [one for one in texts if MODELS[one[0]].objects.exclude(**{one[1]: ""}).exists()]
+    held = texts_held(GUARDS, MODELS)
     assert len(held) > 10
-    for table, column in held:
-        assert refused(lambda t=table, c=column: run(f'UPDATE {t} SET "{c}" = %s', "")), (table, column)
+    assert taking("", held) == []
     redact(answered)
-    for table, column in held:
-        assert refused(lambda t=table, c=column: run(f'UPDATE {t} SET "{c}" = %s', "Other.")), (table, column)
-        assert not refused(lambda t=table, c=column: run(f'UPDATE {t} SET "{c}" = %s', "")), (table, column)
+    assert not_only_erased(held) == []
+
+
+@pytest.mark.parametrize("text", ["answer", "trace", "why"])
+def test_nothing_takes_the_place_of_an_answer_that_was_erased(answered: Inquiry, text: str) -> None:
+    erase(answered.run, None, "It was asked for.")
+    assert refused(lambda: run(f"UPDATE inquiries_inquiry SET {text} = 'Quite another one.'"))

@@ -3,13 +3,14 @@ from argparse import ArgumentParser
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 from django.core.management.base import CommandError
 
 from engine.models import Gate, NewDocument
 from engine.models.budgets import BudgetUsedUp
-from inquiries.forms import CRITICS, asked
-from inquiries.models import DOCUMENTS, Inquiry, OrderKind
+from inquiries.forms import CRITICS, asked, followed_complaint
+from inquiries.models import ATTACHED, Inquiry, OrderKind
 from inquiries.models.reading import course_of
 from inquiries.procedure import submit
 from inquiries.rules.course import NOT_ANSWERED
@@ -34,15 +35,20 @@ class Command(RunCommand[Inquiry]):
         for name, what in (("plan", "the plan"), ("research", "each result"), ("answer", "the answer")):
             who = f"who lets {what} pass: model, person, or council:NAME"
             parser.add_argument(f"--{name}-critic", metavar="WHO", default="", help=who)
+        parser.add_argument("--collections", metavar="NAMES", default="", help="in which it looks, with commas between")
+        parser.add_argument("--follows", metavar="ID", type=UUID, help="the inquiry whose sources are taken over")
+        parser.add_argument("--web", action="store_true", help="look outside, too, where a search is set up")
+        parser.add_argument("--hosts", metavar="HOSTS", default="", help="the only sites that it reads there")
         parser.add_argument("--limit", metavar="N", help="how often work may be sent back, 1 to 20")
         parser.add_argument("--title", default="")
         parser.add_argument("--spend", metavar="MONEY", help="dollars at most, as in 3.00")
 
     def submit(self, options: dict[str, Any]) -> Inquiry:
         question = sys.stdin.read() if options["question"] == "-" else options["question"]
-        own = {name: options[name] for name in ("title", "model", "spend", *CRITICS)}
+        own = {name: options[name] for name in ("title", "model", "spend", "collections", "web", "hosts", *CRITICS)}
         given = {"question": question, "retry_limit": options["limit"], **own}
-        values, problems = asked(given, [read(name) for name in options["document"]])
+        follows = _followed(options["follows"]) if options["follows"] else None
+        values, problems = asked(given, [read(name) for name in options["document"]], follows)
         if problems:
             raise bad_input(" ".join(f"{field}: {sentence}" for field, sentence in problems))
         try:
@@ -52,7 +58,8 @@ class Command(RunCommand[Inquiry]):
 
     def begins(self, row: Inquiry) -> Iterator[str]:
         yield f"Asking “{row.run.title}” ({row.pk})."
-        yield f"Looking in {', '.join(one.title for one in row.sources.all())}."
+        places = [*(one.title for one in row.sources.all()), *(["the web"] if row.web else [])]
+        yield f"Looking in {', '.join(places)}."
         if row.rehearsal:
             yield "Rehearsal: no model was asked. Answers follow a stated rule."
 
@@ -79,9 +86,17 @@ def _quotes(row: Inquiry) -> Iterator[str]:
             yield f"[claim:{claim.number}] {quote.source}: “{' '.join(quote.text.split())}”"
 
 
+def _followed(pk: UUID) -> Inquiry:
+    row = Inquiry.objects.whole().filter(pk=pk).first()
+    if complaint := followed_complaint(row) if row else "There is no such inquiry.":
+        raise bad_input(complaint)
+    assert row  # noqa: S101 - for the type checker
+    return row
+
+
 def read(name: str) -> NewDocument:
     try:
-        return documents.read(name, Path(name).read_bytes(), DOCUMENTS)
+        return documents.read(name, Path(name).read_bytes(), ATTACHED)
     except documents.UnreadableDocument as error:
         raise bad_input(str(error)) from error
     except OSError as error:

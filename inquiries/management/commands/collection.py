@@ -1,0 +1,50 @@
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from engine.models import NewDocument
+from inquiries.models import ATTACHED, Collection
+from runs.command import bad_input
+from toolbox import documents
+
+
+class Command(BaseCommand):
+    help = (
+        "Fill a collection of documents that inquiries look in. A document of the same title takes the place of what "
+        "was there; what an inquiry has looked in stays with it. Without a name: say which there are."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("name", nargs="?")
+        parser.add_argument("--add", metavar="FILE", nargs="+", default=[], help="text, Markdown, CSV, PDF")
+        parser.add_argument("--remove", metavar="TITLE", nargs="+", default=[])
+        parser.add_argument("--delete", action="store_true", help="the collection with all that is in it")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if not options["name"]:
+            for one in Collection.objects.all():
+                self.stdout.write(f"{one}: {one.documents.count()} documents")
+            return
+        if "," in options["name"] or len(options["name"]) > 80:
+            raise bad_input("A name of a collection has at most 80 characters, and no comma.")
+        files = [read(name) for name in options["add"]]
+        collection, _ = Collection.objects.get_or_create(name=options["name"])
+        collection.add(files)
+        collection.documents.filter(title__in=options["remove"]).delete()
+        if options["delete"]:
+            collection.delete()
+            self.stdout.write(f"{options['name']} is deleted.")
+            return
+        for document in collection.documents.all():
+            self.stdout.write(f"{document} ({len(document.text):,} characters)")
+
+
+def read(name: str) -> NewDocument:
+    try:
+        return documents.read(name, Path(name).read_bytes(), ATTACHED)
+    except documents.UnreadableDocument as error:
+        raise bad_input(str(error)) from error
+    except OSError as error:
+        raise bad_input(f"{name}: {error.strerror}.") from error

@@ -1,0 +1,16 @@
+"""What was erased is written by nobody again."""
+
+from django.db import migrations
+
+from engine.evidence import guards
+from inquiries.guards import GUARDS
+
+
+def install(apps, schema_editor):
+    guards.install(schema_editor.connection, [GUARDS["inquiries_inquiry"]])
+
+
+class Migration(migrations.Migration):
+    dependencies = [("inquiries", "0003_critics")]
+
+    operations = [migrations.RunPython(install, migrations.RunPython.noop)]

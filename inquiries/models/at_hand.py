@@ -1,0 +1,66 @@
+"""Which tools who works on an inquiry has, now."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from django.conf import settings
+from pydantic import BaseModel
+
+from engine.models import Document, Effect
+from engine.models.documents import DocumentKind
+from engine.tools import Tool, own_tools, tools
+
+from ..prompts.moves import Usable
+from ..rules.facts import Station
+from .inquiries import Inquiry
+from .reading import must_hand_in, place_of
+
+READING = ("sources.search", "sources.read")
+FIGURES = ("figures.calculate", "figures.convert", "figures.today")
+TABLES = ("tables.read", "tables.ask")
+SEARCH, PAGE = "web.search", "web.read"
+
+
+def names_of(inquiry: Inquiry, station: Station) -> list[str]:
+    """Of all that this station ever has in it."""
+    found = list(READING) if station is not Station.EXPERT else []
+    found += TABLES if _has_tables(inquiry) else ()
+    if station is not Station.EXPERT and inquiry.web:
+        found += (*([searched] if (searched := search_tool()) else []), *([PAGE] if pages_left(inquiry) else []))
+    return [*found, *FIGURES]
+
+
+def search_tool() -> str:
+    """By which it looks outside; empty where it cannot."""
+    return settings.SEARCH.get("tool", SEARCH) if settings.SEARCH else ""
+
+
+def pages_left(inquiry: Inquiry) -> int:
+    read = sum(one.tool == PAGE and one.settled is not None for one in inquiry.moves.all())
+    return max(inquiry.bounds.pages - read, 0)
+
+
+def _has_tables(inquiry: Inquiry) -> bool:
+    return Document.objects.filter(run=inquiry.pk, kind=DocumentKind.CSV).exists()
+
+
+def usable(inquiry: Inquiry, station: Station) -> list[Usable]:
+    """What it may use now; nothing where its work is due."""
+    if must_hand_in(inquiry, place_of(inquiry, station), station):
+        return []
+    return [Usable(one.name, one.description, one.schema, bool(one.server)) for one in _found(inquiry, station)]
+
+
+def _found(inquiry: Inquiry, station: Station) -> Iterator[Tool[Any]]:
+    """Of tools of others those alone that an administrator has said to read."""
+    names = names_of(inquiry, station)
+    known = own_tools() if set(names) <= set(own_tools()) else tools()
+    for name in names:
+        if (tool := known.get(name)) and not tool.off and tool.effect == Effect.READS:
+            yield tool
+
+
+def arguments_by_tool(usable: Iterable[Usable]) -> dict[str, type[BaseModel]]:
+    usable = list(usable)
+    known = tools() if any(one.strange for one in usable) else own_tools()
+    return {one.name: known[one.name].arguments for one in usable}

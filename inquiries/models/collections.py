@@ -1,0 +1,60 @@
+"""Documents of the installation under a name, which inquiries look in. What one looked in is attached to it: what
+becomes of a collection afterwards changes no record."""
+
+from collections.abc import Iterable, Sequence
+
+from django.db import models
+from django.utils import timezone
+
+from engine.models import NewDocument
+from engine.models.documents import TITLE_LENGTH, DocumentKind
+
+NAME_LENGTH = 80
+
+
+class CollectionQuerySet(models.QuerySet["Collection"]):
+    def documents_of(self, names: Sequence[str]) -> list[NewDocument]:
+        """Of all of these. Collection.DoesNotExist, with the name that there is not."""
+        found = {one.name: one for one in self.filter(name__in=names).prefetch_related("documents")}
+        if missing := next((name for name in names if name not in found), None):
+            raise Collection.DoesNotExist(missing)
+        return [one.attachable for name in dict.fromkeys(names) for one in found[name].documents.all()]
+
+
+class Collection(models.Model):
+    name = models.CharField(max_length=NAME_LENGTH, unique=True)
+    made = models.DateTimeField(default=timezone.now)
+
+    objects = CollectionQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def add(self, documents: Iterable[NewDocument]) -> None:
+        """One of the same title takes the place of what was there."""
+        for one in documents:
+            values = {"kind": one.kind, "text": one.text, "digest": one.digest, "made": timezone.now()}
+            self.documents.update_or_create(title=one.title, defaults=values)
+
+
+class CollectionDocument(models.Model):
+    collection = models.ForeignKey(Collection, on_delete=models.CASCADE, related_name="documents")
+    title = models.CharField(max_length=TITLE_LENGTH)
+    kind = models.CharField(max_length=10, choices=DocumentKind)
+    text = models.TextField()
+    digest = models.CharField(max_length=64)
+    made = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["title"]
+        constraints = [models.UniqueConstraint("collection", "title", name="one_document_of_a_title")]
+
+    def __str__(self) -> str:
+        return self.title
+
+    @property
+    def attachable(self) -> NewDocument:
+        return NewDocument(self.title, self.kind, tuple(self.text.split("\n")), self.digest)

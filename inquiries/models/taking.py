@@ -1,0 +1,78 @@
+"""What a tool brought, kept as a source as it was read, and said to who asked for it."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Sum
+
+from engine import mcp
+from engine.models import ToolCall
+from engine.tools import tool_named
+from toolbox.web.pages import Page
+
+from ..rules.limits import READ, SOURCES
+from .sources import Source, SourceKind
+
+SHOWN = 6_000  # characters that are said of a page
+LINKS = 30
+FULL = "It is not kept as a source, for this inquiry has read all it may: quote what is there."
+
+
+def taken(inquiry: UUID, call: ToolCall) -> str:
+    """What the next prompt says of a call. What can be quoted has a number from then on."""
+    keep = KEPT.get(call.tool) or (_of_server if call.tool.startswith(f"{mcp.PREFIX}.") else None)
+    if not call.done or keep is None:
+        tool = tool_named(call.tool)
+        return tool.told(call) if tool else call.output if call.done else call.error
+    return keep(inquiry, call)
+
+
+def _page(inquiry: UUID, call: ToolCall) -> str:
+    page = Page.of(call.output)
+    values: dict[str, Any] = {
+        "asked": page.asked,
+        "address": page.address,
+        "title": page.title,
+        "type": page.type[:100],
+    }
+    values |= {"bytes_digest": page.digest, "extractor": page.extractor, "flags": list(page.flags)}
+    source = _kept(inquiry, call, page.text, kind=SourceKind.PAGE, **values)
+    if source is None:
+        return FULL
+    lines = [f"{source}", page.address, *(f"Flag: {flag}" for flag in page.flags)]
+    lines.append(f"Characters 0 to {min(SHOWN, len(page.text))} of {len(page.text)}:")
+    lines.append(page.text[:SHOWN])
+    links = [f"- {said}: {address}" for address, said in page.links[:LINKS]]
+    return "\n".join([*lines, *(["", "Its links:", *links] if links else [])])
+
+
+def _worked_out(kind: SourceKind, title: str) -> Callable[[UUID, ToolCall], str]:
+    def keep(inquiry: UUID, call: ToolCall) -> str:
+        source = _kept(inquiry, call, call.output, kind=kind, title=title)
+        return f"{source}:\n{call.output[:SHOWN]}" if source else f"{call.output[:SHOWN]}\n{FULL}"
+
+    return keep
+
+
+def _of_server(inquiry: UUID, call: ToolCall) -> str:
+    source = _kept(inquiry, call, call.output, kind=SourceKind.MCP, title=call.tool)
+    return f"{source}:\n{call.output[:SHOWN]}" if source else FULL
+
+
+def _kept(inquiry: UUID, call: ToolCall, text: str, **values: Any) -> Source | None:
+    """None where it has read as much as it may."""
+    own = Source.objects.filter(inquiry=inquiry)
+    read = own.aggregate(all=Sum("length"))["all"] or 0
+    if own.count() >= SOURCES or read + len(text) > READ or not text.strip():
+        return None
+    values["title"] = values["title"] or values.get("address", "")[:200]
+    return Source.objects.keep(inquiry, text, tool_call=call, **values)
+
+
+KEPT: Mapping[str, Callable[[UUID, ToolCall], str]] = {
+    "web.read": _page,
+    "tables.ask": _worked_out(SourceKind.TABLE, "Worked out of a table"),
+    "figures.calculate": _worked_out(SourceKind.CALCULATION, "A calculation"),
+    "figures.convert": _worked_out(SourceKind.CALCULATION, "A calculation"),
+}

@@ -1,0 +1,102 @@
+"""An answer as pages show it: its claims, each with the passages that it rests on."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from engine.models import Run
+
+from .models import Claim, Inquiry, Order, OrderKind, Quote
+from .prompts.finalizer import MARKER
+from .quotes import fold
+from .rules.course import NOT_ANSWERED
+
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[^a-z\s])")
+AROUND = 300  # characters before and behind a quote
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A quote where it stands: what is before it, pieces of it and between them, and what is behind."""
+
+    source: int
+    title: str
+    before: str
+    pieces: tuple[tuple[str, bool], ...]
+    behind: str
+    start: int
+    end: int
+    length: int
+
+
+@dataclass(frozen=True)
+class ClaimShown:
+    """`text` is empty where the answer above says the very same."""
+
+    number: int
+    text: str
+    passages: tuple[Passage, ...]
+    bare: bool
+
+
+def answer_of(inquiry: Inquiry, claims: Sequence[Claim] = ()) -> Iterator[str]:
+    """In paragraphs, its first sentence by itself. Without the places of its claims, which stand below with their
+    passages, and without sentences that these say again."""
+    if inquiry.run.status == Run.Status.CANCELLED:
+        return
+    text = re.sub(r"\s+([.,;:!?])", r"\1", MARKER.sub("", inquiry.answer or NOT_ANSWERED))
+    said = {_plain(one.text) for one in claims}
+    paragraphs = [" ".join(part.split()) for part in text.split("\n\n") if part.strip()]
+    first, *rest = [_SENTENCE.split(part) for part in paragraphs]
+    yield first[0]
+    for sentences in (first[1:], *rest):
+        if left := [one for one in sentences if _plain(one) not in said]:
+            yield " ".join(left)
+
+
+def _plain(text: str) -> str:
+    return fold(" ".join(text.split())).casefold().strip(" .")
+
+
+def passed_claims(inquiry: Inquiry) -> list[Claim]:
+    """What was found and let pass all the same."""
+    passed = [one.place for one in inquiry.ordered if one.kind == OrderKind.REVIEW and one.decision == "approve"]
+    works: Mapping[str, Order] = {one.place: one for one in inquiry.ordered if one.kind == OrderKind.WORK}
+    kept = {works[place].pk for place in passed if place in works}
+    return [one for one in inquiry.claims.all() if one.order_id in kept]
+
+
+def sent_back_claims(inquiry: Inquiry) -> list[Claim]:
+    """What was found, and not let pass in the end."""
+    works: Mapping[str, Order] = {one.place: one for one in inquiry.ordered if one.kind == OrderKind.WORK}
+    last = {one.place: one.decision for one in inquiry.ordered if one.kind == OrderKind.REVIEW}
+    kept = {order.pk for place, order in works.items() if last.get(place) != "approve"}
+    return [one for one in inquiry.claims.all() if one.order_id in kept]
+
+
+def claim_shown(inquiry: Inquiry, one: Claim, above: str = "") -> ClaimShown:
+    """With the quotes of those that it is reasoned from. `above`: what the answer says first."""
+    others = [other for other in inquiry.claims.all() if other.number in one.reasoned_from]
+    quotes = [quote for claim in (one, *others) for quote in claim.quotes.all()]
+    text = "" if above and _plain(above) == _plain(one.text) else one.text
+    return ClaimShown(one.number, text, tuple(_passage(quote, quote.source.text) for quote in quotes), one.bare)
+
+
+def _passage(quote: Quote, text: str) -> Passage:
+    start, end = quote.parts[0][0], quote.parts[-1][1]
+    pieces: list[tuple[str, bool]] = []
+    at = start
+    for begun, ended in quote.parts:
+        pieces += [(text[at:begun], False)] if begun > at else []
+        pieces.append((text[begun:ended], True))
+        at = ended
+    return Passage(
+        source=quote.source.number,
+        title=quote.source.title,
+        before=text[max(start - AROUND, 0) : start],
+        pieces=tuple(pieces),
+        behind=text[end : end + AROUND],
+        start=start,
+        end=end,
+        length=len(text),
+    )

@@ -1,0 +1,56 @@
+"""Columns of inquiries that are no evidence, or tell of it by a number alone, held against what is.
+
+The passages of sources are not looked at: they find a text and are no part of it.
+"""
+
+from collections.abc import Iterator, Sequence
+from uuid import UUID
+
+from django.db.models import F, Q
+
+from .models import Claim, Move, Order, OrderKind, Post, PostKind, Quote, Source
+
+Wrong = Iterator[tuple[UUID, str]]
+
+
+def misstanding(runs: Sequence[UUID]) -> Wrong:
+    yield from _of_other_calls(runs)
+    yield from _of_other_inquiries(runs)
+    idle = Post.objects.filter(inquiry__in=runs, kind=PostKind.MODEL).exclude(council="", hours=None)
+    yield from ((one.inquiry_id, f"A model holds the post {one.name}, and it names who else does.") for one in idle)
+
+
+def _of_other_calls(runs: Sequence[UUID]) -> Wrong:
+    """Work, reviews and moves that are no answers of the calls that they stand at."""
+    for order in Order.objects.filter(inquiry__in=runs).select_related("call"):
+        if not (_is_answer(order) if order.call else order.gate_id or order.kind not in ANSWERS):
+            yield order.inquiry_id, f"Its {order} comes of no such call."
+    for move in Move.objects.filter(inquiry__in=runs).select_related("call", "tool_call"):
+        there = {(one.run_id, one.step) for one in (move.call, move.tool_call) if one}
+        if there != {(move.inquiry_id, move.key)}:
+            yield move.inquiry_id, f"Its {move} comes of no such call."
+        if (not move.settled and (move.result or not move.tool)) or (move.result and not move.tool):
+            yield move.inquiry_id, f"Its {move} came to something else than it says."
+
+
+ANSWERS = (OrderKind.WORK, OrderKind.REVIEW)  # the last words may be stated, or written by code
+
+
+def _is_answer(order: Order) -> bool:
+    """Whether its call was made for it: at its place, or about that."""
+    call, place = order.call, order.place
+    if call is None or call.run_id != order.inquiry_id:
+        return False
+    return call.step == place or call.step.startswith((f"{place}.", f"critic.{place}."))
+
+
+def _of_other_inquiries(runs: Sequence[UUID]) -> Wrong:
+    strange = Quote.objects.filter(claim__inquiry__in=runs).exclude(source__inquiry=F("claim__inquiry"))
+    for pk in strange.values_list("claim__inquiry", flat=True).distinct():
+        yield pk, "It quotes a source of another inquiry."
+    claims = Claim.objects.filter(inquiry__in=runs).exclude(order__inquiry=F("inquiry"))
+    for pk in claims.values_list("inquiry", flat=True).distinct():
+        yield pk, "It claims what another inquiry found."
+    mine = Q(document__run=F("inquiry"), document__number=F("number"))
+    for source in Source.objects.filter(inquiry__in=runs, kind="document").exclude(mine):
+        yield source.inquiry_id, f"Its source {source.number} is no document of it."

@@ -1,0 +1,133 @@
+"""How who researches looks outside: a search, and pages whose addresses were found, never made up.
+
+Why so: docs/decisions.md, The web.
+"""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from urllib.parse import urlsplit
+
+from asgiref.sync import sync_to_async
+from django.conf import settings
+from pydantic import BaseModel, ConfigDict, Field
+
+from engine.models import Effect, ToolCall
+from engine.tools import Output, Refused, Tool, Use
+from toolbox.web import searching
+from toolbox.web.addresses import LONGEST_QUERY, NotRead, found_in, host_of, noted
+from toolbox.web.fetching import Web
+from toolbox.web.pages import Page, page_of
+
+from .models import Inquiry
+
+KEPT = 1_200_000  # characters: a page as it was read, and what there is to know of it
+MADE_UP = (
+    "This address was not found: it stands in no result of a search, on no page that was read, in no document and not "
+    "in the question. Search first, or read an address that was found."
+)
+
+
+class WebSearch(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    query: str = Field(min_length=1, max_length=400)
+
+
+class WebPage(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    address: str = Field(min_length=1, max_length=2_000)
+
+
+async def search(asked: WebSearch, use: Use) -> Output:
+    inquiry = await _looks_outside(use)
+    if not settings.SEARCH.get("provider"):
+        raise Refused("No search is set up here.")
+    try:
+        found = await searching.search(searching.Searched(**settings.SEARCH), asked.query)
+    except NotRead as why:
+        raise Refused(str(why)) from why
+    found = [one for one in found if _is_within(host_of(one.address), inquiry.hosts)]
+    return Output(searching.written(found) if found else "Nothing was found by these words.")
+
+
+async def read(asked: WebPage, use: Use) -> str:
+    inquiry = await _looks_outside(use)
+    try:
+        address = noted(asked.address)
+        await sync_to_async(_refuse_made_up)(inquiry, address)
+        _refuse_elsewhere(inquiry, address)
+        got = await _web(tuple(settings.PAGES_ALLOWED_HOSTS)).page(address)
+        _refuse_elsewhere(inquiry, got.address)
+        return (await asyncio.to_thread(page_of, got)).written()
+    except NotRead as why:
+        raise Refused(str(why)) from why
+
+
+@lru_cache(maxsize=4)
+def _web(allowed: Sequence[str]) -> Web:
+    """One of this process, so that a host is not asked too often, nor for its robots.txt each time."""
+    return Web(allowed)
+
+
+async def _looks_outside(use: Use) -> Inquiry:
+    inquiry = await Inquiry.objects.filter(pk=use.run.pk, web=True).afirst()
+    if inquiry is None:
+        raise Refused("Only an inquiry that may look outside does this.")
+    return inquiry
+
+
+def _is_within(host: str, hosts: Sequence[str]) -> bool:
+    return not hosts or any(host == one or host.endswith(f".{one}") for one in hosts)
+
+
+def _refuse_elsewhere(inquiry: Inquiry, address: str) -> None:
+    if not _is_within(host_of(address), inquiry.hosts):
+        raise Refused(f"{host_of(address)} is none of the sites that this inquiry keeps to.")
+
+
+def _refuse_made_up(inquiry: Inquiry, address: str) -> None:
+    """An address that a model makes up could carry out what it has read."""
+    asked = inquiry.question
+    if address in found_in(asked) or any(address in found_in(text) for text in _read(inquiry)):
+        return
+    if len(urlsplit(address).query) > LONGEST_QUERY:
+        raise Refused("An address with so long a query is not read, unless it was found.")
+    raise Refused(MADE_UP)
+
+
+def _read(inquiry: Inquiry) -> Iterator[str]:
+    """What this run has read: documents, what searches found, links of pages and what stands on them."""
+    yield from inquiry.run.documents.values_list("text", flat=True)
+    calls = ToolCall.objects.filter(run=inquiry.pk, outside=True, status=ToolCall.Status.DONE)
+    for tool, output in calls.values_list("tool", "output"):
+        if tool == "web.read":
+            page = Page.of(output)
+            yield "\n".join(address for address, _ in page.links)
+            yield page.text
+        else:
+            yield output
+
+
+TOOLS = (
+    Tool(
+        "web.search",
+        "Searches the web. What it shows is where to read on, and no source: read a page before you quote it.",
+        WebSearch,
+        Effect.READS,
+        perform=search,
+        outside=True,
+        timeout=20.0,
+    ),
+    Tool(
+        "web.read",
+        "Reads a page of the web, by an address that was found, and keeps it as a source. Read on by sources.read.",
+        WebPage,
+        Effect.READS,
+        perform=read,
+        outside=True,
+        timeout=45.0,
+        kept=KEPT,
+    ),
+)

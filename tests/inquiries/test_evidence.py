@@ -1,0 +1,55 @@
+"""What is no evidence of an inquiry itself, or tells of it by a number alone, is held against what is."""
+
+import asyncio
+
+import pytest
+
+from engine.evidence.audit import verify_all
+from engine.models import Document, ModelCall
+from inquiries.models import Claim, Move, Order, Post, Quote, Source
+from tests.conftest import perform
+from tests.databases import tampering
+from tests.inquiries.scenes import going_well, inquiry
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def two(mira, models):
+    """Two inquiries that came to an answer, of the same documents."""
+    for _ in range(2):
+        going_well(models)
+        asyncio.run(perform(inquiry(mira).pk, models))
+    assert not faults()
+
+
+def faults():
+    return [str(one) for one in verify_all().faults if one.run]
+
+
+def changes():
+    """Of rows of the second inquiry, to what is the first one's, or nobody's."""
+    first = {model: model.objects.order_by("pk").first() for model in (Source, Document, Order)}
+    other = ModelCall.objects.filter(run=first[Source].inquiry_id, step__startswith="critic").first()
+    yield Quote, {"source_id": first[Source].pk}
+    yield Claim, {"order_id": first[Order].pk}
+    yield Source, {"document_id": None}
+    yield Order, {"call_id": None}
+    yield Move, {"call_id": other.pk}
+    yield Move, {"settled": None}
+    yield Move, {"result": "It is so."}
+    yield Post, {"council": "Magi"}
+    yield Post, {"hours": 4}
+
+
+@pytest.mark.usefixtures("two")
+def test_each_link_to_what_is_of_another_is_found():
+    unseen = []
+    with tampering():
+        for model, change in changes():
+            row = model.objects.order_by("pk").last()
+            before = {name: getattr(row, name) for name in change}
+            model.objects.filter(pk=row.pk).update(**change)
+            unseen += [] if faults() else [(model.__name__, change)]
+            model.objects.filter(pk=row.pk).update(**before)
+    assert (unseen, faults()) == ([], [])

@@ -1,0 +1,55 @@
+"""An inquiry that follows another begins from the sources and the answer of that one. And what one usually takes."""
+
+import json
+
+import pytest
+from asgiref.sync import sync_to_async
+
+from engine.evidence.audit import verify_all
+from inquiries.estimate import estimate
+from inquiries.forms import asked, followed_complaint
+from inquiries.models import POSTS, Inquiry
+from runs.family import bound_to
+from tests.conftest import perform
+from tests.inquiries.scenes import going_well, inquiry
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+async def answered(mira, models, **more):
+    going_well(models)
+    run = await perform((await sync_to_async(inquiry)(mira, **more)).pk, models)
+    return await sync_to_async(Inquiry.objects.whole().get)(pk=run.pk)
+
+
+async def test_it_begins_from_the_sources_and_the_answer_of_the_first(mira, models):
+    first = await answered(mira, models)
+    values, wrong = await sync_to_async(asked)({"question": "And what does it cost?"}, follows=first)
+    assert (wrong, [one.title for one in values["documents"]]) == ([], ["law.txt", "sheet.txt"])
+    second = await answered(mira, models, follows=first, documents=values["documents"])
+    assert [one.text for one in second.sources.all()] == [one.text for one in first.sources.all()]
+    brief = [json.loads(m[1]["content"].split("\n")[1]) for model, m in models.asked if model == "test/planner"][-1]
+    assert brief["earlier"]["answer"] == first.answer
+    assert brief["earlier"]["claims"] == ["It may be sold."]
+    assert not await sync_to_async(lambda: list(verify_all().faults))()
+
+
+async def test_who_has_its_texts_is_named_before_it_is_redacted(mira, models):
+    first = await answered(mira, models)
+    second = await answered(mira, models, follows=first)
+    bound = await sync_to_async(bound_to)(first.run, mira)
+    assert [one.title for one in bound] == [second.run.title]
+
+
+def test_what_is_still_at_work_is_followed_by_nothing(mira):
+    assert "still at work" in followed_complaint(inquiry(mira))
+
+
+def test_it_says_what_it_usually_takes_and_a_council_takes_more():
+    models = dict.fromkeys(POSTS, "test/any")
+    plain = estimate(models, {})
+    council = estimate(models, {"critic_expert": {"kind": "council"}})
+    person = estimate(models, {"critic_expert": {"kind": "person"}})
+    assert plain.calls == (18, 31)
+    assert (council.calls[0] - person.calls[0], plain.cost) == (9, None)
+    assert plain.calls[0] - person.calls[0] == 1

@@ -1,0 +1,80 @@
+"""Where an inquiry looks beside what is attached to it: collections, and tables that are asked."""
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.core.management import call_command
+
+from engine.evidence.audit import verify_all
+from engine.models import DocumentLimits, NewDocument
+from inquiries.forms import asked
+from inquiries.models import Collection, Inquiry, Source
+from tests.conftest import perform
+from tests.inquiries.scenes import answers, calls, final, found, going_well, inquiry
+from toolbox import documents
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+CSV = documents.read("sales.csv", b"Region,Amount\nNorth,1200\nNorth,900\nSouth,5\n", DocumentLimits(1, 9_999, 9_999))
+SUM = calls("tables.ask", source=1, sql="SELECT SUM(Amount) AS total FROM data WHERE Region = 'North'")
+ROW = ("North comes to 2100.", 2, "Row 1: total: 2100")
+
+
+async def test_a_number_out_of_a_table_is_quoted_as_it_was_worked_out(mira, models):
+    going_well(
+        models, researcher=[calls("tables.read", source=1), SUM, found(ROW)],
+        expert=[answers("North comes to 2100.")], finalizer=[final("North comes to 2100 [claim:2].")],
+    )  # fmt: skip
+    run = await perform((await sync_to_async(inquiry)(mira, documents=(CSV,))).pk, models)
+    source = await Source.objects.aget(inquiry=run.pk, number=2)
+    assert (run.outcome, source.kind, source.read.endswith("Row 1: total: 2100")) == ("answered", "table", True)
+    assert '"Amount" (numbers)' in await _first_result(run)
+    assert not await sync_to_async(lambda: list(verify_all().faults))()
+
+
+async def _first_result(run):
+    row = await Inquiry.objects.aget(pk=run.pk)
+    return (await row.moves.order_by("pk").afirst()).result
+
+
+async def test_what_cannot_be_asked_of_a_table_goes_back_to_who_asked(mira, models):
+    wrong = [calls("tables.ask", source=1, sql="DROP TABLE data"), calls("tables.read", source=9)]
+    going_well(models, researcher=[*wrong, SUM, found(ROW)], expert=[answers("2100.")], finalizer=[final("[claim:2]")])
+    run = await perform((await sync_to_async(inquiry)(mira, documents=(CSV,))).pk, models)
+    results = [one.result async for one in (await Inquiry.objects.aget(pk=run.pk)).moves.order_by("pk")]
+    assert "one SELECT over the table" in results[0]
+    assert "Source 9 is no CSV. CSVs are: [1] sales.csv." in results[1]
+
+
+async def test_without_a_csv_there_is_no_tool_for_one(mira, models):
+    going_well(models)
+    await perform((await sync_to_async(inquiry)(mira)).pk, models)
+    assert not any("tables." in messages[0]["content"] for _, messages in models.asked)
+
+
+def test_a_collection_is_filled_looked_in_and_stays_with_who_looked(mira, tmp_path, capsys):
+    (tmp_path / "runbook.md").write_text("Restart the queue before the workers.")
+    call_command("collection", "Runbooks", add=[str(tmp_path / "runbook.md")])
+    assert "runbook.md (37 characters)" in capsys.readouterr().out
+    values, wrong = asked({"question": "What is restarted first?", "collections": "Runbooks"})
+    assert (wrong, [one.title for one in values["documents"]]) == ([], ["runbook.md"])
+    row = inquiry(mira, **{name: values[name] for name in ("collections", "documents")})
+    (tmp_path / "runbook.md").write_text("Nothing is restarted.")
+    call_command("collection", "Runbooks", add=[str(tmp_path / "runbook.md")])
+    assert row.sources.get().text == "Restart the queue before the workers."
+    assert Collection.objects.documents_of(["Runbooks"])[0].text == "Nothing is restarted."
+    call_command("collection", "Runbooks", delete=True)
+    assert not Collection.objects.exists()
+
+
+def test_a_collection_that_there_is_not_is_a_wrong_field():
+    assert asked({"question": "What is it?", "collections": "Nowhere"})[1] == [
+        ("collections", "There is no collection “Nowhere”.")
+    ]
+
+
+def test_so_many_files_may_be_attached_and_collections_beside_them():
+    many = [NewDocument(f"{n}.txt", "text", (f"Text {n}",), "0" * 64) for n in range(21)]
+    assert asked({"question": "What is it?"}, many)[1][0][0] == "documents"
+    Collection.objects.create(name="Large").add(many)
+    values, wrong = asked({"question": "What is it?", "collections": "Large"}, many[:5])
+    assert (wrong, len(values["documents"])) == ([], 26)

@@ -1,0 +1,191 @@
+"""An inquiry that looks outside: what it may read there, what becomes of it, and what a failure is not."""
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.test import override_settings
+
+from engine.evidence.audit import verify_all
+from engine.models import ToolCall
+from inquiries.forms import asked
+from inquiries.models import Inquiry, Passage, Source
+from inquiries.rules.limits import Limits
+from inquiries.web import MADE_UP
+from runs.redaction import redact
+from tests.conftest import perform
+from tests.databases import tampering
+from tests.inquiries.offline import entries_of_all, problems
+from tests.inquiries.scenes import answers, calls, final, found, going_well, inquiry
+from tests.web import Site
+from toolbox.web.pages import MACHINE
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+LOOK = calls("web.search", query="heat pumps 2027")
+OF_PAGE = "no heat pump may be sold whose refrigerant has a warming potential of 150 or more"
+
+
+@pytest.fixture(scope="module")
+def site():
+    with Site() as started:
+        yield started
+
+
+@pytest.fixture
+def outside(site):
+    search = {"provider": "searxng", "address": site.address(""), "key": ""}
+    with override_settings(SEARCH=search, PAGES_ALLOWED_HOSTS=[site.place]):
+        yield site
+
+
+def read(site, path="/page"):
+    return calls("web.read", address=site.address(path))
+
+
+async def researched(mira, models, *moves, source=1, quote=OF_PAGE, **asked_for):
+    """By these moves and what is quoted then."""
+    handed_in = found(("The limit is 150.", source, quote)) if quote else found(there=False, result="Nothing there.")
+    nothing = answers("It is said nowhere.", numbers=(), answerable=False)
+    more = {} if quote else {"expert": [nothing]}
+    going_well(models, researcher=[*moves, handed_in], **more)
+    asked_for = {"documents": (), "web": True, **asked_for}
+    run = await perform((await sync_to_async(inquiry)(mira, **asked_for)).pk, models)
+    return run, await sync_to_async(Inquiry.objects.whole().get)(pk=run.pk)
+
+
+def exchanged(pk):
+    with tampering():
+        Source.objects.filter(inquiry=pk).update(read="Something else.")
+
+
+async def result_of(row, number):
+    return [one.result async for one in row.moves.filter(place="research.1.0").order_by("number")][number - 1]
+
+
+async def test_a_page_that_was_found_is_kept_as_it_was_read_and_quoted(mira, models, outside):
+    run, row = await researched(mira, models, LOOK, read(outside))
+    assert run.outcome == "answered"
+    source = await Source.objects.aget(inquiry=row)
+    assert (source.number, source.kind, source.address) == (1, "page", outside.address("/page"))
+    assert OF_PAGE in source.read
+    assert (len(source.bytes_digest), len(source.text_digest), source.length) == (64, 64, len(source.read))
+    assert outside.address("/sheet") in await result_of(row, 2)
+    assert await ToolCall.objects.filter(run=run, outside=True).acount() == 2
+    assert not await sync_to_async(faults)()
+    entries = (await sync_to_async(entries_of_all)())[str(run.pk)]
+    assert problems(entries) == []
+
+
+def faults():
+    return list(verify_all().faults)
+
+
+async def test_another_text_under_a_quote_is_found_out_by_both(mira, models, outside):
+    run, _ = await researched(mira, models, LOOK, read(outside))
+    entries = (await sync_to_async(entries_of_all)())[str(run.pk)]
+    source = next(one for one in entries if one["kind"] == "inquiry.source")
+    source["texts"]["text"] = source["texts"]["text"].replace("150", "950")
+    assert any(one.startswith("A quote does not stand") for one in problems(entries))
+    await sync_to_async(exchanged)(run.pk)
+    assert await sync_to_async(faults)()
+
+
+async def test_an_address_that_nobody_found_is_not_read(mira, models, outside):
+    before = len(outside.seen())
+    run, row = await researched(mira, models, read(outside), quote="")
+    assert MADE_UP in await result_of(row, 1)
+    assert (run.outcome, len(outside.seen()), row.state.retry_count) == ("unanswered", before, 0)
+
+
+async def test_a_link_of_a_page_and_an_address_of_the_question_are_found(mira, models, outside):
+    question = f"What does {outside.address('/page')} say of the N12?"
+    quote = "uses R290, whose warming potential is 0.02"
+    run, row = await researched(
+        mira, models, read(outside), read(outside, "/sheet"), source=2, quote=quote, question=question
+    )
+    assert run.outcome == "answered"
+    assert (await Source.objects.aget(inquiry=row, number=2)).flags == [MACHINE]
+    asked_last = [messages for model, messages in models.asked if model == "test/researcher"][-1]
+    assert MACHINE in asked_last[1]["content"]
+
+
+async def test_what_cannot_be_read_costs_a_move_and_no_retry(mira, models, outside):
+    question = f"What do {outside.address('/gone')} and {outside.address('/private')} say?"
+    run, row = await researched(
+        mira, models, read(outside, "/gone"), read(outside, "/private"), quote="", question=question
+    )
+    assert ("404" in await result_of(row, 1), "robots.txt" in await result_of(row, 2)) == (True, True)
+    assert (run.status, run.outcome, row.state.retry_count) == ("finished", "unanswered", 0)
+
+
+async def test_a_search_that_is_down_is_no_finding(mira, models, outside):
+    with override_settings(SEARCH={"provider": "searxng", "address": outside.address("/broken"), "key": ""}):
+        _, row = await researched(mira, models, LOOK, quote="")
+    assert "The search did not answer" in await result_of(row, 1)
+    assert [one.status async for one in ToolCall.objects.filter(run=row.pk)] == ["failed"]
+
+
+async def test_sites_can_be_named_beyond_which_nothing_is_read(mira, models, outside):
+    question = f"What does {outside.address('/page')} say?"
+    _, row = await researched(mira, models, LOOK, read(outside), quote="", question=question, hosts=["law.example"])
+    assert "Nothing was found" in await result_of(row, 1)
+    assert "none of the sites" in await result_of(row, 2)
+
+
+async def test_documents_alone_have_no_tool_that_looks_outside(mira, models, outside):
+    going_well(models, researcher=[found(("The limit is 150.", 1, "a warming potential of 150 or more"))])
+    await perform((await sync_to_async(inquiry)(mira)).pk, models)
+    system = next(messages[0]["content"] for model, messages in models.asked if model == "test/researcher")
+    assert "web." not in system
+
+
+async def test_after_the_last_page_there_is_no_more_reading(mira, models, outside):
+    limits = Limits(patience=0, pages=1)
+    run, _ = await researched(mira, models, LOOK, read(outside), limits=limits)
+    told = [messages[0]["content"] for model, messages in models.asked if model == "test/researcher"]
+    assert ["web.read" in one for one in told] == [True, True, False]
+    assert run.outcome == "answered"
+
+
+async def test_the_same_text_again_is_the_same_source(mira, models, outside):
+    question = f"What do {outside.address('/page')} and {outside.address('/packed')} say?"
+    run, row = await researched(mira, models, read(outside), read(outside, "/packed"), question=question)
+    assert (run.outcome, await Source.objects.filter(inquiry=row).acount()) == ("answered", 1)
+
+
+async def test_a_sum_can_be_quoted_as_it_was_worked_out(mira, models):
+    going_well(
+        models,
+        expert=[
+            calls("figures.calculate", expression="6350 - 350"),
+            answers("It is 6000.", claims=[{"text": "It is 6000.", "quotes": [
+                {"source": 3, "quote": "6350 - 350 = 6000"}], "reasoned_from": [1]}]),
+        ],
+        finalizer=[final("It is 6000 [claim:2].")],
+    )  # fmt: skip
+    run = await perform((await sync_to_async(inquiry)(mira)).pk, models)
+    assert (run.outcome, (await Source.objects.aget(inquiry=run.pk, number=3)).kind) == ("answered", "calculation")
+    assert not await sync_to_async(faults)()
+
+
+async def test_what_was_read_goes_with_a_redaction(mira, models, outside):
+    run, _ = await researched(mira, models, LOOK, read(outside))
+    await sync_to_async(redact)(run.pk, "mira", "It is asked for.")
+    source = await Source.objects.aget(inquiry=run.pk)
+    assert (source.read, source.address, source.title, source.number) == ("", "", "", 1)
+    assert not await Passage.objects.filter(source=source).aexists()
+    assert not await sync_to_async(faults)()
+
+
+def test_the_web_is_asked_for_by_a_tick_where_a_search_is_set_up():
+    with override_settings(SEARCH={}):
+        _, wrong = asked({"question": "What may be sold?", "web": "on"})
+    assert wrong == [("web", "It cannot look outside: no search is set up here.")]
+    with override_settings(SEARCH={"tool": "mcp.finder.find"}):
+        values, wrong = asked({"question": "What may be sold?", "web": "on", "hosts": "Law.example, b.example"})
+        assert (wrong, values["web"], values["hosts"], values["documents"]) == (
+            [],
+            True,
+            ["law.example", "b.example"],
+            [],
+        )
+        assert asked({"question": "What may be sold?", "hosts": "http://x"})[1][0][0] == "hosts"
