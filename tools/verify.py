@@ -302,11 +302,27 @@ def examine_inquiry(entries):  # each order by the rules of its course, the end 
     end, due = entries[-1]["facts"], "nothing" if course.now != "over" else course.ended or "answered"
     if entries[-1]["kind"] == "ended" and end["status"] == "finished" and end["outcome"] != due:
         yield "The outcome does not follow from the orders", f": {end['outcome']}, not {due}"
+    read = {one["facts"]["number"]: one["texts"].get("text") for one in entries if one["kind"] == "inquiry.source"}
     for claim in (one for one in entries if one["kind"] == "inquiry.claim"):
         for number, quote in enumerate(claim["facts"]["quotes"], 1):
-            words, text = claim["texts"].get(f"quote {number}"), asked["texts"].get(f"text of A{quote['source']}")
+            words, source = claim["texts"].get(f"quote {number}"), quote["source"]
+            text = asked["texts"].get(f"text of A{source}", read.get(source))
             if None not in (words, text) and not stands(words, text, quote["parts"]):
                 yield "A quote does not stand where it is said to", f": claim {claim['facts']['number']}"
+
+
+def examine_mission(entries):  # each agent's steps without a gap; done only where a check that was wanted passed
+    facts, tools = [(entry["kind"], entry["facts"]) for entry in entries], {}
+    for one in [one for kind, one in facts if kind == "mission.step"]:
+        if one["number"] != 1 + sum(agent == one["agent"] for agent, _ in tools):
+            yield "A step is not the next of its agent", f": step {one['agent']}.{one['number']}"
+        tools[one["agent"], one["number"]] = one["tool"]
+    good = [(one["agent"], one["number"]) for kind, one in facts if kind == "mission.result" and one["ok"]]
+    (_, asked), (kind, end) = facts[0], facts[-1]  # where no check ran, False stands for 0: none was wanted
+    check = next((one["exit_code"] for name, one in facts if name == "mission.check"), asked["check_wanted"])
+    follows = "finish" in map(tools.get, good) and (check == 0 or end.get("outcome") != "done")
+    if kind == "ended" and end["status"] == "finished" and not follows:
+        yield "The outcome does not follow from the check", f": {end['outcome']}"
 
 
 class Course:  # where an inquiry stands after each of its orders; ended: how, once nothing but the last is left
@@ -538,7 +554,7 @@ def verify(lines, word, anchor, counts):  # every problem in a sentence; counts 
     counts["leaves of the log are not in it"] = max(max(roots)[0] - len(leaves), 0)
 
 
-RULES = {"debate": examine_debate, "plan": examine_plan, "inquiry": examine_inquiry}
+RULES = {"debate": examine_debate, "plan": examine_plan, "inquiry": examine_inquiry, "mission": examine_mission}
 
 
 def tally(record, counts):

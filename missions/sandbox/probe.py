@@ -12,7 +12,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,13 +98,3 @@ def free_of(told: dict[str, Any]) -> bool:
     """Whether the stand-in can be reached from outside: else it would be no wonder that nobody reaches it."""
     with socket.create_connection(("127.0.0.1", told["port"]), timeout=5), open(told["outside"]) as file:
         return file.read() == told["secret"]
-
-
-def wait_for(holds: Callable[[], object], seconds: float = LONGEST) -> bool:
-    """Whether it came within that time."""
-    until = time.monotonic() + seconds
-    while not holds():
-        if time.monotonic() > until:
-            return False
-        time.sleep(0.02)
-    return True

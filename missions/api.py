@@ -1,0 +1,66 @@
+"""What the API says of a mission beside what it says of any run."""
+
+from typing import Any
+
+from django.utils import timezone
+
+from .display import files_changed
+from .models import Mission, Step, Terminal, reading
+
+
+def facts(row: Mission) -> dict[str, Any]:
+    now = timezone.now()
+    return {
+        "goal": row.goal,
+        "result": row.result or None,
+        "unproven": row.unproven or None,
+        "check": _check(row),
+        "agents": [
+            {
+                "number": one.number,
+                "name": one.name,
+                "parent": one.parent or None,
+                "model": one.model,
+                "state": str(reading.seen(row, one.number, now).state),
+            }
+            for one in row.crew_list
+        ],
+        "steps": [step_object(one) for one in row.steps.all()],
+        "messages": [_message(row, one) for one in row.talk],
+        "terminals": [terminal_object(one) for one in row.terminals.all()],
+        "files": [{"path": one.path, "change": one.change} for one in files_changed(row)],
+        "limits": row.limits,
+        "follows": str(row.follows_id) if row.follows_id else None,
+        "paused": bool(row.paused),
+        "rehearsal": row.rehearsal,
+    }
+
+
+def _check(row: Mission) -> dict[str, Any] | None:
+    found = getattr(row, "final_check", None)
+    if found is None:
+        return {"command": row.check_command, "exit_code": None} if row.check_command else None
+    return {"command": found.command, "exit_code": found.exit_code}
+
+
+def step_object(one: Step) -> dict[str, Any]:
+    return {
+        "agent": one.agent.name,
+        "number": one.number,
+        "reasoning": one.reasoning,
+        "tool": one.tool or None,
+        "arguments": one.arguments if one.tool else None,
+        "ok": one.ok if one.settled else None,
+        "result": one.result or None,
+    }
+
+
+def terminal_object(one: Terminal) -> dict[str, Any]:
+    names = ("number", "command", "exit_code", "reason", "seconds", "size")
+    return {name: getattr(one, name) for name in names} | {"living": one.living}
+
+
+def _message(row: Mission, one: Any) -> dict[str, Any]:
+    sender = row.agent(one.sender).name if one.sender else one.by_name or None
+    to = row.agent(one.recipient).name if one.recipient else "human_user"
+    return {"number": one.number, "sender": sender, "recipient": to, "text": one.text}

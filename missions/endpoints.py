@@ -1,0 +1,137 @@
+"""The HTTP API of missions. Who calls, and what an error looks like, is the site's business.
+
+Why so: docs/decisions.md, The API.
+"""
+
+from functools import partial
+from http import HTTPStatus
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse
+
+from engine.steering import Over
+from runs.api.answers import answer, found, json_answer, take_only
+from runs.api.endpoints import router_of
+from runs.api.refusals import Refusal, wrong_fields
+from runs.api.schemas import placed, problems
+from runs.api.scopes import Scope, credential, needs
+from runs.api.submitting import OnceKey, submitted
+from runs.rights import STEER
+
+from . import forms, procedure, schemas, talking
+from .api import terminal_object
+from .models import Mission
+from .models.files import patch_of
+
+router = router_of("mission")
+OVER = "The mission is over: nobody hears it any more. A new one can go on with its files."
+
+
+@router.post(
+    "/missions",
+    response={202: schemas.Mission},
+    openapi_extra=problems(400, 402, 403, 404, 413, 415, 422, 429, also={202: placed("mission")}),
+    summary="Submit a goal",
+)
+@needs(Scope.SUBMIT, "mission")
+def submit_mission(request: HttpRequest, asked: schemas.NewMission, key: OnceKey = None) -> HttpResponse:
+    """A crew of agents pursues it in a sandbox without network. 422 where no command can be held on this machine. The
+    same request under the same key brings the mission that was submitted first."""
+    return submitted(request, "mission", asked, key, partial(_submit, request, asked))
+
+
+def _submit(request: HttpRequest, asked: schemas.NewMission, **once: str) -> Mission:
+    given = {name: getattr(asked, name) for name in ("goal", "title", "crew", "model", "check", "spend")}
+    crew = [one.model_dump() for one in asked.agents] if asked.agents is not None else None
+    files = [(one.path, one.text) for one in asked.files]
+    if asked.mission:
+        _see(request, asked.mission)
+    values, wrong = forms.asked(given, files, crew, asked.limits, asked.mission or "")
+    if wrong:
+        raise wrong_fields(wrong)
+    return procedure.submit(owner=credential(request).owner, limited=True, **once, **values)
+
+
+def _see(request: HttpRequest, pk: str) -> None:
+    """Nobody goes on with what they may not see."""
+    try:
+        found(request, UUID(pk), "mission")
+    except ValueError as error:
+        raise wrong_fields([("mission", "There is no such mission.")]) from error
+
+
+@router.post(
+    "/missions/{uuid:id}/messages",
+    response={202: schemas.Mission},
+    openapi_extra=problems(400, 403, 404, 409, 413, 415, 422),
+    summary="Say something to the crew of a mission",
+)
+@needs(Scope.STEER, "mission")
+def say_to_mission(request: HttpRequest, id: UUID, asked: schemas.Words) -> HttpResponse:
+    """Read before the next step of whom it is for; who has stopped is woken."""
+    found(request, id, "mission", STEER)
+    try:
+        talking.say(id, credential(request).owner, asked.text, asked.to)
+    except talking.Wrong as wrong:
+        raise wrong_fields([("text", str(wrong))]) from wrong
+    except Over as over:
+        raise Refusal(409, OVER) from over
+    return answer(request, found(request, id, "mission"), HTTPStatus.ACCEPTED)
+
+
+@router.post(
+    "/missions/{uuid:id}/pause",
+    response={202: schemas.Mission},
+    openapi_extra=problems(403, 404, 409, 415),
+    summary="Pause a mission",
+)
+@needs(Scope.STEER, "mission")
+def pause_mission(request: HttpRequest, id: UUID) -> HttpResponse:
+    """It takes effect after the acts that are under way. Terminals live on."""
+    return _paused(request, id, True)
+
+
+@router.post(
+    "/missions/{uuid:id}/resume",
+    response={202: schemas.Mission},
+    openapi_extra=problems(403, 404, 409, 415),
+    summary="Let a paused mission go on",
+)
+@needs(Scope.STEER, "mission")
+def resume_mission(request: HttpRequest, id: UUID) -> HttpResponse:
+    return _paused(request, id, False)
+
+
+def _paused(request: HttpRequest, pk: UUID, on: bool) -> HttpResponse:
+    found(request, pk, "mission", STEER)
+    try:
+        talking.pause(pk, credential(request).owner, on)
+    except (talking.Refused, Over) as refused:
+        raise Refusal(409, OVER if isinstance(refused, Over) else str(refused)) from refused
+    return answer(request, found(request, pk, "mission"), HTTPStatus.ACCEPTED)
+
+
+@router.get(
+    "/missions/{uuid:id}/patch",
+    response=schemas.Patch,
+    openapi_extra=problems(404, 422),
+    summary="Get what a mission has changed, as one difference",
+)
+def mission_patch(request: HttpRequest, id: UUID) -> HttpResponse:
+    take_only(request)
+    return json_answer({"patch": patch_of(found(request, id, "mission").files.all())})
+
+
+@router.get(
+    "/missions/{uuid:id}/terminals/{int:number}",
+    response=schemas.Terminal,
+    openapi_extra=problems(404, 422),
+    summary="Get a command of a mission, with what it said",
+)
+def mission_terminal(request: HttpRequest, id: UUID, number: int) -> HttpResponse:
+    take_only(request)
+    row = found(request, id, "mission")
+    one = next((one for one in row.terminals.all() if one.number == number), None)
+    if one is None:
+        raise Refusal(404, "There is no such terminal.")
+    return json_answer({**terminal_object(one), "text": one.output})

@@ -1,0 +1,199 @@
+"""A mission's record: what its rows tell, what it is found by, and what of it cannot be.
+
+Why so: docs/decisions.md, Missions.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+from uuid import UUID
+
+from engine.evidence.chain import Draft, stamp
+from engine.evidence.entries import ENDED, SUBMITTED
+from engine.evidence.told import Said
+from engine.llm.providers import is_rehearsal
+from engine.search import label
+
+from .models import (
+    Agent,
+    Check,
+    FileVersion,
+    Halt,
+    Message,
+    Mission,
+    Pause,
+    ShortMemory,
+    Step,
+    Summary,
+    Terminal,
+    TerminalInput,
+)
+from .rules import DONE, outcome
+
+NAMES = ("spawned", "step", "result", "halted", "message", "paused", "terminal", "ended", "input", "file", "memory")
+SPAWNED, STEP, RESULT, HALTED, MESSAGE, PAUSED, TERMINAL, TERMINAL_END, INPUT, FILE, MEMORY = (
+    f"mission.{name}" for name in NAMES
+)
+SUMMARY, CHECK = "mission.summary", "mission.check"
+
+
+def tell(told: dict[UUID, Said], *, new: bool = False) -> None:
+    """Add what the rows of these missions say to the drafts of their runs."""
+    for mission in Mission.objects.filter(pk__in=list(told)).prefetch_related("agents"):
+        first = FileVersion.objects.filter(mission=mission, step=None).order_by("number")
+        _tell_submission(told[mission.pk][SUBMITTED][0], mission, list(first))
+        for ended in told[mission.pk][ENDED]:
+            ended.texts |= {"result": mission.result, "unproven": mission.unproven}
+    if not new:
+        for kind, draft, pk in _all(list(told)):
+            told[pk][kind].append(draft)
+
+
+def _tell_submission(draft: Draft, mission: Mission, first: Sequence[FileVersion]) -> None:
+    crew = [one for one in mission.agents.all() if not one.parent]
+    draft.facts |= {
+        "crew": mission.crew,
+        "agents": [_agent(one) for one in crew],
+        "limits": mission.limits,
+        "policy": mission.policy,
+        "check_wanted": mission.final_check_wanted,
+        "follows": str(mission.follows_id) if mission.follows_id else None,
+        "prompt_version": mission.prompt_version,
+        "files": [{"number": one.number, "size": one.size} for one in first],
+    }
+    draft.texts |= {"goal": mission.goal, "check": mission.check_command}
+    draft.texts |= {f"description of agent {one.number}": one.description for one in crew}
+    for one in first:
+        draft.texts |= {f"path of file {one.number}": one.path, f"text of file {one.number}": one.text}
+        draft.texts[f"digest of file {one.number}"] = one.digest
+
+
+def _agent(one: Agent) -> dict[str, Any]:
+    names = ("number", "name", "parent", "depth", "model", "tools", "rights")
+    return {name: getattr(one, name) for name in names}
+
+
+def _all(of: list[UUID]) -> Iterator[tuple[str, Draft, UUID]]:
+    """Each kind in its order, which nothing that comes later changes."""
+    for agent in Agent.objects.filter(mission__in=of, parent__gt=0).order_by("pk"):
+        yield _told(SPAWNED, agent, _agent(agent), {"description": agent.description})
+    steps = list(Step.objects.filter(mission__in=of).select_related("agent", "tool_call").order_by("pk"))
+    yield from map(_step, steps)
+    yield from map(_result, sorted((one for one in steps if one.settled), key=lambda one: (one.settled, one.pk)))
+    for halt in Halt.objects.filter(mission__in=of).select_related("agent").order_by("pk"):
+        yield _told(
+            HALTED, halt, {"agent": halt.agent.number, **_of(halt, "after", "why", "heard")}, {"text": halt.text}
+        )
+    for message in Message.objects.filter(mission__in=of).order_by("number"):
+        names = ("number", "sender", "recipient", "go_on")
+        yield _told(MESSAGE, message, {**_of(message, *names), "by": message.by_name}, {"text": message.text})
+    for pause in Pause.objects.filter(mission__in=of).order_by("number"):
+        yield _told(PAUSED, pause, {**_of(pause, "number", "on"), "by": pause.by_name}, {})
+    yield from _terminals(of)
+    yield from _kept(of)
+
+
+def _kept(of: list[UUID]) -> Iterator[tuple[str, Draft, UUID]]:
+    for version in (
+        FileVersion.objects.filter(mission__in=of, step__isnull=False).select_related("step__agent").order_by("number")
+    ):
+        facts = {**_of(version, "number", "change", "size"), "step": version.step.key if version.step else ""}
+        yield _told(FILE, version, facts, {name: getattr(version, name) for name in ("path", "digest", "text")})
+    for memory in ShortMemory.objects.filter(mission__in=of).select_related("agent").order_by("pk"):
+        facts = {"agent": memory.agent.number, **_of(memory, "version", "by")}
+        yield _told(MEMORY, memory, facts, {"text": memory.text})
+    for summary in Summary.objects.filter(mission__in=of).select_related("agent").order_by("pk"):
+        texts = {name: getattr(summary, name) for name in ("text", "dump", "digest")}
+        yield _told(SUMMARY, summary, {"agent": summary.agent.number, "covers": summary.covers}, texts)
+    for check in Check.objects.filter(mission__in=of).order_by("pk"):
+        yield _told(CHECK, check, _of(check, "exit_code", "reason"), {"command": check.command, "output": check.output})
+
+
+def _terminals(of: list[UUID]) -> Iterator[tuple[str, Draft, UUID]]:
+    rows = list(Terminal.objects.filter(mission__in=of).select_related("step__agent").order_by("number"))
+    for one in rows:
+        yield _told(TERMINAL, one, {"number": one.number, "step": one.step.key}, {"command": one.command})
+    for one in sorted((one for one in rows if one.ended), key=lambda one: (one.ended, one.pk)):
+        facts = _of(one, "number", "exit_code", "reason", "seconds", "size")
+        texts = {"output": one.output, "digest": one.digest}
+        yield TERMINAL_END, Draft(TERMINAL_END, stamp(one.ended) or "", facts, texts, row=one.pk), one.mission_id
+    typed = TerminalInput.objects.filter(terminal__mission__in=of).select_related("terminal", "step__agent")
+    for line in typed.order_by("pk"):
+        facts = {"terminal": line.terminal.number, "number": line.number, "step": line.step.key}
+        draft = Draft(INPUT, stamp(line.made) or "", facts, {"text": line.text}, row=line.pk)
+        yield INPUT, draft, line.terminal.mission_id
+
+
+def _of(row: Any, *names: str) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in names}
+
+
+def _told(kind: str, row: Any, facts: dict[str, Any], texts: dict[str, str]) -> tuple[str, Draft, UUID]:
+    return kind, Draft(kind, stamp(row.made) or "", facts, texts, row=row.pk), row.mission_id
+
+
+def _step(one: Step) -> tuple[str, Draft, UUID]:
+    facts = {"agent": one.agent.number, **_of(one, "number", "tool", "heard", "last")}
+    return _told(STEP, one, facts, {"reasoning": one.reasoning, "args": one.args})
+
+
+def _result(one: Step) -> tuple[str, Draft, UUID]:
+    facts: dict[str, Any] = {"agent": one.agent.number, "number": one.number, "ok": one.ok}
+    facts |= {"call": one.tool_call.number if one.tool_call else None}
+    return RESULT, Draft(RESULT, stamp(one.settled) or "", facts, {"result": one.result}, row=one.pk), one.mission_id
+
+
+def labels(said: Said) -> Iterator[str]:
+    """Those that its rows make beside what any run is found by, from what is told of it."""
+    [submitted, *_] = said[SUBMITTED]
+    yield label("rehearsal", any(is_rehearsal(one["model"]) for one in submitted.facts["agents"]))
+
+
+# ---- what cannot be -------------------------------------------------------------------------------------------
+
+
+def doubt(entries: Sequence[dict[str, Any]]) -> str:
+    """Steps without a gap, of agents that there are; and never green by a word alone."""
+    submitted = next((one for one in entries if one["kind"] == SUBMITTED), None)
+    if submitted is None:
+        return ""
+    return _numbers(submitted, entries) or _outcome(submitted["facts"], entries)
+
+
+def _numbers(submitted: dict[str, Any], entries: Iterable[dict[str, Any]]) -> str:
+    entries = list(entries)
+    agents = {one["number"] for one in submitted["facts"]["agents"]}
+    agents |= {one["facts"]["number"] for one in entries if one["kind"] == SPAWNED}
+    counted = dict.fromkeys(agents, 0)
+    for one in (one["facts"] for one in entries if one["kind"] == STEP):
+        if one["agent"] not in counted or one["number"] != counted[one["agent"]] + 1:
+            return f"Step {one['agent']}.{one['number']} cannot be what came next."
+        counted[one["agent"]] += 1
+    for kind, name in ((MESSAGE, "Message"), (TERMINAL, "Terminal")):
+        numbers = [one["facts"]["number"] for one in entries if one["kind"] == kind]
+        if numbers != list(range(1, len(numbers) + 1)):
+            return f"A {name.lower()} is missing, or stands elsewhere than it was."
+    return ""
+
+
+def _outcome(asked: dict[str, Any], entries: Sequence[dict[str, Any]]) -> str:
+    outcomes = [one["facts"].get("outcome") for one in entries if one["kind"] == ENDED]
+    came_to = next((one for one in reversed(outcomes) if one), None)
+    if not came_to:
+        return ""
+    check = next((one["facts"] for one in entries if one["kind"] == CHECK), None)
+    wanted = asked["check_wanted"] or check is not None
+    if came_to == DONE and outcome(wanted, check["exit_code"] if check else None, "") != DONE:
+        return "It came out as done, and its check did not pass."
+    steps = {(one["facts"]["agent"], one["facts"]["number"]) for one in entries if _finishes(one)}
+    if not any(_is_done(one, steps) for one in entries):
+        return "It came to an outcome, and nobody finished it."
+    return ""
+
+
+def _finishes(entry: dict[str, Any]) -> bool:
+    return bool(entry["kind"] == STEP and entry["facts"]["tool"] == "finish")
+
+
+def _is_done(entry: dict[str, Any], steps: set[tuple[int, int]]) -> bool:
+    facts = entry["facts"]
+    return bool(entry["kind"] == RESULT and facts["ok"] and (facts["agent"], facts["number"]) in steps)

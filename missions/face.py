@@ -1,0 +1,94 @@
+"""What a mission is to the engine and to all doors. What it says is said elsewhere: here it has its one name."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from uuid import UUID
+
+from django.db.models import QuerySet
+
+from engine.models import Gate, ModelCall, Run
+from engine.models.gates import Decision
+from runs.face import Face, Snapshot
+from runs.fragments import Fragment
+from runs.redaction import redact_due
+
+from . import api, display, evidence, guards, procedure, rehearsal, replaying, schemas, tools
+from .display import Display, display_of
+from .fragments import fragments
+from .models import Mission, keeping
+
+
+class Working(Face[Mission, Display]):
+    noun, nouns = "mission", "missions"
+    schema = schemas.Mission
+    begun_at, begun_with = "mission-new", "goal"
+    verb, good_for = "Work", "A goal that agents pursue in a sandbox: they run commands and change files."
+    going_on = "working"
+    outcomes = tuple(display.OUTCOMES)
+    guards = guards.GUARDS
+    tools = tools.TOOLS
+    chores = (redact_due,)
+    acts = True
+    survives = True
+    hurry = 3.0
+    rehearsals = {
+        "mission-step": rehearsal.step,
+        "mission-summary": rehearsal.summary,
+        "mission-memory": rehearsal.shorter,
+    }
+    stays = "The result stays."
+    filters = ("rehearsal",)
+    perform = staticmethod(procedure.work)
+    facts = staticmethod(api.facts)
+    tell = staticmethod(evidence.tell)
+    doubt = staticmethod(evidence.doubt)
+    labels = staticmethod(evidence.labels)
+    moments = staticmethod(replaying.moments)
+    record_styles = ("css/mission.css",)
+    record_without = ("prompt",)
+
+    def erase(self, run: UUID) -> None:
+        keeping.erase(run)
+
+    def rows(self) -> QuerySet[Mission]:
+        return Mission.objects.whole()
+
+    def calls(self, row: Mission) -> list[ModelCall]:
+        return list(row.run.calls.all())
+
+    def estimate(self, row: Mission) -> int | None:
+        """Nobody knows how many steps it takes."""
+        return 0 if row.rehearsal else None
+
+    def display(self, seen: Snapshot[Mission]) -> Display:
+        return display_of(seen)
+
+    def fragments(self, display: Display) -> Iterator[Fragment]:
+        return fragments(display)
+
+    def at(self, row: Mission, moment: datetime) -> Mission:
+        return replaying.at(row, moment)
+
+    def decided(self, outcome: str) -> tuple[str, str]:
+        return display.OUTCOMES[outcome]
+
+    def shown(self, run: Run) -> tuple[str, str]:
+        return ("judging", "Working") if run.status == Run.Status.RUNNING else super().shown(run)
+
+    def asked(self, row: Mission) -> dict[str, str]:
+        return {"Goal": row.goal}
+
+    def provenance(self, row: Mission) -> Iterator[tuple[str, str]]:
+        yield "Crew", ", ".join(one.name for one in row.crew_list)
+        yield "Steps", str(len(row.steps.all()))
+
+    def rehearsal(self, row: Mission) -> str:
+        return "Rehearsal: no model was asked. Steps follow a stated script." if row.rehearsal else ""
+
+    def words(self, gate: Gate) -> Mapping[str, str]:
+        return {Decision.APPROVE: "Allow it, once", Decision.REJECT: "Refuse it"}
+
+    def columns(self, row: Mission) -> tuple[Sequence[object], Sequence[object]]:
+        return [row.goal], [len(row.steps.all()), row.result]
+
+    heads = (["goal"], ["steps", "result"])

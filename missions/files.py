@@ -1,0 +1,228 @@
+"""Files of a workspace, read and written by descriptors: no path leads out of it, and nothing is looked at first and
+opened later.
+
+Why so: docs/decisions.md, Missions.
+"""
+
+import ctypes
+import errno
+import os
+import secrets
+import stat
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+OPENAT2 = 437  # on every machine that has it
+NO_MAGIC_LINKS, NO_LINKS, BENEATH = 0x02, 0x04, 0x08
+LONGEST = 400_000  # bytes of a text that is read, written or kept
+MOST_FILES = 5_000  # that are looked at for changes
+UNWATCHED = frozenset({".git", "__pycache__", "node_modules", ".venv", ".pytest_cache", ".ruff_cache"})
+IN_FRONT = "/workspace/"
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class FileProblem(Exception):
+    """It was not done: a word for programs, and a sentence."""
+
+    def __init__(self, code: str, say: str) -> None:
+        super().__init__(f"{code}: {say}")
+        self.code, self.say = code, say
+
+
+class _How(ctypes.Structure):
+    _fields_ = [("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64)]
+
+
+@dataclass(frozen=True)
+class Found:
+    path: str
+    kind: str  # file, folder, link, other
+    size: int
+
+
+@dataclass(frozen=True)
+class Change:
+    """`text` is empty of what is no text, or longer than is kept."""
+
+    path: str
+    change: str  # A, M or D
+    digest: str
+    size: int
+    text: str
+
+
+def digest_of(data: bytes) -> str:
+    return sha256(data).hexdigest()
+
+
+def inside(path: str) -> str:
+    """As from the workspace: what stands in front of it in commands is taken off. FileProblem."""
+    path = path.strip()
+    if path in ("/workspace", IN_FRONT):
+        return "."
+    path = path.removeprefix(IN_FRONT)
+    if not path or path.startswith("/") or "\0" in path or len(path.encode()) > 4_000:
+        raise FileProblem("outside", f"{path[:200]!r} is no path in the workspace.")
+    return os.path.normpath(path) if ".." not in Path(path).parts else path
+
+
+class Workspace:
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def read(self, path: str, most: int = LONGEST * 8) -> bytes:
+        """FileProblem."""
+        with self._at(path, os.O_RDONLY | os.O_NONBLOCK) as found:
+            kind = os.fstat(found).st_mode
+            if stat.S_ISDIR(kind):
+                raise FileProblem("is_directory", f"{path} is a folder.")
+            if not stat.S_ISREG(kind):
+                raise FileProblem("not_found", f"{path} is no file.")
+            with os.fdopen(os.dup(found), "rb") as file:
+                data = file.read(most + 1)
+        if len(data) > most:
+            raise FileProblem("too_large", f"{path} has more than {most:,} bytes: look at a part of it by a command.")
+        return data
+
+    def write(self, path: str, data: bytes) -> None:
+        """Whole or not at all. Folders that are missing are made. FileProblem."""
+        path = inside(path)
+        folder, name = os.path.split(path)
+        if name in ("", ".", ".."):
+            raise FileProblem("outside", f"{path} is no name of a file.")
+        self._make(folder)
+        with self._at(folder or ".", os.O_PATH | os.O_DIRECTORY) as at:
+            self._replace(at, name, data, path)
+
+    def _replace(self, at: int, name: str, data: bytes, path: str) -> None:
+        mode, temporary = self._mode_of(at, name, path), f".{secrets.token_hex(8)}.new"
+        made = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode, dir_fd=at)
+        try:
+            with open(made, "wb") as file:
+                file.write(data)
+                self._hand_over(file.fileno())
+                os.fchmod(file.fileno(), mode)
+            os.replace(temporary, name, src_dir_fd=at, dst_dir_fd=at)
+        except OSError as error:
+            os.unlink(temporary, dir_fd=at)
+            raise FileProblem("not_written", f"{path}: {error.strerror}.") from error
+
+    def _mode_of(self, at: int, name: str, path: str) -> int:
+        try:
+            found = os.stat(name, dir_fd=at, follow_symlinks=False)
+        except FileNotFoundError:
+            return 0o644
+        if not stat.S_ISREG(found.st_mode):
+            raise FileProblem("is_directory", f"{path} is no file that can be written.")
+        return stat.S_IMODE(found.st_mode) & 0o777
+
+    def _make(self, folder: str) -> None:
+        parts = Path(folder).parts
+        for depth, name in enumerate(parts):
+            with self._at(os.path.join(*parts[:depth]) if depth else ".", os.O_PATH | os.O_DIRECTORY) as at:
+                try:
+                    os.mkdir(name, 0o755, dir_fd=at)
+                except FileExistsError:
+                    continue
+            with self._at(os.path.join(*parts[: depth + 1]), os.O_RDONLY | os.O_DIRECTORY) as made:
+                self._hand_over(made)
+
+    def _hand_over(self, descriptor: int) -> None:
+        """To whoever commands run as, where that is somebody else."""
+        owner = os.stat(self._root)
+        if os.geteuid() == 0 and owner.st_uid != 0:
+            os.fchown(descriptor, owner.st_uid, owner.st_gid)
+
+    def listed(self, path: str = ".", depth: int = 1, most: int = 500) -> tuple[list[Found], int]:
+        """In their order, and how many were left out. Links are shown and never followed. FileProblem."""
+        found, more = list[Found](), 0
+        for one in self._walk(inside(path) if path != "." else ".", depth):
+            if len(found) < most:
+                found.append(one)
+            else:
+                more += 1
+        return found, more
+
+    def _walk(self, folder: str, depth: int) -> Iterator[Found]:
+        with self._at(folder, os.O_RDONLY | os.O_DIRECTORY) as at, os.scandir(at) as entries:
+            here = sorted((one.name, one.stat(follow_symlinks=False)) for one in entries)
+        for name, about in here:
+            path = os.path.normpath(os.path.join(folder, name))
+            kind = _kind_of(about.st_mode)
+            yield Found(path, kind, about.st_size)
+            if kind == "folder" and depth > 1 and name not in UNWATCHED:
+                yield from self._walk(path, depth - 1)
+
+    def changes(self, known: Mapping[str, str]) -> list[Change]:
+        """What is otherwise than `known`, digests by paths, in the order of paths; of the first files alone, where
+        there are too many."""
+        found = list[Change]()
+        there = set[str]()
+        for one in self._files():
+            there.add(one.path)
+            try:
+                data = self.read(one.path)
+            except FileProblem:
+                continue  # it has gone meanwhile, or is too large to be looked at
+            if (digest := digest_of(data)) != known.get(one.path):
+                word = "M" if one.path in known else "A"
+                found.append(Change(one.path, word, digest, len(data), text_of(data)))
+        gone = [Change(path, "D", "", 0, "") for path in known if path not in there]
+        return sorted([*found, *gone], key=lambda one: one.path)
+
+    def _files(self) -> Iterator[Found]:
+        count = 0
+        for one in self._walk(".", 64):
+            if one.kind == "file":
+                count += 1
+                if count > MOST_FILES:
+                    return
+                yield one
+
+    @contextmanager
+    def _at(self, path: str, flags: int) -> Iterator[int]:
+        root = os.open(self._root, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            found = _beneath(root, inside(path) if path != "." else ".", flags | os.O_CLOEXEC)
+        finally:
+            os.close(root)
+        try:
+            yield found
+        finally:
+            os.close(found)
+
+
+SAID = {
+    errno.ENOENT: ("not_found", "There is nothing at {path}."),
+    errno.ENOTDIR: ("not_found", "There is no folder on the way to {path}."),
+    errno.EXDEV: ("outside", "{path} leads out of the workspace."),
+    errno.ELOOP: ("outside", "{path} is a link, or leads over one."),
+}
+
+
+def _beneath(root: int, path: str, flags: int) -> int:
+    how = _How(flags, 0, BENEATH | NO_LINKS | NO_MAGIC_LINKS)
+    found = _libc.syscall(OPENAT2, root, os.fsencode(path), ctypes.byref(how), ctypes.sizeof(how))
+    if found >= 0:
+        return int(found)
+    number = ctypes.get_errno()
+    code, say = SAID.get(number, ("not_found", f"{{path}}: {os.strerror(number)}."))
+    raise FileProblem(code, say.format(path=path))
+
+
+def _kind_of(mode: int) -> str:
+    kinds = {stat.S_IFREG: "file", stat.S_IFDIR: "folder", stat.S_IFLNK: "link"}
+    return kinds.get(stat.S_IFMT(mode), "other")
+
+
+def text_of(data: bytes) -> str:
+    """Empty where it is no text, or too long to be kept."""
+    if len(data) > LONGEST or b"\0" in data:
+        return ""
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return ""

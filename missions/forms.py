@@ -1,0 +1,142 @@
+"""What a new mission must be, for every door: the page, the command line, the API."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+from uuid import UUID
+
+from django import forms
+from django.conf import settings
+from django.core.exceptions import ValidationError
+
+from engine.models import TITLE_LENGTH
+from runs.forms import Spend, Text, first_errors, known_model
+
+from . import workshop
+from .crews import CREWS, agents, made
+from .files import LONGEST, FileProblem, inside
+from .models import Mission
+from .models.files import newest
+from .rules import MOST, Limits, name_complaint
+from .tools import NAMES
+
+GOAL_LENGTH, CHECK_LENGTH, MODEL_LENGTH, CREW_LENGTH = 20_000, 16_000, 200, 100
+FILES, TOGETHER = 200, 5_000_000  # bytes
+COORDINATES = "finish"
+
+
+class MissionForm(forms.Form):
+    goal = Text(max_length=GOAL_LENGTH, needed="Write a goal. It is empty.", lines=True, label="Goal")
+    title = Text(max_length=TITLE_LENGTH, label="Title")
+    crew = Text(max_length=CREW_LENGTH, label="Crew")
+    model = Text(max_length=MODEL_LENGTH, label="Model", help_text="Of the whole crew; empty is the default one.")
+    check = Text(max_length=CHECK_LENGTH, label="Check", lines=True)
+    steps = forms.IntegerField(
+        label="Steps at most",
+        required=False,
+        min_value=1,
+        max_value=MOST["steps"],
+        error_messages=dict.fromkeys(
+            ("invalid", "min_value", "max_value"), f"Write a number from 1 to {MOST['steps']:,}, or nothing."
+        ),
+    )
+    spend = Spend()
+
+    def clean_crew(self) -> str:
+        crew = self.cleaned_data["crew"] or next(iter(CREWS))
+        if crew not in CREWS:
+            raise ValidationError(f"There is no crew {crew}. There are {', '.join(CREWS)}.")
+        return str(crew)
+
+    def clean_model(self) -> str:
+        return known_model(self.cleaned_data["model"]) or settings.DEFAULT_MODEL
+
+
+def asked(
+    given: dict[str, Any],
+    files: Sequence[tuple[str, str]] = (),
+    crew: Iterable[dict[str, Any]] | None = None,
+    limits: dict[str, int] | None = None,
+    follows: str = "",
+) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+    """What `Mission.objects.submit` takes, and what is wrong with it, by fields. `crew`: agents instead of a ready-made
+    one; `follows`: the id of a mission that is over and may be seen, whose files it goes on with."""
+    form = MissionForm({name: value for name, value in given.items() if value is not None})
+    problems = first_errors(form) if not form.is_valid() else []
+    if lacking := workshop.missing():
+        problems.append(("goal", f"No command can be held here, so nothing was begun: {lacking}"))
+    bounds = {**(limits or {}), **({"steps": form.cleaned_data["steps"]} if form.cleaned_data.get("steps") else {})}
+    problems += list(_of_limits(bounds)) + list(_of_files(files))
+    before, wrong = _followed(follows) if follows else (None, [])
+    problems += wrong
+    own = list(crew) if crew is not None else None
+    problems += list(_of_crew(own)) if own is not None else []
+    if problems:
+        return {}, problems
+    values = dict(form.cleaned_data)
+    model, name = values.pop("model"), values.pop("crew")
+    values.pop("steps")
+    held = [made({**one, "model": one.get("model") or model}, model) for one in own] if own else agents(name, model)
+    if before is not None:
+        kept = [(one.path, one.text) for one in newest(before.files.all()).values()]
+        files = [*kept, *files]
+    return {
+        **values,
+        "agents": held,
+        "crew": "" if own else name,
+        "files": files,
+        "limits": bounds,
+        "follows": before,
+    }, []
+
+
+def _of_limits(limits: dict[str, int]) -> Iterable[tuple[str, str]]:
+    try:
+        Limits.of(limits)
+    except ValueError as wrong:
+        yield "limits", str(wrong)
+
+
+def _of_files(files: Sequence[tuple[str, str]]) -> Iterable[tuple[str, str]]:
+    if len(files) > FILES:
+        yield "files", f"There are {len(files)} files, and {FILES} are taken."
+    if sum(len(text.encode(errors="replace")) for _, text in files) > TOGETHER:
+        yield "files", f"All files together have more than {TOGETHER:,} bytes."
+    names = set()
+    for path, text in files[:FILES]:
+        try:
+            if ".." in inside(path).split("/") or path in names:
+                raise FileProblem("outside", "It leads out, or is there twice.")
+            names.add(path)
+        except FileProblem as problem:
+            yield "files", f"{path[:100]}: {problem.say}"
+        if len(text.encode(errors="replace")) > LONGEST or "\0" in text:
+            yield "files", f"{path[:100]} is no text of at most {LONGEST:,} bytes."
+
+
+def _of_crew(crew: Sequence[dict[str, Any]]) -> Iterable[tuple[str, str]]:
+    if not crew:
+        yield "agents", "Name at least one agent: the first coordinates."
+    for number, one in enumerate(crew):
+        if wrong := name_complaint(one["name"], [other["name"] for other in crew[:number]]):
+            yield f"agents.{number}.name", wrong
+        if strange := [name for name in one.get("tools") or () if name not in NAMES]:
+            yield f"agents.{number}.tools", f"There is no tool {strange[0][:60]} for agents."
+        if one.get("model"):
+            try:
+                known_model(one["model"])
+            except ValidationError as error:
+                yield f"agents.{number}.model", " ".join(error.messages)
+    if crew and crew[0].get("tools") is not None and COORDINATES not in crew[0]["tools"]:
+        yield "agents.0.tools", "The first coordinates and needs finish."
+
+
+def _followed(pk: str) -> tuple[Mission | None, list[tuple[str, str]]]:
+    try:
+        found = Mission.objects.filter(pk=UUID(pk)).select_related("run").first()
+    except ValueError:
+        found = None
+    if found is None:
+        return None, [("mission", "There is no such mission.")]
+    if not found.run.over or found.run.redacted:
+        return None, [("mission", "That mission is not over, or its texts were erased.")]
+    return found, []

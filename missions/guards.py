@@ -1,0 +1,110 @@
+"""What may still happen to the rows of missions: see `engine/evidence/guards.py`."""
+
+from engine.evidence.guards import Guard, Guards, Rule
+
+
+def _kept(*names: str, erased: tuple[str, ...] = ()) -> Rule:
+    return Rule("kept", kept=("id", *names), erased=erased)
+
+
+_tables = (
+    Guard(
+        "missions_mission",
+        key="run_id",
+        key_is_number=False,
+        run="OLD.run_id",
+        rules=(
+            Rule(
+                "kept",
+                kept=("run_id", "crew", "final_check_wanted", "limits", "policy", "follows_id", "prompt_version"),
+                erased=("goal", "check_command"),
+            ),
+            # each by itself, or what is left of an erased one could be written anew
+            *(Rule(f"{text}_said", when=f"OLD.{text} <> ''", erased=(text,)) for text in ("result", "unproven")),
+        ),
+    ),
+    Guard(
+        "missions_agent",
+        unique=((("mission_id", "number"), ""), (("mission_id", "folded"), "")),
+        run="OLD.mission_id",
+        rules=(
+            _kept(
+                *("mission_id", "number", "name", "folded", "parent", "depth", "model", "tools", "rights", "made"),
+                erased=("description",),
+            ),
+        ),
+    ),
+    Guard(
+        "missions_step",
+        unique=((("agent_id", "number"), ""),),
+        run="OLD.mission_id",
+        rules=(
+            _kept(
+                *("mission_id", "agent_id", "number", "tool", "heard", "last", "call_id", "made"),
+                erased=("reasoning", "args"),
+            ),
+            Rule("settled", when="OLD.settled IS NOT NULL", kept=("tool_call_id", "ok", "settled"), erased=("result",)),
+        ),
+    ),
+    Guard(
+        "missions_halt",
+        run="OLD.mission_id",
+        rules=(_kept("mission_id", "agent_id", "after", "why", "heard", "made", erased=("text",)),),
+    ),
+    Guard(
+        "missions_message",
+        unique=((("mission_id", "number"), ""),),
+        run="OLD.mission_id",
+        rules=(
+            _kept(
+                *("mission_id", "number", "sender", "by_name", "recipient", "go_on", "made"),
+                erased=("text",),
+            ),
+        ),
+    ),
+    Guard("missions_pause", unique=((("mission_id", "number"), ""),)),
+    Guard(
+        "missions_check",
+        unique=((("mission_id",), ""),),
+        run="OLD.mission_id",
+        rules=(_kept("mission_id", "exit_code", "reason", "tool_call_id", "made", erased=("command", "output")),),
+    ),
+    Guard(
+        "missions_fileversion",
+        unique=((("mission_id", "number"), ""),),
+        run="OLD.mission_id",
+        rules=(_kept("mission_id", "step_id", "number", "change", "size", "made", erased=("path", "digest", "text")),),
+    ),
+    Guard(
+        "missions_terminal",
+        unique=((("mission_id", "number"), ""),),
+        run="OLD.mission_id",
+        rules=(
+            _kept("mission_id", "step_id", "number", "spool", "made", erased=("command",)),
+            Rule(
+                "ended",
+                when="OLD.ended IS NOT NULL",
+                kept=("exit_code", "reason", "seconds", "size", "ended"),
+                erased=("digest", "output"),
+            ),
+        ),
+    ),
+    Guard(
+        "missions_terminalinput",
+        unique=((("terminal_id", "number"), ""),),
+        run="(SELECT mission_id FROM missions_terminal WHERE id = OLD.terminal_id)",
+        rules=(_kept("terminal_id", "step_id", "number", "made", erased=("text",)),),
+    ),
+    Guard(
+        "missions_shortmemory",
+        unique=((("agent_id", "version"), ""),),
+        run="OLD.mission_id",
+        rules=(_kept("mission_id", "agent_id", "version", "by", "made", erased=("text",)),),
+    ),
+    Guard(
+        "missions_summary",
+        run="OLD.mission_id",
+        rules=(_kept("mission_id", "agent_id", "covers", "call_id", "made", erased=("text", "dump", "digest")),),
+    ),
+)
+GUARDS: Guards = {guard.table: guard for guard in _tables}

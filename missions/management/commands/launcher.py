@@ -1,0 +1,29 @@
+import asyncio
+import contextlib
+from argparse import ArgumentParser
+
+from django.core.management.base import CommandError
+
+from engine import terminal
+from missions import workshop
+from missions.terminals.launcher import Launcher, Server
+
+
+class Command(terminal.Command):
+    help = (
+        "Begins the commands of missions, for engines that may be another user. It holds nothing: to end it ends none."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--user", type=int, action="append", default=[], help="the number of a user who may ask, too"
+        )
+
+    def handle(self, *, user: list[int], **options: object) -> None:
+        if lacking := workshop.missing():
+            raise CommandError(lacking)
+        address = workshop.home() / workshop.SOCKET
+        self.stdout.write(f"Commands are begun at {address}.")
+        self.stdout.flush()
+        with contextlib.suppress(KeyboardInterrupt):
+            asyncio.run(Server(Launcher(workshop.home()), frozenset(user)).serve(address))

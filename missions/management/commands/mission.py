@@ -1,0 +1,94 @@
+import sys
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError
+
+from engine.models import Gate
+from engine.models.budgets import BudgetUsedUp
+from missions.display import WORDS, files_changed
+from missions.files import FileProblem, Workspace, text_of
+from missions.forms import asked
+from missions.models import Mission
+from missions.models.files import patch_of
+from missions.procedure import submit
+from runs.command import NOTHING, News, RunCommand, bad_input
+from runs.site import address
+
+
+class Command(RunCommand[Mission]):
+    help = (
+        "Have a crew of agents pursue a goal in a sandbox. Exit status: 0 done, 1 unproven, 2 nothing came of it, 3 it "
+        "waits for somebody, 64 bad usage or input."
+    )
+    well = ("done",)
+    nothing = "Nothing came of it"
+
+    def add_own_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("goal", nargs="?", default="-", help="what is to be reached; - reads it")
+        parser.add_argument("--workspace", metavar="DIR", help="its texts are copied into the workspace")
+        parser.add_argument("--crew", default="", help="the name of a crew (default: the coordinator alone)")
+        parser.add_argument("--check", metavar="COMMAND", default="", help="that has to end with 0")
+        parser.add_argument("--patch", metavar="FILE", help="where the difference is written")
+        parser.add_argument("--continue", metavar="ID", dest="follows", default="", help="a mission that is over")
+        parser.add_argument("--thoughts", action="store_true", help="print what agents say of each step")
+        parser.add_argument("--calls", action="store_true", help="print which tool each step used, and what it came to")
+        parser.add_argument("--model", default="", help="of the whole crew (default: the installation's)")
+        parser.add_argument("--steps", metavar="N", help="at most")
+        parser.add_argument("--title", default="")
+        parser.add_argument("--spend", metavar="MONEY", help="dollars at most, as in 3.00")
+
+    def submit(self, options: dict[str, Any]) -> Mission:
+        self._options = options
+        goal = sys.stdin.read() if options["goal"] == "-" else options["goal"]
+        own = {name: options[name] for name in ("title", "crew", "model", "check", "steps", "spend")}
+        files = list(self._read(Path(options["workspace"]))) if options["workspace"] else []
+        values, problems = asked({"goal": goal, **own}, files, follows=options["follows"])
+        if problems:
+            raise bad_input(" ".join(f"{field}: {sentence}" for field, sentence in problems))
+        try:
+            return submit(owner=None, **values)
+        except BudgetUsedUp as error:
+            raise CommandError(str(error), returncode=NOTHING) from error
+
+    def _read(self, folder: Path) -> Iterator[tuple[str, str]]:
+        """The texts of a folder; what is none is named and left out."""
+        try:
+            found, _ = Workspace(folder).listed(".", 64, 100_000)
+        except (OSError, FileProblem) as error:
+            raise bad_input(f"{folder}: {error}") from error
+        for one in found:
+            data = Workspace(folder).read(one.path) if one.kind == "file" and one.size <= 400_000 else b"\0"
+            if one.kind == "file" and data and not text_of(data):
+                self._say(f"  Left out: {one.path} is no text, or too long.")
+            elif one.kind == "file" and ".git" not in Path(one.path).parts:
+                yield one.path, text_of(data)
+
+    def begins(self, row: Mission) -> Iterator[str]:
+        yield f"Working on “{row.run.title}” ({row.pk})."
+        yield f"Crew: {', '.join(one.name for one in row.crew_list)}."
+        if row.rehearsal:
+            yield "Rehearsal: no model was asked. Steps follow a stated script; commands really run."
+
+    def news(self, row: Mission) -> News:
+        for one in row.steps.all():
+            if self._options["thoughts"]:
+                yield f"thought {one.pk}", f"  {one.agent.name} {one.number}: {one.reasoning}"
+            if self._options["calls"] and one.tool and one.settled:
+                yield f"call {one.pk}", f"    {one.tool} {one.args[:200]} -> {one.result[:200]}"
+        for said in row.talk:
+            if said.recipient == 0 and said.sender:
+                yield f"message {said.number}", f"{row.agent(said.sender).name}: {said.text}"
+        for gate in Gate.objects.pending().filter(run=row.pk):
+            yield f"gate {gate.pk}", f"  To decide: {gate.title} {address()}/gates/{gate.pk}/"
+
+    def word(self, row: Any) -> str:
+        """The result, and what was changed."""
+        if path := self._options["patch"]:
+            Path(path).write_text(patch_of(row.files.all()))
+        if not row.run.outcome:
+            return super().word(row)
+        changed = [f"{WORDS[one.change]}: {one.path}" for one in files_changed(row)]
+        return "\n".join([f"{row.run.outcome}: {row.result}", *([row.unproven] if row.unproven else []), *changed])

@@ -1,0 +1,19 @@
+"""What may still happen to the rows."""
+
+from django.db import migrations
+
+from engine.evidence import guards
+from missions.guards import GUARDS
+
+
+def install(apps, schema_editor):
+    guards.install(schema_editor.connection, GUARDS.values())
+
+
+def lift(apps, schema_editor):
+    guards.lift(schema_editor.connection, GUARDS.values())
+
+
+class Migration(migrations.Migration):
+    dependencies = [("missions", "0001_initial"), ("engine", "0015_reviews")]
+    operations = [migrations.RunPython(install, lift)]

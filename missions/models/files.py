@@ -1,0 +1,103 @@
+"""What stood in the files of a workspace after each step that changed one."""
+
+from collections.abc import Iterable, Sequence
+from difflib import unified_diff
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from django.db import models
+from django.db.models import Max
+from django.utils import timezone
+
+from ..files import Change, digest_of
+
+if TYPE_CHECKING:
+    from .missions import Mission, Step
+
+
+class FileVersionQuerySet(models.QuerySet["FileVersion"]):
+    def begin(self, mission: "Mission", files: Iterable[tuple[str, str]]) -> None:
+        """What the workspace holds at first."""
+        found = [(path, text.encode()) for path, text in files]
+        changes = [Change(path, "A", digest_of(data), len(data), data.decode()) for path, data in found]
+        self.add(mission, None, changes)
+
+    def add(self, mission: "Mission", step: "Step | None", changes: Sequence[Change]) -> None:
+        if not changes:
+            return
+        last = self.filter(mission=mission).aggregate(Max("number"))["number__max"] or 0
+        FileVersion.objects.bulk_create(
+            [FileVersion(mission=mission, step=step, number=n, **vars(one)) for n, one in enumerate(changes, last + 1)]
+        )
+
+    def digests(self, mission: UUID) -> dict[str, str]:
+        """Of what is there now, by paths."""
+        found: dict[str, str] = {}
+        for path, change, digest in (
+            self.filter(mission=mission).order_by("number").values_list("path", "change", "digest")
+        ):
+            if change == "D":
+                found.pop(path, None)
+            else:
+                found[path] = digest
+        return found
+
+
+class FileVersion(models.Model):
+    """A file as it was after a step, or at the beginning where there is none. `change`: A, M or D. `text` is empty of
+    what is no text, or too long to be kept."""
+
+    mission = models.ForeignKey("missions.Mission", on_delete=models.PROTECT, related_name="files")
+    step = models.ForeignKey("missions.Step", on_delete=models.PROTECT, null=True, related_name="files")
+    number = models.PositiveIntegerField()
+    path = models.TextField()
+    change = models.CharField(max_length=1)
+    digest = models.CharField(max_length=64, blank=True)
+    size = models.PositiveBigIntegerField()
+    text = models.TextField(blank=True)
+    made = models.DateTimeField(default=timezone.now)
+
+    objects = FileVersionQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["number"]
+        default_permissions = ()
+        constraints = [models.UniqueConstraint("mission", "number", name="one_file_version_of_a_number")]
+
+    def __str__(self) -> str:
+        return f"{self.change} {self.path}"
+
+
+def newest(versions: Iterable[FileVersion]) -> dict[str, FileVersion]:
+    """What is there after all of these, by paths."""
+    found: dict[str, FileVersion] = {}
+    for one in sorted(versions, key=lambda one: one.number):
+        if one.change == "D":
+            found.pop(one.path, None)
+        else:
+            found[one.path] = one
+    return found
+
+
+def difference(path: str, before: str, after: str) -> list[str]:
+    """Lines of a patch, without line ends."""
+    old, new = (f"a/{path}" if before else "/dev/null"), (f"b/{path}" if after else "/dev/null")
+    found = []
+    for line in unified_diff(before.splitlines(keepends=True), after.splitlines(keepends=True), old, new):
+        found.append(line.rstrip("\n"))
+        if not line.endswith("\n"):
+            found.append("\\ No newline at end of file")
+    return found
+
+
+def patch_of(versions: Iterable[FileVersion]) -> str:
+    """From the beginning to what is there now, of what is kept as text."""
+    versions = list(versions)
+    first = newest(one for one in versions if one.step_id is None)
+    last = newest(versions)
+    lines: list[str] = []
+    for path in sorted(first.keys() | last.keys()):
+        before, after = first.get(path), last.get(path)
+        if (before and before.digest) != (after and after.digest):
+            lines += difference(path, before.text if before else "", after.text if after else "")
+    return "\n".join([*lines, ""]) if lines else ""

@@ -1,0 +1,243 @@
+"""What the engine and people write of a mission: each is a part of one transaction that holds the run's row."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Max
+from django.utils import timezone
+
+from engine.llm.providers import storable
+from engine.models import Gate, ModelCall, Run, ToolCall
+from engine.search import label, words_of
+from engine.tools import tool_named
+from runs.models import SearchText
+
+from .. import rules, workshop
+from ..files import Change
+from ..prompts.memory import Summarised
+from ..prompts.steps import Stepped
+from ..rules import COORDINATOR
+from .files import FileVersion
+from .memory import ShortMemory, Summary
+from .missions import Agent, Check, Halt, Message, Mission, Pause, Step
+from .reading import looked_at, memory_of
+from .terminals import OUTPUT_LENGTH, Terminal, TerminalInput
+
+NOTHING_LEFT = "Nothing is left that could wake you: finish, or say what you need."
+SAME_BEGINS = "This was the "
+SAME = SAME_BEGINS + "{count}th time in a row that the same call came to the same. Do something else."
+STOPPED_BY = "{name} has stopped: {why}"
+
+
+@dataclass(frozen=True)
+class End:
+    """Of a command, as its spool says."""
+
+    terminal: int
+    exit_code: int | None
+    reason: str
+    seconds: int
+    size: int
+    digest: str
+    output: str
+
+
+def write_message(pk: UUID, *, sender: int, recipient: int, text: str, by_name: str = "", go_on: bool = False) -> int:
+    number = (Message.objects.filter(mission=pk).aggregate(Max("number"))["number__max"] or 0) + 1
+    said = {"sender": sender, "recipient": recipient, "by_name": by_name[:150], "go_on": go_on}
+    Message.objects.create(mission_id=pk, number=number, text=storable(text), **said)
+    return number
+
+
+# ---- steps ----------------------------------------------------------------------------------------------------
+
+
+def keep_step(pk: UUID, agent: int, heard: int, last: bool, call: ModelCall, said: Stepped) -> None:
+    """A step, and with it the number of a command, or of what is typed."""
+    row = Agent.objects.get(pk=agent)
+    number = Step.objects.filter(agent=row).count() + 1
+    step = Step(mission_id=pk, agent=row, number=number, reasoning=storable(said.reasoning), heard=heard, last=last)
+    step.tool, step.args, step.call = said.tool, storable(said.args), call
+    if not said.tool:
+        step.ok, step.settled = True, timezone.now()
+        write_message(pk, sender=row.number, recipient=row.parent, text=said.reasoning)
+    step.save(force_insert=True)
+    if said.tool == "run_command":
+        _number_command(step, said)
+    if said.tool == "send_command_input":
+        _number_input(step, said)
+    SearchText.objects.add(pk, words_of(said.reasoning))
+
+
+def _number_command(step: Step, said: Stepped) -> None:
+    before = Terminal.objects.filter(mission=step.mission_id).aggregate(Max("number"))["number__max"] or 0
+    spool = f"{step.agent.number}-{step.number}"
+    command = storable(said.arguments["command"])
+    Terminal.objects.create(mission_id=step.mission_id, step=step, number=before + 1, command=command, spool=spool)
+
+
+def _number_input(step: Step, said: Stepped) -> None:
+    terminal = Terminal.objects.filter(mission=step.mission_id, number=said.arguments["command_id"]).first()
+    if terminal and not said.arguments["terminate"]:
+        before = terminal.inputs.aggregate(Max("number"))["number__max"] or 0
+        TerminalInput.objects.create(
+            terminal=terminal, step=step, number=before + 1, text=storable(said.arguments["input"])
+        )
+
+
+def keep_result(pk: UUID, step: int, call: ToolCall | None, changes: Sequence[Change], ends: Sequence[End]) -> None:
+    """What came of a step: its line, the files that are otherwise since, the commands that have ended."""
+    row = Step.objects.select_related("agent", "mission").get(pk=step)
+    if row.settled:
+        return
+    tool = tool_named(row.tool)
+    result = (tool.told(call) if tool else call.error) if call else ""
+    values: dict[str, Any] = {"ok": bool(call and call.done), "settled": timezone.now()}
+    values |= {"tool_call": call} if call and call.pk else {}
+    count = _same(row, result)
+    note = f"\n{SAME.format(count=count)}" if count >= rules.SAME_TOLD else ""
+    Step.objects.filter(pk=step, settled=None).update(result=storable(result + note), **values)
+    FileVersion.objects.add(row.mission, row, changes)
+    keep_ends(pk, ends)
+    if call and call.status == ToolCall.Status.FAILED and row.tool == "run_command":
+        _never_began(row)
+    if count >= rules.SAME_STOPS:
+        halt(pk, row.agent, Halt.Why.SAME, f"{row.tool} came to the same {count} times.")
+
+
+def _same(row: Step, result: str) -> int:
+    before = Step.objects.filter(agent=row.agent).order_by("-number")[: rules.SAME_STOPS]
+    calls = [(one.tool, one.args, _plain(one.result)) for one in reversed(before) if one.pk != row.pk]
+    return rules.same_in_a_row([*calls, (row.tool, row.args, _plain(result))])
+
+
+def _plain(result: str) -> str:
+    """Without what is otherwise each time: the first line says numbers and seconds."""
+    head, _, text = result.partition("\n")
+    try:
+        facts = json.loads(head)
+    except ValueError:
+        return result
+    return f"{facts.get('exit_code')}{facts.get('state')}{text.partition(SAME_BEGINS)[0].strip()}"
+
+
+def _never_began(step: Step) -> None:
+    """It was refused: no command ever was."""
+    now = timezone.now()
+    Terminal.objects.filter(step=step, ended=None).update(reason="refused", ended=now)
+
+
+def keep_ends(pk: UUID, ends: Sequence[End]) -> None:
+    for one in ends:
+        values = {name: getattr(one, name) for name in ("exit_code", "reason", "seconds", "size", "digest")}
+        output = storable(one.output)[-OUTPUT_LENGTH:]
+        Terminal.objects.filter(mission=pk, pk=one.terminal, ended=None).update(
+            output=output, ended=timezone.now(), **values
+        )
+
+
+def keep_failure(pk: UUID, agent: int, why: str) -> None:
+    halt(pk, Agent.objects.get(pk=agent), Halt.Why.FAILED, why)
+
+
+def halt(pk: UUID, agent: Agent, why: str, text: str) -> None:
+    """It does nothing more until somebody who may lets it go on; whoever made it is told, or people are."""
+    after = Step.objects.filter(agent=agent).count()
+    heard = Message.objects.filter(mission=pk).aggregate(Max("number"))["number__max"] or 0
+    Halt.objects.create(mission_id=pk, agent=agent, after=after, why=why, text=storable(text), heard=heard)
+    write_message(pk, sender=0, recipient=agent.parent, text=STOPPED_BY.format(name=agent.name, why=text))
+
+
+def tell_that_nothing_is_left(pk: UUID) -> None:
+    write_message(pk, sender=0, recipient=COORDINATOR, text=NOTHING_LEFT)
+
+
+def keep_answer(pk: UUID, gate: int) -> None:
+    """What a person said where nobody could go on."""
+    decided = Gate.objects.whole().get(pk=gate)
+    decided.use()
+    by = decided.last.by if decided.last and decided.last.by else "somebody"
+    words = decided.words or "Go on."
+    write_message(pk, sender=0, recipient=COORDINATOR, text=words, by_name=by)
+
+
+# ---- memory ---------------------------------------------------------------------------------------------------
+
+
+def keep_summary(pk: UUID, agent: int, covers: int, dump: str, call: ModelCall, said: Summarised) -> None:
+    """Dump, summary and facts in one commit."""
+    row = Agent.objects.get(pk=agent)
+    digest = sha256(dump.encode()).hexdigest()
+    made = {"covers": covers, "text": storable(said.text), "dump": storable(dump), "digest": digest, "call": call}
+    Summary.objects.create(mission_id=pk, agent=row, **made)
+    if said.facts:
+        version, text = memory_of(looked_at(pk), row.number)
+        keep_memory(pk, agent, version, "\n".join([text, *said.facts]).strip())
+
+
+def keep_missing_summary(pk: UUID, agent: int, covers: int) -> None:
+    Summary.objects.create(mission_id=pk, agent_id=agent, covers=covers)
+
+
+def keep_memory(pk: UUID, agent: int, version: int, text: str) -> None:
+    row = Agent.objects.get(pk=agent)
+    ShortMemory.objects.create(mission_id=pk, agent=row, version=version + 1, text=storable(text), by=row.number)
+
+
+def keep_shorter(pk: UUID, agent: int, version: int, call: ModelCall, text: str) -> None:
+    keep_memory(pk, agent, version, rules.cut_from_top(text))
+
+
+# ---- the end --------------------------------------------------------------------------------------------------
+
+
+def keep_check(pk: UUID, command: str, call: ToolCall, exit_code: int | None, reason: str) -> None:
+    values = {"exit_code": exit_code, "reason": reason[:40], "output": call.output or call.error}
+    Check.objects.create(mission_id=pk, command=storable(command), tool_call=call if call.pk else None, **values)
+
+
+def conclude(pk: UUID) -> None:
+    mission = Mission.objects.at_work().select_related("final_check").get(pk=pk)
+    finish = mission.finish
+    said = finish.arguments if finish else {}
+    check = getattr(mission, "final_check", None)
+    wanted = mission.final_check_wanted or check is not None
+    came_to = rules.outcome(wanted, check.exit_code if check else None, said.get("unproven", ""))
+    why = said.get("unproven", "") or ("" if came_to == rules.DONE else why_unproven(check))
+    Mission.objects.filter(pk=pk).update(result=said.get("result", ""), unproven=why)
+    Run.objects.filter(pk=pk).update(outcome=came_to)
+    SearchText.objects.add(pk, [label("outcome", came_to), *words_of(said.get("result", ""))])
+
+
+def why_unproven(check: Check | None) -> str:
+    if check is None:
+        return "The check was not run."
+    if check.exit_code is None:
+        return f"The check could not be run: {check.reason or 'it was cut short'}."
+    return f"The check ended with {check.exit_code}."
+
+
+def pause(pk: UUID, on: bool, by_name: str) -> None:
+    number = (Pause.objects.filter(mission=pk).aggregate(Max("number"))["number__max"] or 0) + 1
+    Pause.objects.create(mission_id=pk, number=number, on=on, by_name=by_name[:150])
+
+
+def erase(pk: UUID) -> None:
+    """All texts, and the workspace with them; numbers, tools, codes, sizes and times stay."""
+    Mission.objects.filter(pk=pk).update(goal="", check_command="", result="", unproven="")
+    Agent.objects.filter(mission=pk).update(description="")
+    Step.objects.filter(mission=pk).update(reasoning="", args="", result="")
+    Halt.objects.filter(mission=pk).update(text="")
+    Message.objects.filter(mission=pk).update(text="")
+    Check.objects.filter(mission=pk).update(command="", output="")
+    FileVersion.objects.filter(mission=pk).update(path="", digest="", text="")
+    Terminal.objects.filter(mission=pk).update(command="", digest="", output="")
+    TerminalInput.objects.filter(terminal__mission=pk).update(text="")
+    ShortMemory.objects.filter(mission=pk).update(text="")
+    Summary.objects.filter(mission=pk).update(text="", dump="", digest="")
+    transaction.on_commit(lambda: workshop.remove(pk))

@@ -1,0 +1,314 @@
+"""A mission: what it shall come to, who works on it, each step, what they wrote to one another, and what stopped it."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from django.db import models, transaction
+from django.db.models import Prefetch
+from django.utils import timezone
+
+from engine.evidence import sealing
+from engine.llm import prices
+from engine.llm.providers import is_rehearsal, lane_of
+from engine.models import TITLE_LENGTH, ModelCall, Run, ToolCall, after_deadlock, asked_for
+from engine.models.budgets import Budget
+from engine.models.children import NOBODY_ELSE
+from engine.search import label, words_of
+from runs.models import SearchText, first_labels
+from runs.rows import with_run
+
+from .. import prompts
+from ..rules import COORDINATOR, Limits, folded
+
+
+class MissionQuerySet(models.QuerySet["Mission"]):
+    def at_work(self) -> "MissionQuerySet":
+        """With all that its rules and its prompts look at."""
+        steps = Prefetch("steps", Step.objects.select_related("tool_call", "agent").order_by("pk"))
+        lists = ("agents", steps, "halts", "messages", "pauses", "terminals", "short_memories", "summaries")
+        return self.select_related("run").prefetch_related(*lists)
+
+    def whole(self) -> "MissionQuerySet":
+        """With everything that a page shows."""
+        calls = Prefetch("run__calls", ModelCall.objects.order_by("pk").defer("prompt", "answer"))
+        steps = Prefetch("steps", Step.objects.select_related("tool_call", "agent").order_by("pk"))
+        lists = ("agents", "halts", "messages", "pauses", "terminals__inputs", "short_memories", "summaries", "files")
+        return with_run(self).select_related("final_check").prefetch_related(*lists, steps, calls)
+
+    @after_deadlock
+    @transaction.atomic
+    def submit(
+        self,
+        *,
+        owner: Any,
+        goal: str,
+        agents: Sequence[Mapping[str, Any]],
+        title: str = "",
+        crew: str = "",
+        check: str = "",
+        limits: Mapping[str, int] | None = None,
+        policy: Mapping[str, Any] | None = None,
+        files: Iterable[tuple[str, str]] = (),
+        follows: "Mission | None" = None,
+        spend: int | None = None,
+        request: str = "",
+        made_by: Mapping[str, Any] = NOBODY_ELSE,
+    ) -> "Mission":
+        """Queue a mission: run, crew, files of its workspace, and the seal on them stand together or not at all.
+
+        `agents`: columns of each, the first of whom coordinates; `files`: paths and texts. BudgetUsedUp.
+        """
+        held = [one["model"] for one in agents]
+        unknown = any(prices.cost(model, 1, 1) is None for model in held)
+        reserved = Budget.objects.reserve(owner, spend if spend is not None else None if unknown else 0)
+        run = Run.objects.create(
+            procedure="mission",
+            title=title or title_of(goal),
+            lane=lane_of(held),
+            spend=spend,
+            **asked_for(owner, made_by),
+            request=request,
+            **reserved,
+        )
+        mission = self.create(
+            run=run,
+            goal=goal,
+            crew=crew,
+            final_check_wanted=bool(check),
+            check_command=check,
+            limits=vars(Limits.of(dict(limits or {}))),
+            policy=dict(policy or {}),
+            follows=follows,
+            prompt_version=prompts.VERSION,
+        )
+        for number, one in enumerate(agents, 1):
+            Agent.objects.create(mission=mission, number=number, folded=folded(one["name"]), **one)
+        from .files import FileVersion
+
+        FileVersion.objects.begin(mission, files)
+        words = [*first_labels(run), label("rehearsal", any(map(is_rehearsal, held)))]
+        SearchText.objects.create(run=run, words=" ".join([*words, *words_of(f"{run.title}\n{goal}")]))
+        sealing.submit(run.pk)
+        return mission
+
+
+def title_of(goal: str) -> str:
+    first = next((line.strip() for line in goal.splitlines() if line.strip()), "")[: TITLE_LENGTH + 1]
+    return first if len(first) <= 80 else f"{first[:79].rstrip()}…"
+
+
+class Mission(models.Model):
+    """One goal. Title, life cycle and outcome are its run's; how its agents stand follows from its rows and is kept
+    nowhere; `result` and `unproven` are written once, at its end. `policy`: who decides about what leaves the sandbox,
+    by capabilities."""
+
+    run = models.OneToOneField(Run, on_delete=models.PROTECT, primary_key=True, related_name="mission")
+    goal = models.TextField()
+    crew = models.CharField(max_length=100, blank=True)
+    final_check_wanted = models.BooleanField()
+    check_command = models.TextField(blank=True)
+    limits = models.JSONField()
+    policy = models.JSONField()
+    follows = models.ForeignKey("self", on_delete=models.PROTECT, null=True, related_name="followed_by")
+    prompt_version = models.CharField(max_length=20)
+    result = models.TextField(blank=True)
+    unproven = models.TextField(blank=True)
+
+    record_hash: str | None = None  # of the newest entry of one that is over, where it was read with `whole()`
+
+    objects = MissionQuerySet.as_manager()
+
+    class Meta:
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return self.run.shown_title
+
+    @property
+    def bounds(self) -> Limits:
+        return Limits.of(self.limits)
+
+    @cached_property
+    def crew_list(self) -> "list[Agent]":
+        return sorted(self.agents.all(), key=lambda one: one.number)
+
+    def agent(self, number: int) -> "Agent":
+        return next(one for one in self.crew_list if one.number == number)
+
+    def steps_of(self, number: int) -> "list[Step]":
+        return sorted((one for one in self.steps.all() if one.agent.number == number), key=lambda one: one.number)
+
+    @property
+    def talk(self) -> "list[Message]":
+        return sorted(self.messages.all(), key=lambda one: one.number)
+
+    @property
+    def finish(self) -> "Step | None":
+        """The step by which it was finished."""
+        done = (one for one in self.steps.all() if one.tool == "finish" and one.settled and one.ok)
+        return next(done, None)
+
+    @property
+    def paused(self) -> str:
+        """By whom; empty where it goes on."""
+        last = max(self.pauses.all(), key=lambda one: one.number, default=None)
+        return (last.by_name or "somebody") if last and last.on else ""
+
+    @property
+    def rehearsal(self) -> bool:
+        return any(is_rehearsal(one.model) for one in self.agents.all())
+
+
+class Agent(models.Model):
+    """One of the crew. `parent` is the number of whoever made it, 0 of those that were there from the beginning."""
+
+    mission = models.ForeignKey(Mission, on_delete=models.PROTECT, related_name="agents")
+    number = models.PositiveSmallIntegerField()
+    name = models.CharField(max_length=40)
+    folded = models.CharField(max_length=80)
+    description = models.TextField(blank=True)
+    parent = models.PositiveSmallIntegerField(default=0)
+    depth = models.PositiveSmallIntegerField(default=0)
+    model = models.CharField(max_length=200)
+    tools = models.JSONField()
+    rights = models.JSONField(default=list)
+    made = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["number"]
+        default_permissions = ()
+        constraints = [
+            models.UniqueConstraint("mission", "number", name="one_mission_agent_of_a_number"),
+            models.UniqueConstraint("mission", "folded", name="one_mission_agent_of_a_name"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def coordinates(self) -> bool:
+        return self.number == COORDINATOR
+
+
+class Step(models.Model):
+    """One answer of an agent, and what came of it. `heard`: the newest message that its prompt had; `last`: only
+    `finish` could be said; `args`: JSON; `ok`: the tool did what it was asked for."""
+
+    mission = models.ForeignKey(Mission, on_delete=models.PROTECT, related_name="steps")
+    agent = models.ForeignKey(Agent, on_delete=models.PROTECT, related_name="steps")
+    number = models.PositiveSmallIntegerField()
+    reasoning = models.TextField(blank=True)
+    tool = models.CharField(max_length=120, blank=True)
+    args = models.TextField(blank=True)
+    heard = models.PositiveIntegerField()
+    last = models.BooleanField(default=False)
+    call = models.OneToOneField(ModelCall, on_delete=models.PROTECT, related_name="+")
+    tool_call = models.OneToOneField(ToolCall, on_delete=models.PROTECT, null=True, related_name="+")
+    ok = models.BooleanField(default=False)
+    result = models.TextField(blank=True)
+    settled = models.DateTimeField(null=True)
+    made = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["pk"]
+        default_permissions = ()
+        constraints = [models.UniqueConstraint("agent", "number", name="one_mission_step_of_a_number")]
+
+    def __str__(self) -> str:
+        return self.key
+
+    @property
+    def key(self) -> str:
+        return f"{self.agent.number}.{self.number}"
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        return json.loads(self.args) if self.args else {}
+
+
+class Halt(models.Model):
+    """An agent that came to an error after a step: no usable answer, the same call again and again, refused again and
+    again. `heard` as of a step: whoever may let it go on writes to it."""
+
+    class Why(models.TextChoices):
+        FAILED = "failed", "no usable answer"
+        SAME = "same", "the same call again and again"
+        REFUSED = "refused", "refused again and again"
+
+    mission = models.ForeignKey(Mission, on_delete=models.PROTECT, related_name="halts")
+    agent = models.ForeignKey(Agent, on_delete=models.PROTECT, related_name="halts")
+    after = models.PositiveSmallIntegerField()
+    why = models.CharField(max_length=10, choices=Why)
+    text = models.TextField(blank=True)
+    heard = models.PositiveIntegerField()
+    made = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["pk"]
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"{self.agent} after step {self.after}"
+
+
+class Message(models.Model):
+    """From an agent, a person, or the mission itself (`sender` 0, with or without a name), to an agent, or to people
+    (`recipient` 0). Numbers are one order for all."""
+
+    mission = models.ForeignKey(Mission, on_delete=models.PROTECT, related_name="messages")
+    number = models.PositiveIntegerField()
+    sender = models.PositiveSmallIntegerField()
+    by_name = models.CharField(max_length=150, blank=True)
+    recipient = models.PositiveSmallIntegerField()
+    text = models.TextField(blank=True)
+    go_on = models.BooleanField(default=False)
+    made = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["number"]
+        default_permissions = ()
+        constraints = [models.UniqueConstraint("mission", "number", name="one_mission_message_of_a_number")]
+
+    def __str__(self) -> str:
+        return f"Message {self.number}"
+
+    @property
+    def of_person(self) -> bool:
+        return self.sender == 0 and bool(self.by_name)
+
+
+class Pause(models.Model):
+    mission = models.ForeignKey(Mission, on_delete=models.PROTECT, related_name="pauses")
+    number = models.PositiveSmallIntegerField()
+    on = models.BooleanField()
+    by_name = models.CharField(max_length=150, blank=True)
+    made = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["number"]
+        default_permissions = ()
+        constraints = [models.UniqueConstraint("mission", "number", name="one_pause_of_a_number")]
+
+    def __str__(self) -> str:
+        return "paused" if self.on else "resumed"
+
+
+class Check(models.Model):
+    """What the check came to, in a fresh sandbox over a copy of the workspace. Without an exit code it could not run,
+    and `reason` says why."""
+
+    mission = models.OneToOneField(Mission, on_delete=models.PROTECT, related_name="final_check")
+    command = models.TextField(blank=True)
+    exit_code = models.IntegerField(null=True)
+    reason = models.CharField(max_length=40, blank=True)
+    output = models.TextField(blank=True)
+    tool_call = models.OneToOneField(ToolCall, on_delete=models.PROTECT, null=True, related_name="+")
+    made = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"Check of {self.mission}"

@@ -1,0 +1,255 @@
+"""The rows of a mission as its rules and its prompts look at them."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Sum
+
+from engine.models import ModelCall, Run
+from engine.tools import Tool, own_tools
+
+from .. import rules
+from ..prompts.steps import Done, Heard, Offered, Work
+from ..rules import COORDINATOR, PERSON, Seen, Used
+from .files import newest
+from .missions import Agent, Message, Mission, Step
+
+CHARACTERS_OF_A_TOKEN = 4
+CONTEXT = 128_000  # tokens, where nothing else is known of a model
+SHOWN_FILES = 20
+STOPPING = ("", "wait", "finish")
+
+
+def looked_at(pk: UUID) -> Mission:
+    return Mission.objects.at_work().get(pk=pk)
+
+
+# ---- how it stands --------------------------------------------------------------------------------------------
+
+
+def seen(mission: Mission, number: int, now: datetime) -> Seen:
+    steps = mission.steps_of(number)
+    last = steps[-1] if steps else None
+    halt = _halt(mission, number, len(steps))
+    heard = halt.heard if halt else last.heard if last else 0
+    unread = [one for one in mission.talk if one.recipient == number and one.number > heard]
+    until = timer_of(last)
+    ended = [
+        one.ended for one in mission.terminals.all() if last and one.ended and _is_of(mission, one.step_id, number)
+    ]
+    since = last.settled if last else None
+    woken = bool(since and any(moment > since for moment in ended)) or bool(until and until <= now)
+    return Seen(
+        number,
+        last=last.made if last else None,
+        open=bool(last and last.settled is None),
+        stops=bool(last and last.tool in STOPPING and (last.ok or last.settled is None)),
+        halted=halt is not None,
+        unread=bool(unread),
+        revives=any(one.of_person or one.go_on for one in unread),
+        woken=woken,
+        until=until,
+    )
+
+
+def _is_of(mission: Mission, step: int, number: int) -> bool:
+    return any(one.pk == step and one.agent.number == number for one in mission.steps.all())
+
+
+def _halt(mission: Mission, number: int, steps: int) -> Any:
+    """That which nobody has gone on after."""
+    return next(
+        (one for one in mission.halts.all() if one.agent_id == mission.agent(number).pk and one.after == steps), None
+    )
+
+
+def timer_of(step: Step | None) -> datetime | None:
+    if step is None or step.tool != "wait" or not step.settled:
+        return None
+    seconds = step.arguments.get("seconds")
+    return step.settled + timedelta(seconds=seconds) if seconds else None
+
+
+def all_seen(mission: Mission, now: datetime) -> list[Seen]:
+    return [seen(mission, one.number, now) for one in mission.crew_list]
+
+
+def what_next(mission: Mission, worked: float, now: datetime) -> rules.Next:
+    finished = mission.finish is not None
+    if not finished and not mission.paused and rules.reached(used_of(mission, worked), mission.bounds):
+        return rules.GoOn((COORDINATOR,))
+    return rules.what_next(
+        all_seen(mission, now),
+        finished=finished,
+        paused=mission.paused,
+        living=any(one.living for one in mission.terminals.all()),
+        told=told_that_nothing_is_left(mission),
+        at_once=mission.bounds.at_once,
+    )
+
+
+def told_that_nothing_is_left(mission: Mission) -> bool:
+    """Since a person has said something, or another agent wrote to the coordinator."""
+    for one in reversed(mission.talk):
+        if one.recipient == COORDINATOR:
+            return one.sender == 0 and not one.by_name
+    return False
+
+
+def may_step(mission: Mission, number: int, worked: float, now: datetime) -> bool:
+    what = what_next(mission, worked, now)
+    return (isinstance(what, rules.GoOn) and seen(mission, number, now).state == rules.State.RUNNING) or (
+        isinstance(what, rules.GoOn)
+        and number == COORDINATOR
+        and bool(rules.reached(used_of(mission, worked), mission.bounds))
+    )
+
+
+def used_of(mission: Mission, worked: float) -> Used:
+    return Used(
+        steps=len(mission.steps.all()),
+        minutes=worked / 60,
+        agents=len(mission.crew_list),
+        messages=len(mission.talk),
+        terminals=sum(one.living for one in mission.terminals.all()),
+        spend=spent(mission),
+    )
+
+
+def spent(mission: Mission) -> float:
+    """The share of what it may cost, with all that it has caused."""
+    if not mission.run.spend:
+        return 0.0
+    calls = ModelCall.objects.filter(run__in=Run.objects.of_root(mission.pk))
+    return (calls.aggregate(cost=Sum("cost"))["cost"] or 0) / mission.run.spend
+
+
+def memory_of(mission: Mission, number: int) -> tuple[int, str]:
+    """Version and text of an agent's short-term memory; 0 and nothing where it has none."""
+    agent = mission.agent(number).pk
+    last = max(
+        (one for one in mission.short_memories.all() if one.agent_id == agent),
+        key=lambda one: one.version,
+        default=None,
+    )
+    return (last.version, last.text) if last else (0, "")
+
+
+# ---- prompts --------------------------------------------------------------------------------------------------
+
+
+def tools_of(mission: Mission, agent: Agent) -> list[Tool[Any]]:
+    known = own_tools()
+    return [known[name] for name in agent.tools if name in known and (name != "finish" or agent.coordinates)]
+
+
+def newest_message(mission: Mission) -> int:
+    return max((one.number for one in mission.talk), default=0)
+
+
+def work_of(mission: Mission, number: int, worked: float, now: datetime) -> Work:
+    agent, steps = mission.agent(number), mission.steps_of(number)
+    summary = _summary(mission, agent)
+    covers = summary.covers if summary else 0
+    used, bounds = used_of(mission, worked), mission.bounds
+    failed = any(one.agent_id == agent.pk and not one.call_id for one in mission.summaries.all())
+    shown = steps[covers:]
+    missing = max(0, len(shown) - rules.KEPT_HISTORY) if failed and len(shown) > rules.KEPT_STEPS else 0
+    heard = steps[-1].heard if steps else 0
+    last = bool(rules.reached(used, bounds))
+    offered = [one for one in tools_of(mission, agent) if not last or one.name == "finish"]
+    return Work(
+        name=agent.name,
+        description=agent.description,
+        parent=_name(mission, agent.parent) if agent.parent else "",
+        below=[one.name for one in mission.crew_list if one.parent == number],
+        coordinates=agent.coordinates,
+        tools=[Offered(one.name, one.description, one.schema) for one in offered],
+        summary=summary.text if summary else "",
+        history=_history(mission, number, steps, covers + missing),
+        heard=_heard(mission, number, heard, newest_message(mission)),
+        short_memory=memory_of(mission, number)[1],
+        now=_now(mission, agent, used, now),
+        last=last,
+        missing=missing,
+    )
+
+
+def _summary(mission: Mission, agent: Agent) -> Any:
+    made = [one for one in mission.summaries.all() if one.agent_id == agent.pk and one.call_id]
+    return made[-1] if made else None
+
+
+def _history(mission: Mission, number: int, steps: Sequence[Step], start: int) -> list[Done]:
+    found, before = [], steps[start - 1].heard if start else 0
+    for one in steps[start:]:
+        heard = _heard(mission, number, before, one.heard)
+        found.append(Done(one.number, heard, one.reasoning, one.tool, one.args, one.result))
+        before = one.heard
+    return found
+
+
+def history_of(mission: Mission, number: int) -> list[Done]:
+    """What a summary of this agent is made from: all but the newest steps."""
+    steps = mission.steps_of(number)
+    summary = _summary(mission, mission.agent(number))
+    start = summary.covers if summary else 0
+    return _history(mission, number, steps, start)[: -rules.KEPT_HISTORY]
+
+
+def _heard(mission: Mission, number: int, after: int, until: int) -> list[Heard]:
+    return [said_by(mission, one) for one in mission.talk if one.recipient == number and after < one.number <= until]
+
+
+def said_by(mission: Mission, one: Message) -> Heard:
+    if one.sender:
+        return Heard("agent", _name(mission, one.sender), one.text)
+    return Heard("person", one.by_name, one.text) if one.by_name else Heard("system", "", one.text)
+
+
+def _name(mission: Mission, number: int) -> str:
+    return mission.agent(number).name if number else PERSON
+
+
+def _now(mission: Mission, agent: Agent, used: Used, now: datetime) -> Mapping[str, Any]:
+    limits = mission.bounds
+    others = [one for one in mission.crew_list if one.number != agent.number]
+    found: dict[str, Any] = {
+        "goal": mission.goal,
+        "step": len(mission.steps_of(agent.number)) + 1,
+        "steps_of_all": f"{used.steps} of {limits.steps}",
+        "minutes": f"{used.minutes:.0f} of {limits.minutes}",
+        "said_by_people": [one.text for one in mission.talk if one.of_person][-5:],
+        "commands": _commands(mission),
+        "files": _files(mission),
+        "you_may_write_to": [PERSON, *(_other(mission, one, now) for one in others)],
+    }
+    found |= {"check": mission.check_command} if mission.check_command else {}
+    near = rules.near(used, limits)
+    return found | ({"nearly_used_up": near} if near else {})
+
+
+def _other(mission: Mission, one: Agent, now: datetime) -> str:
+    first = one.description.partition(".")[0][:100]
+    return f"{one.name} ({seen(mission, one.number, now).state}): {first}"
+
+
+def _commands(mission: Mission) -> list[str]:
+    rows = sorted(mission.terminals.all(), key=lambda one: one.number)
+    shown = [one for one in rows if one.living] + [one for one in rows if not one.living][-3:]
+    return [f"{one.number} {'lives' if one.living else f'exit {one.exit_code}'}: {one.command[:100]}" for one in shown]
+
+
+def _files(mission: Mission) -> list[str]:
+    """Those that were changed last; read by their own query, for a step does not need the others."""
+    there = newest(mission.files.defer("text"))
+    changed = sorted((one for one in there.values() if one.step_id), key=lambda one: -one.number)
+    paths = [one.path for one in changed] or sorted(there)
+    return paths[:SHOWN_FILES]
+
+
+def filled(prompt: Sequence[Mapping[str, str]]) -> float:
+    """How much of a model's context a prompt takes, roughly."""
+    return sum(len(one["content"]) for one in prompt) / CHARACTERS_OF_A_TOKEN / CONTEXT

@@ -1,0 +1,55 @@
+"""Commands and what was typed into them. What they say stands in their spool until they have ended."""
+
+from django.db import models
+from django.utils import timezone
+
+OUTPUT_LENGTH = 400_000  # characters of what stood on a screen
+
+
+class Terminal(models.Model):
+    """One command with its screen. `number` is what agents call it by, counted up and never given twice; `spool` the
+    name of its folder. `size` and `digest` are of all that it said."""
+
+    mission = models.ForeignKey("missions.Mission", on_delete=models.PROTECT, related_name="terminals")
+    step = models.OneToOneField("missions.Step", on_delete=models.PROTECT, related_name="terminal")
+    number = models.PositiveSmallIntegerField()
+    command = models.TextField(blank=True)
+    spool = models.CharField(max_length=40)
+    exit_code = models.IntegerField(null=True)
+    reason = models.CharField(max_length=40, blank=True)
+    seconds = models.PositiveIntegerField(null=True)
+    size = models.PositiveBigIntegerField(null=True)
+    digest = models.CharField(max_length=64, blank=True)
+    output = models.TextField(blank=True)
+    ended = models.DateTimeField(null=True)
+    made = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["number"]
+        default_permissions = ()
+        constraints = [models.UniqueConstraint("mission", "number", name="one_terminal_of_a_number")]
+
+    def __str__(self) -> str:
+        return f"Terminal {self.number}"
+
+    @property
+    def living(self) -> bool:
+        return self.ended is None
+
+
+class TerminalInput(models.Model):
+    """What was typed, by its number: each is typed once, however often it is sent."""
+
+    terminal = models.ForeignKey(Terminal, on_delete=models.PROTECT, related_name="inputs")
+    step = models.OneToOneField("missions.Step", on_delete=models.PROTECT, related_name="input")
+    number = models.PositiveSmallIntegerField()
+    text = models.TextField(blank=True)
+    made = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["number"]
+        default_permissions = ()
+        constraints = [models.UniqueConstraint("terminal", "number", name="one_input_of_a_number")]
+
+    def __str__(self) -> str:
+        return f"Input {self.number} of {self.terminal}"

@@ -1,0 +1,220 @@
+"""A mission, performed: what comes next follows from its rows alone, so it goes on where it was left.
+
+Why so: docs/decisions.md, Missions.
+"""
+
+import asyncio
+from functools import partial
+from typing import Any
+
+from engine.context import RunContext
+from engine.llm.failures import RunFailed
+from engine.llm.forms import AnswerForm
+from engine.models import Effect, ToolCall
+from engine.procedure import Change
+from engine.tools import own_tools
+from engine.waiting import Waits
+from runs import submissions
+
+from . import rules, workshop
+from .ends import ends_of, wait_for_ends
+from .models import Agent, FileVersion, Mission, Step, keeping, reading
+from .prompts import memory, steps
+from .rules import MEMORY_LENGTH
+from .terminals.launcher import Refused
+from .tools.said import facts_of
+
+SHORTER = AnswerForm("mission-memory", memory.SHORTER_SCHEMA, memory.read_shorter, memory.no_preview, steps.complaint)
+SUMMARY = AnswerForm("mission-summary", memory.SUMMARY_SCHEMA, memory.read_summary, memory.no_preview, steps.complaint)
+ALLOW_OR_REFUSE = (
+    {"word": "allow", "decision": "approve", "sentence": "Allow it, once"},
+    {"word": "refuse", "decision": "reject", "sentence": "Refuse it"},
+)
+STUCK = "Nobody in the crew can go on, and nothing is left that could wake anybody. What shall they do?"
+NO_PLACE = "sandbox"
+
+
+def submit(**values: Any) -> Mission:
+    """Queue a mission and wake the engine. Takes what `Mission.objects.submit` and `submissions.submit` take."""
+    return submissions.submit(Mission.objects, waits_as="mission", **values)
+
+
+async def work(run: RunContext) -> Change:
+    await _prepare(run)
+    crew = Crew(run)
+    while True:
+        mission = await run.look(partial(reading.looked_at, run.pk))
+        if ends := await asyncio.to_thread(ends_of, mission):
+            await run.write(partial(keeping.keep_ends, run.pk, ends), "ends")
+            continue
+        what = await run.read(partial(reading.what_next, mission, run.worked, run.now))
+        if isinstance(what, rules.Finished):
+            return await _conclude(run, mission)
+        await _go_on(run, crew, mission, what)
+
+
+async def _go_on(run: RunContext, crew: "Crew", mission: Mission, what: rules.Next) -> None:
+    match what:
+        case rules.Paused(by):
+            raise Waits(f"Paused by {by}")
+        case rules.Wait(until):
+            raise Waits(_waited_for(mission), until)
+        case rules.Stuck(told):
+            await _stuck(run, mission, told)
+        case rules.GoOn(numbers):
+            if crew.steps >= rules.STEPS_AT_ONCE:
+                await run.rest()
+            await run.together(*(crew.pursue(number, alone=len(numbers) == 1) for number in numbers))
+
+
+def _waited_for(mission: Mission) -> str:
+    living = [one.command[:60] for one in mission.terminals.all() if one.living]
+    return f"Waits for the command “{living[0]}”" if living else "Waits until the time is over that an agent has set"
+
+
+async def _prepare(run: RunContext) -> None:
+    """The workspace, from the rows of what it holds at first."""
+    if (workshop.place(run.pk) / workshop.PREPARED).exists():
+        return
+    first = FileVersion.objects.filter(mission=run.pk, step=None).order_by("number")
+    files = await run.read(lambda: list(first.values_list("path", "text")))
+    try:
+        await asyncio.to_thread(workshop.prepare, run.pk, files)
+    except (Refused, OSError) as error:
+        raise RunFailed(NO_PLACE, f"There is no place for its workspace: {error}") from error
+
+
+async def _stuck(run: RunContext, mission: Mission, told: bool) -> None:
+    """Never a silent idle loop: the coordinator is told once, then a person is asked."""
+    if not told:
+        await run.write(partial(keeping.tell_that_nothing_is_left, run.pk), "told")
+        return
+    text = f"{STUCK}\n\nThe goal: {mission.goal}"
+    asked: dict[str, Any] = {"kind": "question", "title": f"Stuck: {mission.run.title}"[:200], "text": text}
+    gate = await run.gate(f"stuck.{len(mission.talk)}", choices=GO_ON, **asked)
+    await run.write(partial(keeping.keep_answer, run.pk, gate.pk), "decided")
+
+
+GO_ON = ({"word": "go_on", "decision": "answer", "sentence": "Let it go on, by these words"},)
+
+
+# ---- one agent ------------------------------------------------------------------------------------------------
+
+
+class Crew:
+    """The agents in one claim. Thinking is parallel, acting takes turns."""
+
+    def __init__(self, run: RunContext) -> None:
+        self._run, self.steps, self._acting = run, 0, asyncio.Lock()
+
+    async def pursue(self, number: int, *, alone: bool) -> None:
+        """One agent, step by step, until it stops or waits; alone also until others shall have their turn: beside one
+        that waits at a gate it goes on as long as it can."""
+        run = self._run
+        while not alone or self.steps < rules.STEPS_AT_ONCE:
+            mission = await run.look(partial(reading.looked_at, run.pk))
+            if not await run.read(partial(reading.may_step, mission, number, run.worked, run.now)):
+                return
+            agent = mission.agent(number)
+            try:
+                await self._act(mission, agent)
+            except RunFailed as failure:
+                if agent.coordinates:
+                    raise  # its failure is the run's
+                await run.write(partial(keeping.keep_failure, run.pk, agent.pk, str(failure)), "halt")
+            self.steps += 1
+
+    async def _act(self, mission: Mission, agent: Agent) -> None:
+        run, number = self._run, agent.number
+        version, text = reading.memory_of(mission, number)
+        if len(text) > MEMORY_LENGTH:
+            await self._shorten(agent, version, text)
+            return
+        made = mission.steps_of(number)
+        if made and made[-1].settled is None:
+            await self._use(made[-1])
+            return
+        work = await run.read(partial(reading.work_of, mission, number, run.worked, run.now))
+        prompt = steps.step(work)
+        if rules.due_for_summary(len(work.history), reading.filled(prompt)) and not work.missing:
+            await self._summarise(mission, agent)
+            return
+        await self._step(mission, agent, work, prompt)
+
+    async def _step(self, mission: Mission, agent: Agent, work: steps.Work, prompt: steps.Messages) -> None:
+        run = self._run
+        tools = {one.name: own_tools()[one.name].arguments for one in work.tools}
+        read = partial(steps.read_step, tools=tools, last=work.last)
+        form = AnswerForm("mission-step", steps.SCHEMA, read, steps.growing, steps.complaint)
+        heard = reading.newest_message(mission)
+        keep = partial(keeping.keep_step, run.pk, agent.pk, heard, work.last)
+        await run.ask(step_key(mission, agent), agent.model, prompt, form, keep)
+
+    async def _use(self, step: Step) -> None:
+        """The tool of a step. Those that write take turns, and what they changed is kept with what came of them."""
+        run = self._run
+        tool = own_tools().get(step.tool)
+        asked_in = await run.read(lambda: step.call)
+        if tool is None or tool.effect == Effect.READS or tool.change:
+            call = await run.use(step.key, step.tool, step.args, asked_in=asked_in)
+            await run.write(partial(keeping.keep_result, run.pk, step.pk, call, (), ()), "result")
+            return
+        async with self._acting:
+            call = await run.use(step.key, step.tool, step.args, asked_in=asked_in, choices=ALLOW_OR_REFUSE)
+            await self._keep(step, call)
+
+    async def _keep(self, step: Step, call: ToolCall) -> None:
+        run = self._run
+        known = await run.read(partial(FileVersion.objects.digests, run.pk))
+        changes = await asyncio.to_thread(workshop.changes, run.pk, known)
+        mission = await run.read(partial(reading.looked_at, run.pk))
+        ends = await asyncio.to_thread(ends_of, mission)
+        await run.write(partial(keeping.keep_result, run.pk, step.pk, call, changes, ends), "result")
+
+    async def _shorten(self, agent: Agent, version: int, text: str) -> None:
+        run = self._run
+        prompt = memory.shorten(agent.name, text, (), MEMORY_LENGTH)
+        keep = partial(keeping.keep_shorter, run.pk, agent.pk, version)
+        await run.ask(f"memory.{agent.number}.{version}", agent.model, prompt, SHORTER, keep)
+
+    async def _summarise(self, mission: Mission, agent: Agent) -> None:
+        """The dump is of the very steps that it stands for. Where it fails, the history stays."""
+        run, number = self._run, agent.number
+        done = await run.read(partial(reading.history_of, mission, number))
+        covers, dump = done[-1].number, steps.plain(done)
+        work = await run.read(partial(reading.work_of, mission, number, run.worked, run.now))
+        keep = partial(keeping.keep_summary, run.pk, agent.pk, covers, dump)
+        prompt = memory.summarise(agent.name, work.summary, dump)
+        try:
+            await run.ask(f"summary.{number}.{covers}", agent.model, prompt, SUMMARY, keep)
+        except RunFailed:
+            await run.write(partial(keeping.keep_missing_summary, run.pk, agent.pk, covers), "summary")
+
+
+def step_key(mission: Mission, agent: Agent) -> str:
+    """Of the next step. One that came to nothing after all its attempts is asked for under another key."""
+    after = len(mission.steps_of(agent.number))
+    errors = sum(one.agent_id == agent.pk and one.after == after for one in mission.halts.all())
+    return f"{agent.number}.{after + 1}" + (f"-{errors}" if errors else "")
+
+
+# ---- the end --------------------------------------------------------------------------------------------------
+
+
+async def _conclude(run: RunContext, mission: Mission) -> Change:
+    """What lives is ended, and what shall show the result is run where nothing of it lives on."""
+    if any(one.living for one in mission.terminals.all()):
+        ends = await asyncio.to_thread(wait_for_ends, mission)
+        await run.write(partial(keeping.keep_ends, run.pk, ends), "ends")
+    finish = mission.finish
+    command = mission.check_command or (finish.arguments.get("check", "") if finish else "")
+    if command and not await run.read(partial(checked, run.pk)):
+        call = await run.use("check", "fresh_check", {"command": command})
+        facts = facts_of(call.output) if call.done else {}
+        reason = facts.get("reason", "") if call.done else call.error
+        await run.write(partial(keeping.keep_check, run.pk, command, call, facts.get("exit_code"), reason), "check")
+    return partial(keeping.conclude, run.pk)
+
+
+def checked(pk: Any) -> bool:
+    return Mission.objects.filter(pk=pk, final_check__isnull=False).exists()

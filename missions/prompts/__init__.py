@@ -1,0 +1,3 @@
+"""What agents of missions are told, and how their answers are read."""
+
+VERSION = "1"

@@ -1,0 +1,250 @@
+"""Who of a crew works next, when a mission waits, is stuck or over, and what nobody may do more of: on paper.
+
+Why so: docs/decisions.md, Missions.
+"""
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Self
+
+DONE, UNPROVEN = "done", "unproven"
+RESERVED = ("all", "human_user", "system")
+PERSON = "human_user"
+COORDINATOR = 1  # the number of whoever may finish
+NEAR = 0.85  # of a limit: from here on every agent is told
+SAME_TOLD, SAME_STOPS = 3, 5  # equal calls in a row
+REFUSALS = 3  # in a row stop an agent
+KEPT_STEPS, KEPT_HISTORY, KEPT_SHARE = 30, 8, 0.6
+MEMORY_LENGTH = 1_500
+STEPS_AT_ONCE = 20  # then other runs take their turn
+
+
+class State(StrEnum):
+    RUNNING = "running"
+    STOPPED = "stopped"
+    ERROR = "error"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Of the whole tree; the children of its agents count as well."""
+
+    steps: int = 120
+    minutes: int = 60
+    agents: int = 5
+    depth: int = 1
+    children: int = 3
+    at_once: int = 2
+    terminals: int = 8
+    messages: int = 200
+
+    @classmethod
+    def of(cls, said: dict[str, Any]) -> Self:
+        """ValueError with a sentence where one is none, or larger than may be."""
+        known = {field.name for field in fields(cls)}
+        for name, value in said.items():
+            if name not in known:
+                raise ValueError(f"There is no limit {name}. There are {', '.join(sorted(known))}.")
+            if type(value) is not int or not 0 < value + (name == "depth") <= MOST[name] + (name == "depth"):
+                raise ValueError(f"{name.capitalize()}: write a number from 1 to {MOST[name]:,}.")
+        return cls(**said)
+
+
+MOST = {
+    **{"steps": 1_000, "minutes": 1_440, "agents": 12, "depth": 3, "children": 11, "at_once": 4},
+    **{"terminals": 16, "messages": 2_000},
+}
+
+
+# ---- agents ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One agent as its rows say: `open` a step whose tool has not come to its end; `stops` its last step was one after
+    which it does nothing by itself; `unread` and `revives` messages, the latter of those who may let one in error go
+    on; `woken`: a terminal of its own has ended, or asks, or its timer is over."""
+
+    number: int
+    last: datetime | None = None
+    open: bool = False
+    stops: bool = False
+    halted: bool = False
+    unread: bool = False
+    revives: bool = False
+    woken: bool = False
+    until: datetime | None = None
+
+    @property
+    def state(self) -> State:
+        if self.halted:
+            return State.RUNNING if self.revives else State.ERROR
+        if self.stops and not (self.open or self.unread or self.woken):
+            return State.STOPPED
+        return State.RUNNING
+
+
+@dataclass(frozen=True)
+class GoOn:
+    agents: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Wait:
+    until: datetime | None
+
+
+@dataclass(frozen=True)
+class Paused:
+    by: str
+
+
+@dataclass(frozen=True)
+class Stuck:
+    told: bool
+
+
+@dataclass(frozen=True)
+class Finished:
+    pass
+
+
+Next = GoOn | Wait | Paused | Stuck | Finished
+
+
+def what_next(
+    agents: Sequence[Seen], *, finished: bool, paused: str = "", living: bool = False, told: bool = False, at_once: int
+) -> Next:
+    """`living`: a terminal lives whose end wakes somebody; `told`: the coordinator was told that nothing is left."""
+    if finished:
+        return Finished()
+    if paused:
+        return Paused(paused)
+    if running := next_agents(agents, at_once):
+        return GoOn(running)
+    timers = [one.until for one in agents if one.until and one.state == State.STOPPED]
+    if living or timers:
+        return Wait(min(timers, default=None))
+    return Stuck(told)
+
+
+def next_agents(agents: Iterable[Seen], at_once: int) -> tuple[int, ...]:
+    """Who steps now: the one whose last step is oldest first."""
+    running = [one for one in agents if one.state == State.RUNNING]
+    running.sort(key=lambda one: (one.last is not None, one.last, one.number) if one.last else (False, 0, one.number))
+    return tuple(one.number for one in running[:at_once])
+
+
+# ---- names ----------------------------------------------------------------------------------------------------
+
+
+def folded(name: str) -> str:
+    """As names are compared, on both sides."""
+    return unicodedata.normalize("NFKC", name).strip().casefold()
+
+
+def name_complaint(name: str, taken: Iterable[str]) -> str:
+    """Why nobody can be called so; empty where somebody can."""
+    if not 0 < len(name) <= 40 or not all(sign.isalnum() or sign in "-_" for sign in name):
+        return "A name has 1 to 40 letters, digits, - or _."
+    if folded(name) in RESERVED:
+        return f"{name} is a reserved name."
+    if folded(name) in {folded(one) for one in taken}:
+        return f"{name} is the name of somebody here already."
+    return ""
+
+
+class Sight(StrEnum):
+    NOTHING = "nothing"
+    LISTED = "listed"
+    WHOLE = "whole"
+
+
+def sees(name: str, *, active_for: Sequence[str], visible_to: Sequence[str], except_for: Sequence[str]) -> Sight:
+    """What an agent of this name has of a memory."""
+    if _among(name, except_for):
+        return Sight.NOTHING
+    if _among(name, active_for):
+        return Sight.WHOLE
+    return Sight.LISTED if _among(name, visible_to) else Sight.NOTHING
+
+
+def _among(name: str, names: Sequence[str]) -> bool:
+    found = {folded(one) for one in names}
+    return "all" in found or folded(name) in found
+
+
+# ---- limits ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Used:
+    steps: int = 0
+    minutes: float = 0
+    agents: int = 1
+    messages: int = 0
+    terminals: int = 0
+    spend: float = 0  # the share of what it may cost
+
+
+def share(used: Used, limits: Limits) -> dict[str, float]:
+    """Of each limit after which nothing new begins, how much is used up."""
+    return {"steps": used.steps / limits.steps, "minutes": used.minutes / limits.minutes, "spend": used.spend}
+
+
+def near(used: Used, limits: Limits) -> list[str]:
+    return [name for name, part in share(used, limits).items() if part >= NEAR]
+
+
+def reached(used: Used, limits: Limits) -> str:
+    """The limit after which nothing new begins; empty where there is none."""
+    return next((name for name, part in share(used, limits).items() if part >= 1), "")
+
+
+def spawn_complaint(limits: Limits, used: Used, *, depth: int, children: int) -> str:
+    """Why an agent at this depth may not make another one; empty where it may."""
+    if depth >= limits.depth:
+        return f"Agents may be made {limits.depth} deep, and you are at {depth}."
+    if used.agents >= limits.agents:
+        return f"There are {used.agents} agents, and no more may be."
+    if children >= limits.children:
+        return f"You have made {children}, and may make no more."
+    return "Less than a tenth of what it may cost is left." if used.spend > 0.9 else ""
+
+
+def same_in_a_row(calls: Sequence[tuple[str, str, str]]) -> int:
+    """How often the newest of these was the same: tool, arguments, result."""
+    count = 0
+    for one in reversed(calls):
+        if one != calls[-1]:
+            break
+        count += 1
+    return count
+
+
+def outcome(check_wanted: bool, exit_code: int | None, unproven: str) -> str:
+    """Never green by a word alone: where a check was wanted it has to have passed."""
+    if unproven:
+        return UNPROVEN
+    return DONE if not check_wanted or exit_code == 0 else UNPROVEN
+
+
+# ---- memory ---------------------------------------------------------------------------------------------------
+
+
+def due_for_summary(steps: int, filled: float) -> bool:
+    return steps > KEPT_STEPS or filled > KEPT_SHARE
+
+
+def cut_from_top(text: str, most: int = MEMORY_LENGTH) -> str:
+    """Whole lines are left out, with a mark, where a compression was still too long."""
+    mark = "[earlier lines were cut]"
+    if len(text) <= most:
+        return text
+    lines = text.splitlines()
+    while lines and len("\n".join([mark, *lines])) > most:
+        lines.pop(0)
+    return "\n".join([mark, *lines]) if lines else f"{mark}\n{text[-(most - len(mark) - 1) :]}"

@@ -1,0 +1,82 @@
+"""What the API takes and gives, for its description and for a first check."""
+
+from typing import Annotated, Any, Literal
+
+from ninja import Field
+
+from engine.models import TITLE_LENGTH
+from runs.api.schemas import Gate, Run, Strict, text
+
+Status = Literal["queued", "running", "waiting", "finished", "failed", "cancelled"]
+
+
+class NewAgent(Strict):
+    name: Annotated[str, text(40, 1)]
+    description: Annotated[str, text(2_000)] = ""
+    model: Annotated[str, text(200)] | None = None
+    tools: list[Annotated[str, text(120)]] | None = Field(None, description="Null: all that agents may have.")
+
+
+class NewFile(Strict):
+    path: Annotated[str, text(1_000, 1)]
+    text: Annotated[str, text(400_000)]
+
+
+class NewMission(Strict):
+    """A goal, who works on it, and what the workspace holds at first."""
+
+    goal: Annotated[str, text(20_000, 1)]
+    title: Annotated[str, text(TITLE_LENGTH)] | None = Field(None, description="Without one: the goal's first line.")
+    crew: Annotated[str, text(100)] | None = Field(None, description="The name of one; null: the coordinator alone.")
+    agents: list[NewAgent] | None = Field(None, description="Instead of a crew; the first coordinates.")
+    model: Annotated[str, text(200)] | None = Field(None, description="Of who has none; null: the usual one.")
+    files: list[NewFile] = Field([], description="What the workspace holds at first; without any it is empty.")
+    mission: str | None = Field(None, description="The id of one that is over, whose files this one goes on with.")
+    check: Annotated[str, text(16_000)] | None = Field(None, description="A command that has to end with 0.")
+    limits: dict[str, int] = Field({}, description="Of the whole tree: steps, minutes, agents, terminals and others.")
+    spend: Annotated[str, text(20)] | None = Field(None, description="Dollars at most, as in 3.00.")
+
+
+class Words(Strict):
+    text: Annotated[str, text(8_000, 1)]
+    to: Annotated[str, text(40)] = Field("", description="The name of an agent; empty: the coordinator.")
+
+
+class Check(Strict):
+    command: str
+    exit_code: int | None
+
+
+class Mission(Run):
+    status: Status
+    outcome: Literal["done", "unproven"] | None
+    goal: str
+    result: str | None
+    unproven: str | None
+    check: Check | None
+    agents: list[dict[str, Any]]
+    steps: list[dict[str, Any]]
+    messages: list[dict[str, Any]]
+    terminals: list[dict[str, Any]]
+    files: list[dict[str, Any]]
+    limits: dict[str, int]
+    follows: str | None
+    paused: bool
+    rehearsal: bool
+    waits: Literal["person", "run", "time"] | None
+    gates: list[Gate]
+
+
+class Terminal(Strict):
+    number: int
+    command: str
+    exit_code: int | None
+    reason: str
+    seconds: int | None
+    size: int | None
+    living: bool
+    text: str
+
+
+class Patch(Strict):
+    patch: str = Field(description="A unified difference since the beginning, of what is kept as text.")

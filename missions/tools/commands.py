@@ -1,0 +1,358 @@
+"""Commands in living terminals: begun at most once, waited for, read, spoken to. What outlives the engine is attached
+to again.
+
+Why so: docs/decisions.md, Terminals.
+"""
+
+import asyncio
+import time
+from functools import partial
+from typing import Any, Literal
+
+from pydantic import Field
+
+from engine import reader
+from engine.models import Effect, ToolCall
+from engine.tools import Refused, Tool, Use
+
+from .. import workshop
+from ..models import Terminal, TerminalInput
+from ..sandbox.box import shell
+from ..terminals.keeper import RING
+from ..terminals.launcher import Refused as NotBegun
+from ..terminals.screen import Screen
+from ..terminals.spool import Silent, Spool, State
+from ..terminals.waiting import Waiting, waiting_for
+from .said import SHOWN, Arguments, cut, said
+
+LONGEST_WAIT, LONGEST_CHECK = 600, 900  # seconds
+LOOK, SLOWEST_LOOK = 0.03, 0.25
+ASKS_FOR = 1.0  # seconds it has to ask before nobody waits for its end any more
+BEGINS_WITHIN = 10.0
+SEARCH = ("/usr/bin/grep", "-rnI")
+CUT = "cut"
+KEYS = {
+    **{"enter": b"\r", "ctrl-c": b"\x03", "ctrl-d": b"\x04", "esc": b"\x1b", "tab": b"\t"},
+    **{"up": b"\x1b[A", "down": b"\x1b[B", "right": b"\x1b[C", "left": b"\x1b[D"},
+}
+
+
+class RunCommand(Arguments):
+    command: str = Field(min_length=1, max_length=16_000)
+    cwd: str = Field(default=".", max_length=1_000)
+    timeout: float = Field(default=30, ge=0, le=LONGEST_WAIT, description="after so many seconds it goes on beside you")
+
+
+class CommandStatus(Arguments):
+    command_id: int = Field(ge=1)
+    wait: float = Field(default=0, ge=0, le=120)
+    output_lines: int = Field(default=60, ge=1, le=400)
+    from_line: int | None = Field(default=None, ge=1)
+
+
+class SendInput(Arguments):
+    command_id: int = Field(ge=1)
+    input: str = Field(default="", max_length=8_000)
+    key: Literal["enter", "ctrl-c", "ctrl-d", "esc", "tab", "up", "down", "left", "right"] | None = None
+    terminate: bool = False
+    wait: float = Field(default=2, ge=0, le=60)
+
+
+class NoArguments(Arguments):
+    pass
+
+
+class Grep(Arguments):
+    pattern: str = Field(min_length=1, max_length=1_000)
+    path: str = Field(default=".", max_length=1_000)
+    regex: bool = False
+    context: int = Field(default=0, ge=0, le=5)
+
+
+class FreshCheck(Arguments):
+    command: str = Field(min_length=1, max_length=16_000)
+
+
+# ---- looking --------------------------------------------------------------------------------------------------
+
+
+def screen_of(spool: Spool) -> Screen:
+    screen = Screen()
+    part = spool.said()
+    screen.feed(part.data)
+    if part.start + len(part.data) < part.total:  # a gap: its end is kept besides
+        screen.feed(b"\r\n[output between was not kept]\r\n")
+        screen.feed(spool.said(-RING // 2).data)
+    return screen
+
+
+def standing(spool: Spool, screen: Screen) -> str:
+    state = spool.state
+    if state != State.LIVES:
+        return CUT if state == State.CUT else "ended"
+    try:
+        return str(waiting_for(spool.status(), other_screen=screen.other_screen))
+    except Silent:
+        return str(Waiting.RUNNING)
+
+
+async def until_it_ends(spool: Spool, seconds: float, asks: bool = True) -> None:
+    """Or these seconds are over, or it asks somebody for a while."""
+    begun = time.monotonic()
+    look, asked_since = LOOK, 0.0
+    while (now := time.monotonic()) - begun < seconds or not (spool.folder / "started").exists():
+        if spool.end is not None or now - begun > seconds + BEGINS_WITHIN:
+            return
+        if asks and look >= SLOWEST_LOOK:
+            state = await asyncio.to_thread(lambda: standing(spool, screen_of(spool)))
+            if state in (CUT, "ended"):
+                return
+            asked_since = (asked_since or now) if state != Waiting.RUNNING else 0.0
+            if asked_since and now - asked_since >= ASKS_FOR:
+                return
+        await asyncio.sleep(look)
+        look = min(look * 1.4, SLOWEST_LOOK)
+
+
+def seen(number: int, spool: Spool, tool: str, lines: int | None = None, start: int | None = None) -> str:
+    screen = screen_of(spool)
+    text = screen.text.rstrip("\n")
+    facts: dict[str, Any] = {"command_id": number, "state": standing(spool, screen)}
+    if end := spool.end:
+        facts |= {"exit_code": end["code"], "seconds": end["seconds"]}
+        facts |= {"reason": end["reason"]} if end["reason"] else {}
+    if lines is not None:
+        rows = text.split("\n")
+        first = start - 1 if start else max(0, len(rows) - lines)
+        text = "\n".join(rows[first : first + lines])
+        facts |= {"from_line": first + 1, "lines": len(rows)}
+    return said(tool, cut(text, f"read them with command_status(command_id={number}, from_line=…)"), **facts)
+
+
+# ---- run_command ----------------------------------------------------------------------------------------------
+
+
+async def run_command(asked: RunCommand, use: Use) -> str:
+    terminal = await _terminal_at(use)
+    spool = workshop.spool(use.run.pk, terminal.spool)
+    most = terminal.mission.bounds.terminals
+    if await reader.read(Terminal.objects.filter(mission=use.run.pk, ended=None).count) > most:
+        raise Refused(f"limit: {most} commands live, and no more may. End one.")
+    await _begin(use, terminal.spool, shell(asked.command), asked.cwd)
+    await until_it_ends(spool, asked.timeout)
+    return await asyncio.to_thread(seen, terminal.number, spool, "run_command")
+
+
+async def settle_command(call: ToolCall, use: Use) -> str | None:
+    """After a crash: what was never begun is begun, what lives is attached to, what ended is read. None: it was cut."""
+    asked = RunCommand.model_validate_json(call.arguments)
+    terminal = await _terminal_at(use)
+    spool = workshop.spool(use.run.pk, terminal.spool)
+    if spool.state == State.NEW:
+        return await run_command(asked, use)
+    if spool.state in (State.CUT, State.REFUSED):
+        return None
+    passed = time.time() - call.started.timestamp() if call.started else 0.0
+    await until_it_ends(spool, max(0.0, asked.timeout - passed))
+    return None if spool.state == State.CUT else await asyncio.to_thread(seen, terminal.number, spool, "run_command")
+
+
+async def _begin(use: Use, name: str, program: tuple[str, ...], cwd: str, **limits: int) -> None:
+    if ".." in cwd.split("/") or (cwd.startswith("/") and not cwd.startswith("/workspace")):
+        raise Refused(f"outside: {cwd} is no folder of the workspace.")
+    try:
+        where = cwd.removeprefix("/workspace").lstrip("/") or "."
+        await asyncio.to_thread(partial(workshop.begin, use.run.pk, name, program, where, **limits))
+    except NotBegun as refused:
+        raise Refused(f"not_begun: {refused}") from refused
+
+
+async def _terminal_at(use: Use) -> Terminal:
+    """The one that was kept with the step which asked for it."""
+    agent, _, number = use.step.partition(".")
+    place = {"mission": use.run.pk, "step__agent__number": agent or 0, "step__number": number or 0}
+    found = await reader.read(Terminal.objects.filter(**place).select_related("mission").first)
+    if found is None:
+        raise Refused("Only an agent of a mission has terminals.")
+    return found
+
+
+# ---- status, input, list, search ------------------------------------------------------------------------------
+
+
+async def _terminal(use: Use, number: int) -> Terminal:
+    found = await reader.read(Terminal.objects.filter(mission=use.run.pk, number=number).first)
+    if found is None:
+        raise Refused(f"not_found: there is no command {number}.")
+    return found
+
+
+async def command_status(asked: CommandStatus, use: Use) -> str:
+    terminal = await _terminal(use, asked.command_id)
+    spool = workshop.spool(use.run.pk, terminal.spool)
+    if asked.wait:
+        await until_it_ends(spool, asked.wait)
+    number, lines = terminal.number, asked.output_lines
+    return await asyncio.to_thread(seen, number, spool, "command_status", lines, asked.from_line)
+
+
+async def send_input(asked: SendInput, use: Use) -> str:
+    terminal = await _terminal(use, asked.command_id)
+    spool = workshop.spool(use.run.pk, terminal.spool)
+    if spool.end is not None:
+        raise Refused(f"ended: command {terminal.number} has ended.")
+    if asked.terminate:
+        await asyncio.to_thread(spool.stop, "ended")
+    else:
+        await asyncio.to_thread(_type, spool, await _input_at(use), asked)
+    await until_it_ends(spool, asked.wait)
+    return await asyncio.to_thread(seen, terminal.number, spool, "send_command_input", 60)
+
+
+def _type(spool: Spool, number: int, asked: SendInput) -> None:
+    if standing(spool, screen_of(spool)) == Waiting.PASSWORD:
+        raise Refused("wants_password: it asks for a secret. Nobody types one here.")
+    try:
+        if not spool.type(number, asked.input.encode() + KEYS.get(asked.key or "", b"")):
+            raise Refused("not_typed: something that was to be typed before is missing.")
+    except Silent as silent:
+        raise Refused("ended: it does not listen any more.") from silent
+
+
+async def settle_input(call: ToolCall, use: Use) -> str | None:
+    """Each input has a number, and is typed once."""
+    return await send_input(SendInput.model_validate_json(call.arguments), use)
+
+
+async def _input_at(use: Use) -> int:
+    agent, _, number = use.step.partition(".")
+    place = {"terminal__mission": use.run.pk, "step__agent__number": agent or 0, "step__number": number or 0}
+    found = await reader.read(TerminalInput.objects.filter(**place).first)
+    if found is None:
+        raise Refused("Only an agent of a mission types.")
+    return found.number
+
+
+def list_commands(asked: NoArguments, use: Use) -> str:
+    rows = list(Terminal.objects.filter(mission=use.run.pk).order_by("number"))
+    shown = [one for one in rows if one.living] + [one for one in rows if not one.living][-5:]
+    lines = [f"{one.number:>4} {_word(one):<10} {one.command[:200]}" for one in shown]
+    return said("list_commands", "\n".join(lines), living=sum(one.living for one in rows))
+
+
+def _word(one: Terminal) -> str:
+    return "living" if one.living else f"exit {one.exit_code}" if one.exit_code is not None else one.reason
+
+
+async def grep(asked: Grep, use: Use) -> str:
+    """In the sandbox: a pattern can keep a machine busy for ever."""
+    name = f"grep-{use.step.replace('.', '-')}-{use.key[:8]}"
+    kind = "-E" if asked.regex else "-F"
+    program = (*SEARCH, kind, "-C", str(asked.context), "--", asked.pattern, asked.path or ".")
+    await _begin(use, name, program, ".", seconds=10)
+    spool = workshop.spool(use.run.pk, name)
+    await until_it_ends(spool, 11, asks=False)
+    lines = (await asyncio.to_thread(lambda: screen_of(spool).text)).rstrip("\n").split("\n")
+    found = [line for line in lines if line]
+    body = cut("\n".join(found[:200]), "look for less at once")
+    return said("grep", body, lines=min(len(found), 200), left_out=max(0, len(found) - 200))
+
+
+# ---- the check ------------------------------------------------------------------------------------------------
+
+
+async def fresh_check(asked: FreshCheck, use: Use) -> str:
+    try:
+        await asyncio.to_thread(workshop.begin_check, use.run.pk, asked.command)
+    except NotBegun as refused:
+        raise Refused(f"not_begun: {refused}") from refused
+    return await _checked(use)
+
+
+async def settle_check(call: ToolCall, use: Use) -> str | None:
+    spool = workshop.check_spool(use.run.pk)
+    if spool.state == State.NEW:
+        return await fresh_check(FreshCheck.model_validate_json(call.arguments), use)
+    return None if spool.state == State.CUT else await _checked(use)
+
+
+async def _checked(use: Use) -> str:
+    spool = workshop.check_spool(use.run.pk)
+    await until_it_ends(spool, LONGEST_CHECK - 20, asks=False)
+    if spool.end is None:
+        spool.stop("timeout")
+        await until_it_ends(spool, 10, asks=False)
+    return await asyncio.to_thread(seen, 0, spool, "fresh_check")
+
+
+TOOLS = (
+    Tool(
+        "run_command",
+        "Runs a shell command in the workspace, in a terminal of its own. It is begun once; what takes longer than the "
+        "timeout goes on beside you, and its end wakes you.",
+        RunCommand,
+        Effect.WRITES,
+        perform=run_command,
+        settle=settle_command,
+        contained=True,
+        when_cut="tell",
+        timeout=LONGEST_WAIT + 60.0,
+        shown=SHOWN,
+        kept=SHOWN,
+    ),
+    Tool(
+        "command_status",
+        "Says how a command stands, and shows lines of its screen.",
+        CommandStatus,
+        Effect.READS,
+        perform=command_status,
+        timeout=150.0,
+        shown=SHOWN,
+        kept=SHOWN,
+    ),
+    Tool(
+        "send_command_input",
+        "Types into the terminal of a command, presses a key, or ends it.",
+        SendInput,
+        Effect.WRITES,
+        perform=send_input,
+        settle=settle_input,
+        contained=True,
+        when_cut="tell",
+        timeout=90.0,
+        shown=SHOWN,
+        kept=SHOWN,
+    ),
+    Tool(
+        "list_commands",
+        "Lists the commands that live, and the last that ended.",
+        NoArguments,
+        Effect.READS,
+        change=list_commands,
+        shown=SHOWN,
+        kept=SHOWN,
+    ),
+    Tool(
+        "grep",
+        "Looks for a text in the files of the workspace; as a pattern where regex is true.",
+        Grep,
+        Effect.READS,
+        perform=grep,
+        timeout=30.0,
+        shown=SHOWN,
+        kept=SHOWN,
+    ),
+    Tool(
+        "fresh_check",
+        "Runs the check of a mission in a fresh sandbox, over a copy of its workspace. No agent has it.",
+        FreshCheck,
+        Effect.WRITES,
+        perform=fresh_check,
+        settle=settle_check,
+        contained=True,
+        when_cut="tell",
+        timeout=float(LONGEST_CHECK),
+        shown=SHOWN,
+        kept=SHOWN,
+    ),
+)

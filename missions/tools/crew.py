@@ -1,0 +1,165 @@
+"""What an agent does with the others and with itself: it writes to them, makes one, remembers, waits, finishes. Each is
+a change of the mission's own rows."""
+
+from typing import Any
+
+from pydantic import Field
+
+from engine.models import Effect
+from engine.tools import Refused, Tool, Use
+
+from ..models import Agent, Mission, ShortMemory, keeping
+from ..models.reading import memory_of, used_of
+from ..rules import COORDINATOR, MEMORY_LENGTH, PERSON, folded, name_complaint, spawn_complaint
+from .said import SHOWN, Arguments, agent_of, mission_of, said
+
+MESSAGE_LENGTH, LONGEST_WAIT, RESULT_LENGTH = 8_000, 3_600, 20_000
+ALONE = frozenset({"finish"})  # of the coordinator
+TIDY = "tidy"
+
+
+class SendMessage(Arguments):
+    recipient: str = Field(min_length=1, max_length=80, description=f"the name of an agent, or {PERSON}")
+    message: str = Field(min_length=1, max_length=MESSAGE_LENGTH)
+    go_on: bool = Field(default=False, description="the coordinator's also wakes who is in error")
+
+
+class MakeAgent(Arguments):
+    name: str = Field(min_length=1, max_length=40)
+    description: str = Field(min_length=1, max_length=2_000)
+    tools: list[str] | None = Field(default=None, description="a part of your own")
+
+
+class Remember(Arguments):
+    text: str = Field(min_length=1, max_length=MEMORY_LENGTH)
+
+
+class EditMemory(Arguments):
+    agent_name: str = Field(min_length=1, max_length=80)
+    new_content: str = Field(max_length=MEMORY_LENGTH)
+    base_version: int = Field(ge=0)
+
+
+class Wait(Arguments):
+    seconds: int | None = Field(default=None, ge=1, le=LONGEST_WAIT)
+
+
+class Finish(Arguments):
+    result: str = Field(min_length=1, max_length=RESULT_LENGTH)
+    check: str = Field(default="", max_length=16_000, description="a command that shows it, if none was agreed on")
+    unproven: str = Field(default="", max_length=2_000, description="why it cannot be shown, if it cannot")
+
+
+def send_message(asked: SendMessage, use: Use) -> str:
+    agent, mission = agent_of(use), mission_of(use)
+    if folded(asked.recipient) == PERSON:
+        number = keeping.write_message(mission.pk, sender=agent.number, recipient=0, text=asked.message)
+        return said("send_message", to=PERSON, number=number)
+    to = _named(mission, asked.recipient)
+    if to.number == agent.number:
+        raise Refused("yourself: this is you. Use remember.")
+    if len(mission.talk) >= mission.bounds.messages:
+        raise Refused(f"too_many: {mission.bounds.messages} messages were written, and no more may be.")
+    go_on = asked.go_on and agent.coordinates
+    keeping.write_message(mission.pk, sender=agent.number, recipient=to.number, text=asked.message, go_on=go_on)
+    return said("send_message", to=to.name)
+
+
+def _named(mission: Mission, name: str) -> Agent:
+    found = next((one for one in mission.crew_list if one.folded == folded(name)), None)
+    if found is None:
+        names = ", ".join(one.name for one in mission.crew_list)
+        raise Refused(f"no_such_agent: there are {names}, and {PERSON}.")
+    return found
+
+
+def make_agent(asked: MakeAgent, use: Use) -> str:
+    """Its first message is the description."""
+    agent, mission = agent_of(use), mission_of(use)
+    if wrong := name_complaint(asked.name, [one.name for one in mission.crew_list]):
+        raise Refused(f"name_taken: {wrong}")
+    children = sum(one.parent == agent.number for one in mission.crew_list)
+    used = used_of(mission, use.run.worked)
+    if wrong := spawn_complaint(mission.bounds, used, depth=agent.depth, children=children):
+        raise Refused(f"limit: {wrong}")
+    own = [one for one in agent.tools if one not in ALONE and (one != "make_new_agent" or deeper(mission, agent))]
+    wanted = own if asked.tools is None else asked.tools
+    if strange := [one for one in wanted if one not in own]:
+        raise Refused(f"tools: you cannot give {', '.join(strange)}.")
+    made = Agent.objects.create(
+        mission=mission,
+        number=len(mission.crew_list) + 1,
+        name=asked.name,
+        folded=folded(asked.name),
+        description=asked.description,
+        parent=agent.number,
+        depth=agent.depth + 1,
+        model=agent.model,
+        tools=wanted,
+    )
+    keeping.write_message(mission.pk, sender=agent.number, recipient=made.number, text=asked.description)
+    return said("make_new_agent", name=made.name, number=made.number)
+
+
+def deeper(mission: Mission, agent: Agent) -> bool:
+    return agent.depth + 1 < mission.bounds.depth
+
+
+def remember(asked: Remember, use: Use) -> str:
+    agent, mission = agent_of(use), mission_of(use)
+    version, before = memory_of(mission, agent.number)
+    text = f"{before}\n{asked.text}".strip()
+    _keep(mission, agent, version + 1, text, agent.number)
+    return said("remember", version=version + 1, length=len(text), compressed_next=len(text) > MEMORY_LENGTH)
+
+
+def edit_memory(asked: EditMemory, use: Use) -> str:
+    """One's own, that of agents below oneself, and for whoever tidies that of all."""
+    agent, mission = agent_of(use), mission_of(use)
+    other = _named(mission, asked.agent_name)
+    if not (other.number == agent.number or TIDY in agent.rights or _is_below(mission, other, agent)):
+        raise Refused(f"not_yours_to_edit: the memory of {other.name} is not yours to change.")
+    version, text = memory_of(mission, other.number)
+    if version != asked.base_version:
+        raise Refused(f"changed_meanwhile: it has version {version} by now: {text}")
+    _keep(mission, other, version + 1, asked.new_content, agent.number)
+    if other.number != agent.number:
+        note = f"{agent.name} has changed your short-term memory."
+        keeping.write_message(mission.pk, sender=agent.number, recipient=other.number, text=note)
+    return said("edit_stm", version=version + 1)
+
+
+def _keep(mission: Mission, agent: Agent, version: int, text: str, by: int) -> None:
+    ShortMemory.objects.create(mission=mission, agent=agent, version=version, text=text, by=by)
+
+
+def _is_below(mission: Mission, other: Agent, agent: Agent) -> bool:
+    while other.parent:
+        if other.parent == agent.number:
+            return True
+        other = mission.agent(other.parent)
+    return False
+
+
+def wait(asked: Wait, use: Use) -> str:
+    return said("wait", seconds=asked.seconds) if asked.seconds else said("wait")
+
+
+def finish(asked: Finish, use: Use) -> str:
+    if agent_of(use).number != COORDINATOR:
+        raise Refused("only_the_coordinator: tell your parent what is done.")
+    return said("finish")
+
+
+def _tool(name: str, description: str, arguments: Any, change: Any) -> Tool[Any]:
+    return Tool(name, description, arguments, Effect.WRITES, change=change, contained=True, shown=SHOWN, kept=SHOWN)
+
+
+TOOLS = (
+    _tool("send_message", f"Writes to another agent of the crew, or to {PERSON}.", SendMessage, send_message),
+    _tool("make_new_agent", "Makes an agent below you, which begins with its description.", MakeAgent, make_agent),
+    _tool("remember", "Adds to your short-term memory, which stands in each prompt of yours.", Remember, remember),
+    _tool("edit_stm", "Writes a short-term memory anew: yours, or of an agent below you.", EditMemory, edit_memory),
+    _tool("wait", "Stops until somebody writes to you, a command of yours ends, or the time is over.", Wait, wait),
+    _tool("finish", "Ends the mission with its result. Only the coordinator can.", Finish, finish),
+)

@@ -1,0 +1,205 @@
+"""Reading and changing files of the workspace, by descriptors and never by a shell."""
+
+import asyncio
+import difflib
+import fnmatch
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from engine.models import Effect
+from engine.tools import Refused, Tool, Use
+
+from .. import workshop
+from ..files import LONGEST, FileProblem, Workspace, digest_of, text_of
+from .said import SHOWN, Arguments, cut, said
+
+LINES = 400
+NEW = "new"
+LONGEST_LINE = 2_000
+
+
+class ReadFile(Arguments):
+    path: str
+    start_line: int = Field(default=1, ge=1)
+    end_line: int | None = Field(default=None, ge=1)
+
+
+class WriteFile(Arguments):
+    path: str
+    content: str = Field(max_length=LONGEST)
+    expect: str | None = Field(default=None, description=f"its digest as it was read, or {NEW}")
+
+
+class EditFile(Arguments):
+    path: str
+    target_text: str = Field(min_length=1)
+    replacement_text: str
+    occurrence: int | None = Field(default=None, ge=1)
+
+
+class ListFiles(Arguments):
+    path: str = "."
+    depth: int = Field(default=1, ge=1, le=3)
+
+
+class FindFiles(Arguments):
+    glob: str = Field(min_length=1, max_length=400, description="as in src/*.py or *.md")
+
+
+def _within(do: Callable[[Any, Workspace], str]) -> Callable[[Any, Use], Awaitable[str]]:
+    async def perform(asked: Any, use: Use) -> str:
+        try:
+            return await asyncio.to_thread(do, asked, workshop.workspace(use.run.pk))
+        except FileProblem as problem:
+            raise Refused(str(problem)) from problem
+
+    return perform
+
+
+def _text(place: Workspace, path: str) -> str:
+    data = place.read(path)
+    text = text_of(data)
+    if data and not text:
+        raise FileProblem("binary", f"{path} is no text, or too long: {len(data):,} bytes.")
+    return text
+
+
+def read_file(asked: ReadFile, place: Workspace) -> str:
+    text = _text(place, asked.path)
+    lines = text.splitlines()
+    end = min(asked.end_line or asked.start_line + LINES - 1, asked.start_line + LINES - 1, len(lines))
+    shown = [f"{n:>5} {_short(line)}" for n, line in enumerate(lines[asked.start_line - 1 : end], asked.start_line)]
+    body = cut("\n".join(shown), "read fewer lines at once")
+    return said("read_file", body, path=asked.path, lines=len(lines), digest=digest_of(text.encode())[:16])
+
+
+def _short(line: str) -> str:
+    return line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]} … {len(line) - LONGEST_LINE:,} more"
+
+
+def write_file(asked: WriteFile, place: Workspace) -> str:
+    before = _digest(place, asked.path)
+    after = digest_of(asked.content.encode())
+    if asked.expect == NEW and before not in (None, after):
+        raise FileProblem("changed_meanwhile", f"{asked.path} is there already.")
+    if asked.expect not in (None, NEW) and before != after and not (before or "").startswith(asked.expect or " "):
+        raise FileProblem("changed_meanwhile", f"{asked.path} is not as you have read it: read it again.")
+    place.write(asked.path, asked.content.encode())
+    return said("write_to_file", path=asked.path, digest_before=before and before[:16], digest=after[:16])
+
+
+def _digest(place: Workspace, path: str) -> str | None:
+    try:
+        return digest_of(place.read(path))
+    except FileProblem as problem:
+        if problem.code == "not_found":
+            return None
+        raise
+
+
+def edit_file(asked: EditFile, place: Workspace) -> str:
+    text = _text(place, asked.path)
+    places = _places(text, asked.target_text)
+    if not places:
+        raise FileProblem("no_match", f"That text does not stand in {asked.path}.{_nearest(text, asked.target_text)}")
+    if len(places) > 1 and asked.occurrence is None:
+        lines = ", ".join(str(text.count("\n", 0, at) + 1) for at in places[:20])
+        raise FileProblem("several", f"That text stands {len(places)} times, in lines {lines}: say which occurrence.")
+    if (asked.occurrence or 1) > len(places):
+        raise FileProblem("no_match", f"That text stands {len(places)} times.")
+    at = places[(asked.occurrence or 1) - 1]
+    after = text[:at] + asked.replacement_text + text[at + len(asked.target_text) :]
+    place.write(asked.path, after.encode())
+    first = max(1, text.count("\n", 0, at) - 1)
+    last = first + asked.replacement_text.count("\n") + 4
+    around = [f"{n:>5} {_short(line)}" for n, line in enumerate(after.splitlines(), 1) if first <= n <= last]
+    return said(
+        "edit_file", cut("\n".join(around), "read the file"), path=asked.path, digest=digest_of(after.encode())[:16]
+    )
+
+
+def _places(text: str, target: str) -> list[int]:
+    found, at = [], text.find(target)
+    while at >= 0:
+        found.append(at)
+        at = text.find(target, at + len(target))
+    return found
+
+
+def _nearest(text: str, target: str) -> str:
+    first = next((line for line in target.splitlines() if line.strip()), "")
+    near = difflib.get_close_matches(first, text.splitlines()[:5_000], 1, 0.5)
+    return f" The nearest line is: {near[0][:300]}" if near else ""
+
+
+def ls(asked: ListFiles, place: Workspace) -> str:
+    found, more = place.listed(asked.path, asked.depth)
+    lines = [f"{one.kind:<6} {one.size:>10} {one.path}" for one in found]
+    return said("ls", cut("\n".join(lines), "look into one folder"), entries=len(found), left_out=more)
+
+
+def find_files(asked: FindFiles, place: Workspace) -> str:
+    found, _ = place.listed(".", 64, 20_000)
+    names = [
+        one.path
+        for one in found
+        if one.kind == "file"
+        and (fnmatch.fnmatch(one.path, asked.glob) or fnmatch.fnmatch(Path(one.path).name, asked.glob))
+    ]
+    return said("find_files", cut("\n".join(names[:500]), "ask for fewer"), found=len(names))
+
+
+TOOLS = (
+    Tool(
+        "read_file",
+        "Reads lines of a text file of the workspace.",
+        ReadFile,
+        Effect.READS,
+        perform=_within(read_file),
+        shown=SHOWN,
+        kept=SHOWN,
+    ),
+    Tool(
+        "ls",
+        "Lists a folder of the workspace.",
+        ListFiles,
+        Effect.READS,
+        perform=_within(ls),
+        shown=SHOWN,
+        kept=SHOWN,
+    ),
+    Tool(
+        "find_files",
+        "Finds files of the workspace by a pattern of their names.",
+        FindFiles,
+        Effect.READS,
+        perform=_within(find_files),
+        shown=SHOWN,
+        kept=SHOWN,
+    ),
+    Tool(
+        "write_to_file",
+        "Writes a whole text file of the workspace; folders that are missing are made.",
+        WriteFile,
+        Effect.WRITES,
+        perform=_within(write_file),
+        contained=True,
+        repeatable=True,
+        shown=SHOWN,
+        kept=SHOWN,
+    ),
+    Tool(
+        "edit_file",
+        "Replaces a text in a file of the workspace; it has to stand there exactly once, or say which occurrence.",
+        EditFile,
+        Effect.WRITES,
+        perform=_within(edit_file),
+        contained=True,
+        when_cut="tell",
+        shown=SHOWN,
+        kept=SHOWN,
+    ),
+)

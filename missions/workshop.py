@@ -1,0 +1,107 @@
+"""Where the engine reaches the workspaces of missions, and has commands begun: by the launcher where one runs, else as
+it would do it itself.
+
+Why so: docs/decisions.md, Terminals.
+"""
+
+import shutil
+import subprocess
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from uuid import UUID
+
+from django.conf import settings
+
+from .files import Change, Workspace
+from .sandbox.box import Limits, available, shell
+from .terminals import launcher
+from .terminals.launcher import Launcher
+from .terminals.spool import Spool, State
+
+CHECK = "check"  # the spool of the check, and behind the key of a mission its own place
+PREPARED = "prepared"
+SOCKET = "launcher"
+
+
+def home() -> Path:
+    return Path(settings.MISSIONS_DIR)
+
+
+def missing() -> str:
+    """Why no command can be held here, in a sentence; empty where it can."""
+    if lacking := available():
+        return lacking
+    home().mkdir(parents=True, exist_ok=True)
+    closed = [one for one in home().resolve().parents if not one.stat().st_mode & 0o001]
+    if launcher.is_root() and closed:
+        return f"Commands run as another user, who may not pass {closed[0]}: set MAGI_MISSIONS_DIR elsewhere."
+    return ""
+
+
+def place(mission: UUID | str) -> Path:
+    return home() / str(mission)
+
+
+def workspace(mission: UUID | str) -> Workspace:
+    return Workspace(place(mission) / "workspace")
+
+
+def spool(mission: UUID | str, name: str) -> Spool:
+    return Spool(place(mission) / "spool" / name)
+
+
+def prepare(mission: UUID | str, files: Iterable[tuple[str, str]]) -> None:
+    """Make the workspace and what stands in it at first, once. Refused where that cannot be."""
+    done = place(mission) / PREPARED
+    if done.exists():
+        return
+    Launcher(home()).prepare(str(mission))
+    made = workspace(mission)
+    for path, text in files:
+        made.write(path, text.encode())
+    done.touch()
+
+
+def begin(mission: UUID | str, name: str, program: tuple[str, ...], cwd: str = ".", **limits: int) -> None:
+    """Whoever asks twice begins it once. Refused."""
+    bounds = Limits(**limits)
+    try:
+        launcher.ask(home() / SOCKET, str(mission), name, program, cwd, bounds)
+    except OSError:  # nobody launches here
+        Launcher(home()).begin(str(mission), name, program, cwd, bounds)
+
+
+def begin_check(mission: UUID, command: str) -> None:
+    """In a sandbox of its own, over a copy that nobody else writes to."""
+    own = f"{mission}-{CHECK}"
+    if not (place(own) / PREPARED).exists():
+        shutil.rmtree(place(own) / "workspace", ignore_errors=True)
+        made = Launcher(home()).prepare(own)
+        # by a program, for it keeps owners and links as they are and follows none
+        source = f"{place(mission) / 'workspace'}/."
+        subprocess.run(["/bin/cp", "-a", source, str(made / "workspace")], check=True, capture_output=True)  # noqa: S603
+        (made / PREPARED).touch()
+    begin(own, CHECK, shell(command))
+
+
+def check_spool(mission: UUID) -> Spool:
+    return spool(f"{mission}-{CHECK}", CHECK)
+
+
+def stop_all(mission: UUID | str, reason: str) -> int:
+    """Tell all that lives to end; how many there were."""
+    folder = place(mission) / "spool"
+    found = [Spool(one) for one in folder.iterdir()] if folder.is_dir() else []
+    living = [one for one in found if one.state == State.LIVES]
+    for one in living:
+        one.stop(reason)
+    return len(living)
+
+
+def remove(mission: UUID | str) -> None:
+    for one in (place(mission), place(f"{mission}-{CHECK}")):
+        shutil.rmtree(one, ignore_errors=True)
+
+
+def changes(mission: UUID, known: Mapping[str, str]) -> list[Change]:
+    return workspace(mission).changes(known)

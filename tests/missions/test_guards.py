@@ -1,0 +1,54 @@
+"""What the database itself refuses to do to the rows of missions, whoever asks."""
+
+import asyncio
+
+import pytest
+from django.apps import apps
+from django.contrib.auth.models import User
+
+from missions import talking, workshop
+from missions.guards import GUARDS
+from missions.models import Agent, Mission, Summary, keeping
+from tests.conftest import ScriptedModels, need, perform
+from tests.engine.guarded import changed, deleted, not_only_erased, redact, taking, texts_held
+from tests.missions.scenes import finishes, mission, runs, step
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+MODELS = {model._meta.db_table: model for model in apps.get_app_config("missions").get_models()}
+
+
+@pytest.fixture
+def done(mira: User) -> Mission:
+    """With a row of every table."""
+    need("sandbox", not workshop.missing(), workshop.missing())
+    models = ScriptedModels()
+    typed = step("send_command_input", command_id=1, input="Ada\n", wait=5)
+    asks = runs("read -p 'Name? ' name; echo $name > said")
+    models.will("test/one", asks, typed, step("remember", text="Her name."), finishes("Said.", unproven="No matter."))
+    row = mission(mira, check="false")
+    talking.pause(row.pk, mira, True)
+    talking.say(row.pk, mira, "Go on.")
+    talking.pause(row.pk, mira, False)
+    asyncio.run(perform(row.pk, models))
+    agent = Agent.objects.get(mission=row)
+    keeping.halt(row.pk, agent, "failed", "It broke.")
+    Summary.objects.create(mission=row, agent=agent, covers=1, text="Short.", dump="Long.", digest="0" * 64)
+    return Mission.objects.select_related("run").get(pk=row.pk)
+
+
+def test_no_row_is_deleted(done: Mission) -> None:
+    assert deleted(GUARDS, MODELS) == []
+
+
+def test_what_never_changes_is_refused_even_when_redacted(done: Mission) -> None:
+    redact(done)
+    assert changed(GUARDS, MODELS) == []
+
+
+def test_a_text_goes_once_the_redaction_is_recorded_and_is_never_replaced(done: Mission) -> None:
+    held = texts_held(GUARDS, MODELS)
+    assert len(held) > 15
+    assert taking("", held) == []
+    redact(done)
+    assert not_only_erased(held) == []

@@ -1,0 +1,194 @@
+"""A mission, performed: commands, files, messages, memory, agents that make agents, and how it ends."""
+
+import asyncio
+
+import pytest
+from django.contrib.auth.models import User
+
+from engine.evidence.audit import verify_all
+from engine.models import Gate, Run, ToolCall
+from engine.worker import Engine
+from missions import talking, workshop
+from missions.models import Message, Mission, Step
+from missions.models.files import patch_of
+from missions.sweep import sweep
+from missions.terminals.spool import State
+from runs import redaction, steering
+from tests.conftest import ScriptedModels, need, perform
+from tests.missions.scenes import finishes, mission, runs, step
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def held():
+    need("sandbox", not workshop.missing(), workshop.missing())
+
+
+@pytest.fixture
+def models():
+    return ScriptedModels()
+
+
+def played(mira, models, *answers, **asked):
+    made = mission(mira, *answers, models=models, **asked)
+    asyncio.run(perform(made.pk, models))
+    return Mission.objects.whole().get(pk=made.pk)
+
+
+def results(row):
+    return {one.key: one.result for one in row.steps.all()}
+
+
+def test_commands_run_in_the_workspace_and_its_check_shows_that_it_is_done(mira: User, models):
+    row = played(mira, models, runs("echo hello > said"), finishes(), check="grep hello said")
+    assert (row.run.outcome, row.final_check.exit_code, row.result) == ("done", 0, "It is so.")
+    assert '"exit_code": 0' in results(row)["1.1"]
+    assert patch_of(row.files.all()) == "--- /dev/null\n+++ b/said\n@@ -0,0 +1 @@\n+hello\n"
+    assert verify_all().faults == []
+
+
+def test_what_is_only_said_to_be_done_is_unproven(mira: User, models):
+    row = played(mira, models, finishes(), check="grep hello said")
+    assert (row.run.outcome, row.unproven) == ("unproven", "The check ended with 2.")
+    assert verify_all().faults == []
+
+
+def test_a_check_sees_a_copy_and_nothing_that_lives(mira: User, models):
+    row = played(mira, models, runs("sleep 600", timeout=0), finishes(), check="touch more; ! pgrep -x sleep")
+    assert row.run.outcome == "done"
+    assert [(one.reason, one.ended is None) for one in row.terminals.all()] == [("finished", False)]
+    assert not (workshop.place(row.pk) / "workspace" / "more").exists()
+
+
+def test_files_are_written_read_and_edited_where_they_lie_and_nowhere_else(mira: User, models):
+    row = played(
+        mira,
+        models,
+        step("edit_file", path="a/b.txt", target_text="one", replacement_text="two"),
+        step("read_file", path="/workspace/a/b.txt"),
+        step("read_file", path="../../etc/passwd"),
+        step("write_to_file", path="/etc/cron.d/x", content="no"),
+        step("grep", pattern="two"),
+        finishes(),
+        files=[("a/b.txt", "one\n")],
+    )
+    said = results(row)
+    assert "    1 two" in said["1.2"]
+    assert said["1.3"].startswith("outside: ")
+    assert said["1.4"].startswith("outside: ")
+    assert "a/b.txt:1:two" in said["1.5"]
+
+
+def test_a_command_that_asks_is_answered_once(mira: User, models):
+    command = "read -p 'Name? ' name; echo $name > said"
+    typed = step("send_command_input", command_id=1, input="Ada\n", wait=5)
+    row = played(mira, models, runs(command), typed, finishes(), check="grep -x Ada said")
+    assert '"state": "asks"' in results(row)["1.1"]
+    assert row.run.outcome == "done"
+
+
+def test_a_password_is_typed_by_nobody(mira: User, models):
+    typed = step("send_command_input", command_id=1, input="secret\n")
+    row = played(mira, models, runs("read -s -p 'Word? ' word"), typed, finishes())
+    assert results(row)["1.2"].startswith("wants_password")
+
+
+def test_an_agent_makes_another_which_reports_and_a_third_is_refused_below_it(mira: User, models):
+    models.will("test/one", step("make_new_agent", name="Tester", description="Report.", tools=["send_message"]))
+    models.will("test/one", step("wait"), step("send_message", recipient="Tester", message="Go."), step("wait"))
+    row = mission(mira)
+    answers = [step("send_message", recipient="Ada", message="Seen."), step()]
+    models.will("test/one", *answers)
+    run = asyncio.run(perform(row.pk, models))
+    found = Mission.objects.whole().get(pk=row.pk)
+    assert [(one.name, one.parent) for one in found.crew_list] == [("Ada", 0), ("Tester", 1)]
+    assert "make_new_agent" not in found.agent(2).tools
+    assert not run.outcome
+
+
+def test_whoever_can_wake_nobody_is_told_once_and_then_a_person_is_asked(mira: User, models):
+    row = mission(mira, step(reasoning="I am done."), step(reasoning="Nothing to add."), finishes(), models=models)
+    run = asyncio.run(perform(row.pk, models))
+    gate = Gate.objects.get(run=run)
+    assert (run.status, gate.kind) == ("waiting", "question")
+    steering.decide(gate.pk, mira, "answer", choice="go_on", text="Finish it.")
+    assert asyncio.run(perform(row.pk, models)).outcome == "done"
+    assert [one.text for one in Message.objects.filter(mission=row, by_name="mira")] == ["Finish it."]
+    assert verify_all().faults == []
+
+
+def test_a_command_that_ends_wakes_who_waits_for_it(mira: User, models):
+    row = mission(mira, runs("sleep 0.7; echo slow", timeout=0), step("wait"), finishes(), models=models)
+
+    async def until_over():
+        async with asyncio.timeout(30):
+            while not (run := await perform(row.pk, models)).over:
+                await asyncio.to_thread(sweep)
+                await asyncio.sleep(0.2)
+            return run
+
+    assert asyncio.run(until_over()).outcome == "done"
+    assert Mission.objects.whole().get(pk=row.pk).terminals.get().output == "slow\n"
+
+
+def test_a_person_pauses_it_says_something_and_lets_it_go_on(mira: User, models):
+    row = mission(mira, finishes(), models=models)
+    talking.pause(row.pk, mira, True)
+    assert asyncio.run(perform(row.pk, models)).why == "Paused by mira"
+    talking.say(row.pk, mira, "Only now.")
+    talking.pause(row.pk, mira, False)
+    assert asyncio.run(perform(row.pk, models)).outcome == "done"
+    prompt = str(models.asked[0][1])
+    assert "MESSAGE from the person “mira”" in prompt
+    assert "Only now." in prompt
+
+
+def test_the_limit_of_steps_leaves_one_by_which_it_is_finished(mira: User, models):
+    row = played(mira, models, runs("true"), runs("false"), finishes(), limits={"steps": 2})
+    assert (row.run.outcome, [one.last for one in row.steps.all()]) == ("done", [False, False, True])
+
+
+def test_the_same_call_again_and_again_stops_an_agent(mira: User, models):
+    row = mission(mira, *[step("ls")] * 6, models=models)
+    run = asyncio.run(perform(row.pk, models))
+    assert Step.objects.filter(mission=row).count() == 5
+    assert "This was the 3th time" in Step.objects.get(mission=row, number=3).result
+    assert run.status == Run.Status.WAITING
+
+
+def test_a_redaction_takes_its_texts_and_its_workspace(mira: User, models):
+    row = played(mira, models, runs("echo secret > said"), finishes())
+    assert workshop.place(row.pk).is_dir()
+    redaction.redact(row.pk, "mira", "Asked for it.")
+    assert not workshop.place(row.pk).exists()
+    assert verify_all().faults == []
+
+
+def test_a_command_outlives_its_engine_and_the_next_one_attaches_to_it(mira: User, models):
+    command = "echo begun >> count; sleep 3; echo done"
+    row = mission(mira, runs(command), finishes(), models=models, check="grep -c begun count | grep -x 1")
+
+    async def left_alone():
+        engine = Engine(models=models)
+        performing = asyncio.create_task(engine.run())
+        async with asyncio.timeout(30):
+            while workshop.spool(row.pk, "1-1").state != State.LIVES:
+                await asyncio.sleep(0.02)
+        await engine.stop(grace=0)
+        await performing
+
+    asyncio.run(left_alone())
+    assert ToolCall.objects.get(run=row.pk, tool="run_command").is_open
+    assert workshop.spool(row.pk, "1-1").state == State.LIVES
+    assert asyncio.run(perform(row.pk, models)).outcome == "done"
+    assert "done" in Step.objects.get(mission=row, number=1).result
+    assert verify_all().faults == []
+
+
+def test_a_command_that_is_refused_was_none_and_no_more_live_than_may(mira: User, models):
+    lives, more = runs("sleep 60", timeout=0), runs("true", cwd="/etc")
+    row = played(mira, models, more, lives, runs("true"), finishes(), limits={"terminals": 1})
+    said = results(row)
+    assert [said[key].partition(":")[0] for key in ("1.1", "1.3")] == ["outside", "limit"]
+    assert [one.reason for one in row.terminals.all()] == ["refused", "finished", "refused"]
