@@ -66,6 +66,6 @@ def team_object(version: TeamVersion) -> dict[str, Any]:
 
 
 def tool_objects() -> Iterator[dict[str, Any]]:
-    for tool in tools().values():
+    for tool in tools("plan").values():
         told = {"name": tool.name, "description": tool.description, "effect": tool.effect, "source": tool.source}
         yield {**told, "arguments": tool.schema}

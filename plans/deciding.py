@@ -17,7 +17,7 @@ from engine.llm.providers import storable
 from engine.models import Gate, record_name
 from engine.procedure import DoesNotFit
 
-from .models import Plan, Step, keeping
+from .models import Plan, Step, StepState, keeping
 from .models.reading import asked_of, step_facts, waits_for
 from .rules import decided
 from .rules.course import BEFORE_WORK
@@ -79,9 +79,9 @@ def _is_waited_for(gate: Gate) -> bool:
 
 def written_by(user: Any) -> Q:
     """The gates about steps that this person has changed, or within them, and about a plan that has such steps."""
-    changed = Step.objects.filter(
-        plan=OuterRef("run"), states__event=Event.CHANGED, states__by_name=record_name(user)
-    ).annotate(
+    author = Q(by_user=user) | Q(by_name=record_name(user))  # who was renamed since, and older rows
+    states = StepState.objects.filter(author, step=OuterRef("pk"), event=Event.CHANGED)
+    changed = Step.objects.filter(Exists(states), plan=OuterRef("run")).annotate(
         at=ExpressionWrapper(OuterRef("step"), CharField()),
         place=Concat(Value("step-"), Cast("number", CharField())),
     )

@@ -27,6 +27,8 @@ REVISION, PLANNED, STATE, MOVE, RESULT, SAID = (
     f"plan.{name}" for name in ("revision", "planned", "step", "move", "result", "said")
 )
 
+USES = ("call", "ask")  # moves that come to something later
+
 
 def tell(told: dict[UUID, Said], *, new: bool = False) -> None:
     """Add what the rows of these plans say to the drafts of their runs."""
@@ -81,7 +83,7 @@ def _tell_steps(told: dict[UUID, Said]) -> None:
     moves = list(Move.objects.filter(step__plan__in=of).select_related("step", "tool_call").order_by("pk"))
     for move in moves:
         told[move.step.plan_id][MOVE].append(_move(move))
-    settled = [move for move in moves if move.settled and move.act in ("call", "ask")]
+    settled = [move for move in moves if move.settled and move.act in USES]
     for move in sorted(settled, key=lambda one: (one.settled or one.made, one.pk)):
         told[move.step.plan_id][RESULT].append(_result(move))
 
@@ -179,6 +181,8 @@ def _misplaced(runs: Sequence[UUID]) -> Iterator[tuple[UUID, str]]:
         there = {(one.run_id, one.step) for one in (move.call, move.tool_call) if one}
         if there != {(move.step.plan_id, move.key)}:
             yield move.step.plan_id, f"Its {move} comes of no such call."
+        if move.act not in USES and (move.refused or move.result or not move.settled):
+            yield move.step.plan_id, f"Its {move} came to something else than it says."
 
 
 def _misaccepted(plan: Plan) -> Iterator[Revision]:

@@ -17,7 +17,7 @@ _tables = (
                 erased=("task", "matter_name"),
             ),
             Rule("stopped", when="OLD.stopped", kept=("stopped",)),
-            Rule("summed_up", when="OLD.summary <> ''", erased=("summary",)),
+            Rule("summed_up", when="OLD.summary <> '' OR OLD.task = ''", erased=("summary",)),  # no task: it was erased
         ),
     ),
     Guard(
@@ -70,6 +70,7 @@ _tables = (
             Rule(
                 "kept",
                 kept=("id", "step_id", "number", "status", "event", "series", "by_name", "held", "made"),
+                unlinked=("by_user_id",),
                 erased=("why", "action"),
             ),
         ),

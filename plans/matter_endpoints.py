@@ -88,7 +88,7 @@ def _team(which: str) -> int:
 def _matter(which: str, owner: Any) -> str:
     own = Matter.objects.there().filter(owner=owner)
     key = _key(which)
-    found = own.filter(name=which).first() or (own.filter(pk=key).first() if key else None)
+    found = Matter.objects.called(owner, which).first() or (own.filter(pk=key).first() if key else None)
     if found is None:
         raise wrong_fields([("matter", "You have no such matter.")])
     return found.pk.hex

@@ -4,6 +4,7 @@ from typing import Any
 
 from django.http import HttpRequest
 from django.template.loader import render_to_string
+from django.urls import reverse
 
 from engine.models import Gate, Run
 from runs.deciding import at_gate
@@ -25,13 +26,19 @@ def beside(plan: Plan, request: HttpRequest) -> dict[str, Any]:
         part = render_to_string("runs/_at_gate.html", at_gate(gate, user, {}), request)
         places.setdefault(_place_of(plan, gate), []).append(part)
     spoken = {"hearers": hearers(plan), "may_speak": STEER.covers(user, plan.run) and not plan.run.over}
-    return {"at": places, "earlier": _earlier(plan, user), **spoken}
+    return {"at": places, "earlier": _earlier(plan, user), "own_matter": _own_matter(plan, user), **spoken}
 
 
 def _earlier(plan: Plan, user: Any) -> Run | None:
     """Of the plan that it began from, where this person may see that one, too."""
     found = Run.objects.filter(plan=plan.earlier_id).first() if plan.earlier_id else None
     return found if found and SEE.covers(user, found) else None
+
+
+def _own_matter(plan: Plan, user: Any) -> str:
+    """The address of its matter, for whom that has a page."""
+    there = plan.matter and plan.matter.owner_id == user.pk and plan.matter.erased is None
+    return reverse("plan-matter", args=[plan.matter_id]) if there else ""
 
 
 def _place_of(plan: Plan, gate: Gate) -> int:

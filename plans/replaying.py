@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from runs.face import Snapshot
-from runs.past import relisted
+from runs.past import moments_of_calls, move_at, relisted
 
 from .models import Plan, Step
 from .rules.words import Standing, Status
@@ -43,30 +43,17 @@ def _step(one: Step, revisions: Iterable[Any], moment: datetime) -> Step:
     step.skipped = one.skipped and states[-1].status in (Status.FAILED, Status.REJECTED)
     if one.last_in is not None and one.last_in >= newest:
         step.last_in = None
-    moves = [_move(move, moment) for move in one.moves.all() if move.made <= moment]
+    moves = [move_at(move, moment) for move in one.moves.all() if move.made <= moment]
     lists = dict(step._prefetched_objects_cache)  # type: ignore[attr-defined]
     lists |= {"states": relisted(lists["states"], states), "moves": relisted(lists["moves"], moves)}
     step._prefetched_objects_cache = lists  # type: ignore[attr-defined]
     return step
 
 
-def _move(one: Any, moment: datetime) -> Any:
-    move = copy(one)
-    if one.settled is None or one.settled > moment:
-        move.settled, move.result, move.tool_call = None, "", None
-    return move
-
-
 def moments(seen: Snapshot[Plan]) -> Iterator[datetime]:
-    """Whenever its page changed."""
-    for call in seen.calls:
-        yield call.started
-        if call.ended:
-            yield call.ended
+    """Whenever its page changed, but for what its gates say: the house knows that."""
+    yield from moments_of_calls(seen.calls)
     for step in seen.row.steps.all():
         yield from (state.made for state in step.states.all())
         yield from (move.settled for move in step.moves.all() if move.settled)
-    for gate in seen.gates:
-        yield gate.made
-        yield from (one.made for one in gate.decisions.all())
     yield from (one.made for one in seen.row.messages.all())

@@ -77,7 +77,7 @@ def change_step(plan: UUID, user: Any, number: int, given: Mapping[str, Any]) ->
             raise Refused(
                 f"Step {number} was changed {CHANGED} times, and is not changed again. Plan it anew, or skip it."
             )
-        keeping.edit(step, record_name(user), **_values(Plan.objects.planned().get(pk=plan), step, given))
+        keeping.edit(step, user, **_values(Plan.objects.planned().get(pk=plan), step, given))
 
     act(plan, write)
 

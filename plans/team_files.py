@@ -11,8 +11,9 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 
+from engine.deciders import is_council
 from engine.llm.prompting import no_key_twice
-from engine.policy import policy_of
+from engine.policy import BOTH, COUNCIL, policy_of
 from engine.tools import of_whole_servers, tools
 from runs.forms import Text, known_fallback, known_model
 from runs.saved import NAME_LENGTH
@@ -163,7 +164,7 @@ class _Reading:
         }
 
     def _tools(self, value: Any, path: str) -> Iterator[str]:
-        known = [*tools(), *of_whole_servers()]
+        known = [*tools("plan"), *of_whole_servers()]
         for name in dict.fromkeys(map(str, self._list(value, path, len(known)))):
             if name in known:
                 yield name
@@ -191,4 +192,17 @@ class _Reading:
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             self.problems.append(("policy", f"It is no policy: {error}"))
             return {}
+        self.left_out += dict.fromkeys(
+            f"policy: {said} Persons are asked in its place."
+            for demand in (policy.plan, *policy.steps.values(), *policy.calls.values())
+            if (said := unknown_council(demand))
+        )
         return policy.as_json()
+
+
+def unknown_council(demand: Mapping[str, Any]) -> str:
+    """In a sentence, that the council which is to decide cannot be asked; empty where it can, or none is to."""
+    name = demand.get("council") or ""
+    if demand.get("who") not in (COUNCIL, BOTH) or not name or is_council(name):
+        return ""
+    return f"No council is called “{name}” here, or it is archived."

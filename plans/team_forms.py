@@ -31,7 +31,7 @@ from .prompts.planner import PERSON as A_PERSON
 from .rules.asking import CALLS, SIGNS, STEPS
 from .rules.demands import Policy, is_open
 from .rules.words import Effect
-from .team_files import LENGTHS, MOST_AGENTS, MOST_EXAMPLES
+from .team_files import LENGTHS, MOST_AGENTS, MOST_EXAMPLES, unknown_council
 
 MOST = {"agent": MOST_AGENTS, "example": MOST_EXAMPLES}
 NOT_THERE = "not there"  # a tool that a team names and nothing here has any more
@@ -88,6 +88,8 @@ class DemandForm(forms.Form):
             self.errors.pop(name, None)
         if who in ("council", "both") and not self.cleaned_data.get("council") and "council" not in self.errors:
             self.add_error("council", "Name the council, as the library calls it.")
+        elif "council" not in self.errors and (unknown := unknown_council(self.cleaned_data)):
+            self.add_error("council", unknown)
         if who != "open" and ends != REMIND and not self.cleaned_data.get("hours") and "hours" not in self.errors:
             self.add_error("hours", "Say after how many hours.")
 
@@ -244,7 +246,7 @@ class TeamSubmission:
         days = (team or Team()).kept_days if retention_days is None else retention_days
         held = policy or Policy().as_json()
         start = {"retention_days": days, "short": retention.is_short(days), "ahead": held["ahead"], **own}
-        known = tools()
+        known = tools("plan")
         self.own = TeamForm(team, data, initial=start, auto_id="%s")
         self.agents = [AgentForm(number, data, one, known, gone) for number, one in _places("agent", data, agents)]
         tasks = [{"task": one} for one in examples]

@@ -5,11 +5,12 @@ from runs.urls import pages
 from runs.views.library import library
 
 from .shelf import Teams
-from .views import new, steering, team_forms, teams
+from .views import matters, new, steering, team_forms, teams
 
 urlpatterns = [
     path("plans/new/", new.new, name="plan-new"),
     path("plans/cost/", new.expected_cost, name="plan-cost"),
+    path("plans/matters/<uuid:pk>/", matters.matter, name="plan-matter"),
     path("plans/<uuid:pk>/say/", steering.say, name="plan-say"),
     path("plans/<uuid:pk>/steps/<int:number>/", steering.step, name="plan-step"),
     *pages(faces()["plan"]),

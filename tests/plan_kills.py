@@ -11,12 +11,10 @@ and every record is intact. With `--mcp` the world is an MCP server in a process
 
 import argparse
 import json
-import random
 import re
 import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,16 +22,10 @@ from pathlib import Path
 from typing import Any
 
 from tests.acceptance.site import free_port
-from tests.chaos_worker import Crew
+from tests.killed import LEASE, Killed, claims_of
 from tests.mcp_folder import Folder
 from tests.stage import DATABASES, Stage, stage
 
-CONCURRENCY = 3
-LEASE = 1.0
-AT_ONCE = 4
-PASSINGS = 3  # in the middle of a plan; of what is passed less often, the first
-SELDOM = ("claim", "outcome", "tool-open")
-NOT_PASSED = ("expiry", "rest", "child")  # nothing of these expires, plans do not rest, a gate makes its council
 SETTINGS = {"DJANGO_SETTINGS_MODULE": "tests.acting.beside_plans", "ACTING_PAUSE": "0.1"}
 WORD = {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]}
 
@@ -99,42 +91,40 @@ def play(options: argparse.Namespace, world: World) -> bool:
     with stage(options.database, MAGI_ENGINE_LEASE=f"{LEASE:g}", **SETTINGS, **world.env) as place:
         world.prepare(place)
         company = Company(place, world, options.seed)
-        undisturbed = company.carried_out()
+        undisturbed = company.performed()
         print(f"undisturbed: {len(undisturbed[1])} steps, {len(undisturbed[2])} uses of tools", flush=True)
         company.at_random(options.kills, options.pace)
         if options.points:
             company.at_each_point()
-        return judge(world, company.plans, undisturbed)
+        return judge(world, company.made, undisturbed)
 
 
-class Company:
-    """Who asks for plans, decides about them and kills those who carry them out."""
+class Company(Killed):
+    called = "plans"
+    seldom = ("claim", "outcome", "tool-open")
+    not_passed = ("expiry", "rest", "child")  # nothing of these expires, plans do not rest, a gate makes its council
 
     def __init__(self, place: Stage, world: World, seed: int) -> None:
-        from django.contrib.auth.models import User
-
-        self.place, self.world, self.chance = place, world, random.Random(seed)
-        self.person = User.objects.create(username="root", is_superuser=True)
-        self.team = team(world.tool)
-        self.plans: list[Any] = []
+        super().__init__(place, seed)
+        self.world, self.team = world, team(world.tool)
 
     def submit(self) -> Any:
         from plans import procedure
 
-        word = f"w{len(self.plans)}"
+        word = f"w{len(self.made)}"
         task = (
             f"Look for “{word}” among the people.\nAdd a task “{word}” to the tasks.\nAct in the world with “{word}”.\n"
             f"Send a letter “{word}” with mail.send to ada@example.org.\nAct in the world with “{word}!” and fail."
         )
-        self.plans.append(procedure.submit(owner=self.person, task=task, team=self.team, title=word).pk)
-        return self.plans[-1]
+        self.made.append(procedure.submit(owner=self.person, task=task, team=self.team, title=word).pk)
+        return self.made[-1]
 
     def decide(self) -> None:
         """At each gate that waits; where a council was asked too, after it has spoken."""
         from engine import gates
         from engine.models import Gate
 
-        for gate in Gate.objects.whole().pending().filter(run__in=self.plans):
+        for gate in Gate.objects.whole().pending().filter(run__in=self.made):
             if gate.policy.get("council") and not gate.heard:
                 continue
             try:
@@ -150,70 +140,8 @@ class Company:
         word = gate.run.title + ("!" if "!" in gate.text else "")
         return "answer", "", "happened" if word in self.world.acts() else "do"
 
-    def until_over(self, plans: list[Any], what: str, longest: float = 300) -> None:
-        end = time.monotonic() + longest
-        while going := going_on(plans):
-            if time.monotonic() > end:
-                logs = [file.read_text()[-20_000:] for file in self.place.folder.glob("crew*/*.log")]
-                raise SystemExit("\n".join([f"{what} did not come to its end: {going}", *standing(plans), *logs]))
-            self.decide()
-            time.sleep(0.05)
-
-    def carried_out(self) -> Story:
-        with Crew(self.place, CONCURRENCY) as crew:
-            crew.start()
-            pk = self.submit()
-            self.until_over([pk], "an undisturbed plan")
+    def story_of(self, pk: Any) -> Story:
         return story_of(pk)
-
-    def at_random(self, kills: int, pace: float) -> None:
-        """One of two workers, while there is always something to do."""
-        with Crew(self.place, CONCURRENCY) as crew:
-            workers = [crew.start(), crew.start()]
-            for kill in range(kills):
-                while len(going_on(self.plans)) < AT_ONCE:
-                    self.submit()
-                self.until_claimed()
-                until = time.monotonic() + self.chance.uniform(0, 2 * pace)
-                while time.monotonic() < until:
-                    self.decide()
-                    time.sleep(0.02)
-                crew.kill(workers.pop(self.chance.randrange(2)))
-                workers.append(crew.start())
-                if kill % 20 == 19:
-                    print(f"{kill + 1} kills, {len(self.plans)} plans", flush=True)
-            self.until_over(self.plans, "what was left")
-
-    def until_claimed(self) -> None:
-        """Something was begun, or gone on with, since the last kill: else none of them would live long enough."""
-        before, end = claims_of(self.plans), time.monotonic() + 10
-        while claims_of(self.plans) == before and time.monotonic() < end:
-            self.decide()
-            time.sleep(0.02)
-
-    def at_each_point(self) -> None:
-        from engine import faults
-
-        for point in faults.ALL_POINTS:
-            if not any(word in point for word in NOT_PASSED):
-                self.died_at(point)
-
-    def died_at(self, point: str) -> None:
-        """A plan whose first worker died there, and whose second carried it out to its end."""
-        pk = self.submit()
-        passing = 1 if any(word in point for word in SELDOM) else PASSINGS
-        with Crew(self.place, CONCURRENCY, MAGI_TEST_FAULT=f"{point}=exit@{passing}") as crew:
-            failing, end = crew.start(), time.monotonic() + 60
-            while failing.state != "Z":
-                if time.monotonic() > end or not going_on([pk]):
-                    raise SystemExit(f"nobody died at {point}")
-                self.decide()
-                time.sleep(0.02)
-            crew.kill(failing)
-        with Crew(self.place, CONCURRENCY) as crew:
-            crew.start()
-            self.until_over([pk], f"a plan whose worker died at {point}")
-        print(f"died at {point}", flush=True)
 
 
 def team(act: str) -> Any:
@@ -238,32 +166,6 @@ def team(act: str) -> Any:
     held = {"planner": model, "policy": policy.as_json(), "agents": agents, "examples": []}
     Team.objects.found(name="Company", owner=None, description="", **held)
     return Team.objects.whole().get(name="Company").current
-
-
-def going_on(plans: list[Any]) -> list[str]:
-    from engine.models import Run
-
-    going = Run.objects.filter(pk__in=plans, ended=None)
-    return [f"{run} {run.status}, claims {run.claims}, deaths {run.deaths}, {run.error}" for run in going]
-
-
-def standing(plans: list[Any]) -> list[str]:
-    """All that could say why nobody goes on: these runs with those that they made, and their gates."""
-    from django.db.models import Q
-
-    from engine.models import Gate, Run
-
-    runs = Run.objects.filter(Q(pk__in=plans) | Q(root__in=plans), ended=None)
-    columns = "pk parent status worker fence claims crashes deaths news wakes_at lease_expires_at lane why".split()
-    gates = Gate.objects.filter(run__in=runs, state="pending")
-    asked = gates.values("pk", "run", "kind", "step", "policy__who", "council", "council__status", "expires")
-    return [str(row) for row in (*runs.values(*columns), *asked)]
-
-
-def claims_of(plans: list[Any]) -> int:
-    from engine.models import Run
-
-    return sum(Run.objects.filter(pk__in=plans).values_list("claims", flat=True))
 
 
 def story_of(pk: Any) -> Story:

@@ -159,7 +159,7 @@ def session_object(matter: Matter, plans: Sequence[Plan], user_id: str) -> dict[
 
 def tool_lines(teams: Sequence[TeamVersion]) -> Iterator[dict[str, Any]]:
     """One for each agent and tool, however many teams have that agent."""
-    known = tools()
+    known = tools("plan")
     pairs = dict.fromkeys(
         (agent.name, name) for team in teams for agent in team.agents.all() for name in agent.tools_now
     )

@@ -29,7 +29,7 @@ def sessions(request: HttpRequest) -> Any:
 
 
 def session(request: HttpRequest, name: str) -> Matter:
-    found = sessions(request).filter(name=name).first()
+    found = Matter.objects.called(owner_of(request), name).first()
     if found is None:
         raise missing("session")
     return found

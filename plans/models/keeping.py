@@ -9,7 +9,7 @@ from uuid import UUID
 from django.db.models import Max
 from django.utils import timezone
 
-from engine.models import Gate, ModelCall, Run, ToolCall
+from engine.models import Gate, ModelCall, Run, ToolCall, record_name
 from engine.search import label, words_of
 from engine.tools import tool_named
 from runs.models import SearchText
@@ -170,8 +170,11 @@ def accept(plan: UUID) -> None:
 # ---- steps ------------------------------------------------------------------------------------------------
 
 
-def change(step: Step, event: Event, by: str = "", why: str = "", **values: Any) -> None:
-    """Let this happen to a step, on record. NotPossible. What is asked about it, where it is settled, is void."""
+def change(step: Step, event: Event, by: str = "", why: str = "", author: Any = None, **values: Any) -> None:
+    """Let this happen to a step, on record. NotPossible. What is asked about it, where it is settled, is void.
+
+    `by`: whose word it was; `author`: the user who gave it another text.
+    """
     status = after(Status(step.status), event)
     what = {"action": values.pop("action"), "held": None} if "action" in values else {}
     if event is Event.BEGIN:
@@ -187,7 +190,7 @@ def change(step: Step, event: Event, by: str = "", why: str = "", **values: Any)
     if status not in (Status.AWAITING, Status.APPROVED, Status.WORKING):
         _void(step)
     what |= {"held": step.held} if what else {}
-    _state(step, status, event=event, by_name=by, why=why, **what)
+    _state(step, status, event=event, by_name=by, by_user=author, why=why, **what)
 
 
 def _state(step: Step, status: Status, **values: Any) -> None:
@@ -232,11 +235,11 @@ def begin(plan: UUID, number: int) -> None:
     change(step, Event.BEGIN)
 
 
-def edit(step: Step, by: str, **values: Any) -> None:
+def edit(step: Step, by: Any, **values: Any) -> None:
     """Another action, owner, tools or needs: nothing that was decided about the step holds any more, and who is asked
     about the whole plan is asked about another one."""
     values = {"action": step.action, "tools": step.tools, **values}
-    change(step, Event.CHANGED, by=by, **values, effect=effect_of(values["tools"]))
+    change(step, Event.CHANGED, by=record_name(by), author=by, **values, effect=effect_of(values["tools"]))
     proposed = Revision.objects.filter(plan=step.plan_id, standing=Standing.PROPOSED)
     Gate.objects.filter(run=step.plan_id, step__in=[one.gate_step for one in proposed]).void()
 

@@ -9,12 +9,18 @@ from django.db.models import Q
 from django.utils import timezone
 
 from engine.hidden import visible_text
+from engine.llm.providers import storable
 from engine.models import TITLE_LENGTH, after_deadlock
 
 
 class MatterQuerySet(models.QuerySet["Matter"]):
     def there(self) -> "MatterQuerySet":
         return self.filter(erased=None)
+
+    def called(self, owner: Any, name: str) -> "MatterQuerySet":
+        """Of a name that somebody asks for, which may be none that a database could hold."""
+        found = self.there().filter(owner=owner)
+        return found.filter(name=name) if storable(name) == name else found.none()
 
     def of_name(self, owner: Any, name: str) -> "Matter":
         """Made where there is none; as it is, it stays until this transaction ends."""

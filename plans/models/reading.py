@@ -264,7 +264,7 @@ def is_tainted(plan: Plan) -> bool:
 
 def work_of(plan: Plan, step: Step) -> agent.Work:
     assert step.agent  # noqa: S101 - a person is not prompted
-    known = tools()
+    known = tools("plan")
     usable = [known[name] for name in step.tools if name in known]
     return agent.Work(
         agent=step.agent.name,
@@ -306,5 +306,5 @@ def _first_line(call: ToolCall) -> str:
 
 
 def arguments_by_tool(step: Step) -> Mapping[str, type]:
-    known = tools()
+    known = tools("plan")
     return {name: known[name].arguments for name in step.tools if name in known}

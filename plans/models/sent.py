@@ -17,9 +17,14 @@ class SentQuerySet(models.QuerySet["Sent"]):
         return dict(self.filter(token=token, step__plan=plan).values_list("step", "gate"))
 
     def note(self, token: int, sent: Mapping[UUID, int]) -> None:
-        """The gate of each step, by their keys, that was in an answer to this token just now."""
+        """The gate of each step, by their keys, that was in an answer to this token just now. In one order, whatever
+        that of the answer: of two requests at once none waits for the other in a circle."""
         known = dict(self.filter(token=token, step__in=sent).values_list("step", "gate"))
-        new = [Sent(token=token, step_id=step, gate_id=gate) for step, gate in sent.items() if known.get(step) != gate]
+        new = [
+            Sent(token=token, step_id=step, gate_id=gate)
+            for step, gate in sorted(sent.items())
+            if known.get(step) != gate
+        ]
         Sent.objects.bulk_create(new, update_conflicts=True, unique_fields=["token", "step"], update_fields=["gate"])
 
 

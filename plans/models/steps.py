@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import uuid4
 
+from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
@@ -102,8 +103,9 @@ class Step(models.Model):
 
 
 class StepState(models.Model):
-    """How a step came to stand as it does. `why`: a reply, a reason, or what is wrong. Where that changed what the step
-    is, what it is since: `action` and `held`."""
+    """How a step came to stand as it does. `by_name`: whose word it was, as they were called then; `by_user`: who gave
+    it another text, whatever their name is by now. `why`: a reply, a reason, or what is wrong. Where that changed what
+    the step is, what it is since: `action` and `held`."""
 
     step = models.ForeignKey(Step, on_delete=models.PROTECT, related_name="states")
     number = models.PositiveSmallIntegerField()
@@ -111,6 +113,7 @@ class StepState(models.Model):
     event = models.CharField(max_length=10, choices=choices(Event), blank=True)
     series = models.PositiveSmallIntegerField(default=0)
     by_name = models.CharField(max_length=150, blank=True)
+    by_user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
     why = models.TextField(blank=True)
     action = models.TextField(blank=True)
     held = models.JSONField(null=True)

@@ -221,7 +221,7 @@ def _page(request: HttpRequest, begun: Begun, refused: Refused | None = None) ->
 
 def _hands(team: TeamVersion) -> list[dict[str, Any]]:
     """Its agents, each with its tools and what these do to the world."""
-    effects = {name: Effect(tool.effect) for name, tool in tools().items()}
+    effects = {name: Effect(tool.effect) for name, tool in tools("plan").items()}
     return [
         {"name": one.name, "tools": [_tool(name, effects.get(name)) for name in one.tools_now]}
         for one in team.agents.all()

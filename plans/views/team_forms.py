@@ -149,7 +149,7 @@ def _common(team: Team | None, opened: int) -> dict[str, Any]:
 def _gone() -> frozenset[str]:
     """Tools that teams name and nothing here has."""
     named = TeamAgent.objects.filter(version__in=Team.objects.values("current")).values_list("tools", flat=True)
-    return frozenset(name for some in named for name in some) - tools().keys() - set(of_whole_servers())
+    return frozenset(name for some in named for name in some) - tools("plan").keys() - set(of_whole_servers())
 
 
 def _overtaken(team: Team | None, opened: int) -> dict[str, Any]:
@@ -226,7 +226,7 @@ def _text_page(
     days = (team or Team()).kept_days
     start = {"retention_days": days, "short": retention.is_short(days)}
     typed = {name: (posted or {}).get(name, "") for name in start if name in (posted or {})}
-    known = [(tool.name, str(tool.effect).replace("_", " "), tool.description) for tool in tools().values()]
+    known = [(tool.name, str(tool.effect).replace("_", " "), tool.description) for tool in tools("plan").values()]
     context = {"text": text, "kept": typed if posted else start, "tools": known, **_common(team, opened), **more}
     return render(request, "plans/teams/text.html", context, status=status)
 

@@ -42,7 +42,7 @@ def _shown(request: HttpRequest, page: str, context: dict[str, Any], **used: Any
 
 def _agent(agent: Any) -> dict[str, Any]:
     """With what each of its tools does to the world; of one that is not there any more nothing is known."""
-    known = tools()
+    known = tools("plan")
     effects = [(name, known[name].effect if name in known else "not there") for name in agent.tools_now]
     return {"row": agent, "tools": [(name, str(effect).replace("_", " ")) for name, effect in effects]}
 

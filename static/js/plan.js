@@ -6,9 +6,21 @@ const plan = $("#plan");
 const isTyped = (part) => $$("textarea", part).some((field) => field.value !== field.defaultValue);
 const placeOf = (shown) => document.getElementById(`at-${shown.dataset.place}`);
 
-function bring(gate, place, before) {
-  const target = before ?? place;
-  htmx.ajax("GET", `/gates/${gate}/here/`, { target, swap: before ? "outerHTML" : "beforeend" });
+const coming = new Set(); // gates that are on their way: a push in between brings none of them twice
+const namesOf = (part) => $$("details[open] > summary", part).map((one) => one.textContent);
+
+async function bring(gate, place, before) {
+  if (coming.has(gate)) return;
+  coming.add(gate);
+  const unfolded = before ? namesOf(before) : [];
+  try {
+    await htmx.ajax("GET", `/gates/${gate}/here/`, { target: before ?? place, swap: before ? "outerHTML" : "beforeend" });
+  } finally {
+    coming.delete(gate);
+  }
+  for (const summary of $$(`#gate-${gate} details > summary`)) {
+    if (unfolded.includes(summary.textContent)) summary.parentElement.open = true;
+  }
 }
 
 function warn(part) {

@@ -5,7 +5,7 @@ import re
 from django.urls import reverse
 from playwright.sync_api import Page, expect
 
-from .scene import Scene
+from .scene import Scene, rows
 from .ways_of_plans import plan
 
 
@@ -60,3 +60,24 @@ def begun_from(scene: Scene) -> Page:
     expect(page.locator("#begins")).to_contain_text("Welcome Ada")
     expect(page.locator("#cost")).to_contain_text("No model is asked")
     return page
+
+
+OTHERS = (  # of a server: name, description, definition, what it was classed by and as
+    ("search_tickets", "Finds tickets by their words.", "a", "a", "reads"),
+    ("close_ticket", "Closes a ticket and tells whoever opened it.", "b", "", ""),
+    ("move_ticket", "Moves a ticket to another queue, or to another desk.", "c", "d", "writes"),
+)
+SCHEMA = '{"type": "object", "required": ["id"], "properties": {"id": {"type": "integer"}}}'
+
+
+def tools_of_others(scene: Scene) -> Page:
+    """One that is on, one that nobody has classed, and one that is described otherwise by now."""
+    site = scene.idle_site
+    scene.sign_in(site)
+    said = "server, name, description, definition, classed, effect"
+    rest = "hinted, hinted_repeatable, repeatable, outside, allowed_by, seen, schema"
+    with rows(site) as database:
+        for one in OTHERS:
+            values = f"(?, ?, ?, ?, ?, ?, 'reads', 0, 0, 1, '', '2026-11-20', '{SCHEMA}')"
+            database.execute(f"INSERT OR IGNORE INTO engine_mcptool ({said}, {rest}) VALUES {values}", ("others", *one))
+    return scene.open(reverse("tools"), site)

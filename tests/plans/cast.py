@@ -22,7 +22,7 @@ from engine.policy import policy_of  # noqa: E402
 from judgements.models import Council  # noqa: E402
 from plans import procedure, talking  # noqa: E402
 from plans.models import Team  # noqa: E402
-from plans.rules.demands import STEP_BY_STEP, Policy  # noqa: E402
+from plans.rules.demands import OPEN_READS, STEP_BY_STEP, Policy  # noqa: E402
 from plans.rules.words import Effect  # noqa: E402
 from runs import steering  # noqa: E402
 
@@ -123,9 +123,12 @@ class Cast:
         return pk
 
     def failure(self) -> Any:
-        pk = self.approved("Something that fails", "Look for “Ada Lovelace” among the people and fail.")
-        asked(pk, "plan")
-        return pk
+        """A step failed when it had been planned anew as often as that goes without a person."""
+        task = "Look for “Ada Lovelace” among the people and fail.\nLook for “Bob” among the people and fail."
+        unasked = team("Office that reads", OPEN_READS)
+        plan = procedure.submit(owner=self.owner, task=task, team=unasked, title="Something that fails")
+        asked(plan.pk, "failure")
+        return plan.pk
 
     def broken(self) -> Any:
         """The endpoint of its agent refuses for good."""

@@ -43,6 +43,7 @@ CHANGES = [
     *[(Step, {"first_in": 2}), (Step, {"position": 1}), (Step, {"position": 9}), (Revision, {"places": [2, 1]})],
     *[(Plan, {"matter_name": "Other"}), (Matter, {"name": "Other"}), (Matter, {"owner": None}), (Matter, {"name": ""})],
     *[(Matter, {"created": moment}) for moment in (BEFORE, AFTER)],
+    *[(Move, {"result": "It is so."}), (Move, {"refused": True}), (Move, {"settled": None})],
     *[(Matter, {"name": "", "erased": BEFORE}), (Matter, {"erased": AFTER})],
 ]
 

@@ -56,6 +56,17 @@ async def test_who_changed_a_step_does_not_approve_it_alone(gate_of, mira, other
         await sync_to_async(gates.decide)(changed.pk, others[0], "approve")
 
 
+async def test_nor_under_another_name(gate_of, mira, others):
+    noor = others[0]
+    await change(gate_of, noor)
+    noor.username = "renamed"
+    await noor.asave()
+    changed = await gate_of("step-2")
+    assert await may(changed, mira, *others) == [False, False, True]
+    waits = sync_to_async(lambda user: Gate.objects.for_user(user).filter(pk=changed.pk).exists())
+    assert [await waits(one) for one in others] == [False, True]
+
+
 async def test_nor_the_plan_that_has_it_nor_what_happens_in_it(gate_of, models, mira, others):
     await change(gate_of, others[0])
     whole = await gate_of("plan-1")

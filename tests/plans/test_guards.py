@@ -8,8 +8,9 @@ from django.contrib.auth.models import User
 
 from plans.guards import GUARDS
 from plans.models import Plan
+from runs.redaction import erase
 from tests.conftest import ScriptedModels, perform
-from tests.engine.guarded import another, columns_of, redact, refused, run
+from tests.engine.guarded import changed, columns_of, deleted, not_only_erased, redact, refused, run, taking, texts_held
 from tests.plans.scenes import SUM, SUMMARY, calls, plan, replies, steps, team
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -30,27 +31,25 @@ def carried_out(mira: User, models: ScriptedModels) -> Plan:
 
 
 def test_no_row_is_deleted(carried_out: Plan) -> None:
-    for table in GUARDS:
-        assert MODELS[table].objects.exists(), table
-        assert refused(lambda table=table: run(f"DELETE FROM {table}")), table
+    assert deleted(GUARDS, MODELS) == []
 
 
 def test_what_never_changes_is_refused_even_when_redacted(carried_out: Plan) -> None:
     redact(carried_out)
-    for table, column in columns_of(GUARDS, MODELS, "kept"):
-        change = f'UPDATE {table} SET "{column}" = {another(MODELS[table], column)}'
-        assert refused(lambda change=change: run(change)), (table, column)
+    assert changed(GUARDS, MODELS) == []
 
 
 def test_a_text_goes_once_the_redaction_is_recorded_and_is_never_replaced(carried_out: Plan) -> None:
-    texts = list(columns_of(GUARDS, MODELS, "erased"))
-    held = [one for one in texts if MODELS[one[0]].objects.exclude(**{one[1]: ""}).exists()]
-    for table, column in held:
-        assert refused(lambda t=table, c=column: run(f'UPDATE {t} SET "{c}" = %s', "")), (table, column)
+    held = texts_held(GUARDS, MODELS)
+    assert held
+    assert taking("", held) == []
     redact(carried_out)
-    for table, column in texts:
-        assert refused(lambda t=table, c=column: run(f'UPDATE {t} SET "{c}" = %s', "Other.")), (table, column)
-        assert not refused(lambda t=table, c=column: run(f'UPDATE {t} SET "{c}" = %s', "")), (table, column)
+    assert not_only_erased(columns_of(GUARDS, MODELS, "erased")) == []
+
+
+def test_nothing_takes_the_place_of_a_summary_that_was_erased(carried_out: Plan) -> None:
+    erase(carried_out.run, None, "It was asked for.")
+    assert refused(lambda: run("UPDATE plans_plan SET summary = 'It went well.'"))
 
 
 def test_a_matter_loses_its_name_with_itself_alone_and_for_ever(carried_out: Plan) -> None:

@@ -77,3 +77,31 @@ def test_the_history_offers_and_finds_no_matter_of_others(client, noor, sums):
 
 def test_what_is_found_by_its_matter_is_found_by_nothing_wrong(sums):
     assert not verify_all().faults
+
+
+def test_a_name_that_no_database_holds_is_of_no_matter(mira, mira_calls):
+    assert list(fields(mira_calls.get("/plans", matter="Su\x00ms"))) == ["matter"]
+    assert not Matter.objects.called(mira, "Su\x00ms").exists()
+
+
+# ---- its page ----------------------------------------------------------------------------------------------------
+
+
+def test_a_plan_leads_to_the_page_of_its_matter_where_its_plans_stand_in_their_order(page, sums):
+    address = f"/plans/matters/{sums.pk}/"
+    first = sums.plans.order_by("run__created").first()
+    assert f'href="{address}"' in page.get(f"/plans/{first.pk}/").content.decode()
+    html = page.get(address).content.decode()
+    assert html.index(f"/plans/{first.pk}/") < html.index("Add it again.")
+    assert "Waits for you" in html
+
+
+def test_its_owner_calls_it_otherwise_and_closes_it_on_its_page(page, client, noor, sums):
+    address = f"/plans/matters/{sums.pk}/"
+    page.post(address, {"title": "All sums"})
+    page.post(address, {"do": "switch"})
+    sums.refresh_from_db()
+    assert (sums.title, sums.closed is not None) == ("All sums", True)
+    assert page.post(address, {"title": "x" * 121}).status_code == 422
+    client.force_login(noor)
+    assert [client.get(address).status_code, client.post(address, {"title": "Mine"}).status_code] == [404, 404]

@@ -8,6 +8,7 @@ from django.core.management import CommandError, call_command
 
 from plans import team_files
 from plans.models import Team
+from plans.rules.demands import CAREFUL
 from plans.team_files import Wrong, read
 
 ELSEWHERE = {
@@ -67,10 +68,26 @@ def test_what_is_wrong_is_named_by_its_place(change, path):
     assert [one for one, _ in refused.value.problems] == [path]
 
 
+def test_a_tool_that_only_another_kind_of_run_can_use_is_left_out():
+    given = ELSEWHERE | {"agents": [{"name": "A", "tools": ["sources.read", "mail.send"]}]}
+    team = read(json.dumps(given))
+    assert team.held["agents"][0]["tools"] == ["mail.send"]
+    assert "agents.0.tools: there is no tool “sources.read” here." in team.left_out
+
+
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"name": "A", "name": "B"}', "[" * 100_000])
 def test_what_is_no_object_is_refused_in_a_sentence(text):
     with pytest.raises(Wrong, match="The file"):
         read(text)
+
+
+@pytest.mark.django_db
+def test_a_council_that_is_not_there_is_said(council):
+    demands = CAREFUL.as_json() | {"plan": {"who": "council", "council": "Magi"}}
+    assert read(json.dumps({**ELSEWHERE, "policy": demands})).left_out == read(json.dumps(ELSEWHERE)).left_out
+    demands["plan"] = {"who": "both", "council": "Nobody"}
+    said = "policy: No council is called “Nobody” here, or it is archived. Persons are asked in its place."
+    assert said in read(json.dumps({**ELSEWHERE, "policy": demands})).left_out
 
 
 @pytest.mark.django_db

@@ -49,6 +49,14 @@ def test_every_ready_made_team_is_written_on_it_as_it_is(client, reviewer):
         assert whole(team).number == team.number, team.name
 
 
+def test_what_only_another_kind_of_run_can_use_is_no_tick(page, mine, mira_calls):
+    offered = page.get(f"/teams/{mine.pk}/edit/").content.decode()
+    assert "a1-tool-people.find" in offered
+    assert "a1-tool-sources.read" not in offered
+    named = {one["name"] for one in mira_calls.get("/tools").json()["results"]}
+    assert {"people.find"} == named & {"people.find", "sources.read"}
+
+
 def test_ticks_are_the_tools_of_an_agent(page, mine):
     sent = opened(page, mine) | {"a2-tool-mail.draft": "on"}
     del sent["a1-tool-people.add"]
@@ -56,16 +64,16 @@ def test_ticks_are_the_tools_of_an_agent(page, mine):
     assert [agent.tools for agent in whole(mine).current.agents.all()] == [["people.find"], ["mail.draft", "mail.send"]]
 
 
-def test_a_demand_is_kept_as_it_was_chosen(page, mine):
+def test_a_demand_is_kept_as_it_was_chosen(page, mine, council):
     key = "calls-reaches_out"
-    both = {f"{key}-who": "both", f"{key}-council": "Letters out", f"{key}-persons": "2", f"{key}-four_eyes": "on"}
+    both = {f"{key}-who": "both", f"{key}-council": "Magi", f"{key}-persons": "2", f"{key}-four_eyes": "on"}
     sent = opened(page, mine) | both | {f"{key}-expiry": "reject", f"{key}-hours": "48"}
     assert page.post(f"/teams/{mine.pk}/edit/", sent).status_code == 302
     assert whole(mine).current.policy["calls"]["reaches_out"] == {
         "who": "both",
         "persons": 2,
         "four_eyes": True,
-        "council": "Letters out",
+        "council": "Magi",
         "expiry": "reject",
         "hours": 48,
     }
@@ -85,6 +93,7 @@ def test_what_leaves_the_house_cannot_be_open(page, mine):
         ({"a1-model": "nowhere"}, "a1-model"),
         ({"planner": "nowhere"}, "planner"),
         ({"plan-who": "council"}, "plan-council"),
+        ({"plan-who": "both", "plan-council": "Nobody"}, "plan-council"),
         ({"plan-expiry": "reject"}, "plan-hours"),
         ({"plan-persons": "many"}, "plan-persons"),
         ({"e1-task": "x" * 2_001}, "e1-task"),
