@@ -13,7 +13,7 @@ from django.db import Error as DBError
 from django.db import connection
 
 from engine.evidence.audit import verify_all
-from engine.models import LEASE, ModelCall, Run
+from engine.models import ModelCall, Run, lease
 from engine.models.claims import MOST_DEATHS
 from judgements.models import Judgement
 from tests.chaos_check import REASON, SAVED, Blow, Finding, Report, check
@@ -81,7 +81,7 @@ class Play:
         self.done: Counter[str] = Counter()
         self.begun = self.told = time.monotonic()
         self.ledger = stage.folder / "ledger"
-        weather = WEATHER | {"seed": options.seed, "slowness": SLOWNESS * LEASE.total_seconds()}
+        weather = WEATHER | {"seed": options.seed, "slowness": SLOWNESS * lease().total_seconds()}
         endpoint.script(default={"reason": REASON, "chunks": 3}, weather=weather, ledger=str(self.ledger))
 
     def run(self) -> bool:
@@ -217,7 +217,7 @@ class Play:
         blow.calls = [(pk, str(run)) for pk, run in calls.values_list("pk", "run")]
         blow.until = time.time()
         # when this came too late, another worker may have taken its runs already
-        blow.all_of_them |= blow.until - blow.at > LEASE.total_seconds() / 2
+        blow.all_of_them |= blow.until - blow.at > lease().total_seconds() / 2
         self.blows.append(blow)
 
     def wait_for_commits(self, worker: Worker, gone: bool) -> None:
@@ -240,7 +240,7 @@ class Play:
         worker.signal(signal.SIGSTOP)
         self.note(blow, worker, gone=False)
         blow.until = float("inf")
-        self.pauses.append(Pause(worker, blow, time.monotonic() + LEASE.total_seconds() + self.dice.uniform(0.2, 3)))
+        self.pauses.append(Pause(worker, blow, time.monotonic() + lease().total_seconds() + self.dice.uniform(0.2, 3)))
 
     def go_on(self, pause: Pause) -> None:
         pause.worker.signal(signal.SIGCONT)

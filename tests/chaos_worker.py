@@ -1,36 +1,34 @@
 """Engine processes to start, kill, pause and continue.
 
-Python and Django need most of a second to start. So one process loads them, and every worker is a fork of it that
-goes on as `manage.py runengine`: a start takes some hundredths of a second. It forks before it has a thread, a
-connection or an event loop, so that nothing is shared but code. `Workers` is the other side of its pipes.
+Each is a fork of the nursery, so that a start takes some hundredths of a second, and does as `manage.py runengine`.
 """
 
-import ctypes
-import gc
 import os
 import signal
 import subprocess
 import sys
 import time
-import traceback
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, Self
+from typing import TYPE_CHECKING, Self
 
+from tests import nursery
 from tests.acceptance.site import ROOT, can_stop, state_of
 
 if TYPE_CHECKING:
     from tests.stage import Stage
 
-DIES_WITH_PARENT = 1  # PR_SET_PDEATHSIG of prctl
-
 
 @dataclass(eq=False)
 class Worker:
-    pid: int
+    process: "nursery.Child | subprocess.Popen[bytes]"
     folder: Path
     started: float = field(default_factory=time.monotonic)
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
 
     def signal(self, number: signal.Signals) -> None:
         os.kill(self.pid, number)
@@ -59,27 +57,24 @@ class Workers:
 
     def __enter__(self) -> Self:
         self.folder.mkdir()
-        command = [sys.executable, "-m", "tests.chaos_worker", str(self.folder), str(self.concurrency)]
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-        # a session of its own: an interrupt from the keyboard is the play's to handle
-        self._nursery = subprocess.Popen(command, cwd=ROOT, env=self.env, start_new_session=True, **pipes)
-        self._reply()
         return self
 
     def __exit__(self, *_: object) -> None:
-        with self._nursery:
-            self._nursery.stdin.close()  # the other side kills its children, waits for them and ends
-            self._nursery.wait()
+        for worker in list(self.alive):
+            self.kill(worker)
 
     def start(self) -> Worker:
-        worker = Worker(int(self._ask("start")), self.folder)
+        words = ["-m", "tests.chaos_worker", str(self.folder), str(self.concurrency)]
+        with (self.folder / "workers.log").open("ab") as log, open(os.devnull) as nothing:
+            worker = Worker(nursery.start(words, self.env, ROOT, nothing, log, log), self.folder)
         self.alive.append(worker)
         return worker
 
     def kill(self, worker: Worker, number: signal.Signals = signal.SIGKILL) -> int:
         """End it, wait for that, and give its status as `os.waitpid` does, but as one number: -9 for SIGKILL."""
         self.alive.remove(worker)
-        return int(self._ask(f"end {worker.pid} {number.value}"))
+        worker.signal(number)
+        return worker.process.wait()
 
     def fallen(self) -> list[Worker]:
         """Those that have ended although nobody asked them to."""
@@ -87,16 +82,6 @@ class Workers:
 
     def log(self) -> str:
         return (self.folder / "workers.log").read_text(errors="replace")
-
-    def _ask(self, line: str) -> str:
-        self._nursery.stdin.write(f"{line}\n")
-        self._nursery.stdin.flush()
-        return self._reply()
-
-    def _reply(self) -> str:
-        if not (line := self._nursery.stdout.readline()):
-            raise RuntimeError("The process that starts the workers has ended.")
-        return line.strip()
 
 
 class Crew:
@@ -121,80 +106,16 @@ class Crew:
         self._workers.kill(worker)
 
 
-# ---- the other side --------------------------------------------------------------------------------------------
+# ---- the worker itself ------------------------------------------------------------------------------------------
 
 
-def main(folder: Path, concurrency: str) -> None:
-    load()
-    gc.freeze()  # what is loaded is shared with the children and never looked at again
-    print("ready", flush=True)
-    children: set[int] = set()
-    try:
-        for line in sys.stdin:
-            print(obey(line.split(), folder, concurrency, children), flush=True)
-    finally:
-        for child in children:
-            end(child, signal.SIGKILL)
+def work(folder: Path, concurrency: str) -> None:
+    os.environ["PGAPPNAME"] = f"worker {os.getpid()}"
+    tell_name(folder / f"{os.getpid()}.name")
+    perform_instead(os.environ.get("MAGI_TEST_PROCEDURE", ""))
+    from django.core.management import execute_from_command_line
 
-
-def obey(words: list[str], folder: Path, concurrency: str, children: set[int]) -> int:
-    match words:
-        case ["start"]:
-            child = start(folder, concurrency)
-            children.add(child)
-            return child
-        case ["end", pid, number]:
-            children.remove(int(pid))
-            return end(int(pid), int(number))
-    raise ValueError(f"not understood: {words}")
-
-
-def end(pid: int, number: int) -> int:
-    os.kill(pid, number)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-
-
-def load() -> None:
-    """Everything that a worker needs, as far as it can be had without a thread or a connection."""
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "magi_site.settings")
-    import django
-
-    django.setup()
-    import engine.management.commands.runengine  # noqa: F401
-    import judgements.procedure  # noqa: F401
-
-
-def start(folder: Path, concurrency: str) -> int:
-    if len(os.listdir("/proc/self/task")) > 1:
-        raise RuntimeError("A thread is running: a fork could inherit a lock that nobody opens.")
-    return os.fork() or live(folder, concurrency)
-
-
-def live(folder: Path, concurrency: str) -> NoReturn:
-    """In the child: `manage.py runengine`, until it ends."""
-    status = 1
-    try:
-        die_with_parent()
-        log = os.open(folder / "workers.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-        for number, file in enumerate((os.open(os.devnull, os.O_RDONLY), log, log)):
-            os.dup2(file, number)
-        os.environ["PGAPPNAME"] = f"worker {os.getpid()}"
-        tell_name(folder / f"{os.getpid()}.name")
-        perform_instead(os.environ.get("MAGI_TEST_PROCEDURE", ""))
-        from django.core.management import execute_from_command_line
-
-        execute_from_command_line(["manage.py", "runengine", "--concurrency", concurrency])
-        status = 0
-    except SystemExit as left:
-        status = left.code if isinstance(left.code, int) else 1
-    except BaseException:  # noqa: BLE001 - whatever ends a worker has to be read in its log
-        traceback.print_exc()
-    finally:
-        os._exit(status)
-
-
-def die_with_parent() -> None:
-    ctypes.CDLL(None).prctl(DIES_WITH_PARENT, signal.SIGKILL)
+    execute_from_command_line(["manage.py", "runengine", "--concurrency", concurrency])
 
 
 def tell_name(file: Path) -> None:
@@ -219,4 +140,5 @@ def perform_instead(procedure: str) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2])
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "magi_site.settings")
+    work(Path(sys.argv[1]), sys.argv[2])

@@ -10,7 +10,7 @@ from django.utils import timezone
 AHEAD = "MAGI_TEST_AHEAD"  # hours, as other processes are told
 
 _real_now = timezone.now
-_ahead = timedelta(hours=float(os.environ.get(AHEAD, 0)))
+_ahead = timedelta()
 
 
 def move(hours: float) -> None:
@@ -24,7 +24,8 @@ def now() -> datetime:
 
 
 def install() -> None:
-    """Before the models are loaded, which keep what tells them the time."""
+    """As far as this process is told. Before the models are loaded, which keep what tells them the time."""
+    move(float(os.environ.get(AHEAD, 0)))
     timezone.now = now
     Now.as_sqlite = _as_sqlite  # type: ignore[method-assign]
     Now.as_postgresql = _as_postgresql  # type: ignore[method-assign]

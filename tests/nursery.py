@@ -1,7 +1,8 @@
-"""Processes of MAGI that need not load Python, Django and what else is not ours: that is most of a second of each.
+"""Processes of MAGI that need not load Python, Django and all modules: that is a second of each and more.
 
-One process has loaded it. Everything that is to run `manage.py` is a fork of it, made before it has a setting, a
+One process has loaded them. What is to run `manage.py`, or a module of the tests, is a fork of it, made before it has a
 thread, a connection or an event loop, and goes on as that script with an environment, a folder and files of its own.
+Settings it has none: those that the modules were loaded with are forgotten before, and the script reads its own.
 `Nursery` is the other side of its socket; all that it started ends with it.
 
 Why so: docs/decisions.md, The tests.
@@ -15,11 +16,13 @@ import importlib
 import io
 import json
 import os
+import pkgutil
 import runpy
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import traceback
@@ -30,12 +33,14 @@ from typing import IO, Any, NoReturn, Self
 DIES_WITH_PARENT = 1  # PR_SET_PDEATHSIG of prctl
 LONGEST_REQUEST = 65_536
 NOT_OURS = """
-aiohttp django.contrib.auth.hashers django.contrib.sessions.backends.db django.contrib.staticfiles.handlers
-django.core.management.commands.migrate django.core.management.commands.runserver django.core.signing django.db.models
-django.db.backends.sqlite3.base django.forms django.http django.shortcuts django.template.defaulttags django.test
-django.test.client django.views.generic openai openai.types.chat psycopg psycopg_pool pydantic_settings redis.asyncio
-sqlite3 tenacity twisted.web.http whitenoise.middleware
+aiohttp channels.auth channels.routing channels_redis.pubsub daphne.access daphne.ws_protocol
+django.contrib.sessions.backends.db django.contrib.staticfiles.handlers django.core.management.commands.migrate
+django.core.management.commands.runserver django.test.client openai openai.types.chat psycopg psycopg_pool
+redis.asyncio sqlite3 tenacity twisted.web.http whitenoise.middleware
 """.split()
+OURS = "debates engine inquiries judgements magi_site missions office plans runs toolbox".split()
+# what makes an event loop or reads settings as it is loaded (as all `urls` do), or takes long and is seldom used
+LATER = "magi_site.settings magi_site.asgi magi_site.management.commands.serve engine.mcp toolbox.pdf".split()
 
 
 class Child:
@@ -76,26 +81,18 @@ class Child:
 
 
 class Nursery:
-    def __init__(self) -> None:
+    def __init__(self, ours: socket.socket) -> None:
         self._lock = threading.Lock()
-        self._socket, theirs = socket.socketpair()
-        command = [sys.executable, "-m", "tests.nursery", str(theirs.fileno())]
-        bare = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
-        root = Path(__file__).parent.parent
-        # a session of its own: an interrupt from the keyboard is the tests' to handle
-        self._process = subprocess.Popen(
-            command, cwd=root, env=bare, pass_fds=[theirs.fileno()], start_new_session=True
-        )
-        theirs.close()
-        atexit.register(self.close)
+        self._socket = ours
 
-    def close(self) -> None:
-        self._socket.close()  # the other side ends, and its children with it
-        self._process.wait()
+    def start(
+        self, words: Sequence[str], env: dict[str, str], cwd: Path, *files: IO[Any], nursing: bool = False
+    ) -> Child:
+        """What `python` is told; `files` are what it reads and the two that it writes.
 
-    def start(self, words: Sequence[str], env: dict[str, str], cwd: Path, *files: IO[Any]) -> Child:
-        """`manage.py` with these words; `files` are what it reads and the two that it writes."""
-        request = {"start": list(words), "env": env, "cwd": str(cwd)}
+        `nursing`: it will start others, by a nursery that is a fork, too.
+        """
+        request = {"start": list(words), "env": env, "cwd": str(cwd), "nursing": nursing}
         return Child(self, self.ask(request, [file.fileno() for file in files]), words)
 
     def ask(self, request: dict[str, Any], files: Sequence[int] = ()) -> Any:
@@ -109,15 +106,36 @@ class Nursery:
         return json.loads(answer)
 
 
-_nursery: list[Nursery] = []
+def _new(settings: str) -> Nursery:
+    ours, theirs = socket.socketpair()
+    command = [sys.executable, "-m", "tests.nursery", settings, str(theirs.fileno())]
+    bare = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
+    root = Path(__file__).parent.parent
+    # a session of its own: an interrupt from the keyboard is the tests' to handle
+    process = subprocess.Popen(command, cwd=root, env=bare, pass_fds=[theirs.fileno()], start_new_session=True)
+    theirs.close()
+    atexit.register(process.wait)
+    atexit.register(ours.close)  # the other side ends, and its children with it
+    return Nursery(ours)
 
 
-def start(words: Sequence[str], env: dict[str, str], cwd: Path, *files: IO[Any]) -> Child:
-    """In the one nursery of this process."""
+USUAL = "magi_site.settings"
+WITHOUT_PAGES = ("tests.acting.settings",)
+_there: dict[str, Nursery] = {}  # one for each module of settings, which say what there is to load
+
+
+def start(
+    words: Sequence[str], env: dict[str, str], cwd: Path, *files: IO[Any], nursing: bool = False
+) -> "Child | subprocess.Popen[bytes]":
+    """In the nursery of this process that has loaded what these settings name. Those without pages have none."""
+    settings = env.get("DJANGO_SETTINGS_MODULE", USUAL)
+    if settings in WITHOUT_PAGES:
+        streams = dict(zip(("stdin", "stdout", "stderr"), files, strict=True))
+        return subprocess.Popen([sys.executable, *words], cwd=cwd, env=env, **streams)
     with _making:
-        if not _nursery:
-            _nursery.append(Nursery())
-    return _nursery[0].start(words, env, cwd, *files)
+        if settings not in _there:
+            _there[settings] = _new(settings)
+    return _there[settings].start(words, env, cwd, *files, nursing=nursing)
 
 
 _making = threading.Lock()
@@ -125,13 +143,18 @@ _making = threading.Lock()
 # ---- the other side --------------------------------------------------------------------------------------------
 
 
-def main(number: int) -> None:
-    for name in NOT_OURS:
-        importlib.import_module(name)
+def main(settings: str, number: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ |= {"MAGI_DATA_DIR": folder, "DJANGO_SETTINGS_MODULE": settings}
+        load()
+    forget_settings()
     if len(os.listdir("/proc/self/task")) > 1:
         raise RuntimeError("A thread is running: a fork could inherit a lock that nobody opens.")
     gc.freeze()  # what is loaded is shared with the children and never looked at again
-    ours = socket.socket(fileno=number)
+    serve(socket.socket(fileno=number))
+
+
+def serve(ours: socket.socket) -> None:
     while True:
         size, sent, _, _ = ours.recvmsg(4, socket.CMSG_SPACE(3 * array.array("i").itemsize))
         if not size:
@@ -145,6 +168,43 @@ def main(number: int) -> None:
             os.close(file)
 
 
+def load() -> None:
+    for name in NOT_OURS:
+        importlib.import_module(name)
+    import django
+    from django.template import engines
+
+    django.setup()
+    for room in OURS:
+        load_room(room)
+    for file in Path("templates").rglob("*.html"):
+        engines["django"].get_template(str(file.relative_to("templates")))
+
+
+def load_room(name: str) -> None:
+    module = importlib.import_module(name)
+    for found in pkgutil.iter_modules(getattr(module, "__path__", ()), f"{name}."):
+        if found.name not in LATER and not found.name.endswith((".migrations", ".urls")):
+            load_room(found.name)
+
+
+def forget_settings() -> None:
+    """No module has kept one (a test looks); who asks next reads them anew, in the environment that there is then."""
+    from django.conf import settings
+    from django.db import connections
+    from django.utils.functional import empty
+
+    for name in [name for name in sys.modules if name.startswith(("magi_site.", "tests."))]:
+        if "ROOT_URLCONF" in vars(sys.modules[name]):
+            del sys.modules[name]
+    settings._wrapped = empty
+    for alias in list(connections):
+        del connections[alias]
+    connections._settings = None
+    del connections.settings
+    tempfile.tempdir = None
+
+
 def obey(request: dict[str, Any], files: list[int], ours: socket.socket) -> int | None:
     if "poll" in request:
         pid, status = os.waitpid(request["poll"], os.WNOHANG)
@@ -152,29 +212,54 @@ def obey(request: dict[str, Any], files: list[int], ours: socket.socket) -> int 
     if child := os.fork():
         return child
     ours.close()
-    live(request, files)
+    live(files, **request)
 
 
-def live(request: dict[str, Any], files: list[int]) -> NoReturn:
-    """In the child: `python manage.py …`, until it ends."""
+def live(files: list[int], start: list[str], env: dict[str, str], cwd: str, nursing: bool) -> NoReturn:
+    """In the child: what it was started for, until that ends."""
     status = 1
     try:
-        ctypes.CDLL(None).prctl(DIES_WITH_PARENT, signal.SIGKILL)
+        die_with_parent()
+        os.setpgid(0, 0)  # a group of its own: it can be killed with all that it has begun
+        if nursing:
+            nurse(files, env)
         for number, file in enumerate(files):
             os.dup2(file, number)
             os.close(file)
-        os.chdir(request["cwd"])
+        os.chdir(cwd)
         os.environ.clear()
-        os.environ.update(request["env"])
+        os.environ.update(env)
         open_streams()
-        sys.argv = ["manage.py", *request["start"]]
-        status = run()
+        from engine import faults
+
+        faults.arm(os.environ.get("MAGI_TEST_FAULT", ""))
+        status = run(start)
         threading._shutdown()  # type: ignore[attr-defined] - as Python does it: threads may still be at work
         atexit._run_exitfuncs()
         sys.stdout.flush()
         sys.stderr.flush()
     finally:
         os._exit(status)
+
+
+def die_with_parent() -> None:
+    ctypes.CDLL(None).prctl(DIES_WITH_PARENT, signal.SIGKILL)
+
+
+def nurse(files: list[int], env: dict[str, str]) -> None:
+    """Leave a nursery for what this process will start, as long as it is nothing but a fork itself."""
+    ours, theirs = socket.socketpair()
+    if not os.fork():
+        die_with_parent()
+        for file in (*files, ours.detach()):
+            os.close(file)
+        try:
+            serve(theirs)
+        finally:
+            os._exit(0)
+    theirs.close()
+    there = importlib.import_module("tests.nursery")  # this module has another name here
+    there._there[env.get("DJANGO_SETTINGS_MODULE", USUAL)] = there.Nursery(ours)
 
 
 def open_streams() -> None:
@@ -185,9 +270,14 @@ def open_streams() -> None:
     )
 
 
-def run() -> int:
+def run(words: list[str]) -> int:
     try:
-        runpy.run_path("manage.py", run_name="__main__")
+        if words[0] == "-m":
+            sys.argv = words[1:]
+            runpy.run_module(words[1], run_name="__main__", alter_sys=True)
+        else:
+            sys.argv = words
+            runpy.run_path(words[0], run_name="__main__")
     except SystemExit as left:
         if left.code is None or isinstance(left.code, int):
             return left.code or 0
@@ -200,4 +290,4 @@ def run() -> int:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main(sys.argv[1], int(sys.argv[2]))

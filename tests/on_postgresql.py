@@ -21,7 +21,6 @@ from tests.acceptance.site import ROOT, environment
 ADDRESS = os.environ.get("MAGI_TEST_POSTGRES", "postgres://postgres@127.0.0.1:5432/postgres")
 # enough on SQLite
 ONCE = ["tests/acceptance", "tests/tools", *(str(file) for file in sorted(Path("tests").glob("test_*.py")))]
-ONCE.remove("tests/test_contract.py")
 # with --all: what has rows only to show them, or to compute with them in Python
 SHOWN = {
     "debates": "accounts again analysis answers command cut display documents doors doubts endpoints ends evidence "

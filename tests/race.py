@@ -17,7 +17,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.synchronize import Barrier
 from typing import Any
 
-from tests.chaos_worker import die_with_parent
+from tests.nursery import die_with_parent
 from tests.stage import DATABASES, stage
 
 RACERS = 8

@@ -23,6 +23,7 @@ NO_METHOD = "-------"
 SIGNED_IN, SIGNED_IN_NO_METHOD = "llooooo", "ll-----"
 SEE = "llnonoo"
 NO_CHECK = "llnnnnn"
+NO_TERMINAL = "llnnnnn"  # of the mission that walks, which was cancelled before it began
 OWN = "llnonnn"
 STEER = "llnonfo"
 NO_STEP = "llnnnfn"
@@ -157,6 +158,7 @@ ROUTES = {
     "plan-new": (SIGNED_IN, SIGNED_IN),
     "plan-cost": (SIGNED_IN_NO_METHOD, SIGNED_IN),
     "plan-say": (SIGNED_IN_NO_METHOD, STEER),
+    "plan-matter": (NO_CHECK, NO_CHECK),
     "plan-step": (NO_STEP, NO_STEP),
     "plan-history": (SIGNED_IN, SIGNED_IN_NO_METHOD),
     "plan-history-changes": (SIGNED_IN, SIGNED_IN_NO_METHOD),
@@ -242,6 +244,43 @@ ROUTES = {
     "inquiry-source": (SEE, SIGNED_IN_NO_METHOD),
     "api:submit_inquiry": (SIGNED_IN, SIGNED_IN),
     "api:inquiry_source": (SEE, NO_METHOD),
+    # of missions
+    "mission-new": (SIGNED_IN, SIGNED_IN),
+    "mission-history": (SIGNED_IN, SIGNED_IN_NO_METHOD),
+    "mission-history-changes": (SIGNED_IN, SIGNED_IN_NO_METHOD),
+    "mission-export": (SIGNED_IN, SIGNED_IN_NO_METHOD),
+    "mission-live": (SEE, SIGNED_IN_NO_METHOD),
+    "mission-record": (SEE, SIGNED_IN_NO_METHOD),
+    "mission-record-file": (EXPORT, SIGNED_IN_NO_METHOD),
+    "mission-fragments": (SEE, SIGNED_IN_NO_METHOD),
+    "mission-replay": (SEE, SIGNED_IN_NO_METHOD),
+    "mission-replay-frames": (SEE, SIGNED_IN_NO_METHOD),
+    "mission-cancel": (STEER, STEER),
+    "mission-retry": (SIGNED_IN_NO_METHOD, STEER),
+    "mission-redact": (REDACT, REDACT),
+    "api:missions": (SIGNED_IN, SIGNED_IN),
+    "api:mission": (SEE, NO_METHOD),
+    "api:mission-events": (SEE, NO_METHOD),
+    "api:mission-record": (EXPORT, NO_METHOD),
+    "api:mission-cancel": (NO_METHOD, STEER),
+    "api:mission-retry": (NO_METHOD, STEER),
+    "admin:missions_mission_review": (REVIEW, REVIEW),
+    "admin:missions_mission_changelist": (REVIEW, REVIEW),
+    "admin:missions_mission_add": (NEVER, NEVER),
+    "admin:missions_mission_history": (REVIEW, REVIEW),
+    "admin:missions_mission_delete": (NEVER, NEVER),
+    "admin:missions_mission_change": (REVIEW, NEVER),
+    "admin/missions/mission/<path:object_id>/": (DOOR, DOOR),
+    "mission-say": (SIGNED_IN_NO_METHOD, STEER),
+    "mission-files": (SEE, SIGNED_IN_NO_METHOD),
+    "mission-patch": (SEE, SIGNED_IN_NO_METHOD),
+    "mission-terminal": (NO_TERMINAL, SIGNED_IN_NO_METHOD),
+    "api:submit_mission": (SIGNED_IN, SIGNED_IN),
+    "api:say_to_mission": (NO_METHOD, SIGNED_IN),
+    "api:pause_mission": (NO_METHOD, STEER),
+    "api:resume_mission": (NO_METHOD, STEER),
+    "api:mission_patch": (SEE, NO_METHOD),
+    "api:mission_terminal": (NO_TERMINAL, NO_METHOD),
     # of the tests' own procedure, asked for a judgement
     "check-history": (SIGNED_IN, SIGNED_IN_NO_METHOD),
     "check-history-changes": (SIGNED_IN, SIGNED_IN_NO_METHOD),
@@ -372,5 +411,8 @@ ROUTES |= {f"admin:engine_mcptool_{door}": (ALL, ALL) for door in ("changelist",
 ROUTES |= {f"admin:engine_mcptool_{door}": (NEVER, NEVER) for door in ("add", "delete")}
 ROUTES |= {"admin:look_at_mcp": ("llll---", ALL)}
 
-SOCKETS = {f"ws/{which}/<uuid:pk>/": SEE for which in ("judgements", "debates", "inquiries", "plans", "checks", "runs")}
+SOCKETS = {
+    f"ws/{which}/<uuid:pk>/": SEE
+    for which in ("judgements", "debates", "inquiries", "missions", "plans", "checks", "runs")
+}
 SOCKETS["ws/waiting/"] = "llooooo"

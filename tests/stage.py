@@ -82,7 +82,7 @@ def leave(number: int, _: object) -> NoReturn:
 def set_up(env: dict[str, str]) -> None:
     """Settings read the environment when they are imported: nothing that imports them may come before this."""
     os.environ.clear()
-    os.environ.update({"DJANGO_SETTINGS_MODULE": "magi_site.settings"} | env)
+    os.environ.update({"DJANGO_SETTINGS_MODULE": "magi_site.settings", "TMPDIR": tempfile.gettempdir()} | env)
     import django
     from django.conf import settings
     from django.core.management import call_command

@@ -35,6 +35,8 @@ from judgements.models import Council, Judgement
 from magi_site.asgi import application
 from magi_site.groups import REVIEWERS
 from magi_site.models import Token
+from missions import procedure as working
+from missions.models import Mission
 from office.models import CalendarEntry, Item, OfficeDocument, Person, Request, Task
 from plans import procedure as planning
 from plans.models import Plan, Team
@@ -62,6 +64,7 @@ class Cast:
     debate: Debate
     plan: Plan
     inquiry: Inquiry
+    mission: Mission
     council: Council
     budget: Budget
     token: Token
@@ -114,7 +117,7 @@ def cast(council: Council, models: ScriptedModels, transactional_db: None) -> Ca
     token = Token.objects.make(owner, "one")
     judgement, debate, plan, inquiry = _private(owner, models), _held(owner), _planned(owner), _asked(owner)
     budget = Budget.objects.create(owner=owner, limit=10**12)
-    made = Cast(users, judgement, debate, plan, inquiry, council, budget, token)
+    made = Cast(users, judgement, debate, plan, inquiry, _worked(owner), council, budget, token)
     for name, user in users.items():
         if user:
             client = Client()
@@ -168,6 +171,14 @@ def _asked(owner: Any) -> Inquiry:
     return Inquiry.objects.select_related("run").get(pk=made.pk)
 
 
+def _worked(owner: Any) -> Mission:
+    """Cancelled before it began, with the canary in the goal and in its only file."""
+    said, one = f"{CANARY} {SOUGHT}", {"name": "Ada", "model": "rehearsal/instant", "tools": ["finish"]}
+    made = working.submit(owner=owner, goal=said, title=said, agents=[one], files=[(CANARY, said)])
+    steering.cancel(made, owner)
+    return Mission.objects.select_related("run").get(pk=made.pk)
+
+
 # ---- the routes ---------------------------------------------------------------------------------------------
 
 
@@ -182,16 +193,17 @@ def routes(patterns: Any, prefix: str = "", space: str = "") -> Iterator[tuple[s
 
 
 HELD_IN_ADMIN, PLANNED_IN_ADMIN, ASKED_IN_ADMIN = "debates/debate", "plans/plan", "inquiries/inquiry"
+WORKED_IN_ADMIN = "missions/mission"
 RUNS_IN_ADMIN = ("judgements/judgement", "checking/check", "engine/run")
 
 
 def address_of(pattern: str, cast: Cast, pk: UUID | None = None) -> str:
     """The route's address, with what is the owner's in it; `pk`: another judgement."""
     judgement, debate, plan = (pk or one.pk for one in (cast.judgement, cast.debate, cast.plan))
-    inquiry = pk or cast.inquiry.pk
-    by_table = {HELD_IN_ADMIN: debate, PLANNED_IN_ADMIN: plan, ASKED_IN_ADMIN: inquiry}
+    inquiry, mission = pk or cast.inquiry.pk, pk or cast.mission.pk
+    by_table = {HELD_IN_ADMIN: debate, PLANNED_IN_ADMIN: plan, ASKED_IN_ADMIN: inquiry, WORKED_IN_ADMIN: mission}
     by_table |= dict.fromkeys(RUNS_IN_ADMIN, judgement)
-    of_kinds = {"debates": debate, "plans": plan, "inquiries": inquiry}
+    of_kinds = {"debates": debate, "plans": plan, "inquiries": inquiry, "missions": mission}
     rows = cast_rows(cast)
     table = next((t for t in rows if f"/{t}/" in f"/{pattern}"), "")
     put = {
@@ -256,6 +268,7 @@ def cast_rows(cast: Cast) -> dict[str, Any]:
         HELD_IN_ADMIN: cast.debate.pk,
         PLANNED_IN_ADMIN: cast.plan.pk,
         ASKED_IN_ADMIN: cast.inquiry.pk,
+        WORKED_IN_ADMIN: cast.mission.pk,
         **dict.fromkeys(RUNS_IN_ADMIN, cast.judgement.pk),
     }
 
@@ -322,6 +335,7 @@ def _standing_for_all(name: str, declared: str) -> tuple[str, ...]:
     if len(set(declared)) == 1:
         return PEOPLE[0], PEOPLE[-1]
     kinds = (("check", "checking"), ("debate", "debates"), ("plan", "plans"), ("inquiry", "inquiries"))
+    kinds = (*kinds, ("mission", "missions"))
     shared = name.startswith(tuple(f"{door}" for n, app in kinds for door in (f"{n}-", f"api:{n}", f"admin:{app}")))
     return ("nobody", "stranger", "owner", "reviewer") if shared else PEOPLE
 

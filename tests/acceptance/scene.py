@@ -108,6 +108,8 @@ class Scene:
         folder = self._folder / name
         folder.mkdir()
         env = {"MAGI_PROVIDERS": json.dumps(providers), "MAGI_CALL_TIMEOUT": "3600"}
+        if "--no-engine" in options:  # so that nothing ever asks it
+            env["MAGI_MCP_SERVERS"] = json.dumps({"others": {"url": "https://tools.example/mcp"}})
         site = stack.enter_context(Site(folder, *options, **env))
         cast(site)
         return site

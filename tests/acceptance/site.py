@@ -28,7 +28,7 @@ from urllib.request import HTTPCookieProcessor, build_opener
 from tests import nursery
 
 ROOT = Path(__file__).resolve().parents[2]
-APPS = ("debates", "inquiries", "engine", "judgements", "magi_site", "office", "plans", "runs", "toolbox")
+APPS = ("debates", "inquiries", "engine", "judgements", "magi_site", "missions", "office", "plans", "runs", "toolbox")
 
 
 def environment(data: Path, *, empty: bool = False, **more: str) -> dict[str, str]:
@@ -36,7 +36,9 @@ def environment(data: Path, *, empty: bool = False, **more: str) -> dict[str, st
     bare = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
     if not (empty or "DATABASE_URL" in more or (data / "magi.sqlite3").exists()):
         shutil.copy(migrated(), data / "magi.sqlite3")
-    return bare | {"MAGI_DATA_DIR": str(data)} | more
+    # commands of missions run as somebody else, who may not pass the folders of others
+    missions = Path(tempfile.gettempdir()) / f"magi-missions-{os.getuid()}"
+    return bare | {"MAGI_DATA_DIR": str(data), "MAGI_MISSIONS_DIR": str(missions)} | more
 
 
 @functools.cache
@@ -85,8 +87,12 @@ def migrated() -> Path:
 
 
 def manage(*words: str, env: dict[str, str], text: str = "", wait: float = 180) -> subprocess.CompletedProcess[str]:
+    return python("manage.py", *words, env=env, text=text, wait=wait)
+
+
+def python(*words: str, env: dict[str, str], text: str = "", wait: float = 180) -> subprocess.CompletedProcess[str]:
     if any(name.startswith("PYTHON") for name in env):  # what is read before anything is loaded
-        command = [sys.executable, "manage.py", *words]
+        command = [sys.executable, *words]
         return subprocess.run(command, cwd=ROOT, env=env, input=text, capture_output=True, text=True, timeout=wait)
     with contextlib.ExitStack() as stack:
         files = [stack.enter_context(tempfile.TemporaryFile("w+")) for _ in range(3)]
@@ -104,16 +110,19 @@ def read_again(file: IO[str]) -> str:
     return file.read()
 
 
-def play(*words: str, data: Path, wait: float = 400) -> subprocess.CompletedProcess[str]:
-    """A rough test as its own command, `python -m tests.…`. It is told to end, not killed, when it takes too long."""
-    command = [sys.executable, "-m", *words]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-    with subprocess.Popen(command, cwd=ROOT, env=environment(data), **pipes) as process:
+def play(*words: str, data: Path, wait: float = 400, **more: str) -> subprocess.CompletedProcess[str]:
+    """A rough test as its own command, `python -m tests.…`. It is told to end, not killed, when it takes too long.
+
+    Where it has settings of its own, `more` names them, too: they say what is loaded.
+    """
+    with tempfile.TemporaryFile("w+") as said, open(os.devnull) as nothing:
+        env = environment(data, **more)
+        child = nursery.start(["-m", *words], env, ROOT, nothing, said, said, nursing=True)
         try:
-            said, _ = process.communicate(timeout=wait)
+            child.wait(wait)
         finally:
-            process.terminate()
-    return subprocess.CompletedProcess(command, process.returncode, said)
+            child.terminate()
+        return subprocess.CompletedProcess(words, child.wait(), read_again(said))
 
 
 def judge(*words: str, env: dict[str, str], text: str = "") -> tuple[int, dict]:
@@ -145,12 +154,10 @@ class EngineProcess:
 
     def __enter__(self) -> Self:
         with self.log.open("ab") as log, open(os.devnull) as nothing:
-            words, files = ["runengine", *self.options], (nothing, log, log)
+            words, files = ["manage.py", "runengine", *self.options], (nothing, log, log)
             if self.everything:
                 streams = dict(zip(("stdin", "stdout", "stderr"), files, strict=True))
-                self.process = subprocess.Popen(
-                    [sys.executable, "manage.py", *words], cwd=ROOT, env=self.env, **streams
-                )
+                self.process = subprocess.Popen([sys.executable, *words], cwd=ROOT, env=self.env, **streams)
             else:
                 self.process = nursery.start(words, self.env, ROOT, *files)
         return self
@@ -194,7 +201,7 @@ class Site:
 
     def start(self, log: IO[bytes]) -> "nursery.Child | subprocess.Popen[bytes]":
         with open(os.devnull) as nothing:
-            words = ["serve", "--port", str(self.port), *self.options]
+            words = ["manage.py", "serve", "--port", str(self.port), *self.options]
             return nursery.start(words, self.env, ROOT, nothing, log, log)
 
     def __enter__(self) -> Self:

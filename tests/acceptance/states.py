@@ -71,6 +71,7 @@ EVERY = [
     State("plan-differs", plans.plan("differs")),
     State("plan-person", plans.plan("person")),
     State("plan-failure", plans.plan("failure")),
+    State("plan-uncertain", plans.plan("uncertain")),
     State("plan-error", plans.plan("broken")),
     State("waiting", plans.waiting),
     State("waiting-batch", plans.ticked, settle=plans.at_batch),
@@ -190,6 +191,7 @@ EVERY = [
     # last, for it makes judgements of its own
     State("library", ways.library),
     State("tools", at("tools")),
+    State("tools-mcp", ways_of_teams.tools_of_others),
     State("tools-none", at("tools", q="zeppelin")),
     State("library-none", at("library", q="zeppelin")),
 ]

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.site import ROOT, environment, play
+from tests.plan_kills import SETTINGS
 
 
 @pytest.fixture
@@ -71,8 +72,8 @@ def test_a_debate_whose_workers_are_killed_is_the_one_that_its_seed_says(tmp_pat
 
 
 def test_a_plan_whose_workers_are_killed_comes_out_the_same_with_each_effect_once(tmp_path):
-    done = play("tests.plan_kills", *"--kills 3 --no-points".split(), data=tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = play("tests.plan_kills", *"--kills 3 --no-points".split(), data=tmp_path, **SETTINGS)
+    assert done.returncode == 0, done.stdout
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from tests.fault_table import ACTIONS
 
 
 def test_a_worker_that_dies_at_any_point_costs_no_judgement(tmp_path):
-    """What errs there is every kind's: tests/test_contract.py."""
+    """What errs there is every kind's: tests/contract/."""
     done = play("tests.fault_table", "--database", "sqlite", "--action", "exit", data=tmp_path)
     assert done.returncode == 0, done.stdout
 

@@ -3,14 +3,13 @@
 import json
 import shutil
 import sqlite3
-import subprocess
 import sys
 import time
 from contextlib import closing
 
 import pytest
 
-from tests.acceptance.site import EngineProcess, environment, manage
+from tests.acceptance.site import EngineProcess, environment, manage, python
 from tests.mcp_folder import Folder
 from tests.post_office import post_office
 
@@ -37,8 +36,9 @@ def env(submitted, tmp_path):
 
 
 def acting(env, *words):
-    command = [sys.executable, "-m", "tests.acting", *words]
-    return json.loads(subprocess.run(command, env=env, check=True, capture_output=True, text=True, timeout=60).stdout)
+    done = python("-m", "tests.acting", *words, env=env)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
 
 
 def wait_for(folder, status, query="SELECT status FROM engine_run"):

@@ -9,7 +9,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from debates.glances import glances, listed
 from debates.models import Debate, Message, Panel, Turn
+from debates.record.exchange import xml_of
 from debates.scaffold import as_it_was
 from debates.table import Artifact, Point, Shape
 from engine.models import Document, ModelCall
@@ -65,6 +67,14 @@ def test_where_the_outcome_advises_page_and_record_say_that_people_decide(mira, 
     assert html(advising, "debate-live").count("It advises: people decide.") >= 2
     assert "advises, people decide" in html(advising, "debate-record")
     assert "people decide" not in html(deciding, "debate-live") + html(deciding, "debate-record")
+
+
+def test_where_the_outcome_advises_its_file_and_the_history_say_so(mira, signed_in):
+    advising, deciding = decided(mira, switches={"advisory": True}), decided(mira)
+    assert 'advises="people decide"' in xml_of(Debate.objects.whole().get(pk=advising.pk))
+    assert "advises" not in xml_of(Debate.objects.whole().get(pk=deciding.pk))
+    notes = {pk: one.notes for pk, one in glances(listed(Debate.objects.all())).items()}
+    assert ("advises" in notes[advising.pk], "advises" in notes[deciding.pk]) == (True, False)
 
 
 def test_a_debate_that_goes_on_is_said_to_be_incomplete(mira):

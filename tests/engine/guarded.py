@@ -1,7 +1,7 @@
 """A row of every table that is guarded, and what somebody may try with them."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -143,3 +143,40 @@ def another(rows: type[models.Model], column: str) -> str:
     while field.is_relation:
         field = field.target_field
     return next((value for kind, value in OTHER.items() if isinstance(field, kind)), "'987'").format(column)
+
+
+# ---- what a kind's rows let through that they should not: empty lists, where its guards hold ----
+
+
+def deleted(known: Guards, rows: Mapping[str, type[models.Model]]) -> list[str]:
+    """The tables that have no row to try it with, or lose it."""
+    return [
+        table
+        for table in known
+        if not rows[table]._default_manager.exists() or not refused(lambda table=table: run(f"DELETE FROM {table}"))
+    ]
+
+
+def changed(known: Guards, rows: Mapping[str, type[models.Model]]) -> list[tuple[str, str]]:
+    """What never changes and takes another value."""
+    return [
+        (table, column)
+        for table, column in columns_of(known, rows, "kept")
+        if not refused(lambda t=table, c=column: run(f'UPDATE {t} SET "{c}" = {another(rows[t], c)}'))
+    ]
+
+
+def texts_held(known: Guards, rows: Mapping[str, type[models.Model]]) -> list[tuple[str, str]]:
+    """What a redaction may erase, and is there."""
+    texts = columns_of(known, rows, "erased")
+    return [(table, column) for table, column in texts if rows[table]._default_manager.exclude(**{column: ""}).exists()]
+
+
+def taking(text: str, places: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Those that take this text."""
+    return [one for one in places if not refused(lambda one=one: run(f'UPDATE {one[0]} SET "{one[1]}" = %s', text))]
+
+
+def not_only_erased(places: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Those that, one after another, take another text, or do not become empty."""
+    return [one for one in places if taking("Other.", [one]) or not taking("", [one])]

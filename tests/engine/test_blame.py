@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.db.models.functions import Now
 
-from engine.models import LEASE, Run
+from engine.models import Run, lease
 from engine.models.claims import ALONE
 from tests.conftest import claim
 
@@ -113,7 +113,7 @@ def test_the_last_lease_of_a_dead_engine_to_end_does_not_seem_to_have_been_alone
 def test_what_a_live_engine_let_go_of_is_taken_a_lease_later():
     forgotten, _ = queue(2)
     taken_by("one")
-    Run.objects.filter(pk=forgotten.pk).update(lease_expires_at=Now() - LEASE - timedelta(seconds=1))
+    Run.objects.filter(pk=forgotten.pk).update(lease_expires_at=Now() - lease() - timedelta(seconds=1))
     assert taken_by("two") == {forgotten.pk}
     assert Run.objects.get(pk=forgotten.pk).deaths == 0
 

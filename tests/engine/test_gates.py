@@ -180,6 +180,16 @@ async def test_what_waits_for_whom(asking, mira, noor, reviewer):
     assert await waits(noor) == []
 
 
+@pytest.mark.parametrize("four_eyes", [True, False])
+async def test_what_the_owner_may_not_decide_waits_for_all_who_may(asking, mira, noor, four_eyes):
+    gate = await asking(policy={"four_eyes": four_eyes})
+    may = await sync_to_async(allow)(noor, "engine.decide_gate")
+    waits = sync_to_async(lambda user: list(Gate.objects.for_user(user)))
+    assert (await waits(may), await waits(mira)) == (([gate], []) if four_eyes else ([], [gate]))
+    asked_of_others = await sync_to_async(list)(Gate.objects.of_others(mira))
+    assert asked_of_others == ([gate] if four_eyes else [])
+
+
 # ---- what is said ------------------------------------------------------------------------------------------
 
 

@@ -144,7 +144,12 @@ def test_where_both_decide_a_person_decides_without_knowing_unless_the_policy_sa
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"person": 1}, {"who": "council"}, {"who": "all"}, {"expiry": "approve"}, {"persons": 0}, {"persons": 51}],
+    [
+        *({"person": 1}, {"who": "council"}, {"who": "all"}, {"expiry": "approve"}, {"persons": 0}, {"persons": 51}),
+        *({"persons": 1.5}, {"persons": True}, {"persons": "2"}, {"four_eyes": "no"}, {"blind": "yes"}, {"blind": []}),
+        *({"hours": hours} for hours in ("4", -1, float("inf"), float("nan"), 10**9, True)),
+        *({"who": "council", "council": name} for name in (["Trio"], "T\x00", "T\ud800", "T" * 121)),
+    ],
 )
 def test_a_policy_that_nobody_knows_is_refused(wrong):
     with pytest.raises(ValueError, match="no such policy"):

@@ -269,7 +269,7 @@ async def test_what_the_database_refuses_for_good_fails_the_run_at_once(models, 
 
 
 async def test_a_lease_is_renewed_until_the_grace_is_over(models, settings, monkeypatch):
-    monkeypatch.setattr(worker, "RENEW", 0.1)
+    monkeypatch.setattr(worker, "RENEWALS", 150)
     settings.PROCEDURES = {"slow": "tests.engine.test_worker.Slow"}
     run = await Run.objects.acreate(procedure="slow")
     engine = Engine(models=models)

@@ -81,7 +81,7 @@ def changed(**agent):
         ({"agents": None, "council": "\x00"}, "council"),
         ({"agents": None, "council": "\ud800"}, "council"),
         ({"agents": None, "council": ""}, "council"),
-        ({"agents": None, "council": 7}, "council"),
+        ({"agents": None, "council": 7_000}, "council"),
     ],
 )
 def test_what_is_wrong_is_named_and_nothing_is_queued(mira_calls, council, change, path):

@@ -12,6 +12,8 @@ from inquiries.schemas import NewInquiry
 from inquiries.schemas import Words as InquiryWords
 from judgements.schemas import NewJudgement, NewReceipt
 from magi_site.api import api
+from missions.schemas import NewMission
+from missions.schemas import Words as MissionWords
 from plans.schemas import MatterChange, NewPlan, StepChange
 from plans.schemas import Words as PlanWords
 from runs.api.gates import Said, SaidAtMany
@@ -28,9 +30,11 @@ SHAPES = {
     f"{API}/gates/decide": SaidAtMany,
     "plans": NewPlan,
     "inquiries": NewInquiry,
+    "missions": NewMission,
     "hint": InquiryWords,
     "replan": InquiryWords,
     f"{API}/plans/{{id}}/messages": PlanWords,
+    f"{API}/missions/{{id}}/messages": MissionWords,
     f"{API}/matters/{{id}}": MatterChange,
     f"{API}/teams": RootModel[dict[str, Any]],
     f"{API}/teams/{{name}}": RootModel[dict[str, Any]],
@@ -45,7 +49,7 @@ def shown():
         body = re.search(r"-d '(.*?)'", rest, re.DOTALL)
         names = {pair.partition("=")[0] for pair in query.split("&") if pair}
         path = re.sub(r"(?<=steps/)3", "{number}", re.sub(r"[$](ID|GATE)", "{id}", path))
-        path = re.sub(r"(?<=sources/)1", "{number}", path)
+        path = re.sub(r"(?<=sources/)1|(?<=terminals/)1", "{number}", path)
         path = re.sub(r"(?<=teams/)People", "{name}", path)
         yield method.lower() or ("post" if body else "get"), f"/api/v1{path}", names, body and body[1]
 

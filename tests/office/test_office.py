@@ -56,6 +56,10 @@ def test_an_address_belongs_to_one_person(two):
     assert refusal("people.add", name="K", mail="KARIN@a.example").startswith("KARIN@a.example belongs to Karin Lind")
 
 
+def test_in_an_empty_office_nobody_is_called_by_a_blank(db):
+    assert refusal("tasks.add", title="Call", assignee=" ") == "Nobody is called  ."
+
+
 def test_who_is_not_known_is_named_with_who_may_be_meant(two):
     assert refusal("tasks.add", title="Call", assignee="Karin") == (
         "Nobody is called Karin. Did you mean Karin Lind (karin@a.example)?"

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from engine.models import Gate, GateDecision, Run
 from engine.policy import policy_of
-from runs.asked_often import Said, added_up, numbers_of
+from runs.asked_often import Said, added_up, in_words, numbers_of
 
 
 def said(gate, decision, seconds=10):
@@ -49,8 +49,17 @@ def test_they_are_of_thirty_days_and_of_nobody_else(gates, mira, noor):
     decide(gates[1], mira, "look")
     decide(gates[2], noor, "reject")
     decide(gates[3], mira, "reject", made=timezone.now() - timedelta(days=31))
-    found = numbers_of(mira, timezone.now())
+    found = numbers_of(mira, timezone.now(), 1)
     assert (found.decided, found.approved, 299 < found.seconds < 400) == (1, 1, True)
+
+
+def test_of_very_many_that_wait_the_first_are_counted(gates, mira):
+    decide(gates[0], mira, "approve")
+    assert [in_words(numbers_of(mira, timezone.now(), waiting))[0] for waiting in (3, 99, 100)] == [
+        ("Asked", "4"),
+        ("Asked", "100"),
+        ("Asked", "100+"),
+    ]
 
 
 def test_they_stand_beside_what_waits_for_who_has_decided_something(gates, mira, client):

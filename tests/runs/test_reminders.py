@@ -11,7 +11,7 @@ from django.utils import timezone
 from engine.models import Gate, Letter, NoMail, Notice, Reminder, Run
 from engine.policy import policy_of
 from runs import mail, reminders
-from tests.conftest import at_once, perform, submitted
+from tests.conftest import allow, at_once, perform, submitted
 from tests.post_office import post_office
 
 
@@ -148,6 +148,15 @@ def test_each_of_a_group_is_written_to_and_who_has_decided_is_not(run, mailed, n
     gate.decisions.create(by_user=mailed, by="mira", decision="approve")
     reminders.remind()
     assert list(Letter.objects.values_list("to", flat=True)) == ["noor@example.com"]
+
+
+def test_who_may_decide_for_all_is_written_to_where_the_owner_may_not(run, mailed, noor):
+    noor.email = "noor@example.com"
+    noor.save()
+    allow(noor, "engine.decide_gate")
+    ask(run, days=2, policy={"four_eyes": True})
+    reminders.remind()
+    assert [one.user for one in Notice.objects.all()] == [noor]
 
 
 @pytest.mark.parametrize("email", ["", "mira", "mira@example.com\r\nBcc: x@y.example", "jürgen@exämple.com"])
