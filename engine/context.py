@@ -23,7 +23,7 @@ from .evidence.log import Leaf
 from .llm.client import ModelClient
 from .llm.failures import QuotaUsedUp, RunFailed
 from .llm.forms import AnswerForm, Continuing, Message
-from .models import LEASE, BudgetUsedUp, Gate, ModelCall, Run, ToolCall, children
+from .models import BudgetUsedUp, Gate, ModelCall, Run, ToolCall, children, lease
 from .models.children import Submit
 from .procedure import procedures
 from .using import Using
@@ -306,7 +306,7 @@ class RunContext:
     def _if_ours(self, change: Callable[[], T], gets_on: bool) -> T:
         ours = Run.objects.held(self.claimed.worker).filter(pk=self.pk, fence=self.claimed.fence)
         innocent = {"deaths": 0, "crashes": 0} if gets_on else {}
-        if not ours.update(revision=F("revision") + 1, lease_expires_at=Now() + LEASE, **innocent):
+        if not ours.update(revision=F("revision") + 1, lease_expires_at=Now() + lease(), **innocent):
             raise LeaseLost(str(self.claimed))
         return change()
 

@@ -76,6 +76,16 @@ def _decider() -> Decider:
     return import_string(settings.DECIDERS["council"])
 
 
+def is_council(name: str) -> bool:
+    """Whether a council of this name could be asked now: for whoever writes a policy."""
+    return bool(settings.DECIDERS) and bool(import_string(settings.COUNCILS_KNOWN)(name))
+
+
+def councils() -> list[str]:
+    """Which could be asked now: for whoever chooses one."""
+    return import_string(settings.COUNCILS_NAMED)() if settings.DECIDERS else []
+
+
 def dismiss(run: UUID, by: Any = None) -> None:
     """Cancel who was asked at gates of this run that wait no more: nobody needs what they would say. In a transaction
     that holds the run's row."""

@@ -15,7 +15,7 @@ from .deciders import dismiss, settle
 from .hidden import in_one_line
 from .llm.providers import storable
 from .models import Gate, GateDecision, after_deadlock, record_name
-from .models.gates import SPOKEN, Decision, name_of_asked
+from .models.gates import DECIDE, SPOKEN, Decision, name_of_asked
 from .policy import REJECT, enough_persons
 from .procedure import DoesNotFit, procedures
 from .steering import Over, act
@@ -63,7 +63,7 @@ def may_decide(gate: Gate, user: Any) -> bool:
         return user.pk == gate.asked_user_id
     if gate.asked_group_id:
         return user.groups.filter(pk=gate.asked_group_id).exists()
-    return not gate.asked and (user.pk == gate.run.owner_id or user.has_perm("engine.decide_gate"))
+    return not gate.asked and (user.pk == gate.run.owner_id or user.has_perm(DECIDE))
 
 
 def _is_one_of_four_eyes(gate: Gate, user: Any) -> bool:

@@ -45,7 +45,6 @@ _ORDINARY = re.compile(
         ]
     )
 )
-_BLANK = re.compile(f"[{''.join(BLANKS)}]")
 _TAGS = re.compile("[\U000e0020-\U000e007e]+|[^\U000e0020-\U000e007e]+")
 MOST_SHOWN = 20  # kinds of hidden characters in a row
 
@@ -80,7 +79,7 @@ def in_one_line(text: str) -> str:
 
 def stretches(text: str) -> Iterator[tuple[bool, str]]:
     """The text in parts, each with whether it is hidden; a hidden one goes to `mark`."""
-    if text.replace("\n", "").replace("\t", "").isprintable() and not _BLANK.search(text):
+    if text.replace("\n", "").replace("\t", "").isprintable() and (text.isascii() or BLANKS.isdisjoint(text)):
         yield False, text
         return
     ordinary = {place for found in _ORDINARY.finditer(text) for place in range(*found.span())}

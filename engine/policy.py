@@ -3,6 +3,7 @@
 Why so: docs/decisions.md, Gates.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
@@ -22,6 +23,9 @@ USUAL: Policy = {
     "expiry": REMIND,
 }
 MOST_PERSONS = 50
+MOST_HOURS = 24 * 365 * 100
+UNKEEPABLE = re.compile("[\x00\ud800-\udfff]")  # no database takes these
+LONGEST_NAME = 120  # characters, of a council
 
 
 class Said(Protocol):
@@ -46,11 +50,20 @@ def policy_of(given: Policy | None) -> dict[str, Any]:
     """
     policy = {**USUAL, **(given or {})}
     known = policy.keys() == USUAL.keys() and policy["who"] in (OPEN, PERSON, COUNCIL, BOTH)
-    known = known and policy["expiry"] in (REMIND, REJECT, RETURN) and 1 <= policy["persons"] <= MOST_PERSONS
-    if not known or (asks_council(policy) and not policy["council"]):
+    if not (known and _is_of_its_kinds(policy)) or (asks_council(policy) and not policy["council"]):
         raise ValueError(f"no such policy: {given}")
     blind = policy["who"] == BOTH and policy["blind"] is not False
     return policy | {"blind": blind, "council": policy["council"] if asks_council(policy) else ""}
+
+
+def _is_of_its_kinds(policy: Policy) -> bool:
+    """It may have come in a file: what is no number, no word or no yes or no ends no run later."""
+    persons, hours, council = policy["persons"], policy["hours"], policy["council"]
+    numbers = type(persons) is int and 1 <= persons <= MOST_PERSONS
+    numbers = numbers and (hours is None or (type(hours) in (int, float) and 0 <= hours <= MOST_HOURS))
+    words = isinstance(council, str) and len(council) <= LONGEST_NAME and not UNKEEPABLE.search(council)
+    ticks = type(policy["four_eyes"]) is bool and policy["blind"] in (True, False, None)
+    return numbers and words and ticks and policy["expiry"] in (REMIND, REJECT, RETURN)
 
 
 def asks_council(policy: Policy) -> bool:

@@ -133,10 +133,13 @@ class Tool(Generic[A]):
         return f"{text[: self.shown]}\n[{left_out:,} more characters are left out]" if left_out > 0 else text
 
 
-def tools() -> dict[str, Tool[Any]]:
-    """All of the toolbox, of the procedures and of servers, by name. In a thread that may read rows."""
+def tools(of: str = "") -> dict[str, Tool[Any]]:
+    """All of the toolbox, of the procedures and of servers, by name. In a thread that may read rows. `of`: a procedure,
+    without what only another one's runs can use."""
     remote = McpTool.objects.usable().filter(server__in=mcp.servers()) if mcp.configured() else []
-    return own_tools() | {str(row): _of_server(row) for row in remote}
+    others = procedures().keys() - {of} if of else ()
+    own = {name: tool for name, tool in own_tools().items() if tool.source not in others}
+    return own | {str(row): _of_server(row) for row in remote}
 
 
 def of_whole_servers() -> list[str]:

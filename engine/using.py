@@ -67,11 +67,17 @@ class Using:
     async def result(self, name: str) -> ToolCall:
         try:
             self._tool = await self._run.read(partial(found, name))
-            self._read = self._tool.read(self._given)
+            self._read = await self._checked()
         except Refused as refused:
             return self._not_begun(name, str(refused))
         self._arguments = written(self._read)
         return await self._of(await self._newest())
+
+    async def _checked(self) -> Any:
+        """By the schema of a server it may take a second, in which other runs go on."""
+        if self._tool.server:
+            return await asyncio.to_thread(self._tool.read, self._given)
+        return self._tool.read(self._given)
 
     def _not_begun(self, name: str, why: str) -> ToolCall:
         return self._call(Status.FAILED, tool=name, number=0, error=why[:ERROR_LENGTH])

@@ -23,7 +23,7 @@ from .context import LeaseLost, RunContext
 from .evidence import checkpoints, sealing
 from .llm.client import ModelClient
 from .llm.failures import RunFailed
-from .models import LEASE, Claimed, Run
+from .models import Claimed, Run, lease
 from .procedure import Change, procedures
 from .waiting import Rests, Waits
 from .writer import AWAY, Writer
@@ -31,8 +31,8 @@ from .writer import AWAY, Writer
 log = logging.getLogger(__name__)
 
 SWEEP = 1.5  # seconds between looks at the rows without a bell: what a lost message left behind waits this long
-RENEW = LEASE.total_seconds() / 3
-TURN = LEASE.total_seconds() * 2  # seconds that all others come first, before suspects may stop them for a while
+RENEWALS = 3  # of a lease before it would end
+TURN = 2  # leases long all others come first, before suspects may stop them for a while
 SHARE = 5  # one in so many places is kept free of the lane that fills the others
 
 
@@ -55,7 +55,7 @@ class Engine:
         self._stopping = False
         self._idle = asyncio.Event()  # set while nothing is being claimed
         self._idle.set()
-        self._suspects_wait_until = time.monotonic() + TURN
+        self._suspects_wait_until = time.monotonic() + TURN * lease().total_seconds()
 
     # ---- what others may do -------------------------------------------------------------------------------
 
@@ -135,7 +135,7 @@ class Engine:
             log.error("The queue could not be read, trying again: %s", error)
             return
         if any(run.suspect for run in claimed.runs):
-            self._suspects_wait_until = time.monotonic() + TURN
+            self._suspects_wait_until = time.monotonic() + TURN * lease().total_seconds()
         for run in claimed.runs:
             live.announce(run.pk)
             task = asyncio.create_task(self._perform(run), name=f"perform {run.pk}")
@@ -184,7 +184,7 @@ class Engine:
 
     async def _renew_leases(self) -> None:
         while True:
-            await asyncio.sleep(RENEW)
+            await asyncio.sleep(lease().total_seconds() / RENEWALS)
             performed = [run.pk for run in self._performing.values()]
             if not performed:
                 continue

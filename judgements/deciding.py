@@ -14,7 +14,7 @@ from .rules import ROUNDS
 
 def decide(gate: Gate, name: str, made_by: Mapping[str, Any]) -> Judgement:
     """Its members get the text of the gate, and nothing else."""
-    council = Council.objects.whole().filter(name=name, archived=None).first()
+    council = _named(name).whole().first()
     if council is None or council.current is None:
         raise Cannot(f"There is no council named {name}, or it is archived.")
     if not gate.text.strip() or len(gate.text) > CONTENT_LENGTH:
@@ -30,6 +30,19 @@ def decide(gate: Gate, name: str, made_by: Mapping[str, Any]) -> Judgement:
         )
     except (CouncilChanged, OnlyCouncils) as error:  # it was revised in this very moment
         raise Cannot(str(error)) from error
+
+
+def is_known(name: str) -> bool:
+    return _named(name).exists()
+
+
+def names() -> list[str]:
+    """Of all that can be asked now, in the order of their making."""
+    return list(Council.objects.filter(archived=None, current__isnull=False).values_list("name", flat=True))
+
+
+def _named(name: str) -> Any:
+    return Council.objects.filter(name=name, archived=None)
 
 
 def grounds(run: UUID) -> str:

@@ -1,9 +1,9 @@
 """The parts of a judgement's live page that change."""
 
 from collections.abc import Iterator
-from typing import Any
+from functools import partial
 
-from runs.fragments import Fragment
+from runs.fragments import Fragment, fragment_of
 
 from . import rules
 from .display import Display
@@ -14,11 +14,7 @@ NOT_REPLAYED = ("actions", "kept", "replay", "announcer")
 OF_AGENT = ("agent_state", "agent_tally", "agent_dstate", "agent_sum")
 WITH_TEXT = ("agent_reason", "agent_rounds")
 
-SHARED = ("plate", "stamp", "kept", "announcer", "socket")  # drawn alike for every run
-
-
-def fragment(name: str, *args: Any, **more: Any) -> Fragment:
-    return Fragment("runs/fragments" if name in SHARED else "judgements/fragments", name, *args, **more)
+fragment = partial(fragment_of, "judgements")
 
 
 def fragments(display: Display) -> Iterator[Fragment]:

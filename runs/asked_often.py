@@ -4,7 +4,7 @@ Why so: docs/decisions.md, Gates.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from statistics import median
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from engine.models import Gate, GateDecision
 from engine.models.gates import Decision
 
+from .context import COUNTED_TO
 from .words import lasting
 
 DAYS = 30
@@ -30,8 +31,9 @@ class Said:
 
 @dataclass(frozen=True)
 class Numbers:
-    """Of gates: `asked` counts also those that wait still, where anything was decided; of several decisions at one the
-    last counts. `changed`: of those where a council `differed`, at how many they then said something else."""
+    """Of gates: `asked` counts also those that wait still, where anything was decided, of very many (`more`) the first
+    ones; of several decisions at one the last counts. `changed`: of those where a council `differed`, at how many they
+    then said something else."""
 
     asked: int
     decided: int
@@ -41,6 +43,7 @@ class Numbers:
     seconds: float
     differed: int
     changed: int
+    more: bool = False
 
     @property
     def share(self) -> int:
@@ -48,15 +51,19 @@ class Numbers:
         return round(100 * self.approved / self.decided) if self.decided else 0
 
 
-def numbers_of(user: Any, now: datetime) -> Numbers:
+def numbers_of(user: Any, now: datetime, waiting: int) -> Numbers:
+    """`waiting`: how many things wait for this person, as far as they were counted."""
     mine = GateDecision.objects.filter(by_user=user, made__gte=now - timedelta(days=DAYS))
     mine = mine.filter(decision__in=(*YES, Decision.REJECT, Decision.ANSWER)).order_by("-pk")
     rows = list(mine.values_list("gate", "decision", "made", "gate__made")[:MOST])
     said = [Said(gate, decision, made - asked) for gate, decision, made, asked in reversed(rows)]
-    gates = {one.gate for one in said}
-    councils = GateDecision.objects.filter(gate__in=gates).exclude(judged_by=None)
-    waits = Gate.objects.for_user(user).exclude(pk__in=gates).count() if gates else 0
-    return added_up(said, dict(councils.values_list("gate", "decision")), waits)
+    if not said:
+        return added_up((), {}, 0)
+    here = mine.order_by().values("gate")
+    councils = dict(GateDecision.objects.filter(gate__in=here).exclude(judged_by=None).values_list("gate", "decision"))
+    again = Gate.objects.for_user(user).filter(pk__in=councils).count() if councils else 0  # said, and asked once more
+    waits = min(waiting, COUNTED_TO) - again
+    return replace(added_up(said, councils, waits), more=waiting > COUNTED_TO)
 
 
 def added_up(said: Iterable[Said], councils: Mapping[int, str], waits: int) -> Numbers:
@@ -90,7 +97,7 @@ def in_words(numbers: Numbers) -> list[tuple[str, str]]:
     if not numbers.decided:
         return []
     said = [
-        ("Asked", str(numbers.asked)),
+        ("Asked", f"{numbers.asked}{'+' if numbers.more else ''}"),
         ("Decided", str(numbers.decided)),
         ("You approved", f"{numbers.approved} ({numbers.share}%)"),
         ("You rejected", str(numbers.rejected)),

@@ -8,6 +8,7 @@ from argparse import ArgumentParser
 from collections.abc import Collection, Hashable, Iterator
 from functools import partial
 from typing import Any, Generic, NoReturn, TypeVar
+from uuid import UUID
 
 from channels.db import database_sync_to_async
 from django.core.management import call_command
@@ -152,10 +153,10 @@ class RunCommand(terminal.Command, Generic[Row]):
             await performing
 
     def _tell_news(self, run: Run, told: set[Hashable]) -> bool:
-        """Say on stderr what is new. True when the run is over, or waits for somebody."""
-        revision = Run.objects.values_list("revision", flat=True).get(pk=run.pk)
+        """Say on stderr what is new. True when nothing goes on any more: it is over, or waits for somebody."""
+        revision, status = Run.objects.values_list("revision", "status").get(pk=run.pk)
         if revision == run.revision:
-            return False
+            return _rests(run.pk, status)
         run.revision, row = revision, face_of(run).rows().get(pk=run.pk)
         if not told:
             told.add("")
@@ -167,10 +168,18 @@ class RunCommand(terminal.Command, Generic[Row]):
                 self._say(sentence)
         if row.run.over and row.run.error:
             self._say(row.run.error["message"])
-        return row.run.over or row.run.status == Run.Status.WAITING
+        return _rests(run.pk, row.run.status)
 
     def _say(self, sentence: str) -> None:
         self.stderr.write(in_one_line(sentence))
+
+
+def _rests(pk: UUID, status: str) -> bool:
+    """Whether it is over, or waits and nothing that it has made is at work."""
+    at_work = (Run.Status.QUEUED, Run.Status.RUNNING)
+    if status != Run.Status.WAITING:
+        return status not in at_work
+    return not Run.objects.of_root(pk).filter(status__in=at_work).exists()
 
 
 def _failures(run: Run) -> News:

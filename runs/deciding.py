@@ -160,6 +160,12 @@ class Item:
         return text if len(text) <= GLIMPSE else f"{text[: GLIMPSE - 1]}…"
 
     @property
+    def made(self) -> tuple[str, str]:
+        """For programs and for people: the templates' own filter takes ten times as long, fifty times on a page."""
+        at = self.gate.made
+        return at.isoformat(), f"{at.day} {at:%b %Y, %H:%M}"
+
+    @property
     def reminded(self) -> str:
         times = len(self.gate.reminders.all())
         return {1: "once", 2: "twice"}.get(times, f"{times} times")

@@ -181,6 +181,10 @@ class Face(AtGates, Procedure, Generic[Row, Displayed]):
         """What it may cost to ask all of it (again), in billionths of a dollar; None where that is unknown."""
         raise NotImplementedError
 
+    def bound(self, run: UUID) -> QuerySet[Run]:
+        """Others that hold texts of this one, beside those that it has made: named before it is redacted."""
+        return Run.objects.none()
+
     def seen(self, row: Any, calls: Sequence[ModelCall] | None = None) -> Snapshot[Any]:
         """A row that was read with `rows`, and what belongs to it, as they are now; `calls` where they are read."""
         calls = self.calls(row) if calls is None else calls

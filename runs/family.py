@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models import Q
+
 from engine.models import Gate, Run
 
 from .face import face_of, faces
@@ -43,6 +45,8 @@ def _relative(run: Run, step: str) -> Relative:
 
 
 def bound_to(run: Run, user: User) -> list[Relative]:
-    """What it has made, all the way down, and has texts of its own that may repeat those of this one."""
-    below = Run.objects.filter(pk__in=Run.objects.below(run.pk), redacted=None, procedure__in=faces())
+    """What it has made, all the way down, and what has taken over texts of it: both may repeat those of this one."""
+    taken = face_of(run).bound(run.pk).values("pk")
+    held = Q(pk__in=Run.objects.below(run.pk)) | Q(pk__in=taken)
+    below = Run.objects.filter(held, redacted=None, procedure__in=faces())
     return [_relative(one, one.step) for one in SEE.within(below.order_by("created", "pk"), user)]

@@ -6,9 +6,12 @@ Blocks, buttons and panels are never replaced: focus, hover and an open panel su
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import Any
 
 from django.template.loader import get_template
+
+SHARED = ("plate", "stamp", "wait", "kept", "announcer", "socket")  # drawn alike for every run
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,16 @@ class Fragment:
     def html(self, **more: bool) -> str:
         context = {**self.context, "key": self.key, "oob": True, **more}
         return get_template(f"{self.folder}/_{self.name}.html").render(context)
+
+
+def fragment_of(nouns: str, name: str, *args: Any, **more: Any) -> Fragment:
+    """One of a kind's own, or one that all kinds share."""
+    return Fragment("runs/fragments" if name in SHARED else f"{nouns}/fragments", name, *args, **more)
+
+
+def only(display: Any, *fields: str) -> dict[str, Any]:
+    """So much of it as a template shows, and no more: what shows the same as before is not drawn again."""
+    return {"display": SimpleNamespace(**{name: getattr(display, name) for name in fields})}
 
 
 def rendered(fragments: Iterable[Fragment]) -> str:

@@ -1,6 +1,6 @@
 """What rows were at a moment, worked out from what they are: the run, its model calls, and lists of what was made."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from datetime import datetime
 from typing import Any, TypeVar, cast
@@ -41,6 +41,22 @@ def call_at(call: ModelCall, moment: datetime) -> ModelCall:
     then.input_tokens = then.output_tokens = then.cost = None
     then.estimated = False
     return then
+
+
+def move_at(move: Row, moment: datetime) -> Row:
+    """A move in a loop with tools, without what had not come of it by then."""
+    then: Any = copy(move)
+    if then.settled is None or then.settled > moment:
+        then.settled, then.result, then.tool_call = None, "", None
+    return cast(Row, then)
+
+
+def moments_of_calls(calls: Iterable[ModelCall]) -> Iterator[datetime]:
+    """Whenever a model was asked, and its answer or failure came."""
+    for call in calls:
+        yield call.started
+        if call.ended:
+            yield call.ended
 
 
 def run_at(

@@ -6,7 +6,7 @@ from engine.evidence.log import Leaf, Salt
 
 from .budgets import Budget, BudgetUsedUp
 from .calls import ModelCall, Usage
-from .claims import GOING_ON, LEASE, Claimed
+from .claims import GOING_ON, Claimed, lease
 from .documents import Document, DocumentLimits, NewDocument, TooManyDocuments
 from .gate_rules import GateRule
 from .gates import AlreadyUsed, Gate, GateDecision
@@ -21,7 +21,6 @@ from .tools import Effect, ToolCall
 
 __all__ = [
     "GOING_ON",
-    "LEASE",
     "NOBODY",
     "REVIEW_LENGTH",
     "TITLE_LENGTH",
@@ -60,6 +59,7 @@ __all__ = [
     "asked_for",
     "last_override",
     "last_told",
+    "lease",
     "overriders",
     "per_minute",
     "record_name",

@@ -22,8 +22,7 @@ from .tools import ToolCall
 if TYPE_CHECKING:
     from .runs import Run
 
-LEASE = timedelta(seconds=settings.ENGINE_LEASE)
-LONGEST_LEASE = LEASE + timedelta(seconds=60)  # one that ends later was written by a clock that was wrong
+FUTURE = timedelta(seconds=60)  # a lease that ends so long after any could was written by a clock that was wrong
 NEGLECTED = timedelta(seconds=60)
 WOKEN_AT_ONCE = 1_000
 MOST_DEATHS = 5
@@ -49,8 +48,12 @@ class RunStatus(models.TextChoices):
 GOING_ON = (RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.WAITING)
 
 
+def lease() -> timedelta:
+    return timedelta(seconds=settings.ENGINE_LEASE)
+
+
 def _lease_ended() -> Q:
-    return Q(lease_expires_at__lt=Now()) | Q(lease_expires_at__gt=Now() + LONGEST_LEASE)
+    return Q(lease_expires_at__lt=Now()) | Q(lease_expires_at__gt=Now() + lease() + FUTURE)
 
 
 class Claimed(NamedTuple):
@@ -90,7 +93,7 @@ class ClaimQuerySet(models.QuerySet["Run"]):
         is not left alone."""
         if self.in_progress().exists():
             return self.none()
-        late = Q(lease_expires_at__lt=Now() - NEGLECTED) | Q(lease_expires_at__gt=Now() + LONGEST_LEASE)
+        late = Q(lease_expires_at__lt=Now() - NEGLECTED) | Q(lease_expires_at__gt=Now() + lease() + FUTURE)
         overdue = late & Q(status=RunStatus.RUNNING)
         since = self.annotate(since=Coalesce("wakes_at", "created")).filter(since__lt=Now() - NEGLECTED).values("pk")
         could_go_on = Q(status=RunStatus.QUEUED) | Q(status=RunStatus.WAITING, wakes_at__isnull=False)
@@ -185,7 +188,7 @@ class ClaimQuerySet(models.QuerySet["Run"]):
         held = self.model.objects.filter(status=RunStatus.RUNNING).exclude(worker=worker).order_by().values("worker")
         counted = held.annotate(all=Count("pk"), ended=Count("pk", filter=_lease_ended()))
         dead = {row["worker"]: row["all"] for row in counted if row["all"] == row["ended"]}
-        late = self.abandoned(worker).exclude(lease_expires_at__range=(Now() - LEASE, Now() + LONGEST_LEASE))
+        late = self.abandoned(worker).exclude(lease_expires_at__range=(Now() - lease(), Now() + lease() + FUTURE))
         look = self.filter(Q(pk__in=late.values("pk")) | Q(worker__in=dead), status=RunStatus.RUNNING)
         if connection.features.has_select_for_update_skip_locked:
             look = look.select_for_update(skip_locked=True)  # who died in mid-transaction must not stop the others
@@ -242,7 +245,7 @@ class ClaimQuerySet(models.QuerySet["Run"]):
                 fence=F("fence") + 1,
                 claims=F("claims") + 1,
                 revision=F("revision") + 1,
-                lease_expires_at=Now() + LEASE,
+                lease_expires_at=Now() + lease(),
                 claimed_at=Now(),
                 started=Coalesce("started", Now()),
             )
@@ -252,7 +255,7 @@ class ClaimQuerySet(models.QuerySet["Run"]):
         """Add what somebody else ends to how long these were worked on: up to when their leases were renewed last."""
         now, worked = timezone.now(), dict[uuid.UUID, Any]()
         for pk, claimed, ends in self.exclude(claimed_at=None).values_list("pk", "claimed_at", "lease_expires_at"):
-            renewed = min((ends or now + LEASE) - LEASE, now)
+            renewed = min((ends or now + lease()) - lease(), now)
             worked[pk] = When(pk=pk, then=F("worked") + max((renewed - claimed).total_seconds(), 0.0))
         if worked:
             self.model.objects.filter(pk__in=worked).update(worked=Case(*worked.values(), default=F("worked")))

@@ -24,6 +24,7 @@ from engine.procedure import procedures
 
 from .claims import GOING_ON
 
+DECIDE = "engine.decide_gate"  # at everybody's gates
 NO_PERSON = ""  # who decided where time did
 
 
@@ -66,14 +67,20 @@ class GateQuerySet(models.QuerySet["Gate"]):
         decisions = models.Prefetch("decisions", GateDecision.objects.select_related("judged_by"))
         return self.select_related("run", "council", "asked_user", "asked_group").prefetch_related(decisions)
 
+    def listed(self) -> Self:
+        """With what a list shows, and who may decide there."""
+        return self.select_related("run").prefetch_related("decisions")
+
     def pending(self) -> Self:
         """What is still asked: of a run that has ended nothing is."""
         return self.filter(_run_that(status__in=GOING_ON), state=GateState.PENDING)
 
     def for_user(self, user: Any) -> Self:
         """What waits for this person: asked by name, in one of its groups, or as whose run it is, and not said yet, or
-        once more where a council has refused it."""
-        asked = self.pending().filter(_asked_of(user) | _asked_by_no_name() & Q(run__owner=user))
+        once more where a council has refused it. Where somebody else than the owner has to decide and nobody is named,
+        it waits for all who may decide at everybody's gates."""
+        here = Q(run__owner=user) | (Q(policy__four_eyes=True) if user.has_perm(DECIDE) else Q())
+        asked = self.pending().filter(_asked_of(user) | _asked_by_no_name() & here)
         return asked.exclude(_of_a_council_alone() | Q(policy__four_eyes=True) & _of_author(user) | _said_by(user))
 
     def of_others(self, user: Any) -> Self:

@@ -8,11 +8,11 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth import get_user_model
+from django.contrib.auth import get_backends, get_user_model
 from django.db import IntegrityError, models, transaction
 from django.db.models import Exists, OuterRef
 
-from .gates import Gate, in_order
+from .gates import DECIDE, Gate, in_order
 from .mail import Letter
 
 DAYS = (1, 3, 7)  # for which a gate has waited when who is asked is told again
@@ -50,7 +50,14 @@ class ReminderQuerySet(models.QuerySet["Reminder"]):
         """Who may have to say something where there was a reminder, by their keys."""
         pending = self.filter(gate__in=Gate.objects.pending()).order_by()
         paths = ("gate__asked_user", "gate__asked_group__user", "gate__run__owner")
-        return {who for path in paths for who in pending.values_list(path, flat=True).distinct()} - {None}
+        found = {who for path in paths for who in pending.values_list(path, flat=True).distinct()} - {None}
+        for_all = pending.filter(gate__asked="", gate__policy__four_eyes=True).exists()
+        return found | (_who_decide_for_all() if for_all else set())
+
+
+def _who_decide_for_all() -> set[int]:
+    backends = [one for one in get_backends() if hasattr(one, "with_perm")]
+    return {pk for one in backends for pk in one.with_perm(DECIDE).values_list("pk", flat=True)}
 
 
 class Reminder(models.Model):

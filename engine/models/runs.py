@@ -15,7 +15,7 @@ from django.utils import timezone
 from .budgets import Budget
 from .calls import ModelCall
 from .children import ASKED_BY_LENGTH, FamilyQuerySet
-from .claims import GOING_ON, LEASE, SUSPECT, RunStatus
+from .claims import GOING_ON, SUSPECT, RunStatus, lease
 from .documents import Document
 from .gates import Gate
 from .mail import Letter
@@ -47,7 +47,7 @@ class RunQuerySet(FamilyQuerySet):
 
     def renew_leases(self, worker: str, performed: Iterable[uuid.UUID]) -> int:
         """Only of what is really performed: a run that was dropped is claimed again when its lease ends."""
-        return self.held(worker).filter(pk__in=list(performed)).update(lease_expires_at=Now() + LEASE)
+        return self.held(worker).filter(pk__in=list(performed)).update(lease_expires_at=Now() + lease())
 
     def give_back(self, worker: str, pks: Iterable[uuid.UUID] | None = None) -> int:
         """What this worker holds, or only these of it, goes back to the queue, for the next one to claim at once."""

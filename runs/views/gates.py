@@ -14,7 +14,7 @@ from engine.models.gates import Decision, in_order
 from runs import batches, steering
 
 from ..asked_often import in_words, numbers_of
-from ..context import in_bar, number_of
+from ..context import as_said, first_of, in_bar
 from ..deciding import MOST, VIEWS, at_gate, group_of, groups, may_see
 from ..face import face_of
 from ..forms import as_number
@@ -69,8 +69,10 @@ def _not_together(gates: list[Gate], decision: str, choice: str, text: str) -> s
 
 def _waiting(request: HttpRequest, view: str, status: int = 200, **more: Any) -> HttpResponse:
     found = {name: read(request.user) for name, (_, read) in VIEWS.items()}
-    gates = in_order(found[view].whole()) if view != "decided" else found[view].whole().order_by("-closed", "-pk")
-    tabs = [{"view": name, "word": word, "number": number_of(found[name])} for name, (word, _) in VIEWS.items()]
+    listed = found[view].listed()
+    gates = in_order(listed) if view != "decided" else listed.order_by("-closed", "-pk")
+    counts = {name: first_of(gates) for name, gates in found.items()}
+    tabs = [{"view": name, "word": word, "number": as_said(counts[name])} for name, (word, _) in VIEWS.items()]
     begin = as_number(request.GET.get("from", ""))
     page = list(gates.prefetch_related("reminders")[begin : begin + MOST + 1])
     shown = groups(page[:MOST])
@@ -81,11 +83,8 @@ def _waiting(request: HttpRequest, view: str, status: int = 200, **more: Any) ->
     context |= {"waits_for_me": in_bar(tabs[0]["number"])}
     context |= {"mail": is_told_by_mail(request.user), "begin": begin, "before": max(begin - MOST, 0)}
     context |= {"next": begin + MOST if len(page) > MOST else 0}
-    return render(request, "runs/waiting.html", {**context, **_own_numbers(request), **more}, status=status)
-
-
-def _own_numbers(request: HttpRequest) -> dict[str, Any]:
-    return {"numbers": in_words(numbers_of(request.user, timezone.now()))}
+    context |= {"numbers": in_words(numbers_of(request.user, timezone.now(), counts[""]))}
+    return render(request, "runs/waiting.html", {**context, **more}, status=status)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
