@@ -1,14 +1,13 @@
 """The parts of a debate's live page that change. What was said is settled: it is drawn once."""
 
-from collections.abc import Iterator, Sequence
-from types import SimpleNamespace
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
-from runs.fragments import Fragment
+from runs.fragments import Fragment, fragment_of, only
 
 from .display import Display
 
-SHARED = ("plate", "stamp", "kept", "announcer", "socket")  # drawn alike for every run
 STATUS = {
     "plate": ("state", "word", "stamp"),
     "stamp": ("stamp", "why", "created"),
@@ -22,15 +21,14 @@ NOT_REPLAYED = {
 }
 
 
-def fragment(name: str, *args: Any, **more: Any) -> Fragment:
-    return Fragment("runs/fragments" if name in SHARED else "debates/fragments", name, *args, **more)
+fragment = partial(fragment_of, "debates")
 
 
 def fragments(display: Display) -> Iterator[Fragment]:
     """Every fragment, the socket last: when nothing can change any more it goes, and with it the way for any other."""
-    yield from (fragment(name, _of(display, fields)) for name, fields in STATUS.items())
+    yield from (fragment(name, only(display, *fields)) for name, fields in STATUS.items())
     yield from (fragment(name, context) for name, context in _drawn(display))
-    yield from (fragment(name, _of(display, fields), replayed=False) for name, fields in NOT_REPLAYED.items())
+    yield from (fragment(name, only(display, *fields), replayed=False) for name, fields in NOT_REPLAYED.items())
     yield fragment("asked", {"asked": display.asked}, replayed=False)
     for seat in display.seats:
         yield fragment("seat", {"seat": seat}, (seat.number,))
@@ -39,11 +37,6 @@ def fragments(display: Display) -> Iterator[Fragment]:
     yield from _of_transcript(display)
     if display.final:
         yield fragment("socket", {"display": display}, replayed=False)
-
-
-def _of(display: Display, fields: Sequence[str]) -> dict[str, Any]:
-    """So much of it as a template shows, and no more: what shows the same as before is not drawn again."""
-    return {"display": SimpleNamespace(**{name: getattr(display, name) for name in fields})}
 
 
 def _drawn(display: Display) -> Iterator[tuple[str, dict[str, Any]]]:

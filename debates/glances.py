@@ -81,6 +81,7 @@ def _notes(debate: Debate, stands_by: Mapping[int, str]) -> Iterable[str]:
     if debate.no_decision:
         yield NO_DECISION_IN_WORDS[debate.no_decision]
     elif debate.run.outcome:
+        yield from ["advises"] if debate.advisory else []
         apart = sum(verdict not in (debate.run.outcome, ABSTAIN) for verdict in stands_by.values())
         yield from [f"minority of {apart}"] if apart else []
 

@@ -69,7 +69,8 @@ class Alone:
 @dataclass(frozen=True)
 class Debate:
     """A whole debate as it is exported. `digests`: SHA-256 of each document, by its id. `redacted`: when its texts were
-    erased. `rule`, `because` and `code`: by what it came to its outcome, why it ended, and why there was none."""
+    erased. `rule`, `because` and `code`: by what it came to its outcome, why it ended, and why there was none.
+    `advises`: people decide, not its outcome."""
 
     run: str
     title: str
@@ -84,6 +85,7 @@ class Debate:
     rule: str = ""
     because: str = ""
     code: str = ""
+    advises: bool = False
     redacted: datetime | None = None
 
 
@@ -199,6 +201,11 @@ def _write_verdict(message: Message) -> str:
     return element("Verdict", message.verdict, stated=stated, moved_by=" ".join(map(str, message.moved_by)))
 
 
+def _came_about(debate: Debate) -> dict[str, str]:
+    told = {"rule": debate.rule, "because": debate.because, "code": debate.code}
+    return {**told, "advises": "people decide" if debate.advises else ""}
+
+
 def write_debate(debate: Debate) -> str:
     """The file of an export, with all that was said."""
     options = [element("Option", one.meaning, word=one.word, direction=one.direction) for one in debate.options]
@@ -215,7 +222,7 @@ def write_debate(debate: Debate) -> str:
         wrapped("Documents", _lines(documents)),
         wrapped("Alone", _lines([_write_alone(one) for one in debate.alone])),
         wrapped("Messages", _lines([write(message) for message in debate.messages])),
-        element("Outcome", debate.outcome, rule=debate.rule, because=debate.because, code=debate.code),
+        element("Outcome", debate.outcome, **_came_about(debate)),
     ]
     redacted = _moment(debate.redacted) if debate.redacted else ""
     whole = wrapped("Debate", _lines(inner), id=debate.run, redacted=redacted)

@@ -28,11 +28,18 @@ from .model_providers import (
     provider_name,
     web_address,
 )
+from .search_provider import search_by, search_complaint
 
 ROOT = Path(__file__).resolve().parent.parent
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 WRONG_CONFIGURATION = 78  # EX_CONFIG of sysexits.h; 1 would be a verdict of the judge command
-KEYS = ("OPENAI_API_KEY", "AZURE_OPENAI_API_KEY", *(variable for variable, _ in WITH_KEY_ALONE.values()))
+KEYS = (
+    "OPENAI_API_KEY",
+    "AZURE_OPENAI_API_KEY",
+    "BRAVE_API_KEY",
+    "TAVILY_API_KEY",
+    *(variable for variable, _ in WITH_KEY_ALONE.values()),
+)
 USUAL_MODEL = {
     "openai": "gpt-5-mini",
     "anthropic": "claude-sonnet-4-5",
@@ -76,7 +83,12 @@ class Environment(BaseSettings):
     MAGI_RUN_TIMEOUT: float = Field(default=3600, gt=0, le=7 * 86_400)
     MAGI_ENGINE_LEASE: float = Field(default=15, ge=1, le=600)
     MAGI_ENGINE_CONCURRENCY: int = Field(default=100, ge=1, le=10_000)
+    MAGI_MISSIONS_DIR: Path | None = None
     MAGI_INQUIRY_RETRIES: int = Field(default=5, ge=1, le=20)
+    MAGI_SEARCH: str | None = None
+    BRAVE_API_KEY: SecretStr | None = None
+    TAVILY_API_KEY: SecretStr | None = None
+    MAGI_PAGES_ALLOWED_HOSTS: Annotated[list[str], NoDecode] = []
     MAGI_RETENTION_DAYS: int = Field(default=365, ge=0, le=36_500)
     MAGI_RETENTION_FLOOR_DAYS: int = Field(default=0, ge=0, le=36_500)
     MAGI_PROXIES: Annotated[list[IPv4Network | IPv6Network] | None, NoDecode] = None
@@ -89,7 +101,7 @@ class Environment(BaseSettings):
     MAGI_COMPAT: bool = True
     MAGI_COMPAT_TEAM: str = "House"
 
-    @field_validator("ALLOWED_HOSTS", "CSRF_TRUSTED_ORIGINS", mode="before")
+    @field_validator("ALLOWED_HOSTS", "CSRF_TRUSTED_ORIGINS", "MAGI_PAGES_ALLOWED_HOSTS", mode="before")
     @classmethod
     def _comma_separated(cls, value: object) -> object:
         return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
@@ -157,6 +169,12 @@ class Environment(BaseSettings):
         return self
 
     @model_validator(mode="after")
+    def _search_known(self) -> Self:
+        if complaint := search_complaint(self.MAGI_SEARCH or "", self.BRAVE_API_KEY, self.TAVILY_API_KEY):
+            raise PydanticCustomError("search", "MAGI_SEARCH {complaint}", {"complaint": complaint})
+        return self
+
+    @model_validator(mode="after")
     def _kept_long_enough(self) -> Self:
         if 0 < self.MAGI_RETENTION_DAYS < self.MAGI_RETENTION_FLOOR_DAYS:
             raise PydanticCustomError("floor", "MAGI_RETENTION_DAYS is shorter than MAGI_RETENTION_FLOOR_DAYS")
@@ -200,6 +218,11 @@ class Environment(BaseSettings):
         if self.OLLAMA_HOST:
             found["ollama"] = _provider(self.OLLAMA_HOST, None) | {"prices": {ANY_MODEL: (0, 0)}}
         return found | {name: declared.provider() for name, declared in self.MAGI_PROVIDERS.items()}
+
+    @property
+    def search(self) -> dict[str, str]:
+        """Whom a search of the web asks; empty where nobody is."""
+        return search_by(self.MAGI_SEARCH or "", self.BRAVE_API_KEY, self.TAVILY_API_KEY)
 
     @property
     def default_model(self) -> str:

@@ -20,6 +20,7 @@ INSTALLED_APPS = [
     "debates",
     "inquiries",
     "plans",
+    "missions",
     "channels",
     "django_htmx",
     "django.contrib.admin",
@@ -128,15 +129,22 @@ PROCEDURES = {
     "debate": "debates.face.Debating",
     "inquiry": "inquiries.face.Asking",
     "plan": "plans.face.Planning",
+    "mission": "missions.face.Working",
 }
 # who can be asked at a gate beside persons -> what makes such a run, see `engine.deciders.Decider`
 DECIDERS = {"council": "judgements.deciding.decide"}
+COUNCILS_KNOWN = "judgements.deciding.is_known"  # whether one of this name can be asked by now
+COUNCILS_NAMED = "judgements.deciding.names"  # which can be
 TOOLBOX = [
     "toolbox.figures",
     "toolbox.mail",
     "office.tools",
 ]  # modules whose `TOOLS` any procedure may give to its agents
-BESIDE = ["runs.mail.keep", "runs.reminders.keep"]  # what an engine does beside all runs, for as long as it runs
+BESIDE = [
+    "runs.mail.keep",
+    "runs.reminders.keep",
+    "missions.sweep.keep",
+]  # what an engine does beside all runs, for as long as it runs
 EXAMINERS = ["runs.mail.examine"]  # what the doctor looks at, beside what the engine itself needs
 EMAIL_URL = ENVIRONMENT.EMAIL_URL.get_secret_value() if ENVIRONMENT.EMAIL_URL else ""
 RETENTION_DAYS = ENVIRONMENT.MAGI_RETENTION_DAYS
@@ -148,7 +156,10 @@ CALL_TIMEOUT = ENVIRONMENT.MAGI_CALL_TIMEOUT
 RUN_TIMEOUT = ENVIRONMENT.MAGI_RUN_TIMEOUT
 ENGINE_LEASE = ENVIRONMENT.MAGI_ENGINE_LEASE
 ENGINE_CONCURRENCY = ENVIRONMENT.MAGI_ENGINE_CONCURRENCY
+MISSIONS_DIR = ENVIRONMENT.MAGI_MISSIONS_DIR or ENVIRONMENT.MAGI_DATA_DIR / "missions"
 INQUIRY_RETRIES = ENVIRONMENT.MAGI_INQUIRY_RETRIES
+SEARCH = ENVIRONMENT.search
+PAGES_ALLOWED_HOSTS = ENVIRONMENT.MAGI_PAGES_ALLOWED_HOSTS
 
 # of one person; the command line is not limited
 USER_QUEUED = ENVIRONMENT.MAGI_USER_QUEUED

@@ -50,7 +50,6 @@ BUSY = "Many people are signing in just now."
 BUSY_AGAIN = 5.0
 ONE_ACCOUNT = "Others are signing in to this account just now."
 KNOWN_FOR = 180 * 86_400  # seconds for which a browser is known
-KNOWN = "known-browser" if settings.ENVIRONMENT.local else "__Host-known-browser"
 
 
 class Busy(LimitReached):
@@ -196,11 +195,16 @@ def _read_address(text: str) -> IPv4Address | IPv6Address | None:
 def _is_known(request: HttpRequest, name: str) -> bool:
     """Whether somebody has signed in to this account in this browser since its password was changed."""
     try:
-        known = signing.loads(request.COOKIES.get(KNOWN, ""), salt=KNOWN, max_age=KNOWN_FOR)
+        known = signing.loads(request.COOKIES.get(_cookie(), ""), salt=_cookie(), max_age=KNOWN_FOR)
     except signing.BadSignature:
         return False
     user = get_user_model().objects.filter(username=name).first()
     return user is not None and known == _known_by(user)
+
+
+def _cookie() -> str:
+    """Its name, out of which its signature is salted, too."""
+    return "known-browser" if settings.ENVIRONMENT.local else "__Host-known-browser"
 
 
 def _known_by(user: Any) -> dict[str, str]:
@@ -210,8 +214,8 @@ def _known_by(user: Any) -> dict[str, str]:
 
 def remember_browser(response: HttpResponse, user: Any) -> None:
     response.set_cookie(
-        KNOWN,
-        signing.dumps(_known_by(user), salt=KNOWN),
+        _cookie(),
+        signing.dumps(_known_by(user), salt=_cookie()),
         max_age=KNOWN_FOR,
         secure=not settings.ENVIRONMENT.local,
         httponly=True,

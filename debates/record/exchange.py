@@ -33,6 +33,7 @@ def xml_of(debate: Debate) -> str:
         rule=debate.rule,
         because=debate.ended_because,
         code=debate.no_decision,
+        advises=debate.advisory,
         redacted=run.redacted,
     )
     return scaffold.write_debate(told)

@@ -44,7 +44,7 @@ def person(who: str) -> Person:
         return found[0]
     if found:
         raise Refused(f"{len(found)} people are called {who}: {_some(found, lambda one: f'{one.pk} {one.mail}')}.")
-    near = list(Person.objects.found(who)[:5]) or list(Person.objects.found(who.split()[0])[:5])
+    near = list(Person.objects.found(who)[:5]) or list(Person.objects.found(who.strip().partition(" ")[0])[:5])
     hint = f" Did you mean {_some(near, lambda one: f'{one.name} ({one.mail})')}?" if near else ""
     raise Refused(f"Nobody is called {who}.{hint}")
 
