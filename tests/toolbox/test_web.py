@@ -191,6 +191,18 @@ def test_robots_are_read_by_the_longest_rule_of_the_nearest_group():
     assert robots.allows("", "/x")
 
 
+def test_stars_in_robots_stand_for_anything_and_take_no_time():
+    for rule, fitting, other in [
+        ("/a*b*c$", "/a.b.c", "/a.b.c.d"),
+        ("/a*", "/a", "/b"),
+        ("*/x*x$", "/xx", "/x"),
+        ("/a$", "/a", "/ab"),
+    ]:
+        said = f"User-agent: *\nDisallow: {rule}"
+        assert (robots.allows(said, fitting), robots.allows(said, other)) == (False, True), rule
+    assert robots.allows(f"User-agent: *\nDisallow: /{'a*' * 500}b", "/" + "a" * 2_000)
+
+
 def test_addresses_are_found_in_words():
     text = (
         "See https://law.example/a?b=1. Or (http://x.example/p_(q)), <http://intra:8080/z> and http://u:p@evil.example/"

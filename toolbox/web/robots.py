@@ -1,9 +1,7 @@
 """What a site's robots.txt says, by RFC 9309: the group of our name or of all, and in it the longest rule that fits."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
 LONGEST = 500 * 1024  # bytes that have to be looked at
 OURS = "magi"
@@ -17,7 +15,7 @@ class _Rule:
 
 def allows(text: str, path: str, name: str = OURS) -> bool:
     """Whether who has this name may read this path, with its query."""
-    fitting = [rule for rule in _rules(text, name) if rule.path and _pattern(rule.path).match(path)]
+    fitting = [rule for rule in _rules(text, name) if rule.path and _fits(rule.path, path)]
     return not fitting or max(fitting, key=lambda rule: (len(rule.path), rule.allows)).allows
 
 
@@ -48,8 +46,17 @@ def _groups(text: str) -> Iterator[tuple[set[str], list[_Rule]]]:
     yield names, rules
 
 
-@lru_cache(maxsize=500)
-def _pattern(path: str) -> re.Pattern[str]:
-    ends = path.endswith("$")
-    pieces = (re.escape(piece) for piece in re.sub(r"\*+", "*", path.removesuffix("$")).split("*"))
-    return re.compile(".*?".join(pieces) + ("$" if ends else ""))
+def _fits(rule: str, path: str) -> bool:
+    """The earliest place of each piece is the best one, so none is tried twice: a stranger wrote this."""
+    begin, *pieces = rule.removesuffix("$").split("*")
+    if not path.startswith(begin):
+        return False
+    at, last = len(begin), pieces.pop() if pieces and rule.endswith("$") else None
+    for piece in pieces:
+        found = path.find(piece, at)
+        if found < 0:
+            return False
+        at = found + len(piece)
+    if last is not None:
+        return path.endswith(last) and len(path) - len(last) >= at
+    return at == len(path) or not rule.endswith("$")
