@@ -3,10 +3,13 @@
 The passages of sources are not looked at: they find a text and are no part of it.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from uuid import UUID
 
 from django.db.models import F, Q
+
+from engine.models import ModelCall
 
 from .models import Claim, Move, Order, OrderKind, Post, PostKind, Quote, Source
 
@@ -15,6 +18,7 @@ Wrong = Iterator[tuple[UUID, str]]
 
 def misstanding(runs: Sequence[UUID]) -> Wrong:
     yield from _of_other_calls(runs)
+    yield from _unheard(runs)
     yield from _of_other_inquiries(runs)
     idle = Post.objects.filter(inquiry__in=runs, kind=PostKind.MODEL).exclude(council="", hours=None)
     yield from ((one.inquiry_id, f"A model holds the post {one.name}, and it names who else does.") for one in idle)
@@ -23,25 +27,43 @@ def misstanding(runs: Sequence[UUID]) -> Wrong:
 def _of_other_calls(runs: Sequence[UUID]) -> Wrong:
     """Work, reviews and moves that are no answers of the calls that they stand at."""
     for order in Order.objects.filter(inquiry__in=runs).select_related("call"):
-        if not (_is_answer(order) if order.call else order.gate_id or order.kind not in ANSWERS):
+        if not (_is_answer(order) if order.call else order.gate_id or order.kind not in ASKED):
             yield order.inquiry_id, f"Its {order} comes of no such call."
     for move in Move.objects.filter(inquiry__in=runs).select_related("call", "tool_call"):
-        there = {(one.run_id, one.step) for one in (move.call, move.tool_call) if one}
-        if there != {(move.inquiry_id, move.key)}:
+        if not _is_made(move):
             yield move.inquiry_id, f"Its {move} comes of no such call."
         if (not move.settled and (move.result or not move.tool)) or (move.result and not move.tool):
             yield move.inquiry_id, f"Its {move} came to something else than it says."
 
 
-ANSWERS = (OrderKind.WORK, OrderKind.REVIEW)  # the last words may be stated, or written by code
+FINALIZER, ANSWERED = "finalizer", ModelCall.Status.ANSWERED
+ASKED = (OrderKind.WORK, OrderKind.REVIEW)
+ANSWERS = (*ASKED, OrderKind.FINAL)  # the last words may be stated, or written by code where no model has any
+
+
+def _unheard(runs: Sequence[UUID]) -> Wrong:
+    """Last words of a model that nothing stands at."""
+    said = ModelCall.objects.filter(run__in=runs, step=FINALIZER, status=ANSWERED)
+    heard = Order.objects.filter(inquiry__in=runs, call__isnull=False).values("call")
+    for pk in said.exclude(pk__in=heard).values_list("run", flat=True):
+        yield pk, "A model has worded its answer, and no order stands at that."
 
 
 def _is_answer(order: Order) -> bool:
     """Whether its call was made for it: at its place, or about that."""
     call, place = order.call, order.place
-    if call is None or call.run_id != order.inquiry_id:
+    if call is None or call.run_id != order.inquiry_id or call.status != ANSWERED or order.kind not in ANSWERS:
         return False
     return call.step == place or call.step.startswith((f"{place}.", f"critic.{place}."))
+
+
+def _is_made(move: Move) -> bool:
+    """Whether it was answered under its key, or one for another try at it; its tool was used under the key itself."""
+    call, used = move.call, move.tool_call
+    answered = call.status == ANSWERED and re.fullmatch(rf"{re.escape(move.key)}(-\d+)?", call.step)
+    if not answered or call.run_id != move.inquiry_id:
+        return False
+    return used is None or (used.run_id, used.step) == (move.inquiry_id, move.key)
 
 
 def _of_other_inquiries(runs: Sequence[UUID]) -> Wrong:
