@@ -12,7 +12,7 @@ from runs.face import Face, Snapshot
 from runs.fragments import Fragment
 from runs.redaction import redact_due
 
-from . import api, display, evidence, guards, procedure, rehearsal, replaying, schemas, tools
+from . import api, display, evidence, guards, procedure, rehearsal, remembering, replaying, schemas, tools
 from .display import Display, display_of
 from .fragments import fragments
 from .models import Mission, keeping
@@ -26,6 +26,7 @@ class Working(Face[Mission, Display]):
     going_on = "working"
     outcomes = tuple(display.OUTCOMES)
     guards = guards.GUARDS
+    chains = (remembering.MemoryWitness(),)
     tools = tools.TOOLS
     chores = (redact_due,)
     acts = True
@@ -49,6 +50,10 @@ class Working(Face[Mission, Display]):
 
     def erase(self, run: UUID) -> None:
         keeping.erase(run)
+
+    def bound(self, run: UUID) -> QuerySet[Run]:
+        """Those that follow it have its files."""
+        return Run.objects.filter(mission__follows=run)
 
     def rows(self) -> QuerySet[Mission]:
         return Mission.objects.whole()

@@ -16,7 +16,10 @@ _tables = (
         rules=(
             Rule(
                 "kept",
-                kept=("run_id", "crew", "final_check_wanted", "limits", "policy", "follows_id", "prompt_version"),
+                kept=(
+                    *("run_id", "crew", "final_check_wanted", "limits", "policy", "follows_id", "prompt_version"),
+                    "library",
+                ),
                 erased=("goal", "check_command"),
             ),
             # each by itself, or what is left of an erased one could be written anew
@@ -96,6 +99,17 @@ _tables = (
         rules=(_kept("terminal_id", "step_id", "number", "made", erased=("text",)),),
     ),
     Guard(
+        "missions_connection",
+        unique=((("terminal_id", "number"), ""),),
+        run="OLD.mission_id",
+        rules=(
+            _kept(
+                *("mission_id", "terminal_id", "number", "port", "allowed", "sent", "received", "made"),
+                erased=("host",),
+            ),
+        ),
+    ),
+    Guard(
         "missions_shortmemory",
         unique=((("agent_id", "version"), ""),),
         run="OLD.mission_id",
@@ -106,5 +120,24 @@ _tables = (
         run="OLD.mission_id",
         rules=(_kept("mission_id", "agent_id", "covers", "call_id", "made", erased=("text", "dump", "digest")),),
     ),
+    Guard(
+        "missions_memory",
+        unique=((("library", "folded"), ""), (("library", "file"), "")),
+    ),
+    Guard(
+        "missions_memoryversion",
+        unique=((("memory_id", "number"), ""),),
+        run="OLD.mission_id",
+        rules=(
+            _kept(
+                *("memory_id", "number", "base", "active_for", "visible_to", "except_for", "by", "mission_id", "made"),
+                erased=("description", "text", "front"),
+            ),
+            Rule("decided", when="OLD.decided IS NOT NULL", kept=("decided", "decided_by", "accepted")),
+            Rule("accepted", when="OLD.accepted IS NOT NULL AND OLD.accepted", kept=("description", "text", "front")),
+        ),
+    ),
+    Guard("missions_activation"),
+    Guard("missions_memoryuse"),
 )
 GUARDS: Guards = {guard.table: guard for guard in _tables}

@@ -1,13 +1,19 @@
 from .files import FileVersion
+from .memories import Activation, Memory, MemoryUse, MemoryVersion
 from .memory import ShortMemory, Summary
 from .missions import Agent, Check, Halt, Message, Mission, Pause, Step, title_of
-from .terminals import Terminal, TerminalInput
+from .terminals import Connection, Terminal, TerminalInput
 
 __all__ = [
+    "Activation",
     "Agent",
     "Check",
+    "Connection",
     "FileVersion",
     "Halt",
+    "Memory",
+    "MemoryUse",
+    "MemoryVersion",
     "Message",
     "Mission",
     "Pause",

@@ -23,10 +23,11 @@ from ..prompts.memory import Summarised
 from ..prompts.steps import Stepped
 from ..rules import COORDINATOR
 from .files import FileVersion
+from .memories import MemoryVersion
 from .memory import ShortMemory, Summary
 from .missions import Agent, Check, Halt, Message, Mission, Pause, Step
 from .reading import looked_at, memory_of
-from .terminals import OUTPUT_LENGTH, Terminal, TerminalInput
+from .terminals import OUTPUT_LENGTH, Connection, Terminal, TerminalInput
 
 NOTHING_LEFT = "Nothing is left that could wake you: finish, or say what you need."
 SAME_BEGINS = "This was the "
@@ -238,6 +239,9 @@ def erase(pk: UUID) -> None:
     FileVersion.objects.filter(mission=pk).update(path="", digest="", text="")
     Terminal.objects.filter(mission=pk).update(command="", digest="", output="")
     TerminalInput.objects.filter(terminal__mission=pk).update(text="")
+    Connection.objects.filter(mission=pk).update(host="")
+    # what was accepted is the library's
+    MemoryVersion.objects.filter(mission=pk).exclude(accepted=True).update(description="", text="", front="")
     ShortMemory.objects.filter(mission=pk).update(text="")
     Summary.objects.filter(mission=pk).update(text="", dump="", digest="")
     transaction.on_commit(lambda: workshop.remove(pk))

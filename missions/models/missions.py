@@ -21,6 +21,7 @@ from runs.rows import with_run
 
 from .. import prompts
 from ..rules import COORDINATOR, Limits, folded
+from .memories import MemoryUse
 
 
 class MissionQuerySet(models.QuerySet["Mission"]):
@@ -28,7 +29,8 @@ class MissionQuerySet(models.QuerySet["Mission"]):
         """With all that its rules and its prompts look at."""
         steps = Prefetch("steps", Step.objects.select_related("tool_call", "agent").order_by("pk"))
         lists = ("agents", steps, "halts", "messages", "pauses", "terminals", "short_memories", "summaries")
-        return self.select_related("run").prefetch_related(*lists)
+        kept = ("activations", Prefetch("memory_uses", MemoryUse.objects.select_related("version").order_by("pk")))
+        return self.select_related("run").prefetch_related(*lists, *kept)
 
     def whole(self) -> "MissionQuerySet":
         """With everything that a page shows."""
@@ -53,6 +55,7 @@ class MissionQuerySet(models.QuerySet["Mission"]):
         files: Iterable[tuple[str, str]] = (),
         follows: "Mission | None" = None,
         spend: int | None = None,
+        library: str = "",
         request: str = "",
         made_by: Mapping[str, Any] = NOBODY_ELSE,
     ) -> "Mission":
@@ -81,6 +84,7 @@ class MissionQuerySet(models.QuerySet["Mission"]):
             limits=vars(Limits.of(dict(limits or {}))),
             policy=dict(policy or {}),
             follows=follows,
+            library=library,
             prompt_version=prompts.VERSION,
         )
         for number, one in enumerate(agents, 1):
@@ -102,7 +106,7 @@ def title_of(goal: str) -> str:
 class Mission(models.Model):
     """One goal. Title, life cycle and outcome are its run's; how its agents stand follows from its rows and is kept
     nowhere; `result` and `unproven` are written once, at its end. `policy`: who decides about what leaves the sandbox,
-    by capabilities."""
+    by capabilities; `library`: whose memories it has beside everybody's."""
 
     run = models.OneToOneField(Run, on_delete=models.PROTECT, primary_key=True, related_name="mission")
     goal = models.TextField()
@@ -112,6 +116,7 @@ class Mission(models.Model):
     limits = models.JSONField()
     policy = models.JSONField()
     follows = models.ForeignKey("self", on_delete=models.PROTECT, null=True, related_name="followed_by")
+    library = models.CharField(max_length=80, blank=True)
     prompt_version = models.CharField(max_length=20)
     result = models.TextField(blank=True)
     unproven = models.TextField(blank=True)

@@ -53,3 +53,26 @@ class TerminalInput(models.Model):
 
     def __str__(self) -> str:
         return f"Input {self.number} of {self.terminal}"
+
+
+class Connection(models.Model):
+    """One that a command with a network has asked for: only those to the approved hosts were `allowed`. `sent` and
+    `received` are bytes."""
+
+    mission = models.ForeignKey("missions.Mission", on_delete=models.PROTECT, related_name="connections")
+    terminal = models.ForeignKey(Terminal, on_delete=models.PROTECT, related_name="connections")
+    number = models.PositiveIntegerField()
+    host = models.CharField(max_length=255, blank=True)
+    port = models.PositiveIntegerField()
+    allowed = models.BooleanField()
+    sent = models.PositiveBigIntegerField(default=0)
+    received = models.PositiveBigIntegerField(default=0)
+    made = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["pk"]
+        default_permissions = ()
+        constraints = [models.UniqueConstraint("terminal", "number", name="one_connection_of_a_number")]
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}"

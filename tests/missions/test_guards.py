@@ -5,10 +5,12 @@ import asyncio
 import pytest
 from django.apps import apps
 from django.contrib.auth.models import User
+from django.db import DatabaseError, IntegrityError
 
-from missions import talking, workshop
+from missions import remembering, talking, workshop
 from missions.guards import GUARDS
-from missions.models import Agent, Mission, Summary, keeping
+from missions.memory_files import MemoryFile
+from missions.models import Activation, Agent, Connection, MemoryUse, MemoryVersion, Mission, Summary, keeping
 from tests.conftest import ScriptedModels, need, perform
 from tests.engine.guarded import changed, deleted, not_only_erased, redact, taking, texts_held
 from tests.missions.scenes import finishes, mission, runs, step
@@ -33,6 +35,13 @@ def done(mira: User) -> Mission:
     asyncio.run(perform(row.pk, models))
     agent = Agent.objects.get(mission=row)
     keeping.halt(row.pk, agent, "failed", "It broke.")
+    terminal = row.terminals.get()
+    Connection.objects.create(mission=row, terminal=terminal, number=1, host="example.org", port=443, allowed=True)
+    said = MemoryFile("rounding", "How we round.", "Half to even.", front="---\nname: rounding\n---\n")
+    refused, proposed = (remembering.propose(said, "Ada", mission=row) for _ in range(2))
+    remembering.decide(refused.pk, "mira", False)
+    Activation.objects.create(mission=row, agent=agent, memory=proposed.memory, on=True)
+    MemoryUse.objects.create(mission=row, agent=agent, version=proposed, on=True)
     Summary.objects.create(mission=row, agent=agent, covers=1, text="Short.", dump="Long.", digest="0" * 64)
     return Mission.objects.select_related("run").get(pk=row.pk)
 
@@ -52,3 +61,11 @@ def test_a_text_goes_once_the_redaction_is_recorded_and_is_never_replaced(done: 
     assert taking("", held) == []
     redact(done)
     assert not_only_erased(held) == []
+
+
+def test_a_memory_that_was_accepted_stays_when_its_mission_is_redacted(done: Mission) -> None:
+    version = remembering.propose(MemoryFile("kept", "", "Half."), "Ada", mission=done)
+    remembering.decide(version.pk, "mira", True)
+    redact(done)
+    with pytest.raises((IntegrityError, DatabaseError)):
+        MemoryVersion.objects.filter(pk=version.pk).update(text="")

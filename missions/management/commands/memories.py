@@ -1,0 +1,77 @@
+from argparse import ArgumentParser
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError
+
+from engine import terminal
+from missions import remembering
+from missions.memory_files import LISTS, Wrong
+from missions.models import MemoryVersion
+from missions.models.memories import named
+
+
+class Command(terminal.Command):
+    help = (
+        "Long-term memories as files of Markdown: export and import a folder of them, list them, or set who sees one. "
+        "Exit status 1 where a file was left out."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        verbs = parser.add_subparsers(dest="verb", required=True)
+        for verb, what in (("export", "write all that is accepted"), ("import", "accept what stands in its files")):
+            one = verbs.add_parser(verb, help=what)
+            one.add_argument("folder", type=Path)
+            _library(one)
+        _library(verbs.add_parser("list", help="names, versions, who sees them, and what waits to be accepted"))
+        one = verbs.add_parser("set", help="say who sees it, by a new version")
+        one.add_argument("name")
+        for name in LISTS:
+            one.add_argument(f"--{name.replace('_', '-')}", metavar="+NAME,-NAME", help="or names alone: just these")
+        _library(one)
+
+    def handle(self, *, verb: str, **options: Any) -> None:
+        verbs: dict[str, Callable[..., None]] = {"export": self._export, "import": self._import}
+        verbs |= {"list": self._list, "set": self._set}
+        verbs[verb](**options)
+
+    def _export(self, *, folder: Path, library: str, **options: Any) -> None:
+        for name in remembering.write_out(folder, library):
+            self.stdout.write(name)
+
+    def _import(self, *, folder: Path, library: str, **options: Any) -> None:
+        if not folder.is_dir():
+            raise CommandError(f"{folder} is no folder.")
+        wrong = 0
+        for name, why in remembering.bring(folder, library):
+            self.stdout.write(f"{name}: {why}" if why else name)
+            wrong += bool(why)
+        if wrong:
+            raise CommandError(f"{wrong} files were left out.")
+
+    def _list(self, *, library: str, **options: Any) -> None:
+        for one in MemoryVersion.objects.held(library):
+            lists = (f"{name} {', '.join(getattr(one, name))}" for name in LISTS if getattr(one, name))
+            self.stdout.write(f"{one.memory.name} ({one.memory.file}), version {one.number}: {'; '.join(lists)}")
+        for one in MemoryVersion.objects.proposed().filter(memory__library__in={"", library}):
+            self.stdout.write(f"{one.memory.name}, version {one.number}: waits to be accepted")
+
+    def _set(self, *, name: str, library: str, **options: Any) -> None:
+        memory = named(name, library)
+        current = memory and remembering.current_of(memory)
+        if not memory or not current:
+            raise CommandError(f"There is no memory {name}.")
+        lists = {one: options[one] for one in LISTS if options[one] is not None}
+        try:
+            said = remembering.changed(current, **lists)
+            version = remembering.propose(
+                said, remembering.COMMAND, library=memory.library, base=current.number, accepted=True
+            )
+        except (Wrong, remembering.ChangedMeanwhile) as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(f"{memory.name}, version {version.number}.")
+
+
+def _library(parser: ArgumentParser) -> None:
+    parser.add_argument("--library", default="", help="the name of one (default: everybody's)")

@@ -1,0 +1,74 @@
+"""The memories that are there from the beginning, as files of them would be. People change them like any other."""
+
+from django.db import migrations
+from django.utils import timezone
+
+from engine.evidence.chain import Draft, stamp
+from engine.migrations._sealing import seal
+
+CHAIN = "6d616769-0000-4000-8000-6d656d6f7279"
+RULE = """\
+---
+name: rule
+description: core rules
+active_for:
+  - all
+visible_to:
+  - all
+except_for:
+  - LTM-Manager
+---
+# Working together
+
+* Say what you have seen, not what you expect. A number or a name comes from a file or a command.
+* Read the tests and the notes of a workspace before you change it, and keep to its ways.
+* Change as little as the goal needs. Leave what you do not understand as it is, and say so.
+* Write to others in whole sentences: what you want, why, and how you will know that it is done.
+* Where there is an agent named LTM-Manager, tell it what will matter again in other missions: one fact in one message.
+"""
+MANAGER = """\
+---
+name: ltm_manager_rule
+description: how long-term memory is kept
+active_for:
+  - LTM-Manager
+visible_to: []
+---
+# Keeping long-term memory
+
+* You keep what crews know from one mission to the next. The folder /memory has it as files; list and read them first.
+* Keep what will matter again: how something is built, started or tested, what went wrong and why, what people want.
+  Do not keep what a file of the workspace says already, what holds for one mission alone, or any secret.
+* One fact stands in one place. Change the memory that it belongs to before you make a new one.
+* A memory is a file of Markdown in /memory. It begins with front matter: name, description, active_for, visible_to and,
+  if needed, except_for, which are lists of agents' names or all. What most need is visible to all; what everybody needs
+  in each prompt is active for all, and short.
+* What you write there is a proposal: a person accepts it or not. Say so to whoever asked, and what you have proposed.
+"""
+READY: tuple[tuple[str, str, str, str, list[str], list[str], list[str]], ...] = (
+    ("rule", "general_rule.md", "core rules", RULE, ["all"], ["all"], ["LTM-Manager"]),
+    ("ltm_manager_rule", "ltm_manager_rule.md", "how long-term memory is kept", MANAGER, ["LTM-Manager"], [], []),
+)
+
+
+def make(apps, schema_editor):
+    drafts = []
+    for name, file, description, source, *lists in READY:
+        memory = apps.get_model("missions", "Memory").objects.create(name=name, folded=name, file=file)
+        end = source.index("---\n", 4) + 4
+        texts = {"description": description, "text": source[end:], "front": source[:end]}
+        readers = dict(zip(("active_for", "visible_to", "except_for"), lists, strict=True))
+        now = timezone.now()
+        version = apps.get_model("missions", "MemoryVersion").objects.create(
+            memory=memory, number=1, decided=now, accepted=True, made=now, **texts, **readers
+        )
+        facts = {"memory": memory.pk, "version": 1, "base": 0, "library": "", "name": name, "file": file, **readers}
+        at = stamp(version.made) or ""
+        drafts.append(Draft("memory", at, {**facts, "by": ""}, texts))
+        drafts.append(Draft("memory.decided", at, {**facts, "accepted": True, "by": "", "mission": None}, texts))
+    seal(apps, CHAIN, drafts)
+
+
+class Migration(migrations.Migration):
+    dependencies = [("missions", "0003_memories"), ("engine", "0009_chains_of_no_run"), ("engine", "0016_waiting")]
+    operations = [migrations.RunPython(make, migrations.RunPython.noop)]

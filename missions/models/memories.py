@@ -1,0 +1,163 @@
+"""What crews know from one mission to the next: long-term memories, in numbered versions that somebody has accepted.
+
+Why so: docs/decisions.md, Memory.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+from uuid import UUID
+
+from django.db import models
+from django.db.models import F, OuterRef, Subquery
+from django.utils import timezone
+
+from .. import rules
+from ..memory_files import LISTS, MemoryFile
+from ..rules import Sight, folded
+
+MEMORIES = UUID("6d616769-0000-4000-8000-6d656d6f7279")  # the one chain of all memories; no run has this key
+
+
+class Memory(models.Model):
+    """A name, and what stands behind it by now in its newest accepted version. `library`: the empty one is everybody's;
+    a mission may have another one besides. Neither name nor file ever changes."""
+
+    library = models.CharField(max_length=80, blank=True)
+    name = models.CharField(max_length=60)
+    folded = models.CharField(max_length=120)
+    file = models.CharField(max_length=100)
+    made = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["library", "folded"]
+        default_permissions = ("add", "change")
+        constraints = [
+            models.UniqueConstraint("library", "folded", name="one_memory_of_a_name"),
+            models.UniqueConstraint("library", "file", name="one_memory_of_a_file"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class MemoryVersionQuerySet(models.QuerySet["MemoryVersion"]):
+    def current(self, *libraries: str) -> "MemoryVersionQuerySet":
+        """The newest accepted one of each memory of these libraries."""
+        newest = self.filter(memory=OuterRef("memory"), accepted=True).order_by("-number").values("pk")[:1]
+        found = self.filter(pk=Subquery(newest)).select_related("memory")
+        return found.filter(memory__library__in=libraries) if libraries else found
+
+    def proposed(self) -> "MemoryVersionQuerySet":
+        """Those about which nobody has decided."""
+        return self.filter(decided=None).select_related("memory", "mission__run")
+
+    def held(self, library: str) -> "list[MemoryVersion]":
+        """What a mission with this library knows: a memory of its own stands in place of everybody's of that name."""
+        libraries = {"", library}
+        found = {one.memory.folded: one for one in self.current(*libraries).order_by("memory__library")}
+        return sorted(found.values(), key=lambda one: one.memory.folded)
+
+
+class MemoryVersion(models.Model):
+    """A text, who sees it, and whether somebody has accepted it. `base`: the number of the version that it was written
+    from, 0 of a new memory; `mission`: in which an agent has proposed it; `front`: as `MemoryFile.front`."""
+
+    memory = models.ForeignKey(Memory, on_delete=models.PROTECT, related_name="versions")
+    number = models.PositiveIntegerField()
+    base = models.PositiveIntegerField(default=0)
+    description = models.CharField(max_length=300, blank=True)
+    text = models.TextField(blank=True)
+    front = models.TextField(blank=True)
+    active_for = models.JSONField(default=list)
+    visible_to = models.JSONField(default=list)
+    except_for = models.JSONField(default=list)
+    by = models.CharField(max_length=150, blank=True)
+    mission = models.ForeignKey(
+        "missions.Mission", on_delete=models.PROTECT, null=True, related_name="memories_proposed"
+    )
+    decided = models.DateTimeField(null=True)
+    decided_by = models.CharField(max_length=150, blank=True)
+    accepted = models.BooleanField(null=True)
+    made = models.DateTimeField(default=timezone.now)
+
+    objects = MemoryVersionQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["memory", "-number"]
+        default_permissions = ()
+        constraints = [models.UniqueConstraint("memory", "number", name="one_memory_version_of_a_number")]
+
+    def __str__(self) -> str:
+        return f"{self.memory}, version {self.number}"
+
+    @property
+    def as_file(self) -> MemoryFile:
+        lists = {name: tuple(getattr(self, name)) for name in LISTS}
+        return MemoryFile(self.memory.name, self.description, self.text, **lists, front=self.front)
+
+    def seen_by(self, agent: str) -> Sight:
+        """What an agent of this name has of it, if nothing was activated."""
+        return rules.sees(agent, **{name: getattr(self, name) for name in LISTS})
+
+
+class Activation(models.Model):
+    """That an agent has brought a memory into its prompt, or put it away, for this mission alone."""
+
+    mission = models.ForeignKey("missions.Mission", on_delete=models.PROTECT, related_name="activations")
+    agent = models.ForeignKey("missions.Agent", on_delete=models.PROTECT, related_name="activations")
+    memory = models.ForeignKey(Memory, on_delete=models.PROTECT, related_name="+")
+    on = models.BooleanField()
+    made = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["pk"]
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"{self.memory} {'on' if self.on else 'off'}"
+
+
+class MemoryUse(models.Model):
+    """That a version stands whole in the prompts of an agent from here on, or no longer."""
+
+    mission = models.ForeignKey("missions.Mission", on_delete=models.PROTECT, related_name="memory_uses")
+    agent = models.ForeignKey("missions.Agent", on_delete=models.PROTECT, related_name="memory_uses")
+    version = models.ForeignKey(MemoryVersion, on_delete=models.PROTECT, related_name="uses")
+    on = models.BooleanField()
+    made = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["pk"]
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"{self.version} {'on' if self.on else 'off'}"
+
+
+def in_use(uses: Iterable[MemoryUse]) -> dict[int, int]:
+    """Of one agent: the version that its last prompt had whole, by memories."""
+    found: dict[int, int] = {}
+    for one in uses:
+        memory = one.version.memory_id
+        if one.on:
+            found[memory] = one.version_id
+        elif found.get(memory) == one.version_id:
+            del found[memory]
+    return found
+
+
+def named(name: str, library: str) -> "Memory | None":
+    """Of this library, or else of everybody's."""
+    found = Memory.objects.filter(folded=folded(name), library__in={"", library})
+    return found.order_by(F("library").desc()).first()
+
+
+def of_file(file: str, library: str) -> Memory | None:
+    found = Memory.objects.filter(file=file, library__in={"", library})
+    return found.order_by(F("library").desc()).first()
+
+
+def values_of(said: MemoryFile) -> dict[str, Any]:
+    """The columns of a version that say it."""
+    lists = {name: list(getattr(said, name)) for name in LISTS}
+    return {"description": said.description, "text": said.text, "front": said.front, **lists}

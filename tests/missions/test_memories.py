@@ -1,0 +1,152 @@
+"""Long-term memories: read from files and written back, proposed, accepted, seen."""
+
+from importlib import import_module
+from itertools import product
+
+import pytest
+from django.core.management import call_command
+
+from engine.evidence.audit import verify_all
+from missions import remembering
+from missions.memory_files import MemoryFile, Wrong, read, with_names, written
+from missions.models import MemoryVersion
+from missions.rules import Sight, sees
+from tests.databases import tampering
+
+FILE = """\
+---
+# a note of ours
+name: "rounding: half to even"
+description: 'it''s how we round'   # short
+active_for: [Tester, "LTM-Manager"]
+visible_to:
+- all
+tags:
+  - money
+---
+# Rounding
+
+Half to even.
+"""
+
+
+def test_what_was_read_is_written_back_byte_by_byte():
+    found = read(FILE)
+    assert (found.name, found.description) == ("rounding: half to even", "it's how we round")
+    assert (found.active_for, found.visible_to, found.except_for) == (("Tester", "LTM-Manager"), ("all",), ())
+    assert written(found) == FILE
+
+
+@pytest.mark.parametrize(
+    "odd", [FILE.replace("\n", "\r\n"), "\ufeff" + FILE, "---\nname: a\n---", "---\nname: a\n---\n"]
+)
+def test_so_is_what_was_written_elsewhere(odd):
+    assert written(read(odd)) == odd
+
+
+def test_what_is_changed_keeps_the_lines_that_are_not_ours():
+    found = read(FILE)
+    after = read(written(MemoryFile(**{**vars(found), "visible_to": ("Tester",)})))
+    assert (after.visible_to, after.name, after.text) == (("Tester",), found.name, found.text)
+    assert "# a note of ours" in after.front
+    assert "tags:\n  - money\n" in after.front
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ("no front", "does not begin with front matter"),
+        ("---\nname: a\nname: b\n---\n", "twice"),
+        ("---\n- a\n---\n", "no key"),
+        ("---\nname: [a, b\n---\n", "no end in its line"),
+        ("---\nname: a\ndescription: |\n  x\n---\n", "one line"),
+        ("---\ndescription: a\n---\n", "has a name"),
+        ('---\nname: "a\n---\n', "no end"),
+        ("---\nname: a\nactive_for: b\n  c\n---\n", "does not go on"),
+    ],
+)
+def test_what_could_be_meant_otherwise_is_refused_with_its_place(said, why):
+    with pytest.raises(Wrong, match=why):
+        read(said)
+
+
+def test_a_list_is_changed_by_signs_or_as_a_whole():
+    assert with_names(("Ada", "Tester"), "+Reader,-tester") == ("Ada", "Reader")
+    assert with_names(("Ada",), "Tester, all") == ("Tester", "all")
+    with pytest.raises(Wrong):
+        with_names((), "+a,b")
+
+
+def test_who_sees_what_over_all_subsets_of_the_three_lists():
+    others = ([], ["all"], ["ＬＴＭ-manager"], ["Somebody"])
+    for active, visible, excepted in product(others, repeat=3):
+        meets = [bool({"all", "ＬＴＭ-manager"} & set(one)) for one in (active, visible, excepted)]
+        due = Sight.NOTHING if meets[2] or not any(meets) else Sight.WHOLE if meets[0] else Sight.LISTED
+        assert sees(" LTM-Manager ", active_for=active, visible_to=visible, except_for=excepted) == due
+
+
+@pytest.mark.django_db
+def test_a_folder_comes_in_and_goes_out_under_the_same_names(tmp_path):
+    there, back = tmp_path / "there", tmp_path / "back"
+    there.mkdir()
+    (there / "money.md").write_text(FILE)
+    (there / "broken.md").write_text("---\nname: [\n---\n")
+    assert dict(remembering.bring(there, "team"))["broken.md"].startswith("Line 2: the list has no end")
+    assert dict(remembering.bring(there, "team"))["money.md"] == ""
+    assert remembering.write_out(back, "team") == ["money.md"]
+    assert (back / "money.md").read_bytes() == FILE.encode()
+    assert MemoryVersion.objects.filter(memory__library="team").count() == 1
+    assert verify_all().faults == []
+
+
+@pytest.mark.django_db
+def test_a_proposal_is_seen_by_nobody_until_somebody_accepts_it():
+    said = MemoryFile("rounding", "", "Half to even.", visible_to=("all",))
+    first = remembering.propose(said, "mira")
+    assert list(MemoryVersion.objects.current("team")) == []
+    remembering.decide(first.pk, "noor", True)
+    second = remembering.propose(said, "mira", base=1)
+    third = remembering.propose(said, "mira")
+    remembering.decide(third.pk, "noor", False)
+    with pytest.raises(remembering.Decided, match="noor has refused it"):
+        remembering.decide(third.pk, "noor", True)
+    remembering.decide(second.pk, "noor", True)
+    with pytest.raises(remembering.ChangedMeanwhile, match="version 2 by now, not 1"):
+        remembering.propose(said, "mira", base=1)
+    assert [one.number for one in MemoryVersion.objects.held("") if one.memory.name == "rounding"] == [2]
+    assert verify_all().faults == []
+
+
+@pytest.mark.django_db
+def test_who_sees_it_is_changed_by_a_version_of_the_command_line(capsys):
+    remembering.propose(MemoryFile("rounding", "", "Half.", visible_to=("all",)), "mira", accepted=True)
+    call_command("memories", "set", "rounding", "--visible-to", "+Tester,-all", "--active-for", "Ada")
+    [now] = [one for one in MemoryVersion.objects.current("") if one.memory.name == "rounding"]
+    assert (now.number, now.visible_to, now.active_for) == (2, ["Tester"], ["Ada"])
+
+
+@pytest.mark.django_db
+def test_a_memory_that_was_changed_behind_its_chain_is_found():
+    remembering.propose(MemoryFile("rounding", "", "Half.", visible_to=("all",)), "mira", accepted=True)
+    assert verify_all().faults == []
+    with tampering():
+        MemoryVersion.objects.filter(memory__name="rounding").update(text="Down.")
+    assert "memory" in str(verify_all().faults)
+
+
+READY = import_module("missions.migrations.0004_ready_made_memories").READY
+
+
+def test_two_rules_are_there_from_the_beginning():
+    found = {file: (read(source), lists) for _, file, _, source, *lists in READY}
+    (rule, of_rule), (keeping, of_keeping) = found["general_rule.md"], found["ltm_manager_rule.md"]
+    assert [[*map(list, (one.active_for, one.visible_to, one.except_for))] for one in (rule, keeping)] == [
+        of_rule,
+        of_keeping,
+    ]
+    assert (rule.name, seen(rule, "Ada"), seen(rule, "ltm-manager")) == ("rule", Sight.WHOLE, Sight.NOTHING)
+    assert (seen(keeping, "LTM-Manager"), seen(keeping, "Ada")) == (Sight.WHOLE, Sight.NOTHING)
+
+
+def seen(memory, name):
+    return sees(name, active_for=memory.active_for, visible_to=memory.visible_to, except_for=memory.except_for)
