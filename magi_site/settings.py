@@ -145,7 +145,10 @@ BESIDE = [
     "runs.reminders.keep",
     "missions.sweep.keep",
 ]  # what an engine does beside all runs, for as long as it runs
-EXAMINERS = ["runs.mail.examine"]  # what the doctor looks at, beside what the engine itself needs
+EXAMINERS = [
+    "runs.mail.examine",
+    "missions.probing.examine",
+]  # what the doctor looks at, beside what the engine itself needs
 EMAIL_URL = ENVIRONMENT.EMAIL_URL.get_secret_value() if ENVIRONMENT.EMAIL_URL else ""
 RETENTION_DAYS = ENVIRONMENT.MAGI_RETENTION_DAYS
 RETENTION_FLOOR_DAYS = ENVIRONMENT.MAGI_RETENTION_FLOOR_DAYS

@@ -30,12 +30,12 @@ def end_of(terminal: Terminal) -> End | None:
 
 
 def wait_for_ends(mission: Mission) -> list[End]:
-    """All that lives is told to end, and ends."""
-    workshop.stop_all(mission.pk, "finished")
+    """All that lives is told to end, and ends. It is told again: one that was begun this moment does not listen yet."""
     until = time.monotonic() + ENDS_WITHIN
     living = [one for one in mission.terminals.all() if one.living]
     while time.monotonic() < until and any(_lives(one) for one in living):
-        time.sleep(0.05)
+        workshop.stop_all(mission.pk, "finished")
+        time.sleep(0.1)
     return [*ends_of(mission), *_never(living)]
 
 

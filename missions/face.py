@@ -12,7 +12,7 @@ from runs.face import Face, Snapshot
 from runs.fragments import Fragment
 from runs.redaction import redact_due
 
-from . import api, display, evidence, guards, procedure, rehearsal, remembering, replaying, schemas, tools
+from . import api, display, evidence, guards, probing, procedure, rehearsal, remembering, replaying, schemas, tools
 from .display import Display, display_of
 from .fragments import fragments
 from .models import Mission, keeping
@@ -28,7 +28,7 @@ class Working(Face[Mission, Display]):
     guards = guards.GUARDS
     chains = (remembering.MemoryWitness(),)
     tools = tools.TOOLS
-    chores = (redact_due,)
+    chores = (redact_due, probing.daily)
     acts = True
     survives = True
     hurry = 3.0

@@ -1,8 +1,15 @@
-"""Whether commands can be held here, and whether the sandbox keeps in what would get out."""
+"""Whether commands can be held here, and whether the sandbox keeps in what would get out: tried before the first
+command, every day, and by the doctor. Until it holds, no command begins.
+
+Why so: docs/decisions.md, The sandbox.
+"""
 
 import asyncio
+import fcntl
 import shutil
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
 
@@ -11,7 +18,10 @@ from django.conf import settings
 from engine.doctor import Finding
 
 from . import workshop
+from .sandbox import held
+from .sandbox.held import PROBES, Held
 from .sandbox.probe import LONGEST, probe, stand_in
+from .terminals.launcher import Refused
 from .tools.commands import screen_of
 
 CHECKOUT = Path(__file__).resolve().parent.parent
@@ -19,14 +29,54 @@ CHECKOUT = Path(__file__).resolve().parent.parent
 
 def probed(*, tries: bool) -> tuple[bool, str]:
     """Whether it holds, and a sentence."""
-    if lacking := workshop.missing():
-        return False, lacking
     if not tries:
-        return True, "Commands can be held here. --probe tries what a hostile program would."
-    mission = f"probe-{uuid4().hex[:8]}"
+        lacking = workshop.missing()
+        return not lacking, lacking or "Commands can be held here. --probe tries what a hostile program would."
+    found = tried()
+    return found.holds, found.sentence
+
+
+def ensure() -> None:
+    """Try it where that was not done since the machine came up. Refused where it does not hold."""
+    found = held.last(workshop.home()) or tried(only_if_due=True)
+    if not found.holds:
+        raise Refused(found.sentence)
+
+
+def daily() -> bool:
+    """A chore."""
+    if not workshop.cannot_hold():
+        tried(only_if_due=True)
+    return False
+
+
+def tried(*, only_if_due: bool = False) -> Held:
+    """What comes of it, kept for whoever begins commands."""
+    if lacking := workshop.cannot_hold():
+        return Held(False, lacking, time.time())
+    with _alone():
+        before = held.last(workshop.home())
+        if before and only_if_due and not before.due:
+            return before
+        return held.keep(workshop.home(), *_try())
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """One at a time on this machine."""
+    workshop.home().mkdir(parents=True, exist_ok=True)
+    with open(workshop.home() / "held.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _try() -> tuple[bool, str]:
+    mission = f"{PROBES}{uuid4().hex[:8]}"
     try:
         with stand_in(_database(), CHECKOUT) as told:
             found = probe(lambda program: _run(mission, program), told)
+    except Refused as refused:
+        return False, str(refused)
     finally:
         shutil.rmtree(workshop.place(mission), ignore_errors=True)
     return found.holds, str(found)
@@ -50,5 +100,8 @@ def _run(mission: str, program: tuple[str, ...]) -> str:
 
 
 async def examine() -> Finding | None:
-    holds, sentence = await asyncio.to_thread(lambda: probed(tries=True))
-    return Finding("sandbox", holds, sentence)
+    """Where it cannot even be made that is no fault: nothing but missions needs it."""
+    if lacking := workshop.cannot_hold():
+        return Finding("sandbox", True, f"No mission can run commands here: {lacking}")
+    found = await asyncio.to_thread(tried)
+    return Finding("sandbox", found.holds, found.sentence)

@@ -4,6 +4,7 @@ Why so: docs/decisions.md, Missions.
 """
 
 import asyncio
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -16,7 +17,7 @@ from engine.tools import own_tools
 from engine.waiting import Waits
 from runs import submissions
 
-from . import rules, workshop
+from . import probing, rules, workshop
 from .ends import ends_of, wait_for_ends
 from .models import Agent, FileVersion, Mission, Step, keeping, reading
 from .prompts import memory, steps
@@ -73,7 +74,9 @@ def _waited_for(mission: Mission) -> str:
 
 
 async def _prepare(run: RunContext) -> None:
-    """The workspace, from the rows of what it holds at first."""
+    """The sandbox is tried where it was not yet; then the workspace is made of the rows of what it holds at first."""
+    with suppress(Refused):  # then no command begins, and each that is asked for says why
+        await asyncio.to_thread(probing.ensure)
     if (workshop.place(run.pk) / workshop.PREPARED).exists():
         return
     first = FileVersion.objects.filter(mission=run.pk, step=None).order_by("number")

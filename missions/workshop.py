@@ -13,6 +13,7 @@ from uuid import UUID
 from django.conf import settings
 
 from .files import Change, Workspace
+from .sandbox import held
 from .sandbox.box import Limits, available, shell
 from .terminals import launcher
 from .terminals.launcher import Launcher
@@ -28,7 +29,15 @@ def home() -> Path:
 
 
 def missing() -> str:
-    """Why no command can be held here, in a sentence; empty where it can."""
+    """Why no command can be held here, or was not when that was last tried, in a sentence; empty where it can."""
+    if lacking := cannot_hold():
+        return lacking
+    found = held.last(home())
+    return "" if found is None or found.holds else found.sentence
+
+
+def cannot_hold() -> str:
+    """Why a sandbox cannot even be made here."""
     if lacking := available():
         return lacking
     home().mkdir(parents=True, exist_ok=True)

@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any, cast
 
+from missions.sandbox import held
 from missions.sandbox.box import Box, Limits, available
 
 from . import keeper
@@ -58,7 +59,7 @@ class Launcher:
 
     def begin(self, mission: str, call: str, program: tuple[str, ...], cwd: str, limits: Limits) -> None:
         """Whoever asks twice begins it once: the keeper that comes second finds it taken. Raises Refused."""
-        if lacking := available():
+        if lacking := available() or held.refusal(self.home, mission):
             raise Refused(lacking)
         place = self.prepare(mission)
         spool = place / "spool" / _name(call)

@@ -93,5 +93,5 @@ def test_what_an_endpoint_says_does_nothing_to_a_terminal(provider, texts):
 def test_models_are_listed_by_names_that_hide_nothing(provider, settings):
     settings.DEFAULT_MODEL = "rehearsal/magi"
     provider.script(models=[f"{text}{number}" for number, text in enumerate(STEERING[:5])])
-    told = said_by_the_command().splitlines()[2]
+    [told] = [line for line in said_by_the_command().splitlines() if "openai" in line]
     assert "A‹U+001B›[2K‹U+001B›[1Aapproved0, A‹U+001B›[8mhidden‹U+001B›[0m1" in told

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from uuid import uuid4
 
+from missions.sandbox import held
 from missions.sandbox.box import Limits, shell
 from missions.terminals.launcher import Launcher
 from missions.terminals.screen import Screen
@@ -18,6 +19,7 @@ PATIENCE = 30
 class Workshop:
     def __init__(self, home: Path) -> None:
         self.launcher, self.mission = Launcher(home), "m1"
+        held.keep(home, True, "")
         self.place = self.launcher.prepare(self.mission)
         self.workspace = self.place / "workspace"
 

@@ -6,6 +6,7 @@ from django.core.management.base import CommandError
 
 from engine import terminal
 from missions import workshop
+from missions.probing import tried
 from missions.terminals.launcher import Launcher, Server
 
 
@@ -20,8 +21,10 @@ class Command(terminal.Command):
         )
 
     def handle(self, *, user: list[int], **options: object) -> None:
-        if lacking := workshop.missing():
-            raise CommandError(lacking)
+        found = tried()
+        if not found.holds:
+            raise CommandError(found.sentence)
+        self.stdout.write(found.sentence)
         address = workshop.home() / workshop.SOCKET
         self.stdout.write(f"Commands are begun at {address}.")
         self.stdout.flush()

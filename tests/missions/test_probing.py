@@ -1,0 +1,59 @@
+"""The sandbox is tried before anything runs in it; where it does not hold, no command begins."""
+
+import asyncio
+import time
+
+import pytest
+from django.contrib.auth.models import User
+
+from missions import probing, workshop
+from missions.forms import asked
+from missions.sandbox import held
+from missions.terminals.launcher import Refused
+from tests.conftest import ScriptedModels, need, perform
+from tests.missions.commands import ended
+from tests.missions.scenes import finishes, mission, runs
+
+GOT_OUT = "1 of 62 attempts got out of the sandbox: a socket for vsock."
+
+
+def test_no_command_begins_before_the_sandbox_was_tried_nor_when_it_did_not_hold(workshop):
+    home = workshop.launcher.home
+    held._file(home).unlink()
+    with pytest.raises(Refused, match="was not yet tried on this machine"):
+        workshop.begin("true")
+    held.keep(home, False, GOT_OUT)
+    with pytest.raises(Refused, match="a socket for vsock"):
+        workshop.begin("true")
+    held.keep(home, True, "")
+    assert ended(workshop.begin("true"))["code"] == 0
+
+
+def test_what_was_tried_on_another_boot_or_two_days_ago_says_nothing(tmp_path, monkeypatch):
+    assert held.keep(tmp_path, True, "").holds
+    now = time.time()
+    monkeypatch.setattr(held.time, "time", lambda: now + held.DAY + 1)
+    assert held.last(tmp_path).due
+    monkeypatch.setattr(held.time, "time", lambda: now + 2 * held.DAY + 1)
+    assert held.last(tmp_path) is None
+    monkeypatch.undo()
+    monkeypatch.setattr(held, "_boot", lambda: "another")
+    assert held.last(tmp_path) is None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_sandbox_that_does_not_hold_refuses_new_missions_and_new_commands(mira: User):
+    need("sandbox", not workshop.cannot_hold(), workshop.cannot_hold())
+    probing.tried(only_if_due=True)
+    before, models = held.last(workshop.home()), ScriptedModels()
+    row = mission(mira, runs("true"), finishes(unproven="Nothing runs."), models=models)
+    held.keep(workshop.home(), False, GOT_OUT)
+    try:
+        _, problems = asked({"goal": "Say hello."})
+        asyncio.run(perform(row.pk, models))
+        finding = asyncio.run(probing.examine())
+    finally:
+        held.keep(workshop.home(), before.holds, before.sentence)
+    assert "a socket for vsock" in str(problems)
+    assert row.steps.get(number=1).result.startswith(f"not_begun: {GOT_OUT}")
+    assert (finding.subject, finding.well) == ("sandbox", True)
