@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from django.db.models import QuerySet
+from django.http import HttpRequest
 
 from engine.models import Gate, ModelCall, Run
 from engine.models.gates import Decision
@@ -12,7 +14,20 @@ from runs.face import Face, Snapshot
 from runs.fragments import Fragment
 from runs.redaction import redact_due
 
-from . import api, display, evidence, guards, probing, procedure, rehearsal, remembering, replaying, schemas, tools
+from . import (
+    api,
+    display,
+    evidence,
+    guards,
+    pages,
+    probing,
+    procedure,
+    rehearsal,
+    remembering,
+    replaying,
+    schemas,
+    tools,
+)
 from .display import Display, display_of
 from .fragments import fragments
 from .models import Mission, keeping
@@ -70,6 +85,12 @@ class Working(Face[Mission, Display]):
 
     def fragments(self, display: Display) -> Iterator[Fragment]:
         return fragments(display)
+
+    def grown(self, row: Mission) -> Mapping[str, str]:
+        return {} if row.run.over else display.grown(row)
+
+    def extra(self, request: HttpRequest, row: Mission) -> dict[str, Any]:
+        return pages.beside(row, request)
 
     def at(self, row: Mission, moment: datetime) -> Mission:
         return replaying.at(row, moment)

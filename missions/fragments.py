@@ -1,4 +1,4 @@
-"""The parts of a mission's live page that change."""
+"""The parts of a mission's live page that change. What somebody types stands in none of them."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -6,6 +6,7 @@ from functools import partial
 from runs.fragments import Fragment, fragment_of, only
 
 from .display import Display
+from .display.terminals import key_of
 
 fragment = partial(fragment_of, "missions")
 
@@ -14,18 +15,27 @@ def fragments(display: Display) -> Iterator[Fragment]:
     """Every fragment, the socket last: when nothing can change any more it goes, and with it the way for any other."""
     yield fragment("plate", only(display, "state", "word", "stamp"))
     yield fragment("stamp", {"display": display})
+    yield fragment("sub", only(display, "first", "rest", "used"))
     yield fragment("wait", {"display": display})
-    yield fragment("gauges", only(display, "small", "gauges", "used"))
-    yield fragment(
-        "result",
-        only(display, "id", "over", "result", "why", "state", "check", "check_state", "check_word", "check_output"),
-    )
-    yield fragment("crew", only(display, "crew"))
-    yield fragment("messages", only(display, "messages"))
-    yield fragment("steps", only(display, "steps", "earlier", "growing", "over"))
-    yield fragment("terminals", only(display, "id", "terminals"))
-    yield fragment("files", only(display, "id", "files"))
+    yield fragment("asked", only(display, "asked"))
+    yield fragment("gauges", only(display, "gauges"))
+    yield fragment("ending", only(display, "id", "ending", "files", "rehearsal"))
+    yield fragment("crew", only(display, "crew", "number"))
+    yield fragment("messages", only(display, "id", "messages", "letters"))
+    for agent in display.agents:
+        yield fragment("agent", {"agent": agent, "number": agent.number}, (agent.number,), agent.coming)
+    for number in display.places:
+        yield fragment("agent", {"agent": None, "number": number}, (number,))
+    yield from _terminals(display)
+    yield fragment("files", only(display, "id", "files", "over"))
     yield fragment("actions", only(display, "id", "over", "final", "paused"), replayed=False)
     yield fragment("announcer", only(display, "announcement"), replayed=False)
     if display.final:
         yield fragment("socket", {"display": display}, replayed=False)
+
+
+def _terminals(display: Display) -> Iterator[Fragment]:
+    yield fragment("terminals", only(display, "id", "commands"))
+    for place, one in enumerate(display.slots, 1):
+        growing = frozenset({key_of(one.number)}) if one and one.living else frozenset[str]()
+        yield fragment("terminal", {"one": one, "place": place, **only(display, "id")}, (place,), growing)

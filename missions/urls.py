@@ -3,13 +3,17 @@ from django.urls import path
 from runs.face import faces
 from runs.urls import pages
 
-from .views import files, new, steering
+from .views import files, new, reading, steering
 
 urlpatterns = [
     path("missions/new/", new.new, name="mission-new"),
     *pages(faces()["mission"]),
     path("missions/<uuid:pk>/say/", steering.say, name="mission-say"),
+    path("missions/<uuid:pk>/pause/", steering.pause, name="mission-pause"),
     path("missions/<uuid:pk>/files/", files.changed, name="mission-files"),
     path("missions/<uuid:pk>/patch/", files.patch, name="mission-patch"),
-    path("missions/<uuid:pk>/terminals/<int:number>/", files.terminal, name="mission-terminal"),
+    path("missions/<uuid:pk>/archive/", files.archive, name="mission-archive"),
+    path("missions/<uuid:pk>/messages/", reading.messages, name="mission-messages"),
+    path("missions/<uuid:pk>/terminals/", reading.terminals, name="mission-terminals"),
+    path("missions/<uuid:pk>/terminals/<int:number>/", reading.terminal, name="mission-terminal"),
 ]

@@ -7,14 +7,20 @@ it has no field for, in fields that nobody sees.
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from .face import faces
+from .face import Face, faces
 
 COME = "come"  # the field that says from which kind
 SAVING = ("name", "retention_days", "short", "back")  # of the page on which what stands here is saved to be used again
 NEVER = ("csrfmiddlewaretoken", COME, "do", *SAVING)
 MOST = 200_000  # characters: what is longer than all pages can hold was not typed there
 NAME = re.compile(r"[\w-]{1,40}")
+
+
+def begun_by_page() -> list[Face[Any, Any]]:
+    """The kinds that somebody can start on a page."""
+    return [face for face in faces().values() if face.begun_at]
 
 
 @dataclass(frozen=True)

@@ -190,7 +190,12 @@ class Face(AtGates, Procedure, Generic[Row, Displayed]):
         calls = self.calls(row) if calls is None else calls
         parks, gates = (parks_of(row.run.pk), gates_of(row.run.pk)) if self.waits else ((), ())
         uses = uses_of(row.run.pk) if self.acts else ()
-        return Snapshot(row.run, row, calls, {}, parks, gates, uses)
+        return Snapshot(row.run, row, calls, self.grown(row), parks, gates, uses)
+
+    def grown(self, row: Row) -> Mapping[str, str]:
+        """What its page shows that grows outside the rows and outside of models' answers, by names of its own: while
+        there is any, open pages look at it again and again."""
+        return {}
 
     def at(self, row: Row, moment: datetime) -> Any:
         """The row as it was then."""
@@ -378,11 +383,6 @@ def rows_in(
     for kind in faces().keys() & set(kinds.values()):
         rows |= read(faces()[kind]).in_bulk([pk for pk in pks if kinds.get(pk) == kind])
     return [rows[pk] for pk in pks if pk in rows]
-
-
-def begun_by_page() -> list[Face[Any, Any]]:
-    """The kinds that somebody can start on a page."""
-    return [face for face in faces().values() if face.begun_at]
 
 
 def face_of(run: Run) -> Face[Any, Any]:

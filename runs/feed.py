@@ -10,7 +10,7 @@ import asyncio
 import logging
 import math
 import time
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -37,6 +37,7 @@ LOOK_AFTER = 1.5  # seconds after which rows and rights are looked at without a 
 CONFIRMED_FOR = 2.0  # seconds: nothing is sent on an older look at the right to see it
 CALM = 0.05  # seconds between two looks at the rows
 TEXT_INTERVAL = 0.25  # seconds between two renderings of growing text
+FLOW_INTERVAL = 0.5  # seconds between two looks at what grows outside the rows
 HALT = 0.7  # seconds that a moment stays on the pages which is to be seen before they go on
 WINDOW = 8  # messages on their way to one watcher
 WINDOW_SIZE = 1_000_000  # and so many characters
@@ -219,9 +220,11 @@ class Feed:
         self._revision, self._read_by = -1, 0
         self._reached = -1  # the last revision that was shown as it is
         self._texts: dict[str, tuple[int, str]] = {}  # step -> whose it is, and how far it is
+        self._grown: Mapping[str, str] = {}  # what grows outside the rows
         self._open: dict[str, int] = {}  # step -> the model call that is under way
         self._looked_at = self._grown_at = -math.inf
         self._look_at, self._grow_at, self._go_on_at = -math.inf, math.inf, math.inf
+        self._flow_at = math.inf
         self._bell = asyncio.Event()
         loop = asyncio.get_running_loop()
         self._tasks = [loop.create_task(self._listen()), loop.create_task(self._follow_to_the_end())]
@@ -300,6 +303,8 @@ class Feed:
                 await self._look()
             if time.monotonic() >= self._go_on_at:
                 self._go_on()
+            if time.monotonic() >= self._flow_at:
+                await self._flow()
             if time.monotonic() >= self._grow_at:
                 self._render_growing()
             now = time.monotonic()
@@ -308,7 +313,8 @@ class Feed:
             await self._wait()
 
     async def _wait(self) -> None:
-        due = min(self._look_at, self._grow_at, self._go_on_at, *(watcher.due for watcher in self._watchers))
+        own = self._look_at, self._grow_at, self._go_on_at, self._flow_at
+        due = min(*own, *(watcher.due for watcher in self._watchers))
         with suppress(TimeoutError):
             async with asyncio.timeout(max(0, due - time.monotonic())):
                 await self._bell.wait()
@@ -340,6 +346,7 @@ class Feed:
         if self._rows is None or rows.run.redacted:  # what was before is nobody's news, or is to be seen no more
             self._passed = max(face_of(rows.run).halts(rows.row), default=NEVER)
         self._rows, self._revision, self._read_by = rows, revision, read_by
+        self._grown, self._flow_at = rows.texts, time.monotonic() + FLOW_INTERVAL if rows.texts else math.inf
         latest = {call.step: call for call in rows.calls}
         under_way = {step: call.pk for step, call in latest.items() if call.status == ModelCall.Status.OPEN}
         cancelled = rows.run.status == Run.Status.CANCELLED  # then the last texts are cut off, and stay
@@ -364,6 +371,14 @@ class Feed:
             self._shown, self._reached, self._go_on_at = rows, self._revision, math.inf
         self._page.update(self._fragments(), self._read_by)
 
+    async def _flow(self) -> None:
+        if self._rows is None:
+            raise RuntimeError("Nothing grows outside the rows before the first look at them.")
+        grown = await read(partial(face_of(self._rows.run).grown, self._rows.row))
+        self._flow_at = time.monotonic() + FLOW_INTERVAL
+        if grown != self._grown:
+            self._grown, self._grow_at = grown, time.monotonic()
+
     def _render_growing(self) -> None:
         self._grown_at, self._grow_at = time.monotonic(), math.inf
         self._page.update((fragment for fragment in self._fragments() if fragment.steps), self._read_by)
@@ -372,5 +387,5 @@ class Feed:
         if self._shown is None:
             raise RuntimeError("There is nothing to show before the first look at the rows.")
         face = face_of(self._shown.run)
-        texts = {step: text for step, (_, text) in self._texts.items()}
+        texts = {**self._grown, **{step: text for step, (_, text) in self._texts.items()}}
         return face.fragments(face.display(replace(self._shown, texts=texts)))

@@ -15,8 +15,8 @@ from engine.models import NewDocument
 from engine.models.budgets import BudgetUsedUp
 from engine.models.pace import LimitReached
 from runs import retention
-from runs.begun import along, brought
-from runs.face import begun_by_page, faces
+from runs.begun import along, begun_by_page, brought
+from runs.face import faces
 from runs.forms import FieldProblem, as_number, as_typed
 from runs.views.finding import row_for
 from toolbox import documents

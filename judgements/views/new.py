@@ -15,8 +15,7 @@ from engine.llm import catalogue, providers
 from engine.models.budgets import Budget, BudgetUsedUp
 from engine.models.pace import LimitReached
 from runs import retention
-from runs.begun import Brought, along, brought
-from runs.face import begun_by_page
+from runs.begun import Brought, along, begun_by_page, brought
 from runs.forms import as_number, as_typed
 from runs.usual import usual
 

@@ -1,50 +1,58 @@
-"""What a mission has changed, as differences and as one patch; and all that a command said. Text alone."""
+"""What a mission has changed: as differences, as one patch, and its workspace as an archive."""
 
+import io
+import tarfile
+from collections.abc import Iterable
+from datetime import datetime
 from uuid import UUID
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from runs.face import faces
 from runs.views.finding import row_for
 
-from ..display import differences, terminal_state
-from ..models.files import patch_of
-
-SHOWN_LINES = 4_000  # of one difference
+from ..display import differences
+from ..models import FileVersion
+from ..models.files import newest, patch_of
 
 
 @require_GET
 def changed(request: HttpRequest, pk: UUID) -> HttpResponse:
     face = faces()["mission"]
     row = row_for(request, face, pk)
-    found = [{"file": one, "lines": [_line(text) for text in lines[:SHOWN_LINES]]} for one, lines in differences(row)]
-    context = {"row": row, "title": row.run.shown_title, "found": found}
+    context = {"row": row, "title": row.run.shown_title, "found": differences(row)}
     return render(request, "missions/files.html", {**face.page(pk), **context})
-
-
-def _line(text: str) -> tuple[str, str]:
-    """A line, and what it is: there, gone, a place, or as before."""
-    kinds = {"+": "added", "-": "removed", "@": "place"}
-    return text, kinds.get(text[:1], "same") if not text.startswith(("+++", "---")) else "place"
 
 
 @require_GET
 def patch(request: HttpRequest, pk: UUID) -> HttpResponse:
     row = row_for(request, faces()["mission"], pk)
     answer = HttpResponse(patch_of(row.files.all()), content_type="text/plain; charset=utf-8")
-    answer.headers["Content-Disposition"] = f'attachment; filename="mission-{str(pk)[:8]}.patch"'
-    return answer
+    return _named(answer, f"mission-{str(pk)[:8]}.patch")
 
 
 @require_GET
-def terminal(request: HttpRequest, pk: UUID, number: int) -> HttpResponse:
-    face = faces()["mission"]
-    row = row_for(request, face, pk)
-    one = next((one for one in row.terminals.all() if one.number == number), None)
-    if one is None:
-        raise Http404
-    state, word = terminal_state(one, row.run.over)
-    context = {"one": one, "state": state, "word": word, "row": row, "title": row.run.shown_title}
-    return render(request, "missions/terminal.html", {**face.page(pk), **context})
+def archive(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Of the files that are kept as text, as they are now: the record has them, whatever became of the workspace."""
+    row = row_for(request, faces()["mission"], pk)
+    name = f"mission-{str(pk)[:8]}"
+    data = _packed(name, newest(row.files.all()).values(), row.run.created)
+    return _named(HttpResponse(data, content_type="application/gzip"), f"{name}.tar.gz")
+
+
+def _packed(folder: str, versions: Iterable[FileVersion], at: datetime) -> bytes:
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w:gz") as packed:
+        for one in versions:
+            text = one.text.encode()
+            found = tarfile.TarInfo(f"{folder}/{one.path}")
+            found.size, found.mtime, found.mode = len(text), int(at.timestamp()), 0o644
+            packed.addfile(found, io.BytesIO(text))
+    return data.getvalue()
+
+
+def _named(answer: HttpResponse, name: str) -> HttpResponse:
+    answer.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+    return answer

@@ -12,8 +12,7 @@ from django.views.decorators.http import require_http_methods
 from engine.models.budgets import BudgetUsedUp
 from engine.models.pace import LimitReached
 from runs import retention
-from runs.begun import along, brought
-from runs.face import begun_by_page
+from runs.begun import along, begun_by_page, brought
 from runs.forms import FieldProblem, as_number, as_typed
 
 from .. import procedure, workshop

@@ -1,6 +1,7 @@
 """What people on the live page say to a mission. It works without scripts."""
 
 from http import HTTPStatus
+from typing import Any
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
@@ -14,29 +15,49 @@ from runs.rights import STEER
 from runs.views.finding import row_for
 
 from .. import talking
+from ..models import Agent
 
-ENDED = "The mission is over: nobody hears it any more."
+ENDED = "The mission is over: nobody hears it any more. “Continue” begins another one from here."
+TOLD = "Told. It is read before the next step."
 
 
 @require_POST
 def say(request: HttpRequest, pk: UUID) -> HttpResponse:
-    face = faces()["mission"]
-    row_for(request, face, pk, STEER)
+    row_for(request, faces()["mission"], pk, STEER)
     typed = as_typed(request.POST)
+    text, to = typed.get("text", ""), typed.get("to", "")
     try:
-        if typed.get("do") in ("pause", "resume"):
-            talking.pause(pk, request.user, typed["do"] == "pause")
-        else:
-            talking.say(pk, request.user, typed.get("text", ""), typed.get("to", ""))
-    except talking.Wrong as wrong:
-        return _again(request, pk, str(wrong), HTTPStatus.UNPROCESSABLE_ENTITY)
+        talking.say(pk, request.user, text, to)
+    except (talking.Wrong, talking.Refused, Over) as refused:
+        return _again(request, pk, refused, text=text, to=to)
+    if request.htmx:  # type: ignore[attr-defined]
+        return render(request, "missions/_say.html", _spoken(pk, line=TOLD, to=to))
+    return redirect(faces()["mission"].page_name("live"), pk)
+
+
+@require_POST
+def pause(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """What is being typed elsewhere on the page stays there: with scripts nothing is loaded anew."""
+    row_for(request, faces()["mission"], pk, STEER)
+    try:
+        talking.pause(pk, request.user, request.POST.get("do") != "resume")
     except (talking.Refused, Over) as refused:
-        why = ENDED if isinstance(refused, Over) else str(refused)
-        return _again(request, pk, why, HTTPStatus.CONFLICT)
-    return redirect(face.page_name("live"), pk)
+        if not request.htmx:  # type: ignore[attr-defined]
+            return _again(request, pk, refused)
+    if request.htmx:  # type: ignore[attr-defined]
+        return HttpResponse(status=HTTPStatus.NO_CONTENT)  # what came of it is pushed
+    return redirect(faces()["mission"].page_name("live"), pk)
 
 
-def _again(request: HttpRequest, pk: UUID, line: str, status: HTTPStatus) -> HttpResponse:
-    """A page of the form, with what was typed and why nothing was said."""
-    context = {"display": {"id": str(pk), "crew": ()}, "typed": request.POST.get("text", ""), "line": line}
+def _again(request: HttpRequest, pk: UUID, refused: Exception, text: str = "", to: str = "") -> HttpResponse:
+    """The form, with what was typed and why nothing was said; without scripts on a page of its own."""
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if isinstance(refused, talking.Wrong) else HTTPStatus.CONFLICT
+    line = ENDED if isinstance(refused, Over) else str(refused)
+    context = _spoken(pk, line=line, to=to, typed=text, wrong=True)
+    if request.htmx:  # type: ignore[attr-defined]
+        return render(request, "missions/_say.html", context, status=status)
     return render(request, "missions/said.html", {**faces()["mission"].page(pk), **context}, status=status)
+
+
+def _spoken(pk: UUID, **more: Any) -> dict[str, Any]:
+    return {"display": {"id": str(pk), "agents": list(Agent.objects.filter(mission=pk))}, **more}

@@ -16,8 +16,8 @@ from engine.models.pace import LimitReached
 from engine.tools import tools
 from office import example as office_example
 from runs import retention
-from runs.begun import Brought, along, brought
-from runs.face import begun_by_page, faces
+from runs.begun import Brought, along, begun_by_page, brought
+from runs.face import faces
 from runs.forms import FieldProblem, as_number, as_typed, first_errors
 from runs.usual import usual
 

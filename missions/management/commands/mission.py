@@ -8,7 +8,7 @@ from django.core.management.base import CommandError
 
 from engine.models import Gate
 from engine.models.budgets import BudgetUsedUp
-from missions.display import WORDS, files_changed
+from missions.display import files_changed
 from missions.files import FileProblem, Workspace, text_of
 from missions.forms import asked
 from missions.models import Mission
@@ -90,5 +90,5 @@ class Command(RunCommand[Mission]):
             Path(path).write_text(patch_of(row.files.all()))
         if not row.run.outcome:
             return super().word(row)
-        changed = [f"{WORDS[one.change]}: {one.path}" for one in files_changed(row)]
+        changed = [f"{one.word}: {one.path}" for one in files_changed(row)]
         return "\n".join([f"{row.run.outcome}: {row.result}", *([row.unproven] if row.unproven else []), *changed])

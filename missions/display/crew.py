@@ -1,0 +1,207 @@
+"""Who works, as a tree; what each of them did last; what they wrote to one another."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from django.utils import timezone
+
+from engine.models import Effect, Run
+from engine.tools import tool_named
+from runs.face import Snapshot
+from runs.words import shown_name
+
+from ..models import Agent, Mission, Step, reading
+from ..rules import KEPT_STEPS, MEMORY_LENGTH, State
+from ..tools.said import facts_of
+from .plate import state_of
+
+STATES = {
+    State.RUNNING: ("judging", "Working"),
+    State.STOPPED: ("stopped", "Stopped"),
+    State.ERROR: ("failed", "Error"),
+}
+SHOWN_STEPS, SHOWN_MESSAGES = 24, 8
+SLOTS = 12  # agents at most
+LONGEST_ARGUMENT, LONGEST_RESULT, LONGEST_SENTENCE = 200, 1_200, 240
+TELLING = (
+    *("command", "path", "recipient", "name", "pattern", "glob", "input", "key", "command_id", "agent_name"),
+    *("branch", "question", "text"),
+)
+
+
+@dataclass(frozen=True)
+class StepShown:
+    """`effect`: what it does to the world, in a word and, of what leaves the house, a sign."""
+
+    number: int
+    reasoning: str
+    tool: str
+    about: str
+    effect: str
+    out: bool
+    state: str
+    word: str
+    result: str
+
+
+@dataclass(frozen=True)
+class AgentShown:
+    """`doing`: what stands beside the word; `keeps`: how full its memory and its history are; `growing` what is
+    just being answered, for the steps `coming`."""
+
+    number: int
+    name: str
+    description: str
+    model: str
+    state: str
+    word: str
+    doing: str
+    last: str
+    keeps: str = ""
+    growing: str = ""
+    coming: frozenset[str] = frozenset()
+    earlier: int = 0
+    steps: tuple[StepShown, ...] = ()
+    below: "tuple[AgentShown, ...]" = field(default=())
+
+
+@dataclass(frozen=True)
+class MessageShown:
+    number: int
+    sender: str
+    recipient: str
+    text: str
+    at: datetime
+
+
+def agents(seen: Snapshot[Mission]) -> Iterator[AgentShown]:
+    """All of them, by their numbers."""
+    for one in seen.row.crew_list:
+        yield _agent(seen, one)
+
+
+def tree(shown: Mapping[int, AgentShown], mission: Mission, parent: int = 0) -> Iterator[AgentShown]:
+    """Those below this one, each with those below it, without their steps."""
+    for one in mission.crew_list:
+        if one.parent == parent:
+            found = shown[one.number]
+            line = (found.number, found.name, found.description, found.model, found.state, found.word, found.doing)
+            yield AgentShown(*line, found.last, below=tuple(tree(shown, mission, one.number)))
+
+
+def _agent(seen: Snapshot[Mission], one: Agent) -> AgentShown:
+    mission = seen.row
+    steps = mission.steps_of(one.number)
+    state, word = _state(seen, one)
+    coming = {step: text for step, text in seen.texts.items() if step.startswith(f"{one.number}.")}
+    return AgentShown(
+        one.number,
+        one.name,
+        one.description,
+        one.model,
+        state,
+        word,
+        f"step {len(steps)}" if steps else "no step yet",
+        (steps[-1].reasoning if steps else one.description)[:LONGEST_SENTENCE],
+        _keeps(mission, one),
+        next(iter(coming.values()), ""),
+        frozenset(coming),
+        max(0, len(steps) - SHOWN_STEPS),
+        tuple(_step(seen, step) for step in reversed(steps[-SHOWN_STEPS:])),
+    )
+
+
+def _state(seen: Snapshot[Mission], one: Agent) -> tuple[str, str]:
+    run = seen.run
+    state, word = STATES[state_of(seen.row, one, timezone.now())]
+    if state != "judging":
+        return state, word
+    if run.over:
+        return "stopped", "Ended"
+    if _asks(seen, one):
+        return "pending", "Asks"
+    if seen.row.paused:
+        return "pending", "Paused"
+    return ("idle", "Idle") if run.status == Run.Status.QUEUED else (state, word)
+
+
+def _asks(seen: Snapshot[Mission], one: Agent) -> bool:
+    """Whether its last step waits at a gate."""
+    return any(gate.pending and gate.step.startswith(f"{one.number}.") for gate in seen.gates)
+
+
+def _keeps(mission: Mission, one: Agent) -> str:
+    _, text = reading.memory_of(mission, one.number)
+    made = [found for found in mission.summaries.all() if found.agent_id == one.pk and found.call_id]
+    history = len(mission.steps_of(one.number)) - (made[-1].covers if made else 0)
+    return f"memory {len(text):,} of {MEMORY_LENGTH:,}, history {history} of {KEPT_STEPS}"
+
+
+# ---- steps ----------------------------------------------------------------------------------------------------
+
+
+def _step(seen: Snapshot[Mission], one: Step) -> StepShown:
+    state, word = _came_to(seen, one)
+    effect, out = _effect(one.tool)
+    return StepShown(one.number, one.reasoning, one.tool, _about(one), effect, out, state, word, _result(one))
+
+
+def _came_to(seen: Snapshot[Mission], one: Step) -> tuple[str, str]:
+    if not one.tool:
+        return "none", "Said"
+    if not one.settled:
+        asks = any(gate.pending and gate.step == one.key for gate in seen.gates)
+        return ("pending", "Waits for a decision") if asks else ("judging", "Running")
+    facts = facts_of(one.result)
+    if not one.ok:
+        return "reject", "Cut off" if one.tool_call and one.tool_call.interrupted else "Refused"
+    if "exit_code" in facts:
+        return ("approve" if facts["exit_code"] == 0 else "reject"), f"Exit {facts['exit_code']}"
+    asks = one.tool == "run_command" and facts.get("state") == "asks"
+    return "pending" if asks else "approve", _in_words(one.tool, facts)
+
+
+def _in_words(tool: str, facts: Mapping[str, object]) -> str:
+    if tool == "run_command":
+        return "Asks something" if facts.get("state") == "asks" else "Goes on beside"
+    if "lines" in facts:
+        return f"{facts['lines']} line{'s' * (facts['lines'] != 1)}"
+    return "Delivered" if tool == "send_message" else "Done"
+
+
+def _effect(name: str) -> tuple[str, bool]:
+    tool = tool_named(name) if name else None
+    if tool is None or tool.change:
+        return "", False
+    if tool.effect == Effect.READS:
+        return "reads", False
+    return ("sandbox", False) if tool.contained else ("leaves the sandbox", True)
+
+
+def _about(one: Step) -> str:
+    """The argument that says most."""
+    try:
+        arguments = json.loads(one.args) if one.args else {}
+    except ValueError:
+        return ""
+    found = next((str(arguments[name]) for name in TELLING if arguments.get(name)), "")
+    return found if len(found) <= LONGEST_ARGUMENT else f"{found[:LONGEST_ARGUMENT]}…"
+
+
+def _result(one: Step) -> str:
+    """Its end, which says most; all of it stands in the record."""
+    head, _, rest = one.result.partition("\n")
+    said = (rest if facts_of(head) else one.result).strip("\n")
+    return said if len(said) <= LONGEST_RESULT else f"…{said[-LONGEST_RESULT:].partition(chr(10))[2]}"
+
+
+# ---- messages -------------------------------------------------------------------------------------------------
+
+
+def messages(mission: Mission, most: int = SHOWN_MESSAGES) -> Iterator[MessageShown]:
+    names = {one.number: one.name for one in mission.crew_list}
+    for one in reversed(mission.talk[-most:]):
+        sender = names.get(one.sender, "") if one.sender else shown_name(one.by_name) or "The mission"
+        yield MessageShown(one.number, sender, names.get(one.recipient, "people"), one.text, one.made)

@@ -1,0 +1,131 @@
+"""What a mission came to: its result, its check, what was decided at its gates, and what is remarkable about it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from engine.models import Gate, ModelCall
+from runs.face import Snapshot
+
+from ..models import Mission
+from .files import Difference, differences
+from .terminals import Lines, lines_of
+
+LONGEST_OUTPUT, SHOWN_LINES = 24_000, 400
+STATES = {
+    Gate.State.APPROVED: ("approve", "Allowed"),
+    Gate.State.REJECTED: ("reject", "Refused"),
+    Gate.State.ANSWERED: ("approve", "Answered"),
+    Gate.State.EXPIRED: ("none", "Nobody decided in time"),
+    Gate.State.PENDING: ("pending", "Not decided"),
+}
+
+
+@dataclass(frozen=True)
+class CheckShown:
+    """`note`: who ran it, and what came of it."""
+
+    command: str
+    state: str
+    word: str
+    note: str
+    lines: Lines
+
+
+@dataclass(frozen=True)
+class GateShown:
+    pk: int
+    title: str
+    state: str
+    word: str
+    said: str
+    at: datetime | None
+
+
+@dataclass(frozen=True)
+class Ending:
+    """`by`: who finished it, and in which step."""
+
+    result: str
+    unproven: str
+    by: str
+    check: CheckShown | None
+    differences: tuple[Difference, ...]
+    gates: tuple[GateShown, ...]
+    remarkable: tuple[str, ...]
+
+
+def ending(seen: Snapshot[Mission]) -> Ending | None:
+    """None while it goes on."""
+    mission = seen.row
+    if not seen.run.over:
+        return None
+    finish = mission.finish
+    return Ending(
+        mission.result,
+        mission.unproven,
+        f"{finish.agent.name}, step {finish.number}" if finish else "",
+        _check(mission),
+        tuple(differences(mission, SHOWN_LINES)),
+        tuple(map(_gate, seen.gates)),
+        tuple(_remarkable(seen)),
+    )
+
+
+def _check(mission: Mission) -> CheckShown | None:
+    found = getattr(mission, "final_check", None)
+    if found is None:
+        command = mission.check_command
+        note = "It was not run: the mission did not come to its end."
+        return CheckShown(command, "none", "Not run", note, ()) if command else None
+    lines = lines_of(found.output.partition("\n")[2][-LONGEST_OUTPUT:].encode(errors="replace"))
+    if found.exit_code is None:
+        why = found.reason or "it was cut short"
+        return CheckShown(found.command, "failed", "Could not run", f"It could not be run: {why}.", lines)
+    state, word = ("approve", "Passed") if found.exit_code == 0 else ("reject", "Failed")
+    note = f"Run by MAGI in a fresh sandbox, over a copy, after the coordinator had finished. Exit {found.exit_code}."
+    return CheckShown(found.command, state, word, note, lines)
+
+
+def _gate(gate: Gate) -> GateShown:
+    last = gate.last
+    state, word = STATES.get(Gate.State(gate.state), ("none", gate.state.capitalize()))
+    by = f"by {last.by}" if last and last.by else ""
+    words = f"“{last.text}”" if last and last.text else ""
+    return GateShown(gate.pk, gate.title, state, word, " ".join(filter(None, (by, words))), gate.closed)
+
+
+def _remarkable(seen: Snapshot[Mission]) -> Iterator[str]:
+    """What does not happen in each mission, and is worth a look."""
+    row = seen.row
+    yield from _restarted(seen)
+    if made := [one for one in row.summaries.all() if one.call_id]:
+        said = _times(len(made), "summary stands", "summaries stand")
+        yield f"{said} for older steps; all of them are in the record."
+    for halt in row.halts.all():
+        yield f"{halt.agent.name} stopped in error after step {halt.after}: {halt.get_why_display()}."
+    if any(one.last for one in row.steps.all()):
+        yield "A limit was reached: the coordinator had one last step."
+    yield from _of_people(row)
+
+
+def _restarted(seen: Snapshot[Mission]) -> Iterator[str]:
+    calls = sum(call.status == ModelCall.Status.INTERRUPTED for call in seen.calls)
+    cut = sum(bool(one.tool_call and one.tool_call.interrupted) for one in seen.row.steps.all())
+    if calls or cut:
+        yield "The engine was restarted while it worked. No command ran twice."
+    if cut:
+        yield f"{_times(cut, 'act was', 'acts were')} cut off, and not repeated."
+
+
+def _of_people(row: Mission) -> Iterator[str]:
+    if pauses := sum(one.on for one in row.pauses.all()):
+        yield f"It was paused {'once' if pauses == 1 else f'{pauses} times'}."
+    if made := [one.name for one in row.crew_list if one.parent]:
+        yield f"Made on the way: {', '.join(made)}."
+    if typed := sum(len(one.inputs.all()) for one in row.terminals.all()):
+        yield f"{_times(typed, 'prompt of a command was', 'prompts of commands were')} answered, once each."
+
+
+def _times(number: int, one: str, more: str) -> str:
+    return f"One {one}" if number == 1 else f"{number:,} {more}"

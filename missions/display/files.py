@@ -1,0 +1,115 @@
+"""What is otherwise in the workspace than at the beginning, file by file, line by line, word by word."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import lru_cache
+
+from runs.texts.amendments import Kind, Piece, compared
+
+from ..models import FileVersion, Mission
+from ..models.files import difference, newest
+
+WORDS = {"A": ("approve", "added"), "M": ("pending", "changed"), "D": ("reject", "removed")}
+AROUND = 3  # lines that stay beside what changed
+LONGEST, SHOWN_LINES = 400_000, 2_000
+WORDS_BESIDE = 60  # pairs of lines of one place that are compared word by word
+
+
+@dataclass(frozen=True)
+class FileShown:
+    path: str
+    change: str
+    state: str
+    word: str
+    added: int
+    removed: int
+
+
+@dataclass(frozen=True)
+class LineShown:
+    """`kind`: added, removed, same, or place, which leaves something out. `pieces`: what of it is otherwise."""
+
+    number: int
+    kind: str
+    pieces: tuple[tuple[str, bool], ...]
+
+
+@dataclass(frozen=True)
+class Difference:
+    file: FileShown
+    lines: tuple[LineShown, ...]
+    left_out: int = 0
+
+
+Versions = Mapping[str, FileVersion]
+
+
+def files_changed(mission: Mission) -> Iterator[FileShown]:
+    for path, before, after in _changed(mission):
+        yield _file(path, before, after)
+
+
+def differences(mission: Mission, most: int = SHOWN_LINES) -> list[Difference]:
+    found = []
+    for path, before, after in _changed(mission):
+        old, new = _text(before), _text(after)
+        lines = tuple(_lines(old, new)) if len(old) + len(new) <= LONGEST else ()
+        found.append(Difference(_file(path, before, after), lines[:most], max(0, len(lines) - most)))
+    return found
+
+
+def _changed(mission: Mission) -> Iterator[tuple[str, FileVersion | None, FileVersion | None]]:
+    versions = list(mission.files.all())
+    first, last = newest(one for one in versions if one.step_id is None), newest(versions)
+    for path in sorted(first.keys() | last.keys()):
+        before, after = first.get(path), last.get(path)
+        if (before and before.digest) != (after and after.digest):
+            yield path, before, after
+
+
+def _text(version: FileVersion | None) -> str:
+    return version.text if version else ""
+
+
+def _file(path: str, before: FileVersion | None, after: FileVersion | None) -> FileShown:
+    change = "A" if before is None else "D" if after is None else "M"
+    return FileShown(path, change, *WORDS[change], *_counts(_text(before), _text(after)))
+
+
+@lru_cache(maxsize=128)  # a page is drawn again and again
+def _counts(old: str, new: str) -> tuple[int, int]:
+    lines = difference("", old, new)[2:]
+    added, removed = (sum(line.startswith(sign) for line in lines) for sign in "+-")
+    return added, removed
+
+
+# ---- lines ----------------------------------------------------------------------------------------------------
+
+
+def _lines(old: str, new: str) -> Iterator[LineShown]:
+    before, after = old.splitlines(), new.splitlines()
+    matcher = SequenceMatcher(None, before, after, autojunk=False)
+    for group in matcher.get_grouped_opcodes(AROUND):
+        if group[0][3] > 0:
+            yield LineShown(0, "place", ())
+        for verb, old_from, old_to, new_from, new_to in group:
+            if verb == "equal":
+                for number in range(new_from, new_to):
+                    yield LineShown(number + 1, "same", ((after[number], False),))
+            else:
+                yield from _replaced(before[old_from:old_to], after[new_from:new_to], old_from, new_from)
+
+
+def _replaced(old: Sequence[str], new: Sequence[str], old_from: int, new_from: int) -> Iterator[LineShown]:
+    """Line beside line where there are as many: what of them is otherwise stands out."""
+    pairs = list(zip(old, new, strict=True)) if len(old) == len(new) <= WORDS_BESIDE else []
+    pieces = [compared(*pair) for pair in pairs]
+    sides: list[tuple[Kind, int, Sequence[str]]] = [("removed", old_from, old), ("added", new_from, new)]
+    for kind, begin, lines in sides:
+        for number, line in enumerate(lines):
+            yield LineShown(begin + number + 1, kind, _side(pieces[number], kind) if pairs else ((line, False),))
+
+
+def _side(pieces: Sequence[Piece], kind: Kind) -> tuple[tuple[str, bool], ...]:
+    return tuple((one.text, one.kind == kind) for one in pieces if one.kind in (kind, "same", "folded"))

@@ -1,0 +1,95 @@
+"""How a mission stands, in a word and in two sentences."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from django.utils import timezone
+
+from engine.models import Run
+from runs.face import STANDINGS, Snapshot
+from runs.words import shown_name, took
+
+from ..models import Agent, Mission, reading
+from ..rules import DONE, UNPROVEN, State
+
+OUTCOMES = {DONE: ("approve", "Done"), UNPROVEN: ("reject", "Unproven")}
+FEW = ("No agent", "One agent", "Two agents", "Three agents", "Four agents", "Five agents")
+
+
+def plate_of(mission: Mission, run: Run) -> tuple[str, str]:
+    if run.outcome:
+        return OUTCOMES[run.outcome]
+    if mission.paused and not run.over:
+        return "pending", "Paused"
+    return ("judging", "Working") if run.status == Run.Status.RUNNING else STANDINGS[run.status]
+
+
+def sentences(seen: Snapshot[Mission]) -> tuple[str, str]:
+    """The first of them stands out."""
+    mission, run = seen.row, seen.run
+    if run.over:
+        return _ended(mission, run), _when(run)
+    return _going_on(seen), " ".join(_so_far(mission))
+
+
+def _ended(mission: Mission, run: Run) -> str:
+    if run.outcome == UNPROVEN:
+        return f"Nothing shows that it is done. {mission.unproven}"
+    if run.outcome:
+        checked = getattr(mission, "final_check", None) is not None
+        return f"The coordinator says it is done, {'and its check passed' if checked else 'and no check was wanted'}."
+    if run.status == Run.Status.FAILED:
+        return str((run.error or {}).get("message", ""))
+    return f"Stopped by {run.cancelled_by_name}." if run.cancelled_by_name else "It was stopped."
+
+
+def _when(run: Run) -> str:
+    if not run.ended:
+        return ""
+    lasted = took(run.started, run.ended)
+    return f"Ended at {run.ended:%H:%M:%S} UTC{f' after {lasted}' if lasted else ''}."
+
+
+def _going_on(seen: Snapshot[Mission]) -> str:
+    mission, run = seen.row, seen.run
+    if mission.paused:
+        return f"Paused by {shown_name(mission.paused)}. Acts that were under way come to their end."
+    asked = [gate for gate in seen.gates if gate.pending]
+    if asked:
+        return "One thing waits for a decision." if len(asked) == 1 else f"{len(asked)} things wait for decisions."
+    if run.status == Run.Status.WAITING:
+        return f"{run.why}." if run.why else "It goes on by itself."
+    if run.status == Run.Status.QUEUED:
+        return "It begins as soon as there is room."
+    working = [one.name for one in at_work(mission)]
+    return f"{', '.join(working)} work{'s' * (len(working) == 1)}." if working else ""
+
+
+def at_work(mission: Mission) -> Sequence[Agent]:
+    now = timezone.now()
+    return [one for one in mission.crew_list if state_of(mission, one, now) == State.RUNNING]
+
+
+def state_of(mission: Mission, agent: Agent, now: datetime) -> State:
+    return reading.seen(mission, agent.number, now).state
+
+
+def _so_far(mission: Mission) -> Iterator[str]:
+    rest = len(mission.crew_list) - len(at_work(mission))
+    if rest and len(mission.crew_list) > 1:
+        words = FEW[rest] if rest < len(FEW) else f"{rest} agents"
+        yield f"{words} {'has' if rest == 1 else 'have'} stopped."
+    steps, letters = len(mission.steps.all()), len(mission.talk)
+    if steps:
+        said = f", {letters} message{'s' * (letters != 1)}" if letters else ""
+        yield f"{steps} step{'s' * (steps != 1)} so far{said}."
+
+
+def announcement(mission: Mission, run: Run, word: str, asked: Sequence[object]) -> str:
+    """Never of what a command says."""
+    if run.over or mission.paused:
+        return f"{word}."
+    if asked:
+        return "A decision is asked for."
+    halts = list(mission.halts.all())
+    return f"{halts[-1].agent.name} stopped in error." if halts else ""

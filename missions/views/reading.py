@@ -1,0 +1,62 @@
+"""All that the live page has no room for: every message, every command, all that a command said."""
+
+from uuid import UUID
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from runs.face import faces
+from runs.forms import as_number
+from runs.views.finding import row_for
+
+from ..display.crew import messages as all_messages
+from ..display.terminals import terminal as shown
+from ..display.terminals import terminals as all_terminals
+from ..display.terminals import whole_of
+
+LINES_OF_A_PAGE = 1_000
+
+
+@require_GET
+def messages(request: HttpRequest, pk: UUID) -> HttpResponse:
+    face = faces()["mission"]
+    row = row_for(request, face, pk)
+    found = list(all_messages(row, len(row.talk)))
+    context = {"title": row.run.shown_title, "messages": found}
+    return render(request, "missions/messages.html", {**face.page(pk), **context})
+
+
+@require_GET
+def terminals(request: HttpRequest, pk: UUID) -> HttpResponse:
+    face = faces()["mission"]
+    row = row_for(request, face, pk)
+    seen = face.seen(row)
+    context = {"title": row.run.shown_title, "found": list(all_terminals(seen, len(row.terminals.all()))), "pk": pk}
+    return render(request, "missions/terminals.html", {**face.page(pk), **context})
+
+
+@require_GET
+def terminal(request: HttpRequest, pk: UUID, number: int) -> HttpResponse:
+    """What it said, a thousand lines at a time; the newest page first."""
+    face = faces()["mission"]
+    row = row_for(request, face, pk)
+    one = next((one for one in row.terminals.all() if one.number == number), None)
+    if one is None:
+        raise Http404
+    lines = whole_of(one)
+    pages = max(1, -(-len(lines) // LINES_OF_A_PAGE))
+    page = min(max(as_number(request.GET.get("page", "")) or pages, 1), pages)
+    begin = (page - 1) * LINES_OF_A_PAGE
+    context = {
+        "one": shown(face.seen(row), one),
+        "row": row,
+        "title": row.run.shown_title,
+        "lines": lines[begin : begin + LINES_OF_A_PAGE],
+        "before": page - 1,
+        "after": page + 1 if page < pages else 0,
+        "from_line": begin + 1,
+        "to_line": min(begin + LINES_OF_A_PAGE, len(lines)),
+        "of_lines": len(lines),
+    }
+    return render(request, "missions/terminal.html", {**face.page(pk), **context})
