@@ -20,6 +20,7 @@ from runs.saved.retention import kept_for
 
 from . import api, chair, evidence, glances, guards, people, procedure, record, rehearsal, replaying, schemas, tables
 from .again import again_of, with_texts_beside
+from .as_model import AS_MODEL
 from .display import Display, display_of
 from .filters import HistoryForm, in_words
 from .fragments import fragments
@@ -33,6 +34,7 @@ class Debating(Face[Debate, Display]):
     noun, nouns = "debate", "debates"
     sign = "debate"
     schema = schemas.Debate
+    as_model = AS_MODEL
     going_on = "debating"
     begun_at, begun_with = "debate-new", "question"
     verb, good_for = "Debate", "What speaks for what. Two to nine members argue until each stands by an option."

@@ -16,6 +16,7 @@ from runs.fragments import Fragment
 from runs.redaction import redact_due
 
 from . import api, display, evidence, guards, procedure, rehearsal, replaying, schemas, standing, tables, tools, web
+from .as_model import AS_MODEL
 from .display import Display, display_of
 from .fragments import fragments
 from .models import DOCUMENTS, Inquiry, keeping
@@ -24,6 +25,7 @@ from .models import DOCUMENTS, Inquiry, keeping
 class Asking(Face[Inquiry, Display]):
     noun, nouns = "inquiry", "inquiries"
     schema = schemas.Inquiry
+    as_model = AS_MODEL
     begun_at, begun_with = "inquiry-new", "question"
     verb, good_for = "Inquire", "A question answered from sources. Every quote is looked for where it is said to stand."
     going_on = "asking"

@@ -17,6 +17,7 @@ from runs.saved.evidence import SavedWitness
 
 from . import api, deciding, evidence, glances, guards, procedure, record, rehearsal, retention, schemas, tables
 from .again import again_of, with_texts_beside
+from .as_model import AS_MODEL
 from .display import Display, display_of, newly_decided
 from .filters import HistoryForm
 from .fragments import fragments
@@ -31,6 +32,7 @@ class Judging(Face[Judgement, Display]):
     noun, nouns = "judgement", "judgements"
     sign = "judge"
     schema = schemas.Judgement
+    as_model = AS_MODEL
     going_on = "judging"
     begun_at, begun_with = "new", "content"
     verb, good_for = "Judge", "Yes or no to one thing. Three agents, each with its own criteria."

@@ -28,7 +28,7 @@ from runs.api.schemas import Problem, problems
 from runs.face import faces
 
 from .models import Token
-from .problems import problem
+from .problems import refused
 from .strict_json import NotJson, loads
 
 log = logging.getLogger(__name__)
@@ -134,23 +134,24 @@ def _say_what_it_needs(operation: dict[str, Any]) -> None:
 
 
 def refuse(request: HttpRequest, refusal: Any) -> HttpResponse:
-    return problem(refusal.status, refusal.detail, refusal.errors, refusal.headers)
+    more = {"code": refusal.code} if hasattr(refusal, "code") else {}
+    return refused(request, refusal.status, refusal.detail, refusal.errors, refusal.headers, **more)
 
 
 def refuse_more(request: HttpRequest, reached: Any) -> HttpResponse:
-    return problem(429, str(reached), headers={"Retry-After": str(reached.seconds)})
+    return refused(request, 429, str(reached), headers={"Retry-After": str(reached.seconds)})
 
 
 def refuse_body(api: NinjaAPI, request: HttpRequest, error: Any) -> HttpResponse:
     """ninja makes an error of its own of whatever a parser raises."""
     if isinstance(error.__cause__, (Refusal, SuspiciousOperation)):
         return api.on_exception(request, error.__cause__)
-    return problem(error.status_code, str(error))
+    return refused(request, error.status_code, str(error))
 
 
 def refuse_caller(request: HttpRequest, error: Any) -> HttpResponse:
     detail = "Send a token that holds: Authorization: Bearer TOKEN."
-    return problem(401, detail, headers={"WWW-Authenticate": 'Bearer realm="magi"'})
+    return refused(request, 401, detail, headers={"WWW-Authenticate": 'Bearer realm="magi"'})
 
 
 def refuse_fields(request: HttpRequest, error: Any) -> HttpResponse:
@@ -160,8 +161,8 @@ def refuse_fields(request: HttpRequest, error: Any) -> HttpResponse:
 def refuse_request(request: HttpRequest, error: Any) -> HttpResponse:
     if isinstance(error, RequestDataTooBig):
         most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE // 1024
-        return problem(413, f"The body is too large. It may have {most} kB.")
-    return problem(400)
+        return refused(request, 413, f"The body is too large. It may have {most} kB.")
+    return refused(request, 400)
 
 
 def refuse_for_now(request: HttpRequest, error: Any) -> HttpResponse:
@@ -171,7 +172,7 @@ def refuse_for_now(request: HttpRequest, error: Any) -> HttpResponse:
     trouble.watch.note(found)
     log.error("%s %s: %s", request.method, request.path, found)
     detail = f"{found} Nothing was done; send the request again later."
-    return problem(503, detail, headers={"Retry-After": str(found.wait)})
+    return refused(request, 503, detail, headers={"Retry-After": str(found.wait)})
 
 
 def _path(place: tuple[str | int, ...]) -> str:

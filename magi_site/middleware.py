@@ -11,7 +11,7 @@ from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpRequest, HttpResponse
 from django.utils.decorators import sync_and_async_middleware
 
-from .problems import PATHS, problem
+from .problems import refused, shape_at
 
 HEADERS = {
     "Content-Security-Policy": (
@@ -53,8 +53,8 @@ def only_utf8(get_response: Callable) -> Callable[[HttpRequest], HttpResponse | 
         named = (request.content_params or {}).get("charset", "utf-8")
         if _is_utf8(named):
             return None
-        if request.path_info.startswith(PATHS):
-            return problem(415, f"Send it as UTF-8: {named[:60]!a} is not read.")
+        if shape_at(request.path_info):
+            return refused(request, 415, f"Send it as UTF-8: {named[:60]!a} is not read.")
         raise BadRequest(f"Sent as {named[:60]!a}, and UTF-8 alone is read.")
 
     async def answer_later(request: HttpRequest) -> HttpResponse:

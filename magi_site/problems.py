@@ -1,4 +1,5 @@
-"""Errors of the API as RFC 9457 has them: one shape, whatever went wrong and whoever found it out."""
+"""Errors of the API as RFC 9457 has them: one shape, whatever went wrong and whoever found it out. Where a call is made
+as to a language model, they have the shape that clients of those read."""
 
 import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -9,7 +10,6 @@ from asgiref.sync import iscoroutinefunction
 from django.http import HttpRequest, HttpResponse
 from django.utils.decorators import sync_and_async_middleware
 
-PATHS = "/api/"
 CONTENT_TYPE = "application/problem+json"
 KEPT = ("Allow", "Retry-After", "WWW-Authenticate")
 DETAILS = {
@@ -41,16 +41,62 @@ def problem(
     return HttpResponse(json.dumps(content), status=status, content_type=CONTENT_TYPE, headers=dict(headers or {}))
 
 
+WORTH_ANOTHER_TRY = (429, 503)
+TYPES = {402: "insufficient_quota", 403: "permission_error", 429: "rate_limit_error"}
+CODES = {401: "invalid_api_key", 402: "insufficient_quota", 403: "insufficient_permissions", 429: "rate_limit_exceeded"}
+
+
+def model_problem(
+    status: int,
+    detail: str = "",
+    errors: Iterable[tuple[str, str]] = (),
+    headers: Mapping[str, str] | None = None,
+    code: str | None = None,
+) -> HttpResponse:
+    """As who calls a language model reads it. Such clients try again by themselves, which would begin a second run, so
+    they are told not to wherever that would not help."""
+    wrong = list(errors)
+    told = " ".join([detail or DETAILS.get(status, ""), *(f"{path}: {said}" for path, said in wrong if said)]).strip()
+    kind = TYPES.get(status, "server_error" if status >= 500 else "invalid_request_error")
+    error = {"message": told or f"{HTTPStatus(status).phrase}.", "type": kind}
+    error |= {"param": wrong[0][0] if wrong else None, "code": code or CODES.get(status)}  # type: ignore[dict-item]
+    retry = "true" if status in WORTH_ANOTHER_TRY else "false"
+    more = {"x-should-retry": retry, **(headers or {})}
+    content = json.dumps({"error": error})
+    status = HTTPStatus.BAD_REQUEST if status == HTTPStatus.UNPROCESSABLE_ENTITY else status
+    return HttpResponse(content, status=status, content_type=MODEL_CONTENT_TYPE, headers=more)
+
+
+MODEL_CONTENT_TYPE = "application/json"
+SHAPES: Mapping[str, tuple[Callable[..., HttpResponse], str]] = {
+    "/api/": (problem, CONTENT_TYPE),
+    "/v1/": (model_problem, MODEL_CONTENT_TYPE),
+}
+
+
+def shape_at(path: str) -> tuple[Callable[..., HttpResponse], str] | None:
+    """What makes an error for whoever calls this address, and its type; None where people are answered."""
+    return next((shape for prefix, shape in SHAPES.items() if path.startswith(prefix)), None)
+
+
+def refused(request: HttpRequest, status: int, *said: Any, **more: Any) -> HttpResponse:
+    """In the shape of the address."""
+    make, _ = shape_at(request.path_info) or (problem, "")
+    return make(status, *said, **more)
+
+
 @sync_and_async_middleware
 def problems(get_response: Callable) -> Callable[[HttpRequest], HttpResponse | Awaitable[HttpResponse]]:
     """What the API did not refuse itself, such as an unknown address, is no page for people either."""
 
     def change(request: HttpRequest, response: HttpResponse) -> HttpResponse:
-        if not request.path_info.startswith(PATHS):
+        shape = shape_at(request.path_info)
+        if shape is None:
             return response
-        if response.status_code >= HTTPStatus.BAD_REQUEST and response.headers.get("Content-Type") != CONTENT_TYPE:
+        make, content_type = shape
+        if response.status_code >= HTTPStatus.BAD_REQUEST and response.headers.get("Content-Type") != content_type:
             kept = {name: response.headers[name] for name in KEPT if name in response.headers}
-            response = problem(response.status_code, headers=kept)
+            response = make(response.status_code, headers=kept)
         response.headers.setdefault("Cache-Control", "no-store")
         return response
 

@@ -28,6 +28,7 @@ from . import (
     schemas,
     tools,
 )
+from .as_model import AS_MODEL
 from .display import Display, display_of
 from .fragments import fragments
 from .models import Mission, keeping
@@ -36,6 +37,7 @@ from .models import Mission, keeping
 class Working(Face[Mission, Display]):
     noun, nouns = "mission", "missions"
     schema = schemas.Mission
+    as_model = AS_MODEL
     begun_at, begun_with = "mission-new", "goal"
     verb, good_for = "Work", "A goal that agents pursue in a sandbox: they run commands and change files."
     going_on = "working"

@@ -21,6 +21,7 @@ from runs.saved.evidence import SavedWitness
 from runs.saved.retention import kept_for
 
 from . import api, deciding, display, evidence, guards, pages, procedure, rehearsal, replaying, schemas, taking_away
+from .as_model import AS_MODEL
 from .display import Display, display_of
 from .filters import HistoryForm
 from .fragments import fragments
@@ -39,6 +40,7 @@ SAID_ALONE: Mapping[str, Mapping[str, str]] = {
 class Planning(Face[Plan, Display]):
     noun, nouns = "plan", "plans"
     schema = schemas.Plan
+    as_model = AS_MODEL
     begun_at, begun_with = "plan-new", "task"
     verb, good_for = "Plan", "A task in steps. You see all of them before anything happens."
     going_on = "going on"

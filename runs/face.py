@@ -23,6 +23,7 @@ from engine.procedure import Procedure, procedures
 
 from . import past
 from .api import schemas
+from .as_model import AsModel
 from .at_gates import AtGates
 from .contradictions import contradictions
 from .filters import HistoryForm, People
@@ -50,9 +51,8 @@ STANDINGS: dict[str, tuple[str, str]] = {
 
 @dataclass(frozen=True)
 class Glance:
-    """What a list shows of a run beside what any has: by which saved set it was made, whether it was rehearsed. A
-    procedure's own has more, for its `_row_glance.html`. `signs` of outcomes that are the run's own words; `notes`:
-    what is to be known of the outcome, a few words each."""
+    """What a list shows of a run beside what any has: by which saved set it was made, whether it was rehearsed; more
+    of a kind's own. `signs` of outcomes that are the run's own words; `notes`: a few words each about the outcome."""
 
     saved: str = ""
     rehearsal: bool = False
@@ -146,10 +146,10 @@ class Face(AtGates, Procedure, Generic[Row, Displayed]):
     verb: ClassVar[str] = ""
     good_for: ClassVar[str] = ""
     shelves: ClassVar[Sequence[Shelf]] = ()  # what is kept of it to be used again
+    as_model: ClassVar[AsModel | None] = None  # how it is asked for where a language model is
 
     @property
-    def room(self) -> str:
-        """The package that it stands in."""
+    def room(self) -> str:  # the package that it stands in
         return type(self).__module__.rpartition(".")[0]
 
     @property

@@ -21,6 +21,7 @@ OPEN = "ooooooo"
 NONE = "nnnnnnn"
 NO_METHOD = "-------"
 SIGNED_IN, SIGNED_IN_NO_METHOD = "llooooo", "ll-----"
+SIGNED_IN_NONE = "llnnnnn"
 SEE = "llnonoo"
 NO_CHECK = "llnnnnn"
 NO_TERMINAL = "llnnnnn"  # of the mission that walks, which was cancelled before it began
@@ -114,6 +115,13 @@ ROUTES = {
     "api:run-record": (EXPORT, NO_METHOD),
     "api:run-cancel": (NO_METHOD, STEER),
     "api:run-retry": (NO_METHOD, STEER),
+    # the API as a model
+    "model:openapi-json": (OPEN, OPEN),
+    "model:openapi-view": (OPEN, OPEN),
+    "model:api-root": (NONE, NONE),
+    "model:models": (SIGNED_IN, NO_METHOD),
+    "model:model": (SIGNED_IN_NONE, NO_METHOD),
+    "model:complete": (NO_METHOD, SIGNED_IN),
     # of debates, and of another procedure, asked for a judgement
     "debate-history": (SIGNED_IN, SIGNED_IN_NO_METHOD),
     "debate-history-changes": (SIGNED_IN, SIGNED_IN_NO_METHOD),
@@ -400,8 +408,9 @@ ROUTES = {
 }
 DOORS = ("changelist", "add", "history", "delete", "change")
 OFFICE = [f"office_{name}" for name in ("person", "task", "calendarentry", "officedocument", "item", "request")]
-ROUTES |= {f"admin:{row}_{door}": (ALL, ALL) for row in OFFICE for door in DOORS}
-ROUTES |= {f"admin/{row.replace('_', '/')}/<path:object_id>/": (DOOR, DOOR) for row in OFFICE}
+KEPT_BY_ADMINISTRATORS = [*OFFICE, "inquiries_collection"]
+ROUTES |= {f"admin:{row}_{door}": (ALL, ALL) for row in KEPT_BY_ADMINISTRATORS for door in DOORS}
+ROUTES |= {f"admin/{row.replace('_', '/')}/<path:object_id>/": (DOOR, DOOR) for row in KEPT_BY_ADMINISTRATORS}
 ROUTES["admin:office_request_add"] = (NEVER, NEVER)
 ROUTES |= {f"admin:engine_letter_{door}": (ALL, ALL) for door in ("changelist", "history")}
 ROUTES |= {f"admin:engine_letter_{door}": (NEVER, NEVER) for door in ("add", "delete")}

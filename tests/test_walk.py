@@ -30,7 +30,7 @@ from engine.models import Gate, GateRule, Letter, McpTool, NewDocument, Review
 from engine.models.budgets import Budget
 from engine.policy import policy_of
 from inquiries import procedure as asking
-from inquiries.models import POSTS, Inquiry
+from inquiries.models import POSTS, Collection, Inquiry
 from judgements.models import Council, Judgement
 from magi_site.asgi import application
 from magi_site.groups import REVIEWERS
@@ -265,6 +265,7 @@ def cast_rows(cast: Cast) -> dict[str, Any]:
         "engine/gaterule": GateRule.objects.get_or_create(kind="letter")[0].pk,
         "engine/gate": gate_of(cast).pk,
         "judgements/council": cast.council.pk,
+        "inquiries/collection": Collection.objects.get_or_create(name="Posts")[0].pk,
         HELD_IN_ADMIN: cast.debate.pk,
         PLANNED_IN_ADMIN: cast.plan.pk,
         ASKED_IN_ADMIN: cast.inquiry.pk,
@@ -277,7 +278,7 @@ def ask(cast: Cast, who: str, method: str, address: str, **more: Any) -> tuple[s
     """The sign of the answer, and its whole text. What it changes is undone."""
     client = cast.client
     client.cookies.clear()
-    if address.startswith("/api/"):
+    if address.startswith(("/api/", "/v1/")):
         more = {"content_type": "application/json"} | more if method == "POST" else more
         more["headers"] = {"Authorization": f"Bearer {cast.tokens.get(who, '')}"} | more.get("headers", {})
     elif who in cast.sessions:

@@ -11,6 +11,7 @@ from debates.schemas import NewDebate, Steering, Words
 from inquiries.schemas import NewInquiry
 from inquiries.schemas import Words as InquiryWords
 from judgements.schemas import NewJudgement, NewReceipt
+from magi_site import model_api
 from magi_site.api import api
 from missions.schemas import NewMission
 from missions.schemas import Words as MissionWords
@@ -58,6 +59,11 @@ def test_every_call_is_shown_and_no_other():
     described = {(m, path) for path, calls in api.get_openapi_schema()["paths"].items() for m in calls}
     ours = {(method, path) for method, path in described if not path.startswith("/api/v1/checks")}
     assert {(method, path) for method, path, _, _ in shown()} == ours
+
+
+def test_every_call_that_is_made_as_to_a_model_is_shown():
+    paths = [path.replace("{name}", "council/Magi") for path in model_api.api.get_openapi_schema()["paths"]]
+    assert [path for path in paths if f'"${{MAGI%/api/v1}}{path}"' not in TEXT] == []
 
 
 def test_what_is_shown_is_what_is_described():

@@ -1,0 +1,17 @@
+"""The calls that are made to a language model, under the addresses and in the shapes that its clients know.
+
+Why so: docs/decisions.md, Other doors.
+"""
+
+from .api import SITE, Api, Bearer
+
+DESCRIPTION = (
+    "A council, panel, team or crew asked as if it were a language model: the base URL of any client that speaks to an "
+    "OpenAI-compatible endpoint. What came of it is the answer. All else is in /api/v1."
+)
+EXAMPLE = f"""curl {SITE}/v1/chat/completions \\
+  -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" \\
+  -d '{{"model": "council/Magi", "messages": [{{"role": "user", "content": "Deploy on Friday at 16:00."}}]}}'"""
+
+api = Api(title="MAGI, as a model", description=DESCRIPTION, urls_namespace="model", auth=Bearer(), example=EXAMPLE)
+api.add_router("", "runs.chat.endpoints.router")

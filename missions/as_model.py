@@ -1,0 +1,15 @@
+"""A crew asked as a language model is: the result that it handed in, and why that is unproven where it is."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from runs.as_model import AsModel
+
+from .crews import CREWS
+
+
+def said(mission: Mapping[str, Any], holds: str) -> dict[str, Any]:
+    return {"reason": "\n\n".join(filter(None, [mission["result"], mission["unproven"]]))}
+
+
+AS_MODEL = AsModel("crew", lambda: list(CREWS), lambda name, text: {"goal": text, "crew": name}, said)

@@ -1,0 +1,61 @@
+"""What is taken from callers of language models, and given to them, in their names."""
+
+from typing import Any, Literal
+
+from ninja import Field, Schema
+from pydantic import ConfigDict
+
+
+class Part(Schema):
+    type: str
+    text: str = ""
+
+
+class Message(Schema):
+    role: str
+    content: str | list[Part] | None = None
+
+
+class StreamOptions(Schema):
+    include_usage: bool = False
+
+
+class Completion(Schema):
+    """The last message of a user is what is asked. How an answer is drawn (temperature and the like) means nothing here
+    and is left out."""
+
+    model_config = ConfigDict(
+        extra="ignore",
+        json_schema_extra={"examples": [{"model": "prefix/NAME", "messages": [{"role": "user", "content": "Go?"}]}]},
+    )
+
+    model: str
+    messages: list[Message] = Field(min_length=1)
+    stream: bool | None = False
+    stream_options: StreamOptions | None = None
+    response_format: dict[str, Any] | None = None
+    n: int | None = 1
+    tool_choice: Any = None
+
+
+class Answer(Schema):
+    model_config = ConfigDict(extra="allow")
+
+    id: str
+    object: Literal["chat.completion"]
+    created: int
+    model: str
+    choices: list[dict[str, Any]]
+    usage: dict[str, int]
+
+
+class Model(Schema):
+    id: str
+    object: Literal["model"] = "model"
+    created: int
+    owned_by: str
+
+
+class Models(Schema):
+    object: Literal["list"] = "list"
+    data: list[Model]
