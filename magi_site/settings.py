@@ -90,7 +90,7 @@ def database() -> dict[str, Any]:
             "keepalives_idle": 5,
             "keepalives_interval": 2,
             "keepalives_count": 3,
-            "options": "-c idle_in_transaction_session_timeout=10s",
+            "options": "-c idle_in_transaction_session_timeout=10s -c jit=off",  # no query here is long enough for it
             **config.get("OPTIONS", {}),
             # a pool that tests a connection before lending it: persistent connections run out under ASGI
             "pool": {"min_size": 1, "max_size": 10, "timeout": 5, "reconnect_timeout": 3},

@@ -2,11 +2,14 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
+
+from django.urls import reverse
 
 from engine.gates import may_decide, may_look, may_override, offered
 from engine.models import Gate, GateDecision, Run
-from engine.models.gates import Decision, GateQuerySet
+from engine.models.gates import Decision, GateQuerySet, in_order
 
 from .face import Face, face_of, faces, snapshot_of
 from .rights import SEE, User
@@ -93,8 +96,9 @@ class Choices:
 
     @property
     def usual(self) -> Option | None:
-        """The one that stands out; of several answers none does."""
-        return None if self.words_alone and len(self.ahead) > 1 else next(iter(self.ahead), None)
+        """The one that stands out: of several answers none does, and to override a council never."""
+        first = None if self.words_alone and len(self.ahead) > 1 else next(iter(self.ahead), None)
+        return None if first and first.decision == Decision.OVERRIDE else first
 
 
 def choices(gate: Gate, user: Any) -> Choices:
@@ -154,6 +158,10 @@ class Item:
         """As a form names it: the gate, and the text that was read."""
         return f"{self.gate.pk} {self.gate.digest}"
 
+    @cached_property
+    def address(self) -> str:
+        return reverse("gate", args=[self.gate.pk])
+
     @property
     def glimpse(self) -> str:
         text = self.gate.text
@@ -207,20 +215,21 @@ def groups(gates: Sequence[Gate]) -> list[Group]:
 
 
 def for_me(user: Any) -> GateQuerySet:
-    return Gate.objects.for_user(user)
+    return in_order(Gate.objects.for_user(user))
 
 
 def for_my_groups(user: Any) -> GateQuerySet:
     groups = list(user.groups.values_list("pk", flat=True))  # nothing is looked through for who is in none
-    return Gate.objects.pending().filter(asked_group__in=groups)
+    return in_order(Gate.objects.pending().filter(asked_group__in=groups))
 
 
 def of_others(user: Any) -> GateQuerySet:
-    return Gate.objects.of_others(user)
+    return in_order(Gate.objects.of_others(user))
 
 
 def decided_by(user: Any) -> GateQuerySet:
-    return Gate.objects.filter(pk__in=GateDecision.objects.filter(by_user=user).values("gate"))
+    said = Gate.objects.filter(pk__in=GateDecision.objects.filter(by_user=user).values("gate"))
+    return said.order_by("-closed", "-pk")
 
 
 VIEWS: Mapping[str, Any] = {

@@ -1,6 +1,6 @@
 """What waits for somebody, and one of those things with its decision."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -10,11 +10,11 @@ from django.views.decorators.http import require_http_methods
 
 from engine.gates import Closed, DoesNotFit, NotAsked, NotDecided, TooLate
 from engine.models import Gate
-from engine.models.gates import Decision, in_order
+from engine.models.gates import Decision
 from runs import batches, steering
 
 from ..asked_often import in_words, numbers_of
-from ..context import as_said, first_of, in_bar
+from ..context import COUNTED_TO, as_said, first_of, in_bar
 from ..deciding import MOST, VIEWS, at_gate, group_of, groups, may_see
 from ..face import face_of
 from ..forms import as_number
@@ -69,12 +69,11 @@ def _not_together(gates: list[Gate], decision: str, choice: str, text: str) -> s
 
 def _waiting(request: HttpRequest, view: str, status: int = 200, **more: Any) -> HttpResponse:
     found = {name: read(request.user) for name, (_, read) in VIEWS.items()}
-    listed = found[view].listed()
-    gates = in_order(listed) if view != "decided" else listed.order_by("-closed", "-pk")
-    counts = {name: first_of(gates) for name, gates in found.items()}
-    tabs = [{"view": name, "word": word, "number": as_said(counts[name])} for name, (word, _) in VIEWS.items()]
     begin = as_number(request.GET.get("from", ""))
-    page = list(gates.prefetch_related("reminders")[begin : begin + MOST + 1])
+    keys = list(found[view].values_list("pk", flat=True)[: max(begin + MOST, COUNTED_TO) + 1])
+    counts = {name: len(keys) if name == view else first_of(gates) for name, gates in found.items()}
+    tabs = [{"view": name, "word": word, "number": as_said(counts[name])} for name, (word, _) in VIEWS.items()]
+    page = _rows(keys[begin : begin + MOST + 1])
     shown = groups(page[:MOST])
     if view in ("", "groups"):
         shown = [batches.put_together(group, request.user) for group in shown]
@@ -85,6 +84,12 @@ def _waiting(request: HttpRequest, view: str, status: int = 200, **more: Any) ->
     context |= {"next": begin + MOST if len(page) > MOST else 0}
     context |= {"numbers": in_words(numbers_of(request.user, timezone.now(), counts[""]))}
     return render(request, "runs/waiting.html", {**context, **more}, status=status)
+
+
+def _rows(keys: Sequence[int]) -> list[Gate]:
+    """By their keys, which were found without a row being read: it is known then where to stop."""
+    rows = Gate.objects.filter(pk__in=keys).listed().prefetch_related("reminders").in_bulk()
+    return [rows[key] for key in keys if key in rows]
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

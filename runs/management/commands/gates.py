@@ -21,7 +21,7 @@ class Command(terminal.Command):
         parser.add_argument("--json", action="store_true", help="as the API shows it")
 
     def handle(self, *, mine: str | None, json: bool, **options: Any) -> None:
-        gates = list(in_order((for_me(named(mine)) if mine else Gate.objects.pending()).whole()))
+        gates = list((for_me(named(mine)) if mine else in_order(Gate.objects.pending())).whole())
         if json:
             self.stdout.write(as_json(gates))
             return
