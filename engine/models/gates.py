@@ -13,16 +13,16 @@ from uuid import UUID
 from django.conf import settings
 from django.contrib.auth.models import Group
 from django.db import models
-from django.db.models import Exists, F, OuterRef, Q, Subquery
-from django.db.models.lookups import In, IsNull
+from django.db.models import F, Q
+from django.db.models.lookups import IsNull
 from django.utils import timezone
 
 from engine.evidence.chain import Draft, stamp
 from engine.evidence.entries import DECIDED, GATE
 from engine.policy import REJECT, REMIND, asks_persons, council_of, differ, state_of
-from engine.procedure import procedures
 
 from .claims import GOING_ON
+from .whose import asked_by_no_name, asked_of, of_a_council_alone, of_author, run_goes_on, run_that, said_by
 
 DECIDE = "engine.decide_gate"  # at everybody's gates
 NO_PERSON = ""  # who decided where time did
@@ -73,30 +73,30 @@ class GateQuerySet(models.QuerySet["Gate"]):
 
     def pending(self) -> Self:
         """What is still asked: of a run that has ended nothing is."""
-        return self.filter(_run_goes_on(), state=GateState.PENDING)
+        return self.filter(run_goes_on(), state=GateState.PENDING)
 
     def for_user(self, user: Any) -> Self:
         """What waits for this person: asked by name, in one of its groups, or as whose run it is, and not said yet, or
         once more where a council has refused it. Where somebody else than the owner has to decide and nobody is named,
         it waits for all who may decide at everybody's gates."""
-        here = Q(_run_that(owner=user)) | (Q(policy__four_eyes=True) if user.has_perm(DECIDE) else Q())
-        asked = self.pending().filter(_asked_of(user) | _asked_by_no_name() & here)
-        return asked.exclude(_of_a_council_alone() | Q(policy__four_eyes=True) & _of_author(user) | _said_by(user))
+        here = Q(run_that(owner=user)) | (Q(policy__four_eyes=True) if user.has_perm(DECIDE) else Q())
+        asked = self.pending().filter(asked_of(user) | asked_by_no_name() & here)
+        return asked.exclude(of_a_council_alone() | Q(policy__four_eyes=True) & of_author(user) | said_by(user))
 
     def of_others(self, user: Any) -> Self:
         """What this person's runs ask of somebody else: all of theirs that `for_user` leaves out, said without a list
         of those."""
-        named = ~(_asked_of(user) | _asked_by_no_name())
-        others = named | _of_a_council_alone() | Q(policy__four_eyes=True) | _said_by(user)
-        return self.filter(others, _run_that(status__in=GOING_ON, owner=user), state=GateState.PENDING)
+        named = ~(asked_of(user) | asked_by_no_name())
+        others = named | of_a_council_alone() | Q(policy__four_eyes=True) | said_by(user)
+        return self.filter(others, run_that(status__in=GOING_ON, owner=user), state=GateState.PENDING)
 
     def not_for_author(self, user: Any) -> Self:
         """Those of which somebody else has to decide: this person asked for the run, or wrote what is asked about."""
-        return self.filter(_of_author(user), policy__four_eyes=True)
+        return self.filter(of_author(user), policy__four_eyes=True)
 
     def asking_persons(self) -> Self:
         """Not those that a council alone decides, as long as it may come to something."""
-        return self.exclude(_of_a_council_alone())
+        return self.exclude(of_a_council_alone())
 
     def hiding_from(self, user: Any) -> Self:
         """At which what the council says is to be seen by nobody yet, but by who has looked, on record."""
@@ -109,7 +109,7 @@ class GateQuerySet(models.QuerySet["Gate"]):
 
     def asked_of(self, user: Any) -> Self:
         """What this person was ever asked by name or in a group: it may see those runs."""
-        return self.filter(_asked_of(user))
+        return self.filter(asked_of(user))
 
     def asked(self) -> set[Any]:
         """Who is asked at these, by their keys: by name, and all members of the groups."""
@@ -163,47 +163,6 @@ IN_ORDER = (IsNull(F("expires"), True), "expires", "made", "id")  # as it stands
 def in_order(gates: GateQuerySet) -> GateQuerySet:
     """What has an end first, then what has waited longest."""
     return gates.order_by(*IN_ORDER)
-
-
-def _of_author(user: Any) -> Q:
-    found = Q(_run_that(owner=user))
-    for name, procedure in procedures().items():
-        written = procedure.written_by(user)
-        if written is not None:
-            found |= Q(_run_that(procedure=name)) & written
-    return found
-
-
-def _run_that(**is_so: Any) -> Exists:
-    """Looked up gate by gate: a join might begin with thousands of runs, and sort what it finds at the end."""
-    return Exists(Gate.run.field.related_model._default_manager.filter(pk=OuterRef("run"), **is_so))
-
-
-def _run_goes_on() -> In:
-    """As a value that is compared: PostgreSQL would join with all runs what merely exists, and sort thousands of gates
-    where an index has the first fifty in their order."""
-    runs = Gate.run.field.related_model._default_manager.filter(pk=OuterRef("run"))
-    return In(Subquery(runs.values("status")), list(GOING_ON))
-
-
-def _asked_of(user: Any) -> Q:
-    return Q(asked_user=user) | Q(asked_group__in=user.groups.values("pk"))
-
-
-def _asked_by_no_name() -> Q:
-    return Q(asked="")  # the two keys are empty then: asked for as well, SQLite would collect by them, and sort
-
-
-def _of_a_council_alone() -> Q:
-    passed_on = GateDecision.objects.filter(decision=Decision.TURN).values("gate")
-    return Q(policy__who="council") & ~Q(pk__in=passed_on)
-
-
-def _said_by(user: Any) -> Q:
-    """Where this person has decided, and is not to do so once more."""
-    said = GateDecision.objects.filter(by_user=user).exclude(decision=Decision.LOOK)
-    of_councils = GateDecision.objects.exclude(judged_by=None).values("gate")
-    return Q(pk__in=said.values("gate")) & ~Q(pk__in=of_councils)
 
 
 class Gate(models.Model):

@@ -1,0 +1,57 @@
+"""Whose gates are whose, as conditions of one query: what `GateQuerySet` puts together."""
+
+from typing import Any
+
+from django.apps import apps
+from django.db.models import Exists, Manager, OuterRef, Q, Subquery
+from django.db.models.lookups import In
+
+from engine.procedure import procedures
+
+from .claims import GOING_ON
+
+
+def _rows_of(name: str) -> Manager[Any]:
+    """Named, for the models of gates ask for these conditions."""
+    return apps.get_model("engine", name)._default_manager
+
+
+def of_author(user: Any) -> Q:
+    found = Q(run_that(owner=user))
+    for name, procedure in procedures().items():
+        written = procedure.written_by(user)
+        if written is not None:
+            found |= Q(run_that(procedure=name)) & written
+    return found
+
+
+def run_that(**is_so: Any) -> Exists:
+    """Looked up gate by gate: a join might begin with thousands of runs, and sort what it finds at the end."""
+    return Exists(_rows_of("Run").filter(pk=OuterRef("run"), **is_so))
+
+
+def run_goes_on() -> In:
+    """As a value that is compared: PostgreSQL would join with all runs what merely exists, and sort thousands of gates
+    where an index has the first fifty in their order."""
+    runs = _rows_of("Run").filter(pk=OuterRef("run"))
+    return In(Subquery(runs.values("status")), list(GOING_ON))
+
+
+def asked_of(user: Any) -> Q:
+    return Q(asked_user=user) | Q(asked_group__in=user.groups.values("pk"))
+
+
+def asked_by_no_name() -> Q:
+    return Q(asked="")  # the two keys are empty then: asked for as well, SQLite would collect by them, and sort
+
+
+def of_a_council_alone() -> Q:
+    passed_on = _rows_of("GateDecision").filter(decision="turn").values("gate")
+    return Q(policy__who="council") & ~Q(pk__in=passed_on)
+
+
+def said_by(user: Any) -> Q:
+    """Where this person has decided, and is not to do so once more."""
+    said = _rows_of("GateDecision").filter(by_user=user).exclude(decision="look")
+    of_councils = _rows_of("GateDecision").exclude(judged_by=None).values("gate")
+    return Q(pk__in=said.values("gate")) & ~Q(pk__in=of_councils)
