@@ -22,6 +22,7 @@ from engine.evidence.verification import verify_one
 from engine.models import Document, ModelCall, Review, Run
 from engine.version import VERSION
 
+from . import asked_told
 from .face import Face, face_of
 from .redaction import Redaction, redactions_of
 from .usage import used, used_both_ways
@@ -61,6 +62,7 @@ class Record:
     reviews: tuple[ShownReview, ...]
     provenance: tuple[tuple[str, str], ...]
     uses: tuple[ShownUse, ...] = ()
+    gates: tuple[asked_told.ShownGate, ...] = ()
 
 
 def record_of(row: Any, calls: list[ModelCall]) -> dict[str, Any]:
@@ -78,6 +80,7 @@ def record_of(row: Any, calls: list[ModelCall]) -> dict[str, Any]:
         reviews=tuple(map(_review, run.reviews.all())),
         provenance=tuple((name, value) for name, value in _provenance(face, row, calls) if value),
         uses=tuple(map(shown, seen.uses)),
+        gates=tuple(map(asked_told.shown, seen.gates)),
     )
     return {"record": record, "display": display, **face.recorded(seen, display)}
 

@@ -131,6 +131,26 @@ def test_the_record_says_who_has_made_it_and_what_it_has_made(gate, mira, page):
     assert f"{gate.council_id} (gate {gate.pk})" in html(page, face_of(gate.run).address("record", gate.run_id))
 
 
+def test_the_record_says_what_was_asked_and_who_said_what(gate, mira, page):
+    steering.decide(gate.pk, mira, "approve", choice="publish", text="I have read it.")
+    record = html(page, face_of(gate.run).address("record", gate.run_id))
+    told = record[record.index(">Decisions</h2>") :]
+    sentence = next(one["sentence"] for one in gate.choices if one["word"] == "publish")
+    for said in (gate.text, gate.digest, f"mira approved: {sentence}, ", "I have read it.", "council Trio "):
+        assert said in told, said
+
+
+def test_a_yes_is_not_offered_where_it_would_open_nothing(mira, page, trio):
+    run = doubted(mira, BOTH | {"blind": False}).run
+    asyncio.run(perform_until(run, None, "waiting"))
+    gate = Gate.objects.get()
+    council = Run.objects.get(pk=gate.council_id)
+    GateDecision.objects.create(gate=gate, by="council Trio", judged_by=council, decision="reject")
+    assert 'value="approve' not in html(page, page_of(gate))
+    assert page.post(page_of(gate), {"said": "approve publish"}).status_code == 422
+    steering.decide(gate.pk, mira, "reject", choice="withdraw")
+
+
 def test_a_redaction_names_what_may_repeat_its_texts(gate, mira, reviewer, client):
     steering.decide(gate.pk, mira, "reject", choice="withdraw")
     asyncio.run(play(gate.run_id))
