@@ -119,6 +119,7 @@ AT_GATES = (
     *("runs/family.py", "runs/steering.py", "runs/urls.py", "templates/runs/fragments/_wait.html"),
     *("runs/api/gates.py", "runs/api/objects.py", "runs/api/schemas.py", "templates/runs/gate.html"),
     *("templates/runs/_at_gate.html", "templates/runs/_at_gate_said.html", "runs/asked_often.py"),
+    *("engine/models/whose.py", "runs/asked_told.py"),
 )
 ALLOWED |= {("council", path): "whom a gate may ask beside persons, whatever kind of run that is" for path in AT_GATES}
 
