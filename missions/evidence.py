@@ -14,10 +14,14 @@ from engine.llm.providers import is_rehearsal
 from engine.search import label
 
 from .models import (
+    Activation,
     Agent,
     Check,
+    Connection,
     FileVersion,
     Halt,
+    MemoryUse,
+    MemoryVersion,
     Message,
     Mission,
     Pause,
@@ -34,6 +38,7 @@ SPAWNED, STEP, RESULT, HALTED, MESSAGE, PAUSED, TERMINAL, TERMINAL_END, INPUT, F
     f"mission.{name}" for name in NAMES
 )
 SUMMARY, CHECK = "mission.summary", "mission.check"
+ACTIVE, RECALLED, PROPOSED, CONNECTED = (f"mission.{name}" for name in ("active", "recalled", "proposed", "connected"))
 
 
 def tell(told: dict[UUID, Said], *, new: bool = False) -> None:
@@ -60,6 +65,7 @@ def _tell_submission(draft: Draft, mission: Mission, first: Sequence[FileVersion
         "prompt_version": mission.prompt_version,
         "files": [{"number": one.number, "size": one.size} for one in first],
     }
+    draft.facts |= {"library": mission.library} if mission.library else {}
     draft.texts |= {"goal": mission.goal, "check": mission.check_command}
     draft.texts |= {f"description of agent {one.number}": one.description for one in crew}
     for one in first:
@@ -90,6 +96,23 @@ def _all(of: list[UUID]) -> Iterator[tuple[str, Draft, UUID]]:
         yield _told(PAUSED, pause, {**_of(pause, "number", "on"), "by": pause.by_name}, {})
     yield from _terminals(of)
     yield from _kept(of)
+    yield from _memories(of)
+
+
+def _memories(of: list[UUID]) -> Iterator[tuple[str, Draft, UUID]]:
+    """Of long-term memory: their texts are told by the chain that they have."""
+    for one in Activation.objects.filter(mission__in=of).select_related("agent").order_by("pk"):
+        yield _told(ACTIVE, one, {"agent": one.agent.number, "memory": one.memory_id, "on": one.on}, {})
+    for use in MemoryUse.objects.filter(mission__in=of).select_related("agent", "version").order_by("pk"):
+        facts = {"agent": use.agent.number, "memory": use.version.memory_id, "version": use.version.number}
+        yield _told(RECALLED, use, {**facts, "on": use.on}, {})
+    for version in MemoryVersion.objects.filter(mission__in=of).select_related("memory").order_by("pk"):
+        names = {"by": version.by, "name": version.memory.name}
+        yield _told(PROPOSED, version, {"memory": version.memory_id, **_of(version, "number", "base"), **names}, {})
+    for reached in Connection.objects.filter(mission__in=of).select_related("terminal").order_by("pk"):
+        names_of = ("number", "port", "allowed", "sent", "received")
+        told = {"terminal": reached.terminal.number, **_of(reached, *names_of)}
+        yield _told(CONNECTED, reached, told, {"host": reached.host})
 
 
 def _kept(of: list[UUID]) -> Iterator[tuple[str, Draft, UUID]]:

@@ -4,6 +4,7 @@ Why so: docs/decisions.md, Missions.
 """
 
 import asyncio
+import json
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -19,10 +20,12 @@ from runs import submissions
 
 from . import probing, rules, workshop
 from .ends import ends_of, wait_for_ends
-from .models import Agent, FileVersion, Mission, Step, keeping, reading
+from .models import Agent, FileVersion, Mission, Step, keeping, reading, recalling
 from .prompts import memory, steps
 from .rules import MEMORY_LENGTH
 from .terminals.launcher import Refused
+from .tools.memory import COMPRESS, SUMMARIZE
+from .tools.memory_folder import in_place_of
 from .tools.said import facts_of
 
 SHORTER = AnswerForm("mission-memory", memory.SHORTER_SCHEMA, memory.read_shorter, memory.no_preview, steps.complaint)
@@ -131,16 +134,17 @@ class Crew:
         run, number = self._run, agent.number
         version, text = reading.memory_of(mission, number)
         if len(text) > MEMORY_LENGTH:
-            await self._shorten(agent, version, text)
+            await self._shorten(mission, agent, version, text)
             return
         made = mission.steps_of(number)
         if made and made[-1].settled is None:
+            await self._before(mission, agent, made[-1])
             await self._use(made[-1])
             return
         work = await run.read(partial(reading.work_of, mission, number, run.worked, run.now))
         prompt = steps.step(work)
         if rules.due_for_summary(len(work.history), reading.filled(prompt)) and not work.missing:
-            await self._summarise(mission, agent)
+            await self._summarise(mission, agent, prompt)
             return
         await self._step(mission, agent, work, prompt)
 
@@ -150,16 +154,30 @@ class Crew:
         read = partial(steps.read_step, tools=tools, last=work.last)
         form = AnswerForm("mission-step", steps.SCHEMA, read, steps.growing, steps.complaint)
         heard = reading.newest_message(mission)
-        keep = partial(keeping.keep_step, run.pk, agent.pk, heard, work.last)
+        keep = partial(keeping.keep_step, run.pk, agent.pk, heard, work.last, work.remembered)
         await run.ask(step_key(mission, agent), agent.model, prompt, form, keep)
+
+    async def _before(self, mission: Mission, agent: Agent, step: Step) -> None:
+        """What a model is asked for a tool, or for one that stops: then its history is made short first, if it is long.
+        Asked again after a crash, nothing is left to ask."""
+        run, number = self._run, agent.number
+        earlier = await run.read(partial(reading.history_of, mission, number))
+        if earlier and step.tool in (SUMMARIZE, "wait"):
+            work = await run.read(partial(reading.work_of, mission, number, run.worked, run.now))
+            prompt = steps.step(work)
+            if step.tool == SUMMARIZE or rules.due_for_summary(len(work.history), reading.filled(prompt)):
+                await self._summarise(mission, agent, prompt)
+        version, text = reading.memory_of(mission, number)
+        if step.tool == COMPRESS and text and not reading.written_since(mission, number, step.made):
+            await self._shorten(mission, agent, version, text)
 
     async def _use(self, step: Step) -> None:
         """The tool of a step. Those that write take turns, and what they changed is kept with what came of them."""
         run = self._run
-        tool = own_tools().get(step.tool)
+        tool = own_tools().get(in_place_of(step.tool, step.arguments))
         asked_in = await run.read(lambda: step.call)
         if tool is None or tool.effect == Effect.READS or tool.change:
-            call = await run.use(step.key, step.tool, step.args, asked_in=asked_in)
+            call = await run.use(step.key, tool.name if tool else step.tool, step.args, asked_in=asked_in)
             await run.write(partial(keeping.keep_result, run.pk, step.pk, call, (), ()), "result")
             return
         async with self._acting:
@@ -174,22 +192,26 @@ class Crew:
         ends = await asyncio.to_thread(ends_of, mission)
         await run.write(partial(keeping.keep_result, run.pk, step.pk, call, changes, ends), "result")
 
-    async def _shorten(self, agent: Agent, version: int, text: str) -> None:
+    async def _shorten(self, mission: Mission, agent: Agent, version: int, text: str) -> None:
+        """What its active memories say already is left out."""
         run = self._run
-        prompt = memory.shorten(agent.name, text, (), MEMORY_LENGTH)
+        known = await run.read(partial(recalling.known, mission, agent))
+        texts = [one.version.text for one in recalling.whole(known)]
+        prompt = memory.shorten(agent.name, text, texts, MEMORY_LENGTH)
         keep = partial(keeping.keep_shorter, run.pk, agent.pk, version)
         await run.ask(f"memory.{agent.number}.{version}", agent.model, prompt, SHORTER, keep)
 
-    async def _summarise(self, mission: Mission, agent: Agent) -> None:
-        """The dump is of the very steps that it stands for. Where it fails, the history stays."""
+    async def _summarise(self, mission: Mission, agent: Agent, prompt: steps.Messages) -> None:
+        """The dump is of the whole prompt, before anything of it is left out. Where it fails, the history stays."""
         run, number = self._run, agent.number
         done = await run.read(partial(reading.history_of, mission, number))
-        covers, dump = done[-1].number, steps.plain(done)
-        work = await run.read(partial(reading.work_of, mission, number, run.worked, run.now))
+        summary = reading.summary_of(mission, agent)
+        covers, history = done[-1].number, steps.plain(done)
+        dump = json.dumps(prompt, ensure_ascii=False)
         keep = partial(keeping.keep_summary, run.pk, agent.pk, covers, dump)
-        prompt = memory.summarise(agent.name, work.summary, dump)
+        asked = memory.summarise(agent.name, summary.text if summary else "", history)
         try:
-            await run.ask(f"summary.{number}.{covers}", agent.model, prompt, SUMMARY, keep)
+            await run.ask(f"summary.{number}.{covers}", agent.model, asked, SUMMARY, keep)
         except RunFailed:
             await run.write(partial(keeping.keep_missing_summary, run.pk, agent.pk, covers), "summary")
 

@@ -55,6 +55,26 @@ def workspace(mission: UUID | str) -> Workspace:
     return Workspace(place(mission) / "workspace")
 
 
+def memory(mission: UUID | str, name: str) -> Workspace:
+    return Workspace(place(mission) / name)
+
+
+def fill_memory(mission: UUID | str, name: str, files: Mapping[str, str]) -> None:
+    """Let this folder hold these files and no others, each of them readable by whoever commands run as."""
+    folder = place(mission) / name
+    folder.mkdir(exist_ok=True)
+    folder.chmod(0o755)
+    there = {one.name: one for one in folder.iterdir()}
+    for file in there.keys() - files.keys():
+        there[file].unlink()
+    for file, text in files.items():
+        if file not in there or there[file].read_bytes() != text.encode():
+            temporary = folder / f".{file}.new"
+            temporary.write_bytes(text.encode())
+            temporary.chmod(0o644)
+            temporary.rename(folder / file)
+
+
 def spool(mission: UUID | str, name: str) -> Spool:
     return Spool(place(mission) / "spool" / name)
 
@@ -71,13 +91,15 @@ def prepare(mission: UUID | str, files: Iterable[tuple[str, str]]) -> None:
     done.touch()
 
 
-def begin(mission: UUID | str, name: str, program: tuple[str, ...], cwd: str = ".", **limits: int) -> None:
-    """Whoever asks twice begins it once. Refused."""
+def begin(
+    mission: UUID | str, name: str, program: tuple[str, ...], cwd: str = ".", memory: str = "", **limits: int
+) -> None:
+    """Whoever asks twice begins it once. `memory`: the name of a folder of it that can be read. Refused."""
     bounds = Limits(**limits)
     try:
-        launcher.ask(home() / SOCKET, str(mission), name, program, cwd, bounds)
+        launcher.ask(home() / SOCKET, str(mission), name, program, cwd, bounds, memory)
     except OSError:  # nobody launches here
-        Launcher(home()).begin(str(mission), name, program, cwd, bounds)
+        Launcher(home()).begin(str(mission), name, program, cwd, bounds, memory)
 
 
 def begin_check(mission: UUID, command: str) -> None:

@@ -27,6 +27,7 @@ from .memories import MemoryVersion
 from .memory import ShortMemory, Summary
 from .missions import Agent, Check, Halt, Message, Mission, Pause, Step
 from .reading import looked_at, memory_of
+from .recalling import note_uses
 from .terminals import OUTPUT_LENGTH, Connection, Terminal, TerminalInput
 
 NOTHING_LEFT = "Nothing is left that could wake you: finish, or say what you need."
@@ -58,8 +59,10 @@ def write_message(pk: UUID, *, sender: int, recipient: int, text: str, by_name: 
 # ---- steps ----------------------------------------------------------------------------------------------------
 
 
-def keep_step(pk: UUID, agent: int, heard: int, last: bool, call: ModelCall, said: Stepped) -> None:
-    """A step, and with it the number of a command, or of what is typed."""
+def keep_step(
+    pk: UUID, agent: int, heard: int, last: bool, remembered: Sequence[int], call: ModelCall, said: Stepped
+) -> None:
+    """A step, and with it the number of a command, or of what is typed, and which memories its prompt had."""
     row = Agent.objects.get(pk=agent)
     number = Step.objects.filter(agent=row).count() + 1
     step = Step(mission_id=pk, agent=row, number=number, reasoning=storable(said.reasoning), heard=heard, last=last)
@@ -68,6 +71,7 @@ def keep_step(pk: UUID, agent: int, heard: int, last: bool, call: ModelCall, sai
         step.ok, step.settled = True, timezone.now()
         write_message(pk, sender=row.number, recipient=row.parent, text=said.reasoning)
     step.save(force_insert=True)
+    note_uses(pk, row, remembered)
     if said.tool == "run_command":
         _number_command(step, said)
     if said.tool == "send_command_input":

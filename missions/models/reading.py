@@ -13,6 +13,7 @@ from engine.tools import Tool, own_tools
 from .. import rules
 from ..prompts.steps import Done, Heard, Offered, Work
 from ..rules import COORDINATOR, PERSON, Seen, Used
+from . import recalling
 from .files import newest
 from .missions import Agent, Message, Mission, Step
 
@@ -137,6 +138,12 @@ def memory_of(mission: Mission, number: int) -> tuple[int, str]:
     return (last.version, last.text) if last else (0, "")
 
 
+def written_since(mission: Mission, number: int, moment: datetime) -> bool:
+    """Whether its short-term memory was written after that."""
+    agent = mission.agent(number).pk
+    return any(one.agent_id == agent and one.made > moment for one in mission.short_memories.all())
+
+
 # ---- prompts --------------------------------------------------------------------------------------------------
 
 
@@ -151,7 +158,7 @@ def newest_message(mission: Mission) -> int:
 
 def work_of(mission: Mission, number: int, worked: float, now: datetime) -> Work:
     agent, steps = mission.agent(number), mission.steps_of(number)
-    summary = _summary(mission, agent)
+    summary = summary_of(mission, agent)
     covers = summary.covers if summary else 0
     used, bounds = used_of(mission, worked), mission.bounds
     failed = any(one.agent_id == agent.pk and not one.call_id for one in mission.summaries.all())
@@ -160,6 +167,8 @@ def work_of(mission: Mission, number: int, worked: float, now: datetime) -> Work
     heard = steps[-1].heard if steps else 0
     last = bool(rules.reached(used, bounds))
     offered = [one for one in tools_of(mission, agent) if not last or one.name == "finish"]
+    memories = recalling.known(mission, agent)
+    whole = recalling.whole(memories)
     return Work(
         name=agent.name,
         description=agent.description,
@@ -171,13 +180,31 @@ def work_of(mission: Mission, number: int, worked: float, now: datetime) -> Work
         history=_history(mission, number, steps, covers + missing),
         heard=_heard(mission, number, heard, newest_message(mission)),
         short_memory=memory_of(mission, number)[1],
-        now=_now(mission, agent, used, now),
+        now=_now(mission, agent, used, now) | _renewed(mission, agent, memories),
         last=last,
         missing=missing,
+        memories=[(one.name, one.version.text) for one in whole],
+        listed=[(one.name, one.version.description) for one in memories if one not in whole],
+        remembered=[one.version.pk for one in whole],
     )
 
 
-def _summary(mission: Mission, agent: Agent) -> Any:
+def _renewed(mission: Mission, agent: Agent, memories: Sequence[recalling.Known]) -> dict[str, Any]:
+    """Said once, for the step that follows has them."""
+    names = recalling.renewed(mission, agent, memories)
+    found: dict[str, Any] = {"memories_that_have_changed": names} if names else {}
+    by = short_memory_by(mission, agent)
+    return found | ({"short_term_memory_was_written_by": by} if by else {})
+
+
+def short_memory_by(mission: Mission, agent: Agent) -> str:
+    """Who else has written it last; empty where the agent itself did."""
+    made = [one for one in mission.short_memories.all() if one.agent_id == agent.pk]
+    by = max(made, key=lambda one: one.version).by if made else agent.number
+    return _name(mission, by) if by != agent.number else ""
+
+
+def summary_of(mission: Mission, agent: Agent) -> Any:
     made = [one for one in mission.summaries.all() if one.agent_id == agent.pk and one.call_id]
     return made[-1] if made else None
 
@@ -194,7 +221,7 @@ def _history(mission: Mission, number: int, steps: Sequence[Step], start: int) -
 def history_of(mission: Mission, number: int) -> list[Done]:
     """What a summary of this agent is made from: all but the newest steps."""
     steps = mission.steps_of(number)
-    summary = _summary(mission, mission.agent(number))
+    summary = summary_of(mission, mission.agent(number))
     start = summary.covers if summary else 0
     return _history(mission, number, steps, start)[: -rules.KEPT_HISTORY]
 
@@ -213,7 +240,7 @@ def _name(mission: Mission, number: int) -> str:
     return mission.agent(number).name if number else PERSON
 
 
-def _now(mission: Mission, agent: Agent, used: Used, now: datetime) -> Mapping[str, Any]:
+def _now(mission: Mission, agent: Agent, used: Used, now: datetime) -> dict[str, Any]:
     limits = mission.bounds
     others = [one for one in mission.crew_list if one.number != agent.number]
     found: dict[str, Any] = {

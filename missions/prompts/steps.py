@@ -113,6 +113,7 @@ class Work:
     memories: Sequence[tuple[str, str]] = ()
     listed: Sequence[tuple[str, str]] = ()
     missing: int = 0
+    remembered: Sequence[int] = ()  # the keys of the versions of these memories
 
 
 def step(work: Work, mark: str | None = None) -> Messages:

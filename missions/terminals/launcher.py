@@ -36,7 +36,7 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Launcher:
-    """`home` has a folder for each mission, with its `workspace`, `memory` and `spool`."""
+    """`home` has a folder for each mission, with its `workspace`, its `spool`, and what of it can be read beside."""
 
     home: Path
 
@@ -57,8 +57,11 @@ class Launcher:
         for folder in folders:
             os.chown(folder, NOBODY, NOBODY)
 
-    def begin(self, mission: str, call: str, program: tuple[str, ...], cwd: str, limits: Limits) -> None:
-        """Whoever asks twice begins it once: the keeper that comes second finds it taken. Raises Refused."""
+    def begin(
+        self, mission: str, call: str, program: tuple[str, ...], cwd: str, limits: Limits, memory: str = ""
+    ) -> None:
+        """Whoever asks twice begins it once: the keeper that comes second finds it taken. `memory`: the name of a
+        folder of this mission that can be read. Raises Refused."""
         if lacking := available() or held.refusal(self.home, mission):
             raise Refused(lacking)
         place = self.prepare(mission)
@@ -66,8 +69,7 @@ class Launcher:
         spool.mkdir(mode=0o750, exist_ok=True)
         if is_root():
             os.chown(spool, NOBODY, NOBODY)
-        memory = place / "memory"
-        box = Box(place / "workspace", program, cwd, memory if memory.is_dir() else None, limits)
+        box = Box(place / "workspace", program, cwd, place / _name(memory) if memory else None, limits)
         keep(spool, box.request())
 
     def _place(self, mission: str) -> Path:
@@ -138,7 +140,8 @@ class Server:
         try:
             said = json.loads(line)
             limits = Limits(**said["limits"])
-            self._launcher.begin(said["mission"], said["call"], tuple(said["program"]), said["cwd"], limits)
+            program, memory = tuple(said["program"]), said.get("memory", "")
+            self._launcher.begin(said["mission"], said["call"], program, said["cwd"], limits, memory)
         except (Refused, KeyError, TypeError, ValueError) as error:
             return {"refused": str(error)}
         except OSError as error:
@@ -151,9 +154,18 @@ def _user_of(peer: socket.socket) -> int:
     return int(struct.unpack("3i", credentials)[1])
 
 
-def ask(address: Path, mission: str, call: str, program: tuple[str, ...], cwd: str, limits: Limits) -> None:
+def ask(
+    address: Path,
+    mission: str,
+    call: str,
+    program: tuple[str, ...],
+    cwd: str,
+    limits: Limits,
+    memory: str = "",
+) -> None:
     """Have a launcher begin a command. Raises Refused; OSError where no launcher answers."""
     said = {"mission": mission, "call": call, "program": program, "cwd": cwd, "limits": asdict(limits)}
+    said["memory"] = memory
     with socket.socket(socket.AF_UNIX) as client:
         client.settimeout(ANSWERS_IN)
         client.connect(str(address))

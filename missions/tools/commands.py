@@ -23,6 +23,7 @@ from ..terminals.launcher import Refused as NotBegun
 from ..terminals.screen import Screen
 from ..terminals.spool import Silent, Spool, State
 from ..terminals.waiting import Waiting, waiting_for
+from .places import memory_of_agent
 from .said import SHOWN, Arguments, cut, said
 
 LONGEST_WAIT, LONGEST_CHECK = 600, 900  # seconds
@@ -162,7 +163,8 @@ async def _begin(use: Use, name: str, program: tuple[str, ...], cwd: str, **limi
         raise Refused(f"outside: {cwd} is no folder of the workspace.")
     try:
         where = cwd.removeprefix("/workspace").lstrip("/") or "."
-        await asyncio.to_thread(partial(workshop.begin, use.run.pk, name, program, where, **limits))
+        memory = await memory_of_agent(use)
+        await asyncio.to_thread(partial(workshop.begin, use.run.pk, name, program, where, memory=memory, **limits))
     except NotBegun as refused:
         raise Refused(f"not_begun: {refused}") from refused
 

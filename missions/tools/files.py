@@ -12,8 +12,8 @@ from pydantic import Field
 from engine.models import Effect
 from engine.tools import Refused, Tool, Use
 
-from .. import workshop
 from ..files import LONGEST, FileProblem, Workspace, digest_of, text_of
+from .places import placed
 from .said import SHOWN, Arguments, cut, said
 
 LINES = 400
@@ -52,7 +52,7 @@ class FindFiles(Arguments):
 def _within(do: Callable[[Any, Workspace], str]) -> Callable[[Any, Use], Awaitable[str]]:
     async def perform(asked: Any, use: Use) -> str:
         try:
-            return await asyncio.to_thread(do, asked, workshop.workspace(use.run.pk))
+            return await asyncio.to_thread(do, *await placed(asked, use))
         except FileProblem as problem:
             raise Refused(str(problem)) from problem
 
@@ -101,7 +101,18 @@ def _digest(place: Workspace, path: str) -> str | None:
 
 
 def edit_file(asked: EditFile, place: Workspace) -> str:
-    text = _text(place, asked.path)
+    after, at = replaced(_text(place, asked.path), asked)
+    place.write(asked.path, after.encode())
+    first = max(1, after.count("\n", 0, at) - 1)
+    last = first + asked.replacement_text.count("\n") + 4
+    around = [f"{n:>5} {_short(line)}" for n, line in enumerate(after.splitlines(), 1) if first <= n <= last]
+    return said(
+        "edit_file", cut("\n".join(around), "read the file"), path=asked.path, digest=digest_of(after.encode())[:16]
+    )
+
+
+def replaced(text: str, asked: EditFile) -> tuple[str, int]:
+    """The text after the edit, and where in it that is. FileProblem."""
     places = _places(text, asked.target_text)
     if not places:
         raise FileProblem("no_match", f"That text does not stand in {asked.path}.{_nearest(text, asked.target_text)}")
@@ -111,14 +122,7 @@ def edit_file(asked: EditFile, place: Workspace) -> str:
     if (asked.occurrence or 1) > len(places):
         raise FileProblem("no_match", f"That text stands {len(places)} times.")
     at = places[(asked.occurrence or 1) - 1]
-    after = text[:at] + asked.replacement_text + text[at + len(asked.target_text) :]
-    place.write(asked.path, after.encode())
-    first = max(1, text.count("\n", 0, at) - 1)
-    last = first + asked.replacement_text.count("\n") + 4
-    around = [f"{n:>5} {_short(line)}" for n, line in enumerate(after.splitlines(), 1) if first <= n <= last]
-    return said(
-        "edit_file", cut("\n".join(around), "read the file"), path=asked.path, digest=digest_of(after.encode())[:16]
-    )
+    return text[:at] + asked.replacement_text + text[at + len(asked.target_text) :], at
 
 
 def _places(text: str, target: str) -> list[int]:
