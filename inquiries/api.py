@@ -26,6 +26,7 @@ def facts(row: Inquiry) -> dict[str, Any]:
         "why": row.why or None,
         "retries": state.retry_count,
         "retry_limit": row.retry_limit,
+        "limits": row.limits,
         "state": state_object(state),
         "error": failed,
         "steps": [order_object(one) for one in row.ordered],
@@ -35,7 +36,12 @@ def facts(row: Inquiry) -> dict[str, Any]:
         "follows": str(row.follows_id) if row.follows_id else None,
         "sources": [source_object(one) for one in row.sources.all()],
         "posts": {
-            post.name: {"kind": post.kind, "model": post.model, "council": post.council or None}
+            post.name: {
+                "kind": post.kind,
+                "model": post.model,
+                "fallback": post.fallback or None,
+                "council": post.council or None,
+            }
             for post in row.posts.all()
         },
         "rehearsal": row.rehearsal,

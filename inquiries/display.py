@@ -11,8 +11,10 @@ from runs.usage import used
 from runs.waits import Wait
 from runs.words import shown_name
 
-from .models import Inquiry, Move, Order, OrderKind
-from .models.reading import claims_of, moves_at, orders_at, place_of, plan_number
+from .models import Inquiry, Order, OrderKind
+from .models.at_hand import PAGE
+from .models.reading import attempt, claims_of, moves_at, orders_at, place_of, plan_number
+from .moves_shown import MoveShown, astray_pages, of_order, shown
 from .passages import ClaimShown, answer_of, claim_shown, passed_claims, sent_back_claims
 from .rules.course import State
 from .rules.facts import CRITIC_OF, Station
@@ -47,22 +49,13 @@ class StationShown:
 
 
 @dataclass(frozen=True)
-class MoveShown:
-    number: int
-    thought: str
-    tool: str
-    arguments: str
-    result: str
-    refused: str
-
-
-@dataclass(frozen=True)
 class SourceShown:
     number: int
     title: str
     kind: str
     length: int
     quoted: int
+    digest: str
     address: str
     host: str
     flags: tuple[str, ...]
@@ -77,6 +70,7 @@ class Event:
     sign: str
     head: str
     text: str
+    moves: tuple[MoveShown, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -91,14 +85,16 @@ class Display:
     stamp: Stamp | None
     stations: tuple[StationShown, ...]
     retries: int
+    errors: int
     retry_limit: int
     at_work: str
     task: str
     feedback: str
     moves: tuple[MoveShown, ...]
     growing: str
-    moves_most: int
+    meter: str
     sources: tuple[SourceShown, ...]
+    unread: tuple[tuple[str, str], ...]
     events: tuple[Event, ...]
     answer: tuple[str, ...]
     claims: tuple[ClaimShown, ...]
@@ -117,6 +113,16 @@ class Display:
     @property
     def cells(self) -> list[bool]:
         return [number < self.retries for number in range(self.retry_limit)]
+
+    @property
+    def last_one(self) -> bool:
+        """Whether the next rejection ends it."""
+        return not self.over and self.retries + 1 == self.retry_limit
+
+    @property
+    def read(self) -> str:
+        quoted = sum(bool(one.quoted) for one in self.sources)
+        return f"{len(self.sources)} read · {quoted} quoted"
 
     @property
     def quotes(self) -> int:
@@ -138,7 +144,7 @@ def display_of(seen: Snapshot[Inquiry]) -> Display:
     shown_claims = claims_of(inquiry) if answered else passed_claims(inquiry) if run.over else []
     unapproved = sent_back_claims(inquiry) if run.over and not answered else []
     answer = tuple(answer_of(inquiry, shown_claims)) if run.over else ()
-    moves = tuple(map(_move, moves_at(inquiry, place))) if station else ()
+    moves = shown(inquiry, moves_at(inquiry, place)) if station else ()
     return Display(
         id=str(run.pk),
         title=run.shown_title,
@@ -150,14 +156,16 @@ def display_of(seen: Snapshot[Inquiry]) -> Display:
         stamp=stamp_of(run, word, "Rehearsal" if inquiry.rehearsal else "", lambda outcome: OUTCOMES[outcome][0]),
         stations=tuple(_stations(inquiry, run)),
         retries=state.retry_count,
+        errors=state.errors,
         retry_limit=inquiry.retry_limit,
         at_work=_at_work(state) if station else "",
         task=_task(state) if station else "",
         feedback=_feedback(inquiry, place) if station else "",
         moves=moves,
         growing=next((text for step, text in seen.texts.items() if place and step.startswith(f"{place}.")), ""),
-        moves_most=inquiry.bounds.moves,
+        meter=_meter(seen, station, place) if station else "",
         sources=tuple(_sources(inquiry)),
+        unread=tuple(astray_pages(inquiry, PAGE)),
         events=tuple(_events(inquiry)),
         answer=answer,
         unapproved=tuple(claim_shown(inquiry, one) for one in unapproved),
@@ -214,6 +222,20 @@ def _task(state: State) -> str:
     if state.next_step in (Station.RESEARCHER, Station.CRITIC_RESEARCHER):
         return state.research_steps[state.index]
     return "\n".join(state.expert_steps) if state.next_step in (Station.EXPERT, Station.CRITIC_EXPERT) else ""
+
+
+def _meter(seen: Snapshot[Inquiry], station: Station, place: str) -> str:
+    """How much of its limits the step that works has used."""
+    inquiry, bounds = seen.row, seen.row.bounds
+    said = [inquiry.post(station).model]
+    if station in (Station.RESEARCHER, Station.EXPERT):
+        now = attempt(inquiry, place, station)
+        number = sum(one.attempt == now for one in moves_at(inquiry, place))
+        calls = (call for call in seen.calls if call.step.startswith(f"{place}."))
+        used = sum((call.input_tokens or 0) + (call.output_tokens or 0) for call in calls)
+        said += [f"try {now}"] if now > 1 else []
+        said += [f"move {number} of {bounds.moves}", f"{used:,} of {bounds.tokens:,} tokens"]
+    return " · ".join(said)
 
 
 def _feedback(inquiry: Inquiry, place: str) -> str:
@@ -303,11 +325,6 @@ def _count(inquiry: Inquiry, at: str, work: Sequence[Order]) -> str:
 # ---- what was done ----------------------------------------------------------------------------------------
 
 
-def _move(one: Move) -> MoveShown:
-    arguments = one.arguments if one.tool else ""
-    return MoveShown(one.number, one.thought, one.tool, arguments, one.result, one.refused)
-
-
 def _events(inquiry: Inquiry) -> Iterator[Event]:
     """The newest first."""
     for one in reversed(inquiry.ordered):
@@ -325,18 +342,31 @@ def _event(inquiry: Inquiry, one: Order) -> Event | None:
             head = f"{about} · {'let pass' if passed else 'sent back'} by {who}"
             return Event(one.number, one.decision, "check" if passed else "cross", head, one.feedback)
         case OrderKind.ERROR:
-            return Event(one.number, "failed", "bang", f"{about} · error", one.error)
+            return Event(one.number, "failed", "bang", f"{about} · error", one.error, _led(inquiry, one))
         case OrderKind.EXHAUSTED:
             return Event(one.number, "reject", "cross", f"{about} · ended", one.feedback)
-        case OrderKind.WORK if one.station != Station.PLANNER:
-            return Event(one.number, "none", "dots", f"{about} · handed in", one.handed_in.get("text", ""))
+        case OrderKind.WORK:
+            return Event(one.number, "none", "dots", f"{about} · handed in", _work(one), _led(inquiry, one))
         case OrderKind.STOP | OrderKind.REPLAN | OrderKind.HINT | OrderKind.RETRY:
             return Event(one.number, "none", "person", f"{one.kind} · {shown_name(one.by_name)}", one.feedback)
     return None
 
 
+def _work(one: Order) -> str:
+    said = one.handed_in
+    if one.station != Station.PLANNER:
+        return said.get("text", "")
+    names = {"research": "Research", "expert": "Answer"}
+    lines = [f"{word} {n}. {step}" for name, word in names.items() for n, step in enumerate(said.get(name, ()), 1)]
+    return "\n".join(lines)
+
+
+def _led(inquiry: Inquiry, one: Order) -> tuple[MoveShown, ...]:
+    return shown(inquiry, of_order(inquiry, one), results=False)
+
+
 def _sources(inquiry: Inquiry) -> Iterator[SourceShown]:
     quotes = [quote.source_id for claim in inquiry.claims.all() for quote in claim.quotes.all()]
     for one in inquiry.sources.all():
-        places = (one.address, one.host, tuple(one.flags))
+        places = (one.text_digest, one.address, one.host, tuple(one.flags))
         yield SourceShown(one.number, one.title, one.get_kind_display(), one.size, quotes.count(one.pk), *places)

@@ -25,7 +25,7 @@ from .models import ATTACHED, Inquiry, OrderKind
 
 router = router_of("inquiry")
 UNTITLED = "Pasted text"
-OTHERWISE = {"documents", "critics", "follows"}  # of what is asked, and read by itself
+OTHERWISE = {"documents", "critics", "follows", "models", "limits"}  # of what is asked, and read by itself
 
 
 @router.post(
@@ -46,7 +46,8 @@ def _submit(request: HttpRequest, asked: schemas.NewInquiry, **once: str) -> Inq
     critics = {f"{name}_critic": _critic(one) for name, one in asked.critics}
     follows = _followed(request, asked.follows) if asked.follows else None
     lists = {name: ", ".join(getattr(asked, name)) for name in ("hosts", "collections")}
-    values, wrong = forms.asked(asked.model_dump(exclude=OTHERWISE) | critics | lists, attached, follows)
+    own = {f"{name}_model": one or "" for name, one in asked.models} | asked.limits.model_dump()
+    values, wrong = forms.asked(asked.model_dump(exclude=OTHERWISE) | critics | lists | own, attached, follows)
     if wrong:
         raise wrong_fields(wrong)
     return procedure.submit(owner=credential(request).owner, limited=True, **once, **values)

@@ -10,13 +10,13 @@ from django.core.exceptions import ValidationError
 
 from engine.deciders import councils, is_council
 from engine.models import TITLE_LENGTH, NewDocument
-from runs.forms import Spend, Text, first_errors, known_model
+from runs.forms import Spend, Text, first_errors, known_fallback, known_model
 
 from .examples import about_magi
 from .models import ATTACHED, DOCUMENTS, POSTS, Collection, Inquiry, PostKind
 from .rules.course import MOST_RETRIES
 from .rules.facts import Station
-from .rules.limits import QUESTION_LENGTHS, question_complaint
+from .rules.limits import BOUNDS, QUESTION_LENGTHS, Limits, question_complaint
 
 HOST, MOST_HOSTS = re.compile(r"[\w-]+(\.[\w-]+)*"), 50
 MODEL_LENGTH, CRITIC_LENGTH = 200, 110
@@ -26,6 +26,16 @@ CRITICS = {
     "research_critic": Station.CRITIC_RESEARCHER,
     "answer_critic": Station.CRITIC_EXPERT,
 }
+
+
+MODELS = {
+    "planner_model": (Station.PLANNER,),
+    "researcher_model": (Station.RESEARCHER,),
+    "expert_model": (Station.EXPERT,),
+    "finalizer_model": (Station.FINALIZER,),
+    "critics_model": tuple(CRITICS.values()),
+}
+LIMITS = ("moves", "tokens", "pages", "minutes")
 
 
 class Critic(Text):
@@ -41,21 +51,49 @@ class Critic(Text):
         return [("model", "A model"), ("person", "A person, who is waited for"), *named]
 
 
+class Number(forms.IntegerField):
+    """From one bound to the other, or nothing for what is usual."""
+
+    def __init__(self, least: int, most: int, **more: Any) -> None:
+        wanted = f"Write a number from {least:,} to {most:,}, or nothing."
+        wrong = dict.fromkeys(("invalid", "min_value", "max_value"), wanted)
+        super().__init__(required=False, min_value=least, max_value=most, error_messages=wrong, **more)
+
+    def to_python(self, value: Any) -> Any:
+        return super().to_python(value.replace(",", "") if isinstance(value, str) else value)
+
+
+class Model(Text):
+    """By its name; whoever is named has a provider here."""
+
+    def __init__(self, **more: Any) -> None:
+        super().__init__(max_length=MODEL_LENGTH, **more)
+
+    def clean(self, value: Any) -> str:
+        return known_model(super().clean(value))
+
+
+def limit(name: str, label: str) -> Number:
+    return Number(BOUNDS[name].least, BOUNDS[name].most, label=label)
+
+
 class InquiryForm(forms.Form):
     question = Text(
         max_length=QUESTION_LENGTHS[1], needed="Write a question. It is empty.", lines=True, label="Question"
     )
     title = Text(max_length=TITLE_LENGTH, label="Title")
-    model = Text(max_length=MODEL_LENGTH, label="Model", help_text="Of all posts; empty is the default one.")
-    retry_limit = forms.IntegerField(
-        label="Sent back at most",
-        required=False,
-        min_value=1,
-        max_value=MOST_RETRIES,
-        error_messages=dict.fromkeys(
-            ("invalid", "min_value", "max_value"), f"Write a number from 1 to {MOST_RETRIES}, or nothing."
-        ),
-    )
+    model = Model(label="Model")
+    fallback = Model(label="Stands in for it")
+    planner_model = Model(label="Model that plans")
+    researcher_model = Model(label="Model that researches")
+    expert_model = Model(label="Model that answers")
+    finalizer_model = Model(label="Model that words it")
+    critics_model = Model(label="Model of critics")
+    retry_limit = Number(1, MOST_RETRIES, label="Sent back at most")
+    moves = limit("moves", "Moves of a try")
+    tokens = limit("tokens", "Tokens of a step")
+    pages = limit("pages", "Pages read")
+    minutes = limit("minutes", "Minutes of work")
     spend = Spend()
     web = forms.BooleanField(required=False, label="The web")
     collections = Text(max_length=1_000, label="Collections", help_text="Names, with commas between them.")
@@ -98,7 +136,10 @@ class InquiryForm(forms.Form):
         return hosts[:MOST_HOSTS]
 
     def clean_model(self) -> str:
-        return known_model(self.cleaned_data["model"]) or settings.DEFAULT_MODEL
+        return self.cleaned_data["model"] or settings.DEFAULT_MODEL
+
+    def clean_fallback(self) -> str:
+        return known_fallback(self.cleaned_data["fallback"], self.cleaned_data.get("model", ""))
 
     def clean_retry_limit(self) -> int:
         return self.cleaned_data["retry_limit"] or settings.INQUIRY_RETRIES
@@ -142,5 +183,8 @@ def asked(
         return {}, problems
     values = dict(form.cleaned_data)
     models = dict.fromkeys(POSTS, values.pop("model"))
+    models |= {post: own for name, posts in MODELS.items() if (own := values.pop(name)) for post in posts}
+    limits = Limits(**{name: given for name in LIMITS if (given := values.pop(name)) is not None})
     critics = {post: held for name, post in CRITICS.items() if (held := values.pop(name))}
-    return {**values, "models": models, "critics": critics, "documents": attached, "follows": follows}, []
+    values |= {"models": models, "limits": limits}
+    return {**values, "critics": critics, "documents": attached, "follows": follows}, []

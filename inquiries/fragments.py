@@ -15,15 +15,15 @@ def fragments(display: Display) -> Iterator[Fragment]:
     yield fragment("plate", only(display, "state", "word", "stamp"))
     yield fragment("stamp", {"display": display})
     yield fragment("wait", {"display": display})
-    yield fragment("budget", only(display, "small", "cells", "retries", "retry_limit", "used"))
+    yield fragment("budget", only(display, "small", "cells", "retries", "errors", "last_one", "retry_limit", "used"))
     yield fragment("answer", only(display, "id", "over", "answer", "claims", "unapproved", "quotes", "state", "why"))
     for station in display.stations:
         yield fragment("station", {"station": station, "place": station.place}, (station.place,))
     for place in display.slots:
         yield fragment("station", {"station": None, "place": place}, (place,))
-    yield fragment("moves", only(display, "at_work", "task", "feedback", "moves", "growing", "moves_most"))
-    yield fragment("sources", only(display, "id", "sources"))
-    yield fragment("before", only(display, "events", "trace"))
+    yield fragment("moves", only(display, "at_work", "task", "feedback", "moves", "growing", "meter", "id"))
+    yield fragment("sources", only(display, "id", "sources", "unread", "read"))
+    yield fragment("before", only(display, "id", "events", "trace", "over"))
     yield fragment("actions", only(display, "id", "over", "final", "state"), replayed=False)
     yield fragment("announcer", only(display, "announcement"), replayed=False)
     if display.final:

@@ -35,6 +35,25 @@ class Critics(Strict):
     answer: Critic = "model"
 
 
+class Models(Strict):
+    """Of those who work, and of all critics that are models; null: the one of all posts."""
+
+    planner: Annotated[str, text(200)] | None = None
+    researcher: Annotated[str, text(200)] | None = None
+    expert: Annotated[str, text(200)] | None = None
+    finalizer: Annotated[str, text(200)] | None = None
+    critics: Annotated[str, text(200)] | None = None
+
+
+class Limits(Strict):
+    """What one inquiry may use up; null: what is usual."""
+
+    moves: Annotated[int | None, Field(description="Of a try of one step, 1 to 40; usually 12.")] = None
+    tokens: Annotated[int | None, Field(description="Of one step with all its tries; usually 60,000.")] = None
+    pages: Annotated[int | None, Field(description="Of the web that are read, 0 to 200; usually 40.")] = None
+    minutes: Annotated[int | None, Field(description="Of work; time at a gate is none. Usually 30.")] = None
+
+
 class NewInquiry(Strict):
     """A question, and what it is answered from."""
 
@@ -43,6 +62,9 @@ class NewInquiry(Strict):
         None, description="Without one: the question's first line."
     )
     model: Annotated[str, text(200)] | None = Field(None, description="Of all posts; null: the installation's default.")
+    models: Models = Field(Models(), description="Other models at single posts.")
+    fallback: Annotated[str, text(200)] | None = Field(None, description="Is asked where a model does not answer.")
+    limits: Limits = Field(Limits(), description="What it may use up.")
     retry_limit: int | None = Field(None, description="How often work may be sent back, 1 to 20; null: the usual.")
     spend: Annotated[str, text(20)] | None = Field(None, description="Dollars at most, as in 3.00.")
     follows: UUID | None = Field(None, description="The inquiry whose sources are taken over, and its answer.")
@@ -108,6 +130,7 @@ class Inquiry(Run):
     why: str | None
     retries: int
     retry_limit: int
+    limits: dict[str, int]
     web: bool
     collections: list[str]
     follows: UUID | None

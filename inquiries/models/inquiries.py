@@ -61,6 +61,7 @@ class InquiryQuerySet(models.QuerySet["Inquiry"]):
         question: str,
         models: Mapping[str, str],
         critics: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+        fallback: str = "",
         title: str = "",
         limits: Limits | None = None,
         retry_limit: int = RETRIES,
@@ -75,12 +76,13 @@ class InquiryQuerySet(models.QuerySet["Inquiry"]):
     ) -> "Inquiry":
         """Queue an inquiry: run, posts, documents as sources, and the seal on them stand together or not at all.
 
-        `models`: who holds each post; `critics`: of those that a person or a council holds, columns of the post.
+        `models`: who holds each post, and `fallback` who stands in for each; `critics`: of those that a person or a
+        council holds, columns of the post.
         `web`: whether it may look outside, and `hosts`, where nothing else may be read there. `collections`: names of
         those whose documents are among these; `follows`: the one whose sources are.
         BudgetUsedUp.
         """
-        held = [models[post] for post in POSTS]
+        held = [*(models[post] for post in POSTS), *([fallback] if fallback else [])]
         reserved = Budget.objects.reserve(owner, spend if spend is not None else _unknown(held))
         run = Run.objects.create(
             procedure="inquiry",
@@ -102,13 +104,18 @@ class InquiryQuerySet(models.QuerySet["Inquiry"]):
             follows=follows,
             prompt_version=prompts.VERSION,
         )
-        posts = ({"name": post, "model": models[post], **critics.get(post, {})} for post in POSTS)
-        Post.objects.bulk_create(Post(inquiry=inquiry, **post) for post in posts)
+        Post.objects.bulk_create(_post(inquiry, post, models[post], fallback, critics) for post in POSTS)
         Source.objects.of_documents(inquiry, Document.objects.attach(run, documents))
         words = [*first_labels(run), label("rehearsal", any(map(is_rehearsal, held)))]
         SearchText.objects.create(run=run, words=" ".join([*words, *words_of(f"{run.title}\n{question}")]))
         sealing.submit(run.pk)
         return inquiry
+
+
+def _post(inquiry: "Inquiry", name: str, model: str, fallback: str, critics: Mapping[str, Mapping[str, Any]]) -> "Post":
+    """A model stands in for another, not for itself."""
+    other = fallback if fallback != model else ""
+    return Post(inquiry=inquiry, name=name, model=model, fallback=other, **critics.get(name, {}))
 
 
 def _unknown(held: Sequence[str]) -> int | None:

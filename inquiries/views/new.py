@@ -1,7 +1,7 @@
 """The page on which an inquiry is begun. All of it works without scripts."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
+from engine.llm import catalogue
 from engine.models import NewDocument
 from engine.models.budgets import BudgetUsedUp
 from engine.models.pace import LimitReached
@@ -25,10 +26,17 @@ from toolbox.web.addresses import host_of
 from .. import procedure
 from ..estimate import estimate
 from ..examples import FILES, QUESTIONS
-from ..forms import Critic, InquiryForm, asked, followed_complaint
+from ..forms import LIMITS, Critic, InquiryForm, asked, followed_complaint
 from ..models import ATTACHED, POSTS, Collection, Inquiry
+from ..rules.limits import BOUNDS
 
 BEGUN = "inquiry-new"
+POSTS_SHOWN = (
+    ("planner", "Planner", "Up to 8 steps of research and 8 of the expert.", "plan_critic"),
+    ("researcher", "Researcher", "One step at a time, with tools.", "research_critic"),
+    ("expert", "Expert", "Answers with all results, and works out numbers.", "answer_critic"),
+    ("finalizer", "Finalizer", "Words the answer, and how it was reached.", ""),
+)
 OWN = frozenset(InquiryForm.base_fields)
 UPLOADS = "documents"
 TOGETHER = 20.0  # seconds in which all files of one submission are read
@@ -117,12 +125,27 @@ def _started(**typed: str) -> InquiryForm:
     return InquiryForm(initial=typed, auto_id="%s")
 
 
+def _limits(form: InquiryForm) -> Iterator[tuple[Any, str]]:
+    """Each with what is usual."""
+    yield form["retry_limit"], str(settings.INQUIRY_RETRIES)
+    yield from ((form[name], f"{BOUNDS[name].usual:,}") for name in LIMITS)
+
+
+def _posts(form: InquiryForm) -> Iterator[dict[str, Any]]:
+    for name, title, does, critic in POSTS_SHOWN:
+        shown = {"name": name, "title": title, "does": does, "model": form[f"{name}_model"]}
+        yield {**shown, "critic": form[critic] if critic else None}
+
+
 def _page(request: HttpRequest, begun: Begun, refused: Refused | None = None) -> HttpResponse:
     context: dict[str, Any] = {
         "form": begun.form,
         "problems": begun.problems,
         "refused": refused,
-        "retries": settings.INQUIRY_RETRIES,
+        "limits": list(_limits(begun.form)),
+        "posts": list(_posts(begun.form)),
+        "models": catalogue.offered(catalogue.declared()),
+        "default_model": settings.DEFAULT_MODEL or "None is set up",
         "examples": list(enumerate(QUESTIONS, 1)),
         "own": FILES,
         "readable": READABLE,

@@ -9,6 +9,7 @@ from engine.evidence.audit import verify_all
 from inquiries.estimate import estimate
 from inquiries.forms import asked, followed_complaint
 from inquiries.models import POSTS, Inquiry
+from inquiries.procedure import submit
 from runs.family import bound_to
 from tests.conftest import perform
 from tests.inquiries.scenes import going_well, inquiry
@@ -53,3 +54,16 @@ def test_it_says_what_it_usually_takes_and_a_council_takes_more():
     assert plain.calls == (18, 31)
     assert (council.calls[0] - person.calls[0], plain.cost) == (9, None)
     assert plain.calls[0] - person.calls[0] == 1
+
+
+def test_each_post_may_have_a_model_of_its_own_and_an_inquiry_limits_of_its_own(mira):
+    models = {"model": "rehearsal/instant", "expert_model": "rehearsal/magi", "critics_model": "rehearsal/magi"}
+    given = {"question": "What is it?", **models, "fallback": "rehearsal/magi", "moves": "7", "tokens": "5,000"}
+    values, wrong = asked(given)
+    row = submit(owner=mira, **values)
+    posts = {one.name: (one.model.split("/")[1], one.fallback) for one in row.posts.all()}
+    assert (wrong, row.bounds.moves, row.bounds.tokens, row.bounds.minutes) == ([], 7, 5_000, 30)
+    assert posts["planner"] == posts["finalizer"] == ("instant", "rehearsal/magi")
+    assert posts["expert"] == posts["critic_planner"] == ("magi", "")
+    _, wrong = asked({"question": "What is it?", "moves": 41, "expert_model": "nowhere/x"})
+    assert [name for name, _ in wrong] == ["expert_model", "moves"]

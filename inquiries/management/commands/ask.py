@@ -9,11 +9,12 @@ from django.core.management.base import CommandError
 
 from engine.models import Gate, NewDocument
 from engine.models.budgets import BudgetUsedUp
-from inquiries.forms import CRITICS, asked, followed_complaint
+from inquiries.forms import CRITICS, LIMITS, MODELS, asked, followed_complaint
 from inquiries.models import ATTACHED, Inquiry, OrderKind
 from inquiries.models.reading import course_of
 from inquiries.procedure import submit
 from inquiries.rules.course import NOT_ANSWERED
+from inquiries.rules.limits import BOUNDS
 from runs.command import NOTHING, News, RunCommand, bad_input
 from runs.site import address
 from toolbox import documents
@@ -39,13 +40,22 @@ class Command(RunCommand[Inquiry]):
         parser.add_argument("--follows", metavar="ID", type=UUID, help="the inquiry whose sources are taken over")
         parser.add_argument("--web", action="store_true", help="look outside, too, where a search is set up")
         parser.add_argument("--hosts", metavar="HOSTS", default="", help="the only sites that it reads there")
+        parser.add_argument("--fallback", default="", help="is asked where a model does not answer")
+        for name in MODELS:
+            who = name.removesuffix("_model")
+            parser.add_argument(f"--{who}-model", metavar="MODEL", default="", help=f"of the {who} alone")
+        for name in LIMITS:
+            bound = BOUNDS[name]
+            said = f"{bound.least:,} to {bound.most:,}, usually {bound.usual:,}"
+            parser.add_argument(f"--{name}", metavar="N", help=said)
         parser.add_argument("--limit", metavar="N", help="how often work may be sent back, 1 to 20")
         parser.add_argument("--title", default="")
         parser.add_argument("--spend", metavar="MONEY", help="dollars at most, as in 3.00")
 
     def submit(self, options: dict[str, Any]) -> Inquiry:
         question = sys.stdin.read() if options["question"] == "-" else options["question"]
-        own = {name: options[name] for name in ("title", "model", "spend", "collections", "web", "hosts", *CRITICS)}
+        own = {name: options[name] for name in ("title", "model", "spend", "collections", "web", "hosts", "fallback")}
+        own |= {name: options[name] for name in (*CRITICS, *MODELS, *LIMITS)}
         given = {"question": question, "retry_limit": options["limit"], **own}
         follows = _followed(options["follows"]) if options["follows"] else None
         values, problems = asked(given, [read(name) for name in options["document"]], follows)
