@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from engine.models import Run
 
 from .models import Claim, Inquiry, Order, OrderKind, Quote
+from .models.reading import flags_of
 from .prompts.finalizer import MARKER
 from .quotes import fold
 from .rules.course import NOT_ANSWERED
@@ -37,6 +38,7 @@ class ClaimShown:
     text: str
     passages: tuple[Passage, ...]
     bare: bool
+    flags: tuple[str, ...]
 
 
 def answer_of(inquiry: Inquiry, claims: Sequence[Claim] = ()) -> Iterator[str]:
@@ -79,7 +81,13 @@ def claim_shown(inquiry: Inquiry, one: Claim, above: str = "") -> ClaimShown:
     others = [other for other in inquiry.claims.all() if other.number in one.reasoned_from]
     quotes = [quote for claim in (one, *others) for quote in claim.quotes.all()]
     text = "" if above and _plain(above) == _plain(one.text) else one.text
-    return ClaimShown(one.number, text, tuple(_passage(quote, quote.source.text) for quote in quotes), one.bare)
+    return ClaimShown(
+        one.number,
+        text,
+        tuple(_passage(quote, quote.source.text) for quote in quotes),
+        one.bare,
+        tuple(flags_of(inquiry, one)),
+    )
 
 
 def _passage(quote: Quote, text: str) -> Passage:

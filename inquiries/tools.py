@@ -23,6 +23,7 @@ class Search(_Arguments):
 class Read(_Arguments):
     source: int = Field(ge=1)
     start: int = Field(default=0, ge=0, description="the character from which on to read")
+    around: str = Field(default="", max_length=200, description="or words that stand there: it is read around these")
 
 
 def _inquiry(use: Use) -> Inquiry:
@@ -45,10 +46,19 @@ def read(asked: Read, use: Use) -> str:
     if source is None:
         raise Refused(f"There is no source {asked.source}. There are {sources.count()}.")
     text = source.text
+    start = _around(text, asked.around) if asked.around else asked.start
     if asked.start >= len(text):
         raise Refused(f"{source} has {len(text):,} characters.")
-    end = min(asked.start + SHOWN, len(text))
-    return f"{source}, characters {asked.start} to {end} of {len(text)}:\n{text[asked.start : end]}"
+    end = min(start + SHOWN, len(text))
+    return f"{source}, characters {start} to {end} of {len(text)}:\n{text[start:end]}"
+
+
+def _around(text: str, words: str) -> int:
+    """Where to begin, so that they stand in the middle. Refused."""
+    at = text.casefold().find(words.casefold())
+    if at < 0:
+        raise Refused(f"“{words}” does not stand there. Search by words, or read on from a character.")
+    return max(at - SHOWN // 2, 0)
 
 
 TOOLS = (

@@ -12,6 +12,7 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 from pydantic import BaseModel, ConfigDict, Field
 
+from engine.doctor import Finding
 from engine.models import Effect, ToolCall
 from engine.tools import Output, Refused, Tool, Use
 from toolbox.web import searching
@@ -21,6 +22,7 @@ from toolbox.web.pages import Page, page_of
 
 from .models import Inquiry
 
+TRIED = "weather"  # what the doctor searches for
 KEPT = 1_200_000  # characters: a page as it was read, and what there is to know of it
 MADE_UP = (
     "This address was not found: it stands in no result of a search, on no page that was read, in no document and not "
@@ -108,6 +110,19 @@ def _read(inquiry: Inquiry) -> Iterator[str]:
             yield page.text
         else:
             yield output
+
+
+async def examine() -> Finding | None:
+    """Whether the search that is set up answers."""
+    by = settings.SEARCH
+    if not by.get("provider"):
+        return None
+    place = f"{by['provider']} at {host_of(by['address'])}"
+    try:
+        found = await searching.search(searching.Searched(**by), TRIED)
+    except NotRead as why:
+        return Finding("search", False, f"{place}. {why} Check MAGI_SEARCH.")
+    return Finding("search", True, f"{place} answers, with {len(found)} hits for “{TRIED}”.")
 
 
 TOOLS = (

@@ -145,10 +145,8 @@ BESIDE = [
     "runs.reminders.keep",
     "missions.sweep.keep",
 ]  # what an engine does beside all runs, for as long as it runs
-EXAMINERS = [
-    "runs.mail.examine",
-    "missions.probing.examine",
-]  # what the doctor looks at, beside what the engine itself needs
+# what the doctor looks at, beside what the engine itself needs
+EXAMINERS = ["runs.mail.examine", "missions.probing.examine", "inquiries.web.examine"]
 EMAIL_URL = ENVIRONMENT.EMAIL_URL.get_secret_value() if ENVIRONMENT.EMAIL_URL else ""
 RETENTION_DAYS = ENVIRONMENT.MAGI_RETENTION_DAYS
 RETENTION_FLOOR_DAYS = ENVIRONMENT.MAGI_RETENTION_FLOOR_DAYS

@@ -12,7 +12,7 @@ from ..prompts.finalizer import Approved
 from ..prompts.moves import Claimed, Expertise, Made, Quoted, Research, Result
 from ..prompts.planner import Brief, FormerPlan
 from ..quotes import Folded
-from ..rules.facts import CRITIC_OF, WORK_OF, Station
+from ..rules.facts import CRITIC_OF, WORK_OF, Category, Station
 from ..rules.limits import SAME_CALLS
 from ..rules.orders import instruction
 from .inquiries import Inquiry
@@ -223,6 +223,7 @@ def checked(inquiry: Inquiry, order: Order) -> list[dict[str, Any]]:
     return [
         {
             "claim": one.number,
+            "flags": flags_of(inquiry, one),
             "quotes_found_in": [titles[quote.source_id] for quote in one.quotes.all()],
             "has_numbers_without_quote": one.bare,
             "rests_on": [_rests(inquiry, number, titles) for number in one.reasoned_from],
@@ -230,6 +231,22 @@ def checked(inquiry: Inquiry, order: Order) -> list[dict[str, Any]]:
         for one in inquiry.claims.all()
         if one.order_id == order.pk
     ]
+
+
+ONE_SITE = "Rests on one site alone"
+
+
+def flags_of(inquiry: Inquiry, claim: Claim) -> list[str]:
+    """What is worth a look of a claim: flags that all of its sources have, and that all of them are of one site."""
+    numbers = [claim.number, *claim.reasoned_from]
+    quotes = (q for one in inquiry.claims.all() if one.number in numbers for q in one.quotes.all())
+    quoted = {quote.source_id for quote in quotes}
+    sources = [one for one in inquiry.sources.all() if one.pk in quoted]
+    if not sources:
+        return []
+    hosts = {one.host for one in sources}
+    alike = [flag for flag in sources[0].flags if all(flag in one.flags for one in sources)]
+    return [*alike, *([ONE_SITE] if len(hosts) == 1 and "" not in hosts else [])]
 
 
 def _rests(inquiry: Inquiry, number: int, titles: Mapping[int, str]) -> dict[str, Any]:
@@ -299,16 +316,29 @@ def today(inquiry: Inquiry) -> str:
 
 def made(inquiry: Inquiry, place: str) -> list[Made]:
     """Moves of all tries. Where their results leave no room the oldest are cut first."""
-    moves = moves_at(inquiry, place)
+    moves, refused = moves_at(inquiry, place), _refused(inquiry, place)
     room = max(tokens_left(inquiry, place) * CHARACTERS_OF_A_TOKEN // 2, SHORTENED)
     shown: list[Made] = []
     for one in reversed(moves):
-        result = one.refused or one.result
+        result = LEFT_OUT if one.pk in refused else one.refused or one.result
         if len(result) > room:
             result = f"{result[:SHORTENED]}\n[The rest is left out: read it again.]"
         room = max(room - len(result), SHORTENED)
         shown.append(Made(one.number, one.thought, one.tool, one.arguments or one.done, result))
     return shown[::-1]
+
+
+LEFT_OUT = "[Left out: the provider of the model refused this material.]"
+
+
+def _refused(inquiry: Inquiry, place: str) -> set[int]:
+    """Moves whose results a provider's filter did not take: the newest before each such error that is still shown."""
+    left_out = set[int]()
+    for error in orders_at(inquiry, place, OrderKind.ERROR):
+        if error.category == Category.FILTERED:
+            brought = [one.pk for one in moves_at(inquiry, place) if one.result and one.made < error.made]
+            left_out |= set([pk for pk in brought if pk not in left_out][-1:])
+    return left_out
 
 
 def _sources(inquiry: Inquiry) -> Sequence[dict[str, Any]]:

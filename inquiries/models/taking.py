@@ -8,7 +8,9 @@ from django.db.models import Sum
 
 from engine import mcp
 from engine.models import ToolCall
+from engine.search import words_of
 from engine.tools import tool_named
+from runs.models import SearchText
 from toolbox.web.pages import Page
 
 from ..rules.limits import READ, SOURCES
@@ -67,7 +69,9 @@ def _kept(inquiry: UUID, call: ToolCall, text: str, **values: Any) -> Source | N
     if own.count() >= SOURCES or read + len(text) > READ or not text.strip():
         return None
     values["title"] = values["title"] or values.get("address", "")[:200]
-    return Source.objects.keep(inquiry, text, tool_call=call, **values)
+    source = Source.objects.keep(inquiry, text, tool_call=call, **values)
+    SearchText.objects.add(inquiry, words_of(f"{source.title}\n{source.host}"))
+    return source
 
 
 KEPT: Mapping[str, Callable[[UUID, ToolCall], str]] = {

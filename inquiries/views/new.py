@@ -30,7 +30,7 @@ from ..forms import LIMITS, Critic, InquiryForm, asked, followed_complaint
 from ..models import ATTACHED, POSTS, Collection, Inquiry
 from ..rules.limits import BOUNDS
 
-BEGUN = "inquiry-new"
+BEGUN, UNANSWERED = "inquiry-new", "unanswered"
 POSTS_SHOWN = (
     ("planner", "Planner", "Up to 8 steps of research and 8 of the expert.", "plan_critic"),
     ("researcher", "Researcher", "One step at a time, with tools.", "research_critic"),
@@ -61,7 +61,7 @@ class Begun:
 def new(request: HttpRequest) -> HttpResponse:
     if request.method == "GET":
         example = as_number(request.GET.get("example", ""))
-        question = QUESTIONS[example - 1] if 0 < example <= len(QUESTIONS) else ""
+        question = QUESTIONS[example - 1] if 0 < example <= len(QUESTIONS) else _asked_again(request)
         return _page(request, Begun(_started(question=question)))
     posted = as_typed(request.POST)
     if come := brought(posted):
@@ -109,6 +109,12 @@ def _followed(request: HttpRequest) -> Inquiry | None:
         return None
     row = row_for(request, faces()["inquiry"], pk)
     return None if followed_complaint(row) else row
+
+
+def _asked_again(request: HttpRequest) -> str:
+    """The question of one that was not answered."""
+    followed = _followed(request)
+    return followed.question if followed and followed.run.outcome == UNANSWERED else ""
 
 
 def _own(posted: Mapping[str, str]) -> dict[str, str]:

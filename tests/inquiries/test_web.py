@@ -5,11 +5,15 @@ from asgiref.sync import sync_to_async
 from django.test import override_settings
 
 from engine.evidence.audit import verify_all
-from engine.models import ToolCall
+from engine.llm.failures import ContentFiltered
+from engine.models import NewDocument, ToolCall
 from inquiries.forms import asked
 from inquiries.models import Inquiry, Passage, Source
+from inquiries.models.reading import LEFT_OUT, ONE_SITE
+from inquiries.passages import claim_shown
 from inquiries.rules.limits import Limits
-from inquiries.web import MADE_UP
+from inquiries.web import MADE_UP, examine
+from runs.models import SearchText
 from runs.redaction import redact
 from tests.conftest import perform
 from tests.databases import tampering
@@ -189,3 +193,43 @@ def test_the_web_is_asked_for_by_a_tick_where_a_search_is_set_up():
             [],
         )
         assert asked({"question": "What may be sold?", "hosts": "http://x"})[1][0][0] == "hosts"
+
+
+async def test_a_filter_of_a_provider_gets_the_newest_result_no_more(mira, models, outside):
+    going_well(models)
+    models.script["test/researcher"] = [LOOK, read(outside, "/sheet"), ContentFiltered("No."), found(there=False)]
+    models.script["test/expert"] = [answers("It is said nowhere.", numbers=(), answerable=False)]
+    row = await sync_to_async(inquiry)(mira, documents=(), web=True, limits=Limits(patience=0))
+    await perform(row.pk, models)
+    asked_last = [m[1]["content"] for model, m in models.asked if model == "test/researcher"][-1]
+    assert (LEFT_OUT in asked_last, "R290" in asked_last, "What may be sold" in asked_last) == (True, False, True)
+    state = (await sync_to_async(Inquiry.objects.at_work().get)(pk=row.pk)).state
+    assert (state.retry_count, state.errors) == (1, 1)
+
+
+async def test_a_claim_carries_the_flags_that_all_of_its_sources_have(mira, models, outside):
+    quote = "The Norrvik N12 uses R290, whose warming potential is 0.02."
+    _, row = await researched(mira, models, LOOK, read(outside, "/sheet"), quote=quote)
+    shown = [claim_shown(row, one) for one in row.claims.all()]
+    assert [one.flags for one in shown] == [(MACHINE, ONE_SITE)] * 2
+    [asked_critic] = [m[1]["content"] for model, m in models.asked if model == "test/critic_researcher"]
+    assert MACHINE in asked_critic
+    assert "norrvik" in (await SearchText.objects.aget(run=row.pk)).words
+
+
+async def test_the_doctor_says_whether_the_search_answers(outside):
+    assert "answers, with 2 hits" in str(await examine())
+    broken = {"provider": "searxng", "address": outside.address("/broken"), "key": ""}
+    with override_settings(SEARCH=broken):
+        assert "JSON format is off (403)" in str(await examine())
+    with override_settings(SEARCH={}):
+        assert await examine() is None
+
+
+async def test_a_source_is_read_around_words(mira, models):
+    long = NewDocument("long.txt", "text", ("word " * 2_000, "The needle stands here."), "0" * 64)
+    going_well(models, researcher=[calls("sources.read", source=1, around="needle"), found(there=False)])
+    models.script["test/expert"] = [answers("It is said nowhere.", numbers=(), answerable=False)]
+    row = await sync_to_async(inquiry)(mira, documents=(long,))
+    await perform(row.pk, models)
+    assert "The needle stands here." in await result_of(row, 1)
