@@ -1,5 +1,6 @@
 """The ready-made crews: who is there from the beginning. The first one is taken where nothing else is said."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from .tools import NAMES
@@ -17,6 +18,25 @@ CREWS: dict[str, tuple[dict[str, Any], ...]] = {
         {"name": "Reader", "description": "You read files and answer what is in them.", "tools": list(_READS)},
     ),
 }
+
+
+@dataclass(frozen=True)
+class Offered:
+    """A crew to choose, in a few words; `agents` are the names."""
+
+    name: str
+    good_for: str
+    agents: tuple[str, ...]
+
+
+GOOD_FOR = {
+    "Coordinator": "One agent with all tools. Best for most goals.",
+    "Coordinator and helpers": "A tester and a reader beside, who answer when they are asked.",
+}
+
+
+def offered() -> list[Offered]:
+    return [Offered(name, GOOD_FOR[name], tuple(one["name"] for one in crew)) for name, crew in CREWS.items()]
 
 
 def agents(crew: str, model: str) -> list[dict[str, Any]]:

@@ -22,6 +22,13 @@ from .tools import NAMES
 GOAL_LENGTH, CHECK_LENGTH, MODEL_LENGTH, CREW_LENGTH = 20_000, 16_000, 200, 100
 FILES, TOGETHER = 200, 5_000_000  # bytes
 COORDINATES = "finish"
+LIMITS = ("steps", "minutes", "agents")  # that have a field of their own
+
+
+def _limit(name: str, label: str) -> forms.IntegerField:
+    wrong = f"Write a number from 1 to {MOST[name]:,}, or nothing."
+    said = dict.fromkeys(("invalid", "min_value", "max_value"), wrong)
+    return forms.IntegerField(label=label, required=False, min_value=1, max_value=MOST[name], error_messages=said)
 
 
 class MissionForm(forms.Form):
@@ -30,15 +37,9 @@ class MissionForm(forms.Form):
     crew = Text(max_length=CREW_LENGTH, label="Crew")
     model = Text(max_length=MODEL_LENGTH, label="Model", help_text="Of the whole crew; empty is the default one.")
     check = Text(max_length=CHECK_LENGTH, label="Check", lines=True)
-    steps = forms.IntegerField(
-        label="Steps at most",
-        required=False,
-        min_value=1,
-        max_value=MOST["steps"],
-        error_messages=dict.fromkeys(
-            ("invalid", "min_value", "max_value"), f"Write a number from 1 to {MOST['steps']:,}, or nothing."
-        ),
-    )
+    steps = _limit("steps", "Steps")
+    minutes = _limit("minutes", "Minutes of work")
+    agents = _limit("agents", "Agents")
     spend = Spend()
 
     def clean_crew(self) -> str:
@@ -64,7 +65,7 @@ def asked(
     problems = first_errors(form) if not form.is_valid() else []
     if lacking := workshop.missing():
         problems.append(("goal", f"No command can be held here, so nothing was begun: {lacking}"))
-    bounds = {**(limits or {}), **({"steps": form.cleaned_data["steps"]} if form.cleaned_data.get("steps") else {})}
+    bounds = {**(limits or {}), **{name: form.cleaned_data[name] for name in LIMITS if form.cleaned_data.get(name)}}
     problems += list(_of_limits(bounds)) + list(_of_files(files))
     before, wrong = _followed(follows) if follows else (None, [])
     problems += wrong
@@ -74,7 +75,8 @@ def asked(
         return {}, problems
     values = dict(form.cleaned_data)
     model, name = values.pop("model"), values.pop("crew")
-    values.pop("steps")
+    for limit in LIMITS:
+        values.pop(limit)
     held = [made({**one, "model": one.get("model") or model}, model) for one in own] if own else agents(name, model)
     if before is not None:
         kept = [(one.path, one.text) for one in newest(before.files.all()).values()]

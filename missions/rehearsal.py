@@ -1,71 +1,73 @@
 """How a mission is rehearsed: a stated script in place of models, so that everything can be watched with no key.
 
-The coordinator writes a small program with a fault in it, runs it, reads the failure, corrects it, runs it again,
-remembers what it was, answers a question that a command asks, and finishes with a command that shows the result. It
-leaves out what it has no tool for. Whoever is written to later only says that it rehearses. Commands really run.
+Which script that is follows from the goal (`examples`); for any other one a small program is written, run and
+corrected. An act is left out where there is no tool for it. Commands really run, files really change. A helper waits
+until somebody writes to it.
 """
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from engine.llm.prompting import read_fenced
 
+from .examples import EXAMPLES, OTHERWISE, Act, Example
+
 Messages = list[dict[str, str]]
-
-FAULTY = "def total(numbers):\n    return sum(numbers[1:])\n\n\nassert total([1, 2, 3]) == 6, total([1, 2, 3])\n"
-FAULT, RIGHT = "sum(numbers[1:])", "sum(numbers)"
-SHOWS = "python3 total.py && echo passed"
-ASKS = "read -p 'Which month? ' month; echo \"Totals of $month are right.\""
-
-SCRIPT: tuple[tuple[str, str, dict[str, Any]], ...] = (
-    (
-        "Rehearsal. A small program that adds numbers, with an example that it has to pass.",
-        "write_to_file",
-        {"path": "total.py", "content": FAULTY},
-    ),
-    ("Rehearsal. I run it to see whether its example passes.", "run_command", {"command": "python3 total.py"}),
-    (
-        "Rehearsal. The first number is left out: that is the fault.",
-        "edit_file",
-        {"path": "total.py", "target_text": FAULT, "replacement_text": RIGHT},
-    ),
-    ("Rehearsal. The same command again shows whether it is right now.", "run_command", {"command": SHOWS}),
-    ("Rehearsal. What it was is worth keeping.", "remember", {"text": "The sum left out the first number."}),
-    ("Rehearsal. A command that asks somebody something.", "run_command", {"command": ASKS, "timeout": 10}),
-    (
-        "Rehearsal. It asks for a month, so I type one.",
-        "send_command_input",
-        {"command_id": 3, "input": "May\n", "wait": 3},
-    ),
-)
-FINISH = "Rehearsal. No model worked on this goal: a stated script wrote a small program, ran it and corrected it."
+MARK = "Rehearsal. "
+OF_OTHERS = ("send_message", "wait")
+HELPER = "Tester"
 
 
 def step(messages: Messages) -> str:
     now = _now(messages[-1]["content"])
     tools = re.findall(r"^- ([\w.]+): ", messages[0]["content"], re.MULTILINE)
-    own = [one for one in SCRIPT if one[1] in tools]
+    example = next((one for one in EXAMPLES.values() if one.goal == now["goal"].strip()), OTHERWISE)
     if "finish" not in tools:
-        return _said("Rehearsal. I was asked to help, and only say so.", None, None)
+        return _helping(example, tools, now["step"])
+    own = [one for one in example.acts if one[1] in tools and (one[1] not in OF_OTHERS or _is_helped(now))]
     if tools == ["finish"] or now["step"] > len(own):
-        check = {"check": SHOWS} if "run_command" in tools and not now.get("check") else {}
-        return _said("Rehearsal. The script is at its end.", "finish", {"result": FINISH, **check})
-    sentence, tool, arguments = own[now["step"] - 1]
-    return _said(sentence, tool, arguments)
+        checked = "run_command" in tools and not now.get("check")
+        result = {"result": MARK + example.result, **({"check": example.check} if checked else {})}
+        return _said("The script is at its end.", "finish", result)
+    return _said(*_with_numbers(own[now["step"] - 1], now))
+
+
+def _is_helped(now: dict[str, Any]) -> bool:
+    """Whether whoever is written to is of the crew."""
+    return any(str(one).startswith(HELPER) for one in now.get("you_may_write_to", ()))
+
+
+def _helping(example: Example, tools: Sequence[str], number: int) -> str:
+    """It waits; once it is woken it does its part, and waits again."""
+    own = [("I wait until somebody needs me.", "wait", {}), *(one for one in example.helped if one[1] in tools)]
+    if "run_command" not in tools or number > len(own):
+        return _said("I wait until somebody needs me.", "wait" if "wait" in tools else None, {})
+    return _said(*own[number - 1])
+
+
+def _with_numbers(act: Act, now: dict[str, Any]) -> Act:
+    """The command that lives is the one that asks."""
+    sentence, tool, arguments = act
+    if arguments.get("command_id") == "asks":
+        living = [one for one in now["commands"] if " lives: " in one]
+        number = int(living[-1].split()[0]) if living else 1
+        return sentence, tool, {**arguments, "command_id": number}
+    return act
 
 
 def summary(messages: Messages) -> str:
-    return json.dumps({"summary": "Rehearsal. What came before was left out.", "facts": []})
+    return json.dumps({"summary": f"{MARK}What came before was left out.", "facts": []})
 
 
 def shorter(messages: Messages) -> str:
-    return json.dumps({"text": "Rehearsal. What was remembered was shortened."})
+    return json.dumps({"text": f"{MARK}What was remembered was shortened."})
 
 
 def _said(sentence: str, tool: str | None, arguments: dict[str, Any] | None) -> str:
-    said = {"reasoning": sentence, "tool_name": tool}
-    return json.dumps({**said, "tool_args": json.dumps(arguments) if arguments is not None else None})
+    said = {"reasoning": MARK + sentence, "tool_name": tool}
+    return json.dumps({**said, "tool_args": json.dumps(arguments) if tool is not None else None})
 
 
 def _now(text: str) -> Any:

@@ -7,6 +7,7 @@ from .views import files, new, reading, steering
 
 urlpatterns = [
     path("missions/new/", new.new, name="mission-new"),
+    path("missions/cost/", new.expected_cost, name="mission-cost"),
     *pages(faces()["mission"]),
     path("missions/<uuid:pk>/say/", steering.say, name="mission-say"),
     path("missions/<uuid:pk>/pause/", steering.pause, name="mission-pause"),

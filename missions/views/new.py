@@ -2,32 +2,41 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods
+from django.template.defaultfilters import filesizeformat
+from django.utils.timesince import timesince
+from django.views.decorators.http import require_http_methods, require_POST
 
-from engine.models.budgets import BudgetUsedUp
+from engine.llm import prices
+from engine.llm.providers import is_rehearsal
+from engine.models.budgets import Budget, BudgetUsedUp
 from engine.models.pace import LimitReached
 from runs import retention
 from runs.begun import along, begun_by_page, brought
-from runs.forms import FieldProblem, as_number, as_typed
+from runs.forms import FieldProblem, as_typed
+from runs.rights import SEE
 
-from .. import procedure, workshop
-from ..crews import CREWS
+from .. import attached, procedure, workshop
+from ..attached import Attached
+from ..crews import offered
+from ..examples import EXAMPLES
 from ..files import LONGEST
-from ..forms import FILES, MissionForm, asked
+from ..forms import LIMITS, MissionForm, asked
+from ..models import Mission
 from ..rules import Limits
+from ..sandbox import held
+from ..sandbox.box import Limits as Box
 
 BEGUN = "mission-new"
-OWN = frozenset(MissionForm.base_fields)
-UPLOADS = "files"
-GOALS = (
-    "Write a small program that adds up a list of numbers, with an example that it has to pass.",
-    "Count how often each word stands in the text that is attached, and write a table of the ten most frequent.",
-)
+FOLLOWS, UPLOADS, MORE = "follows", "uploads", "more-files"
+OWN = frozenset({*MissionForm.base_fields, FOLLOWS})
+A_STEP = 11_000, 250  # tokens that a step reads and writes, about
 
 
 @dataclass(frozen=True)
@@ -40,54 +49,82 @@ class Refused:
 
 @dataclass
 class Begun:
+    """What stands on the page; `rows` are always followed by an empty one."""
+
     form: MissionForm
+    rows: list[Attached] = field(default_factory=list)
+    follows: str = ""
     problems: list[FieldProblem] = field(default_factory=list)
 
 
 @require_http_methods(["GET", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
     if request.method == "GET":
-        example = as_number(request.GET.get("example", ""))
-        goal = GOALS[example - 1] if 0 < example <= len(GOALS) else ""
-        return _page(request, Begun(_started(goal=goal)))
+        return _page(request, _first(request))
     posted = as_typed(request.POST)
     if come := brought(posted):
-        return _page(request, Begun(_started(**{**_own(posted), "goal": come.text, "title": come.title})))
+        form = _started(**{**_own(posted), "goal": come.text, "title": come.title})
+        return _page(request, Begun(form, attached.pasted(posted), posted.get(FOLLOWS, "")))
     return _submitted(request, posted)
 
 
+def _first(request: HttpRequest) -> Begun:
+    if example := EXAMPLES.get(request.GET.get("example", "")):
+        form = _started(goal=example.goal, title=example.name, check=example.check, crew=example.crew)
+        return Begun(form, attached.numbered(example.files))
+    return Begun(_started(), follows=request.GET.get(FOLLOWS, ""))
+
+
 def _submitted(request: HttpRequest, posted: Mapping[str, str]) -> HttpResponse:
-    attached, unreadable = _attached(request)
-    values, problems = asked(_own(posted), attached)
+    rows, unreadable = _files(request, posted)
+    follows = posted.get(FOLLOWS, "") if _followed(request, posted.get(FOLLOWS, "")) else ""
     form = MissionForm(posted, auto_id="%s")
+    begun = Begun(form, rows, follows)
+    if posted.get("do") == MORE:
+        begun.form = _started(**_own(posted))
+        return _page(request, begun)
+    values, problems = asked(_own(posted), [(one.path.strip(), one.text) for one in rows], follows=follows)
     form.is_valid()
     if problems or unreadable:
-        labels = {name: str(one.label) for name, one in form.fields.items()} | {UPLOADS: "Files", "limits": "Limits"}
-        found = [FieldProblem(name, name, labels.get(name, name), said) for name, said in [*problems, *unreadable]]
-        return _page(request, Begun(form, found))
+        labels = {name: str(one.label) for name, one in form.fields.items()} | {"files": "Files", "limits": "Limits"}
+        begun.problems = [
+            FieldProblem(name, name, labels.get(name, name), said) for name, said in [*problems, *unreadable]
+        ]
+        return _page(request, begun)
+    return _begin(request, begun, values)
+
+
+def _begin(request: HttpRequest, begun: Begun, values: dict[str, Any]) -> HttpResponse:
     try:
         mission = procedure.submit(owner=request.user, limited=True, **values)
     except BudgetUsedUp as error:
-        return _page(request, Begun(form), Refused(402, str(error)))
+        return _page(request, begun, Refused(402, str(error)))
     except LimitReached as reached:
-        page = _page(request, Begun(form), Refused(429, str(reached)))
+        page = _page(request, begun, Refused(429, str(reached)))
         page.headers["Retry-After"] = str(reached.seconds)
         return page
     return redirect("mission-live", mission.pk)
 
 
-def _attached(request: HttpRequest) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """Names and texts of files, and what is wrong with those that are no text."""
-    found, wrong = list[tuple[str, str]](), list[tuple[str, str]]()
-    for file in request.FILES.getlist(UPLOADS)[: FILES + 1]:
-        name = file.name or "file"
-        try:
-            if (file.size or 0) > LONGEST:
-                raise ValueError
-            found.append((name, file.read().decode()))
-        except ValueError:
-            wrong.append((UPLOADS, f"{name} is no text of at most {LONGEST:,} bytes."))
-    return found, wrong
+def _files(request: HttpRequest, posted: Mapping[str, str]) -> tuple[list[Attached], list[tuple[str, str]]]:
+    """What was pasted and what was uploaded, and what is wrong with that which is no text."""
+    found = [(one.path, one.text) for one in attached.pasted(posted)]
+    wrong = []
+    for name, text in attached.uploaded(request.FILES.getlist(UPLOADS)):
+        if text is None:
+            wrong.append(("files", f"{name} is no text of at most {LONGEST:,} bytes. Choose another file."))
+        else:
+            found.append((name, text))
+    return attached.numbered(found), wrong
+
+
+def _followed(request: HttpRequest, pk: str) -> Mission | None:
+    """The mission that this one goes on from, where this person may see it."""
+    try:
+        found = Mission.objects.select_related("run").filter(pk=UUID(pk)).first() if pk else None
+    except ValueError:
+        return None
+    return found if found and SEE.covers(request.user, found.run) else None
 
 
 def _own(posted: Mapping[str, str]) -> dict[str, str]:
@@ -99,20 +136,54 @@ def _started(**typed: str) -> MissionForm:
 
 
 def _page(request: HttpRequest, begun: Begun, refused: Refused | None = None) -> HttpResponse:
+    numbers = [one.number for one in begun.rows]
     context: dict[str, Any] = {
         "form": begun.form,
+        "rows": [*begun.rows, Attached(max(numbers, default=0) + 1)],
+        "follows": _followed(request, begun.follows),
         "problems": begun.problems,
         "refused": refused,
-        "limits": Limits(),
-        "crews": list(CREWS),
-        "examples": list(enumerate(GOALS, 1)),
+        "limits": [(begun.form[name], getattr(Limits(), name)) for name in LIMITS],
+        "crews": offered(),
+        "examples": EXAMPLES.values(),
         "lacking": workshop.missing(),
+        **_tried(),
         "kept_for": retention.in_words(settings.RETENTION_DAYS),
         "rehearsal": not settings.PROVIDERS,
         "kinds": begun_by_page(),
         "page": "new",
         "begun": BEGUN,
         "come": "mission",
-        "along": along(as_typed(request.POST), OWN.__contains__),
+        "along": along(as_typed(request.POST), lambda name: name in OWN or attached.is_field(name)),
     }
     return render(request, "missions/new.html", context, status=refused.status if refused else 200)
+
+
+def _tried() -> dict[str, Any]:
+    """When the sandbox was tried last, and what it gives to each command."""
+    found, box = held.last(workshop.home()), Box()
+    at = datetime.fromtimestamp(found.at, UTC) if found else None
+    parts = (
+        f"{filesizeformat(box.memory)} of memory",
+        f"{box.processes} processes",
+        f"{filesizeformat(box.disk)} of disk",
+    )
+    ago = f"{timesince(at)} ago" if at else ""
+    return {"sandbox": found, "tried": at, "ago": ago, "bounds": ", ".join(parts)}
+
+
+@require_POST
+def expected_cost(request: HttpRequest) -> HttpResponse:
+    """At most: nobody knows how many steps it takes."""
+    form = MissionForm(as_typed(request.POST))
+    form.is_valid()
+    model = form.cleaned_data.get("model") or settings.DEFAULT_MODEL
+    steps = form.cleaned_data.get("steps") or Limits().steps
+    context = {
+        "rehearsal": is_rehearsal(model),
+        "steps": steps,
+        "most": prices.cost(model, *(steps * tokens for tokens in A_STEP)),
+        "spend": form.cleaned_data.get("spend"),
+        "budgets": Budget.objects.of(request.user.pk),
+    }
+    return render(request, "missions/_cost.html", context)
