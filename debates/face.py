@@ -26,6 +26,7 @@ from .filters import HistoryForm, in_words
 from .fragments import fragments
 from .models import DOCUMENTS, Debate, Option, Panel, Remark, erase
 from .models.secret import hidden_steps, withheld
+from .offers import OFFERS
 from .rules.outcome import NO_DECISION
 from .shelf import Panels
 
@@ -35,6 +36,7 @@ class Debating(Face[Debate, Display]):
     sign = "debate"
     schema = schemas.Debate
     as_model = AS_MODEL
+    offers = OFFERS
     going_on = "debating"
     begun_at, begun_with = "debate-new", "question"
     verb, good_for = "Debate", "What speaks for what. Two to nine members argue until each stands by an option."

@@ -20,12 +20,15 @@ from .as_model import AS_MODEL
 from .display import Display, display_of
 from .fragments import fragments
 from .models import DOCUMENTS, Inquiry, keeping
+from .offers import HELD, OFFERS
 
 
 class Asking(Face[Inquiry, Display]):
     noun, nouns = "inquiry", "inquiries"
     schema = schemas.Inquiry
     as_model = AS_MODEL
+    offers = OFFERS
+    held = HELD
     begun_at, begun_with = "inquiry-new", "question"
     verb, good_for = "Inquire", "A question answered from sources. Every quote is looked for where it is said to stand."
     going_on = "asking"

@@ -22,6 +22,7 @@ from .display import Display, display_of, newly_decided
 from .filters import HistoryForm
 from .fragments import fragments
 from .models import STANDINGS, Council, Judgement, Remark, RoundDecision, status_of
+from .offers import OFFERS
 from .parts import PLATE
 from .rules import ROUNDS, SEATS, Verdict
 from .sentences import sentence_of_swayed
@@ -33,6 +34,7 @@ class Judging(Face[Judgement, Display]):
     sign = "judge"
     schema = schemas.Judgement
     as_model = AS_MODEL
+    offers = OFFERS
     going_on = "judging"
     begun_at, begun_with = "new", "content"
     verb, good_for = "Judge", "Yes or no to one thing. Three agents, each with its own criteria."

@@ -98,6 +98,7 @@ class Environment(BaseSettings):
     MAGI_USER_RECEIPTS: int = Field(default=60, ge=1, le=100_000)
     MAGI_USER_TOKENS: int = Field(default=20, ge=1, le=10_000)
     MAGI_USER_EXPORTS: int = Field(default=2, ge=1, le=100)
+    MAGI_MCP: bool = True
     MAGI_COMPAT: bool = True
     MAGI_COMPAT_TEAM: str = "House"
 

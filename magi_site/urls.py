@@ -7,7 +7,7 @@ from engine.admin import doctor
 from runs.face import faces
 from runs.views import notices
 
-from . import access, api, automation, health, icon, model_api, tokens
+from . import access, api, automation, health, icon, mcp_door, model_api, tokens
 from .sign_in import SignIn
 
 admin.site.site_header = admin.site.site_title = "MAGI"
@@ -21,6 +21,7 @@ urlpatterns = [
     *(path("", include(f"{face.room}.urls")) for face in faces().values()),
     path("", include("runs.urls")),
     path("api/v1/", api.api.urls_for_callers()),
+    path("mcp", mcp_door.door, name="mcp"),
     path("v1/", model_api.api.urls_for_callers()),
     *([path("api/automation/", automation.api.urls_for_callers())] if settings.COMPAT else []),
     path("accounts/login/", SignIn.as_view(), name="login"),

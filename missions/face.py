@@ -32,12 +32,15 @@ from .as_model import AS_MODEL
 from .display import Display, display_of
 from .fragments import fragments
 from .models import Mission, keeping
+from .offers import HELD, OFFERS
 
 
 class Working(Face[Mission, Display]):
     noun, nouns = "mission", "missions"
     schema = schemas.Mission
     as_model = AS_MODEL
+    offers = OFFERS
+    held = HELD
     begun_at, begun_with = "mission-new", "goal"
     verb, good_for = "Work", "A goal that agents pursue in a sandbox: they run commands and change files."
     going_on = "working"

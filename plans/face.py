@@ -26,6 +26,7 @@ from .display import Display, display_of
 from .filters import HistoryForm
 from .fragments import fragments
 from .models import OUTCOMES, Plan, Team, keeping, reading
+from .offers import OFFERS
 from .rules.demands import Kind
 from .rules.words import Effect, Outcome
 from .shelf import Teams
@@ -41,6 +42,7 @@ class Planning(Face[Plan, Display]):
     noun, nouns = "plan", "plans"
     schema = schemas.Plan
     as_model = AS_MODEL
+    offers = OFFERS
     begun_at, begun_with = "plan-new", "task"
     verb, good_for = "Plan", "A task in steps. You see all of them before anything happens."
     going_on = "going on"

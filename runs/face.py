@@ -5,7 +5,7 @@ Why so: docs/decisions.md, One house for all procedures.
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
@@ -28,8 +28,10 @@ from .at_gates import AtGates
 from .contradictions import contradictions
 from .filters import HistoryForm, People
 from .fragments import Fragment
+from .glance import Glance
 from .looks import Look
 from .models import Flag
+from .offers import Held, Offer
 from .retention import INSTALLATION, KeptFor
 from .shelves import Shelf
 from .stamps import Stamp
@@ -47,17 +49,6 @@ STANDINGS: dict[str, tuple[str, str]] = {
     Run.Status.FAILED: (FAILED, "Error"),
     Run.Status.CANCELLED: (STOPPED, "Cancelled"),
 }
-
-
-@dataclass(frozen=True)
-class Glance:
-    """What a list shows of a run beside what any has: by which saved set it was made, whether it was rehearsed; more
-    of a kind's own. `signs` of outcomes that are the run's own words; `notes`: a few words each about the outcome."""
-
-    saved: str = ""
-    rehearsal: bool = False
-    signs: Mapping[str, str] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
 
 
 Row = TypeVar("Row")
@@ -147,6 +138,8 @@ class Face(AtGates, Procedure, Generic[Row, Displayed]):
     good_for: ClassVar[str] = ""
     shelves: ClassVar[Sequence[Shelf]] = ()  # what is kept of it to be used again
     as_model: ClassVar[AsModel | None] = None  # how it is asked for where a language model is
+    offers: ClassVar[Sequence[Offer]] = ()  # what models of others may ask for
+    held: ClassVar[Sequence[Held]] = ()  # what they may read of one run, beside its record
 
     @property
     def room(self) -> str:  # the package that it stands in

@@ -278,7 +278,7 @@ def ask(cast: Cast, who: str, method: str, address: str, **more: Any) -> tuple[s
     """The sign of the answer, and its whole text. What it changes is undone."""
     client = cast.client
     client.cookies.clear()
-    if address.startswith(("/api/", "/v1/")):
+    if address.startswith(("/api/", "/v1/", "/mcp")):
         more = {"content_type": "application/json"} | more if method == "POST" else more
         more["headers"] = {"Authorization": f"Bearer {cast.tokens.get(who, '')}"} | more.get("headers", {})
     elif who in cast.sessions:

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 from asgiref.sync import iscoroutinefunction, sync_to_async
 from django.http import HttpRequest, HttpResponse, QueryDict
-from django.urls import resolve, reverse
+from django.urls import NoReverseMatch, resolve, reverse
 
 from .refusals import Refusal
 
@@ -44,12 +44,20 @@ async def call(
     *,
     at: Mapping[str, Any] | None = None,
     query: Mapping[str, str] | None = None,
+    key: str = "",
 ) -> Any:
-    """What the call of this name, with `at` in its address, answers whoever sent the outer request. Its Refusal."""
-    path = reverse(f"api:{name}", kwargs=dict(at or {}))
+    """What the call of this name, with `at` in its address, answers whoever sent the outer request. Its Refusal. `key`:
+    by which it is sent again, where it is not the outer request's."""
+    try:
+        path = reverse(f"api:{name}", kwargs=dict(at or {}))
+    except NoReverseMatch as error:
+        raise Refusal(404, "There is nothing under this id.") from error
     found = resolve(path)
+    inner = _Inner(outer, method, path, query or {}, content)
+    if key:
+        inner.META["HTTP_IDEMPOTENCY_KEY"] = key
     view = found.func if iscoroutinefunction(found.func) else sync_to_async(found.func)
-    answer: HttpResponse = await view(_Inner(outer, method, path, query or {}, content), *found.args, **found.kwargs)
+    answer: HttpResponse = await view(inner, *found.args, **found.kwargs)
     said = json.loads(answer.content or b"null")
     if answer.status_code >= 400:
         headers = {name: answer.headers[name] for name in SAID if name in answer.headers}

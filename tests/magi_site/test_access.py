@@ -34,7 +34,7 @@ def path_of(route):
 
 
 # the API knows no form to send anybody to
-APIS = ("api:", "automation:", "model:")
+APIS = ("api:", "automation:", "model:", "mcp")
 OF_THE_API = [(name, path_of(route)) for name, route in routes() if name.startswith(APIS)]
 OPEN_EVERYWHERE = {"openapi-json": 200, "openapi-view": 200, "api-root": 404}
 OPEN_IN_THE_API = {f"{api}{name}": status for api in APIS for name, status in OPEN_EVERYWHERE.items()} | {

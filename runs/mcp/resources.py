@@ -1,0 +1,62 @@
+"""What can be read through our server: runs, their records, and what their kinds hold beside, as sources."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest
+
+from runs.api import inside
+from runs.api.refusals import Refusal
+from runs.face import faces
+
+SCHEME = "magi://"
+MOST = 2_000_000  # characters of one answer
+JSON = "application/json"
+
+
+@dataclass(frozen=True)
+class Template:
+    name: str
+    uri: str
+    what: str
+
+
+def templates() -> Iterator[Template]:
+    yield Template("run", f"{SCHEME}runs/{{id}}", "A run of any kind: how it stands and all that came of it.")
+    yield Template(
+        "record", f"{SCHEME}runs/{{id}}/record", "Its whole record, with every prompt and answer, to verify."
+    )
+    for face in faces().values():
+        for held in face.held:
+            yield Template(held.part, f"{SCHEME}{face.nouns}/{{id}}/{held.part}/{{number}}", held.what)
+
+
+async def newest(request: HttpRequest) -> list[tuple[str, str]]:
+    """Addresses and titles of runs that the caller may see."""
+    page = await inside.call(request, "GET", "runs")
+    return [(f"{SCHEME}runs/{run['id']}", f"{run['title']} ({run['kind']})") for run in page["results"]]
+
+
+async def read(request: HttpRequest, uri: str) -> str:
+    """As JSON. A Refusal, also where there is nothing of this address."""
+    call, at = _named(uri)
+    text = json.dumps(await inside.call(request, "GET", call, at=at), ensure_ascii=False)
+    if len(text) > MOST:
+        raise Refusal(413, f"It has {len(text):,} characters; {MOST:,} are given here. Get it through the API.")
+    return text
+
+
+def _named(uri: str) -> tuple[str, Mapping[str, Any]]:
+    found = re.fullmatch(rf"{SCHEME}(\w+)/([\w-]+)(?:/(\w+)(?:/(\d{{1,9}}))?)?", uri)
+    if found:
+        nouns, pk, part, number = found.groups()
+        if nouns == "runs" and not number and part in (None, "record"):
+            return f"run-{part}" if part else "run", {"id": pk}
+        for face in faces().values():
+            for held in face.held:
+                if (face.nouns, held.part) == (nouns, part) and number:
+                    return held.call, {"id": pk, "number": int(number)}
+    raise Refusal(404, f"There is nothing at {uri[:200]}.")

@@ -1,0 +1,185 @@
+"""Our server of the Model Context Protocol, made anew for each request: nothing is kept between two, so any process
+answers any of them. What it speaks with is loaded when it is first asked.
+
+Why so: docs/decisions.md, Other doors.
+"""
+
+import asyncio
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from asgiref.sync import sync_to_async
+from django.http import HttpRequest, HttpResponse
+
+from engine.hidden import visible_json
+from engine.version import VERSION
+from runs.api.refusals import Refusal
+
+from . import calls, resources
+
+INSTRUCTIONS = (
+    "MAGI decides. Have something judged, debated, answered, planned or pursued, wait for what comes of it, and obey "
+    "it: what failed or is not over is no approval. What waits for a person at a gate, people alone decide, on a page."
+)
+
+
+async def answer(request: HttpRequest) -> HttpResponse:
+    """To one message of a client that has been let in."""
+    await sync_to_async(_load, thread_sensitive=False)()
+    return await _through(request)
+
+
+def _load() -> None:
+    """Seconds of work, once, beside the loop."""
+    import mcp.server.streamable_http_manager  # noqa: F401
+
+
+# ---- between it and a request of ours ---------------------------------------------------------------------
+
+
+@dataclass
+class _Caught:
+    """What an ASGI application sends, until it is whole."""
+
+    status: int = 500
+    headers: list[tuple[bytes, bytes]] = field(default_factory=list)
+    body: bytes = b""
+
+    async def send(self, message: Any) -> None:
+        if message["type"] == "http.response.start":
+            self.status, self.headers = message["status"], list(message.get("headers", ()))
+        elif message["type"] == "http.response.body":
+            self.body += message.get("body", b"")
+
+    def answer(self) -> HttpResponse:
+        named = {name.decode("latin-1"): value.decode("latin-1") for name, value in self.headers}
+        kept = {name: value for name, value in named.items() if name.lower() != "content-length"}
+        return HttpResponse(self.body, status=self.status, headers=kept)
+
+
+async def _through(request: HttpRequest) -> HttpResponse:
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+    from mcp.server.transport_security import TransportSecuritySettings
+
+    unchecked = TransportSecuritySettings(
+        enable_dns_rebinding_protection=False
+    )  # the site has looked at host and origin
+    manager = StreamableHTTPSessionManager(
+        _server(request), json_response=True, stateless=True, security_settings=unchecked
+    )
+    caught = _Caught()
+    async with manager.run():
+        await manager.handle_request(_scope(request), _receiving(request.body), caught.send)
+    return caught.answer()
+
+
+def _scope(request: HttpRequest) -> dict[str, Any]:
+    named = {name.lower(): value for name, value in request.headers.items()} | {
+        "content-length": str(len(request.body))
+    }
+    headers = [(name.encode("latin-1"), value.encode("latin-1", "replace")) for name, value in named.items()]
+    where = {"path": request.path, "raw_path": request.path.encode(), "query_string": b"", "root_path": ""}
+    return {
+        **{"type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": request.method},
+        **{"scheme": request.scheme, "headers": headers, "client": None, "server": None, "state": {}, **where},
+    }
+
+
+def _receiving(body: bytes) -> Callable[[], Any]:
+    parts = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive() -> Any:
+        if parts:
+            return parts.pop()
+        await asyncio.Event().wait()  # whoever hangs up ends this request as any other
+
+    return receive
+
+
+# ---- what it answers --------------------------------------------------------------------------------------
+
+
+def _server(request: HttpRequest) -> Any:
+    from mcp.server.lowlevel import Server
+
+    return Server(
+        "magi",
+        version=VERSION,
+        title="MAGI",
+        instructions=INSTRUCTIONS,
+        on_list_tools=_listed,
+        on_call_tool=_calling(request),
+        on_list_resources=_listing(request),
+        on_list_resource_templates=_templates,
+        on_read_resource=_reading(request),
+    )
+
+
+async def _listed(context: Any, params: Any) -> Any:
+    import mcp_types as types
+
+    return types.ListToolsResult(tools=[_tool(types, one) for one in calls.tools()])
+
+
+def _tool(types: Any, tool: calls.Tool) -> Any:
+    hints = types.ToolAnnotations(read_only_hint=tool.reads, destructive_hint=tool.name == "cancel")
+    return types.Tool(name=tool.name, description=tool.what, input_schema=dict(tool.takes), annotations=hints)
+
+
+def _calling(request: HttpRequest) -> Any:
+    import mcp_types as types
+
+    async def called(context: Any, params: Any) -> Any:
+        try:
+            told = await calls.do(request, params.name, params.arguments or {})
+        except Refusal as refusal:
+            return types.CallToolResult(content=[types.TextContent(text=_in_words(refusal))], is_error=True)
+        said = [told.hint] if told.hint else []
+        content = [types.TextContent(text=text) for text in [*said, visible_json(told.content)]]
+        structured = json.loads(visible_json(told.content))
+        return types.CallToolResult(content=content, structured_content=structured, is_error=told.failed)
+
+    return called
+
+
+def _in_words(refusal: Refusal) -> str:
+    return " ".join([refusal.detail, *(f"{path}: {message}" for path, message in refusal.errors)])
+
+
+async def _templates(context: Any, params: Any) -> Any:
+    import mcp_types as types
+
+    found = [
+        types.ResourceTemplate(name=one.name, uri_template=one.uri, description=one.what, mime_type=resources.JSON)
+        for one in resources.templates()
+    ]
+    return types.ListResourceTemplatesResult(resource_templates=found)
+
+
+def _listing(request: HttpRequest) -> Any:
+    import mcp_types as types
+
+    async def listed(context: Any, params: Any) -> Any:
+        found = await resources.newest(request)
+        return types.ListResourcesResult(
+            resources=[types.Resource(name=name, uri=uri, mime_type=resources.JSON) for uri, name in found]
+        )
+
+    return listed
+
+
+def _reading(request: HttpRequest) -> Any:
+    import mcp_types as types
+    from mcp.shared.exceptions import MCPError
+
+    async def was_read(context: Any, params: Any) -> Any:
+        try:
+            text = await resources.read(request, str(params.uri))
+        except Refusal as refusal:
+            raise MCPError(types.INVALID_PARAMS, _in_words(refusal)) from refusal
+        part = types.TextResourceContents(uri=params.uri, text=text, mime_type=resources.JSON)
+        return types.ReadResourceResult(contents=[part])
+
+    return was_read
