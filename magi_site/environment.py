@@ -84,6 +84,7 @@ class Environment(BaseSettings):
     MAGI_ENGINE_LEASE: float = Field(default=15, ge=1, le=600)
     MAGI_ENGINE_CONCURRENCY: int = Field(default=100, ge=1, le=10_000)
     MAGI_MISSIONS_DIR: Path | None = None
+    MAGI_PUBLISH_TO: SecretStr | None = None
     MAGI_INQUIRY_RETRIES: int = Field(default=5, ge=1, le=20)
     MAGI_SEARCH: str | None = None
     BRAVE_API_KEY: SecretStr | None = None

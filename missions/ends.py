@@ -23,9 +23,11 @@ def end_of(terminal: Terminal) -> End | None:
     if state == State.ENDED and (end := spool.end):
         code, reason = end["code"], str(end["reason"])[:40]
         seconds, output = round(end["seconds"]), screen_of(spool).text
-        return End(terminal.pk, code, reason, seconds, end["total"], end["digest"], output)
+        digest, reached = end["digest"], tuple(spool.connections)
+        return End(terminal.pk, code, reason, seconds, end["total"], digest, output, reached)
     if state == State.CUT:
-        return End(terminal.pk, None, "cut", 0, spool.said(0, 0).total, "", screen_of(spool).text)
+        reached = tuple(spool.connections)
+        return End(terminal.pk, None, "cut", 0, spool.said(0, 0).total, "", screen_of(spool).text, reached)
     return None
 
 

@@ -41,6 +41,7 @@ class Found:
     path: str
     kind: str  # file, folder, link, other
     size: int
+    runs: bool = False  # whether it is a program
 
 
 @dataclass(frozen=True)
@@ -152,7 +153,7 @@ class Workspace:
         for name, about in here:
             path = os.path.normpath(os.path.join(folder, name))
             kind = _kind_of(about.st_mode)
-            yield Found(path, kind, about.st_size)
+            yield Found(path, kind, about.st_size, bool(about.st_mode & 0o100))
             if kind == "folder" and depth > 1 and name not in UNWATCHED:
                 yield from self._walk(path, depth - 1)
 
@@ -161,7 +162,7 @@ class Workspace:
         there are too many."""
         found = list[Change]()
         there = set[str]()
-        for one in self._files():
+        for one in self.files():
             there.add(one.path)
             try:
                 data = self.read(one.path)
@@ -173,7 +174,8 @@ class Workspace:
         gone = [Change(path, "D", "", 0, "") for path in known if path not in there]
         return sorted([*found, *gone], key=lambda one: one.path)
 
-    def _files(self) -> Iterator[Found]:
+    def files(self) -> Iterator[Found]:
+        """All that are looked at."""
         count = 0
         for one in self._walk(".", 64):
             if one.kind == "file":

@@ -11,7 +11,7 @@ from django.core.exceptions import ValidationError
 from engine.models import TITLE_LENGTH
 from runs.forms import Spend, Text, first_errors, known_model
 
-from . import workshop
+from . import leaving, workshop
 from .crews import CREWS, agents, made
 from .files import LONGEST, FileProblem, inside
 from .models import Mission
@@ -87,6 +87,7 @@ def asked(
         "crew": "" if own else name,
         "files": files,
         "limits": bounds,
+        "policy": leaving.usual(),
         "follows": before,
     }, []
 

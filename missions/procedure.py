@@ -18,22 +18,21 @@ from engine.tools import own_tools
 from engine.waiting import Waits
 from runs import submissions
 
-from . import probing, rules, workshop
+from . import leaving, probing, publishing, rules, workshop
 from .ends import ends_of, wait_for_ends
+from .leaving import ALLOW_OR_REFUSE
 from .models import Agent, FileVersion, Mission, Step, keeping, reading, recalling
 from .prompts import memory, steps
+from .publishing import NotPublished
 from .rules import MEMORY_LENGTH
 from .terminals.launcher import Refused
+from .tools import in_place_of
 from .tools.memory import COMPRESS, SUMMARIZE
-from .tools.memory_folder import in_place_of
+from .tools.publish import PUBLISH_COMMIT
 from .tools.said import facts_of
 
 SHORTER = AnswerForm("mission-memory", memory.SHORTER_SCHEMA, memory.read_shorter, memory.no_preview, steps.complaint)
 SUMMARY = AnswerForm("mission-summary", memory.SUMMARY_SCHEMA, memory.read_summary, memory.no_preview, steps.complaint)
-ALLOW_OR_REFUSE = (
-    {"word": "allow", "decision": "approve", "sentence": "Allow it, once"},
-    {"word": "refuse", "decision": "reject", "sentence": "Refuse it"},
-)
 STUCK = "Nobody in the crew can go on, and nothing is left that could wake anybody. What shall they do?"
 NO_PLACE = "sandbox"
 
@@ -82,10 +81,9 @@ async def _prepare(run: RunContext) -> None:
         await asyncio.to_thread(probing.ensure)
     if (workshop.place(run.pk) / workshop.PREPARED).exists():
         return
-    first = FileVersion.objects.filter(mission=run.pk, step=None).order_by("number")
-    files = await run.read(lambda: list(first.values_list("path", "text")))
+    files = await run.read(partial(reading.first_files, run.pk))
     try:
-        await asyncio.to_thread(workshop.prepare, run.pk, files)
+        await asyncio.to_thread(workshop.prepare, run.pk, files.items())
     except (Refused, OSError) as error:
         raise RunFailed(NO_PLACE, f"There is no place for its workspace: {error}") from error
 
@@ -139,7 +137,7 @@ class Crew:
         made = mission.steps_of(number)
         if made and made[-1].settled is None:
             await self._before(mission, agent, made[-1])
-            await self._use(made[-1])
+            await self._use(mission, made[-1])
             return
         work = await run.read(partial(reading.work_of, mission, number, run.worked, run.now))
         prompt = steps.step(work)
@@ -150,7 +148,7 @@ class Crew:
 
     async def _step(self, mission: Mission, agent: Agent, work: steps.Work, prompt: steps.Messages) -> None:
         run = self._run
-        tools = {one.name: own_tools()[one.name].arguments for one in work.tools}
+        tools = await run.read(partial(reading.arguments_of, mission, agent))
         read = partial(steps.read_step, tools=tools, last=work.last)
         form = AnswerForm("mission-step", steps.SCHEMA, read, steps.growing, steps.complaint)
         heard = reading.newest_message(mission)
@@ -171,18 +169,52 @@ class Crew:
         if step.tool == COMPRESS and text and not reading.written_since(mission, number, step.made):
             await self._shorten(mission, agent, version, text)
 
-    async def _use(self, step: Step) -> None:
+    async def _use(self, mission: Mission, step: Step) -> None:
         """The tool of a step. Those that write take turns, and what they changed is kept with what came of them."""
         run = self._run
-        tool = own_tools().get(in_place_of(step.tool, step.arguments))
-        asked_in = await run.read(lambda: step.call)
+        name = in_place_of(step.tool, step.arguments)
+        tool = own_tools().get(name)
         if tool is None or tool.effect == Effect.READS or tool.change:
-            call = await run.use(step.key, tool.name if tool else step.tool, step.args, asked_in=asked_in)
+            call = await run.use(step.key, name, step.args, choices=ALLOW_OR_REFUSE, asked_in=await self._asked(step))
             await run.write(partial(keeping.keep_result, run.pk, step.pk, call, (), ()), "result")
             return
         async with self._acting:
-            call = await run.use(step.key, step.tool, step.args, asked_in=asked_in, choices=ALLOW_OR_REFUSE)
-            await self._keep(step, call)
+            await self._keep(step, await self._acted(mission, step, name))
+
+    async def _acted(self, mission: Mission, step: Step, name: str) -> ToolCall:
+        """What was refused once is not asked again; what leaves the sandbox is asked about, exactly as it would be."""
+        run = self._run
+        if why := await run.read(partial(reading.refused_before, mission, step)):
+            return ToolCall(status=ToolCall.Status.FAILED, error=leaving.REFUSED_BEFORE.format(why=why))
+        arguments: Any = step.args
+        cut = False
+        if name == PUBLISH_COMMIT:
+            try:
+                arguments, cut = await self._commit(mission, step)
+            except NotPublished as error:
+                return ToolCall(status=ToolCall.Status.FAILED, error=str(error))
+        policy = leaving.policy_of(mission, name, cut=cut)
+        if policy == leaving.NEVER:
+            why = leaving.NOT_HERE.format(capability=leaving.CAPABILITIES[name])
+            return ToolCall(status=ToolCall.Status.FAILED, error=why)
+        asked: dict[str, Any] = {"choices": ALLOW_OR_REFUSE, "asked_in": await self._asked(step)}
+        return await run.use(step.key, name, arguments, policy, **asked)
+
+    async def _asked(self, step: Step) -> Any:
+        return await self._run.read(lambda: step.call)
+
+    async def _commit(self, mission: Mission, step: Step) -> tuple[dict[str, Any], bool]:
+        """What would be published: the commit is made once, whatever the files become while somebody decides."""
+        said, run = step.arguments, self._run
+        if wrong := publishing.branch_complaint(said["branch"]):
+            raise NotPublished(f"branch: {wrong}")
+        first = await run.read(partial(reading.first_files, run.pk))
+        message, moment = said["message"], int(step.made.timestamp())
+        about = (run.pk, step.key, message, step.agent.name, first, moment)
+        made = await asyncio.to_thread(publishing.prepare, *about)
+        said |= {"goal": mission.goal[:1_000], "to": publishing.to() or "the bundle of this mission"}
+        names = ("commit", "files", "difference", "digest")
+        return said | {name: getattr(made, name) for name in names}, made.cut
 
     async def _keep(self, step: Step, call: ToolCall) -> None:
         run = self._run

@@ -6,8 +6,9 @@ Why so: docs/decisions.md, Terminals.
 
 import shutil
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -79,27 +80,35 @@ def spool(mission: UUID | str, name: str) -> Spool:
     return Spool(place(mission) / "spool" / name)
 
 
-def prepare(mission: UUID | str, files: Iterable[tuple[str, str]]) -> None:
+def prepare(mission: UUID | str, files: Iterable[tuple[str, bytes]]) -> None:
     """Make the workspace and what stands in it at first, once. Refused where that cannot be."""
     done = place(mission) / PREPARED
     if done.exists():
         return
     Launcher(home()).prepare(str(mission))
     made = workspace(mission)
-    for path, text in files:
-        made.write(path, text.encode())
+    for path, data in files:
+        made.write(path, data)
     done.touch()
 
 
 def begin(
-    mission: UUID | str, name: str, program: tuple[str, ...], cwd: str = ".", memory: str = "", **limits: int
+    mission: UUID | str,
+    name: str,
+    program: tuple[str, ...],
+    cwd: str = ".",
+    memory: str = "",
+    hosts: Sequence[str] = (),
+    **limits: int,
 ) -> None:
-    """Whoever asks twice begins it once. `memory`: the name of a folder of it that can be read. Refused."""
-    bounds = Limits(**limits)
+    """Whoever asks twice begins it once. `memory`: the name of a folder of it that can be read; `hosts`: what it may
+    reach, as in example.org:443. Refused."""
+    about: dict[str, Any] = {"cwd": cwd, "limits": Limits(**limits), "memory": memory}
+    about["network"] = {"hosts": list(hosts), "inner": list(settings.PAGES_ALLOWED_HOSTS)} if hosts else None
     try:
-        launcher.ask(home() / SOCKET, str(mission), name, program, cwd, bounds, memory)
+        launcher.ask(home() / SOCKET, str(mission), name, program, **about)
     except OSError:  # nobody launches here
-        Launcher(home()).begin(str(mission), name, program, cwd, bounds, memory)
+        Launcher(home()).begin(str(mission), name, program, **about)
 
 
 def begin_check(mission: UUID, command: str) -> None:

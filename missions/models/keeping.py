@@ -1,7 +1,7 @@
 """What the engine and people write of a mission: each is a part of one transaction that holds the run's row."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
@@ -17,11 +17,12 @@ from engine.search import label, words_of
 from engine.tools import tool_named
 from runs.models import SearchText
 
-from .. import rules, workshop
+from .. import publishing, rules, workshop
 from ..files import Change
 from ..prompts.memory import Summarised
 from ..prompts.steps import Stepped
 from ..rules import COORDINATOR
+from . import reading
 from .files import FileVersion
 from .memories import MemoryVersion
 from .memory import ShortMemory, Summary
@@ -47,6 +48,7 @@ class End:
     size: int
     digest: str
     output: str
+    reached: tuple[Mapping[str, Any], ...] = ()  # what it had a network for
 
 
 def write_message(pk: UUID, *, sender: int, recipient: int, text: str, by_name: str = "", go_on: bool = False) -> int:
@@ -83,7 +85,10 @@ def _number_command(step: Step, said: Stepped) -> None:
     before = Terminal.objects.filter(mission=step.mission_id).aggregate(Max("number"))["number__max"] or 0
     spool = f"{step.agent.number}-{step.number}"
     command = storable(said.arguments["command"])
-    Terminal.objects.create(mission_id=step.mission_id, step=step, number=before + 1, command=command, spool=spool)
+    at = {"mission_id": step.mission_id, "step": step}
+    made = Terminal.objects.create(**at, number=before + 1, command=command, spool=spool)
+    if first := said.arguments.get("input"):
+        TerminalInput.objects.create(terminal=made, step=step, number=1, text=storable(first))
 
 
 def _number_input(step: Step, said: Stepped) -> None:
@@ -111,6 +116,8 @@ def keep_result(pk: UUID, step: int, call: ToolCall | None, changes: Sequence[Ch
     keep_ends(pk, ends)
     if call and call.status == ToolCall.Status.FAILED and row.tool == "run_command":
         _never_began(row)
+    if call and call.gate_id and reading.refused_in_a_row(row.agent) >= rules.REFUSALS:
+        halt(pk, row.agent, Halt.Why.REFUSED, f"{rules.REFUSALS} times in a row it was refused what it asked for.")
     if count >= rules.SAME_STOPS:
         halt(pk, row.agent, Halt.Why.SAME, f"{row.tool} came to the same {count} times.")
 
@@ -141,9 +148,15 @@ def keep_ends(pk: UUID, ends: Sequence[End]) -> None:
     for one in ends:
         values = {name: getattr(one, name) for name in ("exit_code", "reason", "seconds", "size", "digest")}
         output = storable(one.output)[-OUTPUT_LENGTH:]
-        Terminal.objects.filter(mission=pk, pk=one.terminal, ended=None).update(
-            output=output, ended=timezone.now(), **values
-        )
+        open_ones = Terminal.objects.filter(mission=pk, pk=one.terminal, ended=None)
+        if open_ones.update(output=output, ended=timezone.now(), **values):
+            reached = [
+                Connection(
+                    mission_id=pk, terminal_id=one.terminal, number=number, **{**each, "host": storable(each["host"])}
+                )
+                for number, each in enumerate(one.reached, 1)
+            ]
+            Connection.objects.bulk_create(reached)
 
 
 def keep_failure(pk: UUID, agent: int, why: str) -> None:
@@ -249,3 +262,4 @@ def erase(pk: UUID) -> None:
     ShortMemory.objects.filter(mission=pk).update(text="")
     Summary.objects.filter(mission=pk).update(text="", dump="", digest="")
     transaction.on_commit(lambda: workshop.remove(pk))
+    transaction.on_commit(lambda: publishing.remove(pk))

@@ -6,15 +6,17 @@ from typing import Any
 from uuid import UUID
 
 from django.db.models import Sum
+from pydantic import BaseModel
 
 from engine.models import ModelCall, Run
-from engine.tools import Tool, own_tools
+from engine.models.gates import GateState
+from engine.tools import Tool, own_tools, tools
 
 from .. import rules
 from ..prompts.steps import Done, Heard, Offered, Work
 from ..rules import COORDINATOR, PERSON, Seen, Used
 from . import recalling
-from .files import newest
+from .files import FileVersion, newest
 from .missions import Agent, Message, Mission, Step
 
 CHARACTERS_OF_A_TOKEN = 4
@@ -148,8 +150,40 @@ def written_since(mission: Mission, number: int, moment: datetime) -> bool:
 
 
 def tools_of(mission: Mission, agent: Agent) -> list[Tool[Any]]:
-    known = own_tools()
+    """Also those of servers that it may have, as far as they are on."""
+    known = tools("mission") if any(name.startswith("mcp.") for name in agent.tools) else own_tools()
     return [known[name] for name in agent.tools if name in known and (name != "finish" or agent.coordinates)]
+
+
+def arguments_of(mission: Mission, agent: Agent) -> dict[str, type[BaseModel]]:
+    return {one.name: one.arguments for one in tools_of(mission, agent)}
+
+
+def first_files(pk: UUID) -> dict[str, bytes]:
+    """What the workspace held at first, by paths."""
+    rows = FileVersion.objects.filter(mission=pk, step=None).order_by("number").values_list("path", "text")
+    return {path: text.encode() for path, text in rows}
+
+
+def refused_before(mission: Mission, step: Step) -> str:
+    """Why somebody refused the same act of anybody in the crew; empty where nobody did."""
+    for one in Step.objects.filter(mission=mission, tool=step.tool, args=step.args).exclude(pk=step.pk):
+        call = one.tool_call
+        if call and call.gate and call.gate.state == GateState.REJECTED:
+            return call.error
+    return ""
+
+
+def refused_in_a_row(agent: Agent) -> int:
+    """Of what it asked for, how often the newest was refused, without an approval in between."""
+    count = 0
+    asked = Step.objects.filter(agent=agent, tool_call__gate__isnull=False).select_related("tool_call__gate")
+    for one in asked.order_by("-number"):
+        gate = one.tool_call.gate if one.tool_call else None
+        if gate is None or gate.state != GateState.REJECTED:
+            break
+        count += 1
+    return count
 
 
 def newest_message(mission: Mission) -> int:

@@ -22,7 +22,10 @@ SYSTEM = """--ro-bind /usr /usr --symlink usr/bin /bin --symlink usr/sbin /sbin 
 --ro-bind-try /etc/ld.so.cache /etc/ld.so.cache --ro-bind-try /etc/ssl /etc/ssl --proc /proc --dev /dev""".split()
 WORDS = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/home/agent", "TERM": "xterm-256color", "LANG": "C.UTF-8"}
 WORKSPACE, MEMORY = "/workspace", "/memory"
+NETWORK, PORT = "/run/network", 3128  # where a command with a network finds what leads out, and its proxy
+PROXIES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY")
 SHELL = ("/bin/bash", "-c")
+PYTHON = "/usr/bin/python3"  # as it is found inside
 
 
 @dataclass(frozen=True)
@@ -42,13 +45,15 @@ class Limits:
 
 @dataclass(frozen=True)
 class Box:
-    """`folder` is the workspace, `memory` a folder of texts that can be read, `program` what runs, with arguments."""
+    """`folder` is the workspace, `memory` a folder of texts that can be read, `program` what runs, with arguments.
+    `network`: a folder with the socket of a proxy, which is all that leads out."""
 
     folder: Path
     program: tuple[str, ...]
     cwd: str = "."
     memory: Path | None = None
     limits: Limits = Limits()
+    network: Path | None = None
 
     def request(self) -> dict[str, Any]:
         """What `missions/terminals/keeper.py` is told: how to start, in plain values."""
@@ -69,12 +74,21 @@ class Box:
         limits, bound = self.limits, ["--bind", str(self.folder), WORKSPACE]
         memory = ["--ro-bind", str(self.memory), MEMORY] if self.memory else []
         sizes = [*_sized(limits.temporary, "/tmp"), *_sized(limits.home, WORDS["HOME"])]  # noqa: S108 - of the sandbox
-        words = chain.from_iterable(("--setenv", name, value) for name, value in WORDS.items())
+        network = ["--ro-bind", str(self.network), NETWORK] if self.network else []
+        said = WORDS | (dict.fromkeys(PROXIES, f"http://127.0.0.1:{PORT}") if self.network else {})
+        words = chain.from_iterable(("--setenv", name, value) for name, value in said.items())
         there = ["--chdir", f"{WORKSPACE}/{self.cwd}", "--remount-ro", "/"]
-        yield from (*APART, *words, *SYSTEM, *memory, *sizes, *bound, *there)
+        yield from (*APART, *words, *SYSTEM, *memory, *network, *sizes, *bound, *there)
         # what holds the sandbox ignores these signals, and whatever it starts would, too
         yield from ("--", "/usr/bin/env", "--default-signal=INT,TERM,HUP")
-        yield from ("/usr/bin/prlimit", f"--nproc={limits.processes}:{limits.processes}", "--", *self.program)
+        yield from ("/usr/bin/prlimit", f"--nproc={limits.processes}:{limits.processes}", "--", *self._wrapped)
+
+    @property
+    def _wrapped(self) -> tuple[str, ...]:
+        if not self.network:
+            return self.program
+        source = (Path(__file__).parent / "forward.py").read_text()
+        return (PYTHON, "-I", "-S", "-c", source, str(PORT), f"{NETWORK}/sock", *self.program)
 
 
 def _sized(size: int, place: str) -> list[str]:

@@ -15,14 +15,16 @@ import socket
 import struct
 import subprocess
 import sys
+import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import IO, Any, cast
 
 from missions.sandbox import held
 from missions.sandbox.box import Box, Limits, available
 
-from . import keeper
+from . import keeper, proxy
 
 NOBODY = 64_210  # without a name and without anything of its own, on every machine
 PYTHON = "/usr/bin/python3"  # what others may start, too
@@ -58,10 +60,17 @@ class Launcher:
             os.chown(folder, NOBODY, NOBODY)
 
     def begin(
-        self, mission: str, call: str, program: tuple[str, ...], cwd: str, limits: Limits, memory: str = ""
+        self,
+        mission: str,
+        call: str,
+        program: tuple[str, ...],
+        cwd: str,
+        limits: Limits,
+        memory: str = "",
+        network: dict[str, list[str]] | None = None,
     ) -> None:
         """Whoever asks twice begins it once: the keeper that comes second finds it taken. `memory`: the name of a
-        folder of this mission that can be read. Raises Refused."""
+        folder of this mission that can be read. `network`: as `terminals/proxy.py` is told. Raises Refused."""
         if lacking := available() or held.refusal(self.home, mission):
             raise Refused(lacking)
         place = self.prepare(mission)
@@ -69,8 +78,20 @@ class Launcher:
         spool.mkdir(mode=0o750, exist_ok=True)
         if is_root():
             os.chown(spool, NOBODY, NOBODY)
-        box = Box(place / "workspace", program, cwd, place / _name(memory) if memory else None, limits)
-        keep(spool, box.request())
+        leads_out = self._let_out(spool, network) if network else None
+        there = place / _name(memory) if memory else None
+        keep(spool, Box(place / "workspace", program, cwd, there, limits, leads_out).request())
+
+    def _let_out(self, spool: Path, network: dict[str, list[str]]) -> Path:
+        """The folder with the socket, once a proxy listens there."""
+        until = time.monotonic() + ANSWERS_IN
+        if not (spool / "started").exists():  # a command that began has the one that it began with
+            start(proxy, spool, network)
+        while not (spool / proxy.ADDRESS).exists():
+            if time.monotonic() > until:
+                raise Refused("What leads out of the sandbox does not answer.")
+            time.sleep(0.02)
+        return (spool / proxy.ADDRESS).parent
 
     def _place(self, mission: str) -> Path:
         return self.home / _name(mission)
@@ -88,8 +109,13 @@ def is_root() -> bool:
 
 
 def keep(spool: Path, request: dict[str, Any]) -> None:
-    """Start a keeper that needs nobody any more: in a session of its own, with nothing of ours but its program."""
-    with Path(keeper.__file__).open("rb") as program:
+    """Start a keeper."""
+    start(keeper, spool, request)
+
+
+def start(what: ModuleType, spool: Path, request: dict[str, Any]) -> None:
+    """Start a program that needs nobody any more: in a session of its own, with nothing of ours but its source."""
+    with Path(what.__file__ or "").open("rb") as program:
         other: dict[str, Any] = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if is_root() else {}
         # by a descriptor, for the other user need not be able to walk to it
         command = [PYTHON if other else sys.executable, "-I", "-S", f"/proc/self/fd/{program.fileno()}", str(spool)]
@@ -141,7 +167,8 @@ class Server:
             said = json.loads(line)
             limits = Limits(**said["limits"])
             program, memory = tuple(said["program"]), said.get("memory", "")
-            self._launcher.begin(said["mission"], said["call"], program, said["cwd"], limits, memory)
+            more = {"memory": memory, "network": said.get("network")}
+            self._launcher.begin(said["mission"], said["call"], program, said["cwd"], limits, **more)
         except (Refused, KeyError, TypeError, ValueError) as error:
             return {"refused": str(error)}
         except OSError as error:
@@ -162,10 +189,11 @@ def ask(
     cwd: str,
     limits: Limits,
     memory: str = "",
+    network: dict[str, list[str]] | None = None,
 ) -> None:
     """Have a launcher begin a command. Raises Refused; OSError where no launcher answers."""
-    said = {"mission": mission, "call": call, "program": program, "cwd": cwd, "limits": asdict(limits)}
-    said["memory"] = memory
+    said: dict[str, Any] = {"mission": mission, "call": call, "program": program, "cwd": cwd, "limits": asdict(limits)}
+    said["memory"], said["network"] = memory, network
     with socket.socket(socket.AF_UNIX) as client:
         client.settimeout(ANSWERS_IN)
         client.connect(str(address))

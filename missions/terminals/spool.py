@@ -5,6 +5,7 @@
     times     when how much had been said
     sock      where a living keeper is spoken to
     end       how it ended
+    net       where a proxy listens, if it was given a network; connections: what it reached
 
 Why so: docs/decisions.md, Terminals.
 """
@@ -22,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from .keeper import CHUNK, COUNT, HEAD, RING, place_of, who
+from .proxy import LINES, MOST_IN_ALL
 
 ANSWERED = 2.0  # a keeper answers at once; one that does not is looked for by its number
 
@@ -106,6 +108,15 @@ class Spool:
             return Said(first, found, total, lost=first - start)
         finally:
             os.close(file)
+
+    @property
+    def connections(self) -> list[dict[str, Any]]:
+        """What a command with a network has reached, or tried to: see `terminals/proxy.py`."""
+        try:
+            lines = (self.folder / LINES).read_text().splitlines()
+        except OSError:
+            return []
+        return [json.loads(line) for line in lines[:MOST_IN_ALL] if line.endswith("}")]
 
     # ---- what it is told ------------------------------------------------------------------------------------
 

@@ -6,8 +6,9 @@ Why so: docs/decisions.md, Terminals.
 
 import asyncio
 import time
+from contextlib import suppress
 from functools import partial
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -38,10 +39,20 @@ KEYS = {
 }
 
 
+Host = Annotated[str, Field(pattern=r"^[A-Za-z0-9](?:[A-Za-z0-9.-]{0,252}[A-Za-z0-9])?:[1-9][0-9]{0,4}$")]
+
+
 class RunCommand(Arguments):
     command: str = Field(min_length=1, max_length=16_000)
     cwd: str = Field(default=".", max_length=1_000)
     timeout: float = Field(default=30, ge=0, le=LONGEST_WAIT, description="after so many seconds it goes on beside you")
+    input: str = Field(default="", max_length=8_000, description="typed as soon as it runs")
+    network: list[Host] = Field(
+        default=[],
+        max_length=10,
+        description="hosts it has to reach by https, as in example.org:443: somebody is asked first",
+    )
+    purpose: str = Field(default="", max_length=500, description="of a command with a network: what for")
 
 
 class CommandStatus(Arguments):
@@ -139,7 +150,8 @@ async def run_command(asked: RunCommand, use: Use) -> str:
     most = terminal.mission.bounds.terminals
     if await reader.read(Terminal.objects.filter(mission=use.run.pk, ended=None).count) > most:
         raise Refused(f"limit: {most} commands live, and no more may. End one.")
-    await _begin(use, terminal.spool, shell(asked.command), asked.cwd)
+    await _begin(use, terminal.spool, shell(asked.command), asked.cwd, tuple(asked.network))
+    await _typed_first(spool, asked)
     await until_it_ends(spool, asked.timeout)
     return await asyncio.to_thread(seen, terminal.number, spool, "run_command")
 
@@ -153,18 +165,32 @@ async def settle_command(call: ToolCall, use: Use) -> str | None:
         return await run_command(asked, use)
     if spool.state in (State.CUT, State.REFUSED):
         return None
+    await _typed_first(spool, asked)
     passed = time.time() - call.started.timestamp() if call.started else 0.0
     await until_it_ends(spool, max(0.0, asked.timeout - passed))
     return None if spool.state == State.CUT else await asyncio.to_thread(seen, terminal.number, spool, "run_command")
 
 
-async def _begin(use: Use, name: str, program: tuple[str, ...], cwd: str, **limits: int) -> None:
+async def _typed_first(spool: Spool, asked: RunCommand) -> None:
+    """The first input, which no other comes before; once it listens."""
+    until = time.monotonic() + BEGINS_WITHIN
+    while asked.input and time.monotonic() < until and spool.end is None:
+        with suppress(Silent):
+            await asyncio.to_thread(spool.type, 1, asked.input.encode())
+            return
+        await asyncio.sleep(LOOK)
+
+
+async def _begin(
+    use: Use, name: str, program: tuple[str, ...], cwd: str, hosts: tuple[str, ...] = (), **limits: int
+) -> None:
     if ".." in cwd.split("/") or (cwd.startswith("/") and not cwd.startswith("/workspace")):
         raise Refused(f"outside: {cwd} is no folder of the workspace.")
     try:
         where = cwd.removeprefix("/workspace").lstrip("/") or "."
         memory = await memory_of_agent(use)
-        await asyncio.to_thread(partial(workshop.begin, use.run.pk, name, program, where, memory=memory, **limits))
+        more: dict[str, Any] = {"memory": memory, "hosts": hosts, **limits}
+        await asyncio.to_thread(partial(workshop.begin, use.run.pk, name, program, where, **more))
     except NotBegun as refused:
         raise Refused(f"not_begun: {refused}") from refused
 
@@ -287,7 +313,19 @@ async def _checked(use: Use) -> str:
     return await asyncio.to_thread(seen, 0, spool, "fresh_check")
 
 
+WITH_NETWORK = "run_with_network"
 TOOLS = (
+    Tool(
+        WITH_NETWORK,
+        "Runs a shell command in the workspace that reaches these hosts by https, and nothing else.",
+        RunCommand,
+        Effect.REACHES_OUT,
+        perform=run_command,
+        settle=settle_command,
+        timeout=LONGEST_WAIT + 60.0,
+        shown=SHOWN,
+        kept=SHOWN,
+    ),
     Tool(
         "run_command",
         "Runs a shell command in the workspace, in a terminal of its own. It is begun once; what takes longer than the "

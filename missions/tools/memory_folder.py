@@ -4,9 +4,6 @@ a proposal, by tools that stand in place of those which write files.
 Why so: docs/decisions.md, Memory.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 from engine.models import Effect
 from engine.tools import Refused, Tool, Use
 
@@ -18,16 +15,10 @@ from ..models.memories import MemoryVersion, named, of_file
 from ..remembering import current_of
 from .files import EditFile, WriteFile, replaced
 from .memory import may_find, proposed
-from .places import file_of, in_memory
+from .places import file_of
 from .said import SHOWN, Arguments, agent_of, mission_of
 
 WRITE, EDIT = "write_memory", "edit_memory"
-INSTEAD = {"write_to_file": WRITE, "edit_file": EDIT}
-
-
-def in_place_of(tool: str, arguments: Mapping[str, Any]) -> str:
-    """The tool that is used where an agent asks for this one."""
-    return INSTEAD[tool] if tool in INSTEAD and in_memory(arguments["path"]) else tool
 
 
 def write(asked: WriteFile, use: Use) -> str:

@@ -1,0 +1,39 @@
+"""Who is asked before something leaves the sandbox: the capability is asked about, never the wording of a command.
+
+Why so: docs/decisions.md, What leaves a mission.
+"""
+
+from typing import Any
+
+from engine.deciders import is_council
+from engine.policy import stricter
+
+from .models import Mission
+from .tools.commands import WITH_NETWORK
+from .tools.publish import PUBLISH_COMMIT
+
+CAPABILITIES = {WITH_NETWORK: "network", PUBLISH_COMMIT: "publish"}
+COUNCIL = "Leaving review"  # one that is ready-made, and is asked where it is still there
+HOURS = 24  # then whoever wanted it reads that nobody decided
+NEVER = "never"
+REFUSED_BEFORE = "It was refused before, and is not asked again: {why}"
+NOT_HERE = "never: this mission has no {capability}."
+ALLOW_OR_REFUSE = (
+    {"word": "allow", "decision": "approve", "sentence": "Allow it, once"},
+    {"word": "refuse", "decision": "reject", "sentence": "Refuse it"},
+)
+
+
+def usual() -> dict[str, Any]:
+    """A person and a council, neither of whom knows what the other says; a person alone where there is no council."""
+    asked = {"who": "both", "council": COUNCIL} if is_council(COUNCIL) else {"who": "person"}
+    return {name: {**asked, "hours": HOURS, "expiry": "return"} for name in CAPABILITIES.values()}
+
+
+def policy_of(mission: Mission, tool: str, *, cut: bool = False) -> Any:
+    """None: as for any tool. `cut`: not all of it stands in what is decided about, so a person is asked besides."""
+    capability = CAPABILITIES.get(tool)
+    if capability is None:
+        return None
+    policy = mission.policy.get(capability) or {"who": "person", "hours": HOURS, "expiry": "return"}
+    return stricter(policy, {"who": "person"}) if cut and policy != NEVER else policy

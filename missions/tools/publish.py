@@ -1,0 +1,82 @@
+"""A branch leaves the mission: one commit, which is made before anybody is asked, and exactly which is published.
+
+Why so: docs/decisions.md, What leaves a mission.
+"""
+
+import asyncio
+
+from pydantic import Field
+
+from engine.models import Effect, ToolCall
+from engine.tools import Refused, Tool, Use
+
+from .. import publishing
+from ..publishing import NotPublished
+from .said import SHOWN, Arguments, said
+
+PUBLISH, PUBLISH_COMMIT = "publish", "publish_commit"
+
+
+class Publish(Arguments):
+    branch: str = Field(min_length=1, max_length=100)
+    message: str = Field(min_length=1, max_length=2_000, description="of the one commit")
+
+
+class PublishCommit(Publish):
+    """`difference` is as much of it as is shown, `digest` of the whole."""
+
+    commit: str
+    goal: str = ""
+    to: str
+    files: int
+    difference: str
+    digest: str
+
+
+async def never(asked: Publish, use: Use) -> str:
+    """The commit is made first: then the other tool is used."""
+    raise Refused("Only an agent of a mission publishes.")
+
+
+async def publish(asked: PublishCommit, use: Use) -> str:
+    if wrong := publishing.branch_complaint(asked.branch):
+        raise Refused(f"branch: {wrong}")
+    try:
+        where = await asyncio.to_thread(publishing.publish, use.run.pk, asked.branch, asked.commit)
+    except NotPublished as error:
+        raise Refused(f"not_published: {error}") from error
+    return said(PUBLISH, branch=asked.branch, commit=asked.commit, to=where)
+
+
+async def settle(call: ToolCall, use: Use) -> str | None:
+    """Where the branch is that commit by now, it was published; else a person says."""
+    asked = PublishCommit.model_validate_json(call.arguments)
+    try:
+        there = await asyncio.to_thread(publishing.is_published, use.run.pk, asked.branch, asked.commit)
+    except NotPublished:
+        return None
+    return said(PUBLISH, branch=asked.branch, commit=asked.commit, to=asked.to) if there else None
+
+
+TOOLS = (
+    Tool(
+        PUBLISH,
+        "Publishes what was changed as a branch of one commit. Somebody is asked first, about exactly that.",
+        Publish,
+        Effect.REACHES_OUT,
+        perform=never,
+        shown=SHOWN,
+        kept=SHOWN,
+    ),
+    Tool(
+        PUBLISH_COMMIT,
+        "Publishes one commit as a branch. No agent has it: publish makes the commit.",
+        PublishCommit,
+        Effect.REACHES_OUT,
+        perform=publish,
+        settle=settle,
+        timeout=300.0,
+        shown=SHOWN,
+        kept=SHOWN,
+    ),
+)
