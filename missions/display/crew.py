@@ -159,13 +159,12 @@ def _came_to(seen: Snapshot[Mission], one: Step) -> tuple[str, str]:
         return "reject", "Cut off" if one.tool_call and one.tool_call.interrupted else "Refused"
     if "exit_code" in facts:
         return ("approve" if facts["exit_code"] == 0 else "reject"), f"Exit {facts['exit_code']}"
-    asks = one.tool == "run_command" and facts.get("state") == "asks"
-    return "pending" if asks else "approve", _in_words(one.tool, facts)
+    if one.tool == "run_command":
+        return ("pending", "Asks something") if facts.get("state") == "asks" else ("none", "Goes on beside")
+    return "approve", _in_words(one.tool, facts)
 
 
 def _in_words(tool: str, facts: Mapping[str, object]) -> str:
-    if tool == "run_command":
-        return "Asks something" if facts.get("state") == "asks" else "Goes on beside"
     if "lines" in facts:
         return f"{facts['lines']} line{'s' * (facts['lines'] != 1)}"
     return "Delivered" if tool == "send_message" else "Done"

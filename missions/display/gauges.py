@@ -66,11 +66,12 @@ def _going_on(seen: Snapshot[Mission]) -> Iterator[Gauge]:
 
 def _worked(seen: Snapshot[Mission]) -> float:
     """Over all claims; of that which goes on, up to the newest thing that happened."""
-    run = seen.run
-    if run.status != run.Status.RUNNING or not run.claimed_at:
-        return run.worked
-    newest = max((one.settled or one.made for one in seen.row.steps.all()), default=run.claimed_at)
-    return run.worked + max(0.0, (newest - run.claimed_at).total_seconds())
+    run, steps = seen.run, seen.row.steps.all()
+    if not steps or not run.started:
+        return 0.0
+    last = max(one.settled or one.made for one in steps)
+    now = (last - run.claimed_at).total_seconds() if run.status == run.Status.RUNNING and run.claimed_at else 0.0
+    return min(run.worked + max(0.0, now), max(0.0, (last - run.started).total_seconds()))
 
 
 def _came_to(seen: Snapshot[Mission]) -> Iterator[Gauge]:

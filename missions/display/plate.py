@@ -58,7 +58,7 @@ def _going_on(seen: Snapshot[Mission]) -> str:
     if asked:
         return "One thing waits for a decision." if len(asked) == 1 else f"{len(asked)} things wait for decisions."
     if run.status == Run.Status.WAITING:
-        return f"{run.why}." if run.why else "It goes on by itself."
+        return ""  # for what, and since when, stands below
     if run.status == Run.Status.QUEUED:
         return "It begins as soon as there is room."
     working = [one.name for one in at_work(mission)]

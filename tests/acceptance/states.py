@@ -13,6 +13,7 @@ from playwright.sync_api import Page
 from tests.acceptance import ways, ways_of_lists, ways_of_teams
 from tests.acceptance import ways_of_debates as debates
 from tests.acceptance import ways_of_inquiries as inquiries
+from tests.acceptance import ways_of_missions as missions
 from tests.acceptance import ways_of_plans as plans
 from tests.acceptance.scene import Scene
 from tests.acceptance.ways import at, live, of
@@ -62,6 +63,21 @@ EVERY = [
     State("inquiry-failed", inquiries.inquiry("failed")),
     State("inquiry-record", inquiries.inquiry("answered", "inquiry-record")),
     State("inquiry-source", inquiries.inquiry("answered", "inquiry-source", 1)),
+    State("mission-new", missions.new),
+    State("mission-new-errors", missions.new_with_errors),
+    State("mission-live", missions.focused),
+    State("mission-asks", missions.mission("asks")),
+    State("mission-gate", missions.mission("gate")),
+    State("mission-paused", missions.mission("paused")),
+    State("mission-error", missions.mission("failed")),
+    State("mission-done", missions.mission("done")),
+    State("mission-unproven", missions.mission("unproven")),
+    State("mission-files", missions.mission("done", "mission-files")),
+    State("mission-terminals", missions.mission("live", "mission-terminals")),
+    State("mission-terminal", missions.mission("live", "mission-terminal", 1)),
+    State("mission-messages", missions.mission("live", "mission-messages")),
+    State("mission-record", missions.mission("done", "mission-record")),
+    State("mission-replay", missions.mission("done", "mission-replay")),
     State("plan-new", ways_of_teams.new_plan),
     State("plan-new-errors", ways_of_teams.new_plan_with_errors),
     State("plan-new-begun", ways_of_teams.begun_from),

@@ -1,0 +1,55 @@
+"""The ways to the states of a mission, on the site without an engine, as `tests/missions/cast.py` makes them."""
+
+import re
+from collections.abc import Callable
+
+from django.urls import reverse
+from playwright.sync_api import Page, expect
+
+from missions.sandbox.box import available
+from tests.acceptance.scene import Scene
+from tests.acceptance.ways_of_debates import cast
+from tests.conftest import need
+
+_keys: dict[str, dict[str, str]] = {}
+
+
+def mission(name: str, page: str = "mission-live", *more: int) -> Callable[[Scene], Page]:
+    """Its live page, connected where anything can still happen, or another one of it."""
+
+    def go(scene: Scene) -> Page:
+        need("sandbox", not available(), available())
+        site = scene.idle_site
+        scene.sign_in(site)
+        if site.url not in _keys:
+            _keys[site.url] = cast(site, module="tests.missions.cast")
+        opened = scene.open(reverse(page, args=[_keys[site.url][name], *more]), site)
+        if opened.locator("#conn").count():
+            expect(opened.locator("#conn")).to_have_text("Live")
+        return opened
+
+    return go
+
+
+def focused(scene: Scene) -> Page:
+    """On another agent than the coordinator, with what came of a step unfolded."""
+    page = mission("live")(scene)
+    page.get_by_role("link", name="Tester").click()
+    expect(page.locator("#agent-2")).to_be_visible()
+    page.locator("#agent-2 summary").last.click()
+    return page
+
+
+def new(scene: Scene) -> Page:
+    scene.sign_in(scene.site)
+    return scene.open(reverse("mission-new") + "?example=fault")
+
+
+def new_with_errors(scene: Scene) -> Page:
+    page = new(scene)
+    page.locator("#goal").fill("")
+    page.locator("#steps").fill("0")
+    page.locator("#path-1").fill("../outside")
+    page.get_by_role("button", name="Start it").last.click()
+    expect(page).to_have_title(re.compile("3 things to correct"))
+    return page

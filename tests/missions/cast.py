@@ -1,0 +1,137 @@
+"""Missions in every state a page can be seen in, on a site without an engine: they are performed here, by models that
+say what is written. Commands really run.
+
+`python -m tests.missions.cast`, told of the site by its environment, prints their keys by the names of their scenes.
+"""
+
+import asyncio
+import json
+from datetime import timedelta
+from typing import Any
+
+import django
+
+django.setup()
+
+from django.contrib.auth.models import User  # noqa: E402
+from django.utils import timezone  # noqa: E402
+
+from engine.llm.failures import Unauthorized  # noqa: E402
+from engine.models import Run  # noqa: E402
+from engine.worker import Engine  # noqa: E402
+from missions import talking  # noqa: E402
+from missions.crews import made  # noqa: E402
+from missions.examples import FAULT  # noqa: E402
+from missions.models import Step  # noqa: E402
+from missions.procedure import submit  # noqa: E402
+from tests.conftest import ScriptedModels, perform  # noqa: E402
+from tests.missions.scenes import finishes, runs, step  # noqa: E402
+
+ENDLESS = timedelta(days=300)
+READS = step("read_file", "I read how totals are computed before I run anything.", path="totals.py")
+TESTED = runs(
+    "python3 -m unittest -v 2>&1 | tail -12; false", reasoning="I run the tests and stop at the first failure."
+)
+SERVES = runs(
+    r"printf '\033[32mINFO\033[0m:     Started server process [14]\n'; sleep 900",
+    reasoning="The service must answer before its tests mean anything, so I start it in the background.",
+    timeout=0,
+)
+ASKS = runs('read -p "Overwrite 44 lines? [y/N] " answer', reasoning="The tool asks before it overwrites.", timeout=20)
+ORDERS = step(
+    "send_message",
+    "Somebody else runs the tests meanwhile.",
+    recipient="Tester",
+    message="Run the tests. Report the first failure with its cause, change nothing yet.",
+)
+WAITS = step("wait", "I wait for the test run before I change the invoice template.")
+KEPT = step("remember", "Kept: this project rounds half up.", text="This project rounds half up.")
+EDITS = step(
+    "edit_file",
+    "Half-even rounding is the cause; I let quantize round half up.",
+    path="totals.py",
+    target_text="    return round(Decimal(price) * count, 2)",
+    replacement_text='    return (Decimal(price) * count).quantize(Decimal("0.01"), "ROUND_HALF_UP")',
+)
+RESULT = (
+    "Totals were rounded half to even, because round() was used on a Decimal. They now round half up by quantize. "
+    "Invoices that were already sent are not corrected: somebody must decide that."
+)
+
+
+class Stalling(ScriptedModels):
+    """Where nothing more is written it thinks for ever."""
+
+    async def ask(self, model: str, *args: Any) -> Any:
+        if not self.script[model]:
+            await asyncio.sleep(3600)
+        return await super().ask(model, *args)
+
+
+def begun(owner: User, models: ScriptedModels, name: str, crew: dict[str, tuple[Any, ...]], **asked: Any) -> Any:
+    """Each agent has a model of its own, or scenes would take each other's answers."""
+    for who, answers in crew.items():
+        models.will(f"test/{name}-{who}", *answers)
+    return submit(
+        owner=owner,
+        title="Make invoice totals round half up",
+        goal="Find why invoices are a cent short, correct it with a test that fails without the correction.",
+        agents=[made({"name": who}, f"test/{name}-{who}") for who in crew],
+        files=FAULT.files,
+        **asked,
+    ).pk
+
+
+def performed(owner: User, name: str, *answers: Any, **asked: Any) -> Any:
+    models = ScriptedModels()
+    pk = begun(owner, models, name, {"Coordinator": answers}, **asked)
+    asyncio.run(perform(pk, models))
+    return pk
+
+
+def over(owner: User) -> dict[str, Any]:
+    said = step(reasoning="I cannot tell which of the two rounding rules the law wants.")
+    answers = (READS, TESTED, EDITS, runs("python3 -m unittest"), KEPT, finishes(RESULT))
+    nothing = finishes("Nothing was changed yet.")
+    return {
+        "done": performed(owner, "done", *answers, check=FAULT.check),
+        "unproven": performed(owner, "unproven", READS, nothing, check=FAULT.check),
+        "failed": performed(owner, "failed", READS, Unauthorized("test/one refused its key.")),
+        "gate": performed(owner, "gate", READS, TESTED, said, said),
+    }
+
+
+def left(owner: User) -> dict[str, Any]:
+    """They go on, and nobody goes on with them."""
+    models = Stalling()
+    kept = (KEPT, step(reasoning="Kept: this project rounds half up."))
+    crew = {"Coordinator": (ORDERS, WAITS), "Tester": (READS, TESTED, SERVES), "LTM-Manager": kept}
+    keys = {
+        "live": begun(owner, models, "live", crew, limits={"at_once": 3}),
+        "asks": begun(owner, models, "asks", {"Coordinator": (READS, ASKS)}),
+        "paused": begun(owner, models, "paused", {"Coordinator": (READS, TESTED)}),
+    }
+    talking.say(keys["live"], owner, "Amounts must round half up, never half to even.")
+    asyncio.run(until(models, {keys["live"]: 7, keys["asks"]: 2, keys["paused"]: 2}))
+    talking.pause(keys["paused"], owner, True)
+    held = {"status": Run.Status.RUNNING, "worker": "nobody", "lease_expires_at": timezone.now() + ENDLESS}
+    Run.objects.filter(pk__in=[keys["live"], keys["asks"]]).update(**held)
+    Run.objects.filter(pk=keys["paused"]).update(status=Run.Status.WAITING, worker="", lease_expires_at=None)
+    return keys
+
+
+async def until(models: ScriptedModels, steps: dict[Any, int]) -> None:
+    """So many steps of each have come to their end."""
+    engine = Engine(models=models)
+    performing = asyncio.create_task(engine.run())
+    async with asyncio.timeout(60):
+        for pk, number in steps.items():
+            while await Step.objects.filter(mission=pk, settled__isnull=False).acount() < number:
+                await asyncio.sleep(0.05)
+    await engine.stop(grace=0)
+    await performing
+
+
+if __name__ == "__main__":
+    first = User.objects.order_by("pk")[0]
+    print(json.dumps({name: str(pk) for name, pk in {**over(first), **left(first)}.items()}))
