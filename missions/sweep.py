@@ -20,8 +20,10 @@ from runs.steering import act
 
 from . import workshop
 from .ends import end_of
-from .models import Terminal, keeping
+from .models import Terminal, keeping, reading
 from .terminals.spool import Silent
+from .terminals.waiting import Waiting
+from .tools.commands import screen_of, standing
 
 EVERY = 1.0
 ASKED_EVERY = 60.0  # seconds: a keeper that nobody asks for a quarter of an hour ends its command
@@ -59,11 +61,30 @@ def sweep() -> None:
             workshop.spool(one.mission_id, one.spool).stop("mission_over")
         elif one.mission.run.status == Run.Status.WAITING and (end := end_of(one)):
             ended.setdefault(one.mission_id, []).append(end)
+        elif one.mission.run.status == Run.Status.WAITING and _asks(one):
+            _tell(one)
         elif one.mission.run.status != Run.Status.FAILED:
             _ask(one)
     for pk, ends in ended.items():
         with suppress(Over):
             act(pk, lambda pk=pk, ends=ends: keeping.keep_ends(pk, ends))  # type: ignore[misc]
+
+
+def _asks(one: Terminal) -> bool:
+    spool = workshop.spool(one.mission_id, one.spool)
+    return standing(spool, screen_of(spool)) in (Waiting.ASKS, Waiting.PASSWORD, Waiting.FULL_SCREEN)
+
+
+def _tell(one: Terminal) -> None:
+    """Whoever waits beside it hears of it once, however many look."""
+
+    def tell() -> None:
+        if agent := reading.asks_whom(reading.looked_at(one.mission_id), one.step_id):
+            keeping.tell_that_it_asks(one.mission_id, agent, one.number)
+
+    if reading.asks_whom(reading.looked_at(one.mission_id), one.step_id):
+        with suppress(Over):
+            act(one.mission_id, tell)
 
 
 def _ask(one: Terminal) -> None:

@@ -17,12 +17,13 @@ from .files import Change, Workspace
 from .sandbox import held
 from .sandbox.box import Limits, available, shell
 from .terminals import launcher
-from .terminals.launcher import Launcher
+from .terminals.launcher import Launcher, Refused
 from .terminals.spool import Spool, State
 
 CHECK = "check"  # the spool of the check, and behind the key of a mission its own place
 PREPARED = "prepared"
 SOCKET = "launcher"
+LEAST_FREE = 2_000_000_000  # bytes, for a new workspace
 
 
 def home() -> Path:
@@ -86,6 +87,8 @@ def prepare(mission: UUID | str, files: Iterable[tuple[str, bytes]]) -> None:
     if done.exists():
         return
     Launcher(home()).prepare(str(mission))
+    if (free := shutil.disk_usage(home()).free) < LEAST_FREE:
+        raise Refused(f"There are {free / 1e9:.1f} GB free at {home()}, and {LEAST_FREE / 1e9:.0f} GB are needed.")
     made = workspace(mission)
     for path, data in files:
         made.write(path, data)

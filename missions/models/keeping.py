@@ -22,6 +22,7 @@ from ..files import Change
 from ..prompts.memory import Summarised
 from ..prompts.steps import Stepped
 from ..rules import COORDINATOR
+from ..secrets import without_secrets
 from . import reading
 from .files import FileVersion
 from .memories import MemoryVersion
@@ -32,6 +33,7 @@ from .recalling import note_uses
 from .terminals import OUTPUT_LENGTH, Connection, Terminal, TerminalInput
 
 NOTHING_LEFT = "Nothing is left that could wake you: finish, or say what you need."
+IT_ASKS = "Command {number} waits for input."
 SAME_BEGINS = "This was the "
 SAME = SAME_BEGINS + "{count}th time in a row that the same call came to the same. Do something else."
 STOPPED_BY = "{name} has stopped: {why}"
@@ -111,7 +113,7 @@ def keep_result(pk: UUID, step: int, call: ToolCall | None, changes: Sequence[Ch
     values |= {"tool_call": call} if call and call.pk else {}
     count = _same(row, result)
     note = f"\n{SAME.format(count=count)}" if count >= rules.SAME_TOLD else ""
-    Step.objects.filter(pk=step, settled=None).update(result=storable(result + note), **values)
+    Step.objects.filter(pk=step, settled=None).update(result=storable(without_secrets(result) + note), **values)
     FileVersion.objects.add(row.mission, row, changes)
     keep_ends(pk, ends)
     if call and call.status == ToolCall.Status.FAILED and row.tool == "run_command":
@@ -169,6 +171,10 @@ def halt(pk: UUID, agent: Agent, why: str, text: str) -> None:
     heard = Message.objects.filter(mission=pk).aggregate(Max("number"))["number__max"] or 0
     Halt.objects.create(mission_id=pk, agent=agent, after=after, why=why, text=storable(text), heard=heard)
     write_message(pk, sender=0, recipient=agent.parent, text=STOPPED_BY.format(name=agent.name, why=text))
+
+
+def tell_that_it_asks(pk: UUID, agent: int, number: int) -> None:
+    write_message(pk, sender=0, recipient=agent, text=IT_ASKS.format(number=number))
 
 
 def tell_that_nothing_is_left(pk: UUID) -> None:

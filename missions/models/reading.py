@@ -39,8 +39,11 @@ def seen(mission: Mission, number: int, now: datetime) -> Seen:
     heard = halt.heard if halt else last.heard if last else 0
     unread = [one for one in mission.talk if one.recipient == number and one.number > heard]
     until = timer_of(last)
+    wanted = last.arguments.get("for_command") if last and last.tool == "wait" else None
     ended = [
-        one.ended for one in mission.terminals.all() if last and one.ended and _is_of(mission, one.step_id, number)
+        one.ended
+        for one in mission.terminals.all()
+        if last and one.ended and (one.number == wanted if wanted else _is_of(mission, one.step_id, number))
     ]
     since = last.settled if last else None
     woken = bool(since and any(moment > since for moment in ended)) or bool(until and until <= now)
@@ -55,6 +58,14 @@ def seen(mission: Mission, number: int, now: datetime) -> Seen:
         woken=woken,
         until=until,
     )
+
+
+def asks_whom(mission: Mission, step: int) -> int:
+    """Who waits and is to hear that the command of this step asks: its agent, once since its last step; else 0."""
+    agent = next(one.agent.number for one in mission.steps.all() if one.pk == step)
+    last = mission.steps_of(agent)[-1]
+    told = [one for one in mission.talk if one.recipient == agent and not one.sender and one.number > last.heard]
+    return agent if last.tool == "wait" and last.settled and not told else 0
 
 
 def _is_of(mission: Mission, step: int, number: int) -> bool:

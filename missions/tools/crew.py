@@ -16,6 +16,7 @@ from .said import SHOWN, Arguments, agent_of, mission_of, said
 MESSAGE_LENGTH, LONGEST_WAIT, RESULT_LENGTH = 8_000, 3_600, 20_000
 ALONE = frozenset({"finish"})  # of the coordinator
 TIDY = "tidy"
+TO_AND_FRO = 8
 
 
 class SendMessage(Arguments):
@@ -42,6 +43,7 @@ class EditMemory(Arguments):
 
 class Wait(Arguments):
     seconds: int | None = Field(default=None, ge=1, le=LONGEST_WAIT)
+    for_command: int | None = Field(default=None, ge=1, description="the end of others does not wake you then")
 
 
 class Finish(Arguments):
@@ -60,9 +62,23 @@ def send_message(asked: SendMessage, use: Use) -> str:
         raise Refused("yourself: this is you. Use remember.")
     if len(mission.talk) >= mission.bounds.messages:
         raise Refused(f"too_many: {mission.bounds.messages} messages were written, and no more may be.")
+    if to_and_fro(mission, agent, to) >= TO_AND_FRO:
+        raise Refused(f"to_and_fro: {TO_AND_FRO} messages between you and {to.name}, and nothing else. Do something.")
     go_on = asked.go_on and agent.coordinates
     keeping.write_message(mission.pk, sender=agent.number, recipient=to.number, text=asked.message, go_on=go_on)
     return said("send_message", to=to.name)
+
+
+def to_and_fro(mission: Mission, agent: Agent, other: Agent) -> int:
+    """How many messages these two have written to one another since either of them did anything else."""
+    two = {agent.number, other.number}
+    done = [
+        one.made
+        for one in mission.steps.all()
+        if one.agent.number in two and one.tool not in ("send_message", "wait", "")
+    ]
+    said = [one for one in mission.talk if {one.sender, one.recipient} == two]
+    return sum(one.made > max(done) for one in said) if done else len(said)
 
 
 def _named(mission: Mission, name: str) -> Agent:
@@ -142,7 +158,10 @@ def _is_below(mission: Mission, other: Agent, agent: Agent) -> bool:
 
 
 def wait(asked: Wait, use: Use) -> str:
-    return said("wait", seconds=asked.seconds) if asked.seconds else said("wait")
+    mission = mission_of(use)
+    if asked.for_command and not any(one.number == asked.for_command for one in mission.terminals.all()):
+        raise Refused(f"not_found: there is no command {asked.for_command}.")
+    return said("wait", **asked.model_dump(exclude_none=True))
 
 
 def finish(asked: Finish, use: Use) -> str:

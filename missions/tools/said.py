@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict
 from engine.tools import Refused, Use
 
 from ..models import Agent, Mission
+from ..secrets import without_secrets
 
 SHOWN, FIRST, LAST = 12_000, 4_000, 7_000  # characters
 
@@ -18,7 +19,7 @@ class Arguments(BaseModel):
 
 def said(tool: str, text: str = "", **facts: Any) -> str:
     head = json.dumps({"ok": True, "tool": tool, **facts}, ensure_ascii=False)
-    return f"{head}\n{text}" if text else head
+    return f"{head}\n{without_secrets(text)}" if text else head
 
 
 def facts_of(output: str) -> dict[str, Any]:

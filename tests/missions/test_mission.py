@@ -192,3 +192,39 @@ def test_a_command_that_is_refused_was_none_and_no_more_live_than_may(mira: User
     said = results(row)
     assert [said[key].partition(":")[0] for key in ("1.1", "1.3")] == ["outside", "limit"]
     assert [one.reason for one in row.terminals.all()] == ["refused", "finished", "refused"]
+
+
+def test_a_secret_in_a_file_comes_into_no_prompt_and_no_row(mira: User, models):
+    secret = "ghp_" + "a1B2c3D4" * 4
+    row = played(mira, models, runs("cat said"), step("read_file", path="said"), finishes(), files=[("said", secret)])
+    assert all("[secret 1]" in one for key, one in results(row).items() if key != "1.3")
+    assert secret not in str(models.asked)
+    assert secret not in str(list(ToolCall.objects.values_list("output", flat=True)))
+    assert secret not in row.terminals.get().output
+
+
+def test_whoever_waits_beside_a_command_that_asks_is_told_once(mira: User, models):
+    typed = step("send_command_input", command_id=1, input="Ada\n", wait=5)
+    asks = runs("sleep 1; read -p 'Name? ' name; echo $name", timeout=0)
+    row = mission(mira, asks, step("wait", for_command=1), typed, finishes(), models=models)
+
+    async def until_over():
+        async with asyncio.timeout(30):
+            while not (run := await perform(row.pk, models)).over:
+                await asyncio.to_thread(sweep)
+                await asyncio.sleep(0.2)
+            return run
+
+    assert asyncio.run(until_over()).outcome == "done"
+    assert [one.text for one in Message.objects.filter(mission=row, sender=0)] == ["Command 1 waits for input."]
+
+
+def test_two_that_only_write_to_one_another_are_told_to_do_something(mira: User, models):
+    to = [step("send_message", recipient="Ben", message=f"And {n}?") for n in range(9)]
+    fro = [step("send_message", recipient="Ada", message=f"So {n}.") for n in range(9)]
+    row = mission(mira, *to, finishes(), models=models, crew=("Ada", "Ben"))
+    models.will("test/Ben", *fro)
+    asyncio.run(perform(row.pk, models))
+    said = [one.result.partition(":")[0] for one in Step.objects.filter(mission=row).order_by("pk")]
+    assert said.count("to_and_fro") >= 1
+    assert Message.objects.filter(mission=row).count() in (8, 9)  # whoever finishes does something
