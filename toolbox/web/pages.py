@@ -22,6 +22,7 @@ HTML, PDF = Path(__file__).with_name("html_text.py"), Path(__file__).parents[1] 
 EXTRACTED = "magi 1"  # whose text it is; another extraction is another number
 LONGEST_HTML, LONGEST_TEXT, LONGEST_TITLE = 2**20, 1_000_000, 200
 LINKS_SHOWN = 60
+PATIENCE = 20.0  # seconds for a place among what is opened: a page that is there should not be told to be none
 TEXTS = ("text/", "application/json", "application/xml", "application/ld+json", "application/csv")
 PAGES = ("text/html", "application/xhtml+xml")
 WIDE = ("utf-16", "utf-32")
@@ -142,7 +143,7 @@ def _of_pdf(body: bytes) -> tuple[str, str, list[str], list[list[str]]]:
 
 def _opened(program: Path, data: bytes) -> bytes:
     try:
-        return child.run(program, data)
+        return child.run(program, data, patience=PATIENCE)
     except child.Stopped as stopped:
         raise NotRead(f"It could not be read: {STOPPED[type(stopped)]}.") from stopped
 
