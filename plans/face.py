@@ -20,7 +20,20 @@ from runs.retention import KeptFor
 from runs.saved.evidence import SavedWitness
 from runs.saved.retention import kept_for
 
-from . import api, deciding, display, evidence, guards, pages, procedure, rehearsal, replaying, schemas, taking_away
+from . import (
+    api,
+    deciding,
+    display,
+    evidence,
+    guards,
+    pages,
+    procedure,
+    rehearsal,
+    replaying,
+    schemas,
+    taking_away,
+    told,
+)
 from .as_model import AS_MODEL
 from .display import Display, display_of
 from .filters import HistoryForm
@@ -134,11 +147,15 @@ class Planning(Face[Plan, Display]):
         return gate.kind == Kind.TOOL and _effect(gate) == Effect.REACHES_OUT
 
     def recorded(self, seen: Snapshot[Plan], display: Display) -> dict[str, Any]:
-        return {"dropped": [step for step in seen.row.steps.all() if step.last_in is not None]}
+        dropped = [step for step in seen.row.steps.all() if step.last_in is not None]
+        return {
+            "dropped": dropped,
+            "came_about": [("Revisions", told.revisions(seen.row)), ("Moves", told.moves(seen.row))],
+        }
 
-    def contradictions(self, told: Mapping[Any, Said]) -> Iterator[tuple[Any, str]]:
-        yield from super().contradictions(told)
-        yield from evidence.misstanding(list(told))
+    def contradictions(self, runs: Mapping[Any, Said]) -> Iterator[tuple[Any, str]]:
+        yield from super().contradictions(runs)
+        yield from evidence.misstanding(list(runs))
 
     def columns(self, row: Plan) -> tuple[Sequence[object], Sequence[object]]:
         return [row.task, row.team_version.name, row.team_version.number], [row.current.number, row.summary]

@@ -58,7 +58,7 @@ class WaitingConsumer(AsyncWebsocketConsumer):
             await self.close(code=feed.CLOSED_NOT_FOUND)
             return
         await self.accept()
-        after, key = max(_number(self.scope["query_string"], "after"), 0), session and session.session_key
+        after, key = _number(self.scope["query_string"], "after"), session and session.session_key
         self.listener = told.Listener(user, key, self.send, self.close, after)
         await told.join(self.listener)
 

@@ -38,7 +38,7 @@ from .stamps import Stamp
 from .uses import use_at, uses_of
 from .waits import Wait, gate_at, gates_of, parks_of, wait_of, waiting_at
 
-PAGES = ("live", "record", "record-file", "fragments", "replay", "replay-frames", "cancel", "retry", "redact")
+PAGES = ("live", "record", "record-file", "fragments", "replay", "replay-frames", "cancel", "retry", "redact", "made")
 
 IDLE, JUDGING, FAILED, STOPPED = "idle", "judging", "failed", "stopped"  # signs and colours that every kind has
 STANDINGS: dict[str, tuple[str, str]] = {

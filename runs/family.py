@@ -1,13 +1,15 @@
 """Which run has made another, and which that one has made: as far as somebody may see them."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Count, Q
 
 from engine.models import Gate, Run
 
-from .face import face_of, faces
+from .face import Snapshot, face_of, faces
+from .fragments import Fragment, fragment_of
 from .rights import SEE, User
 
 MOST = 100
@@ -31,6 +33,21 @@ def family_of(run: Run, user: User) -> dict[str, Any]:
         "made_by": _relative(parent, step_of(run)) if parent and SEE.covers(user, parent) else None,
         "made": [_relative(child, step_of(child)) for child in SEE.within(children, user)[:MOST]],
     }
+
+
+def mark_of(seen: Snapshot[Any]) -> str:
+    """Another one as soon as it has made one more, or one of those comes to its end or may be seen. It says nothing of
+    them; empty where none is ever made."""
+    if not face_of(seen.run).waits:
+        return ""
+    counts = {name: Count(name) for name in ("pk", "ended", "override", "redacted")}
+    made = Run.objects.filter(parent=seen.run.pk).aggregate(**{f"n_{name}": count for name, count in counts.items()})
+    return " ".join(map(str, [*made.values(), sum(gate.hides for gate in seen.gates)]))
+
+
+def mark_shown(mark: str) -> Iterator[Fragment]:
+    if mark:
+        yield fragment_of("", "made", {"made_mark": mark}, replayed=False)
 
 
 def step_of(run: Run) -> str:

@@ -27,6 +27,7 @@ from engine.models import ModelCall, Run
 from engine.reader import read
 
 from .face import Snapshot, face_of, faces, snapshot_of
+from .family import mark_of, mark_shown
 from .fragments import Fragment, LivePage
 from .past import beginning_of
 from .rights import SEE
@@ -157,6 +158,7 @@ class Seen:
     revision: int = -1
     rows: Snapshot[Any] | None = None
     read_by: int = 0  # the revision at the end of the look: the rows are of no later one
+    made: str = ""  # `family.mark_of` them
 
 
 def _look(pk: UUID, watchers: list[Watcher], revision: int) -> Seen:
@@ -168,7 +170,8 @@ def _look(pk: UUID, watchers: list[Watcher], revision: int) -> Seen:
         return Seen(allowed, revision, read_by=found.revision)
     # the revision of the first query: what changed since is found by the next look
     rows = snapshot_of(found)
-    return Seen(allowed, found.revision, rows, Run.objects.values_list("revision", flat=True).get(pk=pk))
+    read_by = Run.objects.values_list("revision", flat=True).get(pk=pk)
+    return Seen(allowed, found.revision, rows, read_by, mark_of(rows))
 
 
 def _look_at_right(pk: UUID, watcher: Watcher) -> bool:
@@ -219,6 +222,7 @@ class Feed:
         self._passed = NEVER  # the last of such moments
         self._revision, self._read_by = -1, 0
         self._reached = -1  # the last revision that was shown as it is
+        self._made = ""
         self._texts: dict[str, tuple[int, str]] = {}  # step -> whose it is, and how far it is
         self._grown: Mapping[str, str] = {}  # what grows outside the rows
         self._open: dict[str, int] = {}  # step -> the model call that is under way
@@ -337,6 +341,7 @@ class Feed:
             else:
                 self._shut_out(watcher, CLOSED_NOT_FOUND)
         if seen.rows:
+            self._made = seen.made
             self._take_over(seen.rows, seen.revision, seen.read_by)
 
     def _take_over(self, rows: Snapshot[Any], revision: int, read_by: int) -> None:
@@ -388,4 +393,6 @@ class Feed:
             raise RuntimeError("There is nothing to show before the first look at the rows.")
         face = face_of(self._shown.run)
         texts = {**self._grown, **{step: text for step, (_, text) in self._texts.items()}}
-        return face.fragments(face.display(replace(self._shown, texts=texts)))
+        # before the face's own: the socket is the last that a page is sent
+        yield from mark_shown(self._made)
+        yield from face.fragments(face.display(replace(self._shown, texts=texts)))

@@ -31,7 +31,8 @@ Stamp = tuple[Any, ...]
 
 
 class Listener:
-    """One open page of somebody. `after`: the newest gate that it was painted with."""
+    """One open page of somebody. `after`: the newest gate that it was painted with; below nought: it does not want to
+    hear what is newer."""
 
     def __init__(
         self,
@@ -98,13 +99,16 @@ async def _tell(listeners: Sequence[Listener]) -> None:
 
 
 def _found(listeners: Sequence[Listener]) -> dict[Listener, str]:
-    return {listener: _message(user, listener.after) for listener, user in signed_in(listeners).items()}
+    """Each is counted for once, however many pages somebody has open."""
+    found = signed_in(listeners)
+    numbers = {user.pk: counted(user) for user in {user.pk: user for user in found.values()}.values()}
+    return {one: json.dumps({"number": numbers[user.pk], "new": _new(user, one.after)}) for one, user in found.items()}
 
 
-def _message(user: Any, after: int) -> str:
-    new = Gate.objects.for_user(user).filter(pk__gt=after).order_by("pk")
-    named = [_named(gate) for gate in new[:AT_ONCE]]
-    return json.dumps({"number": counted(user), "new": named})
+def _new(user: Any, after: int) -> list[dict[str, Any]]:
+    if after < 0:
+        return []
+    return [_named(gate) for gate in Gate.objects.for_user(user).filter(pk__gt=after).order_by("pk")[:AT_ONCE]]
 
 
 def _named(gate: Gate) -> dict[str, Any]:

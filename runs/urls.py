@@ -13,6 +13,7 @@ VIEWS = {
     "fragments": ("fragments/", live.fragments),
     "replay": ("replay/", replay.replay),
     "replay-frames": ("replay/frames/", replay.frames),
+    "made": ("made/", live.made),
     "cancel": ("cancel/", live.cancel),
     "retry": ("retry/", live.retry),
     "redact": ("redact/", redaction.redact),

@@ -73,7 +73,7 @@ OURS = set(
     cl.counted cl.search_help_text api.info.description call.method call.path call.summary call.description one.name
     one.in one.schema.description field.description cell.mark round.cell.mark face.noun face.nouns face.going_on
     .prefix .help_text numeric placeholder alike example.key example.title kind.verb kind.good_for links.fragments
-    links.replay_frames list
+    links.replay_frames links.made made_mark list
     list_changes row.face.noun stamp.mark display.stamp.mark display.retry .no_from
     shelf.name shelf.noun shelf.about shelf.purpose item.version row.warning row.times row.when row.outcome
     row.iso row.moment row.day_and_time part.state part.x part.width group.found

@@ -12,7 +12,7 @@ from engine.models.pace import LimitReached
 
 from .. import steering
 from ..face import Snapshot, faces, snapshot_of
-from ..family import family_of
+from ..family import family_of, mark_of, mark_shown
 from ..fragments import rendered
 from ..redaction import erasure_of
 from ..rights import STEER
@@ -26,10 +26,11 @@ def live(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
 
 def page_of(request: HttpRequest, face: AnyFace, row: Any, status: int = 200, **more: Any) -> HttpResponse:
     """`more`: what it shows besides, as after something that was sent from it and not taken."""
-    pk = row.run.pk
+    pk, seen = row.run.pk, face.seen(row)
     context = {
         **face.page(pk),
-        "display": face.display(face.seen(row)),
+        "display": face.display(seen),
+        "made_mark": mark_of(seen),
         **face.extra(request, row),  # noqa: S610 - a method of our own
         "steerable": STEER.covers(request.user, row.run),
         "socket": f"/ws/{face.nouns}/{pk}/?painted={row.run.revision}",
@@ -48,7 +49,18 @@ def fragments(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
     headers = {"ETag": f'"{run.revision}"', "Cache-Control": "no-store"}
     if unchanged := get_conditional_response(request, etag=headers["ETag"]):
         return unchanged
-    return HttpResponse(rendered(face.fragments(face.display(snapshot_of(run)))), headers=headers)
+    seen = snapshot_of(run)
+    shown = [*mark_shown(mark_of(seen)), *face.fragments(face.display(seen))]
+    return HttpResponse(rendered(shown), headers=headers)
+
+
+@require_GET
+def made(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
+    """Which runs belong to it, for a page that has heard that there are others by now."""
+    run = seen_or_404(face.runs(), request, pk)
+    answer = render(request, "runs/_made.html", family_of(run, request.user))
+    answer["Cache-Control"] = "no-store"
+    return answer
 
 
 @require_GET

@@ -1,4 +1,5 @@
 // The live page: what its socket and, without one, its polls bring, and the truth about the connection.
+import { listen, titled } from "./bar.js";
 import { isWanted, notify } from "./notices.js";
 import { $, $$, markOverflow, tick } from "./page.js";
 
@@ -258,6 +259,29 @@ function tellEnd() {
   if (wasOver && document.hidden && isWanted()) notify(`MAGI: ${title}`, heading, `magi-over-${location.pathname}`, location.pathname);
 }
 
+// ---- which runs belong to it: shown as far as whoever looks may see them, so the page asks for its own ----
+
+const made = $("#made");
+
+async function askMade() {
+  const answer = await fetch(made.dataset.made, { cache: "no-store" });
+  if (!answer.ok || answer.redirected) return; // the next change asks again
+  const focused = made.contains(document.activeElement) ? document.activeElement.textContent : null;
+  $("#made-shown").innerHTML = await answer.text();
+  if (focused !== null) focusLeaf("made", focused);
+}
+
+let mark = $("#made-mark")?.dataset.mark;
+if (made)
+  new MutationObserver(() => {
+    const now = $("#made-mark").dataset.mark;
+    if (now === mark) return;
+    mark = now;
+    askMade().catch(() => {}); // not reachable now: the socket says so
+  }).observe(made, { childList: true });
+
+listen();
+
 // The tab's title follows the plate, and the mark what is known of the connection, whatever was replaced. An
 // observer, because the last message takes the socket and its events away.
 const heading = $("h1").textContent;
@@ -265,6 +289,6 @@ new MutationObserver(() => {
   showConnection();
   markOverflow();
   if (isOver()) question?.close(); // there is nothing left to cancel
-  document.title = `${$("#plate").dataset.title}: ${heading} · MAGI`;
+  titled(`${$("#plate").dataset.title}: ${heading} · MAGI`);
   tellEnd();
 }).observe($("#plate").closest("section, main"), { childList: true, subtree: true });

@@ -1,5 +1,7 @@
 """The page of what waits, in a real browser: it says at once what is new, and asks for nothing unasked."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -39,11 +41,15 @@ def page(browser, site):
 def plan(page, site):
     """In another window, until it waits for who wrote it."""
     other = page.context.new_page()
-    other.goto(f"{site.url}/plans/new/")
-    other.locator("#task").fill(TASK)
-    other.get_by_role("button", name="Plan it").last.click()
-    other.wait_for_url("**/plans/*-*/")
+    plan_on(other, site)
     other.close()
+
+
+def plan_on(page, site):
+    page.goto(f"{site.url}/plans/new/")
+    page.locator("#task").fill(TASK)
+    page.get_by_role("button", name="Plan it").last.click()
+    page.wait_for_url("**/plans/*-*/")
 
 
 def test_what_is_new_is_said_at_once_and_moves_nothing(page, site):
@@ -70,6 +76,19 @@ def test_a_browser_is_asked_by_a_click_alone_and_then_shows_what_is_new(page, si
     assert page.evaluate("[asked, shown.length]") == [1, 1]
     switch.click()
     expect(page.locator("#tell-state")).to_contain_text("Off in this browser")
+
+
+def test_a_live_page_counts_what_waits(page, site):
+    watched = page.context.new_page()
+    plan_on(watched, site)
+    number = watched.locator(".nav .nav__n")
+    expect(watched.get_by_role("button", name="Approve the plan and all its steps")).to_be_visible(timeout=END)
+    expect(number).to_be_visible()
+    before = int(number.text_content())
+    expect(watched).to_have_title(re.compile(rf"^\({before}\) "))
+    plan(page, site)
+    expect(number).to_have_text(str(before + 1))
+    expect(watched).to_have_title(re.compile(rf"^\({before + 1}\) "))
 
 
 def test_who_wants_notices_and_looks_elsewhere_is_told_that_it_is_over(browser, site):

@@ -151,6 +151,18 @@ def test_a_yes_is_not_offered_where_it_would_open_nothing(mira, page, trio):
     steering.decide(gate.pk, mira, "reject", choice="withdraw")
 
 
+def test_an_open_page_hears_that_a_run_belongs_to_it_as_soon_as_that_may_be_seen(gate, mira, page):
+    def mark():
+        fragments = html(page, face_of(gate.run).address("fragments", gate.run_id))
+        return re.search('id="made-mark" hidden data-mark="([^"]+)"', fragments)[1]
+
+    before, made = mark(), face_of(gate.run).address("made", gate.run_id)
+    assert str(gate.council_id) not in html(page, made)
+    steering.decide(gate.pk, mira, "approve", choice="publish")
+    assert mark() != before
+    assert face_of(gate.council).address("live", gate.council_id) in html(page, made)
+
+
 def test_a_redaction_names_what_may_repeat_its_texts(gate, mira, reviewer, client):
     steering.decide(gate.pk, mira, "reject", choice="withdraw")
     asyncio.run(play(gate.run_id))
