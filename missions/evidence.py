@@ -141,7 +141,8 @@ def _terminals(of: list[UUID]) -> Iterator[tuple[str, Draft, UUID]]:
         yield TERMINAL_END, Draft(TERMINAL_END, stamp(one.ended) or "", facts, texts, row=one.pk), one.mission_id
     typed = TerminalInput.objects.filter(terminal__mission__in=of).select_related("terminal", "step__agent")
     for line in typed.order_by("pk"):
-        facts = {"terminal": line.terminal.number, "number": line.number, "step": line.step.key}
+        by = {"step": line.step.key} if line.step else {"by": line.by_name}
+        facts = {"terminal": line.terminal.number, "number": line.number, **by}
         draft = Draft(INPUT, stamp(line.made) or "", facts, {"text": line.text}, row=line.pk)
         yield INPUT, draft, line.terminal.mission_id
 

@@ -96,7 +96,7 @@ _tables = (
         "missions_terminalinput",
         unique=((("terminal_id", "number"), ""),),
         run="(SELECT mission_id FROM missions_terminal WHERE id = OLD.terminal_id)",
-        rules=(_kept("terminal_id", "step_id", "number", "made", erased=("text",)),),
+        rules=(_kept("terminal_id", "step_id", "by_name", "number", "made", erased=("text",)),),
     ),
     Guard(
         "missions_connection",

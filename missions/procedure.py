@@ -263,6 +263,7 @@ async def _conclude(run: RunContext, mission: Mission) -> Change:
     if any(one.living for one in mission.terminals.all()):
         ends = await asyncio.to_thread(wait_for_ends, mission)
         await run.write(partial(keeping.keep_ends, run.pk, ends), "ends")
+    await _keep_last_changes(run)
     finish = mission.finish
     command = mission.check_command or (finish.arguments.get("check", "") if finish else "")
     if command and not await run.read(partial(checked, run.pk)):
@@ -271,6 +272,13 @@ async def _conclude(run: RunContext, mission: Mission) -> Change:
         reason = facts.get("reason", "") if call.done else call.error
         await run.write(partial(keeping.keep_check, run.pk, command, call, facts.get("exit_code"), reason), "check")
     return partial(keeping.conclude, run.pk)
+
+
+async def _keep_last_changes(run: RunContext) -> None:
+    """Of commands that went on beside the last step."""
+    known = await run.read(partial(FileVersion.objects.digests, run.pk))
+    if changes := await asyncio.to_thread(workshop.changes, run.pk, known):
+        await run.write(partial(keeping.keep_last_changes, run.pk, changes), "files")
 
 
 def checked(pk: Any) -> bool:

@@ -17,4 +17,5 @@ urlpatterns = [
     path("missions/<uuid:pk>/messages/", reading.messages, name="mission-messages"),
     path("missions/<uuid:pk>/terminals/", reading.terminals, name="mission-terminals"),
     path("missions/<uuid:pk>/terminals/<int:number>/", reading.terminal, name="mission-terminal"),
+    path("missions/<uuid:pk>/terminals/<int:number>/answer/", steering.answer, name="mission-answer"),
 ]

@@ -213,7 +213,8 @@ class Migration(migrations.Migration):
                 ('number', models.PositiveSmallIntegerField()),
                 ('text', models.TextField(blank=True)),
                 ('made', models.DateTimeField(default=django.utils.timezone.now)),
-                ('step', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='input', to='missions.step')),
+                ('by_name', models.CharField(blank=True, max_length=150)),
+                ('step', models.OneToOneField(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='input', to='missions.step')),
                 ('terminal', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='inputs', to='missions.terminal')),
             ],
             options={

@@ -38,10 +38,12 @@ class Terminal(models.Model):
 
 
 class TerminalInput(models.Model):
-    """What was typed, by its number: each is typed once, however often it is sent."""
+    """What was typed, by its number: each is typed once, however often it is sent. By an agent in its `step`; without
+    one, by a person."""
 
     terminal = models.ForeignKey(Terminal, on_delete=models.PROTECT, related_name="inputs")
-    step = models.OneToOneField("missions.Step", on_delete=models.PROTECT, related_name="input")
+    step = models.OneToOneField("missions.Step", on_delete=models.PROTECT, null=True, related_name="input")
+    by_name = models.CharField(max_length=150, blank=True)
     number = models.PositiveSmallIntegerField()
     text = models.TextField(blank=True)
     made = models.DateTimeField(default=timezone.now)

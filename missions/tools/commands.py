@@ -232,15 +232,24 @@ async def send_input(asked: SendInput, use: Use) -> str:
     if asked.terminate:
         await asyncio.to_thread(spool.stop, "ended")
     else:
-        await asyncio.to_thread(_type, spool, await _input_at(use), asked)
+        number = await _input_at(use)
+        await asyncio.to_thread(_type, spool, number, asked, await _of_people(terminal, number))
     await until_it_ends(spool, asked.wait)
     return await asyncio.to_thread(seen, terminal.number, spool, "send_command_input", 60)
 
 
-def _type(spool: Spool, number: int, asked: SendInput) -> None:
+async def _of_people(terminal: Terminal, number: int) -> list[tuple[int, str]]:
+    """What people were to type before: whoever fell over it meanwhile, it is typed first, and once."""
+    before = TerminalInput.objects.filter(terminal=terminal, step=None, number__lt=number)
+    return await reader.read(lambda: list(before.values_list("number", "text")))
+
+
+def _type(spool: Spool, number: int, asked: SendInput, before: list[tuple[int, str]]) -> None:
     if standing(spool, screen_of(spool)) == Waiting.PASSWORD:
         raise Refused("wants_password: it asks for a secret. Nobody types one here.")
     try:
+        for earlier, text in before:
+            spool.type(earlier, text.encode())
         if not spool.type(number, asked.input.encode() + KEYS.get(asked.key or "", b"")):
             raise Refused("not_typed: something that was to be typed before is missing.")
     except Silent as silent:

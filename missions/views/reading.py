@@ -8,6 +8,7 @@ from django.views.decorators.http import require_GET
 
 from runs.face import faces
 from runs.forms import as_number
+from runs.rights import STEER
 from runs.views.finding import row_for
 
 from ..display.crew import messages as all_messages
@@ -38,12 +39,14 @@ def terminals(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 @require_GET
 def terminal(request: HttpRequest, pk: UUID, number: int) -> HttpResponse:
-    """What it said, a thousand lines at a time; the newest page first."""
+    """What it said, a thousand lines at a time; the newest page first. For a live page, the field to answer alone."""
     face = faces()["mission"]
     row = row_for(request, face, pk)
     one = next((one for one in row.terminals.all() if one.number == number), None)
     if one is None:
         raise Http404
+    if request.htmx:  # type: ignore[attr-defined]
+        return render(request, "missions/_typing.html", {"pk": pk, "number": number, "here": True})
     lines = whole_of(one)
     pages = max(1, -(-len(lines) // LINES_OF_A_PAGE))
     page = min(max(as_number(request.GET.get("page", "")) or pages, 1), pages)
@@ -51,6 +54,9 @@ def terminal(request: HttpRequest, pk: UUID, number: int) -> HttpResponse:
     context = {
         "one": shown(face.seen(row), one),
         "row": row,
+        "pk": pk,
+        "number": number,
+        "may_type": one.living and not row.run.over and STEER.covers(request.user, row.run),
         "title": row.run.shown_title,
         "lines": lines[begin : begin + LINES_OF_A_PAGE],
         "before": page - 1,

@@ -49,6 +49,25 @@ def pause(request: HttpRequest, pk: UUID) -> HttpResponse:
     return redirect(faces()["mission"].page_name("live"), pk)
 
 
+@require_POST
+def answer(request: HttpRequest, pk: UUID, number: int) -> HttpResponse:
+    """What a command asks. The terminal then stands on its page, with what was typed and why it was not taken."""
+    row_for(request, faces()["mission"], pk, STEER)
+    text = as_typed(request.POST).get("text", "")
+    status, line = HTTPStatus.OK, "Typed. What comes of it stands in the terminal."
+    try:
+        talking.answer(pk, request.user, number, text)
+    except (talking.Wrong, talking.Refused, Over) as refused:
+        status = HTTPStatus.UNPROCESSABLE_ENTITY if isinstance(refused, talking.Wrong) else HTTPStatus.CONFLICT
+        line = ENDED if isinstance(refused, Over) else str(refused)
+    wrong = status != HTTPStatus.OK
+    if not wrong and not request.htmx:  # type: ignore[attr-defined]
+        return redirect("mission-terminal", pk, number)
+    context = {"pk": pk, "number": number, "typed": text if wrong else "", "line": line, "wrong": wrong}
+    page = "missions/_typing.html" if request.htmx else "missions/typed.html"  # type: ignore[attr-defined]
+    return render(request, page, {**faces()["mission"].page(pk), **context}, status=status)
+
+
 def _again(request: HttpRequest, pk: UUID, refused: Exception, text: str = "", to: str = "") -> HttpResponse:
     """The form, with what was typed and why nothing was said; without scripts on a page of its own."""
     status = HTTPStatus.UNPROCESSABLE_ENTITY if isinstance(refused, talking.Wrong) else HTTPStatus.CONFLICT

@@ -1,0 +1,128 @@
+"""The pages of a mission: what stands on them, and what people do there."""
+
+import asyncio
+import io
+import tarfile
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+
+from engine.evidence.audit import verify_all
+from missions import workshop
+from missions.display import display_of
+from missions.examples import EXAMPLES
+from missions.models import Mission, TerminalInput
+from runs.face import snapshot_of
+from tests.conftest import ScriptedModels, need, perform
+from tests.missions.scenes import finishes, mission, runs, step
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def held():
+    need("sandbox", not workshop.missing(), workshop.missing())
+
+
+@pytest.fixture
+def models():
+    return ScriptedModels()
+
+
+@pytest.fixture
+def mine(mira: User, client: Client):
+    client.force_login(mira)
+    return client
+
+
+def played(mira, models, *answers, **asked):
+    made = mission(mira, *answers, models=models, **asked)
+    asyncio.run(perform(made.pk, models))
+    return Mission.objects.whole().get(pk=made.pk)
+
+
+def page(client, name, *args, **asked):
+    return client.get(reverse(f"mission-{name}", args=args), asked).content.decode()
+
+
+def test_a_live_page_shows_the_agent_that_its_address_names(mira: User, models, mine):
+    row = played(mira, models, runs("true"), finishes(), crew=("Ada", "Ben"))
+    assert 'data-focus="2"' in page(mine, "live", row.pk, focus=2)
+    assert 'data-focus="1"' in page(mine, "live", row.pk, focus=9)
+
+
+def test_a_difference_marks_the_words_that_are_otherwise(mira: User, models, mine):
+    edit = step("edit_file", path="a.txt", target_text="one two", replacement_text="one three")
+    row = played(mira, models, edit, finishes(), files=[("a.txt", "one two four\n")])
+    shown = page(mine, "files", row.pk)
+    assert "<b>two</b>" in shown
+    assert "<b>three</b>" in shown
+
+
+def test_an_archive_holds_the_files_as_they_are(mira: User, models, mine):
+    row = played(mira, models, runs("echo hello > said"), finishes())
+    data = mine.get(reverse("mission-archive", args=[row.pk])).content
+    with tarfile.open(fileobj=io.BytesIO(data)) as packed:
+        assert {one.name.partition("/")[2]: packed.extractfile(one).read() for one in packed} == {"said": b"hello\n"}
+
+
+def test_what_is_unproven_is_nowhere_shown_as_done(mira: User, models):
+    row = played(mira, models, finishes(), check="false")
+    display = display_of(snapshot_of(row.run))
+    assert (display.state, display.word, display.ending.check.state) == ("reject", "Unproven", "reject")
+
+
+def test_a_line_of_a_person_is_typed_once_and_stays_in_the_record(mira: User, models, mine):
+    asks = runs("read -p 'Name? ' name; echo $name > said", timeout=15)
+    row = mission(mira, asks, step("wait"), models=models)
+    asyncio.run(perform(row.pk, models))
+    sent = mine.post(reverse("mission-answer", args=[row.pk, 1]), {"text": "Ada"})
+    assert (sent.status_code, TerminalInput.objects.get().text) == (302, "Ada\n")
+    models.will("test/one", finishes())
+    asyncio.run(until_over(row, models))
+    assert "Ada" in Mission.objects.whole().get(pk=row.pk).files.get(path="said").text
+    assert verify_all().faults == []
+
+
+async def until_over(row, models):
+    from missions.sweep import sweep
+
+    async with asyncio.timeout(30):
+        while not (run := await perform(row.pk, models)).over:
+            await asyncio.to_thread(sweep)
+            await asyncio.sleep(0.2)
+        return run
+
+
+def test_nobody_types_where_a_password_is_asked_for(mira: User, models, mine):
+    row = mission(mira, runs("read -s -p 'Word? ' word", timeout=15), step("wait"), models=models)
+    asyncio.run(perform(row.pk, models))
+    sent = mine.post(reverse("mission-answer", args=[row.pk, 1]), {"text": "secret"})
+    assert (sent.status_code, TerminalInput.objects.count()) == (422, 0)
+
+
+def test_files_that_were_sent_stay_on_a_page_that_has_something_to_correct(mine):
+    upload = io.BytesIO(b"one\n")
+    upload.name = "sent.txt"
+    sent = mine.post(reverse("mission-new"), {"goal": "", "path-1": "a", "content-1": "pasted", "uploads": [upload]})
+    shown = sent.content.decode()
+    assert "pasted" in shown
+    assert 'value="sent.txt"' in shown
+
+
+@pytest.mark.parametrize("key", EXAMPLES)
+def test_each_example_is_rehearsed_to_a_check_that_passes(key, mira: User, settings):
+    example = EXAMPLES[key]
+    settings.DEFAULT_MODEL = "rehearsal/instant"
+    from missions.forms import asked
+    from missions.procedure import submit
+
+    given = {"goal": example.goal, "check": example.check, "crew": example.crew}
+    values, problems = asked(given, example.files)
+    assert not problems
+    row = submit(owner=mira, **values)
+    asyncio.run(until_over(row, None))
+    row = Mission.objects.whole().get(pk=row.pk)
+    assert (row.run.outcome, row.final_check.exit_code) == ("done", 0)
