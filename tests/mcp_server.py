@@ -97,9 +97,13 @@ def by_http(folder: Folder, port: int) -> None:
     uvicorn.run(app, host="127.0.0.1", port=port, log_level="warning")
 
 
-if __name__ == "__main__":
-    told = Folder(Path(sys.argv[1]))
-    if len(sys.argv) > 2:
-        by_http(told, int(sys.argv[2]))
+def main(words: list[str]) -> None:
+    told = Folder(Path(words[0]))
+    if len(words) > 1:
+        by_http(told, int(words[1]))
     else:
         asyncio.run(by_pipe(told))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,12 +1,11 @@
 """A server of others, as tests of any part begin with it."""
 
-import sys
-
 import pytest
 from asgiref.sync import sync_to_async
 
 from engine import mcp
 from engine.models import McpTool
+from tests import mcp_forks
 from tests.mcp_folder import Folder
 
 
@@ -18,8 +17,7 @@ def folder(tmp_path):
 @pytest.fixture
 def served(settings, folder):
     """A server of others that is started for each session with it."""
-    command = (sys.executable, "-m", "tests.mcp_server", str(folder.path))
-    settings.MCP_SERVERS = {"others": {"command": command, "timeout": 20.0}}
+    settings.MCP_SERVERS = {"others": {"command": mcp_forks.command(folder.path), "timeout": 20.0}}
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import gzip
 import subprocess
-import sys
 import time
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -13,6 +12,7 @@ from urllib.request import urlopen
 import pytest
 
 from engine import mcp
+from tests import mcp_forks
 from tests.acceptance.site import free_port
 from tests.engine.mcp.test_sessions import said
 from tests.mcp_folder import Folder
@@ -20,7 +20,7 @@ from tests.mcp_folder import Folder
 
 @contextmanager
 def serving(folder, port):
-    with subprocess.Popen([sys.executable, "-m", "tests.mcp_server", str(folder.path), str(port)]) as process:
+    with subprocess.Popen(mcp_forks.command(folder.path, port)) as process:
         try:
             answers(f"http://127.0.0.1:{port}/", process)
             yield
