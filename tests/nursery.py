@@ -120,18 +120,13 @@ def _new(settings: str) -> Nursery:
 
 
 USUAL = "magi_site.settings"
-WITHOUT_PAGES = ("tests.acting.settings",)
+WITHOUT_PAGES = ("tests.acting.settings",)  # what shows and answers is not loaded
 _there: dict[str, Nursery] = {}  # one for each module of settings, which say what there is to load
 
 
-def start(
-    words: Sequence[str], env: dict[str, str], cwd: Path, *files: IO[Any], nursing: bool = False
-) -> "Child | subprocess.Popen[bytes]":
-    """In the nursery of this process that has loaded what these settings name. Those without pages have none."""
+def start(words: Sequence[str], env: dict[str, str], cwd: Path, *files: IO[Any], nursing: bool = False) -> Child:
+    """In the nursery of this process that has loaded what these settings name."""
     settings = env.get("DJANGO_SETTINGS_MODULE", USUAL)
-    if settings in WITHOUT_PAGES:
-        streams = dict(zip(("stdin", "stdout", "stderr"), files, strict=True))
-        return subprocess.Popen([sys.executable, *words], cwd=cwd, env=env, **streams)
     with _making:
         if settings not in _there:
             _there[settings] = _new(settings)
@@ -175,7 +170,8 @@ def load() -> None:
     from django.template import engines
 
     django.setup()
-    for room in OURS:
+    pages = os.environ["DJANGO_SETTINGS_MODULE"] not in WITHOUT_PAGES
+    for room in OURS if pages else ["engine", "office"]:
         load_room(room)
     for file in Path("templates").rglob("*.html"):
         engines["django"].get_template(str(file.relative_to("templates")))

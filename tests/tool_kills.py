@@ -28,7 +28,7 @@ def main(kills: int, seed: int) -> bool:
     with tempfile.TemporaryDirectory() as name:
         folder, chance = Path(name), random.Random(seed)
         more = {"DJANGO_SETTINGS_MODULE": "tests.acting.settings", "MAGI_ENGINE_LEASE": "1", "ACTING_PAUSE": "0.3"}
-        env = environment(folder, empty=True, **more)
+        env = environment(folder, **more)
         manage("migrate", env=env)
         for kill in range(kills):
             said(env, "submit", str(RUNS if kill == 0 else 3))

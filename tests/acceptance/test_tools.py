@@ -3,12 +3,12 @@
 import json
 import shutil
 import sqlite3
-import sys
 import time
 from contextlib import closing
 
 import pytest
 
+from tests import mcp_forks
 from tests.acceptance.site import EngineProcess, environment, manage, python
 from tests.mcp_folder import Folder
 from tests.post_office import post_office
@@ -21,17 +21,17 @@ OURS = {"DJANGO_SETTINGS_MODULE": "tests.acting.settings", "MAGI_ENGINE_LEASE": 
 
 @pytest.fixture(scope="module")
 def submitted(tmp_path_factory):
-    """The database with one run that acts."""
+    """A data folder whose database has one run that acts."""
     folder = tmp_path_factory.mktemp("submitted")
-    env = environment(folder, empty=True, **OURS)
-    manage("migrate", env=env)
+    env = environment(folder, **OURS)
+    manage("migrate", env=env)  # what these settings have more than a site
     acting(env, "submit", "1")
-    return folder / "magi.sqlite3"
+    return folder
 
 
 @pytest.fixture
 def env(submitted, tmp_path):
-    shutil.copy(submitted, tmp_path / "magi.sqlite3")
+    shutil.copytree(submitted, tmp_path, dirs_exist_ok=True)  # its last rows may be in a file beside it
     return environment(tmp_path, **OURS)
 
 
@@ -76,7 +76,7 @@ def test_a_worker_that_dies_around_a_tool_does_nothing_twice(env, tmp_path, poin
 def test_a_worker_that_dies_while_a_server_of_others_is_at_it_asks_once_and_calls_once(env, tmp_path):
     others = Folder(tmp_path / "others")
     others.say(call="hang", schema={"type": "object", "properties": {"word": {"type": "string"}}})
-    command = [sys.executable, "-m", "tests.mcp_server", str(others.path)]
+    command = mcp_forks.command(others.path)
     env |= {"ACTING_TOOL": "mcp.others.letter", "MAGI_MCP_SERVERS": json.dumps({"others": {"command": command}})}
     assert acting(env, "class") == [True, True]
     with EngineProcess(env, tmp_path / "dies") as dies:

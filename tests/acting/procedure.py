@@ -9,7 +9,6 @@ from engine.procedure import Change, Procedure
 from engine.tools import OPEN
 from tests.acting.tools import TOOLS
 
-ACT = os.environ.get("ACTING_TOOL", "world.act")
 LEFT = [{"word": "end", "decision": "reject", "sentence": "End it"}]
 
 
@@ -20,7 +19,8 @@ class Acting(Procedure):
         async def task(step: str) -> str:
             return (await run.use(step, "tasks.add", {"title": f"{run.pk} {step}"}, OPEN)).status
 
+        act = os.environ.get("ACTING_TOOL", "world.act")
         first = await task("1")
-        acted = await run.use("2", ACT, {"word": str(run.pk)}, OPEN, LEFT)
+        acted = await run.use("2", act, {"word": str(run.pk)}, OPEN, LEFT)
         outcome = f"{first} {acted.status} {await task('3')}"
         return partial(Run.objects.filter(pk=run.pk).update, outcome=outcome)

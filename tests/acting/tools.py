@@ -9,8 +9,6 @@ from pydantic import BaseModel
 from engine.models import Effect
 from engine.tools import Tool, Use
 
-PAUSE = float(os.environ.get("ACTING_PAUSE", 0))  # seconds that every act takes, after it has happened
-
 
 class Act(BaseModel):
     word: str
@@ -26,7 +24,7 @@ async def act(asked: Act, use: Use) -> str:
         file.write(f"{asked.word}\n")
         file.flush()
         os.fsync(file.fileno())
-    await asyncio.sleep(PAUSE)
+    await asyncio.sleep(float(os.environ.get("ACTING_PAUSE", 0)))  # seconds that it takes, after it has happened
     return f"Did {asked.word}."
 
 
