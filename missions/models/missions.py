@@ -27,10 +27,10 @@ from .memories import MemoryUse
 class MissionQuerySet(models.QuerySet["Mission"]):
     def at_work(self) -> "MissionQuerySet":
         """With all that its rules and its prompts look at."""
-        steps = Prefetch("steps", Step.objects.select_related("tool_call", "agent").order_by("pk"))
-        lists = ("agents", steps, "halts", "messages", "pauses", "terminals", "short_memories", "summaries")
+        steps = Step.objects.select_related("tool_call", "agent", "call").defer("call__prompt", "call__answer")
+        lists = ("agents", "halts", "messages", "pauses", "terminals", "short_memories", "summaries")
         kept = ("activations", Prefetch("memory_uses", MemoryUse.objects.select_related("version").order_by("pk")))
-        return self.select_related("run").prefetch_related(*lists, *kept)
+        return self.select_related("run").prefetch_related(Prefetch("steps", steps.order_by("pk")), *lists, *kept)
 
     def whole(self) -> "MissionQuerySet":
         """With everything that a page shows."""

@@ -39,14 +39,7 @@ def seen(mission: Mission, number: int, now: datetime) -> Seen:
     heard = halt.heard if halt else last.heard if last else 0
     unread = [one for one in mission.talk if one.recipient == number and one.number > heard]
     until = timer_of(last)
-    wanted = last.arguments.get("for_command") if last and last.tool == "wait" else None
-    ended = [
-        one.ended
-        for one in mission.terminals.all()
-        if last and one.ended and (one.number == wanted if wanted else _is_of(mission, one.step_id, number))
-    ]
-    since = last.settled if last else None
-    woken = bool(since and any(moment > since for moment in ended)) or bool(until and until <= now)
+    woken = (last is not None and _has_ended(mission, last, number)) or bool(until and until <= now)
     return Seen(
         number,
         last=last.made if last else None,
@@ -58,6 +51,16 @@ def seen(mission: Mission, number: int, now: datetime) -> Seen:
         woken=woken,
         until=until,
     )
+
+
+def _has_ended(mission: Mission, last: Step, number: int) -> bool:
+    """The command that it waits for; else one of its own, since it was asked for the step after which it stopped."""
+    wanted = last.arguments.get("for_command") if last.tool == "wait" else None
+    rows = [one for one in mission.terminals.all() if one.ended]
+    if wanted:
+        return any(one.number == wanted for one in rows)
+    since = last.call.started
+    return any(one.ended and one.ended > since and _is_of(mission, one.step_id, number) for one in rows)
 
 
 def asks_whom(mission: Mission, step: int) -> int:

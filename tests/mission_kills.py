@@ -1,0 +1,215 @@
+"""A rough time for missions: engines, launchers and keepers are killed while commands live.
+
+    python -m tests.mission_kills --kills 200 --database postgres
+
+Two engines perform missions of which each leaves three commands living, one of which is typed to, until so many engines
+have been killed, at random and at each fault point; then what is left must end by itself. Besides, launchers are killed
+while they begin commands, and keepers while theirs run. Exit status 0 if each mission is the one that was performed
+undisturbed, each command ran exactly once and its whole output is there, each input was typed once, no keeper left a
+process behind, and every record is intact.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from tests.killed import LEASE, Killed, claims_of
+from tests.stage import DATABASES, stage
+
+PARTS = ("steps", "terminals", "inputs", "files", "memory", "end")
+SETTINGS = {"DJANGO_SETTINGS_MODULE": "tests.missions.beside"}
+GONE_WITHIN = 1.0
+Story = tuple[Any, ...]
+
+
+def main(options: argparse.Namespace) -> bool:
+    with stage(options.database, MAGI_ENGINE_LEASE=f"{LEASE:g}", **SETTINGS) as place:
+        from missions.probing import tried
+
+        print(tried(only_if_due=True).sentence, flush=True)
+        company = Company(place, options.seed)
+        undisturbed = company.performed()
+        print(f"undisturbed: {len(undisturbed[0])} steps, {len(undisturbed[1])} commands", flush=True)
+        try:
+            company.at_random(options.kills, options.pace)
+            if options.points:
+                company.at_each_point()
+            well = judge(company.made, undisturbed)
+        finally:
+            company.tidy()
+        return all([well, launchers(options.launchers), keepers(options.keepers)])
+
+
+class Company(Killed):
+    called = "missions"
+    seldom = ("claim", "outcome", "park", "tool-open")
+    not_passed = ("expiry", "rest", "child", "gate")
+
+    def submit(self) -> Any:
+        from missions.crews import made
+        from missions.procedure import submit
+        from tests.missions.killing import CHECK
+
+        agents = [made({"name": "Ada"}, "rehearsal/instant")]
+        self.made.append(submit(owner=self.person, goal="Let them live.", agents=agents, check=CHECK).pk)
+        return self.made[-1]
+
+    def decide(self) -> None:
+        """Nobody is asked."""
+
+    def story_of(self, pk: Any) -> Story:
+        return story_of(pk)
+
+    def tidy(self) -> None:
+        from missions import workshop
+
+        for pk in self.made:
+            workshop.stop_all(pk, "over")
+            workshop.remove(pk)
+
+
+def story_of(pk: Any) -> Story:
+    """All that must be the same whoever dies."""
+    from missions.models import Mission
+
+    row = Mission.objects.whole().get(pk=pk)
+    steps = [(one.key, one.tool, one.args, one.ok) for one in row.steps.all()]
+    terminals = [(one.number, one.exit_code, one.reason, one.size, one.digest) for one in row.terminals.all()]
+    inputs = [(one.number, line.number, line.text) for one in row.terminals.all() for line in one.inputs.all()]
+    files = sorted((one.path, one.change, one.digest) for one in row.files.all())
+    last = {one[0]: one for one in files if one[0] not in ("count", "said")}  # those change whenever somebody looks
+    memory = [(one.version, one.text) for one in row.short_memories.all()]
+    end = (row.run.status, row.run.outcome, row.result, row.final_check.exit_code if row.run.outcome else None)
+    return steps, terminals, inputs, sorted(last.values()), memory, end
+
+
+def judge(pks: list[Any], undisturbed: Story) -> bool:
+    """Print what is wrong, and how much was done."""
+    from engine.evidence.audit import verify_all
+    from engine.models import ModelCall, ToolCall
+    from missions import workshop
+
+    wrong: Counter[str] = Counter()
+    for pk in pks:
+        for part, here, there in zip(PARTS, story_of(pk), undisturbed, strict=True):
+            if here != there:
+                wrong[part] += 1
+                print(f"{pk}: other {part}:\n  {here}\n  {there}", file=sys.stderr)
+        count = (workshop.place(pk) / "workspace" / "count").read_text().split()
+        if sorted(count) != ["four", "one", "three", "two"]:
+            wrong["commands"] += 1
+            print(f"{pk}: commands ran {count}", file=sys.stderr)
+    faults = [str(one) for one in verify_all().faults]
+    calls = ToolCall.objects.filter(run__in=pks)
+    figures = {
+        "missions": len(pks),
+        "claims": claims_of(pks),
+        "model calls cut": ModelCall.objects.filter(status=ModelCall.Status.INTERRUPTED).count(),
+        "tool calls": calls.count(),
+        "tool calls cut": calls.filter(status=ToolCall.Status.INTERRUPTED).count(),
+        "wrong": dict(wrong),
+        "faults": faults[:10],
+    }
+    print(json.dumps(figures), flush=True)
+    return not wrong and not faults
+
+
+# ---- launchers and keepers ------------------------------------------------------------------------------------------
+
+
+def launchers(kills: int) -> bool:
+    """Each is killed a moment after it was asked; what it began goes on, and whoever asks again begins it not twice."""
+    from missions.sandbox.box import Limits, shell
+    from missions.terminals.launcher import ask
+    from tests.missions.commands import Workshop, ended
+    from tests.missions.test_launcher import SERVE
+
+    with _workshop(Workshop) as made:
+        wrong = 0
+        for number in range(kills):
+            served = _served(SERVE, made)
+            address, command = made.place.parent / "launcher", shell(f"echo {number} >> count; sleep 0.2; echo done")
+            told = (made.mission, f"c{number}", command, ".", Limits())
+            with suppress(OSError):
+                ask(address, *told)
+            served.kill()
+            served.wait()
+            made.launcher.begin(*told)
+            end = ended(made.spool(f"c{number}"))
+            wrong += end["code"] != 0
+        count = (made.workspace / "count").read_text().split() if kills else []
+        wrong += count != [str(number) for number in range(kills)]
+        print(json.dumps({"launchers killed": kills, "wrong": wrong}), flush=True)
+        return not wrong
+
+
+def _served(source: str, made: Any) -> Any:
+    import subprocess
+
+    from tests.acceptance.site import ROOT
+    from tests.missions.commands import until
+    from tests.missions.test_launcher import answers
+
+    process = subprocess.Popen([sys.executable, "-c", source, str(made.place.parent)], cwd=ROOT)
+    until(lambda: answers(made))
+    return process
+
+
+def keepers(kills: int) -> bool:
+    """With each goes all that it had begun, also what made a session of its own; the command is cut."""
+    from missions.terminals.spool import State
+    from tests.missions.commands import Workshop, keeper_of, until
+    from tests.missions.test_terminals import living
+
+    with _workshop(Workshop) as made:
+        slowest, wrong = 0.0, 0
+        for number in range(kills):
+            word = f"{98_000 + number}.5"
+            spool = made.begin(f"setsid sleep {word} & echo begun; sleep {word}")
+            until(lambda spool=spool: b"begun" in spool.said().data)
+            os.kill(keeper_of(spool), signal.SIGKILL)
+            began = time.monotonic()
+            until(lambda word=word: not living(word))
+            slowest = max(slowest, time.monotonic() - began)
+            wrong += spool.state != State.CUT
+        print(json.dumps({"keepers killed": kills, "slowest": round(slowest, 3), "wrong": wrong}), flush=True)
+        return not wrong and slowest <= GONE_WITHIN
+
+
+class _workshop:
+    def __init__(self, kind: Any) -> None:
+        self._kind = kind
+
+    def __enter__(self) -> Any:
+        self._home = Path(tempfile.mkdtemp(prefix="magi-missions-"))
+        self._made = self._kind(self._home)
+        return self._made
+
+    def __exit__(self, *_: object) -> None:
+        self._made.close()
+        shutil.rmtree(self._home, ignore_errors=True)
+
+
+def read_options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--launchers", type=int, default=50)
+    parser.add_argument("--keepers", type=int, default=50)
+    parser.add_argument("--points", action=argparse.BooleanOptionalAction, default=True, help="also at fault points")
+    parser.add_argument("--database", choices=DATABASES, default="sqlite")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--pace", type=float, default=0.5, help="seconds from a claim to a kill, on average")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(0 if main(read_options()) else 1)

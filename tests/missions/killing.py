@@ -1,0 +1,39 @@
+"""Missions that leave three commands living while they go on, by a script that says the same whoever dies."""
+
+import json
+from typing import Any
+
+from missions.face import Working as Product
+from missions.rehearsal import _now
+
+LIVES = "echo {0} >> count; for i in $(seq 1 {1}); do echo {0}$i; sleep 0.1; done; echo {0} done"
+ASKS = "echo three >> count; read -p 'Name? ' name; echo $name >> said; sleep 1; echo three done"
+SCRIPT: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("run_command", {"command": LIVES.format("one", 30), "timeout": 0}),
+    ("run_command", {"command": LIVES.format("two", 40), "timeout": 0}),
+    ("run_command", {"command": ASKS, "timeout": 3}),
+    ("send_command_input", {"command_id": 3, "input": "Ada\n", "wait": 0}),
+    ("write_to_file", {"path": "a.txt", "content": "one\n", "expect": "new"}),
+    ("edit_file", {"path": "a.txt", "target_text": "one", "replacement_text": "two"}),
+    ("remember", {"text": "Three commands live."}),
+    ("send_message", {"recipient": "human_user", "message": "They live."}),
+    ("wait", {"for_command": 1}),
+    ("run_command", {"command": "sort count; echo four >> count", "timeout": 20}),
+    ("wait", {"for_command": 2}),
+    ("wait", {"for_command": 3}),
+)
+CHECK = 'test "$(tr "\\n" " " < count)" = "one two three four " && grep -x Ada said && grep -x two a.txt'
+
+
+def step(messages: list[dict[str, str]]) -> str:
+    number = _now(messages[-1]["content"])["step"]
+    tool, args = SCRIPT[number - 1] if number <= len(SCRIPT) else ("finish", {"result": "They have ended."})
+    return json.dumps({"reasoning": f"This is step {number}.", "tool_name": tool, "tool_args": json.dumps(args)})
+
+
+class Working(Product):
+    rehearsals = {**Product.rehearsals, "mission-step": step}
+
+    @property
+    def room(self) -> str:
+        return "missions"
