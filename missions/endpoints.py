@@ -18,12 +18,13 @@ from runs.api.scopes import Scope, credential, needs
 from runs.api.submitting import OnceKey, submitted
 from runs.rights import STEER
 
-from . import forms, procedure, schemas, talking
+from . import forms, memory_endpoints, procedure, schemas, talking
 from .api import terminal_object
 from .models import Mission
 from .models.files import patch_of
 
 router = router_of("mission")
+router.add_router("", memory_endpoints.router)
 OVER = "The mission is over: nobody hears it any more. A new one can go on with its files."
 
 

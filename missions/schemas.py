@@ -80,3 +80,57 @@ class Terminal(Strict):
 
 class Patch(Strict):
     patch: str = Field(description="A unified difference since the beginning, of what is kept as text.")
+
+
+# ---- memories -------------------------------------------------------------------------------------------------
+
+Name = Annotated[str, text(60, 1)]
+MemoryText = Annotated[str, text(20_000)]
+Described = Annotated[str, text(300)]
+LibraryName = Annotated[str, text(80)]
+
+
+class NewMemory(Strict):
+    name: Name
+    text: MemoryText = Field(description="Markdown.")
+    description: Described = ""
+    active_for: list[Name] = Field([], description="Names of agents, or all: whole in their prompts.")
+    visible_to: list[Name] = Field([], description="By its name, for them to bring it in.")
+    except_for: list[Name] = Field([], description="For these it is not there.")
+    library: LibraryName = Field("", description="The name of a library; empty: everybody's.")
+
+
+class MemoryChange(Strict):
+    base: int = Field(description="The version that it was written from.", ge=1)
+    text: MemoryText | None = None
+    description: Described | None = None
+    active_for: list[Name] | None = Field(None, description="Whole lists; null: as it is.")
+    visible_to: list[Name] | None = None
+    except_for: list[Name] | None = None
+
+
+class MemoryDecision(Strict):
+    version: int = Field(description="Of the proposal.", ge=1)
+    accept: bool = True
+
+
+class Memory(Strict):
+    name: str
+    file: str
+    library: str
+    version: int
+    base: int
+    state: Literal["proposed", "accepted", "refused"]
+    description: str
+    text: str
+    active_for: list[str]
+    visible_to: list[str]
+    except_for: list[str]
+    by: str
+    decided_by: str
+    mission: str | None
+
+
+class Memories(Strict):
+    results: list[Memory]
+    proposals: list[Memory]

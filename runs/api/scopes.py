@@ -26,6 +26,7 @@ class Scope(TextChoices):
     SUBMIT = "submit", "Submit work, and get and use receipts"
     STEER = "steer", "Cancel and retry work"
     DECIDE = "decide", "Decide what waits for you"
+    ACCEPT = "accept", "Accept what agents want to remember"
 
 
 USUAL = (Scope.SUBMIT, Scope.STEER)  # what submits must not approve itself

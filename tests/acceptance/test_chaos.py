@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from missions import workshop
 from tests.acceptance.site import ROOT, environment, play
+from tests.conftest import need
+from tests.mission_kills import SETTINGS as OF_MISSIONS
 from tests.plan_kills import SETTINGS
 
 
@@ -73,6 +76,13 @@ def test_a_debate_whose_workers_are_killed_is_the_one_that_its_seed_says(tmp_pat
 
 def test_a_plan_whose_workers_are_killed_comes_out_the_same_with_each_effect_once(tmp_path):
     done = play("tests.plan_kills", *"--kills 3 --no-points".split(), data=tmp_path, **SETTINGS)
+    assert done.returncode == 0, done.stdout
+
+
+def test_a_mission_whose_engines_are_killed_runs_each_command_once(tmp_path):
+    need("sandbox", not workshop.missing(), workshop.missing())
+    short = "--kills 3 --no-points --launchers 2 --keepers 2"
+    done = play("tests.mission_kills", *short.split(), data=tmp_path, **OF_MISSIONS)
     assert done.returncode == 0, done.stdout
 
 

@@ -13,7 +13,7 @@ from inquiries.schemas import Words as InquiryWords
 from judgements.schemas import NewJudgement, NewReceipt
 from magi_site import model_api
 from magi_site.api import api
-from missions.schemas import NewMission
+from missions.schemas import MemoryChange, MemoryDecision, NewMemory, NewMission
 from missions.schemas import Words as MissionWords
 from plans.schemas import MatterChange, NewPlan, StepChange
 from plans.schemas import Words as PlanWords
@@ -37,6 +37,9 @@ SHAPES = {
     f"{API}/plans/{{id}}/messages": PlanWords,
     f"{API}/missions/{{id}}/messages": MissionWords,
     f"{API}/matters/{{id}}": MatterChange,
+    f"{API}/memories": NewMemory,
+    f"{API}/memories/{{name}}": MemoryChange,
+    "accept": MemoryDecision,
     f"{API}/teams": RootModel[dict[str, Any]],
     f"{API}/teams/{{name}}": RootModel[dict[str, Any]],
     f"{API}/plans/{{id}}/steps/{{number}}": StepChange,
@@ -51,7 +54,7 @@ def shown():
         names = {pair.partition("=")[0] for pair in query.split("&") if pair}
         path = re.sub(r"(?<=steps/)3", "{number}", re.sub(r"[$](ID|GATE)", "{id}", path))
         path = re.sub(r"(?<=sources/)1|(?<=terminals/)1", "{number}", path)
-        path = re.sub(r"(?<=teams/)People", "{name}", path)
+        path = re.sub(r"(?<=teams/)People|(?<=memories/)rounding", "{name}", path)
         yield method.lower() or ("post" if body else "get"), f"/api/v1{path}", names, body and body[1]
 
 

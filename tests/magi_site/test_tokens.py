@@ -258,7 +258,7 @@ def test_the_command_prints_a_token_that_holds(mira, capsys):
         ("mira", {"expires": 99999}),
         ("mira", {"name": "x" * 61}),
         ("mira", {"scopes": "all"}),
-        ("mira", {"scopes": "accept"}),
+        ("mira", {"scopes": "approve"}),
         ("mira", {"scopes": "submit:journey"}),
         ("mira", {"scopes": "Submit"}),
     ],

@@ -11,6 +11,8 @@ from missions import remembering
 from missions.memory_files import MemoryFile, Wrong, read, with_names, written
 from missions.models import MemoryVersion
 from missions.rules import Sight, sees
+from tests.callers import Caller
+from tests.conftest import allow
 from tests.databases import tampering
 
 FILE = """\
@@ -150,3 +152,25 @@ def test_two_rules_are_there_from_the_beginning():
 
 def seen(memory, name):
     return sees(name, active_for=memory.active_for, visible_to=memory.visible_to, except_for=memory.except_for)
+
+
+@pytest.mark.django_db
+def test_over_http_one_proposes_and_another_accepts(mira, mira_calls):
+    asked = {"name": "rounding", "text": "Half.", "visible_to": ["all"]}
+    assert mira_calls.post("/memories", asked).status_code == 201
+    assert "lacks the scope" in mira_calls.post("/memories/rounding/accept", {"version": 1}).json()["detail"]
+    accepting = Caller(mira, scopes=["accept"])
+    said = accepting.post("/memories/rounding/accept", {"version": 1})
+    assert (said.status_code, "may not accept" in said.json()["detail"]) == (403, True)
+    allow(mira, "missions.change_memory")
+    assert accepting.post("/memories/rounding/accept", {"version": 1}).json()["state"] == "accepted"
+    changed = mira_calls.patch("/memories/rounding", {"base": 1, "visible_to": ["Tester"]}).json()
+    assert (changed["version"], changed["state"], changed["text"]) == (2, "proposed", "Half.")
+    late = mira_calls.patch("/memories/rounding", {"base": 2, "text": "Up."})
+    assert (late.status_code, "version 1 by now, not 2" in late.json()["detail"]) == (409, True)
+    listed = mira_calls.get("/memories").json()
+    assert [(one["name"], one["version"]) for one in listed["results"] if one["name"] == "rounding"] == [
+        ("rounding", 1)
+    ]
+    assert [one["version"] for one in listed["proposals"]] == [2]
+    assert accepting.post("/memories/rounding/accept", {"version": 2, "accept": False}).json()["state"] == "refused"

@@ -1,0 +1,127 @@
+"""The HTTP API of long-term memories: as they are, proposed, accepted.
+
+Why so: docs/decisions.md, Memory.
+"""
+
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Annotated, Any
+
+from django.http import HttpRequest, HttpResponse
+from ninja import Query, Router
+
+from engine.models import record_name
+from runs.api.answers import json_answer, missing, take_only
+from runs.api.refusals import Refusal, wrong_fields
+from runs.api.schemas import problems
+from runs.api.scopes import Scope, credential, needs
+
+from . import remembering, schemas
+from .memory_files import LISTS, MemoryFile, Wrong
+from .models import MemoryVersion
+from .models.memories import Memory
+from .rules import folded
+
+router = Router()
+ACCEPT = "missions.change_memory"
+Library = Annotated[str, Query(description="The name of a library; empty: everybody's.", max_length=80)]
+
+
+def memory_object(one: MemoryVersion) -> dict[str, Any]:
+    memory, mission = one.memory, one.mission_id
+    state = "proposed" if one.decided is None else "accepted" if one.accepted else "refused"
+    return {
+        **{name: getattr(memory, name) for name in ("name", "file", "library")},
+        "version": one.number,
+        "base": one.base,
+        "state": state,
+        **{name: getattr(one, name) for name in ("description", "text", *LISTS, "by", "decided_by")},
+        "mission": str(mission) if mission else None,
+    }
+
+
+@router.get("/memories", response=schemas.Memories, openapi_extra=problems(422), summary="Long-term memories of crews")
+def memories(request: HttpRequest, library: Library = "") -> HttpResponse:
+    """What holds by now, and what waits to be accepted."""
+    take_only(request, "library")
+    held = [memory_object(one) for one in MemoryVersion.objects.current(library).order_by("memory__folded")]
+    waits = MemoryVersion.objects.proposed().filter(memory__library=library).order_by("pk")
+    return json_answer({"results": held, "proposals": [memory_object(one) for one in waits]})
+
+
+@router.post(
+    "/memories",
+    response={201: schemas.Memory},
+    openapi_extra=problems(400, 403, 409, 413, 415, 422),
+    summary="Propose a memory",
+)
+@needs(Scope.SUBMIT, "mission")
+def propose_memory(request: HttpRequest, asked: schemas.NewMemory) -> HttpResponse:
+    """No mission has it before somebody has accepted it."""
+    said = MemoryFile(asked.name, asked.description, asked.text, **_lists(asked))
+    version = _done(lambda: remembering.propose(said, _by(request), library=asked.library, base=0))
+    return json_answer(memory_object(version), HTTPStatus.CREATED)
+
+
+@router.patch(
+    "/memories/{name}",
+    response=schemas.Memory,
+    openapi_extra=problems(400, 403, 404, 409, 413, 415, 422),
+    summary="Propose another version of a memory",
+)
+@needs(Scope.SUBMIT, "mission")
+def change_memory(request: HttpRequest, name: str, asked: schemas.MemoryChange, library: Library = "") -> HttpResponse:
+    """What is not said stays. 409 where another version holds by now than the one that it was written from."""
+    take_only(request, "library")
+    current = remembering.current_of(_named(name, library))
+    if current is None:
+        raise missing("memory")
+    texts = {one: getattr(asked, one) for one in ("description", "text") if getattr(asked, one) is not None}
+    said = MemoryFile(**{**vars(current.as_file), **texts, **_lists(asked)})
+    version = _done(lambda: remembering.propose(said, _by(request), library=library, base=asked.base))
+    return json_answer(memory_object(version))
+
+
+@router.post(
+    "/memories/{name}/accept",
+    response=schemas.Memory,
+    openapi_extra=problems(400, 403, 404, 409, 413, 415, 422),
+    summary="Accept or refuse what was proposed",
+)
+@needs(Scope.ACCEPT, "mission")
+def accept_memory(
+    request: HttpRequest, name: str, asked: schemas.MemoryDecision, library: Library = ""
+) -> HttpResponse:
+    """Accepted, it holds from each agent's next step on. It needs the scope `accept`, and the right to change memories:
+    what writes them must not accept them itself."""
+    take_only(request, "library")
+    if not credential(request).owner.has_perm(ACCEPT):
+        raise Refusal(403, "You may not accept memories. Ask who administers this site for the right to.")
+    version = _named(name, library).versions.filter(number=asked.version).first()
+    if version is None:
+        raise missing("memory")
+    return json_answer(memory_object(_done(lambda: remembering.decide(version.pk, _by(request), asked.accept))))
+
+
+def _named(name: str, library: str) -> Memory:
+    found = Memory.objects.filter(library=library, folded=folded(name)).first()
+    if found is None:
+        raise missing("memory")
+    return found
+
+
+def _by(request: HttpRequest) -> str:
+    return record_name(credential(request).owner)
+
+
+def _lists(asked: schemas.MemoryChange | schemas.NewMemory) -> dict[str, Any]:
+    return {name: tuple(getattr(asked, name)) for name in LISTS if getattr(asked, name) is not None}
+
+
+def _done(do: Callable[[], MemoryVersion]) -> MemoryVersion:
+    try:
+        return do()
+    except (remembering.ChangedMeanwhile, remembering.Decided) as late:
+        raise Refusal(409, str(late)) from late
+    except Wrong as wrong:
+        raise wrong_fields([("memory", str(wrong))]) from wrong
