@@ -33,6 +33,7 @@ from .display import Display, display_of
 from .fragments import fragments
 from .models import Mission, keeping
 from .offers import HELD, OFFERS
+from .shelf import Memories
 
 
 class Working(Face[Mission, Display]):
@@ -45,6 +46,7 @@ class Working(Face[Mission, Display]):
     verb, good_for = "Work", "A goal that agents pursue in a sandbox: they run commands and change files."
     going_on = "working"
     outcomes = tuple(display.OUTCOMES)
+    shelves = (Memories(),)
     guards = guards.GUARDS
     chains = (remembering.MemoryWitness(),)
     tools = tools.TOOLS

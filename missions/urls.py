@@ -3,9 +3,15 @@ from django.urls import path
 from runs.face import faces
 from runs.urls import pages
 
-from .views import files, new, reading, steering
+from .views import files, memories, new, reading, steering
 
 urlpatterns = [
+    path("library/memories/", memories.listed, name="memories"),
+    path("library/memories/new/", memories.form, name="memory-new"),
+    path("library/memories/<int:pk>/", memories.one, name="memory"),
+    path("library/memories/<int:pk>/edit/", memories.form, name="memory-edit"),
+    path("library/memories/<int:pk>/file/", memories.file, name="memory-file"),
+    path("library/memories/versions/<int:pk>/", memories.decide, name="memory-decide"),
     path("missions/new/", new.new, name="mission-new"),
     path("missions/cost/", new.expected_cost, name="mission-cost"),
     *pages(faces()["mission"]),

@@ -77,6 +77,8 @@ EVERY = [
     State("mission-terminal", missions.mission("live", "mission-terminal", 1)),
     State("mission-messages", missions.mission("live", "mission-messages")),
     State("mission-record", missions.mission("done", "mission-record")),
+    State("memories", missions.memories),
+    State("memory-new", at("memory-new")),
     State("mission-replay", missions.mission("done", "mission-replay")),
     State("plan-new", ways_of_teams.new_plan),
     State("plan-new-errors", ways_of_teams.new_plan_with_errors),

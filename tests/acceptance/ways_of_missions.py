@@ -53,3 +53,12 @@ def new_with_errors(scene: Scene) -> Page:
     page.get_by_role("button", name="Start it").last.click()
     expect(page).to_have_title(re.compile("3 things to correct"))
     return page
+
+
+def memories(scene: Scene) -> Page:
+    """One that is proposed, and who of the crew sees another."""
+    page = mission("live")(scene)
+    page = scene.open(reverse("memory", args=[3]), scene.idle_site)
+    page.get_by_label("Try a name").fill("Tester")
+    page.get_by_role("button", name="Look").click()
+    return page

@@ -6,6 +6,7 @@ say what is written. Commands really run.
 
 import asyncio
 import json
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -19,9 +20,10 @@ from django.utils import timezone  # noqa: E402
 from engine.llm.failures import Unauthorized  # noqa: E402
 from engine.models import Run  # noqa: E402
 from engine.worker import Engine  # noqa: E402
-from missions import talking  # noqa: E402
+from missions import remembering, talking  # noqa: E402
 from missions.crews import made  # noqa: E402
 from missions.examples import FAULT  # noqa: E402
+from missions.memory_files import MemoryFile  # noqa: E402
 from missions.models import Step  # noqa: E402
 from missions.procedure import submit  # noqa: E402
 from tests.conftest import ScriptedModels, perform  # noqa: E402
@@ -132,6 +134,14 @@ async def until(models: ScriptedModels, steps: dict[Any, int]) -> None:
     await performing
 
 
+def memories() -> None:
+    rounding = MemoryFile("rounding", "How amounts are rounded", "Amounts round half up.\n", visible_to=("all",))
+    remembering.propose(rounding, "M. Okafor", accepted=True)
+    more = replace(rounding, text="Amounts round half up, at the end of a sum.\n", active_for=("Tester",))
+    remembering.propose(more, "LTM-Manager")
+
+
 if __name__ == "__main__":
     first = User.objects.order_by("pk")[0]
+    memories()
     print(json.dumps({name: str(pk) for name, pk in {**over(first), **left(first)}.items()}))

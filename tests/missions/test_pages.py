@@ -10,9 +10,10 @@ from django.test import Client
 from django.urls import reverse
 
 from engine.evidence.audit import verify_all
-from missions import workshop
+from missions import remembering, workshop
 from missions.display import display_of
 from missions.examples import EXAMPLES
+from missions.memory_files import MemoryFile
 from missions.models import Mission, TerminalInput
 from runs.face import snapshot_of
 from tests.conftest import ScriptedModels, need, perform
@@ -126,3 +127,25 @@ def test_each_example_is_rehearsed_to_a_check_that_passes(key, mira: User, setti
     asyncio.run(until_over(row, None))
     row = Mission.objects.whole().get(pk=row.pk)
     assert (row.run.outcome, row.final_check.exit_code) == ("done", 0)
+
+
+def test_a_proposal_is_used_once_somebody_accepted_it_on_its_page(admin_client: Client):
+    made = remembering.propose(MemoryFile("rounding", "How", "Half up.", visible_to=("all",)), "LTM-Manager")
+    shown = admin_client.get(reverse("memories")).content.decode()
+    assert "It is used by nobody yet" in shown
+    admin_client.post(reverse("memory-decide", args=[made.pk]), {"do": "accept"})
+    tried = admin_client.get(reverse("memory", args=[made.memory_id]), {"try": "Tester"}).content.decode()
+    assert "sees name and description" in tried
+
+
+def test_a_memory_is_saved_from_the_version_that_was_read_alone(admin_client: Client):
+    made = remembering.propose(MemoryFile("rounding", "How", "Half up."), "mira", accepted=True)
+    edit, typed = reverse("memory-edit", args=[made.memory_id]), {"name": "rounding", "text": "Half down.", "base": "1"}
+    assert admin_client.post(edit, typed).status_code == 302
+    late = admin_client.post(edit, {**typed, "text": "Never."})
+    assert (late.status_code, "Never." in late.content.decode()) == (422, True)
+
+
+def test_who_may_change_no_memory_decides_about_none(mine):
+    made = remembering.propose(MemoryFile("rounding", "How", "Half up."), "LTM-Manager")
+    assert mine.post(reverse("memory-decide", args=[made.pk]), {"do": "accept"}).status_code == 403

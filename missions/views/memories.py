@@ -1,0 +1,181 @@
+"""Long-term memories in the library: what crews know, what agents propose, and who sees what."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from engine.models import record_name
+from runs.forms import Text, as_typed
+from runs.texts.amendments import amendments
+
+from .. import memory_files, remembering
+from ..memory_files import DESCRIPTION_LENGTH, LISTS, NAME_LENGTH, TEXT_LENGTH, MemoryFile, Wrong
+from ..models import Memory, MemoryVersion
+from ..rules import Sight
+
+LONGEST_FILE = 200_000  # bytes
+ADD, CHANGE = "missions.add_memory", "missions.change_memory"
+SEEN = {
+    Sight.WHOLE: "has the whole text in every prompt.",
+    Sight.LISTED: "sees name and description, and may activate it.",
+    Sight.NOTHING: "is told nothing of it.",
+}
+MEANS = {
+    "except_for": "are told nothing of it, whatever stands below",
+    "active_for": "have the whole text in every prompt",
+    "visible_to": "see name and description, and may activate it",
+}
+
+
+class MemoryForm(forms.Form):
+    name = Text(max_length=NAME_LENGTH, needed="Give the memory a name.", label="Name")
+    description = Text(max_length=DESCRIPTION_LENGTH, label="Description")
+    text = Text(max_length=TEXT_LENGTH, lines=True, label="Text")
+    active_for = Text(max_length=4_000, label="Active for")
+    visible_to = Text(max_length=4_000, label="Visible to")
+    except_for = Text(max_length=4_000, label="Except for")
+
+    def as_file(self, front: str = "") -> MemoryFile:
+        given = self.cleaned_data
+        lists = {name: tuple(filter(None, map(str.strip, given[name].split(",")))) for name in LISTS}
+        return MemoryFile(given["name"].strip(), given["description"], given["text"], **lists, front=front)
+
+
+@require_GET
+def listed(request: HttpRequest) -> HttpResponse:
+    first = MemoryVersion.objects.current().order_by("memory__folded").first()
+    return _shown(request, first)
+
+
+@require_GET
+def one(request: HttpRequest, pk: int) -> HttpResponse:
+    memory = get_object_or_404(Memory, pk=pk)
+    return _shown(request, remembering.current_of(memory), memory)
+
+
+def _shown(request: HttpRequest, version: MemoryVersion | None, memory: Memory | None = None) -> HttpResponse:
+    memory = memory or (version.memory if version else None)
+    asked, tried = request.GET.get("q", "").strip(), request.GET.get("try", "").strip()[:40]
+    context: dict[str, Any] = {
+        "memory": memory,
+        "version": version,
+        "versions": list(memory.versions.all()) if memory else [],
+        "found": [one for one in MemoryVersion.objects.current().order_by("memory__folded") if _has(one, asked)],
+        "q": asked,
+        "proposed": [_proposed(one) for one in MemoryVersion.objects.proposed().order_by("pk")],
+        "lists": [(name, getattr(version, name), MEANS[name]) for name in MEANS] if version else [],
+        "tried": tried,
+        "seen": SEEN[version.seen_by(tried)] if version and tried else "",
+        "may_add": request.user.has_perm(ADD),
+        "may_change": request.user.has_perm(CHANGE),
+        "page": "library",
+    }
+    return render(request, "missions/memories/memories.html", context)
+
+
+def _has(version: MemoryVersion, asked: str) -> bool:
+    texts = " ".join((version.memory.name, version.description, version.text)).casefold()
+    return all(word in texts for word in asked.casefold().split())
+
+
+def _proposed(version: MemoryVersion) -> dict[str, Any]:
+    """With what of it is otherwise than what holds now."""
+    current = remembering.current_of(version.memory)
+    before = _texts(current) if current else {}
+    return {"version": version, "current": current, "changes": amendments(before, _texts(version))}
+
+
+def _texts(version: MemoryVersion) -> dict[str, str]:
+    lists = {name.replace("_", " "): ", ".join(getattr(version, name)) for name in LISTS}
+    return {"description": version.description, "text": version.text, **lists}
+
+
+@require_POST
+def decide(request: HttpRequest, pk: int) -> HttpResponse:
+    if not request.user.has_perm(CHANGE):
+        raise PermissionDenied
+    version = get_object_or_404(MemoryVersion, pk=pk)
+    try:
+        remembering.decide(version.pk, record_name(request.user), request.POST.get("do") == "accept")
+    except (remembering.Decided, remembering.ChangedMeanwhile) as error:
+        context = {"line": str(error), "memory": version.memory, "page": "library"}
+        return render(request, "missions/memories/refused.html", context, status=409)
+    return (
+        redirect("memory", version.memory_id) if version.memory.versions.filter(accepted=True) else redirect("memories")
+    )
+
+
+@require_http_methods(["GET", "POST"])
+def form(request: HttpRequest, pk: int | None = None) -> HttpResponse:
+    """A new one, or another version of one. A file of Markdown that is sent fills the form, and saves nothing."""
+    memory = get_object_or_404(Memory, pk=pk) if pk else None
+    if not request.user.has_perm(CHANGE if memory else ADD):
+        raise PermissionDenied
+    current = remembering.current_of(memory) if memory else None
+    if request.method == "GET":
+        return _form(
+            request, memory, MemoryForm(initial=_as_fields(current.as_file) if current else {}), _number(current)
+        )
+    posted = as_typed(request.POST)
+    if posted.get("do") == "read":
+        return _read(request, memory, posted)
+    return _saved(request, memory, posted)
+
+
+def _read(request: HttpRequest, memory: Memory | None, posted: Mapping[str, str]) -> HttpResponse:
+    try:
+        sent = next(iter(request.FILES.getlist("file")), None)
+        initial = _as_fields(memory_files.read(sent.read(LONGEST_FILE).decode() if sent else ""))
+    except (UnicodeDecodeError, Wrong) as error:
+        line = str(error) if isinstance(error, Wrong) else "Choose a file of Markdown."
+        kept = MemoryForm(initial=dict(posted))
+        return _form(request, memory, kept, posted.get("base", ""), line=line, status=422)
+    return _form(request, memory, MemoryForm(initial=initial), posted.get("base", ""))
+
+
+def _saved(request: HttpRequest, memory: Memory | None, posted: Mapping[str, str]) -> HttpResponse:
+    filled, base = MemoryForm(posted), posted.get("base", "")
+    if not filled.is_valid():
+        return _form(request, memory, filled, base, status=422)
+    current = remembering.current_of(memory) if memory else None
+    said = filled.as_file(current.front if current else "")
+    if memory and said.name != memory.name:
+        said = MemoryFile(**{**vars(said), "name": memory.name})
+    by, number = record_name(request.user), int(base) if base.isdecimal() and len(base) < 9 else 0
+    try:
+        library = memory.library if memory else ""
+        version = remembering.propose(said, by, library=library, base=number, accepted=True)
+    except (Wrong, remembering.ChangedMeanwhile) as error:
+        return _form(request, memory, filled, base, line=str(error), status=422)
+    return redirect("memory", version.memory_id)
+
+
+def _form(
+    request: HttpRequest, memory: Memory | None, filled: MemoryForm, base: str, line: str = "", status: int = 200
+) -> HttpResponse:
+    context = {"form": filled, "memory": memory, "base": base, "line": line, "page": "library", "means": MEANS}
+    return render(request, "missions/memories/form.html", context, status=status)
+
+
+def _number(current: MemoryVersion | None) -> str:
+    return str(current.number) if current else ""
+
+
+def _as_fields(said: MemoryFile) -> dict[str, str]:
+    lists = {name: ", ".join(getattr(said, name)) for name in LISTS}
+    return {"name": said.name, "description": said.description, "text": said.text, **lists}
+
+
+@require_GET
+def file(request: HttpRequest, pk: int) -> HttpResponse:
+    memory = get_object_or_404(Memory, pk=pk)
+    version = remembering.current_of(memory)
+    text = memory_files.written(version.as_file) if version else ""
+    answer = HttpResponse(text, content_type="text/markdown; charset=utf-8")
+    answer.headers["Content-Disposition"] = f'attachment; filename="{memory.file}"'
+    return answer
