@@ -280,20 +280,31 @@ def claims_of(inquiry: Inquiry) -> list[Claim]:
     return [one for one in inquiry.claims.all() if works and one.order_id == works[-1].pk]
 
 
+_ABOUT = {
+    Station.PLANNER: "Plan",
+    Station.RESEARCHER: "Research",
+    Station.EXPERT: "Answer",
+    Station.CRITIC_PLANNER: "Review of the plan",
+    Station.CRITIC_RESEARCHER: "Review of research",
+    Station.CRITIC_EXPERT: "Review of the answer",
+}
+
+
 def course_of(inquiry: Inquiry) -> Iterator[str]:
     """A line for each order and what came of it."""
     for one in inquiry.ordered:
-        about = f"{one.station}{'' if one.step_id is None else f', step {one.step_id + 1}'}"
+        about = f"{_ABOUT.get(one.station, one.station)}{'' if one.step_id is None else f' {one.step_id + 1}'}"
         match one.kind:
             case OrderKind.REVIEW:
-                yield f"{about}: {one.decision}. {one.feedback}"
+                passed = "let pass" if one.decision == "approve" else "sent back"
+                yield f"{about}: {passed}. {one.feedback}".strip()
             case OrderKind.ERROR:
                 yield f"{about}: {one.error}"
             case OrderKind.WORK if one.station != Station.PLANNER:
                 yield f"{about}: {one.handed_in.get('text', '')}"
             case OrderKind.WORK:
                 steps = [one.counts.get(name, 0) for name in ("research", "expert")]
-                yield f"{about}: {steps[0]} research steps, {steps[1]} of the expert."
+                yield f"{about}: {steps[0]} of research, {steps[1]} of the expert."
             case OrderKind.STOP | OrderKind.REPLAN | OrderKind.HINT | OrderKind.RETRY:
                 yield f"{one.by_name or 'The command line'}: {one.kind}. {one.feedback}".strip()
 

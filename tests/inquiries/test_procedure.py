@@ -151,7 +151,7 @@ async def test_the_finalizer_adds_nothing_and_code_words_it_where_it_cannot(mira
     run, row = await played(mira, models, finalizer=added)
     assert run.outcome == "answered"
     assert row.answer == "It may be sold. [claim:2]"
-    assert row.trace.startswith("planner: 1 research steps")
+    assert row.trace.startswith("Plan: 1 of research")
 
 
 async def test_the_third_same_call_takes_the_tools_away(mira, models):
