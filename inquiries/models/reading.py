@@ -280,7 +280,7 @@ def claims_of(inquiry: Inquiry) -> list[Claim]:
     return [one for one in inquiry.claims.all() if works and one.order_id == works[-1].pk]
 
 
-_ABOUT = {
+_ABOUT: dict[str, str] = {
     Station.PLANNER: "Plan",
     Station.RESEARCHER: "Research",
     Station.EXPERT: "Answer",
