@@ -128,7 +128,7 @@ def _written(plan: Plan, part: Part) -> Callable[[], None]:
     """The parts that ask nobody."""
     match part:
         case rules.Order(number):
-            return partial(keeping.order_after_failure, plan.pk, number, reading.failure_of(plan.step(number)))
+            return partial(keeping.order_after_failure, plan.pk, number)
         case rules.Passed(number):
             return partial(keeping.accept, plan.pk) if number is None else partial(keeping.pass_step, plan.pk, number)
         case rules.Begin(number):

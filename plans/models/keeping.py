@@ -21,7 +21,7 @@ from ..rules.course import BEFORE_WORK, REVISIONS, STEPS_IN_ALL, is_asked
 from ..rules.demands import Kind
 from ..rules.words import Cause, Effect, Event, Outcome, Standing, Status, after, strongest
 from .plans import Plan, Revision
-from .reading import asked_of, line_of, step_facts, subject_of, waits_for
+from .reading import asked_of, failure_of, line_of, step_facts, subject_of, waits_for
 from .steps import Message, Move, Step, StepState
 
 PLANNER, MANAGER, HUMAN = "Planner", "GroupChatManager", "Human"
@@ -65,12 +65,12 @@ def order(plan: UUID, cause: Cause, notes: str = "", by: str = "", step: int | N
         SearchText.objects.add(plan, words_of(notes))
 
 
-def order_after_failure(plan: UUID, number: int, notes: str) -> None:
+def order_after_failure(plan: UUID, number: int) -> None:
     """As `order`, unless somebody was faster: a revision that is due already finds what has failed."""
     now = Revision.objects.filter(plan=plan).latest("number")
     if now.standing in (Standing.PROPOSED, Standing.ACCEPTED):
         with suppress(TooMuch):  # then a person is asked at the next look
-            order(plan, Cause.FAILURE, notes, step=number)
+            order(plan, Cause.FAILURE, failure_of(Step.objects.get(plan=plan, number=number)), step=number)
 
 
 def replace_standing(revision: Revision, standing: Standing, **values: Any) -> None:
@@ -163,8 +163,14 @@ def _drop(revision: int, steps: Iterable[Step], told: Collection[int]) -> None:
 
 
 def accept(plan: UUID) -> None:
-    """The newest one: an earlier one is never proposed any more."""
-    Revision.objects.filter(plan=plan, standing=Standing.PROPOSED).update(standing=Standing.ACCEPTED)
+    """The newest one: an earlier one is never proposed any more. With it stands of which steps nobody has to be asked:
+    passed one by one they would take as many looks and commits."""
+    if not Revision.objects.filter(plan=plan, standing=Standing.PROPOSED).update(standing=Standing.ACCEPTED):
+        return
+    found = Plan.objects.standing().get(pk=plan)
+    for step in found.steps_now:
+        if not is_asked(step_facts(step), found.demands):
+            pass_step(plan, step.number)
 
 
 # ---- steps ------------------------------------------------------------------------------------------------

@@ -37,10 +37,15 @@ TEXTS = ("arguments", "output", "error")  # of a call, up to some hundred thousa
 
 class PlanQuerySet(models.QuerySet["Plan"]):
     def planned(self) -> "PlanQuerySet":
-        """With all that its rules look at, in few queries however long it is: at each part that is done, so without
-        what tools gave and what was said."""
+        """With how its steps came to stand as they do, in few queries however long it is, without what tools gave and
+        what was said."""
         lists = ("revisions", _steps(*(f"tool_call__{name}" for name in TEXTS)), "team_version__agents")
         return self.select_related("run", "team_version").prefetch_related(*lists)
+
+    def standing(self) -> "PlanQuerySet":
+        """How its steps stand and no more, for what is due follows from that alone: it is asked after every part."""
+        steps = Prefetch("steps", Step.objects.select_related("agent").prefetch_related("moves"))
+        return self.select_related("run", "team_version").prefetch_related("revisions", steps)
 
     def whole(self) -> "PlanQuerySet":
         """With everything that a page shows."""
@@ -222,7 +227,7 @@ class Plan(models.Model):
 
     @property
     def planner(self) -> str:
-        return models_of(self.team_version)[0]
+        return self.team_version.planner or settings.DEFAULT_MODEL
 
     @property
     def rehearsal(self) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import takewhile
 from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import Prefetch, Q, prefetch_related_objects
 
 from engine.llm.prices import dollars
 from engine.models import Gate, Run, ToolCall
@@ -33,8 +33,8 @@ PLAN_SEAT = OwnerShown(PERSON, "A person of the house. Does what no tool can do,
 
 
 def looked_at(pk: UUID) -> Plan:
-    """With all that rules and prompts look at: they make no queries."""
-    plan = Plan.objects.planned().get(pk=pk)
+    """With all that rules look at: they make no queries. What is told to models is read when it is told."""
+    plan = Plan.objects.standing().get(pk=pk)
     facts_of(plan)  # it remembers what they ask for
     return plan
 
@@ -163,6 +163,7 @@ def waits_for(plan: Plan, kind: Kind, step: Step | None) -> bool:
 
 def brief_of(plan: Plan, revision: Revision) -> Brief:
     now = plan.steps_now
+    prefetch_related_objects(now, "states")
     return Brief(
         task=plan.task,
         owners=owners_of(plan.agents),
@@ -266,6 +267,9 @@ def work_of(plan: Plan, step: Step) -> agent.Work:
     assert step.agent  # noqa: S101 - a person is not prompted
     known = tools("plan")
     usable = [known[name] for name in step.tools if name in known]
+    needed, made = _needed(plan, step), step.moves_now
+    prefetch_related_objects(needed, "states")
+    prefetch_related_objects(made, Prefetch("tool_call", ToolCall.objects.only("outside")))
     return agent.Work(
         agent=step.agent.name,
         description=step.agent.description,
@@ -273,10 +277,10 @@ def work_of(plan: Plan, step: Step) -> agent.Work:
         goal=plan.task,
         action=step.action,
         tools=[agent.Usable(tool.name, tool.description, tool.schema, not tool.server) for tool in usable],
-        results=[(one.action, one.reply) for one in _needed(plan, step)],
+        results=[(one.action, one.reply) for one in needed],
         remarks=list(plan.messages.filter(to_step=step.number).values_list("content", flat=True)),
-        moves=[_made(move) for move in step.moves_now],
-        left=MOVES - len(step.moves_now),
+        moves=[_made(move) for move in made],
+        left=MOVES - len(made),
     )
 
 
@@ -292,6 +296,7 @@ def _made(move: Move) -> agent.Made:
 
 def done_of(plan: Plan) -> list[closing.Did]:
     steps = sorted((one for one in plan.steps.all() if one.status != Status.SUPERSEDED), key=lambda one: one.number)
+    prefetch_related_objects(steps, "states")
     calls = ToolCall.objects.filter(run=plan.pk).in_bulk()
     return [closing.Did(one.number, one.owner, one.action, one.status, one.reply, _calls(one, calls)) for one in steps]
 

@@ -4,6 +4,8 @@ from collections import Counter
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from engine import gates
@@ -56,6 +58,25 @@ async def test_nothing_begins_before_somebody_approved_and_then_all_is_done(mira
     assert (call.status, "5" in call.output) == ("done", True)
     assert (await Plan.objects.aget(pk=run)).summary == "All of it was done."
     assert not (await sync_to_async(verify_all)()).faults
+
+
+async def test_a_plan_takes_no_more_looks_queries_and_commits_than_it_did(mira, models, monkeypatch):
+    """What one more costs is paid at each of its parts; who finds a way with fewer lowers these."""
+    queries, look = [], reading.looked_at
+
+    def counted(pk):
+        with CaptureQueriesContext(connection) as asked:
+            found = look(pk)
+        queries.append(len(asked))
+        return found
+
+    monkeypatch.setattr(reading, "looked_at", counted)
+    models.will("test/sums", ADD, replies("It is 5."), ADD, replies("Five again."))
+    version = await sync_to_async(team)(OPEN_READS)
+    run = await planned(mira, models, steps(SUM, SUM), SUMMARY, version=version)
+    ended = await Run.objects.aget(pk=run)
+    assert ended.outcome == "done"
+    assert (max(queries), len(queries), ended.revision) == (5, 13, 21)
 
 
 async def test_one_act_approves_the_plan_and_each_step_and_what_leaves_is_asked_again(mira, models):
