@@ -156,7 +156,7 @@ class RunCommand(terminal.Command, Generic[Row]):
         """Say on stderr what is new. True when nothing goes on any more: it is over, or waits for somebody."""
         revision, status = Run.objects.values_list("revision", "status").get(pk=run.pk)
         if revision == run.revision:
-            return _rests(run.pk, status)
+            return self.rests(run.pk, status)
         run.revision, row = revision, face_of(run).rows().get(pk=run.pk)
         if not told:
             told.add("")
@@ -168,7 +168,11 @@ class RunCommand(terminal.Command, Generic[Row]):
                 self._say(sentence)
         if row.run.over and row.run.error:
             self._say(row.run.error["message"])
-        return _rests(run.pk, row.run.status)
+        return self.rests(run.pk, row.run.status)
+
+    def rests(self, pk: UUID, status: str) -> bool:
+        """Whether there is nothing left to follow."""
+        return _rests(pk, status)
 
     def _say(self, sentence: str) -> None:
         self.stderr.write(in_one_line(sentence))

@@ -1,20 +1,25 @@
+import asyncio
 import sys
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 from django.core.management.base import CommandError
 
-from engine.models import Gate
+from engine.models import Gate, Run
 from engine.models.budgets import BudgetUsedUp
+from missions import sweep
 from missions.display import files_changed
 from missions.files import FileProblem, Workspace, text_of
 from missions.forms import asked
 from missions.models import Mission
 from missions.models.files import patch_of
 from missions.procedure import submit
+from missions.spoken import Talk
 from runs.command import NOTHING, News, RunCommand, bad_input
+from runs.management.commands.gates import named
 from runs.site import address
 
 
@@ -38,7 +43,39 @@ class Command(RunCommand[Mission]):
         parser.add_argument("--model", default="", help="of the whole crew (default: the installation's)")
         parser.add_argument("--steps", metavar="N", help="at most")
         parser.add_argument("--title", default="")
+        parser.add_argument("--by", metavar="USER", default="", help="whose it is, and who decides at its gates here")
         parser.add_argument("--spend", metavar="MONEY", help="dollars at most, as in 3.00")
+
+    def handle(self, **options: Any) -> None:
+        """On a terminal it stays a conversation: what is typed is said to the crew, or decides at a gate; once it is
+        over the next line is the next goal. The status is that of the last one."""
+        self._by = named(options["by"]) if options["by"] else None
+        talk = Talk(self._by, self._say) if sys.stdin.isatty() and options["goal"] != "-" else None
+        self._talk = talk
+        while True:
+            try:
+                super().handle(**options)
+                return
+            except SystemExit:
+                goal = talk.next_goal() if talk and not options["no_wait"] else ""
+                if not goal:
+                    raise
+                options |= {"goal": goal, "follows": talk.last if talk else "", "workspace": None, "title": ""}
+
+    async def _follow(self, run: Run) -> None:
+        """Where no other engine runs, the ends of commands are looked for here."""
+        looking = asyncio.create_task(sweep.keep())
+        try:
+            await super()._follow(run)
+        finally:
+            looking.cancel()
+
+    def rests(self, pk: UUID, status: str) -> bool:
+        """What waits for a command or a time goes on by itself; at a gate somebody may be about to type."""
+        if not super().rests(pk, status) or status != Run.Status.WAITING:
+            return status not in (Run.Status.QUEUED, Run.Status.RUNNING, Run.Status.WAITING)
+        waits = bool(Mission.objects.at_work().get(pk=pk).paused) or Gate.objects.pending().filter(run=pk).exists()
+        return waits and not (self._talk and self._talk.listens)
 
     def submit(self, options: dict[str, Any]) -> Mission:
         self._options = options
@@ -49,9 +86,12 @@ class Command(RunCommand[Mission]):
         if problems:
             raise bad_input(" ".join(f"{field}: {sentence}" for field, sentence in problems))
         try:
-            return submit(owner=None, **values)
+            made = submit(owner=self._by, **values)
         except BudgetUsedUp as error:
             raise CommandError(str(error), returncode=NOTHING) from error
+        if self._talk:
+            self._talk.begin(made.pk)
+        return made
 
     def _read(self, folder: Path) -> Iterator[tuple[str, str]]:
         """The texts of a folder; what is none is named and left out."""
@@ -83,6 +123,8 @@ class Command(RunCommand[Mission]):
                 yield f"message {said.number}", f"{row.agent(said.sender).name}: {said.text}"
         for gate in Gate.objects.pending().filter(run=row.pk):
             yield f"gate {gate.pk}", f"  To decide: {gate.title} {address()}/gates/{gate.pk}/"
+            if self._talk and self._talk.may_decide(gate):
+                yield f"asked {gate.pk}", f"  {gate.text}\n  {self._talk.question(gate)}"
 
     def word(self, row: Any) -> str:
         """The result, and what was changed."""
