@@ -41,9 +41,10 @@ def main(options: argparse.Namespace) -> bool:
         print(f"undisturbed: {len(undisturbed[0])} steps, {len(undisturbed[1])} commands", flush=True)
         try:
             company.at_random(options.kills, options.pace)
+            well = judge(company.made, undisturbed)
             if options.points:
                 company.at_each_point()
-            well = judge(company.made, undisturbed)
+                well = judge(company.made, undisturbed) and well
         finally:
             company.tidy()
         return all([well, launchers(options.launchers), keepers(options.keepers)])

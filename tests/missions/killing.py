@@ -17,7 +17,7 @@ SCRIPT: tuple[tuple[str, dict[str, Any]], ...] = (
     ("edit_file", {"path": "a.txt", "target_text": "one", "replacement_text": "two"}),
     ("remember", {"text": "Three commands live."}),
     ("send_message", {"recipient": "human_user", "message": "They live."}),
-    ("wait", {"seconds": 1}),
+    ("wait", {"seconds": 4}),
     ("wait", {"for_command": 1}),
     ("run_command", {"command": "sort count; echo four >> count", "timeout": 20}),
     ("wait", {"for_command": 2}),

@@ -1,0 +1,252 @@
+"""What the source of missions asks for that no other test shows: prompts, answers, tools by their results, crews."""
+
+import asyncio
+import json
+from datetime import UTC, datetime
+
+import pytest
+from django.contrib.auth.models import User
+
+from engine.models import Run
+from missions import rules, workshop
+from missions.crews import made
+from missions.memory_files import MemoryFile
+from missions.models import Message, Mission, Step, Summary
+from missions.procedure import submit
+from missions.prompts.memory import read_shorter, read_summary
+from missions.prompts.steps import SCHEMA, Done, Heard, Offered, Work, growing, read_step
+from missions.prompts.steps import step as prompt
+from missions.rules import GoOn, Limits, Seen, State, Used
+from missions.tools.crew import SendMessage, Wait
+from missions.tools.said import FIRST, LAST, cut
+from tests.conftest import ScriptedModels, need, perform
+from tests.missions.scenes import finishes, mission, runs, step
+
+TOOLS = {"wait": Wait, "send_message": SendMessage}
+MARK = "mark"
+WORK = Work(
+    name="Tester",
+    description="You test.",
+    parent="Magi-01",
+    below=[],
+    coordinates=False,
+    tools=[Offered("wait", "Waits.", Wait.model_json_schema())],
+    summary="What was.",
+    history=[Done(9, [Heard("person", "Kelsier", "Look.")], "I look.", "ls", '{"path": "."}', "a.py")],
+    heard=[Heard("agent", "Magi-01", "Go on.")],
+    short_memory="One fact.",
+    now={"step": 10, "you_may_write_to": ["human_user", "LTM-Manager (stopped): keeps"]},
+    memories=[("rule", "Be brief.")],
+    listed=[("rounding", "How we round.")],
+)
+
+
+def test_a_prompt_has_its_parts_in_their_order_and_what_changes_last():
+    said = prompt(WORK, MARK)
+    assert [one["role"] for one in said] == ["system", "user", "user", "assistant", "user", "user", "user"]
+    system, summary, person, move, result, agent, now = [one["content"] for one in said]
+    parts = ["# Who you are", "You test.", "# Tools", "- wait: Waits.", "# Rules", "# Answer", "# Long-term memory"]
+    assert [system.index(part) for part in parts] == sorted(system.index(part) for part in parts)
+    assert ("Be brief." in system, "How we round." in system, "One fact." in system) == (True, True, False)
+    assert summary.startswith("SUMMARY of what came before")
+    assert person.startswith("MESSAGE from the person “Kelsier”")
+    assert json.loads(move)["tool_name"] == "ls"
+    assert result.startswith("RESULT of step 9, ls")
+    assert agent.startswith("MESSAGE from the agent “Magi-01”")
+    assert ("One fact." in now, "LTM-Manager" in now, "is your next step" in now) == (True, True, True)
+
+
+def test_what_others_wrote_stands_between_lines_drawn_at_random():
+    one, other = str(prompt(WORK)), str(prompt(WORK))
+    assert one != other
+    assert f"BEGIN MATERIAL {MARK}" in str(prompt(WORK, MARK))
+
+
+def test_a_step_says_first_why_and_is_read_strictly():
+    assert list(SCHEMA["properties"]) == ["reasoning", "tool_name", "tool_args"]
+    said = read_step(step("wait", seconds=5), TOOLS)
+    assert (said.tool, said.arguments["seconds"]) == ("wait", 5)
+    assert read_step('{"reasoning": "I am done."}', TOOLS).tool == ""
+    assert read_step(step("send_message", recipient="A", message="B"), TOOLS).arguments["go_on"] is False
+    for wrong in (
+        "prose",
+        step("shout"),
+        step("wait", reasoning="Wait."),
+        step("wait", seconds=99_999),
+        step("wait", more=1),
+        '{"reasoning": "I do this.", "thought": "x"}',
+        step("wait", reasoning="word " * 200),
+    ):
+        with pytest.raises(ValueError, match=r"."):
+            read_step(wrong, TOOLS)
+    assert growing('{"reasoning": "I be') == "I be"
+
+
+def test_summaries_and_shorter_notes_are_forms_of_their_own():
+    assert read_summary('{"summary": "Done.", "facts": ["a"]}').facts == ("a",)
+    assert read_shorter('{"text": "Short."}') == "Short."
+    for wrong in ('{"summary": ""}', '{"summary": "a", "facts": "b"}', "{}"):
+        with pytest.raises(ValueError, match=r"."):
+            read_summary(wrong)
+
+
+def test_a_history_is_summarised_at_thirty_one_steps_or_when_the_context_is_full():
+    assert [rules.due_for_summary(steps, 0.1) for steps in (30, 31)] == [False, True]
+    assert [rules.due_for_summary(1, filled) for filled in (0.6, 0.61)] == [False, True]
+
+
+def test_names_are_folded_on_both_sides_and_some_are_nobodys():
+    assert rules.name_complaint("Magi-01", []) == ""
+    assert "already" in rules.name_complaint("tester", ["Ｔester"])
+    for name in ("human_user", "ALL", "system", "", "a b", "x" * 41, "a.b"):
+        assert rules.name_complaint(name, [])
+
+
+def test_each_agent_that_runs_gets_its_step_the_oldest_first():
+    moments = [datetime(2026, 1, 1, hour, tzinfo=UTC) for hour in (3, 1, 2)]
+    three = [Seen(number, last) for number, last in enumerate(moments, 1)]
+    assert rules.what_next(three, finished=False, at_once=2) == GoOn((2, 3))
+    assert rules.what_next([Seen(4), *three], finished=False, at_once=2) == GoOn((4, 2))
+    stopped = Seen(1, moments[0], stops=True)
+    assert stopped.state == State.STOPPED
+    assert Seen(1, moments[0], stops=True, unread=True).state == State.RUNNING
+    assert Seen(1, moments[0], halted=True, unread=True).state == State.ERROR
+    assert Seen(1, moments[0], halted=True, unread=True, revives=True).state == State.RUNNING
+
+
+def test_no_agent_is_made_over_a_limit_of_the_whole_tree():
+    limits = Limits()
+    assert rules.spawn_complaint(limits, Used(agents=4), depth=0, children=2) == ""
+    for used, depth, children in ((Used(agents=5), 0, 0), (Used(), 1, 0), (Used(), 0, 3), (Used(spend=0.95), 0, 0)):
+        assert rules.spawn_complaint(limits, used, depth=depth, children=children)
+
+
+def test_a_long_result_keeps_its_beginning_and_its_end_and_says_how_to_read_on():
+    text = "a" * 20_000 + "end"
+    shown = cut(text, "read them with command_status(command_id=7, from_line=…)")
+    assert (shown[:FIRST], shown[-LAST:]) == (text[:FIRST], text[-LAST:])
+    assert "command_status(command_id=7" in shown
+
+
+# ---- performed -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def held():
+    need("sandbox", not workshop.missing(), workshop.missing())
+
+
+def played(mira, models, *answers, **asked):
+    row = mission(mira, *answers, models=models, **asked)
+    asyncio.run(perform(row.pk, models))
+    return Mission.objects.whole().get(pk=row.pk)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_tools_by_their_results_and_errors(mira: User, models, held):
+    lines = "".join(f"line {number}\n" for number in range(1, 11))
+    row = played(
+        mira,
+        models,
+        step("read_file", path="ten", start_line=3, end_line=5),
+        step("write_to_file", path="ten", content="new", expect="new"),
+        step("edit_file", path="ten", target_text="line", replacement_text="row"),
+        step("edit_file", path="ten", target_text="line 1\n", replacement_text="row 1\n", occurrence=1),
+        step("edit_file", path="ten", target_text="lime 2", replacement_text="row"),
+        step("ls", path=".", depth=2),
+        step("grep", pattern="a.c"),
+        step("grep", pattern="a.c", regex=True, context=1),
+        runs("test -t 0 && echo is a terminal; pwd; cat", cwd="a", timeout=2, input="typed\n"),
+        step("command_status", command_id=1, output_lines=1),
+        step("command_status", command_id=9),
+        step("send_command_input", command_id=1, key="ctrl-d", wait=5),
+        step("send_command_input", command_id=1, input="late"),
+        step("list_commands"),
+        step("read_file", path="bytes"),
+        finishes(),
+        files=[("ten", lines), ("a/abc", "abc\n"), ("a/lit", "a.c\n")],
+    )
+    said = {one.number: one.result for one in row.steps.all()}
+    assert "    3 line 3\n    4 line 4\n    5 line 5" in said[1]
+    assert said[2].startswith("changed_meanwhile: ten is there already")
+    assert "several: That text stands 10 times, in lines 1, 2, 3" in said[3]
+    assert "    1 row 1\n    2 line 2" in said[4]
+    assert "no_match" in said[5]
+    assert "The nearest line is: line 2" in said[5]
+    assert "a/lit" in said[6]
+    assert ("a/lit:1:a.c" in said[7], "abc" in said[7]) == (True, False)
+    assert "a/abc:1:abc" in said[8]
+    assert ("is a terminal" in said[9], "/workspace/a" in said[9], '"state": "asks"' in said[9]) == (True, True, True)
+    assert said[9].count("typed") == 2
+    assert json.loads(said[10].partition("\n")[0])["lines"] >= 3
+    assert said[11].startswith("not_found: there is no command 9")
+    assert '"exit_code": 0' in said[12]
+    assert said[13].startswith("ended: command 1 has ended")
+    assert "exit 0" in said[14]
+    assert said[15].startswith("not_found")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_five_commands_that_ended_stay_at_hand(mira: User, models, held):
+    row = played(mira, models, *[runs(f"echo {n}") for n in range(6)], step("list_commands"), finishes())
+    listed = row.steps.get(number=7).result.splitlines()[1:]
+    assert [line.split()[0] for line in listed] == ["2", "3", "4", "5", "6"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_sequence_of_the_source_message_by_message(mira: User, held):
+    """User, coordinator, the one who keeps memories, a proposal, back, and the user again."""
+    models = ScriptedModels()
+    rights = {"rights": ["library", "tidy"]}
+    agents = [made({"name": "Magi-01"}, "test/one"), made({"name": "LTM-Manager", **rights}, "test/LTM-Manager")]
+    file = "---\nname: x\ndescription: ''\nvisible_to: all\n---\nX.\n"
+    models.will(
+        "test/one",
+        step("send_message", recipient="ltm-manager", message="create memory X"),
+        step("wait"),
+        step("send_message", recipient="human_user", message="Task complete"),
+        finishes(),
+    )
+    models.will(
+        "test/LTM-Manager",
+        step("wait"),
+        step("write_to_file", path="/memory/x.md", content=file),
+        step("send_message", recipient="Magi-01", message="done"),
+        step("wait"),
+    )
+    row = submit(owner=mira, goal="Remember X.", agents=agents)
+    run = asyncio.run(perform(row.pk, models))
+    said = Message.objects.filter(mission=row).order_by("number").values_list("sender", "recipient", "text")
+    assert list(said) == [(1, 2, "create memory X"), (2, 1, "done"), (1, 0, "Task complete")]
+    assert run.outcome == "done"
+    assert row.memories_proposed.get().memory.name == "x"
+    assert MemoryFile("x", "", "X.\n", visible_to=("all",)).text == row.memories_proposed.get().text
+
+
+@pytest.mark.django_db(transaction=True)
+def test_who_is_in_error_is_revived_by_the_coordinator_or_a_person_alone(mira: User, held):
+    models = ScriptedModels()
+    ask = [step("send_message", recipient="Ben", message="please do not go on"), step("wait", seconds=1)]
+    go = [step("send_message", recipient="Ben", message="Once more.", go_on=True), step("wait", seconds=1)]
+    models.will("test/one", step("wait", seconds=1), *ask, *go, finishes())
+    models.will("test/Ben", *["prose"] * 4, step("remember", text="I live."), step("wait"))
+    row = mission(mira, crew=("Ada", "Ben"))
+
+    async def until_over():
+        async with asyncio.timeout(60):
+            while not (run := await perform(row.pk, models)).over:
+                await asyncio.sleep(0.2)
+            return run
+
+    run = asyncio.run(until_over())
+    steps = list(Step.objects.filter(mission=row).order_by("pk").values_list("agent__name", "tool"))
+    told = steps.index(("Ben", "remember"))
+    assert (run.status, steps[:told].count(("Ada", "send_message"))) == (Run.Status.FINISHED, 2)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_agent_that_waits_has_its_long_history_summarised(mira: User, models, held):
+    lists = [step("ls", depth=1 + n % 3) for n in range(31)]
+    summary = json.dumps({"summary": "Lists.", "facts": []})
+    row = played(mira, models, *lists[:30], step("remember", text="x"), summary, finishes())
+    assert [one.covers for one in Summary.objects.filter(mission=row)] == [23]
