@@ -12,7 +12,7 @@ from django.utils import timezone
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 from tenacity.wait import wait_random_exponential
 
-from . import faults, live
+from . import faults, live, statements
 from .hidden import in_one_line
 from .llm import failures, prices
 from .llm.answer import Reply
@@ -209,7 +209,7 @@ class Asking(Generic[T]):
 
     def _open(self) -> tuple[ModelCall, Budget | None]:
         run = self._context.claimed
-        call = ModelCall.objects.create(
+        call = ModelCall(
             run=run,
             step=self._step,
             series=run.retries,
@@ -219,10 +219,12 @@ class Asking(Generic[T]):
             answer_format=(self._way or Way()).answer_format,
             deadline=timezone.now() + timedelta(seconds=self._models.timeout),
         )
-        return call, self._overdrawn()
+        return statements.insert(call), self._overdrawn()
 
     def _overdrawn(self) -> Budget | None:
         run = self._context.claimed
+        if not Budget.objects.are_there():
+            return None
         if Run.objects.filter(pk=run.pk, reserved__gt=_held_back(run)).exists():
             return None  # what was set aside for this run is its own, whatever others have spent
         free = prices.cost(self._model, 1, 1) == 0

@@ -23,7 +23,7 @@ from .evidence.log import Leaf
 from .llm.client import ModelClient
 from .llm.failures import QuotaUsedUp, RunFailed
 from .llm.forms import AnswerForm, Continuing, Message
-from .models import BudgetUsedUp, Gate, ModelCall, Run, ToolCall, children, lease
+from .models import BudgetUsedUp, Gate, ModelCall, Run, ToolCall, children
 from .models.children import Submit
 from .procedure import procedures
 from .using import Using
@@ -48,6 +48,7 @@ class RunContext:
         self._began = time.monotonic()
         self._news = run.news  # what came from outside by the last look: a park is only for what has not moved since
         self._branches = 0
+        self._proofs = {gets_on: partial(self._prove, gets_on) for gets_on in (False, True)}
 
     @property
     def pk(self) -> UUID:
@@ -87,13 +88,16 @@ class RunContext:
         last: Callable[[T], None] | None = None,
         *,
         gets_on: bool = False,
+        lets_go: bool = False,
     ) -> T:
         """Commit what `change` does, then tell the watchers. LeaseLost if the run is no longer ours.
 
         `change` may be called again after a rollback, so it must only write. `name` is for fault points; `last` as
-        in `Writer.write`. With `gets_on` the run is past what its workers may have died of.
+        in `Writer.write`. With `gets_on` the run is past what its workers may have died of; with `lets_go` nothing is
+        proven any more by what was before.
         """
-        result = await self._writer.write(partial(self._if_ours, change, gets_on), name, last)
+        proof = partial(self._prove, gets_on) if lets_go else self._proofs[gets_on]
+        result = await self._writer.write(change, name, last, proof)
         live.announce(self.pk)
         return result
 
@@ -205,7 +209,7 @@ class RunContext:
             own = sealing.seal_so_far(self.pk)
             return [*heads, own] if own else heads
 
-        await self.write(let_go, name, last=_log, gets_on=True)
+        await self.write(let_go, name, last=_log, gets_on=True, lets_go=True)
 
     def _park(self, waits: Waits) -> None:
         kept = procedures()[self.claimed.procedure].held_back(self.claimed)
@@ -255,7 +259,7 @@ class RunContext:
             _log(ended[0])
             logging(ended[1])
 
-        await self.write(finish, "outcome", last=log)
+        await self.write(finish, "outcome", last=log, lets_go=True)
         if self.claimed.parent_id:
             live.announce(self.claimed.parent_id)
 
@@ -303,12 +307,9 @@ class RunContext:
         """
         return await Using(self, step, arguments, policy, choices, asked, asked_in).result(tool)
 
-    def _if_ours(self, change: Callable[[], T], gets_on: bool) -> T:
-        ours = Run.objects.held(self.claimed.worker).filter(pk=self.pk, fence=self.claimed.fence)
-        innocent = {"deaths": 0, "crashes": 0} if gets_on else {}
-        if not ours.update(revision=F("revision") + 1, lease_expires_at=Now() + lease(), **innocent):
+    def _prove(self, gets_on: bool) -> None:
+        if not self.claimed.still_held(gets_on=gets_on):
             raise LeaseLost(str(self.claimed))
-        return change()
 
 
 def _nothing() -> None:

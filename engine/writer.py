@@ -18,13 +18,15 @@ from typing import Any, Generic, TypeVar
 from django.db import OperationalError, connection, connections, transaction
 from django.utils import timezone
 
-from . import faults
+from . import faults, statements
 from .models import WriterMarker
 from .trouble import AWAY
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+Proof = Callable[[], None]
+"""What has to hold for a change to be made, or raises."""
 
 MOST_AT_ONCE = 200
 PATIENCE = 30.0  # seconds that work waits for a database that is away before it fails
@@ -40,8 +42,10 @@ class _Work(Generic[T]):
 
     result: T
 
-    def __init__(self, change: Callable[[], T], name: str, last: Callable[[T], None] | None) -> None:
-        self.change, self.name, self._last = change, name, last
+    def __init__(
+        self, change: Callable[[], T], name: str, last: Callable[[T], None] | None, proof: Proof | None
+    ) -> None:
+        self.change, self.name, self.proof, self._last = change, name, proof, last
         self.loop = asyncio.get_running_loop()
         self.future: asyncio.Future[T] = self.loop.create_future()
 
@@ -49,10 +53,7 @@ class _Work(Generic[T]):
         if self._last:
             self._last(self.result)
 
-    def settle(self, error: BaseException | None = None) -> None:
-        self.loop.call_soon_threadsafe(self._settle, error)
-
-    def _settle(self, error: BaseException | None) -> None:
+    def settle(self, error: BaseException | None) -> None:
         if self.future.done():  # whoever waited has been cancelled
             return
         if error is None:
@@ -61,31 +62,51 @@ class _Work(Generic[T]):
             self.future.set_exception(error)
 
 
+def _settle_all(batch: list[_Work[Any]], error: BaseException | None) -> None:
+    for work in batch:
+        work.settle(error)
+
+
 class Writer:
     """`name` must differ from every other writer's. A change may be called again after a rollback."""
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self._waiting: queue.SimpleQueue[_Work[Any] | None] = queue.SimpleQueue()
+        self._handed_over: queue.SimpleQueue[list[_Work[Any]] | None] = queue.SimpleQueue()
+        self._of_this_turn: list[_Work[Any]] = []  # of the event loop: it goes over to the thread as one
         self._number = 0
         self._last_chance: float | None = None  # until when a database that is away is waited for, once it must end
         self._closed = False
         self._thread: threading.Thread | None = None
 
-    async def write(self, change: Callable[[], T], name: str = "", last: Callable[[T], None] | None = None) -> T:
+    async def write(
+        self,
+        change: Callable[[], T],
+        name: str = "",
+        last: Callable[[T], None] | None = None,
+        proof: Proof | None = None,
+    ) -> T:
         """Commit what `change` does; its result. What it raises, or the database in the end, comes out here.
 
         `last` gets that result after all other changes of the transaction: what needs a lock that everybody wants
-        takes it there, after all others and for the shortest time.
+        takes it there, after all others and for the shortest time. `proof` is given before the change, in its
+        transaction, and once for changes with the same one that follow each other there.
         """
         if self._closed:
             raise Closed("the engine is stopping")
         if self._thread is None:
             self._thread = threading.Thread(target=self._work, name=f"writer {self.name}", daemon=True)
             self._thread.start()
-        work = _Work(change, name, last)
-        self._waiting.put(work)
+        work = _Work(change, name, last, proof)
+        if not self._of_this_turn:
+            work.loop.call_soon(self._hand_over)
+        self._of_this_turn.append(work)
         return await work.future
+
+    def _hand_over(self) -> None:
+        if self._of_this_turn:
+            self._handed_over.put(self._of_this_turn)
+            self._of_this_turn = []
 
     def hurry(self, longest: float) -> None:
         """From now on a database that is away is waited for so many seconds in all."""
@@ -96,8 +117,9 @@ class Writer:
         self._closed = True
         if self._last_chance is None:
             self.hurry(5)
+        self._hand_over()
         if self._thread:
-            self._waiting.put(None)
+            self._handed_over.put(None)
             await asyncio.to_thread(self._thread.join)
 
     # ---- on the thread ------------------------------------------------------------------------------------
@@ -112,13 +134,13 @@ class Writer:
 
     def _next_batch(self) -> tuple[list[_Work[Any]], bool]:
         batch: list[_Work[Any]] = []
-        work = self._waiting.get()
-        while work is not None:
-            batch.append(work)
-            if len(batch) == MOST_AT_ONCE:
+        works = self._handed_over.get()
+        while works is not None:
+            batch += works
+            if len(batch) >= MOST_AT_ONCE:
                 return batch, True
             try:
-                work = self._waiting.get_nowait()
+                works = self._handed_over.get_nowait()
             except queue.Empty:
                 return batch, True
         return batch, False
@@ -135,8 +157,7 @@ class Writer:
             self._settle(batch)
 
     def _settle(self, batch: list[_Work[Any]], error: BaseException | None = None) -> None:
-        for work in batch:
-            work.settle(error)
+        batch[0].loop.call_soon_threadsafe(_settle_all, batch, error)
 
     def _settle_in_doubt(self, batch: list[_Work[Any]], error: Exception) -> None:
         """The database was away too long; perhaps the last commit happened all the same."""
@@ -180,7 +201,11 @@ class Writer:
     def _commit(self, batch: list[_Work[Any]]) -> None:
         with transaction.atomic():
             self._move_marker()
+            proven: Proof | None = None
             for work in batch:
+                if work.proof and work.proof is not proven:
+                    work.proof()
+                proven = work.proof
                 work.result = work.change()
             for work in batch:
                 work.finish()
@@ -191,7 +216,7 @@ class Writer:
 
     def _move_marker(self) -> None:
         mine = {"batch": self._number, "moved": timezone.now()}
-        if not WriterMarker.objects.filter(pk=self.name).update(**mine):
+        if not statements.update(WriterMarker, self.name, **mine):
             WriterMarker.objects.filter(moved__lt=timezone.now() - FORGOTTEN).delete()
             WriterMarker.objects.create(pk=self.name, **mine)
 

@@ -53,8 +53,8 @@ def there_is(status):
 class Inline(Writer):
     """The writer without its thread: the same commits, made by whoever asks for them."""
 
-    async def write(self, change, name="", last=None):
-        work = _Work(change, name, last)
+    async def write(self, change, name="", last=None, proof=None):
+        work = _Work(change, name, last, proof)
         self._write([work])
         return await work.future
 

@@ -15,6 +15,8 @@ from django.db.models import F, Q
 from django.db.models.functions import Coalesce, Greatest
 from django.utils import timezone
 
+from engine import statements
+
 from ..llm.prices import dollars
 
 
@@ -31,6 +33,10 @@ class BudgetQuerySet(models.QuerySet["Budget"]):
             self.drawn_on(owner).filter(month__lt=month).update(month=month, spent=0)
             return self.of(owner)
         return budgets
+
+    def are_there(self) -> bool:
+        """Whether anybody has one: asked before every call."""
+        return statements.exists("SELECT 1 FROM engine_budget LIMIT 1")
 
     def drawn_on(self, owner: Any) -> "BudgetQuerySet":
         """The same as they stand, to be looked at alone."""

@@ -11,6 +11,7 @@ from django.db.models import Count, Q, Sum
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
+from engine import statements
 from engine.llm import prices
 from engine.llm.prices import tokens_of
 
@@ -136,7 +137,9 @@ class ModelCall(models.Model):
         cost = prices.cost(self.model, input_tokens, output_tokens)
         if cost:
             self.run.pay(cost, but)
-        ModelCall.objects.filter(pk=self.pk).update(
+        statements.update(
+            ModelCall,
+            self.pk,
             status=status,
             ended=timezone.now(),
             input_tokens=input_tokens,

@@ -15,6 +15,8 @@ from django.db.models import Case, Count, F, Min, Q, When
 from django.db.models.functions import Coalesce, Least, Now
 from django.utils import timezone
 
+from engine import statements
+
 from .budgets import Budget
 from .calls import ModelCall
 from .tools import ToolCall
@@ -45,6 +47,15 @@ class RunStatus(models.TextChoices):
     CANCELLED = "cancelled"
 
 
+# the proof of every write: the row is ours, is so for another lease, and nobody else moves it before we commit
+HOLD = """UPDATE engine_run SET revision = revision + 1, lease_expires_at = {leased}{more}
+    WHERE id = %s AND status = 'running' AND worker = %s AND fence = %s"""
+LEASED = {
+    "sqlite": "strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now', %s || ' seconds')",
+    "postgresql": "statement_timestamp() + make_interval(secs => %s)",
+}
+INNOCENT = ", deaths = 0, crashes = 0"
+
 GOING_ON = (RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.WAITING)
 
 
@@ -54,6 +65,13 @@ def lease() -> timedelta:
 
 def _lease_ended() -> Q:
     return Q(lease_expires_at__lt=Now()) | Q(lease_expires_at__gt=Now() + lease() + FUTURE)
+
+
+def hold(pk: uuid.UUID, worker: str, fence: int, *, innocent: bool) -> bool:
+    """Move the revision and the lease, if this claim is still the last one. With `innocent` it has met no crash."""
+    sql = HOLD.format(leased=LEASED[connection.vendor], more=INNOCENT if innocent else "")
+    key = models.UUIDField().get_db_prep_value(pk, connection)
+    return bool(statements.execute(sql, [settings.ENGINE_LEASE, key, worker, fence]))
 
 
 class Claimed(NamedTuple):

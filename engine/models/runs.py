@@ -15,7 +15,7 @@ from django.utils import timezone
 from .budgets import Budget
 from .calls import ModelCall
 from .children import ASKED_BY_LENGTH, FamilyQuerySet
-from .claims import GOING_ON, SUSPECT, RunStatus, lease
+from .claims import GOING_ON, SUSPECT, RunStatus, hold, lease
 from .documents import Document
 from .gates import Gate
 from .mail import Letter
@@ -305,6 +305,11 @@ class Run(models.Model):
     @property
     def seconds(self) -> float | None:
         return (self.ended - self.started).total_seconds() if self.started and self.ended else None
+
+    def still_held(self, *, gets_on: bool) -> bool:
+        """Whether the claim that this row was read by is still the last one, to be asked before any of its writes. It
+        holds for another lease then. With `gets_on` the run is past what its workers may have died of."""
+        return hold(self.pk, self.worker, self.fence, innocent=gets_on)
 
     def pay(self, cost: int, but: int = 0) -> None:
         """Take it from what was set aside for the run, `but` for so much, and from the budgets. In billionths of a

@@ -6,6 +6,7 @@ from django.core.exceptions import PermissionDenied
 from django.db import models, transaction
 from django.db.models import Prefetch, Q
 
+from engine import statements
 from engine.evidence import sealing
 from engine.hidden import visible_text
 from engine.llm.providers import is_rehearsal, lane_of
@@ -250,9 +251,8 @@ class Agent(Seated):
         return f"{self.seat}{number}"
 
     def decide(self, number: int, answer: prompts.Answer, call: ModelCall) -> None:
-        RoundDecision.objects.create(
-            agent=self, round=number, decision=answer.decision, reason=answer.reason, call=call
-        )
+        made = RoundDecision(agent=self, round=number, decision=answer.decision, reason=answer.reason, call=call)
+        statements.insert(made)
         SearchText.objects.add(self.judgement_id, words_of(answer.reason))
 
 
