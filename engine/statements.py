@@ -85,8 +85,8 @@ def _change(model: type[models.Model], names: tuple[str, ...], vendor: str) -> t
     return f"UPDATE {table} SET {changes} WHERE {where} = %s", (*fields, key)  # noqa: S608 - our names
 
 
-def _quoted(name: str) -> str:
-    return connection.ops.quote_name(name)
+def _quoted(name: str | None) -> str:
+    return connection.ops.quote_name(str(name))
 
 
 # ---- values -----------------------------------------------------------------------------------------------

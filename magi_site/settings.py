@@ -98,7 +98,7 @@ def database() -> dict[str, Any]:
         config["CONN_HEALTH_CHECKS"] = True
         return config
     return {
-        "ENGINE": "django.db.backends.sqlite3",
+        "ENGINE": "magi_site.sqlite",
         "NAME": config.get("NAME") or ENVIRONMENT.MAGI_DATA_DIR / "magi.sqlite3",
         "TEST": {"NAME": ENVIRONMENT.MAGI_DATA_DIR / "test.sqlite3"},
         "OPTIONS": {
