@@ -163,10 +163,10 @@ class ModelClient:
         reader.close()
 
     def _client(self, provider: Provider) -> "openai.AsyncOpenAI":
-        import openai
+        from .connections import Client
 
         if provider.name not in self._clients:
-            self._clients[provider.name] = openai.AsyncOpenAI(
+            self._clients[provider.name] = Client(
                 api_key=provider.api_key,
                 base_url=provider.base_url,
                 max_retries=0,

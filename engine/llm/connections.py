@@ -4,6 +4,7 @@ Imported by whoever asks an endpoint and by nobody else: it is much to import.
 """
 
 import asyncio
+import json
 import socket
 import ssl
 from functools import partial
@@ -11,14 +12,36 @@ from typing import Any, cast
 
 import aiohttp
 import httpx2
+import openai
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.connector import AddrInfoType
+from openai._models import FinalRequestOptions
 from openai._vendor.httpx_aiohttp import AiohttpTransport
 
 from .providers import Provider
 from .wire import PIECE, Share
 
+_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode  # as openai writes it
 WINDOW = 16 * 1024  # bytes that may wait in the kernel: so many come at once at most, and a hundred pieces a round trip
+
+
+class Client(openai.AsyncOpenAI):
+    """openai's own. It makes address and headers of every request anew, which takes as long as to send it; those of one
+    client's requests are the same, so that the first one's do for all."""
+
+    _first: httpx2.Request | None = None
+
+    def _build_request(self, options: FinalRequestOptions, *, retries_taken: int = 0) -> httpx2.Request:
+        if options.method != "post":
+            return super()._build_request(options, retries_taken=retries_taken)
+        if self._first is None:
+            self._first = super()._build_request(options, retries_taken=retries_taken)
+            self._kept = [(name, value) for name, value in self._first.headers.raw if name.lower() != b"content-length"]
+        body = _json(options.json_data).encode()
+        first = self._first
+        return httpx2.Request(
+            first.method, first.url, headers=self._kept, content=body, extensions=dict(first.extensions)
+        )
 
 
 def transport(provider: Provider, turns: asyncio.Lock) -> httpx2.AsyncBaseTransport:
