@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Coroutine
 from typing import Any
 from uuid import UUID
 
-from channels.layers import get_channel_layer
+from channels.layers import InMemoryChannelLayer, get_channel_layer
 
 log = logging.getLogger(__name__)
 
@@ -16,6 +16,7 @@ LONGEST_PUSH = 2.0
 LISTEN_AGAIN = 1.0  # seconds after which a layer that failed is tried again
 
 _pushes: set[asyncio.Task[None]] = set()
+_announced: set[UUID] = set()  # in this turn of the event loop
 
 
 def group_of(run_id: UUID | str) -> str:
@@ -26,13 +27,31 @@ def group_of(run_id: UUID | str) -> str:
 
 
 def announce(run_id: UUID) -> None:
-    """Rows of this run have changed and are committed. Returns at once; whether anybody hears is no concern."""
-    _push(_say(group_of(run_id), {"type": "run.changed"}))
+    """Rows of this run have changed and are committed. Returns at once; whether anybody hears is no concern.
+
+    Said once for all that changes in one turn of the event loop.
+    """
+    if run_id not in _announced and may_be_heard(group_of(run_id)):
+        _announced.add(run_id)
+        _push(_announce(run_id))
+
+
+async def _announce(run_id: UUID) -> None:
+    _announced.discard(run_id)
+    await tell_watchers(run_id)
+
+
+def may_be_heard(group: str) -> bool:
+    """Whether somebody may listen to this group. What other processes do nobody knows here; in the layer that is for
+    one process alone it is plain."""
+    layer = get_channel_layer()
+    return bool(layer.groups.get(group)) if isinstance(layer, InMemoryChannelLayer) else True
 
 
 def show_text(run_id: UUID, step: str, text: str) -> None:
     """The answer of one step has grown to `text`. Nothing is stored: the whole text comes again and again."""
-    _push(_say(group_of(run_id), {"type": "run.text", "step": step, "text": text}))
+    if may_be_heard(group_of(run_id)):
+        _push(_say(group_of(run_id), {"type": "run.text", "step": step, "text": text}))
 
 
 async def wake_engines() -> None:
