@@ -11,11 +11,9 @@ from functools import partial
 from typing import Any, NoReturn, TypeVar
 from uuid import UUID
 
-from django.db.models import F
-from django.db.models.functions import Now
 from django.utils import timezone
 
-from . import deciders, gates, live, reader
+from . import deciders, gates, live, reader, statements
 from .asking import ATTEMPTS, Asking, Keep
 from .evidence import sealing
 from .evidence.entries import Head
@@ -238,21 +236,12 @@ class RunContext:
     ) -> None:
         def finish() -> tuple[list[Head], S]:
             change()
-            ModelCall.objects.filter(run=self.claimed).interrupt()
-            ToolCall.objects.filter(run=self.claimed).interrupt()
-            if status == Run.Status.FINISHED:  # one that failed may be tried again, and waits for them then
-                Gate.objects.filter(run=self.claimed).void()
-            heads = _dismissed(self.pk)
+            self._interrupt()
+            heads = self._close_gates(status)
             Run.objects.release([self.pk])
-            Run.objects.filter(pk=self.pk).update(
-                status=status,
-                error=error,
-                ended=Now(),
-                worker="",
-                lease_expires_at=None,
-                worked=F("worked") + self._since_claim,
-            )
-            Run.objects.nudge_parents(self.pk)
+            Run.objects.end(self.pk, status, error, self._since_claim)
+            if self.claimed.parent_id:
+                Run.objects.nudge(self.claimed.parent_id)
             return heads, sealing(self.pk)
 
         def log(ended: tuple[list[Head], S]) -> None:
@@ -262,6 +251,20 @@ class RunContext:
         await self.write(finish, "outcome", last=log, lets_go=True)
         if self.claimed.parent_id:
             live.announce(self.claimed.parent_id)
+
+    def _interrupt(self) -> None:
+        """Whatever of it is still open: nobody goes on with that."""
+        if statements.any_of(ModelCall, "run", [self.pk], status=ModelCall.Status.OPEN):
+            ModelCall.objects.filter(run=self.pk).interrupt()
+        if statements.any_of(ToolCall, "run", [self.pk], status=ToolCall.Status.OPEN):
+            ToolCall.objects.filter(run=self.pk).interrupt()
+
+    def _close_gates(self, status: str) -> list[Head]:
+        if not statements.any_of(Gate, "run", [self.pk]):
+            return []
+        if status == Run.Status.FINISHED:  # one that failed may be tried again, and waits for them then
+            Gate.objects.filter(run=self.pk).void()
+        return _dismissed(self.pk)
 
     async def ask(
         self,

@@ -1,106 +1,222 @@
 """What is written and read again and again, by SQL that is made once.
 
 Django makes the text of a statement anew each time, which takes several times as long as the database does. Here it is
-kept, by table and columns. Values still go through Django's fields, so that both databases get what they would get
-from it; signals and checks of relations are left out, for none of these tables has any.
+kept, by table and columns. Values still go through Django's fields where the two databases keep them differently, and
+errors come out as Django's; signals and checks of relations are left out, for none of these tables has any.
 
 Why so: docs/decisions.md, Runs, the queue and the writer.
 """
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
+from uuid import UUID
 
-from django.db import connection, models
+from django.db import DEFAULT_DB_ALIAS, connections, models
+from django.db.models.expressions import DatabaseDefault
 
 Row = TypeVar("Row", bound=models.Model)
-Fields = tuple[Any, ...]
+
+AS_THEY_ARE = (models.CharField, models.TextField, models.IntegerField, models.BooleanField, models.FloatField)
+"""Fields whose values go to both databases as they are in Python."""
 
 
 def insert(row: Row) -> Row:
     """As `save(force_insert=True)`. A key that the database gives is set."""
-    sql, fields = _insertion(type(row), connection.vendor)
-    with connection.cursor() as cursor:
-        cursor.execute(sql, _values(row, fields))
-        row.pk = row.pk or _given_key(cursor)
-    row._state.adding, row._state.db = False, connection.alias
+    sql, columns = _insertion(type(row), _vendor())
+    cursor = _execute(sql, _values(row, columns))
+    row.pk = row.pk or _given_key(cursor)
+    row._state.adding, row._state.db = False, DEFAULT_DB_ALIAS
     return row
 
 
 def insert_all(rows: Iterable[models.Model]) -> None:
     """All of these, of one table, in one statement. Keys that the database gives are not read back."""
     rows = list(rows)
-    if not rows:
-        return
-    sql, fields = _insertion_of_many(type(rows[0]), len(rows), connection.vendor)
-    with connection.cursor() as cursor:
-        cursor.execute(sql, [value for row in rows for value in _values(row, fields)])
+    if rows:
+        sql, columns = _insertion_of_many(type(rows[0]), len(rows), _vendor())
+        _execute(sql, [value for row in rows for value in _values(row, columns)])
 
 
 def update(model: type[models.Model], pk: Any, **values: Any) -> bool:
     """As `filter(pk=pk).update(...)`, with values alone; whether the row is there."""
-    sql, fields = _change(model, tuple(values), connection.vendor)
-    with connection.cursor() as cursor:
-        cursor.execute(sql, _prepared(fields, (*values.values(), pk)))
-        return bool(cursor.rowcount)
+    sql, columns = _change(model, tuple(values), _vendor())
+    given = zip(columns, (*values.values(), pk), strict=True)
+    return bool(_execute(sql, [column.stored(value) for column, value in given]).rowcount)
+
+
+def select(
+    model: type[models.Model], by: str, keys: Sequence[UUID], columns: Sequence[str], *order: str
+) -> list[tuple[Any, ...]]:
+    """As `filter(by__in=keys).order_by(*order).values_list(*columns)`, as the driver gives the rows."""
+    return _found(_selection(model, by, len(keys), tuple(columns), order, _vendor()), keys) if keys else []
+
+
+def fetch(model: type[Row], by: str, keys: Sequence[UUID], *order: str) -> list[Row]:
+    """As `filter(by__in=keys).order_by(*order)`."""
+    if not keys:
+        return []
+    selection = _selection(model, by, len(keys), (), order, _vendor())
+    return [_made(model, selection, row) for row in _found(selection, keys)]
+
+
+def any_of(model: type[models.Model], by: str, keys: Sequence[UUID], **alike: str) -> bool:
+    """As `filter(by__in=keys, **alike).exists()`: a look that costs little, before what costs much and is rare."""
+    if not keys:
+        return False
+    sql, constants = _any(model, by, len(keys), tuple(alike.items()), _vendor())
+    return _execute(sql, [*map(as_stored, keys), *constants]).fetchone() is not None
 
 
 def execute(sql: str, params: Sequence[Any]) -> int:
-    """One statement as it is written here; how many rows it changed."""
-    with connection.cursor() as cursor:
-        cursor.execute(sql, params)
-        return int(cursor.rowcount)
+    """One statement as it is written; how many rows it changed. With %s for what is filled in."""
+    return int(_execute(_of_driver(sql, _vendor()), params).rowcount)
 
 
-def exists(sql: str, params: Sequence[Any] = ()) -> bool:
-    with connection.cursor() as cursor:
-        cursor.execute(sql, params)
-        return cursor.fetchone() is not None
+def first(sql: str, params: Sequence[Any] = ()) -> tuple[Any, ...] | None:
+    """The first row of what is found by one statement as it is written."""
+    found: tuple[Any, ...] | None = _execute(_of_driver(sql, _vendor()), params).fetchone()
+    return found
+
+
+def as_stored(key: UUID) -> str | UUID:
+    return key.hex if _vendor() == "sqlite" else key
 
 
 # ---- texts ------------------------------------------------------------------------------------------------
 
 
+class _Column(NamedTuple):
+    field: Any
+    as_it_is: bool
+
+    def stored(self, value: Any) -> Any:
+        return value if self.as_it_is else self.field.get_db_prep_save(value, connections[DEFAULT_DB_ALIAS])
+
+    def stored_of(self, row: models.Model) -> Any:
+        if self.as_it_is:
+            return getattr(row, self.field.attname)
+        value: Any = self.field.pre_save(row, True)
+        return self.field.db_default if isinstance(value, DatabaseDefault) else self.stored(value)
+
+
+class _Selection(NamedTuple):
+    sql: str
+    columns: tuple[str, ...]
+    conversions: tuple[tuple[int, Any, Any], ...]  # by which functions, of which column, and as what
+
+
 @lru_cache(maxsize=64)
-def _insertion(model: type[models.Model], vendor: str) -> tuple[str, Fields]:
-    sql, fields = _insertion_of_many(model, 1, vendor)
+def _insertion(model: type[models.Model], vendor: str) -> tuple[str, tuple[_Column, ...]]:
+    sql, columns = _insertion_of_many(model, 1, vendor)
     key = model._meta.pk
-    returning = isinstance(key, models.AutoField) and connection.features.can_return_columns_from_insert
-    return f"{sql} RETURNING {_quoted(key.column)}" if returning else sql, fields
+    returning = isinstance(key, models.AutoField) and _returns_keys()
+    return f"{sql} RETURNING {_quoted(key.column)}" if returning else sql, columns
 
 
 @lru_cache(maxsize=256)
-def _insertion_of_many(model: type[models.Model], number: int, vendor: str) -> tuple[str, Fields]:
-    fields = tuple(field for field in model._meta.local_concrete_fields if not isinstance(field, models.AutoField))
-    columns, places = ", ".join(_quoted(field.column) for field in fields), ", ".join(["%s"] * len(fields))
+def _insertion_of_many(model: type[models.Model], number: int, vendor: str) -> tuple[str, tuple[_Column, ...]]:
+    columns = _columns(field for field in model._meta.local_concrete_fields if not isinstance(field, models.AutoField))
+    names, places = ", ".join(_quoted(one.field.column) for one in columns), ", ".join(["%s"] * len(columns))
     rows = ", ".join([f"({places})"] * number)
-    return f"INSERT INTO {_quoted(model._meta.db_table)} ({columns}) VALUES {rows}", fields  # noqa: S608 - our names
+    sql = f"INSERT INTO {_quoted(model._meta.db_table)} ({names}) VALUES {rows}"  # noqa: S608 - our names
+    return _of_driver(sql, vendor), columns
 
 
 @lru_cache(maxsize=64)
-def _change(model: type[models.Model], names: tuple[str, ...], vendor: str) -> tuple[str, Fields]:
-    fields = tuple(model._meta.get_field(name) for name in names)
-    changes, key = ", ".join(f"{_quoted(field.column)} = %s" for field in fields), model._meta.pk
-    table, where = _quoted(model._meta.db_table), _quoted(key.column)
-    return f"UPDATE {table} SET {changes} WHERE {where} = %s", (*fields, key)  # noqa: S608 - our names
+def _change(model: type[models.Model], names: tuple[str, ...], vendor: str) -> tuple[str, tuple[_Column, ...]]:
+    columns, key = _columns(model._meta.get_field(name) for name in names), model._meta.pk
+    changes = ", ".join(f"{_quoted(one.field.column)} = %s" for one in columns)
+    sql = f"UPDATE {_quoted(model._meta.db_table)} SET {changes} WHERE {_quoted(key.column)} = %s"  # noqa: S608
+    return _of_driver(sql, vendor), (*columns, *_columns([key]))
+
+
+@lru_cache(maxsize=256)
+def _selection(
+    model: type[models.Model], by: str, number: int, columns: tuple[str, ...], order: tuple[str, ...], vendor: str
+) -> _Selection:
+    rows = _those(model, by, number).order_by(*order)
+    compiler = (rows.values_list(*columns) if columns else rows).query.get_compiler(DEFAULT_DB_ALIAS)
+    sql, _ = compiler.as_sql()
+    read = [expression for expression, _, _ in compiler.select]
+    conversions = tuple((place, *found) for place, found in compiler.get_converters(read).items())
+    return _Selection(_of_driver(sql, vendor), columns or tuple(one.target.attname for one in read), conversions)
+
+
+@lru_cache(maxsize=256)
+def _any(
+    model: type[models.Model], by: str, number: int, alike: tuple[tuple[str, str], ...], vendor: str
+) -> tuple[str, tuple[Any, ...]]:
+    rows = _those(model, by, number).filter(**dict(alike)).order_by().values_list(by)[:1]
+    sql, params = rows.query.get_compiler(DEFAULT_DB_ALIAS).as_sql()
+    return _of_driver(sql, vendor), params[number:]
+
+
+def _those(model: type[models.Model], by: str, number: int) -> models.QuerySet[Any]:
+    """By so many keys, whichever."""
+    return model._default_manager.filter(**{f"{by}__in": [UUID(int=place) for place in range(number)]})
+
+
+def _columns(fields: Iterable[Any]) -> tuple[_Column, ...]:
+    return tuple(_Column(field, isinstance(field, AS_THEY_ARE) and not field.has_db_default()) for field in fields)
 
 
 def _quoted(name: str | None) -> str:
-    return connection.ops.quote_name(str(name))
+    return connections[DEFAULT_DB_ALIAS].ops.quote_name(str(name))
 
 
-# ---- values -----------------------------------------------------------------------------------------------
+@lru_cache(maxsize=512)
+def _of_driver(sql: str, vendor: str) -> str:
+    return sql.replace("%s", "?").replace("%%", "%") if vendor == "sqlite" else sql
 
 
-def _values(row: models.Model, fields: Fields) -> list[Any]:
-    return [field.get_db_prep_save(field.pre_save(row, True), connection) for field in fields]
+# ---- the database -----------------------------------------------------------------------------------------
 
 
-def _prepared(fields: Fields, values: Sequence[Any]) -> list[Any]:
-    return [field.get_db_prep_save(value, connection) for field, value in zip(fields, values, strict=True)]
+def _vendor() -> str:
+    return connections[DEFAULT_DB_ALIAS].vendor
+
+
+def _returns_keys() -> bool:
+    return connections[DEFAULT_DB_ALIAS].features.can_return_columns_from_insert
+
+
+def _execute(sql: str, params: Sequence[Any]) -> Any:
+    """By the driver below Django, in Django's transaction. Who has asked to see statements sees these, too."""
+    database = connections[DEFAULT_DB_ALIAS]
+    database.ensure_connection()
+    database.validate_no_broken_transaction()
+    if database.execute_wrappers or database.queries_logged:
+        return _seen(database, sql, params)
+    with database.wrap_database_errors:
+        return database.connection.execute(sql, params)
+
+
+def _seen(database: Any, sql: str, params: Sequence[Any]) -> Any:
+    cursor = database.cursor()
+    cursor.execute(sql.replace("%", "%%").replace("?", "%s") if database.vendor == "sqlite" else sql, params)
+    return cursor
 
 
 def _given_key(cursor: Any) -> Any:
-    if connection.features.can_return_columns_from_insert:
-        return cursor.fetchone()[0]
-    return cursor.lastrowid
+    return cursor.fetchone()[0] if _returns_keys() else cursor.lastrowid
+
+
+# ---- rows -------------------------------------------------------------------------------------------------
+
+
+def _values(row: models.Model, columns: Sequence[_Column]) -> list[Any]:
+    return [column.stored_of(row) for column in columns]
+
+
+def _found(selection: _Selection, keys: Sequence[UUID]) -> list[tuple[Any, ...]]:
+    rows: list[tuple[Any, ...]] = _execute(selection.sql, [as_stored(key) for key in keys]).fetchall()
+    return rows
+
+
+def _made(model: type[Row], selection: _Selection, row: Sequence[Any]) -> Row:
+    values, database = list(row), connections[DEFAULT_DB_ALIAS]
+    for place, functions, expression in selection.conversions:
+        for function in functions:
+            values[place] = function(values[place], expression, database)
+    return model.from_db(DEFAULT_DB_ALIAS, selection.columns, values)

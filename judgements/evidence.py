@@ -8,9 +8,10 @@ from uuid import UUID
 
 from django.db.models import TextChoices
 
+from engine import statements
 from engine.evidence.chain import Draft
 from engine.evidence.entries import ATTEMPT, ENDED, SUBMITTED
-from engine.evidence.told import Said, key, plain
+from engine.evidence.told import Said, key, rows_of
 from engine.llm.failures import UnusableAnswer
 from engine.llm.providers import is_rehearsal
 from engine.models import Run
@@ -32,10 +33,10 @@ DECISION = ("call", "agent__judgement", "agent__seat", "round", "decision", "rea
 def tell(told: dict[UUID, Said], *, new: bool = False) -> None:
     """Add what the rows of these judgements say to the drafts of their runs."""
     of = list(told)
-    agents = _by_judgement(plain(Agent.objects.filter(judgement__in=of).order_by("seat"), *AGENT), "judgement")
-    made = RoundDecision.objects.filter(agent__judgement__in=[] if new else of).order_by("call")
-    decisions = _by_judgement(plain(made, *DECISION), "agent__judgement")
-    for values in plain(Judgement.objects.filter(pk__in=of), *JUDGEMENT):
+    agents = _by_judgement(rows_of(Agent, "judgement", of, AGENT, "seat"), "judgement")
+    made = rows_of(RoundDecision, "agent__judgement", [] if new else of, DECISION, "call")
+    decisions = _by_judgement(made, "agent__judgement")
+    for values in rows_of(Judgement, "pk", of, JUDGEMENT):
         pk = key(values["pk"])
         said = told[pk]
         _tell_submission(said[SUBMITTED][0], values, agents[pk])
@@ -47,6 +48,8 @@ def tell(told: dict[UUID, Said], *, new: bool = False) -> None:
 
 
 def _tell_receipts(told: dict[UUID, Said]) -> None:
+    if not statements.any_of(Receipt, "judgement", list(told)):
+        return
     receipts = list(Receipt.objects.filter(judgement__in=told).with_council().order_by("issue_entry"))
     for receipt in receipts:
         told[receipt.judgement_id]["receipt"].append(receipt.issue_draft())

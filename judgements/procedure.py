@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
+from engine import statements
 from engine.context import RunContext
 from engine.llm.failures import CallFailed, RunFailed
 from engine.llm.forms import AnswerForm
@@ -34,9 +35,7 @@ def submit(**asked: Any) -> Judgement:
 
 async def judge(run: RunContext) -> Change:
     """What is left to do follows from the decisions that exist, so a judgement goes on where it was left."""
-    judgement = await run.read(partial(_with_decisions, run.pk))
-    agents = list(judgement.agents.all())
-    decided = {(d.round, agent.seat): _shown(agent, d) for agent in agents for d in agent.decisions.all()}
+    judgement, agents, decided = await run.read(partial(_so_far, run.pk))
     for number in rules.ROUNDS:
         earlier = _before(decided, number)
         undecided = [agent for agent in agents if (number, agent.seat) not in decided]
@@ -46,15 +45,19 @@ async def judge(run: RunContext) -> Change:
     return judgement.conclude
 
 
-def _with_decisions(pk: UUID) -> Judgement:
-    return Judgement.objects.prefetch_related("agents__decisions").get(pk=pk)
+Decided = dict[tuple[int, str], Earlier]
+"""By round and seat."""
 
 
-def _shown(agent: Agent, row: RoundDecision) -> Earlier:
-    return Earlier(row.round, agent.seat, rules.Decision(row.decision), row.reason)
+def _so_far(pk: UUID) -> tuple[Judgement, list[Agent], Decided]:
+    [judgement], agents = statements.fetch(Judgement, "pk", [pk]), statements.fetch(Agent, "judgement", [pk], "seat")
+    seats = {agent.pk: agent.seat for agent in agents}
+    made = [(seats[one.agent_id], one) for one in statements.fetch(RoundDecision, "agent__judgement", [pk])]
+    decided = {(d.round, seat): Earlier(d.round, seat, rules.Decision(d.decision), d.reason) for seat, d in made}
+    return judgement, agents, decided
 
 
-def _before(decided: dict[tuple[int, str], Earlier], number: int) -> tuple[Earlier, ...]:
+def _before(decided: Decided, number: int) -> tuple[Earlier, ...]:
     """What every agent of this round is shown; the same for all three, nothing of the round itself."""
     return tuple(decided[key] for key in sorted(decided) if key[0] < number)
 

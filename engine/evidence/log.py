@@ -6,10 +6,13 @@ Why so: docs/decisions.md, The record.
 from django.db import connection, models
 from django.utils import timezone
 
+from engine import statements
+
 from . import chain
 from .chain import NOTHING_BEFORE, stamp
 from .entries import Head
 
+LAST = 'SELECT "index", hash FROM engine_leaf ORDER BY "index" DESC LIMIT 1'
 LOCK = 0x6D616769  # an advisory lock of PostgreSQL: one transaction at a time has the end of the log
 
 
@@ -23,15 +26,14 @@ class LeafQuerySet(models.QuerySet["Leaf"]):
     def add(self, *heads: Head) -> None:
         """Log where these chains end now, one leaf each."""
         self.lock()
-        last = self.order_by("-index").values_list("index", "hash").first()
-        before, prev = last or (-1, NOTHING_BEFORE)
+        before, prev = statements.first(LAST) or (-1, NOTHING_BEFORE)
         leaves = []
         for index, head in enumerate(heads, before + 1):
             leaf = Leaf(index=index, run_id=head.run, seq=head.seq, head=head.hash, at=timezone.now())
             leaf.hash = prev = leaf.worked_out(prev)
             leaves.append(leaf)
-        Leaf.objects.bulk_create(leaves)
-        Salt.objects.bulk_create(Salt(leaf=leaf, value=head.salt) for leaf, head in zip(leaves, heads, strict=True))
+        statements.insert_all(leaves)
+        statements.insert_all(Salt(leaf=leaf, value=head.salt) for leaf, head in zip(leaves, heads, strict=True))
 
     def size(self) -> int:
         """How many leaves the log has."""

@@ -11,11 +11,13 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from heapq import merge
 from operator import attrgetter
+from typing import NamedTuple
 from uuid import UUID
 
 from django.db import transaction
 from django.utils import timezone
 
+from engine import statements
 from engine.llm.failures import RunFailed
 from engine.models import GOING_ON, Run
 from engine.trouble import AWAY
@@ -29,22 +31,38 @@ log = logging.getLogger(__name__)
 
 ADOPTED_AT_ONCE = 200
 _put_off: ContextVar[list[Head] | None] = ContextVar("put_off", default=None)
+FIRST_LINE = "SELECT line FROM engine_entry WHERE run_id = %s AND seq = 1 AND kind = 'submitted'"
 NO_OUTCOME = "So there is no outcome: submit it again, and let an administrator verify the record."
+
+
+class Chain(NamedTuple):
+    """What a chain has by now: how many entries of each kind, and where it ends."""
+
+    kinds: Mapping[str, int]
+    seq: int
+    hash: str
+
+
+NO_CHAIN = Chain({}, 0, NOTHING_BEFORE)
 
 
 def append(run: UUID, drafts: Sequence[Draft]) -> Head:
     """Let these follow what the run's chain has. Whoever calls logs the head in the same transaction."""
-    newest = Entry.objects.filter(run=run).order_by("-seq").values_list("seq", "hash")
-    last = newest.first()
-    if last is None and drafts[0].kind != SUBMITTED and Run.objects.filter(pk=run).exists():
+    chain = chain_of(run)
+    if not chain.seq and drafts[0].kind != SUBMITTED and Run.objects.filter(pk=run).exists():
         adopt()  # does nothing in a log that has begun: the record is broken then, and stays so
-        last = newest.first()
-    return _add(run, drafts, *(last or (0, NOTHING_BEFORE)))
+        chain = chain_of(run)
+    return _add(run, drafts, chain)
 
 
-def _add(run: UUID, drafts: Sequence[Draft], seq: int, prev: str) -> Head:
-    entries, head = chained(run, drafts, seq, prev)
-    Entry.objects.bulk_create(entries)
+def chain_of(run: UUID) -> Chain:
+    there = statements.select(Entry, "run", [run], ("kind", "seq", "hash"), "seq")
+    return Chain(Counter(kind for kind, _, _ in there), *there[-1][1:]) if there else NO_CHAIN
+
+
+def _add(run: UUID, drafts: Sequence[Draft], chain: Chain) -> Head:
+    entries, head = chained(run, drafts, chain.seq, chain.hash)
+    statements.insert_all(entries)
     return head
 
 
@@ -71,7 +89,7 @@ def redact(run: UUID, by: str, reason: str, *, names: dict[str, str]) -> None:
 def submit(run: UUID) -> None:
     """Seal what is asked, in the transaction that submits it. The last thing there: the log's end is locked."""
     asked = said_of_runs([run], new=True)[run][SUBMITTED]
-    head = _add(run, asked, 0, NOTHING_BEFORE)  # a chain that is there already stands in the way
+    head = _add(run, asked, NO_CHAIN)  # a chain that is there already stands in the way
     _log([head])
 
 
@@ -101,19 +119,15 @@ def seal_so_far(run: UUID) -> Head | None:
 
     None where there is nothing new, or where what was asked was not sealed: it gets no outcome either.
     """
-    there = _kinds_of(run)
-    new = list(_new(said_of([run])[run], there)) if there else []
-    return append(run, new) if new else None
+    chain = chain_of(run)
+    new = list(_new(said_of([run])[run], chain.kinds)) if chain.seq else []
+    return _add(run, new, chain) if new else None
 
 
 def seal_act(run: UUID) -> None:
     """The same for somebody who acts from outside, as the last thing in that transaction: the log's end is locked."""
     if head := seal_so_far(run):
         Leaf.objects.add(head)
-
-
-def _kinds_of(run: UUID) -> Counter[str]:
-    return Counter(Entry.objects.filter(run=run).values_list("kind", flat=True))
 
 
 def _new(said: Said, there: Mapping[str, int]) -> Iterator[Draft]:
@@ -129,15 +143,20 @@ def seal(run: UUID) -> Head:
 
     RunFailed where it has an outcome about something else than what was submitted.
     """
-    said = said_of([run])[run]
+    return _seal(run, said_of([run])[run])
+
+
+def _seal(run: UUID, said: Said) -> Head:
+    chain = chain_of(run)
     if said[ENDED][0].facts["status"] == Run.Status.FINISHED:
         _refuse_doubtful(run, said)
-    return append(run, [*_new(said, _kinds_of(run)), *said[ENDED]])
+    drafts = [*_new(said, chain.kinds), *said[ENDED]]
+    return _add(run, drafts, chain) if chain.seq else append(run, drafts)
 
 
 def _refuse_doubtful(run: UUID, said: Said) -> None:
-    line = Entry.objects.filter(run=run, seq=1, kind=SUBMITTED).values_list("line", flat=True).first()
-    if not (_is_sealed(run, said[SUBMITTED][0], line) if line else not _begun()):
+    first = statements.first(FIRST_LINE, [statements.as_stored(run)])
+    if not (_is_sealed(run, said[SUBMITTED][0], first[0]) if first else not _begun()):
         raise RunFailed("internal", f"What was submitted is not what is there now. {NO_OUTCOME}")
     told = [*_new(said, {}), *said[ENDED]]
     entries = [{"kind": draft.kind, "facts": draft.facts, "texts": draft.texts} for draft in told]
@@ -147,8 +166,8 @@ def _refuse_doubtful(run: UUID, said: Said) -> None:
 
 def _is_sealed(run: UUID, draft: Draft, line: str) -> bool:
     """Whether the first entry says of what is asked what its rows say now."""
-    entry, salt = json.loads(line), Salt.objects.filter(leaf__run=run).order_by("leaf").first()
-    digests = draft.digests(bytes.fromhex(salt.value), 1) if salt else {}
+    entry, salts = json.loads(line), statements.select(Salt, "leaf__run", [run], ("value",), "leaf")
+    digests = draft.digests(bytes.fromhex(salts[0][0]), 1) if salts else {}
     return (entry["at"], entry["facts"], entry["texts"]) == (draft.at, draft.facts, digests)
 
 
@@ -203,14 +222,16 @@ def seal_end(pk: UUID, unsealed: Sequence[UUID] = ()) -> list[Head]:
     """As `seal`; and where another run has made this one, and is told its outcome, its chain fixes this one's from now
     on. In a transaction that has told it so, by whose lock on its row nobody else adds to its chain. `unsealed`: what
     has ended in the same transaction, and is sealed after this one."""
-    run, head = Run.objects.get(pk=pk), seal(pk)
-    if run.status == Run.Status.FAILED or run.parent_id is None:
+    said = said_of([pk])[pk]
+    head, asked, end = _seal(pk, said), said[SUBMITTED][0].facts, said[ENDED][0]
+    if end.facts["status"] == Run.Status.FAILED or "parent" not in asked:
         return [head]
-    goes_on = Run.objects.filter(pk=run.parent_id, status__in=GOING_ON).select_for_update(no_key=True)
-    if run.parent_id not in unsealed and not goes_on.values_list("pk").first():
+    parent = UUID(asked["parent"])
+    goes_on = Run.objects.filter(pk=parent, status__in=GOING_ON).select_for_update(no_key=True)
+    if parent not in unsealed and not goes_on.values_list("pk").first():
         return [head]
-    facts = {"step": run.step, "run": str(pk), "status": run.status, "hash": head.hash}
-    return [head, append(run.parent_id, [Draft(CHILD, stamp(run.ended) or "", facts)])]
+    facts = {"step": asked["step"], "run": str(pk), "status": end.facts["status"], "hash": head.hash}
+    return [head, append(parent, [Draft(CHILD, end.at, facts)])]
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from django.contrib.auth import get_user_model
 from django.core.exceptions import EmptyResultSet
 from django.db import connection, models
 
+from engine import statements
 from engine.models import NOBODY, Document, Gate, ModelCall, Review, Run, ToolCall
 from engine.models.documents import label_of
 from engine.procedure import Procedure, procedures
@@ -89,16 +90,15 @@ def said_of(chains: Iterable[UUID]) -> dict[UUID, Said]:
 def said_of_runs(runs: Sequence[UUID], *, new: bool = False) -> dict[UUID, Said]:
     said: dict[UUID, Said] = {}
     of_procedure: dict[str, dict[UUID, Said]] = defaultdict(dict)
-    for row in plain(Run.objects.filter(pk__in=runs), *RUN):
+    for row in rows_of(Run, "pk", runs, RUN):
         pk = key(row["pk"])
         said[pk] = of_procedure[row["procedure"]][pk] = _of_run(row)
     if not new or any(kind in procedures() and procedures()[kind].documents for kind in of_procedure):
         _tell_documents(said)
-    calls = ModelCall.objects.none() if new else ModelCall.objects.filter(run__in=list(said)).order_by("pk")
-    for row in plain(calls, *CALL):
+    for row in rows_of(ModelCall, "run", [] if new else list(said), CALL, "pk"):
         said[key(row["run"])][ATTEMPT].append(_of_call(row))
-    for pk, draft in [] if new else [*Gate.objects.drafts(said), *ToolCall.objects.drafts(said)]:
-        said[pk][draft.kind].append(draft)
+    if not new:
+        _tell_acts(said)
     for procedure, told in of_procedure.items():
         if witness := procedures().get(procedure):
             witness.tell(told, new=new)
@@ -107,16 +107,24 @@ def said_of_runs(runs: Sequence[UUID], *, new: bool = False) -> dict[UUID, Said]
     return said
 
 
+def _tell_acts(said: Mapping[UUID, Said]) -> None:
+    """What was asked at gates, and done with tools: many runs have neither."""
+    for table in (Gate, ToolCall):
+        found = table.objects.drafts(said) if statements.any_of(table, "run", list(said)) else []
+        for pk, draft in found:
+            said[pk][draft.kind].append(draft)
+
+
 def _tell_documents(said: Mapping[UUID, Said]) -> None:
     """They came with what was asked. A run without any tells nothing of them, as before there were documents."""
-    for row in plain(Document.objects.filter(run__in=list(said)).order_by("run", "number"), *DOCUMENT):
+    for row in rows_of(Document, "run", list(said), DOCUMENT, "run", "number"):
         asked, number = said[key(row["run"])][SUBMITTED][0], row["number"]
         asked.facts.setdefault("documents", []).append({"number": number, "kind": row["kind"]})
         asked.texts |= {f"{name} of {label_of(number)}": row[name] for name in DOCUMENT_TEXTS}
 
 
 def _tell_reviews(said: Mapping[UUID, Said]) -> None:
-    for review in Review.objects.filter(run__in=list(said)).order_by("pk"):
+    for review in statements.fetch(Review, "run", list(said), "pk"):
         draft = review.draft(said[review.run_id].outcome_name)
         said[review.run_id][draft.kind].append(draft)
 
@@ -142,6 +150,13 @@ def unfixed(runs: Iterable[UUID]) -> Iterator[tuple[UUID, str]]:
             told = json.loads(line)["facts"]
             if not Entry.objects.filter(run=UUID(told["run"]), hash=told["hash"]).exists():
                 yield run, f"What it has made in “{told['step']}” is not what it was when it ended."
+
+
+def rows_of(
+    model: type[models.Model], by: str, keys: Sequence[UUID], columns: Sequence[str], *order: str
+) -> Iterator[dict[str, Any]]:
+    """As `plain`, of the rows that belong to these keys, by a statement that is made once."""
+    return (dict(zip(columns, row, strict=True)) for row in statements.select(model, by, keys, columns, *order))
 
 
 def plain(rows: models.QuerySet[Any], *columns: str) -> Iterator[dict[str, Any]]:

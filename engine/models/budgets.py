@@ -36,7 +36,7 @@ class BudgetQuerySet(models.QuerySet["Budget"]):
 
     def are_there(self) -> bool:
         """Whether anybody has one: asked before every call."""
-        return statements.exists("SELECT 1 FROM engine_budget LIMIT 1")
+        return statements.first("SELECT 1 FROM engine_budget LIMIT 1") is not None
 
     def drawn_on(self, owner: Any) -> "BudgetQuerySet":
         """The same as they stand, to be looked at alone."""

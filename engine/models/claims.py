@@ -50,11 +50,17 @@ class RunStatus(models.TextChoices):
 # the proof of every write: the row is ours, is so for another lease, and nobody else moves it before we commit
 HOLD = """UPDATE engine_run SET revision = revision + 1, lease_expires_at = {leased}{more}
     WHERE id = %s AND status = 'running' AND worker = %s AND fence = %s"""
+INNOCENT = ", deaths = 0, crashes = 0"
+LET_GO = """UPDATE engine_run SET status = %s, error = %s, ended = {now}, worker = '', lease_expires_at = NULL,
+    worked = worked + %s WHERE id = %s"""
+TAKE = """UPDATE engine_run SET status = 'running', worker = %s, fence = fence + 1, claims = claims + 1,
+    revision = revision + 1, lease_expires_at = {leased}, claimed_at = {now}, started = coalesce(started, {now})
+    WHERE id = %s AND status = 'queued' AND fence = %s"""
 LEASED = {
     "sqlite": "strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now', %s || ' seconds')",
     "postgresql": "statement_timestamp() + make_interval(secs => %s)",
 }
-INNOCENT = ", deaths = 0, crashes = 0"
+NOW = {"sqlite": "strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now')", "postgresql": "statement_timestamp()"}
 
 GOING_ON = (RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.WAITING)
 
@@ -70,8 +76,37 @@ def _lease_ended() -> Q:
 def hold(pk: uuid.UUID, worker: str, fence: int, *, innocent: bool) -> bool:
     """Move the revision and the lease, if this claim is still the last one. With `innocent` it has met no crash."""
     sql = HOLD.format(leased=LEASED[connection.vendor], more=INNOCENT if innocent else "")
-    key = models.UUIDField().get_db_prep_value(pk, connection)
-    return bool(statements.execute(sql, [settings.ENGINE_LEASE, key, worker, fence]))
+    return bool(statements.execute(sql, [settings.ENGINE_LEASE, statements.as_stored(pk), worker, fence]))
+
+
+def let_go(pk: uuid.UUID, status: str, error: Any, worked: float) -> None:
+    """End a run that is held, `worked` seconds after it was claimed. `error` as the database keeps it."""
+    statements.execute(LET_GO.format(now=NOW[connection.vendor]), [status, error, worked, statements.as_stored(pk)])
+
+
+LOOK = """SELECT
+    EXISTS (SELECT 1 FROM engine_run WHERE status = 'queued'),
+    EXISTS (SELECT 1 FROM engine_run WHERE status = 'waiting' AND wakes_at <= {now}),
+    EXISTS (SELECT 1 FROM engine_run WHERE status = 'running' AND worker <> %s
+        AND (lease_expires_at < {now} OR lease_expires_at > {future})),
+    EXISTS (SELECT 1 FROM engine_run WHERE status = 'running' AND worker = %s AND crashes >= 2)
+    OR EXISTS (SELECT 1 FROM engine_run WHERE status = 'queued' AND crashes >= 2)"""
+
+
+class Look(NamedTuple):
+    """Whether there is anything of a kind, whoever it is for: nearly always there is only what is queued."""
+
+    queued: bool
+    due: bool
+    abandoned: bool
+    suspects: bool
+
+
+def look(worker: str) -> Look:
+    vendor = connection.vendor
+    future = [(lease() + FUTURE).total_seconds()]
+    sql = LOOK.format(now=NOW[vendor], future=LEASED[vendor])
+    return Look(*map(bool, statements.first(sql, [worker, *future, worker]) or ()))
 
 
 class Claimed(NamedTuple):
@@ -121,6 +156,8 @@ class ClaimQuerySet(models.QuerySet["Run"]):
 
     def waits(self, worker: str) -> bool:
         """Whether there may be anything to claim: a plain look, for on SQLite a transaction takes the write lock."""
+        if not any(look(worker)):
+            return False
         return self.queued().exists() or self.due().exists() or self.abandoned(worker).exists()
 
     def claim(
@@ -141,20 +178,28 @@ class ClaimQuerySet(models.QuerySet["Run"]):
         Suspects are taken by a worker that performs nothing else, and until they get on it takes nothing besides.
         They wait for all others, unless they come first: then the others wait until the worker has nothing left.
         """
-        failed = self._take_back(worker)
-        self._wake()
-        wanted = self._wanted(worker, places, performed, reserve, suspects_first)
+        seen = look(worker)
+        failed = self._take_back(worker) if seen.abandoned else []
+        if seen.due:
+            self._wake()
+        wanted = self._wanted(worker, places, performed, reserve, suspects_first, any(seen[1:]))
         taken = [pk for pk, fence in wanted if self._take(pk, fence, worker)]
-        return Claimed(list(self.filter(pk__in=taken).order_by("created")), failed)
+        return Claimed(statements.fetch(self.model, "pk", taken, "created"), failed)
 
     def _wanted(
-        self, worker: str, places: int, performed: Sequence["Run"], reserve: int, suspects_first: bool
+        self,
+        worker: str,
+        places: int,
+        performed: Sequence["Run"],
+        reserve: int,
+        suspects_first: bool,
+        suspects: bool,
     ) -> list[tuple[uuid.UUID, int]]:
-        """Which to take, each with its fence."""
-        if self.held(worker).suspects().exists():
+        """Which to take, each with its fence. `suspects`: there may be some."""
+        if suspects and self.held(worker).suspects().exists():
             return []
         others = self.queued().filter(crashes__lt=SUSPECT)
-        if self.queued().suspects().exists() and (suspects_first or not others.exists()):
+        if suspects and self.queued().suspects().exists() and (suspects_first or not others.exists()):
             return [] if performed else self._suspected(places)
         turns = others._turns(places, performed, reserve)
         return [row for (lane, owner), number in turns.items() for row in others._oldest(lane, owner, number)]
@@ -254,20 +299,8 @@ class ClaimQuerySet(models.QuerySet["Run"]):
         return list(rows[:number])
 
     def _take(self, pk: uuid.UUID, fence: int, worker: str) -> bool:
-        return bool(
-            self.queued()
-            .filter(pk=pk, fence=fence)
-            .update(
-                status=RunStatus.RUNNING,
-                worker=worker,
-                fence=F("fence") + 1,
-                claims=F("claims") + 1,
-                revision=F("revision") + 1,
-                lease_expires_at=Now() + lease(),
-                claimed_at=Now(),
-                started=Coalesce("started", Now()),
-            )
-        )
+        sql = TAKE.format(leased=LEASED[connection.vendor], now=NOW[connection.vendor])
+        return bool(statements.execute(sql, [worker, settings.ENGINE_LEASE, statements.as_stored(pk), fence]))
 
     def count_work(self) -> None:
         """Add what somebody else ends to how long these were worked on: up to when their leases were renewed last."""
@@ -280,7 +313,9 @@ class ClaimQuerySet(models.QuerySet["Run"]):
 
     def release(self, pks: Iterable[uuid.UUID], but: int = 0) -> None:
         """Give the budgets back what these runs will not spend any more, `but` for so much of each."""
-        for run in self.filter(pk__in=list(pks), reserved__gt=but):
+        for run in statements.fetch(self.model, "pk", list(pks)):
+            if run.reserved <= but:
+                continue
             self.filter(pk=run.pk).update(reserved=but)
             freed = run.reserved - but
             Budget.objects.settle(run.owner_id, spent=0, freed=freed, reserved_in=run.reserved_in)

@@ -15,7 +15,7 @@ from django.utils import timezone
 from .budgets import Budget
 from .calls import ModelCall
 from .children import ASKED_BY_LENGTH, FamilyQuerySet
-from .claims import GOING_ON, SUSPECT, RunStatus, hold, lease
+from .claims import GOING_ON, SUSPECT, RunStatus, hold, lease, let_go
 from .documents import Document
 from .gates import Gate
 from .mail import Letter
@@ -79,6 +79,10 @@ class RunQuerySet(FamilyQuerySet):
             wakes_at=Now(),
             worked=F("worked") + worked,
         )
+
+    def end(self, pk: uuid.UUID, status: str, error: dict[str, Any] | None, worked: float) -> None:
+        """By whoever holds it and has proved that."""
+        let_go(pk, status, Run._meta.get_field("error").get_db_prep_save(error, connection), worked)
 
     def nudge(self, pk: uuid.UUID) -> bool:
         """Tell a run that something came from outside, in the transaction of that: first of all there, so that nobody

@@ -98,7 +98,7 @@ class JudgementQuerySet(models.QuerySet["Judgement"]):
         council = _borne(council, agents, owner)
         reserved = Budget.objects.reserve(owner, estimate(content, agents).cost)
         lane = lane_of(agent["model"] for agent in agents)
-        run = Run.objects.create(
+        run = Run(
             procedure="judgement",
             **asked_for(owner, made_by),
             lane=lane,
@@ -106,7 +106,7 @@ class JudgementQuerySet(models.QuerySet["Judgement"]):
             request=request,
             **reserved,
         )
-        judgement = self.create(
+        judgement = Judgement(
             run=run,
             content=content,
             council_version=council,
@@ -116,11 +116,13 @@ class JudgementQuerySet(models.QuerySet["Judgement"]):
         seated = [
             Agent(judgement=judgement, seat=seat, **agent) for seat, agent in zip(rules.SEATS, agents, strict=True)
         ]
-        Agent.objects.bulk_create(seated)
+        statements.insert(run)
+        statements.insert(judgement)
+        statements.insert_all(seated)
         rehearsal = any(is_rehearsal(agent["model"]) for agent in agents)
         names = words_of(" ".join(agent["name"] for agent in agents))
         words = [label("rehearsal", rehearsal), *judgement.first_words(), *names]
-        SearchText.objects.create(run=run, words=" ".join(words))
+        statements.insert(SearchText(run=run, words=" ".join(words)))
         if council:
             Start.objects.create(run=run, shelf="council", key=council.council_id, owner=owner, rehearsal=rehearsal)
         sealing.submit(judgement.pk)
@@ -216,12 +218,18 @@ class Judgement(models.Model):
 
     def conclude(self) -> None:
         """Write the verdict that the nine stored decisions make. ValueError while one is missing."""
-        calls = Prefetch("decisions__call", ModelCall.objects.only("model"))
-        agents = Agent.objects.filter(judgement=self).prefetch_related(calls)
-        verdict = rules.verdict({agent.seat: agent.history for agent in agents})
-        Run.objects.filter(pk=self.pk).update(outcome=verdict)
-        flags = [label("flag", flag) for flag in flags_of(agents)]
+        histories: dict[str, dict[int, Decision]] = {seat: {} for seat in rules.SEATS}
+        fallback = False
+        for seat, number, decision, own, asked in statements.select(RoundDecision, "agent__judgement", [self.pk], MADE):
+            histories[seat][number] = Decision(decision)
+            fallback = fallback or asked != own
+        verdict = rules.verdict(histories)
+        statements.update(Run, self.pk, outcome=verdict)
+        flags = [label("flag", flag) for flag in remarkable(histories, fallback=fallback)]
         SearchText.objects.add(self.pk, [label("verdict", verdict), *flags])
+
+
+MADE = ("agent__seat", "round", "decision", "agent__model", "call__model")
 
 
 class Agent(Seated):
@@ -281,15 +289,8 @@ class RoundDecision(models.Model):
         return self.call.ended or self.created
 
 
-def flags_of(agents: Iterable[Agent]) -> Iterator[models.TextChoices]:
-    """What three agents that have decided nine times make remarkable."""
-    agents = list(agents)
-    fallback = any(decision.call.model != agent.model for agent in agents for decision in agent.decided)
-    return remarkable({agent.seat: agent.history for agent in agents}, fallback=fallback)
-
-
 def remarkable(histories: Mapping[str, rules.History], *, fallback: bool) -> Iterator[models.TextChoices]:
-    """The same from the decisions of each seat, and whether a fallback gave any of them."""
+    """What the nine decisions, by seats, make remarkable, and whether a fallback gave any of them."""
     if rules.swayed(histories):
         yield Remark.SWAYED
     if any(map(rules.carried, histories.values())):
