@@ -69,6 +69,8 @@ DECLARE
         "missions_memoryversion": ["description", "text", "front", "decided", "decided_by", "accepted"],
         "missions_activation": [],
         "missions_memoryuse": [],
+        "missions_crewversion": ["author_id"],
+        "missions_crewchange": [],
         "plans_plan": ["task", "matter_name", "stopped", "summary"],
         "plans_matter": ["owner_id", "name", "title", "closed", "erased"],
         "plans_revision": ["notes", "standing", "thought", "questions", "call_id", "planned", "places"],

@@ -5,11 +5,11 @@ from typing import Any
 
 from runs.as_model import AsModel
 
-from .crews import CREWS
+from .crews import names
 
 
 def said(mission: Mapping[str, Any], holds: str) -> dict[str, Any]:
     return {"reason": "\n\n".join(filter(None, [mission["result"], mission["unproven"]]))}
 
 
-AS_MODEL = AsModel("crew", lambda: list(CREWS), lambda name, text: {"goal": text, "crew": name}, said)
+AS_MODEL = AsModel("crew", names, lambda name, text: {"goal": text, "crew": name}, said)

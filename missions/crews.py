@@ -1,48 +1,39 @@
-"""The ready-made crews: who is there from the beginning. The first one is taken where nothing else is said."""
+"""Who is there from the beginning of a mission: crews by their names, and columns of their agents."""
 
-from dataclasses import dataclass
 from typing import Any
 
+from runs.saved.forms import named
+
+from .models import Crew, CrewVersion
 from .tools import NAMES
 
-COORDINATOR = "Magi-01"
-MANAGER = "LTM-Manager"
-_COORDINATES = {"name": COORDINATOR, "description": "You coordinate the work and answer for its result."}
-_READS = ("read_file", "ls", "find_files", "grep", "remember", "wait", "send_message")
-
-CREWS: dict[str, tuple[dict[str, Any], ...]] = {
-    "Coordinator": (_COORDINATES,),
-    "Coordinator and helpers": (
-        _COORDINATES,
-        {"name": "Tester", "description": "You run tests and report the first failure. You correct nothing."},
-        {"name": "Reader", "description": "You read files and answer what is in them.", "tools": list(_READS)},
-    ),
-}
+READS = ("read_file", "ls", "find_files", "grep", "remember", "active_ltm", "wait", "send_message")
+RIGHTS = {"library": "Finds all memories", "tidy": "May edit everybody’s short-term memory"}
+COORDINATOR = {"name": "Magi-01", "description": "You coordinate the work and answer for its result."}
 
 
-@dataclass(frozen=True)
-class Offered:
-    """A crew to choose, in a few words; `agents` are the names."""
-
-    name: str
-    good_for: str
-    agents: tuple[str, ...]
+def offered() -> list[CrewVersion]:
+    return [crew.current for crew in Crew.objects.offered().whole() if crew.current]
 
 
-GOOD_FOR = {
-    "Coordinator": "One agent with all tools. Best for most goals.",
-    "Coordinator and helpers": "A tester and a reader beside, who answer when they are asked.",
-}
+def names() -> list[str]:
+    return [one.name for one in offered()]
 
 
-def offered() -> list[Offered]:
-    return [Offered(name, GOOD_FOR[name], tuple(one["name"] for one in crew)) for name, crew in CREWS.items()]
+def crew_named(which: str | int) -> CrewVersion | None:
+    """Of that name or id; the first that is offered where none is named, if there is any. ValidationError."""
+    if which:
+        version: CrewVersion = named(Crew, which).current
+        return version
+    return next(iter(offered()), None)
 
 
-def agents(crew: str, model: str) -> list[dict[str, Any]]:
-    """Columns of the agents of a ready-made crew."""
-    return [made(one, model) for one in CREWS[crew]]
+def agents(version: CrewVersion | None, model: str) -> list[dict[str, Any]]:
+    """Without a crew: a coordinator alone."""
+    return [made(one, model) for one in (version.agents if version else [COORDINATOR])]
 
 
 def made(one: dict[str, Any], model: str) -> dict[str, Any]:
-    return {"tools": list(NAMES), "model": model, **{key: value for key, value in one.items() if value is not None}}
+    """Columns of an agent; what was not said stands as it does where nothing is."""
+    said = {name: value for name, value in one.items() if value is not None and value != ""}
+    return {"tools": list(NAMES), "model": model, **said}

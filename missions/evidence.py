@@ -43,7 +43,7 @@ ACTIVE, RECALLED, PROPOSED, CONNECTED = (f"mission.{name}" for name in ("active"
 
 def tell(told: dict[UUID, Said], *, new: bool = False) -> None:
     """Add what the rows of these missions say to the drafts of their runs."""
-    for mission in Mission.objects.filter(pk__in=list(told)).prefetch_related("agents"):
+    for mission in Mission.objects.filter(pk__in=list(told)).select_related("crew_version").prefetch_related("agents"):
         first = FileVersion.objects.filter(mission=mission, step=None).order_by("number")
         _tell_submission(told[mission.pk][SUBMITTED][0], mission, list(first))
         for ended in told[mission.pk][ENDED]:
@@ -66,6 +66,8 @@ def _tell_submission(draft: Draft, mission: Mission, first: Sequence[FileVersion
         "files": [{"number": one.number, "size": one.size} for one in first],
     }
     draft.facts |= {"library": mission.library} if mission.library else {}
+    if version := mission.crew_version:
+        draft.facts["crew_version"] = {"id": version.crew_id, "name": version.name, "version": version.number}
     draft.texts |= {"goal": mission.goal, "check": mission.check_command}
     draft.texts |= {f"description of agent {one.number}": one.description for one in crew}
     for one in first:
@@ -170,6 +172,8 @@ def labels(said: Said) -> Iterator[str]:
     """Those that its rows make beside what any run is found by, from what is told of it."""
     [submitted, *_] = said[SUBMITTED]
     yield label("rehearsal", any(is_rehearsal(one["model"]) for one in submitted.facts["agents"]))
+    if version := submitted.facts.get("crew_version"):
+        yield label("crew", version["id"])
 
 
 # ---- what cannot be -------------------------------------------------------------------------------------------

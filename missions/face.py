@@ -11,8 +11,13 @@ from django.http import HttpRequest
 from engine.models import Gate, ModelCall, Run
 from engine.models.gates import Decision
 from runs.face import Face, Snapshot
+from runs.filters import HistoryForm as AnyHistoryForm
+from runs.filters import People
 from runs.fragments import Fragment
 from runs.redaction import redact_due
+from runs.retention import KeptFor
+from runs.saved.evidence import SavedWitness
+from runs.saved.retention import kept_for
 
 from . import (
     api,
@@ -30,10 +35,11 @@ from . import (
 )
 from .as_model import AS_MODEL
 from .display import Display, display_of
+from .filters import HistoryForm
 from .fragments import fragments
-from .models import Mission, keeping
+from .models import Crew, Mission, keeping
 from .offers import HELD, OFFERS
-from .shelf import Memories
+from .shelf import Crews, Memories
 
 
 class Working(Face[Mission, Display]):
@@ -46,9 +52,9 @@ class Working(Face[Mission, Display]):
     verb, good_for = "Work", "A goal that agents pursue in a sandbox: they run commands and change files."
     going_on = "working"
     outcomes = tuple(display.OUTCOMES)
-    shelves = (Memories(),)
+    shelves = (Crews(), Memories())
     guards = guards.GUARDS
-    chains = (remembering.MemoryWitness(),)
+    chains = (remembering.MemoryWitness(), SavedWitness(Crew))
     tools = tools.TOOLS
     chores = (redact_due, probing.daily)
     acts = True
@@ -60,7 +66,7 @@ class Working(Face[Mission, Display]):
         "mission-memory": rehearsal.shorter,
     }
     stays = "The result stays."
-    filters = ("rehearsal",)
+    filters = ("crew", "rehearsal")
     perform = staticmethod(procedure.work)
     facts = staticmethod(api.facts)
     tell = staticmethod(evidence.tell)
@@ -69,6 +75,9 @@ class Working(Face[Mission, Display]):
     moments = staticmethod(replaying.moments)
     record_styles = ("css/mission.css",)
     record_without = ("prompt",)
+
+    def kept_for(self) -> KeptFor:
+        return kept_for(Crew, "mission__crew_version")
 
     def erase(self, run: UUID) -> None:
         keeping.erase(run)
@@ -101,6 +110,9 @@ class Working(Face[Mission, Display]):
 
     def at(self, row: Mission, moment: datetime) -> Mission:
         return replaying.at(row, moment)
+
+    def form(self, asked: Mapping[str, Any], people: People = (), user: Any = None) -> AnyHistoryForm:
+        return HistoryForm(asked, (*self.outcomes, *self.standings), people)
 
     def decided(self, outcome: str) -> tuple[str, str]:
         return display.OUTCOMES[outcome]

@@ -12,9 +12,9 @@ from engine.models import TITLE_LENGTH
 from runs.forms import Spend, Text, first_errors, known_model
 
 from . import leaving, workshop
-from .crews import CREWS, agents, made
+from .crews import agents, crew_named, made
 from .files import LONGEST, FileProblem, inside
-from .models import Mission
+from .models import CrewVersion, Mission
 from .models.files import newest
 from .rules import MOST, Limits, name_complaint
 from .tools import NAMES
@@ -42,11 +42,8 @@ class MissionForm(forms.Form):
     agents = _limit("agents", "Agents")
     spend = Spend()
 
-    def clean_crew(self) -> str:
-        crew = self.cleaned_data["crew"] or next(iter(CREWS))
-        if crew not in CREWS:
-            raise ValidationError(f"There is no crew {crew}. There are {', '.join(CREWS)}.")
-        return str(crew)
+    def clean_crew(self) -> CrewVersion | None:
+        return crew_named(self.cleaned_data["crew"])
 
     def clean_model(self) -> str:
         return known_model(self.cleaned_data["model"]) or settings.DEFAULT_MODEL
@@ -74,17 +71,17 @@ def asked(
     if problems:
         return {}, problems
     values = dict(form.cleaned_data)
-    model, name = values.pop("model"), values.pop("crew")
+    model, version = values.pop("model"), values.pop("crew")
     for limit in LIMITS:
         values.pop(limit)
-    held = [made({**one, "model": one.get("model") or model}, model) for one in own] if own else agents(name, model)
+    held = [made({**one, "model": one.get("model") or model}, model) for one in own] if own else agents(version, model)
     if before is not None:
         kept = [(one.path, one.text) for one in newest(before.files.all()).values()]
         files = [*kept, *files]
     return {
         **values,
         "agents": held,
-        "crew": "" if own else name,
+        "crew": None if own else version,
         "files": files,
         "limits": bounds,
         "policy": leaving.usual(),

@@ -17,7 +17,8 @@ _tables = (
             Rule(
                 "kept",
                 kept=(
-                    *("run_id", "crew", "final_check_wanted", "limits", "policy", "follows_id", "prompt_version"),
+                    *("run_id", "crew", "crew_version_id", "final_check_wanted", "limits", "policy"),
+                    *("follows_id", "prompt_version"),
                     "library",
                 ),
                 erased=("goal", "check_command"),
@@ -139,5 +140,17 @@ _tables = (
     ),
     Guard("missions_activation"),
     Guard("missions_memoryuse"),
+    Guard(
+        "missions_crewversion",
+        unique=((("crew_id", "number"), ""),),
+        rules=(
+            Rule(
+                "kept",
+                kept=("id", "crew_id", "number", "name", "created", "good_for", "agents"),
+                unlinked=("author_id",),
+            ),
+        ),
+    ),
+    Guard("missions_crewchange"),
 )
 GUARDS: Guards = {guard.table: guard for guard in _tables}

@@ -2,10 +2,19 @@ from django.urls import path
 
 from runs.face import faces
 from runs.urls import pages
+from runs.views.library import library
 
-from .views import files, memories, new, reading, steering
+from .shelf import Crews
+from .views import crews, files, memories, new, reading, steering
 
 urlpatterns = [
+    path("crews/", library, {"only": Crews.name}, name="crews"),
+    path("crews/new/", crews.new, name="crew-new"),
+    path("crews/<int:pk>/", crews.crew, name="crew"),
+    path("crews/<int:pk>/file/", crews.file, name="crew-file"),
+    path("crews/<int:pk>/versions/<int:number>/", crews.version, name="crew-version"),
+    path("crews/<int:pk>/edit/", crews.edit, name="crew-edit"),
+    path("crews/<int:pk>/switch/", crews.switch, name="crew-switch"),
     path("library/memories/", memories.listed, name="memories"),
     path("library/memories/new/", memories.form, name="memory-new"),
     path("library/memories/<int:pk>/", memories.one, name="memory"),

@@ -1,3 +1,4 @@
+from .crews import Crew, CrewChange, CrewChanged, CrewVersion
 from .files import FileVersion
 from .memories import Activation, Memory, MemoryUse, MemoryVersion
 from .memory import ShortMemory, Summary
@@ -9,6 +10,10 @@ __all__ = [
     "Agent",
     "Check",
     "Connection",
+    "Crew",
+    "CrewChange",
+    "CrewChanged",
+    "CrewVersion",
     "FileVersion",
     "Halt",
     "Memory",

@@ -21,6 +21,7 @@ from runs.rows import with_run
 
 from .. import prompts
 from ..rules import COORDINATOR, Limits, folded
+from .crews import CrewVersion
 from .memories import MemoryUse
 
 
@@ -48,7 +49,7 @@ class MissionQuerySet(models.QuerySet["Mission"]):
         goal: str,
         agents: Sequence[Mapping[str, Any]],
         title: str = "",
-        crew: str = "",
+        crew: CrewVersion | None = None,
         check: str = "",
         limits: Mapping[str, int] | None = None,
         policy: Mapping[str, Any] | None = None,
@@ -78,7 +79,8 @@ class MissionQuerySet(models.QuerySet["Mission"]):
         mission = self.create(
             run=run,
             goal=goal,
-            crew=crew,
+            crew=crew.name if crew else "",
+            crew_version=crew,
             final_check_wanted=bool(check),
             check_command=check,
             limits=vars(Limits.of(dict(limits or {}))),
@@ -93,6 +95,7 @@ class MissionQuerySet(models.QuerySet["Mission"]):
 
         FileVersion.objects.begin(mission, files)
         words = [*first_labels(run), label("rehearsal", any(map(is_rehearsal, held)))]
+        words += [label("crew", crew.crew_id)] if crew else []
         SearchText.objects.create(run=run, words=" ".join([*words, *words_of(f"{run.title}\n{goal}")]))
         sealing.submit(run.pk)
         return mission
@@ -111,6 +114,7 @@ class Mission(models.Model):
     run = models.OneToOneField(Run, on_delete=models.PROTECT, primary_key=True, related_name="mission")
     goal = models.TextField()
     crew = models.CharField(max_length=100, blank=True)
+    crew_version = models.ForeignKey(CrewVersion, on_delete=models.PROTECT, null=True, related_name="missions")
     final_check_wanted = models.BooleanField()
     check_command = models.TextField(blank=True)
     limits = models.JSONField()

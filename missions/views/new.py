@@ -19,7 +19,7 @@ from engine.models.budgets import Budget, BudgetUsedUp
 from engine.models.pace import LimitReached
 from runs import retention
 from runs.begun import along, begun_by_page, brought
-from runs.forms import FieldProblem, as_typed
+from runs.forms import FieldProblem, as_number, as_typed
 from runs.rights import SEE
 
 from .. import attached, procedure, workshop
@@ -28,7 +28,7 @@ from ..crews import offered
 from ..examples import EXAMPLES
 from ..files import LONGEST
 from ..forms import LIMITS, MissionForm, asked
-from ..models import Mission
+from ..models import Crew, Mission
 from ..rules import Limits
 from ..sandbox import held
 from ..sandbox.box import Limits as Box
@@ -72,7 +72,8 @@ def _first(request: HttpRequest) -> Begun:
     if example := EXAMPLES.get(request.GET.get("example", "")):
         form = _started(goal=example.goal, title=example.name, check=example.check, crew=example.crew)
         return Begun(form, attached.numbered(example.files))
-    return Begun(_started(), follows=request.GET.get(FOLLOWS, ""))
+    crew = Crew.objects.offered().filter(pk=as_number(request.GET.get("crew", ""))).first()
+    return Begun(_started(crew=crew.name if crew else ""), follows=request.GET.get(FOLLOWS, ""))
 
 
 def _submitted(request: HttpRequest, posted: Mapping[str, str]) -> HttpResponse:

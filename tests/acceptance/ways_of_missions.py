@@ -62,3 +62,9 @@ def memories(scene: Scene) -> Page:
     page.get_by_label("Try a name").fill("Tester")
     page.get_by_role("button", name="Look").click()
     return page
+
+
+def crew(scene: Scene) -> Page:
+    """With a mission of it."""
+    scene.sign_in(scene.site)
+    return scene.open(reverse("crew", args=[3]))

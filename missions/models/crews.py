@@ -1,0 +1,84 @@
+"""Crews: who is there from the beginning of a mission, in numbered versions.
+
+Why so: docs/decisions.md, One house for all procedures.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Self
+from uuid import UUID
+
+from django.db import models
+
+from runs.saved import OutOfDate, Saved, SavedChange, SavedQuerySet, SavedVersion
+
+CREWS = UUID("6d616769-0000-4000-8000-000063726577")  # the one chain of all crews; no run has this key
+CREW = "crew"  # the kind of its entries
+AGENT: Mapping[str, Any] = {"name": "", "description": "", "model": "", "tools": None, "rights": []}
+
+
+class CrewChanged(OutOfDate):
+    """What a mission was to start from is no longer what the crew is."""
+
+
+class CrewQuerySet(SavedQuerySet):
+    def whole(self) -> Self:
+        return self.select_related("owner", "current")
+
+
+class Crew(Saved):
+    """Agents to pursue goals with."""
+
+    current = models.OneToOneField("CrewVersion", on_delete=models.PROTECT, null=True, related_name="+")
+
+    objects = CrewQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["pk"]
+
+
+class CrewVersion(SavedVersion):
+    """`agents`: of each what `AGENT` has; the first coordinates. Without a model it takes that of the mission; tools
+    that are None are all that agents may have."""
+
+    of, out_of_date = "crew", CrewChanged
+
+    crew = models.ForeignKey(Crew, on_delete=models.PROTECT, related_name="versions")
+    good_for = models.CharField(max_length=300, blank=True)
+    agents = models.JSONField()
+
+    class Meta:
+        ordering = ["-number"]
+        constraints = [models.UniqueConstraint("crew", "number", name="one_crew_version_per_number")]
+
+    def held(self) -> dict[str, Any]:
+        return {"good_for": self.good_for, "agents": self.agents}
+
+    def is_just(self, name: str, held: Mapping[str, Any]) -> bool:
+        return (self.name, self.held()) == (name, written(held))
+
+    @classmethod
+    def columns(cls, held: Mapping[str, Any]) -> dict[str, Any]:
+        return written(held)
+
+    def fill(self, held: Mapping[str, Any]) -> None:
+        """Its columns hold all of it."""
+
+
+class CrewChange(SavedChange):
+    chain, entry, whose = CREWS, CREW, "crew_id"
+
+    crew = models.ForeignKey(Crew, on_delete=models.PROTECT, related_name="changes")
+    version = models.ForeignKey(CrewVersion, on_delete=models.PROTECT, null=True, related_name="+")
+
+    class Meta:
+        ordering = ["pk"]
+        default_permissions = ()
+
+    def held(self) -> dict[str, Any]:
+        return {"holds": self.version.held() if self.version else None}
+
+
+def written(held: Mapping[str, Any]) -> dict[str, Any]:
+    """With what stands where nothing was said."""
+    agents = [{name: {**AGENT, **one}[name] for name in AGENT} for one in held["agents"]]
+    return {"good_for": held.get("good_for", ""), "agents": agents}
