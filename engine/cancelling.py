@@ -6,7 +6,7 @@ from uuid import UUID
 from django.db.models.functions import Now
 
 from .evidence import sealing
-from .models import Gate, ModelCall, Run, ToolCall, record_name
+from .models import Gate, Happening, ModelCall, Run, ToolCall, What, record_name
 
 
 def cancel(pk: UUID, by: Any = None, *, told: bool = True) -> list[UUID]:
@@ -19,5 +19,6 @@ def cancel(pk: UUID, by: Any = None, *, told: bool = True) -> list[UUID]:
     Gate.objects.filter(run__in=cancelled).void()
     Run.objects.release(cancelled)
     Run.objects.nudge_parents(*(one for one in cancelled if told or one != pk))
+    Happening.objects.note(What.OVER, cancelled)
     sealing.seal_ended(cancelled)
     return cancelled

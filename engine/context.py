@@ -21,7 +21,7 @@ from .evidence.log import Leaf
 from .llm.client import ModelClient
 from .llm.failures import QuotaUsedUp, RunFailed
 from .llm.forms import AnswerForm, Continuing, Message
-from .models import BudgetUsedUp, Gate, ModelCall, Run, ToolCall, children
+from .models import BudgetUsedUp, Gate, Happening, ModelCall, Run, ToolCall, What, children
 from .models.children import Submit
 from .procedure import procedures
 from .using import Using
@@ -242,6 +242,7 @@ class RunContext:
             Run.objects.end(self.pk, status, error, self._since_claim)
             if self.claimed.parent_id:
                 Run.objects.nudge(self.claimed.parent_id)
+            Happening.objects.note(What.OVER, [self.pk])
             return heads, sealing(self.pk)
 
         def log(ended: tuple[list[Head], S]) -> None:

@@ -15,8 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from engine.doctor import Finding
 from engine.models import Effect, ToolCall
 from engine.tools import Output, Refused, Tool, Use
+from engine.web.addresses import LONGEST_QUERY, NotRead, found_in, host_of, noted
 from toolbox.web import searching
-from toolbox.web.addresses import LONGEST_QUERY, NotRead, found_in, host_of, noted
 from toolbox.web.fetching import Web
 from toolbox.web.pages import Page, page_of
 

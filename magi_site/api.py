@@ -226,3 +226,4 @@ for face in faces().values():
     api.add_router("", f"{face.room}.endpoints.router")
 api.add_router("", "runs.api.endpoints.router")
 api.add_router("", "runs.api.gates.router")
+api.add_router("", "runs.api.hooks.router")

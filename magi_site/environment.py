@@ -48,6 +48,7 @@ USUAL_MODEL = {
     "azure": "gpt-5-mini",
     "ollama": "llama3.2",
 }
+LISTS = ("ALLOWED_HOSTS", "CSRF_TRUSTED_ORIGINS", "MAGI_PAGES_ALLOWED_HOSTS", "MAGI_HOOKS_ALLOWED_HOSTS")
 SCHEMES = {
     "DATABASE_URL": ("postgres", "postgresql", "sqlite"),
     "REDIS_URL": ("redis", "rediss"),
@@ -90,6 +91,7 @@ class Environment(BaseSettings):
     BRAVE_API_KEY: SecretStr | None = None
     TAVILY_API_KEY: SecretStr | None = None
     MAGI_PAGES_ALLOWED_HOSTS: Annotated[list[str], NoDecode] = []
+    MAGI_HOOKS_ALLOWED_HOSTS: Annotated[list[str], NoDecode] = []
     MAGI_RETENTION_DAYS: int = Field(default=365, ge=0, le=36_500)
     MAGI_RETENTION_FLOOR_DAYS: int = Field(default=0, ge=0, le=36_500)
     MAGI_PROXIES: Annotated[list[IPv4Network | IPv6Network] | None, NoDecode] = None
@@ -103,7 +105,7 @@ class Environment(BaseSettings):
     MAGI_COMPAT: bool = True
     MAGI_COMPAT_TEAM: str = "House"
 
-    @field_validator("ALLOWED_HOSTS", "CSRF_TRUSTED_ORIGINS", "MAGI_PAGES_ALLOWED_HOSTS", mode="before")
+    @field_validator(*LISTS, mode="before")
     @classmethod
     def _comma_separated(cls, value: object) -> object:
         return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value

@@ -143,6 +143,7 @@ TOOLBOX = [
 BESIDE = [
     "runs.mail.keep",
     "runs.reminders.keep",
+    "runs.hooks.sending.keep",
     "missions.sweep.keep",
 ]  # what an engine does beside all runs, for as long as it runs
 # what the doctor looks at, beside what the engine itself needs
@@ -161,6 +162,7 @@ PUBLISH_TO = ENVIRONMENT.MAGI_PUBLISH_TO.get_secret_value() if ENVIRONMENT.MAGI_
 MISSIONS_DIR = ENVIRONMENT.MAGI_MISSIONS_DIR or ENVIRONMENT.MAGI_DATA_DIR / "missions"
 INQUIRY_RETRIES = ENVIRONMENT.MAGI_INQUIRY_RETRIES
 SEARCH = ENVIRONMENT.search
+HOOKS_ALLOWED_HOSTS = ENVIRONMENT.MAGI_HOOKS_ALLOWED_HOSTS
 PAGES_ALLOWED_HOSTS = ENVIRONMENT.MAGI_PAGES_ALLOWED_HOSTS
 
 # of one person; the command line is not limited

@@ -10,6 +10,7 @@ from .claims import GOING_ON, Claimed, lease
 from .documents import Document, DocumentLimits, NewDocument, TooManyDocuments
 from .gate_rules import GateRule
 from .gates import AlreadyUsed, Gate, GateDecision
+from .happenings import Happening, What
 from .mail import Letter
 from .markers import WriterMarker
 from .mcp import McpTool
@@ -36,6 +37,7 @@ __all__ = [
     "Gate",
     "GateDecision",
     "GateRule",
+    "Happening",
     "Leaf",
     "Letter",
     "LimitReached",
@@ -53,6 +55,7 @@ __all__ = [
     "TooManyDocuments",
     "ToolCall",
     "Usage",
+    "What",
     "WriterMarker",
     "account_of",
     "after_deadlock",

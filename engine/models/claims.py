@@ -19,6 +19,7 @@ from engine import statements
 
 from .budgets import Budget
 from .calls import ModelCall
+from .happenings import Happening, What
 from .tools import ToolCall
 
 if TYPE_CHECKING:
@@ -235,6 +236,7 @@ class ClaimQuerySet(models.QuerySet["Run"]):
         self.release(failed)
         ToolCall.objects.filter(run__in=failed).interrupt()  # of others the next worker asks what became of them
         self.model.objects.nudge_parents(*failed)
+        Happening.objects.note(What.OVER, failed)
         abandoned.filter(pk__in=alone).update(status=queued, **blamed)
         abandoned.filter(pk__in=together).update(status=queued, crashes=Least(F("crashes") + 1, ALONE), **changed)
         # a call of a run that was renewed between the look and the updates is still under way

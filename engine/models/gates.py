@@ -22,6 +22,7 @@ from engine.evidence.entries import DECIDED, GATE
 from engine.policy import REJECT, REMIND, asks_persons, council_of, differ, state_of
 
 from .claims import GOING_ON
+from .happenings import Happening, What
 from .whose import asked_by_no_name, asked_of, of_a_council_alone, of_author, run_goes_on, run_that, said_by
 
 DECIDE = "engine.decide_gate"  # at everybody's gates
@@ -131,7 +132,9 @@ class GateQuerySet(models.QuerySet["Gate"]):
         policy = values["policy"]
         ends = policy["hours"] is not None and policy["expiry"] != REMIND
         expires = made + timedelta(hours=policy["hours"]) if ends else None
-        return self.create(number=before.number + 1 if before else 1, made=made, expires=expires, **values)
+        gate = self.create(number=before.number + 1 if before else 1, made=made, expires=expires, **values)
+        Happening.objects.note(What.ASKS, [gate.run_id], gate=gate.pk)
+        return gate
 
     def void(self) -> int:
         """Nobody is asked these any more."""

@@ -15,13 +15,13 @@ from engine.llm import catalogue
 from engine.models import NewDocument
 from engine.models.budgets import BudgetUsedUp
 from engine.models.pace import LimitReached
+from engine.web.addresses import host_of
 from runs import retention
 from runs.begun import along, begun_by_page, brought
 from runs.face import faces
 from runs.forms import FieldProblem, as_number, as_typed
 from runs.views.finding import row_for
 from toolbox import documents
-from toolbox.web.addresses import host_of
 
 from .. import procedure
 from ..estimate import estimate

@@ -27,6 +27,7 @@ class Scope(TextChoices):
     STEER = "steer", "Cancel and retry work"
     DECIDE = "decide", "Decide what waits for you"
     ACCEPT = "accept", "Accept what agents want to remember"
+    TELL = "tell", "Have others told of what happens"
 
 
 USUAL = (Scope.SUBMIT, Scope.STEER)  # what submits must not approve itself

@@ -1,3 +1,4 @@
+from .hooks import Delivery, Hook
 from .keys import KEY_LENGTH, IdempotencyKey, KeyUsed, digest_of
 from .search import (
     Flag,
@@ -16,7 +17,9 @@ __all__ = [
     "KEY_LENGTH",
     "NAME_LENGTH",
     "QUERY_LENGTH",
+    "Delivery",
     "Flag",
+    "Hook",
     "IdempotencyKey",
     "KeyUsed",
     "SavedView",

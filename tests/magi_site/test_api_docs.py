@@ -18,6 +18,7 @@ from missions.schemas import Words as MissionWords
 from plans.schemas import MatterChange, NewPlan, StepChange
 from plans.schemas import Words as PlanWords
 from runs.api.gates import Said, SaidAtMany
+from runs.api.hooks import NewHook
 from tests.callers import API
 
 TEXT = (Path(__file__).resolve().parents[2] / "docs" / "api.md").read_text()
@@ -34,6 +35,7 @@ SHAPES = {
     "missions": NewMission,
     "hint": InquiryWords,
     "replan": InquiryWords,
+    "hooks": NewHook,
     f"{API}/plans/{{id}}/messages": PlanWords,
     f"{API}/missions/{{id}}/messages": MissionWords,
     f"{API}/matters/{{id}}": MatterChange,
@@ -44,7 +46,9 @@ SHAPES = {
     f"{API}/teams/{{name}}": RootModel[dict[str, Any]],
     f"{API}/plans/{{id}}/steps/{{number}}": StepChange,
 }
-CALL = re.compile(r'curl [^"]*?(?:-X (POST|PUT|PATCH) )?"\$MAGI(/[^"?]*)\??([^"]*)"(.*?)(?=\ncurl|\n```)', re.DOTALL)
+CALL = re.compile(
+    r'curl [^"]*?(?:-X (POST|PUT|PATCH|DELETE) )?"\$MAGI(/[^"?]*)\??([^"]*)"(.*?)(?=\ncurl|\n```)', re.DOTALL
+)
 
 
 def shown():
@@ -52,7 +56,9 @@ def shown():
     for method, path, query, rest in CALL.findall(TEXT):
         body = re.search(r"-d '(.*?)'", rest, re.DOTALL)
         names = {pair.partition("=")[0] for pair in query.split("&") if pair}
-        path = re.sub(r"(?<=steps/)3", "{number}", re.sub(r"[$](ID|GATE)", "{id}", path))
+        path = re.sub(
+            r"(?<=steps/)3", "{number}", re.sub(r"[$](ID|GATE|HOOK)", "{id}", path.replace("$DELIVERY", "{number}"))
+        )
         path = re.sub(r"(?<=sources/)1|(?<=terminals/)1", "{number}", path)
         path = re.sub(r"(?<=teams/)People|(?<=memories/)rounding", "{name}", path)
         yield method.lower() or ("post" if body else "get"), f"/api/v1{path}", names, body and body[1]

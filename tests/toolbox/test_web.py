@@ -5,9 +5,9 @@ import socket
 
 import pytest
 
+from engine.web.addresses import NotRead, checked, found_in, is_public
 from tests.web import Site
 from toolbox.web import robots
-from toolbox.web.addresses import NotRead, checked, found_in, is_public
 from toolbox.web.fetching import Bounds, Web
 from toolbox.web.pages import HIDDEN, MACHINE, Page, decoded, page_of
 from toolbox.web.searching import Searched, search

@@ -1,14 +1,12 @@
 """One page, fetched: every socket is looked at before it is made, every hop anew, and everything has an end.
 
-A name may lead elsewhere each time it is asked for, and an inner address can be written in many ways. So neither is
-judged: the connector's socket factory sees the very address that is about to be connected to, and refuses it there.
+What a name leads to is looked at where a socket is made: `engine.web.sockets`.
 
 Why so: docs/decisions.md, The web.
 """
 
 import asyncio
 import re
-import socket
 import time
 import zlib
 from collections.abc import AsyncIterator, Collection
@@ -18,8 +16,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
+from engine.web.addresses import NotRead, checked, host_of, is_allowed, moved
+from engine.web.sockets import Sockets
+
 from . import robots
-from .addresses import NotRead, checked, host_of, is_allowed, is_public, moved
 
 if TYPE_CHECKING:
     import aiohttp
@@ -94,7 +94,7 @@ class Web:
         """A redirect has where it leads as its address."""
         import aiohttp
 
-        factory = _Sockets(is_allowed(at, self.allowed))
+        factory = Sockets(is_allowed(at, self.allowed))
         try:
             async with self._session(factory) as session, session.get(at, allow_redirects=False) as response:
                 if response.status in MOVED:
@@ -112,7 +112,7 @@ class Web:
             raise NotRead(f"{host_of(at)} could not be reached: {_why(error)}.") from error
 
     @asynccontextmanager
-    async def _session(self, factory: "_Sockets") -> "AsyncIterator[aiohttp.ClientSession]":
+    async def _session(self, factory: "Sockets") -> "AsyncIterator[aiohttp.ClientSession]":
         import aiohttp
 
         connector = aiohttp.TCPConnector(
@@ -181,22 +181,6 @@ class Web:
             self.next_at[host] = begins + self.bounds.apart
             await asyncio.sleep(begins - now)
             yield
-
-
-class _Sockets:
-    """Makes sockets to public addresses alone, or to any where an administrator has named the host."""
-
-    def __init__(self, anywhere: bool) -> None:
-        self.anywhere, self.refused = anywhere, False
-
-    def __call__(self, info: Any) -> socket.socket:
-        family, kind, protocol, _, address = info
-        if not self.anywhere and not is_public(str(address[0])):
-            self.refused = True
-            raise OSError("This address is not public.")
-        made = socket.socket(family, kind, protocol)
-        made.setblocking(False)
-        return made
 
 
 class _Unpacked:

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
 
+from engine.web.addresses import NotRead, noted
 from toolbox import child
 
-from .addresses import NotRead, noted
 from .fetching import Fetched
 
 HTML, PDF = Path(__file__).with_name("html_text.py"), Path(__file__).parents[1] / "pdf.py"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .addresses import NotRead, host_of, noted
+from engine.web.addresses import NotRead, host_of, noted
 
 if TYPE_CHECKING:
     import aiohttp

@@ -1,6 +1,6 @@
 """Which addresses may be read: how one is written, and which network address it may lead to.
 
-Names are not judged here. What a name leads to is known when a socket is made for it, and only then: see `fetching`.
+Names are not judged here. What a name leads to is known when a socket is made for it, and only then: see `sockets`.
 """
 
 import re

@@ -1,0 +1,148 @@
+"""Messages leave for their hooks, each at least once: taken in one commit, closed in another, and sent again under the
+same id where nobody knows whether it came.
+
+Why so: docs/decisions.md, Other doors.
+"""
+
+import asyncio
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
+
+from django.conf import settings
+from django.db import connection
+
+from engine.version import VERSION
+from engine.web.addresses import NotRead, checked, is_allowed
+from engine.web.sockets import Sockets
+from runs.models.hooks import AT_ONCE_OF_ONE, Delivery, DeliveryState
+
+from .shapes import SHAPES, signature
+from .telling import message_of, spread_some
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+EVERY = 1.0  # seconds between looks
+AT_ONCE = 20
+ANSWER_WITHIN, CONNECT_WITHIN = 15.0, 5.0  # seconds
+FORGET_EVERY = 3600.0
+GONE = 410
+LONGEST_ANSWER = 64 * 1024  # more is not read
+LONGEST_WAIT = 7200.0
+
+
+@dataclass(frozen=True)
+class Answer:
+    """`status`: None where there was none. `after`: for how many seconds it asks to be left alone."""
+
+    status: int | None
+    error: str = ""
+    after: float = 0.0
+
+    @property
+    def arrived(self) -> bool:
+        return self.status is not None and 200 <= self.status < 300
+
+
+async def keep() -> None:
+    """Tell, for as long as the engine runs."""
+    sender = Sender()
+    while True:
+        try:
+            await sender.look()
+        except Exception:
+            # The boundary of a task that nobody waits for: no run may end of it, and it is tried again.
+            log.exception("Nobody could be told of what happened; trying again.")
+        await asyncio.sleep(EVERY)
+
+
+class Sender:
+    def __init__(self) -> None:
+        self._sending: dict[asyncio.Task[None], int] = {}
+        self._forget_at = 0.0
+
+    async def look(self) -> None:
+        """Write down who is to be told, and begin to send what is due."""
+        while await _by_rows(spread_some):
+            pass
+        if time.monotonic() >= self._forget_at:
+            await _by_rows(Delivery.objects.all().forget)
+            self._forget_at = time.monotonic() + FORGET_EVERY
+        while len(self._sending) < AT_ONCE:
+            busy = [hook for hook, number in Counter(self._sending.values()).items() if number >= AT_ONCE_OF_ONE]
+            delivery = await _by_rows(partial(Delivery.objects.take, busy))
+            if delivery is None:
+                return
+            task = asyncio.create_task(_deliver(delivery))
+            self._sending[task] = delivery.hook_id
+            task.add_done_callback(self._sending.pop)
+
+    async def finish(self) -> None:
+        await asyncio.gather(*self._sending)
+
+
+async def _deliver(delivery: Delivery) -> None:
+    message = await _by_rows(partial(message_of, delivery))
+    if message is None:
+        nobody = "Whose hook it is may not see it any more."
+        await _by_rows(partial(delivery.close, DeliveryState.GIVEN_UP, None, nobody))
+        return
+    answer = await post(delivery, message)
+    if answer.arrived:
+        await _by_rows(partial(delivery.close, DeliveryState.SENT, answer.status))
+    elif answer.status == GONE:
+        await _by_rows(partial(delivery.close, DeliveryState.GIVEN_UP, GONE, "It says that nobody is there any more."))
+    else:
+        await _by_rows(partial(delivery.put_off, answer.status, answer.error, answer.after))
+
+
+async def post(delivery: Delivery, message: Any) -> Answer:
+    """One attempt. Wherever it leads, no socket is made to an address inside, and no redirect is followed."""
+    import aiohttp
+
+    hook, seconds = delivery.hook, int(time.time())
+    body, headers = SHAPES[hook.shape](message)
+    headers |= {"User-Agent": f"MAGI/{VERSION}", "webhook-id": delivery.message_id, "webhook-timestamp": str(seconds)}
+    headers["webhook-signature"] = signature(hook.key, delivery.message_id, seconds, body)
+    allowed = settings.HOOKS_ALLOWED_HOSTS
+    sockets = Sockets(is_allowed(hook.address, allowed))
+    try:
+        address = checked(hook.address, allowed)
+        connector = aiohttp.TCPConnector(socket_factory=sockets, force_close=True, use_dns_cache=False)
+        times = aiohttp.ClientTimeout(total=ANSWER_WITHIN, connect=CONNECT_WITHIN)
+        async with (
+            aiohttp.ClientSession(connector=connector, timeout=times, trust_env=False) as session,
+            session.post(address, data=body, headers=headers, allow_redirects=False) as response,
+        ):
+            await response.content.read(LONGEST_ANSWER)
+            return _answered(response.status, response.headers.get("Retry-After", ""))
+    except NotRead as error:
+        return Answer(None, str(error))
+    except TimeoutError:
+        return Answer(None, f"It did not answer within {ANSWER_WITHIN:g} seconds.")
+    except (aiohttp.ClientError, OSError, ValueError):
+        if sockets.refused:
+            return Answer(None, "It leads to an address that is not public.")
+        return Answer(None, "Nothing answers there, or what it sent is no answer.")
+
+
+def _answered(status: int, after: str) -> Answer:
+    if 300 <= status < 400:
+        return Answer(status, f"It redirects ({status}), which is not followed.")
+    wait = min(float(after), LONGEST_WAIT) if after.isascii() and after.isdigit() and len(after) < 8 else 0.0
+    return Answer(status, "" if status < 300 else f"It answered with status {status}.", wait)
+
+
+async def _by_rows(work: Callable[[], T]) -> T:
+    def do() -> T:
+        try:
+            return work()
+        finally:
+            connection.close()
+
+    return await asyncio.to_thread(do)

@@ -1,0 +1,74 @@
+"""A message as those read it to whom it goes: by Standard Webhooks, or as a line in a chat."""
+
+import base64
+import hmac
+import json
+from collections.abc import Callable, Mapping
+from email.header import Header
+from hashlib import sha256
+from typing import Any
+
+from runs.models.hooks import Shape
+
+JSON, TEXT = "application/json", "text/plain; charset=utf-8"
+Sent = tuple[bytes, dict[str, str]]
+"""A body, and the headers that it needs."""
+
+
+def standard(message: Mapping[str, Any]) -> Sent:
+    return json.dumps(message, ensure_ascii=False).encode(), {"Content-Type": JSON}
+
+
+def slack(message: Mapping[str, Any]) -> Sent:
+    said = message["data"]
+    word, title = _escaped(said["said"]), _escaped(said["title"])
+    return standard({"text": f"*{word}* <{said['url']}|{title.replace('|', '/')}>"})
+
+
+def mattermost(message: Mapping[str, Any]) -> Sent:
+    said = message["data"]
+    return standard({"text": f"**{_plain(said['said'])}** [{_plain(said['title'])}]({said['url']})"})
+
+
+def teams(message: Mapping[str, Any]) -> Sent:
+    """An adaptive card, as workflows take it."""
+    said = message["data"]
+    body = [
+        {"type": "TextBlock", "text": _plain(said["said"]), "weight": "Bolder", "wrap": True},
+        {"type": "TextBlock", "text": _plain(said["title"]), "wrap": True},
+    ]
+    actions = [{"type": "Action.OpenUrl", "title": "Open", "url": said["url"]}]
+    card = {"type": "AdaptiveCard", "version": "1.4", "body": body, "actions": actions}
+    attached = {"contentType": "application/vnd.microsoft.card.adaptive", "content": card}
+    return standard({"type": "message", "attachments": [attached]})
+
+
+def ntfy(message: Mapping[str, Any]) -> Sent:
+    said = message["data"]
+    title = Header(said["said"], "utf-8", maxlinelen=10_000).encode() if not said["said"].isascii() else said["said"]
+    headers = {"Content-Type": TEXT, "Title": title, "Click": said["url"]}
+    return said["title"].encode(), headers
+
+
+SHAPES: Mapping[str, Callable[[Mapping[str, Any]], Sent]] = {
+    Shape.STANDARD: standard,
+    Shape.SLACK: slack,
+    Shape.MATTERMOST: mattermost,
+    Shape.TEAMS: teams,
+    Shape.NTFY: ntfy,
+}
+
+
+def signature(key: bytes, message_id: str, seconds: int, body: bytes) -> str:
+    """By Standard Webhooks, version 1: over id, time and body."""
+    signed = f"{message_id}.{seconds}.".encode() + body
+    return f"v1,{base64.b64encode(hmac.new(key, signed, sha256).digest()).decode()}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _plain(text: str) -> str:
+    """What would be read as a mark of Markdown is escaped."""
+    return "".join(f"\\{sign}" if sign in r"\`*_[]()<>#|~!@" else sign for sign in text)

@@ -1,0 +1,298 @@
+"""Messages about runs to the servers of others: to whom, in which words, and what becomes of them where they fail."""
+
+import asyncio
+import json
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+from django.contrib.auth.models import Permission
+from django.utils import timezone
+
+from engine.models import Happening, Run, What
+from judgements.models import Judgement
+from runs import steering
+from runs.hooks import sending, shapes, telling
+from runs.models import Delivery, Hook
+from runs.models.hooks import deliver_to, spread
+from tests.acceptance.site import free_port
+from tests.callers import Caller, fields, problem
+from tests.conftest import agents
+from tests.receiver import Receiver, verified
+
+State = Delivery.State
+SCOPES = ("submit", "steer", "tell")
+
+
+@pytest.fixture
+def receiver(settings):
+    with Receiver() as receiver:
+        settings.HOOKS_ALLOWED_HOSTS = [receiver.place]
+        yield receiver
+
+
+def ended(owner, **more):
+    """A judgement that was cancelled."""
+    asked = {"title": "Japan", "content": "I am going to travel.", "agents": agents()} | more
+    made = Judgement.objects.submit(owner=owner, **asked)
+    steering.cancel(made, owner)
+    return Run.objects.get(pk=made.pk)
+
+
+def hook_of(owner, receiver, path="/ok", **more):
+    return Hook.objects.create(owner=owner, address=receiver.address(path), **more)
+
+
+def send_all(times=1):
+    async def look():
+        sender = sending.Sender()
+        for _ in range(times):
+            await sender.look()
+            await sender.finish()
+
+    for _ in range(times):
+        asyncio.run(look())
+
+
+def hurry():
+    """As if all pauses were over."""
+    Delivery.objects.under_way().update(due=timezone.now() - timedelta(seconds=1))
+
+
+# ---- to whom --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.django_db
+def test_what_happens_is_written_down_with_it(mira):
+    run = ended(mira)
+    assert list(Happening.objects.values_list("run", "what")) == [(run.pk, What.OVER)]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ({}, 1),
+        ({"kind": "judgement"}, 1),
+        ({"kind": "debate"}, 0),
+        ({"what": "asks"}, 0),
+        ({"saved": "Magi"}, 1),
+        ({"saved": "Others"}, 0),
+        ({"made": timezone.now() + timedelta(days=1)}, 0),
+    ],
+)
+def test_a_hook_is_told_of_what_it_asks_for(mira, council, asked, told):
+    Hook.objects.create(owner=mira, address="https://example.org/", **asked)
+    values = {"agents": council.agents(), "council": council.current}
+    made = Judgement.objects.submit(owner=mira, title="Japan", content="Japan", **values)
+    steering.cancel(made, mira)
+    telling.spread_some()
+    assert (Delivery.objects.count(), Happening.objects.count()) == (told, 0)
+
+
+@pytest.mark.django_db
+def test_nobody_is_told_of_what_they_may_not_see(mira, noor):
+    Hook.objects.create(owner=noor, address="https://example.org/")
+    ended(mira)
+    telling.spread_some()
+    assert not Delivery.objects.exists()
+    noor.user_permissions.add(Permission.objects.get(codename="view_run"))
+    ended(mira)
+    telling.spread_some()
+    delivery = Delivery.objects.select_related("hook__owner", "run").get()
+    type(noor).objects.filter(pk=noor.pk).update(is_active=False)
+    assert telling.message_of(Delivery.objects.select_related("hook__owner", "run").get(pk=delivery.pk)) is None
+
+
+@pytest.mark.django_db
+def test_of_two_that_spread_the_same_one_does(mira):
+    hook = Hook.objects.create(owner=mira, address="https://example.org/")
+    ended(mira)
+    happenings = list(Happening.objects.all())
+    for _ in range(2):
+        spread(happenings, [deliver_to(hook, one) for one in happenings])
+    assert Delivery.objects.count() == 1
+
+
+# ---- how they fare --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_message_is_signed_and_says_what_came_of_it(mira, receiver):
+    hook, run = hook_of(mira, receiver), ended(mira)
+    send_all()
+    [came] = receiver.came
+    said = verified(came, hook.secret)
+    assert (said["type"], said["data"]["id"], said["data"]["status"]) == ("run.over", str(run.pk), "cancelled")
+    assert (said["data"]["title"], said["data"]["outcome"]) == ("Japan", None)
+    assert Delivery.objects.get().state == State.SENT
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_fails_is_sent_again_under_the_same_id_until_it_arrives(mira, receiver):
+    hook_of(mira, receiver, "/500/2")
+    ended(mira)
+    for _ in range(3):
+        send_all()
+        hurry()
+    one = Delivery.objects.get()
+    assert (one.state, one.attempts, one.status, receiver.tried["/500/2"]) == (State.SENT, 3, 200, 3)
+    assert [came["headers"]["webhook-id"] for came in receiver.came] == [one.message_id]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_pauses_grow_to_two_hours_and_end_after_a_day(mira, receiver):
+    hook_of(mira, receiver, "/500/99")
+    ended(mira)
+    send_all()
+    pauses = []
+    for _ in range(9):
+        one = Delivery.objects.get()
+        pauses.append((one.due - timezone.now()).total_seconds())
+        hurry()
+        send_all()
+    assert [round(pause, -1) for pause in pauses[:4]] == [0, 10, 40, 130]
+    assert max(pauses) <= 7200
+    Delivery.objects.update(until=timezone.now())
+    hurry()
+    send_all()
+    one = Delivery.objects.get()
+    assert (one.state, one.error) == (State.GIVEN_UP, "It answered with status 500.")
+    assert one.resend()
+    assert Delivery.objects.get().until > timezone.now() + timedelta(hours=23)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_redirect_inside_and_an_address_inside_reach_nothing(mira, receiver, settings):
+    hook_of(mira, receiver, "/inside")
+    ended(mira)
+    send_all()
+    assert "redirects" in Delivery.objects.get().error
+    settings.HOOKS_ALLOWED_HOSTS = []
+    for address in ("http://127.0.0.1/", "http://[::ffff:7f00:1]/", "http://localhost/", "http://0x7f000001/"):
+        Hook.objects.update(address=address)
+        hurry()
+        send_all()
+        assert Delivery.objects.get().state == State.TO_SEND
+        assert "not public" in Delivery.objects.get().error or "Nothing answers" in Delivery.objects.get().error
+    assert receiver.inside == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_one_that_is_slow_or_down_holds_up_no_other(mira, receiver, settings, monkeypatch):
+    monkeypatch.setattr(sending, "ANSWER_WITHIN", 0.5)
+    closed = free_port()
+    settings.HOOKS_ALLOWED_HOSTS = [receiver.place, f"127.0.0.1:{closed}"]
+    for address in (receiver.address("/slow"), f"http://127.0.0.1:{closed}/", receiver.address("/large")):
+        Hook.objects.create(owner=mira, address=address)
+    ended(mira)
+    send_all()
+    by_address = {one.hook.address.rpartition("/")[2]: one for one in Delivery.objects.select_related("hook")}
+    assert by_address["large"].state == State.SENT
+    assert "did not answer within" in by_address["slow"].error
+    assert "Nothing answers" in by_address[""].error
+
+
+@pytest.mark.django_db(transaction=True)
+def test_whoever_is_gone_is_not_asked_again(mira, receiver):
+    hook_of(mira, receiver, "/gone")
+    ended(mira)
+    send_all()
+    assert Delivery.objects.get().state == State.GIVEN_UP
+
+
+@pytest.mark.django_db
+def test_what_somebody_took_and_never_brought_back_is_due_again(mira):
+    Hook.objects.create(owner=mira, address="https://example.org/")
+    ended(mira)
+    telling.spread_some()
+    first = Delivery.objects.take()
+    assert Delivery.objects.take() is None
+    Delivery.objects.update(taken=timezone.now() - timedelta(minutes=3))
+    second = Delivery.objects.take()
+    assert (second.pk, second.message_id, second.attempts) == (first.pk, first.message_id, 2)
+    assert not first.close(State.SENT, 200)  # who was slow changes nothing any more
+
+
+# ---- in the words of chats ------------------------------------------------------------------------------------
+
+MESSAGE = {"data": {"said": "Approved", "title": "<b>*Move* | é", "url": "https://host/judgements/1/"}}
+
+
+def body(shape):
+    return json.loads(shapes.SHAPES[shape](MESSAGE)[0])
+
+
+def test_chats_get_a_line_in_which_nothing_of_the_title_is_a_mark():
+    assert body("slack")["text"] == "*Approved* <https://host/judgements/1/|&lt;b&gt;*Move* / é>"
+    assert body("mattermost")["text"] == r"**Approved** [\<b\>\*Move\* \| é](https://host/judgements/1/)"
+    card = body("teams")["attachments"][0]["content"]
+    assert (card["type"], card["actions"][0]["url"]) == ("AdaptiveCard", "https://host/judgements/1/")
+    text, headers = shapes.SHAPES["ntfy"](MESSAGE)
+    assert (text.decode(), headers["Title"], headers["Click"]) == (
+        "<b>*Move* | é",
+        "Approved",
+        "https://host/judgements/1/",
+    )
+
+
+# ---- the calls ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def caller(mira):
+    return Caller(mira, scopes=SCOPES)
+
+
+@pytest.mark.django_db
+def test_a_hook_is_made_listed_and_taken_away(caller, mira):
+    made = caller.post("/hooks", {"address": "https://example.org/hook", "kind": "judgement"})
+    assert made.status_code == 201
+    content = made.json()
+    assert content["secret"] == Hook.objects.get().secret
+    listed = caller.get("/hooks").json()["results"]
+    assert [one["id"] for one in listed] == [content["id"]]
+    assert "secret" not in listed[0]
+    assert caller.client.delete(f"/api/v1/hooks/{content['id']}").status_code == 204
+    assert not Hook.objects.exists()
+
+
+@pytest.mark.django_db
+def test_messages_are_listed_and_sent_once_more(caller, mira, noor):
+    pk = caller.post("/hooks", {"address": "https://example.org/hook"}).json()["id"]
+    ended(mira)
+    telling.spread_some()
+    Delivery.objects.update(state=State.GIVEN_UP)
+    [one] = caller.get(f"/hooks/{pk}/deliveries").json()["results"]
+    again = caller.post(f"/hooks/{pk}/deliveries/{one['id']}/resend", {}).json()
+    assert (one["state"], again["state"], again["message_id"]) == ("given_up", "to_send", one["message_id"])
+    Delivery.objects.take()
+    problem(caller.post(f"/hooks/{pk}/deliveries/{one['id']}/resend", {}), 409)
+    others = Caller(noor, scopes=SCOPES)
+    problem(others.get(f"/hooks/{pk}/deliveries"), 404)
+    problem(others.post(f"/hooks/{pk}/deliveries/{one['id']}/resend", {}), 404)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("asked", "path"),
+    [
+        ({"address": "ftp://example.org/"}, "address"),
+        ({"address": "https://me:you@example.org/"}, "address"),
+        ({"address": "https://example.org:8443/"}, "address"),
+        ({"address": "https://example.org/", "kind": "poem"}, "kind"),
+        ({"address": "https://example.org/", "shape": "pigeon"}, "shape"),
+        ({"address": "https://example.org/", "run": str(uuid4())}, "run"),
+        ({"address": "https://example.org/", "run": "x"}, "run"),
+    ],
+)
+def test_what_is_wrong_with_a_hook_is_named(caller, asked, path):
+    assert path in fields(caller.post("/hooks", asked))
+    assert not Hook.objects.exists()
+
+
+@pytest.mark.django_db
+def test_a_token_of_every_day_makes_no_hook_and_nobody_has_too_many(caller, mira, mira_calls):
+    assert "tell" in problem(mira_calls.post("/hooks", {"address": "https://example.org/"}), 403)["detail"]
+    Hook.objects.bulk_create(Hook(owner=mira, address="https://example.org/") for _ in range(20))
+    problem(caller.post("/hooks", {"address": "https://example.org/"}), 409)
