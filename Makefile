@@ -56,8 +56,8 @@ test-on-postgresql:
 test-every-size: $(VENV)/installed-dev ## every state of every page by axe and for its width, at all sizes in both themes
 	@MAGI_TEST_EVERY_SIZE=1 $(PY) -m pytest -q tests/acceptance/test_accessibility.py $(ARGS)
 
-test-quick: $(VENV)/installed-dev ## pure and database tests, on SQLite, without the longest
-	@$(PY) -m pytest $(TOGETHER) 3 -q -m "not alone" $(QUICK) $(LONG:%=--ignore=%) $(ARGS)
+test-quick: $(VENV)/installed-dev ## for the hand: pure tests and those that roll back, on SQLite, without the longest
+	@$(PY) -m pytest $(TOGETHER) 3 -q -m "not alone and not commits" $(QUICK) $(LONG:%=--ignore=%) $(ARGS)
 
 check: $(VENV)/installed-dev ## format, lint, types, import contract, migrations, deployment settings
 	@$(PY) -m ruff format --check .

@@ -257,11 +257,18 @@ def provider(settings: Any) -> None:
     settings.PROVIDERS = {"openai": {"base_url": "http://127.0.0.1:9/v1", "api_key": "sk-canary-1234567890"}}
 
 
+def commits(item: pytest.Item) -> bool:
+    mark = item.get_closest_marker("django_db")
+    return "transactional_db" in item.fixturenames or bool(mark and mark.kwargs.get("transaction"))
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     for item in items:
         if "db" in item.fixturenames or item.get_closest_marker("django_db"):
             item.add_marker("database")
+        if commits(item):
+            item.add_marker("commits")
     yield  # pytest-django would begin with what opens the database
     # workers share the files, in this order: those that take longest must not come last
     longest = """
