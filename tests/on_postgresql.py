@@ -21,20 +21,26 @@ from tests.acceptance.site import ROOT, environment
 ADDRESS = os.environ.get("MAGI_TEST_POSTGRES", "postgres://postgres@127.0.0.1:5432/postgres")
 # enough on SQLite
 ONCE = ["tests/acceptance", "tests/tools", *(str(file) for file in sorted(Path("tests").glob("test_*.py")))]
-# with --all: what has rows only to show them, or to compute with them in Python
+# with --all: what has rows only to show them, or to compute with them in Python; and what has them kept by code that
+# others here have kept, too: tools of others by that of all tools (engine/tools/test_use), what another planner's
+# programs call by that of gates and plans (engine/test_gates, plans/test_procedure), critics by that of inquiries
 SHOWN = {
     "debates": "accounts again analysis answers command cut display documents doors doubts endpoints ends evidence "
     "facts floor forms new notes offline outcome panel_pages perspective pushes record rehearsal replay steering "
     "strict_servers tampering traces turn unfolding",
     "judgements": "admin again changes council_evidence council_rights display endpoints evidence example feed_halts "
     "forms hidden_characters live names new record rehearsal replay rights stamps views",
+    "inquiries": "critics offline web",
+    "contract": "in_admin",
     "magi_site": "access api_docs encodings error_pages providers start static token_pages tokens",
     "runs": "admin_kinds admin_page amendments asked_often councils fragments gates listing looks outbox places "
     "review_record told tools_page usual",
     "engine": "admin councils doctor llm verify_record",
-    "plans": "asked_seldom automation_events automation_talking course endpoints injected live_page moves "
-    "new offline planner reference_cases team_endpoints team_files team_form team_pages tools_of_others",
+    "plans": "approved_letter asked_seldom automation automation_deciding automation_events automation_talking "
+    "course endpoints injected live_page moves new offline own_tool planner reference_cases team_endpoints "
+    "team_files team_form team_pages tools_of_others",
     "engine/mcp": "arguments doors http sessions",
+    "engine/tools": "of_others",
 }
 NO_TESTS = 5  # what was chosen may all be on the other side
 
