@@ -47,7 +47,8 @@ class Engine:
         self.models = models or ModelClient(settings.CALL_TIMEOUT)
         self.writer = Writer(self.worker)
         self._only = only
-        self._queue = Run.objects.filter(Q(pk=only) | Q(root=only)) if only else Run.objects.all()
+        here = Run.objects.filter(host__in=("", settings.HOST))  # what is bound to another machine is left to that
+        self._queue = here.filter(Q(pk=only) | Q(root=only)) if only else here
         self._bell = asyncio.Event()
         self._performing: dict[asyncio.Task[None], Run] = {}
         self._doubted: set[UUID] = set()

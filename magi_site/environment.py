@@ -4,6 +4,7 @@ import errno
 import os
 import re
 import secrets
+import socket
 import sys
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
@@ -84,6 +85,7 @@ class Environment(BaseSettings):
     MAGI_RUN_TIMEOUT: float = Field(default=3600, gt=0, le=7 * 86_400)
     MAGI_ENGINE_LEASE: float = Field(default=15, ge=1, le=600)
     MAGI_ENGINE_CONCURRENCY: int = Field(default=100, ge=1, le=10_000)
+    MAGI_HOST: str = Field(default_factory=socket.gethostname, min_length=1, max_length=100)
     MAGI_MISSIONS_DIR: Path | None = None
     MAGI_PUBLISH_TO: SecretStr | None = None
     MAGI_INQUIRY_RETRIES: int = Field(default=5, ge=1, le=20)

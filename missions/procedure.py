@@ -81,7 +81,8 @@ async def _prepare(run: RunContext) -> None:
         await asyncio.to_thread(probing.ensure)
     if (workshop.place(run.pk) / workshop.PREPARED).exists():
         return
-    files = await run.read(partial(reading.first_files, run.pk))
+    await run.write(partial(keeping.bind, run.pk), "host")
+    files = await run.read(partial(reading.newest_files, run.pk))
     try:
         await asyncio.to_thread(workshop.prepare, run.pk, files.items())
     except (Refused, OSError) as error:

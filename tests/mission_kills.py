@@ -89,7 +89,13 @@ def story_of(pk: Any) -> Story:
     files = sorted((one.path, one.change, one.digest) for one in row.files.all())
     last = {one[0]: one for one in files if one[0] not in ("count", "said")}  # those change whenever somebody looks
     memory = [(one.version, one.text) for one in row.short_memories.all()]
-    end = (row.run.status, row.run.outcome, row.result, row.final_check.exit_code if row.run.outcome else None)
+    end = (
+        row.run.status,
+        row.run.error,
+        row.run.outcome,
+        row.result,
+        row.final_check.exit_code if row.run.outcome else None,
+    )
     return steps, terminals, inputs, sorted(last.values()), memory, end
 
 
@@ -208,7 +214,7 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--points", action=argparse.BooleanOptionalAction, default=True, help="also at fault points")
     parser.add_argument("--database", choices=DATABASES, default="sqlite")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--pace", type=float, default=0.5, help="seconds from a claim to a kill, on average")
+    parser.add_argument("--pace", type=float, default=1.0, help="seconds from a claim to a kill, on average")
     return parser.parse_args()
 
 

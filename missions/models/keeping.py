@@ -7,6 +7,7 @@ from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
@@ -33,6 +34,7 @@ from .recalling import note_uses
 from .terminals import OUTPUT_LENGTH, Connection, Terminal, TerminalInput
 
 NOTHING_LEFT = "Nothing is left that could wake you: finish, or say what you need."
+GIVEN_UP = "{by} has given up the machine {host}: commands that lived there were cut. Look before you go on."
 IT_ASKS = "Command {number} waits for input."
 SAME_BEGINS = "This was the "
 SAME = SAME_BEGINS + "{count}th time in a row that the same call came to the same. Do something else."
@@ -176,6 +178,21 @@ def halt(pk: UUID, agent: Agent, why: str, text: str) -> None:
     heard = Message.objects.filter(mission=pk).aggregate(Max("number"))["number__max"] or 0
     Halt.objects.create(mission_id=pk, agent=agent, after=after, why=why, text=storable(text), heard=heard)
     write_message(pk, sender=0, recipient=agent.parent, text=STOPPED_BY.format(name=agent.name, why=text))
+
+
+def bind(pk: UUID) -> None:
+    """From here on this machine alone goes on with it: its workspace and its terminals are here."""
+    Run.objects.filter(pk=pk, host="").update(host=settings.HOST)
+
+
+def give_up(pk: UUID, by_name: str) -> None:
+    """Its machine does not come back: its commands are cut, and whoever goes on begins from the files that are kept."""
+    host = Run.objects.values_list("host", flat=True).get(pk=pk)
+    Run.objects.filter(pk=pk).update(host="")
+    ToolCall.objects.filter(run=pk).interrupt()
+    Terminal.objects.filter(mission=pk, ended=None).update(reason="cut", ended=timezone.now())
+    text = GIVEN_UP.format(by=by_name, host=host)
+    write_message(pk, sender=0, recipient=COORDINATOR, text=text)
 
 
 def tell_that_it_asks(pk: UUID, agent: int, number: int) -> None:

@@ -179,6 +179,11 @@ def first_files(pk: UUID) -> dict[str, bytes]:
     return {path: text.encode() for path, text in rows}
 
 
+def newest_files(pk: UUID) -> dict[str, bytes]:
+    """What it holds by now, as far as it is kept: for a workspace that is made, here for the first time or anew."""
+    return {path: one.text.encode() for path, one in newest(FileVersion.objects.filter(mission=pk)).items()}
+
+
 def refused_before(mission: Mission, step: Step) -> str:
     """Why somebody refused the same act of anybody in the crew; empty where nobody did."""
     for one in Step.objects.filter(mission=mission, tool=step.tool, args=step.args).exclude(pk=step.pk):

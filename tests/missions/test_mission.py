@@ -1,9 +1,11 @@
 """A mission, performed: commands, files, messages, memory, agents that make agents, and how it ends."""
 
 import asyncio
+import shutil
 
 import pytest
 from django.contrib.auth.models import User
+from django.core.management import call_command
 
 from engine.evidence.audit import verify_all
 from engine.models import Gate, Run, ToolCall
@@ -228,3 +230,21 @@ def test_two_that_only_write_to_one_another_are_told_to_do_something(mira: User,
     said = [one.result.partition(":")[0] for one in Step.objects.filter(mission=row).order_by("pk")]
     assert said.count("to_and_fro") >= 1
     assert Message.objects.filter(mission=row).count() in (8, 9)  # whoever finishes does something
+
+
+def test_another_machine_leaves_it_alone_until_somebody_gives_the_first_up(mira: User, models, settings):
+    typed = step("send_command_input", command_id=1, input="Ada\n", wait=5)
+    asks = runs("echo kept > said; read -p 'Name? ' name", timeout=0)
+    row = mission(mira, asks, step("wait"), typed, runs("cat said"), finishes(), models=models)
+    asyncio.run(perform(row.pk, models))
+    here, settings.HOST = settings.HOST, "another"
+    steering.act(row.pk, lambda: None)
+    engine = Engine(models=models)
+    assert (Run.objects.get(pk=row.pk).host, engine._queue.waits(engine.worker)) == (here, False)
+    workshop.stop_all(row.pk, "away")
+    shutil.rmtree(workshop.place(row.pk))  # as on a machine that has it not
+    call_command("give_up_machine", str(row.pk))
+    assert asyncio.run(perform(row.pk, models)).outcome == "done"
+    seen = Mission.objects.whole().get(pk=row.pk)
+    assert ("kept" in results(seen)["1.4"], seen.terminals.all()[0].reason) == (True, "cut")
+    assert verify_all().faults == []
