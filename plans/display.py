@@ -183,6 +183,13 @@ class Display:
         return range(len(self.steps) + 1, SLOTS + 1)
 
 
+REHEARSED = "No model was asked. What it does is done."
+
+
+def _state_of(outcome: str) -> str:
+    return OUTCOMES[Outcome(outcome)][0]
+
+
 def display_of(seen: Snapshot[Plan]) -> Display:
     plan, run = seen.row, seen.run
     steps = tuple(_steps(seen))
@@ -200,7 +207,7 @@ def display_of(seen: Snapshot[Plan]) -> Display:
         small=_small(seen.gates),
         first=next((step.place for step in steps if step.asked), 0) if not own else 0,
         wait=None if own or any(step.asked for step in steps) else seen.wait,  # what is asked stands on the track
-        stamp=stamp_of(run, word, "Rehearsal" if plan.rehearsal else "", lambda outcome: OUTCOMES[Outcome(outcome)][0]),
+        stamp=stamp_of(run, word, "Rehearsal" if plan.rehearsal else "", _state_of, REHEARSED),
         steps=steps,
         asked=tuple(map(_asked, own)),
         bar=_bar(steps) if any(gate.kind == Kind.PLAN for gate in own) else None,

@@ -143,7 +143,7 @@ def _first(pattern: str, text: str, otherwise: str) -> str:
 def closing(messages: Messages) -> str:
     given = read_fenced(messages[1]["content"])
     done = [f"Step {step['place']}: {step['reply'] or step['status']}" for step in given["steps"]]
-    return _json({"summary": f"Rehearsal. The plan came out as {given['outcome']}. {' '.join(done)}"})
+    return _json({"summary": "\n".join([f"Rehearsal. The plan came out as {given['outcome']}.", *done])})
 
 
 def _move(act: str, tool: str = "", arguments: str = "", text: str = "") -> str:

@@ -27,14 +27,16 @@ class Stamp:
     by_a_person: bool = False
 
 
-def stamp_of(run: Run, word: str, rehearsal: str, state_of: Callable[[str], str]) -> Stamp | None:
-    """What is to be known of the `word` on the plate of a run. `rehearsal`: who asked no model, if anybody; `state_of`:
-    sign and colour of an outcome."""
+def stamp_of(
+    run: Run, word: str, rehearsal: str, state_of: Callable[[str], str], means: str = "It decides nothing."
+) -> Stamp | None:
+    """What is to be known of the `word` on the plate of a run. `rehearsal`: who asked no model, if anybody, and what
+    that `means`; `state_of`: sign and colour of an outcome."""
     if last := last_override(run.reviews.all()):
         said = f"{deed(run)}: {last.outcome}"
         rest = f"by {last.by}, {date_format(last.made, 'j M Y')}."
         mark: Mark = "void" if not run.reinstated else "dash" if rehearsal else ""
         return Stamp(mark, state_of(str(last.outcome)), said, rest, said, by_a_person=True)
     if rehearsal:
-        return Stamp("dash", "", "Rehearsal", "It decides nothing.", f"Rehearsal, {word.lower()}")
+        return Stamp("dash", "", "Rehearsal", means, f"Rehearsal, {word.lower()}")
     return None

@@ -6,6 +6,8 @@ import random
 import time
 from typing import Any, ClassVar
 
+from django.db.models import Q
+
 from tests.chaos_worker import Crew
 from tests.stage import Stage
 
@@ -41,12 +43,25 @@ class Killed:
 
     def until_over(self, pks: list[Any], what: str, longest: float = 300) -> None:
         end = time.monotonic() + longest
-        while going := going_on(pks):
+        while going := self.again(pks) or going_on(pks):
             if time.monotonic() > end:
                 logs = [file.read_text()[-20_000:] for file in self.place.folder.glob("crew*/*.log")]
                 raise SystemExit("\n".join([f"{what} did not come to its end: {going}", *standing(pks), *logs]))
             self.decide()
             time.sleep(0.05)
+
+    def again(self, pks: list[Any]) -> list[str]:
+        """What was killed five times alone has failed, as it should; it is tried again, and comes to the same end."""
+        from engine import steering
+        from engine.models import Run
+        from engine.models.claims import KILLED_ITS_WORKER
+
+        failed = Run.objects.filter(Q(pk__in=pks) | Q(root__in=pks), status=Run.Status.FAILED)
+        found = [run.pk for run in failed if run.error == KILLED_ITS_WORKER]
+        for pk in found:
+            print(f"{pk} was killed five times alone, and is tried again", flush=True)
+            steering.retry(pk, 0)
+        return list(map(str, found))
 
     def performed(self) -> Any:
         """The story of one that nobody disturbs."""
@@ -115,8 +130,6 @@ def going_on(pks: list[Any]) -> list[str]:
 
 def standing(pks: list[Any]) -> list[str]:
     """All that could say why nobody goes on: these runs with those that they made, and their gates."""
-    from django.db.models import Q
-
     from engine.models import Gate, Run
 
     runs = Run.objects.filter(Q(pk__in=pks) | Q(root__in=pks), ended=None)

@@ -42,7 +42,8 @@ def _page(request: HttpRequest, found: Matter, form: MatterForm, status: int = 2
     context = {
         "matter": found,
         "told": matters.matter_object(found, plans),
-        "plans": [_told(plan) for plan in reversed(plans)],
+        "plans": [_told(plan) for plan in reversed(plans[: matters.MOST])],
+        "older": max(len(plans) - matters.MOST, 0),
         "form": form,
         "page": "history",
     }

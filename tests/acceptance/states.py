@@ -100,6 +100,7 @@ EVERY = [
     State("gate", plans.gate),
     State("plan-done", plans.plan("done")),
     State("plan-record", plans.plan("done", "plan-record")),
+    State("plan-matter", plans.plan("matter", "plan-matter")),
     State("debate-idle", debate("queued")),
     State("debate-first", debate("asked_alone")),
     State("debate-speaking", debate("speaking")),

@@ -130,6 +130,15 @@ class Cast:
         asked(plan.pk, "failure")
         return plan.pk
 
+    def matter(self) -> Any:
+        """Of two plans, one of which has come out."""
+        said = {"owner": self.owner, "team": team("Office of one matter", OPEN_READS), "matter": "Ada"}
+        first = procedure.submit(task="Look for “Ada Lovelace” among the people.", title="Look for Ada", **said)
+        over(first.pk)
+        again = procedure.submit(task="Tidy up.", title="Tidy up after Ada", **said)
+        asked(again.pk, "question")
+        return again.matter_id
+
     def broken(self) -> Any:
         """The endpoint of its agent refuses for good."""
         pk = self.approved("Nobody answers", version=team("Office without a model", model="nobody/none"))
@@ -185,6 +194,7 @@ class Cast:
             "differs",
             "person",
             "failure",
+            "matter",
             "broken",
             "uncertain",
             "done",

@@ -87,6 +87,13 @@ def test_a_name_that_no_database_holds_is_of_no_matter(mira, mira_calls):
 # ---- its page ----------------------------------------------------------------------------------------------------
 
 
+def test_the_next_plan_is_begun_from_the_page_of_its_matter_unless_that_is_closed(page, sums):
+    address, link = f"/plans/matters/{sums.pk}/", 'href="/plans/new/?matter=Sums"'
+    assert link in page.get(address).content.decode()
+    page.post(address, {"do": "switch"})
+    assert link not in page.get(address).content.decode()
+
+
 def test_a_plan_leads_to_the_page_of_its_matter_where_its_plans_stand_in_their_order(page, sums):
     address = f"/plans/matters/{sums.pk}/"
     first = sums.plans.order_by("run__created").first()
