@@ -1,6 +1,7 @@
 """Columns of inquiries that are no evidence, or tell of it by a number alone, held against what is.
 
-The passages of sources are not looked at: they find a text and are no part of it.
+The passages of sources are not looked at: they find a text and are no part of it; nor when a document became a source,
+or a hand-in was settled: what was attached and when a move was made is told.
 """
 
 import re
@@ -11,7 +12,7 @@ from django.db.models import F, Q
 
 from engine.models import ModelCall
 
-from .models import Claim, Move, Order, OrderKind, Post, PostKind, Quote, Source
+from .models import Claim, Inquiry, Move, Order, OrderKind, Post, PostKind, Quote, Source
 
 Wrong = Iterator[tuple[UUID, str]]
 
@@ -66,6 +67,9 @@ def _is_made(move: Move) -> bool:
     return used is None or (used.run_id, used.step) == (move.inquiry_id, move.key)
 
 
+OF_READING = ("asked", "address", "type", "extractor", "bytes_digest", "text_digest", "read")
+
+
 def _of_other_inquiries(runs: Sequence[UUID]) -> Wrong:
     strange = Quote.objects.filter(claim__inquiry__in=runs).exclude(source__inquiry=F("claim__inquiry"))
     for pk in strange.values_list("claim__inquiry", flat=True).distinct():
@@ -73,6 +77,15 @@ def _of_other_inquiries(runs: Sequence[UUID]) -> Wrong:
     claims = Claim.objects.filter(inquiry__in=runs).exclude(order__inquiry=F("inquiry"))
     for pk in claims.values_list("inquiry", flat=True).distinct():
         yield pk, "It claims what another inquiry found."
+    told = Source.objects.filter(inquiry__in=runs, kind="document").exclude(**dict.fromkeys(OF_READING, ""))
+    told |= Source.objects.filter(inquiry__in=runs, kind="document").exclude(tool_call=None, flags=[], length=0)
+    for source in told:
+        yield source.inquiry_id, f"Its source {source.number} is a document, and says how it was read elsewhere."
+    strangely = Source.objects.filter(inquiry__in=runs, tool_call__isnull=False).exclude(tool_call__run=F("inquiry"))
+    for source in strangely:
+        yield source.inquiry_id, f"Its source {source.number} was brought to another."
+    for pk in Inquiry.objects.filter(pk__in=runs, web=False).exclude(hosts=[]).values_list("pk", flat=True):
+        yield pk, "It looks nowhere outside, and names sites."
     mine = Q(document__run=F("inquiry"), document__number=F("number"))
     for source in Source.objects.filter(inquiry__in=runs, kind="document").exclude(mine):
         yield source.inquiry_id, f"Its source {source.number} is no document of it."

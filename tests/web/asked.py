@@ -99,28 +99,36 @@ class Said:
         pass
 
 
-def asked(web: Wide, questions: Sequence[Question], share: float) -> Result:
+def asked(
+    web: Wide,
+    questions: Sequence[Question],
+    share: float,
+    models: Any = None,
+    model: str = "test/reader",
+    also: Sequence[str] = (),
+) -> Result:
+    """`models`: who is asked instead, by which name of a model, and at which places it may be."""
     from django.test.utils import override_settings
 
     search = {"provider": "searxng", "address": web.search, "key": ""}
-    guard = Guard([*web.hosts, web.search.removeprefix("http://")])
-    began, models = time.monotonic(), Said(Reader(share))
+    guard = Guard([*web.hosts, web.search.removeprefix("http://"), *also])
+    began, models = time.monotonic(), models or Said(Reader(share))
     with override_settings(SEARCH=search, PAGES_ALLOWED_HOSTS=web.hosts):
-        pks = [_submitted(one) for one in questions]
+        pks = [_submitted(one, model) for one in questions]
         asyncio.run(_performed(pks, models))
     guard.on = False
-    result = Result(calls=models.calls, seconds=time.monotonic() - began, strange=guard.strange)
+    result = Result(calls=getattr(models, "calls", 0), seconds=time.monotonic() - began, strange=guard.strange)
     for question, pk in zip(questions, pks, strict=True):
         _judge(result, web, question, pk, share)
     return result
 
 
-def _submitted(question: Question) -> UUID:
+def _submitted(question: Question, model: str) -> UUID:
     from inquiries.models import POSTS
     from inquiries.procedure import submit
     from inquiries.rules.limits import Limits
 
-    models = dict.fromkeys(POSTS, "test/reader")
+    models = dict.fromkeys(POSTS, model)
     row = submit(owner=None, question=question.text, models=models, web=True, limits=Limits(patience=0))
     return row.pk
 

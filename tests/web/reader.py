@@ -18,7 +18,7 @@ ASKS = (  # how a question is put; the words to search by; and what answers it
     (r"Which refrigerant does the (?P<of>[\w ]+) use\?", "{of} refrigerant", r"The {of} uses the refrigerant \w+\."),
     (r"Who makes the (?P<of>[\w ]+)\?", "{of} made", r"The {of} is made by [\w ]+\."),
     (r"Where is (?P<of>[\w ]+) seated\?", "{of} seated", r"{of} is seated in \w+\."),
-    (r"How loud is the (?P<of>[\w ]+)\?", "{of} noise", r"{of} \| \w+ \| \d+ dB"),
+    (r"How loud is the (?P<of>[\w ]+)\?", "{of} noise", r"{of}[\s|]+\w+[\s|]+\d+ dB"),
     (r"How long is the warranty of the (?P<of>[\w ]+)\?", "{of} warranty", r"The {of} has a warranty of \w+ years\."),
 )
 OWN = ("/products/", "/about", "/noise")  # pages of whoever makes or measures what they speak of
