@@ -26,6 +26,7 @@ urlpatterns = [
     *pages(faces()["mission"]),
     path("missions/<uuid:pk>/say/", steering.say, name="mission-say"),
     path("missions/<uuid:pk>/pause/", steering.pause, name="mission-pause"),
+    path("missions/<uuid:pk>/judge/", reading.judge, name="mission-judge"),
     path("missions/<uuid:pk>/files/", files.changed, name="mission-files"),
     path("missions/<uuid:pk>/patch/", files.patch, name="mission-patch"),
     path("missions/<uuid:pk>/archive/", files.archive, name="mission-archive"),

@@ -2,6 +2,7 @@
 
 from uuid import UUID
 
+from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
@@ -15,8 +16,11 @@ from ..display.crew import messages as all_messages
 from ..display.terminals import terminal as shown
 from ..display.terminals import terminals as all_terminals
 from ..display.terminals import whole_of
+from ..models import Mission
+from ..models.files import patch_of
 
 LINES_OF_A_PAGE = 1_000
+LONGEST_PATCH = 12_000  # characters of it that are judged
 
 
 @require_GET
@@ -66,3 +70,30 @@ def terminal(request: HttpRequest, pk: UUID, number: int) -> HttpResponse:
         "of_lines": len(lines),
     }
     return render(request, "missions/terminal.html", {**face.page(pk), **context})
+
+
+@require_GET
+def judge(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Goal, result and difference as they go to the page on which they are judged, where nothing has begun yet."""
+    face, judging = faces()["mission"], faces()[settings.JUDGES]
+    row = row_for(request, face, pk)
+    if not row.run.over:
+        raise Http404
+    context = {"judging": judging, "title": row.run.shown_title, "text": _case(row, request.build_absolute_uri("/"))}
+    return render(request, "missions/judge.html", {**face.page(pk), **context})
+
+
+def _case(row: Mission, site: str) -> str:
+    patch = patch_of(row.files.all())
+    cut = f"\n… {len(patch) - LONGEST_PATCH:,} more characters" if len(patch) > LONGEST_PATCH else ""
+    check = getattr(row, "final_check", None)
+    came = f"It ended with {check.exit_code}." if check and check.exit_code is not None else "It could not be run."
+    parts = (
+        "Does the result meet the goal?",
+        f"Goal:\n{row.goal}",
+        f"Result:\n{row.result or 'None.'}",
+        f"Check: {check.command}\n{came}" if check else "No check was wanted.",
+        f"Difference of its files:\n{patch[:LONGEST_PATCH]}{cut}" if patch else "No file was changed.",
+        f"Mission: {site.rstrip('/')}{faces()['mission'].address('live', row.pk)}",
+    )
+    return "\n\n".join(parts)

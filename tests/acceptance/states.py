@@ -73,6 +73,7 @@ EVERY = [
     State("mission-done", missions.mission("done")),
     State("mission-unproven", missions.mission("unproven")),
     State("mission-files", missions.mission("done", "mission-files")),
+    State("mission-judge", missions.mission("done", "mission-judge")),
     State("mission-terminals", missions.mission("live", "mission-terminals")),
     State("mission-terminal", missions.mission("live", "mission-terminal", 1)),
     State("mission-messages", missions.mission("live", "mission-messages")),
