@@ -232,10 +232,23 @@ def live(files: list[int], start: list[str], env: dict[str, str], cwd: str, nurs
         status = run(start)
         threading._shutdown()  # type: ignore[attr-defined] - as Python does it: threads may still be at work
         atexit._run_exitfuncs()
+        close_files()
         sys.stdout.flush()
         sys.stderr.flush()
     finally:
         os._exit(status)
+
+
+def close_files() -> None:
+    """As Python does it when it ends: what SQLite wrote beside a database comes into its file."""
+    from django.conf import settings
+    from django.db import connections
+
+    from magi_site.sqlite.base import close_kept
+
+    if settings.configured:
+        connections.close_all()
+    close_kept()
 
 
 def die_with_parent() -> None:

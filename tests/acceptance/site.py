@@ -75,7 +75,7 @@ def making(kept: Path) -> Iterator[bool]:
 @functools.cache
 def migrated() -> Path:
     """A new installation's database."""
-    kept = kept_file("migrated")
+    kept = kept_file("migrated", "tests/nursery.py")
     with making(kept) as wanted:
         if wanted:
             with tempfile.TemporaryDirectory(dir=kept.parent) as folder:
