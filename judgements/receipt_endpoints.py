@@ -69,7 +69,7 @@ def consume(request: HttpRequest, asked: schemas.Use) -> HttpResponse:
         raise wrong_fields([("version", "It is a council's. Name the council, too.")])
     expected = Expected(asked.council, asked.version, asked.rehearsal)
     try:
-        used = Receipt.objects.consume(asked.receipt, owner, expected, asked.audience or "")
+        used = Receipt.objects.consume(asked.receipt, owner, expected, asked.audience or "", first=asked.first)
     except ReceiptRefused as refused:
         raise _refusal(refused) from refused
     return _json(

@@ -108,6 +108,7 @@ class Use(Strict):
     version: Version | None = Field(None, description="The council's version that must have judged.")
     rehearsal: StrictBool = Field(False, description="True where a rehearsal will do, which asks no model.")
     audience: Annotated[str, text(AUDIENCE_LENGTH)] | None = Field(None, description="Who you are, if it is for one.")
+    first: StrictBool = Field(False, description="True: only if no other one of its judgement was used.")
 
 
 # ---- what it gives ----------------------------------------------------------------------------------------

@@ -86,12 +86,17 @@ class ReceiptQuerySet(models.QuerySet["Receipt"]):
         return _signed(receipt, head.hash)
 
     @transaction.atomic
-    def consume(self, statement: Mapping[str, Any], by: Any, expected: Expected, audience: str = "") -> "Receipt":
-        """Use a receipt up: this once, and never again. ReceiptRefused where it does not count."""
+    def consume(
+        self, statement: Mapping[str, Any], by: Any, expected: Expected, audience: str = "", *, first: bool = False
+    ) -> "Receipt":
+        """Use a receipt up: this once, and never again. ReceiptRefused where it does not count. `first`: it does not
+        where another one of the same judgement was used."""
         _refuse_unsigned(statement)
         Leaf.objects.lock()
         receipt = self._kept(statement)
         _refuse_used_up(receipt, audience)
+        if first and self.filter(judgement=receipt.judgement_id).exclude(consumed=None).exists():
+            raise ReceiptRefused("used", "Another receipt for this judgement was used already.")
         _refuse_without_approval(receipt.judgement)
         _refuse_unexpected(receipt.judgement, expected)
         receipt.consumed, receipt.consumed_by, receipt.expected = timezone.now(), record_name(by), asdict(expected)

@@ -3,7 +3,7 @@ import sys
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError
@@ -13,9 +13,10 @@ from judgements.forms import Submission, council_named
 from judgements.models import Council, CouncilChanged, Judgement
 from judgements.procedure import submit
 from judgements.rules import Verdict
-from runs.command import NOTHING, News, RunCommand, bad_input
+from runs.command import NOTHING, OTHERWISE, News, RunCommand, bad_input
 
 DEFAULT_COUNCIL = "Magi"
+CLIENT = Path(__file__).resolve().parents[3] / "client"
 
 
 class Command(RunCommand[Judgement]):
@@ -23,9 +24,28 @@ class Command(RunCommand[Judgement]):
     well = (Verdict.APPROVED,)
     nothing = "No verdict"
 
+    def handle(self, **options: Any) -> None:
+        if options["remote"]:
+            self._elsewhere(options)
+        super().handle(**options)
+
+    def _elsewhere(self, options: dict[str, Any]) -> NoReturn:
+        """Another MAGI is asked, by the client that everybody has, and nothing is kept here."""
+        if options["agents"]:
+            raise bad_input("A gate elsewhere is asked for a council: leave --agents out.")
+        sys.path.insert(0, str(CLIENT))
+        from magi.__main__ import main  # type: ignore[import-not-found]
+
+        words = ["judge", options["content"], "--council", options["council"] or DEFAULT_COUNCIL]
+        words += ["--title", options["title"], "--url", options["remote"], *(["--json"] if options["json"] else [])]
+        status = main(words + (["--wait", "0"] if options["no_wait"] else []))
+        self.otherwise = status == OTHERWISE
+        sys.exit(status)
+
     def add_own_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("content", nargs="?", default="-", help="what is to be decided; - reads it")
         parser.add_argument("--title", default="")
+        parser.add_argument("--remote", metavar="URL", help="ask another MAGI, with the token in MAGI_TOKEN")
         who = parser.add_mutually_exclusive_group()
         who.add_argument("--council", help=f"a council's name (default: {DEFAULT_COUNCIL})")
         who.add_argument("--agents", metavar="FILE.json", help='[{"name", "model", "criteria", "fallback"?} x 3]')

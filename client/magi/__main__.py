@@ -1,0 +1,79 @@
+"""magi judge: ask a council from a shell. Exit status 0 approved, 1 rejected, 2 no verdict, 64 bad usage or input."""
+
+import argparse
+import json
+import os
+import sys
+from typing import NoReturn
+
+from ._client import Magi, Run
+from ._wire import MagiError, Unreachable
+
+APPROVED, REJECTED, NOTHING, USAGE = 0, 1, 2, 64
+WRONG = (400, 404, 409, 413, 415, 422)
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(USAGE, f"{self.prog}: {message}\n")
+
+
+def main(words: list[str] | None = None) -> int:
+    parser = Parser(prog="magi", description=__doc__)
+    judge = parser.add_subparsers(dest="what", required=True).add_parser("judge", help="have something judged")
+    judge.add_argument("content", nargs="?", default="-", help="what is to be decided; - reads it")
+    judge.add_argument("--council", default="Magi")
+    judge.add_argument("--title", default="")
+    judge.add_argument("--key", default="", help="the same request under the same key is judged once")
+    judge.add_argument("--wait", type=float, default=600.0)
+    judge.add_argument("--json", action="store_true", help="print it as the API shows it")
+    judge.add_argument("--allow-rehearsal", action="store_true", help="a rehearsal's yes will do")
+    judge.add_argument("--url", default=os.environ.get("MAGI_URL", ""), help="MAGI_URL, if it is not said")
+    options = parser.parse_args(words)
+    token = os.environ.get("MAGI_TOKEN", "")
+    if not options.url or not token:
+        parser.error("say where MAGI is: --url or MAGI_URL, and a token in MAGI_TOKEN")
+    return judged(options, token)
+
+
+def judged(options: argparse.Namespace, token: str) -> int:
+    content = sys.stdin.read() if options.content == "-" else options.content
+    asked = {"council": options.council, "title": options.title, "wait": options.wait, "key": options.key}
+    try:
+        run = Magi(options.url, token).judge(content, **asked)
+    except Unreachable as error:
+        print(f"No verdict: {error}", file=sys.stderr)
+        return NOTHING
+    except MagiError as error:
+        print(f"{error}", file=sys.stderr)
+        return USAGE if error.status in WRONG else NOTHING
+    tell(run, options.json)
+    return status_of(run, options.allow_rehearsal)
+
+
+def tell(run: Run, as_json: bool) -> None:
+    for agent in run.all.get("agents", ()):
+        for said in agent["decisions"][-1:]:
+            print(_in_one_line(f"{agent['name']}: {said['decision']}. {said['reason']}"), file=sys.stderr)
+    print(f"{run.url}", file=sys.stderr)
+    print(json.dumps(run.all) if as_json else run.holds or run.status)
+
+
+def status_of(run: Run, allow_rehearsal: bool) -> int:
+    if run.holds is None:
+        return NOTHING
+    if run.holds != "approved":
+        return REJECTED
+    if run.all.get("rehearsal") and not allow_rehearsal:
+        print("A rehearsal decides nothing: no model was asked.", file=sys.stderr)
+        return NOTHING
+    return APPROVED
+
+
+def _in_one_line(text: str) -> str:
+    return "".join(sign if sign.isprintable() else " " for sign in text)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
