@@ -54,9 +54,9 @@ async def test_a_judgement_makes_no_more_statements_than_it_needs(judgement, mod
     assert len(statements.made) - commits - proofs <= 84
 
 
-def test_its_submission_makes_a_dozen_and_one(mira, statements):
+def test_its_submission_makes_few(mira, statements):
     with ThreadPoolExecutor(1, thread_name_prefix="asked") as thread:
         submit = partial(Judgement.objects.submit, owner=mira, content=JAPAN, agents=agents())
         thread.submit(submit).result()
         thread.submit(connections.close_all).result()
-    assert len(statements.made) == 13
+    assert 10 < len(statements.made) <= 14  # on PostgreSQL the lock of the log is one
