@@ -30,6 +30,11 @@ class FileVersionQuerySet(models.QuerySet["FileVersion"]):
             [FileVersion(mission=mission, step=step, number=n, **vars(one)) for n, one in enumerate(changes, last + 1)]
         )
 
+    def text_of(self, mission: UUID, path: str) -> str:
+        """As it was last kept; empty where it is not there, or is no text."""
+        last = self.filter(mission=mission, path=path).order_by("-number").first()
+        return last.text if last else ""
+
     def digests(self, mission: UUID) -> dict[str, str]:
         """Of what is there now, by paths."""
         found: dict[str, str] = {}

@@ -3,10 +3,18 @@
 from collections.abc import Mapping
 from typing import Any
 
-from . import commands, crew, files, memory, memory_folder, publish
+from . import checking, commands, crew, files, memory, memory_folder, publish
 from .places import in_memory
 
-TOOLS = (*commands.TOOLS, *files.TOOLS, *crew.TOOLS, *memory.TOOLS, *memory_folder.TOOLS, *publish.TOOLS)
+TOOLS = (
+    *checking.TOOLS,
+    *commands.TOOLS,
+    *files.TOOLS,
+    *crew.TOOLS,
+    *memory.TOOLS,
+    *memory_folder.TOOLS,
+    *publish.TOOLS,
+)
 WRITES_MEMORY = {"write_to_file": memory_folder.WRITE, "edit_file": memory_folder.EDIT}
 NOBODYS = frozenset(
     {"fresh_check", commands.WITH_NETWORK, publish.PUBLISH_COMMIT, memory_folder.WRITE, memory_folder.EDIT}

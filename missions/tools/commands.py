@@ -27,7 +27,7 @@ from ..terminals.waiting import Waiting, waiting_for
 from .places import memory_of_agent
 from .said import SHOWN, Arguments, cut, said
 
-LONGEST_WAIT, LONGEST_CHECK = 600, 900  # seconds
+LONGEST_WAIT = 600  # seconds
 LOOK, SLOWEST_LOOK = 0.03, 0.25
 ASKS_FOR = 1.0  # seconds it has to ask before nobody waits for its end any more
 BEGINS_WITHIN = 10.0
@@ -79,10 +79,6 @@ class Grep(Arguments):
     path: str = Field(default=".", max_length=1_000)
     regex: bool = False
     context: int = Field(default=0, ge=0, le=5)
-
-
-class FreshCheck(Arguments):
-    command: str = Field(min_length=1, max_length=16_000)
 
 
 # ---- looking --------------------------------------------------------------------------------------------------
@@ -257,8 +253,13 @@ def _type(spool: Spool, number: int, asked: SendInput, before: list[tuple[int, s
 
 
 async def settle_input(call: ToolCall, use: Use) -> str | None:
-    """Each input has a number, and is typed once."""
-    return await send_input(SendInput.model_validate_json(call.arguments), use)
+    """Each input has a number, and is typed once: also where its command took it and has ended since."""
+    asked = SendInput.model_validate_json(call.arguments)
+    terminal = await _terminal(use, asked.command_id)
+    spool = workshop.spool(use.run.pk, terminal.spool)
+    if (end := spool.end) and (asked.terminate or end["inputs"] >= await _input_at(use)):
+        return await asyncio.to_thread(seen, terminal.number, spool, "send_command_input", 60)
+    return await send_input(asked, use)
 
 
 async def _input_at(use: Use) -> int:
@@ -293,33 +294,6 @@ async def grep(asked: Grep, use: Use) -> str:
     found = [line for line in lines if line]
     body = cut("\n".join(found[:200]), "look for less at once")
     return said("grep", body, lines=min(len(found), 200), left_out=max(0, len(found) - 200))
-
-
-# ---- the check ------------------------------------------------------------------------------------------------
-
-
-async def fresh_check(asked: FreshCheck, use: Use) -> str:
-    try:
-        await asyncio.to_thread(workshop.begin_check, use.run.pk, asked.command)
-    except NotBegun as refused:
-        raise Refused(f"not_begun: {refused}") from refused
-    return await _checked(use)
-
-
-async def settle_check(call: ToolCall, use: Use) -> str | None:
-    spool = workshop.check_spool(use.run.pk)
-    if spool.state == State.NEW:
-        return await fresh_check(FreshCheck.model_validate_json(call.arguments), use)
-    return None if spool.state == State.CUT else await _checked(use)
-
-
-async def _checked(use: Use) -> str:
-    spool = workshop.check_spool(use.run.pk)
-    await until_it_ends(spool, LONGEST_CHECK - 20, asks=False)
-    if spool.end is None:
-        spool.stop("timeout")
-        await until_it_ends(spool, 10, asks=False)
-    return await asyncio.to_thread(seen, 0, spool, "fresh_check")
 
 
 WITH_NETWORK = "run_with_network"
@@ -388,19 +362,6 @@ TOOLS = (
         Effect.READS,
         perform=grep,
         timeout=30.0,
-        shown=SHOWN,
-        kept=SHOWN,
-    ),
-    Tool(
-        "fresh_check",
-        "Runs the check of a mission in a fresh sandbox, over a copy of its workspace. No agent has it.",
-        FreshCheck,
-        Effect.WRITES,
-        perform=fresh_check,
-        settle=settle_check,
-        contained=True,
-        when_cut="tell",
-        timeout=float(LONGEST_CHECK),
         shown=SHOWN,
         kept=SHOWN,
     ),

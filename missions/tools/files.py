@@ -4,15 +4,19 @@ import asyncio
 import difflib
 import fnmatch
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pydantic import Field
 
-from engine.models import Effect
+from engine import reader
+from engine.models import Effect, ToolCall
 from engine.tools import Refused, Tool, Use
 
-from ..files import LONGEST, FileProblem, Workspace, digest_of, text_of
+from .. import workshop
+from ..files import LONGEST, FileProblem, Workspace, digest_of, inside, text_of
+from ..models import FileVersion
 from .places import placed
 from .said import SHOWN, Arguments, cut, said
 
@@ -103,12 +107,31 @@ def _digest(place: Workspace, path: str) -> str | None:
 def edit_file(asked: EditFile, place: Workspace) -> str:
     after, at = replaced(_text(place, asked.path), asked)
     place.write(asked.path, after.encode())
+    return _edited(asked, after, at)
+
+
+def _edited(asked: EditFile, after: str, at: int) -> str:
     first = max(1, after.count("\n", 0, at) - 1)
     last = first + asked.replacement_text.count("\n") + 4
     around = [f"{n:>5} {_short(line)}" for n, line in enumerate(after.splitlines(), 1) if first <= n <= last]
     return said(
         "edit_file", cut("\n".join(around), "read the file"), path=asked.path, digest=digest_of(after.encode())[:16]
     )
+
+
+async def settle_edit(call: ToolCall, use: Use) -> str | None:
+    """By the file as it was last kept: it still is that, so nothing was done; or it is that with the edit in it."""
+    asked = EditFile.model_validate_json(call.arguments)
+    place = workshop.workspace(use.run.pk)
+    kept = await reader.read(partial(FileVersion.objects.text_of, use.run.pk, inside(asked.path)))
+    try:
+        now = await asyncio.to_thread(_text, place, asked.path)
+        after, at = replaced(kept or now, asked)
+        if now == kept:
+            return await asyncio.to_thread(edit_file, asked, place)
+    except FileProblem:
+        return None
+    return _edited(asked, after, at) if now == after else None
 
 
 def replaced(text: str, asked: EditFile) -> tuple[str, int]:
@@ -201,6 +224,7 @@ TOOLS = (
         EditFile,
         Effect.WRITES,
         perform=_within(edit_file),
+        settle=settle_edit,
         contained=True,
         when_cut="tell",
         shown=SHOWN,

@@ -1,6 +1,7 @@
 """A mission, performed: commands, files, messages, memory, agents that make agents, and how it ends."""
 
 import asyncio
+import json
 import shutil
 
 import pytest
@@ -9,12 +10,15 @@ from django.core.management import call_command
 
 from engine.evidence.audit import verify_all
 from engine.models import Gate, Run, ToolCall
+from engine.tools import Use
 from engine.worker import Engine
 from missions import talking, workshop
 from missions.models import Message, Mission, Step
 from missions.models.files import patch_of
 from missions.sweep import sweep
 from missions.terminals.spool import State
+from missions.tools.commands import settle_input
+from missions.tools.files import settle_edit
 from runs import redaction, steering
 from tests.conftest import ScriptedModels, need, perform
 from tests.missions.scenes import finishes, mission, runs, step
@@ -248,3 +252,23 @@ def test_another_machine_leaves_it_alone_until_somebody_gives_the_first_up(mira:
     seen = Mission.objects.whole().get(pk=row.pk)
     assert ("kept" in results(seen)["1.4"], seen.terminals.all()[0].reason) == (True, "cut")
     assert verify_all().faults == []
+
+
+@pytest.mark.parametrize("done", [False, True])
+def test_an_edit_that_an_engine_died_in_is_done_once(mira: User, models, done):
+    edits = step("edit_file", path="a", target_text="one", replacement_text="one one")
+    row = mission(mira, edits, finishes(), models=models, files=[("a", "one\n")])
+    workshop.prepare(row.pk, [("a", b"one one\n" if done else b"one\n")])
+    call = ToolCall(run=row.run, step="1.1", arguments=json.dumps({"path": "a", "target_text": "one",
+                    "replacement_text": "one one", "occurrence": None}))  # fmt: skip
+    said = asyncio.run(settle_edit(call, Use(row.run, "1.1", "key")))
+    assert "one one" in said
+    assert workshop.workspace(row.pk).read("a") == b"one one\n"
+
+
+def test_an_input_that_was_taken_by_a_command_that_has_ended_was_typed(mira: User, models):
+    typed = step("send_command_input", command_id=1, input="Ada\n", wait=3)
+    row = played(mira, models, runs("read -p 'Name? ' name; echo $name"), typed, finishes())
+    call = row.steps.get(number=2).tool_call
+    said = asyncio.run(settle_input(call, Use(row.run, "1.2", "key")))
+    assert ('"exit_code": 0' in said, said.count("Ada")) == (True, 2)
