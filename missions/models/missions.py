@@ -36,7 +36,8 @@ class MissionQuerySet(models.QuerySet["Mission"]):
     def whole(self) -> "MissionQuerySet":
         """With everything that a page shows."""
         calls = Prefetch("run__calls", ModelCall.objects.order_by("pk").defer("prompt", "answer"))
-        steps = Prefetch("steps", Step.objects.select_related("tool_call", "agent").order_by("pk"))
+        rows = Step.objects.select_related("tool_call", "agent", "call").defer("call__prompt", "call__answer")
+        steps = Prefetch("steps", rows.order_by("pk"))
         lists = ("agents", "halts", "messages", "pauses", "terminals__inputs", "short_memories", "summaries", "files")
         return with_run(self).select_related("final_check").prefetch_related(*lists, steps, calls)
 
