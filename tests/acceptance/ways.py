@@ -282,7 +282,7 @@ def cut_off(scene: Scene, *, offline: bool = False) -> Page:
         connected.append(socket)
         socket.connect_to_server()
 
-    page.route_web_socket(re.compile("/ws/"), route)
+    page.route_web_socket(re.compile("/ws/judgements/"), route)
     page.goto(f"{scene.site.url}{reverse('live', args=[scene.judgement('round2')])}")
     scene.wait_for_reasons(page)
     scene.context.set_offline(offline)
