@@ -15,7 +15,13 @@ from django.db.models import Exists, Q
 EVERYBODY = "Everybody"
 REVIEWERS = "Reviewers"
 FIRST_RIGHTS = {
-    EVERYBODY: ("judgements.add_council", "judgements.own_agents", "debates.add_panel", "plans.add_team"),
+    EVERYBODY: (
+        "judgements.add_council",
+        "judgements.own_agents",
+        "debates.add_panel",
+        "plans.add_team",
+        "missions.add_crew",
+    ),
     REVIEWERS: ("engine.view_run", "engine.export_run", "engine.add_review"),
 }
 

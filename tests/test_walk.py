@@ -1,182 +1,33 @@
 """All routes and sockets, walked by everybody: who may, who is refused and how, and that nothing leaks.
 
-Who may is declared in `tests/routes.py`.
+Who may is declared in `tests/routes.py`; who everybody is stands in `tests/everybody.py`.
 """
 
-import asyncio
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from datetime import timedelta
-from functools import partial
 from typing import Any
 from uuid import UUID, uuid4
 
-import pytest
 from channels.testing import WebsocketCommunicator
 from django.conf import settings
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import Group
 from django.contrib.contenttypes.models import ContentType
 from django.db import transaction
-from django.db.models import Model
 from django.http.response import HttpResponseBase
-from django.test import Client
 from django.urls import URLResolver, get_resolver, path
-from django.utils import timezone
 
-from debates import procedure as debating
-from debates.models import Debate, OptionValues, Panel
-from engine.models import Gate, GateRule, Letter, McpTool, NewDocument, Review
-from engine.models.budgets import Budget
-from engine.policy import policy_of
-from inquiries import procedure as asking
-from inquiries.models import POSTS, Collection, Inquiry
-from judgements.models import Council, Judgement
+from engine.models import GateRule, Letter, Review
+from inquiries.models import Collection
+from judgements.models import Judgement
 from magi_site.asgi import application
 from magi_site.groups import REVIEWERS
-from magi_site.models import Token
-from missions import procedure as working
-from missions.models import Mission
-from office.models import CalendarEntry, Item, OfficeDocument, Person, Request, Task
-from plans import procedure as planning
-from plans.models import Plan, Team
-from runs import reviews, steering
-from runs.models import SavedView
 from runs.replay import FRAMES_FORM
 from runs.urls import websocket_urlpatterns
-from tests.conftest import ScriptedModels, agents, perform, says
+from tests.everybody import CANARY, SOUGHT, Cast, gate_of, mcp_tool, of_the_office
+from tests.everybody import cast as cast
 from tests.routes import PEOPLE, ROUTES, SOCKETS
 
 BLIND = ("nobody", "disabled", "stranger", "staff")
-CANARY, SOUGHT = "Quetzalcoatlus", "pterosaur"
-"""Both stand in the private texts; the second is searched for, and may stand in answers for that."""
-
-
-# ---- the cast -----------------------------------------------------------------------------------------------
-
-
-@dataclass
-class Cast:
-    """Everybody, and what belongs to the owner: a private judgement with the canary in all of its texts."""
-
-    users: dict[str, User | None]
-    judgement: Judgement
-    debate: Debate
-    plan: Plan
-    inquiry: Inquiry
-    mission: Mission
-    council: Council
-    budget: Budget
-    token: Token
-    client: Client = field(default_factory=partial(Client, raise_request_exception=False))
-    sessions: dict[str, str] = field(default_factory=dict)
-    tokens: dict[str, str] = field(default_factory=dict)
-
-    def of_folder(self) -> dict[str, Any]:
-        """The key of what the owner has in each folder of the addresses, but for the judgement and the debate."""
-        view, _ = SavedView.objects.get_or_create(user=self.users["owner"], name=CANARY)
-        kept = {"councils": self.council.pk, "panels": panel().pk, "runs/views": view.pk, "gates": gate_of(self).pk}
-        kept |= {"teams": team().pk, "library/outbox": letter(self).pk}
-        return kept | dict.fromkeys(("accounts/tokens", "accounts/enter"), self.token.pk)
-
-
-def letter(cast: "Cast") -> Letter:
-    """One that the owner's judgement wrote."""
-    run, to = cast.judgement.pk, ["a@example.org"]
-    return Letter.objects.filter(run=run).first() or Letter.objects.write("kept", run, to, CANARY, CANARY)
-
-
-def panel() -> Panel:
-    """One that belongs to nobody."""
-    members = [{"name": name, "who": "Somebody."} for name in ("Ada", "Ben")]
-    options: list[OptionValues] = [{"word": "OPEN"}, {"word": "CLOSE"}]
-    found = Panel.objects.filter(name="Posts").first()
-    return found or Panel.objects.found(name="Posts", owner=None, members=members, options=options)
-
-
-def team() -> Team:
-    found = Team.objects.filter(name="Posts").first()
-    return found or Team.objects.found(name="Posts", owner=None, agents=[{"name": "Desk"}])
-
-
-def gate_of(cast: Cast) -> Gate:
-    asked = {"kind": "letter", "title": CANARY, "text": CANARY, "policy": policy_of(None)}
-    return Gate.objects.first() or Gate.objects.ask(None, run=cast.judgement.run, step="letter", **asked)
-
-
-@pytest.fixture
-def cast(council: Council, models: ScriptedModels, transactional_db: None) -> Cast:
-    users: dict[str, User | None] = {"nobody": None}
-    for name in ("disabled", "stranger", "owner"):
-        users[name] = User.objects.create_user(name)
-    for name in ("staff", "reviewer"):
-        users[name] = User.objects.create_user(name, is_staff=True)
-    users["reviewer"].groups.add(Group.objects.get(name=REVIEWERS))  # type: ignore[union-attr]
-    users["root"] = User.objects.create_superuser("root")
-    owner = users["owner"]
-    token = Token.objects.make(owner, "one")
-    judgement, debate, plan, inquiry = _private(owner, models), _held(owner), _planned(owner), _asked(owner)
-    budget = Budget.objects.create(owner=owner, limit=10**12)
-    made = Cast(users, judgement, debate, plan, inquiry, _worked(owner), council, budget, token)
-    for name, user in users.items():
-        if user:
-            client = Client()
-            client.force_login(user)
-            made.sessions[name] = client.cookies[settings.SESSION_COOKIE_NAME].value
-            made.tokens[name] = Token.objects.make(user).secret
-    User.objects.filter(username="disabled").update(is_active=False)
-    return made
-
-
-def _private(owner: Any, models: ScriptedModels) -> Judgement:
-    """Approved, reviewed, and full of the canary."""
-    three = [
-        {**agent, "criteria": f"{CANARY} {agent['criteria']}"} for agent in agents("openai/a", "openai/b", "openai/c")
-    ]
-    made = Judgement.objects.submit(owner=owner, title=f"{CANARY} {SOUGHT}", content=f"{CANARY} {SOUGHT}", agents=three)
-    for model in ("openai/a", "openai/b", "openai/c"):
-        models.will(model, *[says("approve", f"{CANARY} is a {SOUGHT}.")] * 3)
-    asyncio.run(perform(made.pk, models))
-    reviews.add(Judgement.objects.get(pk=made.pk).run, None, f"{CANARY} note")
-    return Judgement.objects.select_related("run").get(pk=made.pk)
-
-
-def _held(owner: Any) -> Debate:
-    """Cancelled before its first message, with the canary in what was asked."""
-    members = [{"name": name, "who": f"{CANARY} of {name}", "model": "rehearsal/instant"} for name in ("Ada", "Ben")]
-    options: list[OptionValues] = [{"word": "YES", "meaning": CANARY}, {"word": "NO"}]
-    asked = {"title": f"{CANARY} {SOUGHT}", "question": f"{CANARY} {SOUGHT}", "options": options, "members": members}
-    made = debating.submit(owner=owner, **asked)
-    steering.cancel(made, owner)
-    return Debate.objects.select_related("run").get(pk=made.pk)
-
-
-def _planned(owner: Any) -> Plan:
-    """Cancelled before it was planned, with the canary in the task."""
-    team = Team.objects.found(name="Posts", owner=None, agents=[{"name": "Desk"}]).current
-    made = planning.submit(
-        owner=owner, task=f"{CANARY} {SOUGHT}", title=f"{CANARY} {SOUGHT}", team=team, matter="posts"
-    )
-    steering.cancel(made, owner)
-    return Plan.objects.select_related("run").get(pk=made.pk)
-
-
-def _asked(owner: Any) -> Inquiry:
-    """Cancelled before it was planned, with the canary in the question and in its only source."""
-    read = [NewDocument(CANARY, "text", (f"{CANARY} {SOUGHT}",), "0" * 64)]
-    models = dict.fromkeys(POSTS, "rehearsal/instant")
-    said = f"{CANARY} {SOUGHT}"
-    made = asking.submit(owner=owner, question=said, title=said, models=models, documents=read)
-    steering.cancel(made, owner)
-    return Inquiry.objects.select_related("run").get(pk=made.pk)
-
-
-def _worked(owner: Any) -> Mission:
-    """Cancelled before it began, with the canary in the goal and in its only file."""
-    said, one = f"{CANARY} {SOUGHT}", {"name": "Ada", "model": "rehearsal/instant", "tools": ["finish"]}
-    made = working.submit(owner=owner, goal=said, title=said, agents=[one], files=[(CANARY, said)])
-    steering.cancel(made, owner)
-    return Mission.objects.select_related("run").get(pk=made.pk)
 
 
 # ---- the routes ---------------------------------------------------------------------------------------------
@@ -227,30 +78,10 @@ def address_of(pattern: str, cast: Cast, pk: UUID | None = None) -> str:
 
 
 def _in_the_api(pattern: str, cast: Cast, of_kinds: dict[str, UUID], judgement: UUID) -> Any:
+    if "/hooks/" in pattern:
+        return 1
     by_folder = {"/gates/": gate_of(cast).pk, **{f"/{folder}/": pk for folder, pk in of_kinds.items()}}
     return next((pk for folder, pk in by_folder.items() if folder in pattern), judgement)
-
-
-def of_the_office() -> dict[str, Any]:
-    """One of each of its rows, in the admin."""
-    now = timezone.now()
-    needed: dict[type[Model], dict[str, Any]] = {
-        Person: {"name": "Ada"},
-        Task: {"title": "Paint"},
-        CalendarEntry: {"title": "Review", "start": now, "end": now + timedelta(hours=1)},
-        OfficeDocument: {"name": "Onboarding"},
-        Item: {"name": "Lamp"},
-        Request: {"total": 0},
-    }
-    made = {
-        row: row._default_manager.first() or row._default_manager.create(**values) for row, values in needed.items()
-    }
-    return {row._meta.label_lower.replace(".", "/"): one.pk for row, one in made.items()}
-
-
-def mcp_tool() -> McpTool:
-    values = {"schema": "{}", "definition": "0", "hinted": "reads", "seen": timezone.now()}
-    return McpTool.objects.get_or_create(server="others", name="letter", defaults=values)[0]
 
 
 def cast_rows(cast: Cast) -> dict[str, Any]:
@@ -327,7 +158,7 @@ def test_everybody_meets_what_is_declared_and_nothing_leaks(cast: Cast) -> None:
                 wrong[f"{method} {name}"] = "".join(met.values())
             leaks += [f"{method} {name} to {who}" for who, (_, text) in answers.items() if tells(who, text)]
     assert not leaks
-    assert wrong == {}
+    assert wrong == {}, "\n".join(f"{k} {v}" for k, v in wrong.items())
 
 
 def _standing_for_all(name: str, declared: str) -> tuple[str, ...]:

@@ -1,0 +1,200 @@
+"""Everybody who walks through `tests/test_walk.py`, and what belongs to the owner, full of words that leak visibly."""
+
+import asyncio
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.contrib.auth.models import Group, User
+from django.db.models import Model
+from django.test import Client
+from django.utils import timezone
+
+from debates import procedure as debating
+from debates.models import Debate, OptionValues, Panel
+from engine.models import Gate, Letter, McpTool, NewDocument
+from engine.models.budgets import Budget
+from engine.policy import policy_of
+from inquiries import procedure as asking
+from inquiries.models import POSTS, Inquiry
+from judgements.models import Council, Judgement
+from magi_site.groups import REVIEWERS
+from magi_site.models import Token
+from missions import procedure as working
+from missions import remembering
+from missions.memory_files import MemoryFile
+from missions.models import Crew, Memory, MemoryVersion, Mission
+from office.models import CalendarEntry, Item, OfficeDocument, Person, Request, Task
+from plans import procedure as planning
+from plans.models import Plan, Team
+from runs import reviews, steering
+from runs.models import SavedView
+from tests.conftest import ScriptedModels, agents, perform, says
+
+CANARY, SOUGHT = "Quetzalcoatlus", "pterosaur"
+"""Both stand in the private texts; the second is searched for, and may stand in answers for that."""
+
+
+@dataclass
+class Cast:
+    """Everybody, and what belongs to the owner: a private judgement with the canary in all of its texts."""
+
+    users: dict[str, User | None]
+    judgement: Judgement
+    debate: Debate
+    plan: Plan
+    inquiry: Inquiry
+    mission: Mission
+    council: Council
+    budget: Budget
+    token: Token
+    client: Client = field(default_factory=partial(Client, raise_request_exception=False))
+    sessions: dict[str, str] = field(default_factory=dict)
+    tokens: dict[str, str] = field(default_factory=dict)
+
+    def of_folder(self) -> dict[str, Any]:
+        """The key of what the owner has in each folder of the addresses, but for the judgement and the debate."""
+        view, _ = SavedView.objects.get_or_create(user=self.users["owner"], name=CANARY)
+        kept = {"councils": self.council.pk, "panels": panel().pk, "runs/views": view.pk, "gates": gate_of(self).pk}
+        kept |= {"teams": team().pk, "crews": crew().pk, "library/outbox": letter(self).pk}
+        kept |= {"library/memories": memory().pk, "library/memories/versions": proposal().pk}
+        return kept | dict.fromkeys(("accounts/tokens", "accounts/enter"), self.token.pk)
+
+
+def letter(cast: "Cast") -> Letter:
+    """One that the owner's judgement wrote."""
+    run, to = cast.judgement.pk, ["a@example.org"]
+    return Letter.objects.filter(run=run).first() or Letter.objects.write("kept", run, to, CANARY, CANARY)
+
+
+def panel() -> Panel:
+    """One that belongs to nobody."""
+    members = [{"name": name, "who": "Somebody."} for name in ("Ada", "Ben")]
+    options: list[OptionValues] = [{"word": "OPEN"}, {"word": "CLOSE"}]
+    found = Panel.objects.filter(name="Posts").first()
+    return found or Panel.objects.found(name="Posts", owner=None, members=members, options=options)
+
+
+def team() -> Team:
+    found = Team.objects.filter(name="Posts").first()
+    return found or Team.objects.found(name="Posts", owner=None, agents=[{"name": "Desk"}])
+
+
+def crew() -> Crew:
+    found = Crew.objects.filter(name="Posts").first()
+    return found or Crew.objects.found(name="Posts", owner=None, agents=[{"name": "Ada", "description": "Works."}])
+
+
+def memory() -> Memory:
+    return Memory.objects.filter(name="Posts").first() or proposal().memory
+
+
+def proposal() -> MemoryVersion:
+    """Of a memory that nobody has accepted yet."""
+    waits = MemoryVersion.objects.proposed().first()
+    return waits or remembering.propose(MemoryFile("Posts", "About posts.", "They stand."), "somebody")
+
+
+def gate_of(cast: Cast) -> Gate:
+    asked = {"kind": "letter", "title": CANARY, "text": CANARY, "policy": policy_of(None)}
+    return Gate.objects.first() or Gate.objects.ask(None, run=cast.judgement.run, step="letter", **asked)
+
+
+@pytest.fixture
+def cast(council: Council, models: ScriptedModels, transactional_db: None) -> Cast:
+    users: dict[str, User | None] = {"nobody": None}
+    for name in ("disabled", "stranger", "owner"):
+        users[name] = User.objects.create_user(name)
+    for name in ("staff", "reviewer"):
+        users[name] = User.objects.create_user(name, is_staff=True)
+    users["reviewer"].groups.add(Group.objects.get(name=REVIEWERS))  # type: ignore[union-attr]
+    users["root"] = User.objects.create_superuser("root")
+    owner = users["owner"]
+    token = Token.objects.make(owner, "one")
+    judgement, debate, plan, inquiry = _private(owner, models), _held(owner), _planned(owner), _asked(owner)
+    budget = Budget.objects.create(owner=owner, limit=10**12)
+    made = Cast(users, judgement, debate, plan, inquiry, _worked(owner), council, budget, token)
+    for name, user in users.items():
+        if user:
+            client = Client()
+            client.force_login(user)
+            made.sessions[name] = client.cookies[settings.SESSION_COOKIE_NAME].value
+            made.tokens[name] = Token.objects.make(user).secret
+    User.objects.filter(username="disabled").update(is_active=False)
+    return made
+
+
+def _private(owner: Any, models: ScriptedModels) -> Judgement:
+    """Approved, reviewed, and full of the canary."""
+    three = [
+        {**agent, "criteria": f"{CANARY} {agent['criteria']}"} for agent in agents("openai/a", "openai/b", "openai/c")
+    ]
+    made = Judgement.objects.submit(owner=owner, title=f"{CANARY} {SOUGHT}", content=f"{CANARY} {SOUGHT}", agents=three)
+    for model in ("openai/a", "openai/b", "openai/c"):
+        models.will(model, *[says("approve", f"{CANARY} is a {SOUGHT}.")] * 3)
+    asyncio.run(perform(made.pk, models))
+    reviews.add(Judgement.objects.get(pk=made.pk).run, None, f"{CANARY} note")
+    return Judgement.objects.select_related("run").get(pk=made.pk)
+
+
+def _held(owner: Any) -> Debate:
+    """Cancelled before its first message, with the canary in what was asked."""
+    members = [{"name": name, "who": f"{CANARY} of {name}", "model": "rehearsal/instant"} for name in ("Ada", "Ben")]
+    options: list[OptionValues] = [{"word": "YES", "meaning": CANARY}, {"word": "NO"}]
+    asked = {"title": f"{CANARY} {SOUGHT}", "question": f"{CANARY} {SOUGHT}", "options": options, "members": members}
+    made = debating.submit(owner=owner, **asked)
+    steering.cancel(made, owner)
+    return Debate.objects.select_related("run").get(pk=made.pk)
+
+
+def _planned(owner: Any) -> Plan:
+    """Cancelled before it was planned, with the canary in the task."""
+    team = Team.objects.found(name="Posts", owner=None, agents=[{"name": "Desk"}]).current
+    made = planning.submit(
+        owner=owner, task=f"{CANARY} {SOUGHT}", title=f"{CANARY} {SOUGHT}", team=team, matter="posts"
+    )
+    steering.cancel(made, owner)
+    return Plan.objects.select_related("run").get(pk=made.pk)
+
+
+def _asked(owner: Any) -> Inquiry:
+    """Cancelled before it was planned, with the canary in the question and in its only source."""
+    read = [NewDocument(CANARY, "text", (f"{CANARY} {SOUGHT}",), "0" * 64)]
+    models = dict.fromkeys(POSTS, "rehearsal/instant")
+    said = f"{CANARY} {SOUGHT}"
+    made = asking.submit(owner=owner, question=said, title=said, models=models, documents=read)
+    steering.cancel(made, owner)
+    return Inquiry.objects.select_related("run").get(pk=made.pk)
+
+
+def _worked(owner: Any) -> Mission:
+    """Cancelled before it began, with the canary in the goal and in its only file."""
+    said, one = f"{CANARY} {SOUGHT}", {"name": "Ada", "model": "rehearsal/instant", "tools": ["finish"]}
+    made = working.submit(owner=owner, goal=said, title=said, agents=[one], files=[(CANARY, said)])
+    steering.cancel(made, owner)
+    return Mission.objects.select_related("run").get(pk=made.pk)
+
+
+def of_the_office() -> dict[str, Any]:
+    """One of each of its rows, in the admin."""
+    now = timezone.now()
+    needed: dict[type[Model], dict[str, Any]] = {
+        Person: {"name": "Ada"},
+        Task: {"title": "Paint"},
+        CalendarEntry: {"title": "Review", "start": now, "end": now + timedelta(hours=1)},
+        OfficeDocument: {"name": "Onboarding"},
+        Item: {"name": "Lamp"},
+        Request: {"total": 0},
+    }
+    made = {
+        row: row._default_manager.first() or row._default_manager.create(**values) for row, values in needed.items()
+    }
+    return {row._meta.label_lower.replace(".", "/"): one.pk for row, one in made.items()}
+
+
+def mcp_tool() -> McpTool:
+    values = {"schema": "{}", "definition": "0", "hinted": "reads", "seen": timezone.now()}
+    return McpTool.objects.get_or_create(server="others", name="letter", defaults=values)[0]
