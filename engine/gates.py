@@ -189,7 +189,13 @@ def _refuse_unfitting(gate: Gate, decision: str, choice: str, text: str, answer:
 
 def offered(gate: Gate) -> Sequence[str]:
     """Which decisions can be said there."""
-    if gate.differs and (not gate.policy["blind"] or enough_persons(gate.policy, gate.decisions.all())):
+    said = gate.decisions.all()
+    overridden = any(one.decision == Decision.OVERRIDE for one in said)  # then others may agree
+    if (
+        gate.differs
+        and not overridden
+        and (not gate.policy["blind"] or enough_persons(gate.policy, gate.decisions.all()))
+    ):
         return (Decision.REJECT, Decision.OVERRIDE)  # an approval would open nothing
     named = {one["decision"] for one in gate.choices}
     asks_for_answers = Decision.ANSWER in named and Decision.APPROVE not in named  # nothing is there to be approved

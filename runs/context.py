@@ -12,8 +12,9 @@ COUNTED_TO = 99
 
 
 def waiting(request: HttpRequest) -> dict[str, Any]:
-    """How many things wait for whoever looks, as the bar says it: nothing where nothing does."""
-    return {"waits_for_me": SimpleLazyObject(lambda: counted(request.user))}
+    """How many things wait for whoever looks, as the bar says it: nothing where nothing does, or where a request was
+    refused before anybody was known."""
+    return {"waits_for_me": SimpleLazyObject(lambda: counted(request.user) if hasattr(request, "user") else "")}
 
 
 def counted(user: Any) -> str:

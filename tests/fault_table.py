@@ -166,10 +166,12 @@ def submit_one() -> None:
     from django.db import connection
 
     from judgements.models import Judgement
+    from magi_site.sqlite.base import close_kept
     from tests.conftest import JAPAN, agents
 
     Judgement.objects.submit(owner=None, content=JAPAN, agents=agents("openai/a", "openai/b", "openai/c"))
     connection.close()
+    close_kept()  # what is written beside the file comes into it: it is copied
 
 
 def copy_database(stage: Stage, name: str, folder: Path) -> dict[str, str]:

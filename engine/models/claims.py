@@ -7,6 +7,7 @@ import uuid
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from django.conf import settings
@@ -57,12 +58,6 @@ LET_GO = """UPDATE engine_run SET status = %s, error = %s, ended = {now}, worker
 TAKE = """UPDATE engine_run SET status = 'running', worker = %s, fence = fence + 1, claims = claims + 1,
     revision = revision + 1, lease_expires_at = {leased}, claimed_at = {now}, started = coalesce(started, {now})
     WHERE id = %s AND status = 'queued' AND fence = %s"""
-LEASED = {
-    "sqlite": "strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now', %s || ' seconds')",
-    "postgresql": "statement_timestamp() + make_interval(secs => %s)",
-}
-NOW = {"sqlite": "strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now')", "postgresql": "statement_timestamp()"}
-
 GOING_ON = (RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.WAITING)
 
 
@@ -74,15 +69,28 @@ def _lease_ended() -> Q:
     return Q(lease_expires_at__lt=Now()) | Q(lease_expires_at__gt=Now() + lease() + FUTURE)
 
 
+@lru_cache
+def _now(vendor: str) -> str:
+    """The database's time as Django writes it: rows that both of us write are by one clock."""
+    return str(models.sql.Query(None).get_compiler(connection=connection).compile(Now())[0])
+
+
+@lru_cache
+def _later(vendor: str) -> str:
+    """So many seconds from now."""
+    now = _now(vendor)
+    return f"{now[:-1]}, %s || ' seconds')" if vendor == "sqlite" else f"{now} + make_interval(secs => %s)"
+
+
 def hold(pk: uuid.UUID, worker: str, fence: int, *, innocent: bool) -> bool:
     """Move the revision and the lease, if this claim is still the last one. With `innocent` it has met no crash."""
-    sql = HOLD.format(leased=LEASED[connection.vendor], more=INNOCENT if innocent else "")
+    sql = HOLD.format(leased=_later(connection.vendor), more=INNOCENT if innocent else "")
     return bool(statements.execute(sql, [settings.ENGINE_LEASE, statements.as_stored(pk), worker, fence]))
 
 
 def let_go(pk: uuid.UUID, status: str, error: Any, worked: float) -> None:
     """End a run that is held, `worked` seconds after it was claimed. `error` as the database keeps it."""
-    statements.execute(LET_GO.format(now=NOW[connection.vendor]), [status, error, worked, statements.as_stored(pk)])
+    statements.execute(LET_GO.format(now=_now(connection.vendor)), [status, error, worked, statements.as_stored(pk)])
 
 
 LOOK = """SELECT
@@ -106,7 +114,7 @@ class Look(NamedTuple):
 def look(worker: str) -> Look:
     vendor = connection.vendor
     future = [(lease() + FUTURE).total_seconds()]
-    sql = LOOK.format(now=NOW[vendor], future=LEASED[vendor])
+    sql = LOOK.format(now=_now(vendor), future=_later(vendor))
     return Look(*map(bool, statements.first(sql, [worker, *future, worker]) or ()))
 
 
@@ -301,7 +309,7 @@ class ClaimQuerySet(models.QuerySet["Run"]):
         return list(rows[:number])
 
     def _take(self, pk: uuid.UUID, fence: int, worker: str) -> bool:
-        sql = TAKE.format(leased=LEASED[connection.vendor], now=NOW[connection.vendor])
+        sql = TAKE.format(leased=_later(connection.vendor), now=_now(connection.vendor))
         return bool(statements.execute(sql, [worker, settings.ENGINE_LEASE, statements.as_stored(pk), fence]))
 
     def count_work(self) -> None:

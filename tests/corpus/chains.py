@@ -163,6 +163,7 @@ def take_away(run: UUID) -> None:
         ("runs_idempotencykey", "run_id"),
         ("engine_review", "run_id"),
         ("runs_searchtext", "run_id"),
+        ("engine_happening", "run_id"),
     ):
         sql(f"DELETE FROM {table} WHERE {where} = %s", run)
     sql(

@@ -1,6 +1,5 @@
 """A person on a seat is told that its turn has come: on its pages, by its browser, and by a letter."""
 
-import json
 from datetime import timedelta
 
 import pytest
@@ -11,6 +10,7 @@ from django.utils import timezone
 
 from engine.models import Gate, Letter
 from runs import reminders, told
+from runs.context import counted
 
 from .scenes import last_words, waiting
 from .table import Table
@@ -43,10 +43,9 @@ def test_the_turn_stands_on_the_page_of_what_waits_for_this_person_and_no_other(
 
 def test_an_open_page_of_what_waits_names_the_turn_for_a_notice(table: Table, elin: User, mira: User):
     gate = Gate.objects.get(run=table.pk)
-    said = json.loads(told._message(elin, after=0))
     address = reverse("gate", args=[gate.pk])
-    assert said == {"number": "1", "new": [{"id": gate.pk, "title": gate.title, "address": address}]}
-    assert json.loads(told._message(mira, after=0)) == {"number": "", "new": []}
+    assert told._new(elin, after=0) == [{"id": gate.pk, "title": gate.title, "address": address}]
+    assert (counted(elin), counted(mira), told._new(mira, after=0)) == ("1", "", [])
 
 
 def test_a_letter_comes_while_there_is_half_of_the_time_left(table: Table, settings, monkeypatch):

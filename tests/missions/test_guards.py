@@ -10,7 +10,7 @@ from django.db import DatabaseError, IntegrityError
 from missions import remembering, talking, workshop
 from missions.guards import GUARDS
 from missions.memory_files import MemoryFile
-from missions.models import Activation, Agent, Connection, MemoryUse, MemoryVersion, Mission, Summary, keeping
+from missions.models import Activation, Agent, Connection, Crew, MemoryUse, MemoryVersion, Mission, Summary, keeping
 from tests.conftest import ScriptedModels, need, perform
 from tests.engine.guarded import changed, deleted, not_only_erased, redact, taking, texts_held
 from tests.missions.scenes import finishes, mission, runs, step
@@ -23,6 +23,7 @@ MODELS = {model._meta.db_table: model for model in apps.get_app_config("missions
 @pytest.fixture
 def done(mira: User) -> Mission:
     """With a row of every table."""
+    Crew.objects.found(name="House", owner=mira, agents=[{"name": "Ada"}])
     need("sandbox", not workshop.missing(), workshop.missing())
     models = ScriptedModels()
     typed = step("send_command_input", command_id=1, input="Ada\n", wait=5)
