@@ -25,7 +25,7 @@ class Migration(migrations.Migration):
                 ('kind', models.CharField(blank=True, max_length=40)),
                 ('saved', models.CharField(blank=True, max_length=100)),
                 ('what', models.CharField(blank=True, choices=[('over', 'It is over'), ('asks', 'It asks somebody to decide')], max_length=10)),
-                ('nonce', models.CharField(default=secrets.token_hex, editable=False, max_length=40)),
+                ('nonce', models.CharField(default=secrets.token_hex, editable=False, max_length=64)),
                 ('made', models.DateTimeField(default=django.utils.timezone.now)),
                 ('owner', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='hooks', to=settings.AUTH_USER_MODEL)),
                 ('run', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='engine.run')),

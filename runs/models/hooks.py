@@ -46,7 +46,7 @@ class Hook(models.Model):
     saved = models.CharField(max_length=SAVED_LENGTH, blank=True)
     run = models.ForeignKey("engine.Run", on_delete=models.CASCADE, null=True, related_name="+")
     what = models.CharField(max_length=10, choices=What, blank=True)
-    nonce = models.CharField(max_length=40, default=secrets.token_hex, editable=False)
+    nonce = models.CharField(max_length=64, default=secrets.token_hex, editable=False)
     made = models.DateTimeField(default=timezone.now)
 
     class Meta:

@@ -142,7 +142,8 @@ def another(rows: type[models.Model], column: str) -> str:
     field: Any = next(field for field in rows._meta.fields if field.column == column)
     while field.is_relation:
         field = field.target_field
-    return next((value for kind, value in OTHER.items() if isinstance(field, kind)), "'987'").format(column)
+    short = f"'{'987'[: field.max_length]}'"
+    return next((value for kind, value in OTHER.items() if isinstance(field, kind)), short).format(column)
 
 
 # ---- what a kind's rows let through that they should not: empty lists, where its guards hold ----
