@@ -28,10 +28,9 @@ SHOWN = {
     "debates": "accounts again analysis answers command cut display documents doors doubts endpoints ends evidence "
     "facts floor forms new notes offline outcome panel_pages perspective pushes record rehearsal replay steering "
     "strict_servers tampering traces turn unfolding",
-    "inquiries": "columns",
     "judgements": "admin again changes council_evidence council_rights display endpoints evidence example feed_halts "
     "forms hidden_characters live names new record rehearsal replay rights stamps views",
-    "inquiries": "critics offline web",
+    "inquiries": "columns critics offline web",
     "contract": "in_admin",
     "magi_site": "access api_docs encodings error_pages providers start static token_pages tokens",
     "runs": "admin_kinds admin_page amendments asked_often councils fragments gates listing looks outbox places "
