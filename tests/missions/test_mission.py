@@ -238,7 +238,7 @@ def test_two_that_only_write_to_one_another_are_told_to_do_something(mira: User,
 
 def test_another_machine_leaves_it_alone_until_somebody_gives_the_first_up(mira: User, models, settings):
     typed = step("send_command_input", command_id=1, input="Ada\n", wait=5)
-    asks = runs("echo kept > said; read -p 'Name? ' name", timeout=0)
+    asks = runs("echo kept > said; read -p 'Name? ' name")
     row = mission(mira, asks, step("wait"), typed, runs("cat said"), finishes(), models=models)
     asyncio.run(perform(row.pk, models))
     here, settings.HOST = settings.HOST, "another"
