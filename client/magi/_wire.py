@@ -19,6 +19,7 @@ class MagiError(Exception):
         told = "".join(f" {one['path']}: {one['message']}" for one in errors or [])
         super().__init__(f"{detail}{told}")
         self.status, self.detail, self.errors = status, detail, errors or []
+        self.after = ""  # seconds that it asks to be left alone for, as it says them
 
 
 class Unreachable(MagiError):
@@ -80,7 +81,7 @@ def _refused(error: urllib.error.HTTPError) -> MagiError:
         refused = MagiError(error.code, str(said["detail"]), said.get("errors"))
     except (ValueError, KeyError, TypeError, OSError):
         refused = MagiError(error.code, f"It answered with status {error.code}.")
-    refused.after = error.headers.get("Retry-After", "")  # type: ignore[attr-defined]
+    refused.after = error.headers.get("Retry-After", "")
     return refused
 
 
