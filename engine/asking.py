@@ -4,6 +4,7 @@ import asyncio
 import json
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -126,6 +127,8 @@ class Asking(Generic[T]):
         return value
 
     async def _reply(self, way: Way) -> Reply:
+        if live.is_watched(self._context.pk):
+            way = replace(way, streams=True)
         try:
             return await self._models.ask(self._model, self._conversation, self._form, self._shower(), way)
         except failures.CutOff as failure:

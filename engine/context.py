@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from datetime import datetime
 from functools import partial
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from uuid import UUID
 
 from django.utils import timezone
@@ -18,7 +18,6 @@ from .asking import ATTEMPTS, Asking, Keep
 from .evidence import sealing
 from .evidence.entries import Head
 from .evidence.log import Leaf
-from .llm.client import ModelClient
 from .llm.failures import QuotaUsedUp, RunFailed
 from .llm.forms import AnswerForm, Continuing, Message
 from .models import BudgetUsedUp, Gate, Happening, ModelCall, Run, ToolCall, What, children
@@ -27,6 +26,9 @@ from .procedure import procedures
 from .using import Using
 from .waiting import Rests, Waits, settled
 from .writer import Writer
+
+if TYPE_CHECKING:  # an HTTP library: who only submits does without
+    from .llm.client import ModelClient
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -39,7 +41,7 @@ class LeaseLost(Exception):
 class RunContext:
     """One claimed run being performed. Every write is one transaction that first proves the claim still holds."""
 
-    def __init__(self, run: Run, models: ModelClient, writer: Writer) -> None:
+    def __init__(self, run: Run, models: "ModelClient", writer: Writer) -> None:
         self.claimed = run  # as it was then
         self._models = models
         self._writer = writer
@@ -77,7 +79,7 @@ class RunContext:
         return found
 
     async def read(self, query: Callable[[], T]) -> T:
-        return await reader.read(query)
+        return await reader.read_at_work(query)
 
     async def write(
         self,
@@ -160,23 +162,24 @@ class RunContext:
             raise Waits(until=gate.expires)
         return gate
 
-    async def child(self, step: str, submit: Submit) -> Run:
+    async def child(self, step: str, submit: Submit, called: str = "") -> Run:
         """The run that this one has made in this step, when it is over: finished or cancelled. Raises Waits until then;
         one that failed is waited for, as somebody may try it again.
 
-        The first time it is made, by `submit` in one write; it belongs to whom the run at the top belongs to.
+        The first time it is made, by `submit` in one write; it belongs to whom the run at the top belongs to. `called`:
+        what people call that step.
         TooManyChildren, or RunFailed where a budget has not enough left.
         """
         child = await self.read(partial(Run.objects.child_of, self.pk, step))
         if child is None:
-            child = await self._made(step, submit)
+            child = await self._made(step, submit, called)
         if child.status not in (Run.Status.FINISHED, Run.Status.CANCELLED):
             raise Waits(children.why(child))
         return child
 
-    async def _made(self, step: str, submit: Submit) -> Run:
+    async def _made(self, step: str, submit: Submit, called: str) -> Run:
         try:
-            return await self._submitting(partial(Run.objects.make_child, self.claimed, step, submit), "child")
+            return await self._submitting(partial(Run.objects.make_child, self.claimed, step, submit, called), "child")
         except BudgetUsedUp as used_up:
             raise RunFailed(QuotaUsedUp.code, str(used_up)) from used_up
 
@@ -327,7 +330,8 @@ def _once_due(due: Callable[[], None], ask: Callable[[], Gate]) -> Gate:
 
 def _look(pk: UUID, query: Callable[[], T]) -> tuple[int, T]:
     """The number first: what comes between the two counts as not seen."""
-    return Run.objects.values_list("news", flat=True).get(pk=pk), query()
+    [(news,)] = statements.select(Run, "pk", [pk], ["news"])
+    return news, query()
 
 
 def _dismissed(pk: UUID) -> list[Head]:

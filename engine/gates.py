@@ -105,11 +105,11 @@ def decide(
     `digest`: of the text that was read, where it is known.
     """
     asked = Gate.objects.whole().get(pk=pk)
-    if not (may_override(asked, user) if decision == Decision.OVERRIDE else may_decide(asked, user)):
-        raise NotAsked(_not_asked(asked, decision))
+    _refuse_others(asked, user, decision)
 
     def say() -> Gate:
         gate = Gate.objects.whole().get(pk=pk)
+        _refuse_others(gate, user, decision)  # others may have come between, and rights may have gone
         _refuse_late(gate, user, decision, digest)
         _refuse_unfitting(gate, decision, choice, text, answer)
         said = {"decision": decision, "choice": choice, "text": storable(text)}
@@ -149,6 +149,11 @@ def _add(gate: Gate, user: Any, **said: Any) -> None:
     known = bool(gate.council and gate.council.over)
     known = known and not Gate.objects.filter(pk=gate.pk).hiding_from(user).exists()
     GateDecision.objects.create(gate=gate, by_user=user, by=record_name(user), knew_council=known, **said)
+
+
+def _refuse_others(gate: Gate, user: Any, decision: str) -> None:
+    if not (may_override(gate, user) if decision == Decision.OVERRIDE else may_decide(gate, user)):
+        raise NotAsked(_not_asked(gate, decision))
 
 
 def _not_asked(gate: Gate, decision: str) -> str:

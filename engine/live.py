@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+import time
 from collections.abc import AsyncGenerator, Coroutine
 from typing import Any
 from uuid import UUID
@@ -14,9 +15,11 @@ log = logging.getLogger(__name__)
 ENGINES = "engines"  # the group of all engines
 LONGEST_PUSH = 2.0
 LISTEN_AGAIN = 1.0  # seconds after which a layer that failed is tried again
+ON_THE_WAY = 10.0  # seconds that a page which was called for takes at most until its socket is open
 
 _pushes: set[asyncio.Task[None]] = set()
 _announced: set[UUID] = set()  # in this turn of the event loop
+_expected: dict[UUID, float] = {}  # until when somebody is on the way
 
 
 def group_of(run_id: UUID | str) -> str:
@@ -46,6 +49,19 @@ def may_be_heard(group: str) -> bool:
     one process alone it is plain."""
     layer = get_channel_layer()
     return bool(layer.groups.get(group)) if isinstance(layer, InMemoryChannelLayer) else True
+
+
+def expect(run_id: UUID) -> None:
+    """Somebody is on the way to the page of this run, and counts as watching from now on."""
+    now = time.monotonic()
+    for late in [pk for pk, until in list(_expected.items()) if until < now]:
+        _expected.pop(late, None)
+    _expected[run_id] = now + ON_THE_WAY
+
+
+def is_watched(run_id: UUID) -> bool:
+    """Whether somebody may see a text of this run while it grows."""
+    return _expected.get(run_id, 0) > time.monotonic() or may_be_heard(group_of(run_id))
 
 
 def show_text(run_id: UUID, step: str, text: str) -> None:

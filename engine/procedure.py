@@ -99,8 +99,28 @@ class Procedure:
         return iter(())
 
 
-def procedures() -> dict[str, Procedure]:
-    return {name: _made(path) for name, path in settings.PROCEDURES.items()}
+class _Known(Mapping[str, Procedure]):
+    """Each is imported when it is first asked for: who submits a run of one does without the others."""
+
+    def __getitem__(self, name: str) -> Procedure:
+        return _made(settings.PROCEDURES[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(settings.PROCEDURES)
+
+    def __len__(self) -> int:
+        return len(settings.PROCEDURES)
+
+    def __contains__(self, name: object) -> bool:
+        return name in settings.PROCEDURES
+
+
+_known = _Known()
+
+
+def procedures() -> Mapping[str, Procedure]:
+    """By what stands in `Run.procedure`."""
+    return _known
 
 
 @cache

@@ -7,8 +7,10 @@ errors come out as Django's; signals and checks of relations are left out, for n
 Why so: docs/decisions.md, Runs, the queue and the writer.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
@@ -16,6 +18,7 @@ from django.db import DEFAULT_DB_ALIAS, connections, models
 from django.db.models.expressions import DatabaseDefault
 
 Row = TypeVar("Row", bound=models.Model)
+Key = UUID | int | str
 
 AS_THEY_ARE = (models.CharField, models.TextField, models.IntegerField, models.BooleanField, models.FloatField)
 """Fields whose values go to both databases as they are in Python."""
@@ -40,31 +43,50 @@ def insert_all(rows: Iterable[models.Model]) -> None:
 
 def update(model: type[models.Model], pk: Any, **values: Any) -> bool:
     """As `filter(pk=pk).update(...)`, with values alone; whether the row is there."""
-    sql, columns = _change(model, tuple(values), _vendor())
+    database = _database()
+    sql, columns = _change(model, tuple(values), database.vendor)
     given = zip(columns, (*values.values(), pk), strict=True)
-    return bool(_execute(sql, [column.stored(value) for column, value in given]).rowcount)
+    return bool(_execute(sql, [column.stored(value, database) for column, value in given]).rowcount)
 
 
 def select(
-    model: type[models.Model], by: str, keys: Sequence[UUID], columns: Sequence[str], *order: str
+    model: type[models.Model], by: str, keys: Sequence[Key], columns: Sequence[str], *order: str
 ) -> list[tuple[Any, ...]]:
     """As `filter(by__in=keys).order_by(*order).values_list(*columns)`, as the driver gives the rows."""
-    return _found(_selection(model, by, len(keys), tuple(columns), order, _vendor()), keys) if keys else []
+    if not keys:
+        return []
+    return _found(_selection(model, by, len(keys), _kind_of(keys), tuple(columns), order, _vendor()), keys)
 
 
-def fetch(model: type[Row], by: str, keys: Sequence[UUID], *order: str) -> list[Row]:
+def fetch(model: type[Row], by: str, keys: Sequence[Key], *order: str) -> list[Row]:
     """As `filter(by__in=keys).order_by(*order)`."""
     if not keys:
         return []
-    selection = _selection(model, by, len(keys), (), order, _vendor())
+    selection = _selection(model, by, len(keys), _kind_of(keys), (), order, _vendor())
     return [_made(model, selection, row) for row in _found(selection, keys)]
 
 
-def any_of(model: type[models.Model], by: str, keys: Sequence[UUID], **alike: str) -> bool:
+class Made:
+    """A query whose text is made once, for whoever keeps it; its rows as the driver gives them.
+
+    What it was made with stands in for what others ask it with: `rows({stands_in: value})`.
+    """
+
+    def __init__(self, rows: models.QuerySet[Any, tuple[Any, ...]]) -> None:
+        sql, self._params = rows.query.get_compiler(DEFAULT_DB_ALIAS).as_sql()
+        self._sql = _of_driver(sql, _vendor())
+
+    def rows(self, instead: Mapping[int | str, Any] = MappingProxyType({})) -> list[tuple[Any, ...]]:
+        params = [instead[one] if isinstance(one, int | str) and one in instead else one for one in self._params]
+        found: list[tuple[Any, ...]] = _execute(self._sql, params).fetchall()
+        return found
+
+
+def any_of(model: type[models.Model], by: str, keys: Sequence[Key], **alike: str) -> bool:
     """As `filter(by__in=keys, **alike).exists()`: a look that costs little, before what costs much and is rare."""
     if not keys:
         return False
-    sql, constants = _any(model, by, len(keys), tuple(alike.items()), _vendor())
+    sql, constants = _any(model, by, len(keys), _kind_of(keys), tuple(alike.items()), _vendor())
     return _execute(sql, [*map(as_stored, keys), *constants]).fetchone() is not None
 
 
@@ -79,8 +101,12 @@ def first(sql: str, params: Sequence[Any] = ()) -> tuple[Any, ...] | None:
     return found
 
 
-def as_stored(key: UUID) -> str | UUID:
-    return key.hex if _vendor() == "sqlite" else key
+def as_stored(key: Key) -> Key:
+    return key.hex if isinstance(key, UUID) and _vendor() == "sqlite" else key
+
+
+def as_key(stored: str | UUID) -> UUID:
+    return stored if isinstance(stored, UUID) else UUID(stored)
 
 
 # ---- texts ------------------------------------------------------------------------------------------------
@@ -89,15 +115,21 @@ def as_stored(key: UUID) -> str | UUID:
 class _Column(NamedTuple):
     field: Any
     as_it_is: bool
+    moves: bool  # says itself what it holds when its row is saved
 
-    def stored(self, value: Any) -> Any:
-        return value if self.as_it_is else self.field.get_db_prep_save(value, connections[DEFAULT_DB_ALIAS])
+    def stored(self, value: Any, database: Any) -> Any:
+        if self.as_it_is or value is None:
+            return value
+        if database.vendor == "sqlite":  # what both databases do with a moment and a key, without asking each time
+            if type(value) is UUID:
+                return value.hex
+            if type(value) is datetime and value.tzinfo is UTC:
+                return str(value.replace(tzinfo=None))
+        return self.field.get_db_prep_save(value, database)
 
-    def stored_of(self, row: models.Model) -> Any:
-        if self.as_it_is:
-            return getattr(row, self.field.attname)
-        value: Any = self.field.pre_save(row, True)
-        return self.field.db_default if isinstance(value, DatabaseDefault) else self.stored(value)
+    def stored_of(self, row: models.Model, database: Any) -> Any:
+        value: Any = self.field.pre_save(row, True) if self.moves else getattr(row, self.field.attname)
+        return self.field.db_default if isinstance(value, DatabaseDefault) else self.stored(value, database)
 
 
 class _Selection(NamedTuple):
@@ -133,9 +165,15 @@ def _change(model: type[models.Model], names: tuple[str, ...], vendor: str) -> t
 
 @lru_cache(maxsize=256)
 def _selection(
-    model: type[models.Model], by: str, number: int, columns: tuple[str, ...], order: tuple[str, ...], vendor: str
+    model: type[models.Model],
+    by: str,
+    number: int,
+    kind: type[Any],
+    columns: tuple[str, ...],
+    order: tuple[str, ...],
+    vendor: str,
 ) -> _Selection:
-    rows = _those(model, by, number).order_by(*order)
+    rows = _those(model, by, number, kind).order_by(*order)
     compiler = (rows.values_list(*columns) if columns else rows).query.get_compiler(DEFAULT_DB_ALIAS)
     sql, _ = compiler.as_sql()
     read = [expression for expression, _, _ in compiler.select]
@@ -145,20 +183,29 @@ def _selection(
 
 @lru_cache(maxsize=256)
 def _any(
-    model: type[models.Model], by: str, number: int, alike: tuple[tuple[str, str], ...], vendor: str
+    model: type[models.Model], by: str, number: int, kind: type[Any], alike: tuple[tuple[str, str], ...], vendor: str
 ) -> tuple[str, tuple[Any, ...]]:
-    rows = _those(model, by, number).filter(**dict(alike)).order_by().values_list(by)[:1]
+    rows = _those(model, by, number, kind).filter(**dict(alike)).order_by().values_list(by)[:1]
     sql, params = rows.query.get_compiler(DEFAULT_DB_ALIAS).as_sql()
     return _of_driver(sql, vendor), params[number:]
 
 
-def _those(model: type[models.Model], by: str, number: int) -> models.QuerySet[Any]:
-    """By so many keys, whichever."""
-    return model._default_manager.filter(**{f"{by}__in": [UUID(int=place) for place in range(number)]})
+def _those(model: type[models.Model], by: str, number: int, kind: type[Any]) -> models.QuerySet[Any]:
+    """By so many keys of this kind, whichever."""
+    keys = [UUID(int=place) if kind is UUID else kind(place) for place in range(number)]
+    return model._default_manager.filter(**{f"{by}__in": keys})
+
+
+def _kind_of(keys: Sequence[Key]) -> Any:
+    return type(keys[0])
 
 
 def _columns(fields: Iterable[Any]) -> tuple[_Column, ...]:
-    return tuple(_Column(field, isinstance(field, AS_THEY_ARE) and not field.has_db_default()) for field in fields)
+    return tuple(_Column(field, isinstance(field, AS_THEY_ARE), _moves(field)) for field in fields)
+
+
+def _moves(field: Any) -> bool:
+    return bool(getattr(field, "auto_now", False) or getattr(field, "auto_now_add", False))
 
 
 def _quoted(name: str | None) -> str:
@@ -173,12 +220,16 @@ def _of_driver(sql: str, vendor: str) -> str:
 # ---- the database -----------------------------------------------------------------------------------------
 
 
+def _database() -> Any:
+    return connections[DEFAULT_DB_ALIAS]
+
+
 def _vendor() -> str:
-    return connections[DEFAULT_DB_ALIAS].vendor
+    return str(_database().vendor)
 
 
 def _returns_keys() -> bool:
-    return connections[DEFAULT_DB_ALIAS].features.can_return_columns_from_insert
+    return bool(_database().features.can_return_columns_from_insert)
 
 
 def _execute(sql: str, params: Sequence[Any]) -> Any:
@@ -206,10 +257,11 @@ def _given_key(cursor: Any) -> Any:
 
 
 def _values(row: models.Model, columns: Sequence[_Column]) -> list[Any]:
-    return [column.stored_of(row) for column in columns]
+    database = _database()
+    return [column.stored_of(row, database) for column in columns]
 
 
-def _found(selection: _Selection, keys: Sequence[UUID]) -> list[tuple[Any, ...]]:
+def _found(selection: _Selection, keys: Sequence[Key]) -> list[tuple[Any, ...]]:
     rows: list[tuple[Any, ...]] = _execute(selection.sql, [as_stored(key) for key in keys]).fetchall()
     return rows
 

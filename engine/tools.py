@@ -16,6 +16,7 @@ from django.core.exceptions import ImproperlyConfigured
 from pydantic import BaseModel, ValidationError
 
 from . import mcp
+from .hidden import in_one_line
 from .llm.providers import storable
 from .mcp.arguments import class_of
 from .models.mcp import McpTool
@@ -67,14 +68,26 @@ Settled = str | Output | None
 
 
 @dataclass(frozen=True)
+class ByRun(Generic[A]):
+    """The work of a tool that is a run of its own. `submit` makes that run, as `Submit` of the engine's children, from
+    the arguments, for whom it is, and `made_by`; `told` says what it came to once it is finished."""
+
+    submit: Callable[[A, Use, Mapping[str, Any]], Any]
+    told: "Callable[[Run], Result]"
+
+
+@dataclass(frozen=True)
 class Tool(Generic[A]):
-    """`perform` acts outside of the database, at most once; `change` in it, exactly once: one of the two.
+    """`perform` acts outside of the database, at most once; `change` in it, exactly once; `by_run` has it done by a run
+    that the asking one waits for, made exactly once: one of the three.
 
     `settle` is for what outlives the engine: it waits for what the call comes to. `contained`: it acts only in a place
     that the run owns. `repeatable`: safe to do twice, as is what reads and is not told when it is cut. `when_cut`: a
     person is asked what became of it, or the model is told; the latter is for calls that read or are contained.
-    `outside`: it always brings text of strangers. `shown` and `kept`: how many characters of its output the next prompt
-    and the row hold.
+    `outside`: it always brings text of strangers. `deed`: what it does with these arguments, as people say it, and
+    `question`: how somebody is asked about that. `exact`: its arguments to the letter as a person reads them, where not
+    as JSON: other arguments are another text. `shown` and `kept`: how many characters of its output the next prompt and
+    the row hold.
     """
 
     name: str
@@ -83,11 +96,15 @@ class Tool(Generic[A]):
     effect: Effect
     perform: Callable[[A, Use], Awaitable[Result]] | None = None
     change: Callable[[A, Use], Result] | None = None
+    by_run: ByRun[A] | None = None
     settle: "Callable[[ToolCall, Use], Awaitable[Settled]] | None" = None
     contained: bool | Callable[[A], bool] = False
     repeatable: bool = False
     when_cut: Literal["ask", "tell"] = "ask"
     outside: bool = False
+    deed: Callable[[A], str] | None = None
+    question: str = ""
+    exact: Callable[[A], str] | None = None
     timeout: float = 60.0
     shown: int = 16_000
     kept: int = 200_000
@@ -114,6 +131,10 @@ class Tool(Generic[A]):
 
     def is_contained(self, arguments: A) -> bool:
         return self.contained(arguments) if callable(self.contained) else self.contained
+
+    def done_with(self, arguments: A) -> str:
+        """In one line, for a title."""
+        return in_one_line(self.deed(arguments) if self.deed else f"Use {self.name}")
 
     def read(self, arguments: Mapping[str, Any] | str) -> A:
         """These arguments, checked. Refused with what is wrong with them, each with its place."""
@@ -187,8 +208,8 @@ def _offered() -> Iterator[tuple[str, Tool[Any]]]:
 
 
 def _refuse_impossible(tool: Tool[Any], source: str) -> None:
-    if (tool.perform is None) == (tool.change is None):
-        raise ImproperlyConfigured(f"{tool.name} of {source} needs either perform or change.")
+    if sum(one is not None for one in (tool.perform, tool.change, tool.by_run)) != 1:
+        raise ImproperlyConfigured(f"{tool.name} of {source} needs either perform or change, or a run that does it.")
     if max(len(tool.name), len(source)) > A_DEFINITION:
         raise ImproperlyConfigured(f"The name of {tool.name}, or of its source, is longer than {A_DEFINITION}.")
     if tool.name.startswith(f"{mcp.PREFIX}."):
@@ -224,6 +245,7 @@ def _of_server(row: McpTool) -> Tool[Any]:
         perform=partial(_called, server, row.name, row.definition),
         repeatable=row.repeatable,
         outside=row.outside,
+        deed=lambda _: f"Call {row.name} of the server {row.server}",
         timeout=2 * server.timeout + 1,  # its own is for each of the two questions
         source=f"{mcp.PREFIX}.{row.server}",
         server=row.server,
@@ -237,6 +259,14 @@ async def _called(server: mcp.Server, name: str, definition: str, asked: Any, us
         raise Broken(str(cut)) from cut
     except (mcp.Away, mcp.Said) as why:
         raise Refused(str(why)) from why
+
+
+def exactly(asked: BaseModel, last: str) -> str:
+    """Each argument in a line of JSON, and at the end this one as it stands: what is in it is taken for no other."""
+    told = asked.model_dump()
+    text = told.pop(last)
+    lines = [f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in told.items()]
+    return "\n".join([*lines, f"{last}:", text])
 
 
 def written(arguments: BaseModel) -> str:

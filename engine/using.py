@@ -16,9 +16,11 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from . import statements
 from .hidden import in_one_line
 from .llm.providers import storable
 from .models import Effect, Gate, GateRule, ModelCall, Run, ToolCall
+from .models.children import TooManyChildren
 from .models.gates import GateState
 from .models.tools import CUT
 from .policy import stricter
@@ -42,9 +44,13 @@ CHOICES = (
     {"word": LEAVE, "decision": "answer", "sentence": "Leave it: go on as if it failed"},
 )
 SEEN_BY_A_PERSON = ("person", "both")
-ERROR_LENGTH = 4_000  # characters
+ERROR_LENGTH, TITLE_LENGTH = 4_000, 200  # characters
 AT_LEAST = 5.0  # seconds for what outlived its engine to come to its end
 DOES = {Effect.READS: "reads", Effect.WRITES: "writes", Effect.REACHES_OUT: "reaches out"}
+
+
+class _NotAllowed(Exception):
+    """Its gate does not allow it any more, or one has come to be needed."""
 
 
 class Using:
@@ -97,9 +103,13 @@ class Using:
         if not same and (last.effect == Effect.READS or last.contained):
             return await self._begin()
         if same and self._tool.may_repeat:  # once more of what was allowed is nothing new
-            self._allowed_before = last.gate is not None and last.definition == self._tool.definition
+            self._allowed_before = await self._run.read(partial(self._still_allowed, last))
             return await self._begin()
         return last if same and self._tool.when_cut == "tell" else await self._uncertain(last)
+
+    def _still_allowed(self, last: ToolCall) -> bool:
+        gate = Gate.objects.whole().get(pk=last.gate.pk) if last.gate else None
+        return gate is not None and gate.stands and last.definition == self._tool.definition
 
     def _is_same(self, call: ToolCall) -> bool:
         return (call.tool, call.arguments) == (self._tool.name, self._arguments)
@@ -107,29 +117,45 @@ class Using:
     # ---- gates ----------------------------------------------------------------------------------------------
 
     async def _begin(self) -> ToolCall:
+        if self._tool.by_run and await self._is_delegated():
+            return await self._waited_for()
         if why := await described_otherwise(self._run, self._tool):
             return self._not_begun(self._tool.name, why)
         gate = None
         policy = await self._run.read(self._demand)
         if policy is not None:
-            gate = await self._ask("tool", f"Use {self._tool.name}", self._text(), policy, self._choices)
+            gate = await self._ask("tool", self._tool.question or self._deed(), self._text(), policy, self._choices)
             if not gate.approved:
                 return await self._answer(Status.FAILED, gate, error=_why_not(gate))
         call = await self._open_with(gate)
         return call or await self._begin()
 
     async def _ask(self, kind: str, title: str, text: str, policy: Any, choices: Sequence[Mapping[str, str]]) -> Gate:
-        asked = {"kind": kind, "title": title, "text": text, "tool": self._tool.name, "asked": self._asked}
+        asked = {
+            "kind": kind,
+            "title": title[:TITLE_LENGTH],
+            "text": text,
+            "tool": self._tool.name,
+            "asked": self._asked,
+        }
         asked |= {"effect": str(self._tool.effect)}
         return await self._run.gate(self._step, policy=policy, choices=choices, **asked)
 
+    def _deed(self) -> str:
+        return self._tool.done_with(self._read)
+
     def _text(self) -> str:
         """What would be done, to the letter. Another description or another schema of the tool is another text."""
-        arguments = json.dumps(json.loads(self._arguments), ensure_ascii=False, indent=2)
+        arguments = self._in_words()
         head = f"{self._tool.name}, which {DOES[self._tool.effect]}"
         if self._person_besides:  # what a council alone was asked before that is another text
             head = f"{head}\nText of strangers was read before."
         return f"{head}\n{arguments}\nDefinition of the tool: {self._tool.definition}"
+
+    def _in_words(self) -> str:
+        if self._tool.exact:
+            return self._tool.exact(self._read)
+        return json.dumps(json.loads(self._arguments), ensure_ascii=False, indent=2)
 
     def _demand(self) -> Mapping[str, Any] | None:
         """Who has to decide first; None where nobody has. By the policy, and never less than the floors say."""
@@ -155,17 +181,35 @@ class Using:
         return has_read_strangers(self._run.claimed)
 
     async def _uncertain(self, last: ToolCall) -> ToolCall:
-        """Nobody knows whether it happened: a person says, whatever the policy."""
+        """Nobody knows whether it happened: a person says, whatever the policy. Where one person alone could not have
+        allowed it, or something else is wanted by now, “do it now” only says that it did not happen."""
+        if await self._run.read(partial(self._is_to_be_done, last)):
+            return await self._begin()
         began = f"Begun on {last.started:%d %b %Y, %H:%M:%S} UTC and cut short: nobody knows whether it happened."
         other = "" if self._is_same(last) else f"It was then: {last.tool} {last.arguments}\nIt would now be:"
         text = "\n".join(line for line in (began, last.error, other, self._text()) if line)
         own = [one for one in self._choices if one["decision"] == "reject"]
-        gate = await self._ask(UNCERTAIN, f"Did it happen? {self._tool.name}", text, None, (*CHOICES, *own))
+        gate = await self._ask(UNCERTAIN, f"Did it happen? {self._deed()}", text, None, (*CHOICES, *own))
+        if gate.choice == DO and not (self._is_same(last) and await self._run.read(self._may_one_person)):
+            await self._run.write(gate.use, "gate")
+            return await self._begin()
         if gate.choice == DO:
             return await self._open_with(gate) or await self._of(await self._newest())
         if gate.choice == HAPPENED:
             return await self._answer(Status.DONE, gate, output=f"A person says that it happened. {gate.words}".strip())
         return await self._answer(Status.FAILED, gate, error=_why_not(gate))
+
+    def _is_to_be_done(self, last: ToolCall) -> bool:
+        """Whether a person has said so since it was begun, and its own gate is what is left."""
+        said = Gate.objects.whole().filter(run=self._run.pk, step=self._step, kind=UNCERTAIN, made__gt=last.started)
+        return any(gate.choice == DO for gate in said.exclude(used=None))
+
+    def _may_one_person(self) -> bool:
+        demand = self._demand()
+        if demand is None:
+            return True
+        alone = demand.get("who", "person") == "person" and demand.get("persons", 1) == 1
+        return alone and not demand.get("four_eyes")
 
     # ---- rows -----------------------------------------------------------------------------------------------
 
@@ -178,8 +222,7 @@ class Using:
         said |= {"tool": tool.name, "contained": tool.is_contained(self._read)}
         call = self._call(status, gate=gate, **said, **values)
         call.ended = None if call.is_open else timezone.now()
-        call.save(force_insert=True)
-        return call
+        return statements.insert(call)
 
     async def _answer(self, status: str, gate: Gate, **values: Any) -> ToolCall:
         """What a person said in its place is what came of it."""
@@ -194,10 +237,12 @@ class Using:
         """None where the gate does not allow it any more, or one has come to be needed."""
         if self._tool.change:
             return await self._run.write(partial(self._allowed, gate, self._change), "tool-done", gets_on=True)
+        if self._tool.by_run:
+            return await self._delegated(gate)
         call = await self._run.write(partial(self._allowed, gate, self._open), "tool-open")
         return call and await self._perform(call)
 
-    def _allowed(self, gate: Gate | None, then: Any) -> ToolCall | None:
+    def _allowed(self, gate: Gate | None, then: Any) -> Any:
         """In the transaction that begins the call: the gate's text is made anew, compared, and used up."""
         if gate is None:
             return then(None) if self._demand() is None else None
@@ -226,6 +271,44 @@ class Using:
             # the boundary to tools, as below: what one began is undone, and what it raises is said
             return self._row(Status.FAILED, gate, error=_broken(error))
         return self._row(Status.DONE, gate, **self._kept(output))
+
+    # ---- by a run of its own -----------------------------------------------------------------------------------
+
+    @property
+    def _place(self) -> str:
+        """The step of that run."""
+        return self._step if self._number == 1 else f"{self._step} {self._number}"
+
+    async def _is_delegated(self) -> bool:
+        return await self._run.read(Run.objects.filter(parent=self._run.pk, step=self._place).exists)
+
+    async def _delegated(self, gate: Gate | None) -> ToolCall | None:
+        """None as in `_open_with`. Until that run is over there is no row: nothing of this one is kept back by it."""
+        try:
+            return await self._waited_for(gate)
+        except _NotAllowed:
+            return None
+        except (Refused, TooManyChildren) as refused:
+            row = partial(self._row, Status.FAILED, error=storable(str(refused))[:ERROR_LENGTH])
+            return await self._run.write(partial(self._allowed, gate, row), "tool-done")
+
+    async def _waited_for(self, gate: Gate | None = None) -> ToolCall:
+        child = await self._run.child(self._place, partial(self._submit, gate), self._tool.name)
+        return await self._run.write(partial(self._told, child), "tool-done", gets_on=True)
+
+    def _submit(self, gate: Gate | None, made_by: Mapping[str, Any]) -> None:
+        assert self._tool.by_run  # noqa: S101 - for the type checker
+        if self._allowed(gate, lambda _: True) is None:
+            raise _NotAllowed
+        self._tool.by_run.submit(self._read, self._use, made_by)
+
+    def _told(self, child: Run) -> ToolCall:
+        assert self._tool.by_run  # noqa: S101 - for the type checker
+        asked = Gate.objects.filter(run=self._run.pk, step=self._step, tool=self._tool.name, tool_call=None)
+        gate = asked.exclude(used=None).order_by("pk").last()
+        if child.status == Run.Status.CANCELLED:
+            return self._row(Status.FAILED, gate, error=f"“{child.shown_title}” was cancelled.")
+        return self._row(Status.DONE, gate, **self._kept(self._tool.by_run.told(child)))
 
     # ---- outside of the database ------------------------------------------------------------------------------
 

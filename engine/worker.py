@@ -18,13 +18,14 @@ from django.db import Error as DBError
 from django.db.models import Q
 from django.utils.module_loading import import_string
 
-from . import chores, live, mcp, reader
+from . import chores, live, logs, mcp, reader
 from .context import LeaseLost, RunContext
 from .evidence import checkpoints, sealing
 from .llm.client import ModelClient
 from .llm.failures import RunFailed
 from .models import Claimed, Run, lease
 from .procedure import Change, procedures
+from .pulse import BEAT, Pulse
 from .waiting import Rests, Waits
 from .writer import AWAY, Writer
 
@@ -33,6 +34,8 @@ log = logging.getLogger(__name__)
 SWEEP = 1.5  # seconds between looks at the rows without a bell: what a lost message left behind waits this long
 RENEWALS = 3  # of a lease before it would end
 TURN = 2  # leases long all others come first, before suspects may stop them for a while
+STEP = 25  # runs taken on at once: what they cost shows before the next
+ALWAYS = 50  # so many are performed however late that makes the process: their models may be slow
 SHARE = 5  # one in so many places is kept free of the lane that fills the others
 
 
@@ -50,6 +53,7 @@ class Engine:
         here = Run.objects.filter(host__in=("", settings.HOST))  # what is bound to another machine is left to that
         self._queue = here.filter(Q(pk=only) | Q(root=only)) if only else here
         self._bell = asyncio.Event()
+        self._pulse = Pulse()
         self._performing: dict[asyncio.Task[None], Run] = {}
         self._doubted: set[UUID] = set()
         self._renewing: asyncio.Task[None] | None = None
@@ -78,10 +82,12 @@ class Engine:
         self._idle.clear()
         try:
             await self.models.load()
+            if not self._only:  # else the first run of a kind would hold all others up for as long as that takes
+                await asyncio.to_thread(list, procedures().values())
             while not self._stopping:
                 self._bell.clear()
-                await self._claim_some()
-                await self._wait_for_bell()
+                claimed_all = await self._claim_some()
+                await self._wait_for_bell(SWEEP if claimed_all else BEAT)
         finally:
             self._idle.set()
             looking.cancel()
@@ -92,7 +98,7 @@ class Engine:
 
     def _beside(self) -> list[Coroutine[Any, Any, None]]:
         others = [] if self._only else [chores.keep(), *(import_string(path)() for path in settings.BESIDE)]
-        return [checkpoints.keep(), *others]
+        return [self._pulse.beat(), checkpoints.keep(), *others]
 
     async def stop(self, grace: float = 10.0) -> None:
         """No new claims; what runs gets `grace` seconds, then goes back to the queue for others to take at once."""
@@ -114,27 +120,30 @@ class Engine:
 
     # ---- the queue ----------------------------------------------------------------------------------------
 
-    async def _wait_for_bell(self) -> None:
+    async def _wait_for_bell(self, longest: float) -> None:
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(SWEEP):
+            async with asyncio.timeout(longest):
                 await self._bell.wait()
 
-    async def _claim_some(self) -> None:
-        places = self.concurrency - len(self._performing)
+    async def _claim_some(self) -> bool:
+        """False where more may wait that could be taken on a moment later."""
+        performed = list(self._performing.values())
+        places = min(self.concurrency - len(performed), STEP)
         if places <= 0:
-            return
-        performed, reserve = list(self._performing.values()), self.concurrency // SHARE
+            return True  # it rings when a place is free
+        if self._pulse.late and len(performed) >= ALWAYS:
+            return False
+        for_one_lane = self.concurrency - self.concurrency // SHARE
+        reserve = max(len(performed) + places - for_one_lane, 0)
         suspects_first = time.monotonic() >= self._suspects_wait_until
         try:
-            if not await reader.read(partial(self._queue.all().waits, self.worker)):
-                return
-            claim = partial(
-                self._queue.all().claim, self.worker, places, performed, reserve, suspects_first=suspects_first
-            )
+            if not await reader.read_at_work(partial(self._queue.waits, self.worker)):
+                return True
+            claim = partial(self._queue.claim, self.worker, places, performed, reserve, suspects_first=suspects_first)
             claimed = await self.writer.write(claim, "claim", last=_seal_the_failed)
         except DBError as error:
             log.error("The queue could not be read, trying again: %s", error)
-            return
+            return True
         if any(run.suspect for run in claimed.runs):
             self._suspects_wait_until = time.monotonic() + TURN * lease().total_seconds()
         for run in claimed.runs:
@@ -142,6 +151,7 @@ class Engine:
             task = asyncio.create_task(self._perform(run), name=f"perform {run.pk}")
             self._performing[task] = run
             task.add_done_callback(self._done)
+        return len(claimed.runs) < places
 
     def _done(self, task: "asyncio.Task[None]") -> None:
         self._performing.pop(task, None)
@@ -150,6 +160,7 @@ class Engine:
     # ---- one run ------------------------------------------------------------------------------------------
 
     async def _perform(self, run: Run) -> None:
+        logs.performed.set(run.pk)
         context = RunContext(run, self.models, self.writer)
         try:
             try:
@@ -209,7 +220,7 @@ class Engine:
         Only what differs twice in a row: between a commit and the step that follows it both are right.
         """
         performed = {run.pk for run in self._performing.values()}
-        held = set(await reader.read(lambda: list(Run.objects.held(self.worker).values_list("pk", flat=True))))
+        held = set(await reader.read_at_work(lambda: list(Run.objects.held(self.worker).values_list("pk", flat=True))))
         differ = performed ^ held
         certain = differ & self._doubted
         self._doubted = differ - certain

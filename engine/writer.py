@@ -29,6 +29,7 @@ Proof = Callable[[], None]
 """What has to hold for a change to be made, or raises."""
 
 MOST_AT_ONCE = 200
+LONGEST = 0.03  # seconds that the changes of one transaction take: the first of them is seen when the last is done
 PATIENCE = 30.0  # seconds that work waits for a database that is away before it fails
 FORGOTTEN = timedelta(days=1)
 
@@ -74,6 +75,7 @@ class Writer:
         self.name = name
         self._handed_over: queue.SimpleQueue[list[_Work[Any]] | None] = queue.SimpleQueue()
         self._of_this_turn: list[_Work[Any]] = []  # of the event loop: it goes over to the thread as one
+        self._left: list[_Work[Any]] = []  # of the thread: what one transaction had no time for comes first in the next
         self._number = 0
         self._last_chance: float | None = None  # until when a database that is away is waited for, once it must end
         self._closed = False
@@ -126,8 +128,11 @@ class Writer:
 
     def _work(self) -> None:
         open_for_more = True
-        while open_for_more:
-            batch, open_for_more = self._next_batch()
+        while open_for_more or self._left:
+            if self._left:
+                batch, self._left = self._left, []
+            else:
+                batch, open_for_more = self._next_batch()
             if batch:
                 self._write(batch)
         self._leave()
@@ -201,18 +206,26 @@ class Writer:
     def _commit(self, batch: list[_Work[Any]]) -> None:
         with transaction.atomic():
             self._move_marker()
-            proven: Proof | None = None
-            for work in batch:
-                if work.proof and work.proof is not proven:
-                    work.proof()
-                proven = work.proof
-                work.result = work.change()
+            self._make(batch)
             for work in batch:
                 work.finish()
             for work in batch:
                 faults.reach(f"before-{work.name}-commit")
         for work in batch:
             faults.reach(f"after-{work.name}-commit")
+
+    def _make(self, batch: list[_Work[Any]]) -> None:
+        """What there is time for; what is left over leaves the batch, and is never put before what came earlier."""
+        proven: Proof | None = None
+        late = time.monotonic() + LONGEST
+        for number, work in enumerate(batch, 1):
+            if work.proof and work.proof is not proven:
+                work.proof()
+            proven = work.proof
+            work.result = work.change()
+            if time.monotonic() > late:
+                self._left = batch[number:] + self._left
+                del batch[number:]
 
     def _move_marker(self) -> None:
         mine = {"batch": self._number, "moved": timezone.now()}

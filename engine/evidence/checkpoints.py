@@ -14,7 +14,6 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import httpx2
 from django.conf import settings
 from django.db import IntegrityError, connection, models, transaction
 from django.utils import timezone
@@ -205,6 +204,8 @@ def _write(checkpoint: Checkpoint) -> None:
 
 
 async def _post(checkpoint: Checkpoint, address: str) -> None:
+    import httpx2  # which few installations need for this
+
     try:
         async with httpx2.AsyncClient(timeout=WEBHOOK_TIMEOUT, follow_redirects=False, trust_env=False) as client:
             answer = await client.post(address, content=checkpoint.note)

@@ -1,8 +1,9 @@
 """The one boundary to language models. Everything that goes out or comes back passes here.
 
 Chat completions are posted through the openai client, streamed, and read here line by line: the client's own
-stream helper costs ten times as much per piece of text and hides what really came over the wire. No hidden
-retries, no redirects, no proxies from the environment. Whatever goes wrong leaves as a `CallFailed`.
+stream helper costs ten times as much per piece of text and hides what really came over the wire. Where nobody watches
+a quick model answers in one piece, which costs less still. No hidden retries, no redirects, no proxies from the
+environment. Whatever goes wrong leaves as a `CallFailed`.
 
 Why so: docs/decisions.md, What models are told and asked.
 """
@@ -10,8 +11,10 @@ Why so: docs/decisions.md, What models are told and asked.
 import asyncio
 import contextlib
 import importlib
+import time
 import zlib
 from contextlib import aclosing
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import httpx2
@@ -24,14 +27,11 @@ from .forms import AnswerForm, Growth, Message, Way, as_sent
 from .providers import Provider, UnknownProvider, resolve
 
 if TYPE_CHECKING:  # importing openai takes 1.2 s of CPU: whoever asks no model does without
-    import openai
-    from openai._types import RequestOptions
+    from .connections import Client
 
 LONGEST_LIST = 4 * 1024 * 1024
 MOST_MODELS = 2000
-# a compressed answer could be a thousand times larger than it looks; some compress all the same
-UNCOMPRESSED: "RequestOptions" = {"headers": {"Accept-Encoding": "identity"}}
-
+SOON = 10.0  # seconds: what is on the way to an endpoint gives up a silent connection after 30 at the earliest
 LONGEST_SHOWN = 32 * 1024  # characters of a growing answer: more than the longest reason, however it is spelled
 
 T = TypeVar("T")
@@ -42,9 +42,10 @@ class ModelClient:
 
     def __init__(self, timeout: float) -> None:
         self.timeout = timeout
-        self._clients: dict[str, openai.AsyncOpenAI] = {}
+        self._clients: dict[str, Client] = {}
         self._places: dict[str, asyncio.Semaphore] = {}
         self._ways: dict[str, Way] = {}
+        self._quick: set[str] = set()  # models whose last answer came soon
         self._turns = asyncio.Lock()  # of the answers that come faster than their share
 
     def place(self, model: str) -> asyncio.Semaphore:
@@ -66,7 +67,8 @@ class ModelClient:
     async def ask(self, model: str, messages: list[Message], form: AnswerForm[T], on_growth: Growth, way: Way) -> Reply:
         """One attempt, within the deadline. `on_growth` is called for every piece, with what makes a text to show.
 
-        FormatRefused where the endpoint does not take this way of asking.
+        FormatRefused where the endpoint does not take this way of asking. Unless the way says that it has to stream, a
+        model that answered soon the last time is asked for one piece: a longer silence is more than some gateways bear.
         """
         try:
             provider, name = resolve(model)
@@ -78,15 +80,21 @@ class ModelClient:
             return provider.clean_cut(form.preview(provider.clean_cut(reader.beginning(LONGEST_SHOWN))))
 
         # whatever an endpoint repeats of us, no key leaves here
-        reader = Reader(lambda: on_growth(show), provider)
+        reader, began = Reader(lambda: on_growth(show), provider), time.monotonic()
+        streams = way.streams or model not in self._quick
         try:
-            await self._attempt(provider, model, self._body(name, messages, form, way), reader)
+            await self._attempt(provider, model, self._body(name, messages, form, way, streams), reader)
         except failures.CallFailed as failure:
+            self._quick.discard(model)
+            if isinstance(failure, failures.FormatRefused) and failure.refused == "stream":
+                self._ways[model] = self.way(model).without("stream")
             failure.raw = failure.raw or reader.raw
             failure.said = provider.clean_cut(reader.text)
             failure.input_tokens, failure.output_tokens = reader.reply.input_tokens, reader.reply.output_tokens
             raise
-        self._ways[model] = way
+        self._ways[model] = replace(way, streams=self.way(model).streams)
+        came_soon = time.monotonic() - began < SOON
+        (self._quick.add if came_soon else self._quick.discard)(model)
         return reader.reply
 
     async def _attempt(self, provider: Provider, model: str, body: dict[str, Any], reader: Reader) -> None:
@@ -120,6 +128,8 @@ class ModelClient:
             raise _diagnosed(error, provider, "", {}) from error
 
     async def _names(self, provider: Provider) -> list[str]:
+        from .connections import UNCOMPRESSED
+
         response: httpx2.Response = await self._client(provider).get(
             "/models", cast_to=httpx2.Response, stream=True, options=UNCOMPRESSED
         )
@@ -136,22 +146,16 @@ class ModelClient:
         await asyncio.gather(*(client.close() for client in clients.values()))
 
     @staticmethod
-    def _body(name: str, messages: list[Message], form: AnswerForm[T], way: Way) -> dict[str, Any]:
-        body: dict[str, Any] = {"model": name, "messages": as_sent(messages, way), "stream": True}
+    def _body(name: str, messages: list[Message], form: AnswerForm[T], way: Way, streams: bool) -> dict[str, Any]:
+        body: dict[str, Any] = {"model": name, "messages": as_sent(messages, way), "stream": streams}
         if way.answer_format in form.response_formats:
             body["response_format"] = form.response_formats[way.answer_format]
-        if way.counts_tokens:
+        if streams and way.counts_tokens:
             body["stream_options"] = {"include_usage": True}
         return body
 
     async def _stream(self, provider: Provider, body: dict[str, Any], reader: Reader) -> None:
-        response: httpx2.Response = await self._client(provider).post(
-            "/chat/completions",
-            body=body,
-            cast_to=httpx2.Response,
-            stream=True,
-            options=UNCOMPRESSED,
-        )
+        response = await self._client(provider).complete(body)
         try:
             async with aclosing(wire.pieces(response, wire.Share(self._turns))) as pieces:
                 async for piece in pieces:
@@ -162,7 +166,7 @@ class ModelClient:
             await response.aclose()
         reader.close()
 
-    def _client(self, provider: Provider) -> "openai.AsyncOpenAI":
+    def _client(self, provider: Provider) -> "Client":
         from .connections import Client
 
         if provider.name not in self._clients:

@@ -8,7 +8,7 @@ import json
 import socket
 import ssl
 from functools import partial
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import aiohttp
 import httpx2
@@ -21,26 +21,44 @@ from openai._vendor.httpx_aiohttp import AiohttpTransport
 from .providers import Provider
 from .wire import PIECE, Share
 
+if TYPE_CHECKING:
+    from openai._types import RequestOptions
+
 _json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode  # as openai writes it
+# a compressed answer could be a thousand times larger than it looks; some compress all the same
+UNCOMPRESSED: "RequestOptions" = {"headers": {"Accept-Encoding": "identity"}}
 WINDOW = 16 * 1024  # bytes that may wait in the kernel: so many come at once at most, and a hundred pieces a round trip
 
 
 class Client(openai.AsyncOpenAI):
-    """openai's own. It makes address and headers of every request anew, which takes as long as to send it; those of one
-    client's requests are the same, so that the first one's do for all."""
+    """openai's own. It makes options, address and headers of every request anew, which takes longer than to send it;
+    those of one client's questions are the same, so that the first one's do for all."""
 
     _first: httpx2.Request | None = None
 
-    def _build_request(self, options: FinalRequestOptions, *, retries_taken: int = 0) -> httpx2.Request:
-        if options.method != "post":
-            return super()._build_request(options, retries_taken=retries_taken)
+    async def complete(self, body: dict[str, Any]) -> httpx2.Response:
+        """A chat completion, its body not read yet. The client's own error where the status is one."""
         if self._first is None:
-            self._first = super()._build_request(options, retries_taken=retries_taken)
-            self._kept = [(name, value) for name, value in self._first.headers.raw if name.lower() != b"content-length"]
-        body = _json(options.json_data).encode()
-        first = self._first
+            asked: dict[str, Any] = {"body": body, "cast_to": httpx2.Response, "options": UNCOMPRESSED}
+            return cast(httpx2.Response, await self.post("/chat/completions", stream=True, **asked))
+        response = await self._client.send(self._as_the_first(body), stream=True)
+        if not response.is_success:
+            await response.aread()
+            raise self._make_status_error_from_response(response)
+        return response
+
+    def _build_request(self, options: FinalRequestOptions, *, retries_taken: int = 0) -> httpx2.Request:
+        made = super()._build_request(options, retries_taken=retries_taken)
+        if options.method == "post" and self._first is None:
+            self._kept = [(name, value) for name, value in made.headers.raw if name.lower() != b"content-length"]
+            self._first = made
+        return made
+
+    def _as_the_first(self, body: dict[str, Any]) -> httpx2.Request:
+        first = cast(httpx2.Request, self._first)
+        extensions = dict(first.extensions)
         return httpx2.Request(
-            first.method, first.url, headers=self._kept, content=body, extensions=dict(first.extensions)
+            first.method, first.url, headers=self._kept, content=_json(body).encode(), extensions=extensions
         )
 
 

@@ -87,6 +87,7 @@ SPEAKS_OF = {  # what an endpoint says when it does not take this part of a requ
         r"response.?format|json.?schema|json.?object|structured.?output|\bgrammar\b", re.IGNORECASE
     ),
     "system": re.compile(r"\bsystem\b.{0,20}\b(role|message|prompt|instruction)|role.{0,20}\bsystem\b", re.IGNORECASE),
+    "stream": re.compile(r"\bstream", re.IGNORECASE),
 }
 
 
@@ -106,6 +107,8 @@ def _format_refused(answer: _Refusal, where: str, asked: dict[str, Any]) -> fail
 
 def _part(asked: dict[str, Any], name: str) -> dict[str, Any]:
     """Of a request; empty where it has none."""
+    if name == "stream":
+        return {} if asked.get("stream") else {"type": "an answer in one piece"}
     if name != "system":
         return asked.get(name) or {}
     has = any(message["role"] == "system" for message in asked.get("messages", ()))

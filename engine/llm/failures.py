@@ -120,7 +120,7 @@ def restored(code: str, sentence: str) -> CallFailed:
 
 class FormatRefused(Refused):
     """`refused` is the part of the request that the endpoint does not take. It does not count as a failed attempt:
-    the model has not been asked yet, and there are only four such steps."""
+    the model has not been asked yet, and there are only five such steps."""
 
     code = "format_refused"
     permanent = False

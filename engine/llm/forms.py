@@ -58,6 +58,7 @@ class Way:
     answer_format: str = FORMATS[0]
     counts_tokens: bool = True  # whether to ask for the usage of a stream, which some servers refuse
     system: bool = True  # whether a conversation may have a system message, for which some templates have no place
+    streams: bool = False  # whether it has to come in pieces: somebody watches, or it comes in no other way
 
     def without(self, refused: str) -> "Way":
         """The next way to try when one thing of this was refused."""
@@ -65,6 +66,8 @@ class Way:
             return replace(self, counts_tokens=False)
         if refused == "system":
             return replace(self, system=False)
+        if refused == "stream":
+            return replace(self, streams=True)
         return replace(self, answer_format=FORMATS[FORMATS.index(self.answer_format) + 1])
 
 

@@ -73,22 +73,22 @@ def resolve(model: str) -> tuple[Provider, str]:
     """
     if not model:
         raise UnknownProvider("No model is named.")
-    providers = configured()
+    declared = settings.PROVIDERS  # of which one is made: this is asked several times for each call
     prefix, _, rest = model.partition("/")
     if prefix == REHEARSAL:
         if rest not in REHEARSALS:
             raise UnknownProvider(f"The rehearsal knows {' and '.join(REHEARSALS)}, not “{rest}”.")
         return Provider(REHEARSAL, f"http://{REHEARSAL}/v1", "none"), rest
-    if prefix in providers and rest:
-        return providers[prefix], rest
-    if len(providers) == 1:
-        return next(iter(providers.values())), model
-    if not providers:
+    if prefix in declared and rest:
+        return Provider(prefix, **declared[prefix]), rest
+    if len(declared) == 1:
+        return next(iter(configured().values())), model
+    if not declared:
         raise UnknownProvider(
             f"No model provider is configured, so “{model}” cannot be asked. "
             f"Set OPENAI_API_KEY or another provider's variable, or name a rehearsal/… model."
         )
-    raise UnknownProvider(f"“{model}” names no known provider. Known: {', '.join(sorted(providers))}.")
+    raise UnknownProvider(f"“{model}” names no known provider. Known: {', '.join(sorted(declared))}.")
 
 
 def context_of(model: str) -> int | None:

@@ -3,6 +3,7 @@
 from django.db import migrations
 
 from engine.evidence import guards
+from engine.on_schema import OnSchema
 
 TABLES = ("engine_entry", "engine_leaf", "engine_checkpoint", "engine_salt", "engine_run", "engine_modelcall")
 
@@ -18,4 +19,4 @@ def unguard(apps, schema_editor):
 
 class Migration(migrations.Migration):
     dependencies = [("engine", "0006_names")]
-    operations = [migrations.RunPython(guard, unguard)]
+    operations = [OnSchema(guard, unguard)]

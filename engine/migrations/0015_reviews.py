@@ -7,6 +7,7 @@ from django.db import migrations, models
 
 from engine.evidence import guards
 from engine.migrations._taking_over import TakeOver
+from engine.on_schema import OnSchema
 
 GUARD = guards.GUARDS["engine_review"]
 
@@ -49,5 +50,5 @@ class Migration(migrations.Migration):
             ],
             options={"ordering": ["pk"]},
         ),
-        migrations.RunPython(guard, unguard),
+        OnSchema(guard, unguard),
     ]

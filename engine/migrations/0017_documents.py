@@ -5,6 +5,7 @@ import django.utils.timezone
 from django.db import migrations, models
 
 from engine.evidence import guards
+from engine.on_schema import OnSchema
 
 GUARD = guards.GUARDS["engine_document"]
 
@@ -52,5 +53,5 @@ class Migration(migrations.Migration):
                 "constraints": [models.UniqueConstraint("run", "number", name="one_document_per_number")],
             },
         ),
-        migrations.RunPython(guard, unguard),
+        OnSchema(guard, unguard),
     ]

@@ -6,6 +6,7 @@ from django.conf import settings
 from django.db import migrations, models
 
 from engine.evidence import guards
+from engine.on_schema import OnSchema
 
 
 def guard(apps, schema_editor):
@@ -87,5 +88,5 @@ class Migration(migrations.Migration):
             model_name='gate',
             constraint=models.UniqueConstraint(fields=('run', 'step', 'number'), name='one_gate_of_a_number'),
         ),
-        migrations.RunPython(guard, unguard),
+        OnSchema(guard, unguard),
     ]

@@ -5,6 +5,7 @@ import django.utils.timezone
 from django.db import migrations, models
 
 from engine.evidence import guards
+from engine.on_schema import OnSchema
 
 
 def guard(apps, schema_editor):
@@ -54,5 +55,5 @@ class Migration(migrations.Migration):
                 'constraints': [models.UniqueConstraint(fields=('run', 'step', 'number'), name='one_tool_call_of_a_number')],
             },
         ),
-        migrations.RunPython(guard, unguard),
+        OnSchema(guard, unguard),
     ]

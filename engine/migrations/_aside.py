@@ -3,6 +3,7 @@
 from django.db import migrations
 
 from engine.evidence import guards
+from engine.on_schema import OnSchema
 
 
 def around(*tables, lifted=list):
@@ -19,4 +20,4 @@ def around(*tables, lifted=list):
             schema_editor.execute(aside.pop())
         guards.install(schema_editor.connection, lifted())
 
-    return migrations.RunPython(put_aside, put_back), migrations.RunPython(put_back, put_aside)
+    return OnSchema(put_aside, put_back), OnSchema(put_back, put_aside)

@@ -17,7 +17,7 @@ from .mcp import McpTool
 from .pace import LimitReached, Pace, per_minute
 from .reminders import NoMail, Notice, Reminder
 from .reviews import REVIEW_LENGTH, Review, last_override, last_told, overriders
-from .runs import NOBODY, TITLE_LENGTH, Park, Run, account_of, after_deadlock, asked_for, record_name
+from .runs import NOBODY, TITLE_LENGTH, Park, Run, account_of, after_deadlock, asked_for, record_name, submissions_of
 from .tools import Effect, ToolCall
 
 __all__ = [
@@ -66,4 +66,5 @@ __all__ = [
     "overriders",
     "per_minute",
     "record_name",
+    "submissions_of",
 ]

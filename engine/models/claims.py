@@ -5,9 +5,9 @@ Why so: docs/decisions.md, Runs, the queue and the writer.
 
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from django.conf import settings
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 FUTURE = timedelta(seconds=60)  # a lease that ends so long after any could was written by a clock that was wrong
 NEGLECTED = timedelta(seconds=60)
+SEEN_AT_ONCE = 200  # of what is queued: where that is all, turns are taken without counting it in the database
 WOKEN_AT_ONCE = 1_000
 MOST_DEATHS = 5
 # How many runs may be performed together that met so many crashes: any number, then ever fewer, in the end one.
@@ -118,6 +119,56 @@ def look(worker: str) -> Look:
     return Look(*map(bool, statements.first(sql, [worker, *future, worker]) or ()))
 
 
+class Seen(NamedTuple):
+    """One that is queued, as the database's driver gives its columns."""
+
+    pk: uuid.UUID
+    fence: int
+    lane: str
+    owner: int | None
+    created: Any
+
+
+Party = tuple[str, int | None]
+"""A lane and an owner: runs of one party differ by their age alone."""
+Waiting = dict[Party, tuple[int, Any]]
+"""Of each party how many wait, and since when the oldest."""
+
+
+def _counted(seen: "Sequence[Seen]") -> Waiting:
+    waiting: Waiting = {}
+    for one in seen:
+        number, oldest = waiting.get((one.lane, one.owner), (0, one.created))
+        waiting[one.lane, one.owner] = number + 1, oldest
+    return waiting
+
+
+def _turns(waiting: Waiting, places: int, performed: "Sequence[Run]", reserve: int) -> "Counter[Party]":
+    """How many runs each lane and owner may have now."""
+    lanes = Counter(run.lane for run in performed)
+    owners = Counter(run.owner_id for run in performed)
+    most = len(performed) + places - reserve
+    turns: Counter[Party] = Counter()
+    for _ in range(places):
+        free = [key for key, (number, _) in waiting.items() if turns[key] < number and lanes[key[0]] < most]
+        if not free:
+            break
+        lane, owner = min(free, key=lambda key: (owners[key[1]], lanes[key[0]], waiting[key][1]))
+        turns[lane, owner] += 1
+        lanes[lane] += 1
+        owners[owner] += 1
+    return turns
+
+
+def _first(seen: "Sequence[Seen]", turns: "Counter[Party]") -> "Iterator[Seen]":
+    """The oldest of each party, as many as it may have."""
+    left = Counter(turns)
+    for one in seen:
+        if left[one.lane, one.owner] > 0:
+            left[one.lane, one.owner] -= 1
+            yield one
+
+
 class Claimed(NamedTuple):
     """What a claim came to: the runs to perform, and those that failed by it and are to be sealed."""
 
@@ -167,7 +218,7 @@ class ClaimQuerySet(models.QuerySet["Run"]):
         """Whether there may be anything to claim: a plain look, for on SQLite a transaction takes the write lock."""
         if not any(look(worker)):
             return False
-        return self.queued().exists() or self.due().exists() or self.abandoned(worker).exists()
+        return bool(self._first_queued.rows()) or self.due().exists() or self.abandoned(worker).exists()
 
     def claim(
         self,
@@ -207,11 +258,31 @@ class ClaimQuerySet(models.QuerySet["Run"]):
         """Which to take, each with its fence. `suspects`: there may be some."""
         if suspects and self.held(worker).suspects().exists():
             return []
-        others = self.queued().filter(crashes__lt=SUSPECT)
-        if suspects and self.queued().suspects().exists() and (suspects_first or not others.exists()):
+        if suspects and self.queued().suspects().exists() and (suspects_first or not self._others().exists()):
             return [] if performed else self._suspected(places)
-        turns = others._turns(places, performed, reserve)
+        seen = self._seen()
+        turns = _turns(self._waiting() if seen is None else _counted(seen), places, performed, reserve)
+        if seen is not None and not connection.features.has_select_for_update_skip_locked:
+            return [(one.pk, one.fence) for one in _first(seen, turns)]
+        others = self._others()
         return [row for (lane, owner), number in turns.items() for row in others._oldest(lane, owner, number)]
+
+    def _others(self) -> Self:
+        return self.queued().filter(crashes__lt=SUSPECT)
+
+    @cached_property
+    def _first_queued(self) -> statements.Made:
+        return statements.Made(self.queued().order_by().values_list("pk")[:1])
+
+    @cached_property
+    def _unsuspected(self) -> statements.Made:
+        columns = self._others().order_by("created").values_list(*Seen._fields)
+        return statements.Made(columns[:SEEN_AT_ONCE])
+
+    def _seen(self) -> "list[Seen] | None":
+        """All that is queued and no suspect, the oldest first; None where that is too much to look at."""
+        rows = self._unsuspected.rows()
+        return [Seen(statements.as_key(pk), *rest) for pk, *rest in rows] if len(rows) < SEEN_AT_ONCE else None
 
     def _wake(self) -> None:
         """Queue what waited for a time that has come."""
@@ -278,25 +349,11 @@ class ClaimQuerySet(models.QuerySet["Run"]):
         crashes = waiting.values_list("crashes", flat=True)[0]
         return waiting.filter(crashes=crashes)._locked(min(places, TOGETHER[crashes]))
 
-    def _turns(self, places: int, performed: Sequence["Run"], reserve: int) -> "Counter[tuple[str, int | None]]":
-        """How many runs each lane and owner may have now."""
-        waiting = {
-            (row["lane"], row["owner"]): [row["number"], row["oldest"]]
-            for row in self.values("lane", "owner").annotate(number=Count("pk"), oldest=Min("created"))
+    def _waiting(self) -> "Waiting":
+        return {
+            (row["lane"], row["owner"]): (row["number"], row["oldest"])
+            for row in self._others().values("lane", "owner").annotate(number=Count("pk"), oldest=Min("created"))
         }
-        lanes = Counter(run.lane for run in performed)
-        owners = Counter(run.owner_id for run in performed)
-        most = len(performed) + places - reserve
-        turns: Counter[tuple[str, int | None]] = Counter()
-        for _ in range(places):
-            free = [key for key, (number, _) in waiting.items() if turns[key] < number and lanes[key[0]] < most]
-            if not free:
-                break
-            lane, owner = min(free, key=lambda key: (owners[key[1]], lanes[key[0]], waiting[key][1]))
-            turns[lane, owner] += 1
-            lanes[lane] += 1
-            owners[owner] += 1
-        return turns
 
     def _oldest(self, lane: str, owner: int | None, number: int) -> list[tuple[uuid.UUID, int]]:
         return self.filter(lane=lane, owner=owner).order_by("created")._locked(number)

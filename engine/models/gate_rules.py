@@ -9,6 +9,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import models
 
+from engine import statements
 from engine.policy import BOTH, asks_council
 
 WHO = [("", "as the procedure says"), ("person", "a person"), ("council", "a council"), ("both", "both")]
@@ -18,7 +19,7 @@ EXPIRIES = [("", "as the procedure says"), ("remind", "remind"), ("reject", "rej
 class GateRuleQuerySet(models.QuerySet["GateRule"]):
     def of(self, procedure: str) -> "list[GateRule]":
         """All that may hold for a gate of this procedure."""
-        return list(self.filter(procedure__in=("", procedure)))
+        return statements.fetch(GateRule, "procedure", ("", procedure))
 
     def best(self, *, procedure: str, **about: str) -> "GateRule | None":
         return best_of(self.of(procedure), **about)

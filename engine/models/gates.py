@@ -80,7 +80,11 @@ class GateQuerySet(models.QuerySet["Gate"]):
         """What waits for this person: asked by name, in one of its groups, or as whose run it is, and not said yet, or
         once more where a council has refused it. Where somebody else than the owner has to decide and nobody is named,
         it waits for all who may decide at everybody's gates."""
-        here = Q(run_that(owner=user)) | (Q(policy__four_eyes=True) if user.has_perm(DECIDE) else Q())
+        return self.for_one(user, decides=user.has_perm(DECIDE))
+
+    def for_one(self, user: Any, *, decides: bool) -> Self:
+        """As `for_user`, of whom it is known whether it decides at everybody's gates."""
+        here = Q(run_that(owner=user)) | (Q(policy__four_eyes=True) if decides else Q())
         asked = self.pending().filter(asked_of(user) | asked_by_no_name() & here)
         return asked.exclude(of_a_council_alone() | Q(policy__four_eyes=True) & of_author(user) | said_by(user))
 
@@ -120,6 +124,10 @@ class GateQuerySet(models.QuerySet["Gate"]):
 
     def newest(self, run: UUID, step: str) -> "Gate | None":
         return self.whole().filter(run=run, step=step).order_by("-number").first()
+
+    def newest_of_all(self) -> int:
+        """Anybody's, which is found at once; nought where nothing was ever asked. What is newer came later."""
+        return self.order_by("-pk").values_list("pk", flat=True).first() or 0
 
     def ask(self, before: "Gate | None", **values: Any) -> "Gate":
         """Ask at this place, or ask there anew: then nobody is asked any more what stood there before.

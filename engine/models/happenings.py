@@ -11,6 +11,8 @@ from uuid import UUID
 from django.db import models
 from django.utils import timezone
 
+from engine import statements
+
 
 class What(models.TextChoices):
     OVER = "over", "It is over"
@@ -20,7 +22,7 @@ class What(models.TextChoices):
 class HappeningQuerySet(models.QuerySet["Happening"]):
     def note(self, what: What, runs: Collection[UUID], **more: Any) -> None:
         """In the transaction in which it happens."""
-        self.bulk_create(self.model(what=what, run_id=run, **more) for run in runs)
+        statements.insert_all(self.model(what=what, run_id=run, **more) for run in runs)
 
 
 class Happening(models.Model):

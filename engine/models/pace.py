@@ -42,6 +42,14 @@ Limits = Mapping[str, Limit]
 """By what it is that is done; such a name may hold what somebody typed."""
 
 
+@dataclass(frozen=True)
+class Left:
+    """How many a limit lets through now, and after how many seconds it lets all of them through again."""
+
+    number: int
+    seconds: int
+
+
 class LimitReached(Exception):
     """The text is a sentence for people; after `seconds` it may be tried again."""
 
@@ -57,6 +65,11 @@ class PaceQuerySet(models.QuerySet["Pace"]):
         ahead = {pk: due - keys[pk].ahead - _now() for pk, due in self.filter(pk__in=keys).values_list("pk", "due")}
         if (waits := max(ahead.values(), default=0)) > 0:
             raise LimitReached(f"{sentence} Try again in {in_words(waits / 1000)}.", waits / 1000)
+
+    def left(self, name: str, limit: Limit) -> Left:
+        due = self.filter(pk=_key(name)).values_list("due", flat=True).first() or 0
+        ahead = max(0, due - _now())
+        return Left(max(0, (limit.ahead + limit.step - ahead) // limit.step), math.ceil(ahead / 1000))
 
     @transaction.atomic
     def take(self, limits: Limits, sentence: str) -> None:

@@ -19,7 +19,7 @@ from .claims import GOING_ON, SUSPECT, RunStatus, hold, lease, let_go
 from .documents import Document
 from .gates import Gate
 from .mail import Letter
-from .pace import LimitReached, Pace, per_minute
+from .pace import LimitReached, Limits, Pace, per_minute
 from .tools import ToolCall
 
 NOBODY = "nobody"  # the account of what the command line asked
@@ -109,7 +109,7 @@ class RunQuerySet(FamilyQuerySet):
         be too many: the first statement holds all others of the same owner until the transaction ends.
         """
         sentence = f"You have started {settings.USER_SUBMISSIONS} in a minute, as many as one person may."
-        Pace.objects.take({f"runs of {owner.pk}": per_minute(settings.USER_SUBMISSIONS)}, sentence)
+        Pace.objects.take(submissions_of(owner), sentence)
         if self.queued().filter(owner=owner).count() >= settings.USER_QUEUED:
             raise LimitReached(
                 f"You have {settings.USER_QUEUED:,} waiting in the queue, as many as one person may. Try again when "
@@ -159,6 +159,11 @@ class RunQuerySet(FamilyQuerySet):
             **(nobody if names else {}),
         )
         self.filter(pk=pk).exclude(parent=None).update(asked_by="")
+
+
+def submissions_of(owner: Any) -> Limits:
+    """How often one person may start a run, or have one go on."""
+    return {f"runs of {owner.pk}": per_minute(settings.USER_SUBMISSIONS)}
 
 
 def account_of(user: Any) -> str:
