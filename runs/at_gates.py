@@ -1,12 +1,26 @@
 """What a procedure brings to the page of its gates, all of it with a usual answer."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, ClassVar
 
 from django.http import QueryDict
 
 from engine.models import Gate
 from engine.models.gates import Decision
+
+
+@dataclass(frozen=True)
+class Eased:
+    """`said`: what was approved how often; `could`: what could be asked less often, at this address, where nothing
+    changes before somebody saves it. `whose`: who may, where this person may not."""
+
+    said: str
+    could: str
+    address: str
+    whose: str = ""
+
 
 WORDS: Mapping[str, str] = {
     Decision.APPROVE: "Approve",
@@ -39,6 +53,25 @@ class AtGates:
     def reaches_out(self, gate: Gate) -> bool:
         """Whether what it asks for leaves the house and cannot be taken back."""
         return False
+
+    def eased(self, gates: Sequence[Gate], user: Any, since: datetime) -> Iterable[Eased]:
+        """What could be asked less often, of gates about tools that this person has approved since then."""
+        return ()
+
+    def changes_nothing(self, gate: Gate) -> bool:
+        """Whether a yes does nothing but let work of the run itself pass."""
+        return False
+
+    def look_at(self, gates: Sequence[Gate]) -> None:
+        """Read at once, before a list of them is shown, what would be read of each."""
+
+    def comes_first(self, gate: Gate) -> bool:
+        """Whether it settles others of its run, and so stands before them."""
+        return False
+
+    def row_title(self, gate: Gate) -> str:
+        """What would happen, where it stands in a list."""
+        return gate.title
 
     def gate_template(self, gate: Gate) -> str:
         """The template of its own form; empty for a field for words alone."""

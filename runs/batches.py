@@ -77,7 +77,8 @@ def put_together(group: Group, user: Any) -> Group:
     batches = [batch for batch in batches if batch.options]
     inside = {item.gate.pk for batch in batches for item in batch.items}
     alone = [item for item in group.items if item.gate.pk not in inside]
-    return replace(group, items=alone, batches=batches)
+    first = [item for item in alone if batches and item.face.comes_first(item.gate)]
+    return replace(group, first=first, items=[item for item in alone if item not in first], batches=batches)
 
 
 def _fits(gate: Gate) -> bool:
@@ -87,7 +88,15 @@ def _fits(gate: Gate) -> bool:
 def _key(gate: Gate) -> Any:
     """Of two with the same one the same people can say the same."""
     choices = tuple((one["decision"], one["word"]) for one in gate.choices)
-    return gate.run_id, gate.tool or gate.kind, choices, gate.asked_user_id, gate.asked_group_id, gate.asked
+    return (
+        gate.run_id,
+        gate.tool or gate.kind,
+        gate.effect,
+        choices,
+        gate.asked_user_id,
+        gate.asked_group_id,
+        gate.asked,
+    )
 
 
 def _batch(items: Sequence[Item], user: Any) -> Batch:

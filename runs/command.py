@@ -11,16 +11,14 @@ from typing import Any, Generic, NoReturn, TypeVar
 from uuid import UUID
 
 from channels.db import database_sync_to_async
-from django.core.management import call_command
 from django.core.management.base import CommandError, CommandParser
 from django.db import Error as DBError
 from django.db.models import Model
 
-from engine import terminal, trouble
+from engine import tables, terminal, trouble
 from engine.evidence import sealing
 from engine.hidden import in_one_line
 from engine.models import ModelCall, Run
-from engine.worker import Engine
 
 from .api.objects import run_object
 from .face import face_of
@@ -45,6 +43,7 @@ class RunCommand(terminal.Command, Generic[Row]):
     A command has its arguments, `submit`, and what it tells besides. `well` are the outcomes that end with 0.
     """
 
+    requires_system_checks = []  # they import all pages, of which none is shown here
     well: Collection[str] = ()
     nothing = "Nothing came of it"  # as in "Nothing came of it: the disk is full."
     otherwise = False
@@ -103,7 +102,7 @@ class RunCommand(terminal.Command, Generic[Row]):
             sys.exit(NOTHING)
 
     def handle(self, **options: Any) -> None:
-        call_command("migrate", verbosity=0)
+        tables.migrate()
         sealing.adopt()
         submitted = self.submit(options)
         if options["no_wait"]:
@@ -138,6 +137,8 @@ class RunCommand(terminal.Command, Generic[Row]):
 
     async def _follow(self, run: Run) -> None:
         """Perform this one run here, unless another engine takes it first, and tell what happens."""
+        from engine.worker import Engine  # with all that asks models: the run is submitted before that is imported
+
         engine = Engine(only=run.pk)
         performing = asyncio.create_task(engine.run())
         told: set[Hashable] = set()

@@ -58,8 +58,9 @@ class WaitingConsumer(AsyncWebsocketConsumer):
             await self.close(code=feed.CLOSED_NOT_FOUND)
             return
         await self.accept()
-        after, key = _number(self.scope["query_string"], "after"), session and session.session_key
-        self.listener = told.Listener(user, key, self.send, self.close, after)
+        after, since = (_number(self.scope["query_string"], name) for name in ("after", "since"))
+        key = session and session.session_key
+        self.listener = told.Listener(user, key, self.send, self.close, after, since)
         await told.join(self.listener)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:

@@ -10,6 +10,7 @@ from engine.models import NOBODY, Review, Run, last_told
 from engine.search import label, labels_of
 
 from .models import Flag, SearchText, digest_of
+from .models.search import ABOUT
 
 if TYPE_CHECKING:
     from .face import Face
@@ -96,4 +97,5 @@ def _labels_of_owner(row: dict[str, Any]) -> Iterator[str]:
 
 
 def _labels_there(row: dict[str, Any]) -> list[str]:
-    return labels_of(row["search__words"] or "")
+    """But those that lead to another run: they decide nothing, and what was sealed names the other one in words."""
+    return [one for one in labels_of(row["search__words"] or "") if not one.startswith(label(ABOUT, ""))]

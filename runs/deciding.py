@@ -1,5 +1,6 @@
 """What waits for whom, and what is to be seen and said there: for pages, API and commands."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +16,7 @@ from .face import Face, face_of, faces, snapshot_of
 from .rights import SEE, User
 
 MOST = 50  # on a page
+HASH = re.compile(r"\b([0-9a-f]{10})[0-9a-f]{50}([0-9a-f]{4})\b")
 GLIMPSE = 240  # characters of what is asked about, in a list
 DONE = {"approved": "approve", "rejected": "reject", "answered": "approve", "pending": "pending"}
 
@@ -41,6 +43,12 @@ def options(gate: Gate, user: Any) -> Iterator[Option]:
         yield from (Option(decision, one["word"], one["sentence"]) for one in own)
         if not own and decision in words:
             yield Option(decision, "", words[decision])
+
+
+def said_at(gate: Gate, decided: GateDecision) -> str:
+    """As the button said it that was pressed."""
+    own = {one["word"]: one["sentence"] for one in gate.choices if one["decision"] == decided.decision}
+    return own.get(decided.choice) or face_of(gate.run).words(gate).get(decided.decision, decided.decision)
 
 
 @dataclass(frozen=True)
@@ -119,7 +127,7 @@ def at_gate(gate: Gate, user: Any, typed: Mapping[str, Any]) -> dict[str, Any]:
         "gate": gate,
         "face": face,
         "mark": mark_of(gate),
-        "decisions": gate.decisions.all(),
+        "decisions": [(one, said_at(gate, one)) for one in gate.decisions.all()],
         "options": list(options(gate, user)),
         "choices": choices(gate, user),
         "folds": face.folds(gate),
@@ -163,8 +171,12 @@ class Item:
         return reverse("gate", args=[self.gate.pk])
 
     @property
+    def title(self) -> str:
+        return self.face.row_title(self.gate)
+
+    @property
     def glimpse(self) -> str:
-        text = self.gate.text
+        text = HASH.sub(r"\1…\2", self.gate.text)
         return text if len(text) <= GLIMPSE else f"{text[: GLIMPSE - 1]}…"
 
     @property
@@ -185,15 +197,17 @@ class Group:
     note: str
     sign: str
     items: Sequence[Item]
+    first: Sequence[Item] = ()  # what settles others, where these are put together
     batches: Sequence[Any] = ()  # of those that can be decided together
 
     @property
     def number(self) -> int:
-        return len(self.items) + sum(len(batch.items) for batch in self.batches)
+        return len(self.first) + len(self.items) + sum(len(batch.items) for batch in self.batches)
 
 
 OUT = ("Leaves the house", "Cannot be taken back. One by one.", "out", "Read and decide")
 HERE = ("Changes something here", "Decides how a run goes on.", "writes", "Look it over")
+PASSES = ("Lets work pass", "Changes nothing: a run goes on, or does it again.", "right", "Read and decide")
 QUESTIONS = ("Questions", "Somebody needs a word from you.", "quest", "Look and answer")
 
 
@@ -202,16 +216,30 @@ def group_of(gate: Gate) -> tuple[str, str, str, str]:
         return OUT
     sayable = {one["decision"] for one in gate.choices} | face_of(gate.run).words(gate).keys()
     sayable &= set(offered(gate))
-    return QUESTIONS if Decision.ANSWER in sayable and Decision.APPROVE not in sayable else HERE
+    if Decision.ANSWER in sayable and Decision.APPROVE not in sayable:
+        return QUESTIONS
+    return PASSES if face_of(gate.run).changes_nothing(gate) else HERE
 
 
 def groups(gates: Sequence[Gate]) -> list[Group]:
     """By what follows from them, not by their kinds; none without items."""
-    found: dict[tuple[str, str, str, str], list[Item]] = {OUT: [], HERE: [], QUESTIONS: []}
+    found: dict[tuple[str, str, str, str], list[Item]] = {OUT: [], HERE: [], PASSES: [], QUESTIONS: []}
+    for procedure in {gate.run.procedure for gate in gates}:
+        faces()[procedure].look_at([gate for gate in gates if gate.run.procedure == procedure])
     for gate in gates:
         kind = group_of(gate)
         found[kind].append(Item(gate, face_of(gate.run), kind[-1]))
-    return [Group(*kind[:3], items) for kind, items in found.items() if items]
+    return [Group(*kind[:3], _settling_first(items)) for kind, items in found.items() if items]
+
+
+def _settling_first(items: Sequence[Item]) -> list[Item]:
+    """What settles others of its run before the first of these, the rest as it was."""
+    first: dict[Any, int] = {}
+    for place, one in enumerate(items):
+        first.setdefault(one.gate.run_id, place)
+    settles = [one.face.comes_first(one.gate) for one in items]
+    places = [first[one.gate.run_id] if settles[place] else place for place, one in enumerate(items)]
+    return [items[place] for place in sorted(range(len(items)), key=lambda at: (places[at], not settles[at]))]
 
 
 def for_me(user: Any) -> GateQuerySet:

@@ -21,7 +21,7 @@ from engine.search import label
 from .face import Glance, Look, faces, flags_known
 from .history import CURSORS, History, Page, Times
 from .listing import Row, rows_of
-from .models import Flag, SearchText
+from .models import REHEARSED, Flag, SearchText
 from .reasons import failure_in_words, sentence_of
 from .rights import REVIEW, User
 
@@ -31,7 +31,6 @@ MOST_EXPLAINED = 500  # the newest of a month; nobody reads the causes of more
 MOST_CAUSES = 6
 ERRORS = Look("error", "Errors", "ended without an outcome", "failed")
 OVERRIDDEN = Look(Flag.OVERRIDDEN, "Overridden", "a person decided otherwise", "writes")
-REHEARSED = label("rehearsal", True)
 BAR_STEP, BAR_WIDTH, BAR_HEIGHT = 9, 6, 28  # of a strip, in its own units
 
 

@@ -25,12 +25,13 @@ from . import past
 from .api import schemas
 from .as_model import AsModel
 from .at_gates import AtGates
+from .compared import Compares
 from .contradictions import contradictions
 from .filters import HistoryForm, People
 from .fragments import Fragment
 from .glance import Glance
 from .looks import Look
-from .models import Flag
+from .models import Flag, SearchText
 from .offers import Held, Offer
 from .retention import INSTALLATION, KeptFor
 from .shelves import Shelf
@@ -38,7 +39,8 @@ from .stamps import Stamp
 from .uses import use_at, uses_of
 from .waits import Wait, gate_at, gates_of, parks_of, wait_of, waiting_at
 
-PAGES = ("live", "record", "record-file", "fragments", "replay", "replay-frames", "cancel", "retry", "redact", "made")
+PAGES = "live record record-file evidence fragments replay replay-file replay-frames".split()
+PAGES += ["cancel", "retry", "redact", "made", "share"]
 
 IDLE, JUDGING, FAILED, STOPPED = "idle", "judging", "failed", "stopped"  # signs and colours that every kind has
 STANDINGS: dict[str, tuple[str, str]] = {
@@ -119,7 +121,7 @@ class Display(Protocol):
     def final(self) -> bool: ...
 
 
-class Face(AtGates, Procedure, Generic[Row, Displayed]):
+class Face(AtGates, Compares, Procedure, Generic[Row, Displayed]):
     noun: ClassVar[str]
     nouns: ClassVar[str]  # of addresses, and the folder of its templates
     sign: ClassVar[str] = "run"  # the small picture of its stage, in templates/_signs.html
@@ -173,6 +175,11 @@ class Face(AtGates, Procedure, Generic[Row, Displayed]):
     def estimate(self, row: Row) -> int | None:
         """What it may cost to ask all of it (again), in billionths of a dollar; None where that is unknown."""
         raise NotImplementedError
+
+    def of_text(self, owner: Any, text: str, title: str) -> UUID | None:
+        """Queue one of a text alone, and give its key; None where something has to be chosen first. BudgetUsedUp or
+        LimitReached."""
+        return None
 
     def bound(self, run: UUID) -> QuerySet[Run]:
         """Others that hold texts of this one, beside those that it has made: named before it is redacted."""
@@ -252,8 +259,7 @@ class Face(AtGates, Procedure, Generic[Row, Displayed]):
     # ---- its lists ----------------------------------------------------------------------------------------
 
     filters: ClassVar[Sequence[str]] = ()  # what its history is asked for by labels of the same names
-    # what is asked for where there is no outcome (yet): of its history, these words
-    standings: ClassVar[Mapping[str, Sequence[str]]] = {
+    standings: ClassVar[Mapping[str, Sequence[str]]] = {  # asked for where there is no outcome (yet), by these words
         "queued": [Run.Status.QUEUED],
         "running": [Run.Status.RUNNING],
         "waiting": [Run.Status.WAITING],
@@ -295,7 +301,8 @@ class Face(AtGates, Procedure, Generic[Row, Displayed]):
 
     def glances(self, rows: Sequence[Row]) -> Mapping[UUID, Glance]:
         """What stands in a cell of its own, of rows that were read with `listed`, in one query for all."""
-        return dict.fromkeys((row.run.pk for row in cast(Sequence[Any], rows)), Glance())
+        runs = SearchText.objects.rehearsed([row.run.pk for row in cast(Sequence[Any], rows)])
+        return {pk: Glance(rehearsal=rehearsal) for pk, rehearsal in runs.items()}
 
     # ---- its tables ---------------------------------------------------------------------------------------
 
@@ -382,9 +389,9 @@ def face_of(run: Run) -> Face[Any, Any]:
     return faces()[run.procedure]
 
 
-def faces() -> dict[str, Face[Any, Any]]:
+def faces() -> Mapping[str, Face[Any, Any]]:
     """By what stands in `Run.procedure`."""
-    return cast(dict[str, Face[Any, Any]], procedures())
+    return cast(Mapping[str, Face[Any, Any]], procedures())
 
 
 def flags_known(face: Face[Any, Any] | None = None) -> list[TextChoices]:

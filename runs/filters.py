@@ -65,6 +65,7 @@ class HistoryForm(forms.Form):
     )
     since = Day(label="From")
     until = Day(label="To")
+    waits = forms.ChoiceField(required=False, choices=[("", "All"), (ONESELF, "For me")])
     sort = forms.ChoiceField(required=False, choices=list(ORDERS.items()))
 
     def __init__(self, data: Mapping[str, Any], outcomes: Sequence[str], people: People = ()) -> None:

@@ -43,7 +43,8 @@ class Text(forms.CharField):
     def run_validators(self, value: str) -> None:
         self._refuse_unkeepable(value)
         if len(value) > self.longest:
-            raise ValidationError(f"This is {len(value) - self.longest:,} characters too long.")
+            over = len(value) - self.longest
+            raise ValidationError(f"This is {over:,} character{'s' * (over != 1)} too long.")
         if self.needed and not says_something(value):
             raise ValidationError(self.needed)
 
@@ -52,6 +53,11 @@ class Text(forms.CharField):
         for position, char in enumerate(value, start=1):
             if char not in allowed and unicodedata.category(char) in ("Cc", "Cs"):
                 raise ValidationError(f"Character U+{ord(char):04X} at position {position} cannot be kept.")
+
+
+def said(text: str, longest: int, needed: str) -> str:
+    """What somebody says to a run, through whichever door: as a form would take it. ValidationError."""
+    return str(Text(max_length=longest, needed=needed, lines=True).clean(text))
 
 
 class Spend(forms.DecimalField):

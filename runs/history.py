@@ -6,14 +6,14 @@ Why so: docs/decisions.md, Finding.
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import pairwise
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, Q, QuerySet, Subquery
+from django.db.models import Count, Model, Q, QuerySet, Subquery
 
-from engine.models import Run
+from engine.models import Gate, Run
 from engine.search import Term, label, terms_of
 
 from .face import Face, faces
@@ -59,6 +59,13 @@ class Page:
         return str(self.found[-1].pk) if self.found else ""
 
 
+@cache
+def _table_of(face: AnyFace) -> type[Model]:
+    """Asked for often, and to make a face's rows only to ask them takes a millisecond."""
+    table: type[Model] = face.rows().model
+    return table
+
+
 @dataclass(frozen=True)
 class Times:
     """Moments, the oldest first, between which it is counted."""
@@ -101,7 +108,7 @@ class History:
         """All that the right reaches to."""
         # runs of a procedure that is registered no more can be shown by nobody
         rows: Any = (
-            self._face.rows().model._default_manager.all()
+            _table_of(self._face)._default_manager.all()
             if self._face
             else Run.objects.filter(procedure__in=list(self._kinds))
         )
@@ -182,14 +189,24 @@ class History:
     def _with_children(self) -> bool:
         """What runs have made is found by words and from its parent; a list shows what people asked for. Who reviews or
         exports gets all."""
-        return self._right != SEE or "among" in self._sought or bool(self._sought.get("q"))
+        return (
+            self._right != SEE or not self._sought.keys().isdisjoint(("among", "waits")) or bool(self._sought.get("q"))
+        )
 
     def _narrowed(self, found: Rows) -> Rows:
         if "status" in self._sought:
             found = self._with(found, status=self._sought["status"])
         if "among" in self._sought:
             found = found.filter(pk__in=self._sought["among"])
+        if "waits" in self._sought:
+            found = found.filter(pk__in=self._waiting)
         return found
+
+    @cached_property
+    def _waiting(self) -> list[UUID]:
+        """The runs that wait for this person, read by themselves: few, and in a long history found by their keys."""
+        gates = Gate.objects.for_user(self._user).order_by("-pk")[:MOST_COUNTED]
+        return list(dict.fromkeys(gates.values_list("run", flat=True)))
 
     @property
     def _days(self) -> tuple[date | None, date | None]:

@@ -5,7 +5,7 @@ How a text grew was never stored: it is written evenly from the moment when it w
 Why so: docs/decisions.md, Pages.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta
 from itertools import pairwise, takewhile
 from typing import Any
@@ -49,8 +49,9 @@ class Past:
         return self.face.display(self._seen.at(moment))
 
 
-def replay(seen: Snapshot[Any]) -> dict[str, Any]:
-    """All that the page needs to play a run: what changes when, and the versions of every fragment.
+def replay(seen: Snapshot[Any], drawn: Callable[[str], str] = str) -> dict[str, Any]:
+    """All that the page needs to play a run: what changes when, and the versions of every fragment, as `drawn` has
+    them.
 
     A version is the number of its frame, how many characters stay at the beginning and at the end of the one before,
     and what comes between.
@@ -64,7 +65,7 @@ def replay(seen: Snapshot[Any]) -> dict[str, Any]:
     for moment in past.moments:
         display = past.display_at(moment)
         fresh = {
-            fragment.place: fragment.html(oob=False, replay=True)
+            fragment.place: drawn(fragment.html(oob=False, replay=True))
             for fragment in _changed(past.face.fragments(display), contexts)
         }
         changed = {key: html for key, html in fresh.items() if shown.get(key) != html}

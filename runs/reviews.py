@@ -3,17 +3,23 @@
 from datetime import timedelta
 from typing import Any
 
+from django import forms
 from django.db import transaction
 from django.utils import timezone
 
 from engine.evidence import sealing
 from engine.evidence.log import Leaf
-from engine.models import Review, Run, after_deadlock, record_name
+from engine.models import REVIEW_LENGTH, Review, Run, after_deadlock, record_name
 
 from .face import face_of
+from .forms import Text
 from .models import Flag, SearchText
 
 JUST_NOW = timedelta(minutes=10)
+
+
+class ReviewText(forms.Form):
+    text = Text(max_length=REVIEW_LENGTH, needed="Write the note, or the reason for deciding otherwise.", lines=True)
 
 
 @after_deadlock

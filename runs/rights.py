@@ -10,9 +10,11 @@ from typing import Any, TypeVar
 
 from django.contrib.auth import get_backends
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
-from django.db.models import Q, QuerySet
+from django.db.models import Q, QuerySet, Value
 
 from engine.models import Gate, Run
+
+from .models.given import Given
 
 User = AbstractBaseUser | AnonymousUser
 Rows = TypeVar("Rows", bound=QuerySet[Any])
@@ -31,7 +33,8 @@ class Right:
     """To do one thing: with the permission to everybody's runs, without it to one's own, if `own`, or to none.
 
     Whatever it is, it reaches no further than what one may see, and whoever is asked at a gate of a run may see that
-    run. What was asked at a gate where persons decide first is seen by nobody before they have. To be staff gives
+    run. So may whoever was given it, and with the permission take it as a file; nobody passes on what they were given.
+    What was asked at a gate where persons decide first is seen by nobody before they have. To be staff gives
     nothing: it opens the admin's door.
     """
 
@@ -51,8 +54,10 @@ class Right:
             return False
         if _takes_in(reach, user, run):
             return True
-        asked = self == SEE and reach > Reach.NOTHING and Gate.objects.filter(run=run).asked_of(user)
-        return bool(asked and asked.exists())
+        if reach == Reach.NOTHING:
+            return False
+        asked = self == SEE and Gate.objects.filter(run=run).asked_of(user).exists()
+        return asked or (self._takes_given(user) and run.pk in _given(user))
 
     def within(self, rows: Rows, user: User, owner: str = "owner_id") -> Rows:
         """Those of these rows that it reaches to; `owner`: where a row says whose its run is."""
@@ -66,8 +71,14 @@ class Right:
         return rows.filter(own | Q(pk__in=asked)) if asked else rows.filter(own)
 
     def asked(self, user: User) -> Sequence[Any]:
-        """The runs that it takes in beside one's own: those at whose gates one was asked."""
-        return _asked(user) if self == SEE and self.reach(user) == Reach.OWN else ()
+        """The runs that it takes in beside one's own: those at whose gates one was asked, and those one was given."""
+        if self.reach(user) != Reach.OWN:
+            return ()
+        at_gates = _asked(user) if self == SEE else ()
+        return (*at_gates, *_given(user)) if self._takes_given(user) else at_gates
+
+    def _takes_given(self, user: User) -> bool:
+        return self == SEE or (self == EXPORT and getattr(user, "has_perm", _has_nothing)(self.permission))
 
     def one(self, rows: QuerySet[Any], user: User, pk: Any) -> Any | None:
         """The row of this key, a run or a procedure's with its run, where it reaches to it."""
@@ -85,13 +96,12 @@ class Right:
         asked = {user.pk for user in users if not (self.own and user.pk == run.owner_id)}
         having = {name: _having(name, asked) for name in {self.permission, SEE.permission}} if asked else {}
 
-        seeing = Gate.objects.filter(run=run).asked() if self == SEE and asked else set()
-
-        def may(user: Any) -> bool:
-            reach = self._reach(user, lambda name: user.pk in having.get(name, ()))
-            return _takes_in(reach, user, run) or (user.pk in seeing and reach > Reach.NOTHING)
-
-        return {user.pk for user in users if may(user)}
+        reaches = {user: self._reach(user, lambda name: user.pk in having.get(name, ())) for user in users}  # noqa: B023
+        may = {user.pk for user, reach in reaches.items() if _takes_in(reach, user, run)}
+        others = {user.pk for user, reach in reaches.items() if reach > Reach.NOTHING} - may
+        if self == SEE and others:
+            may |= others & (Gate.objects.filter(run=run).asked() | _given_of(run))
+        return may
 
     def _reach(self, user: User, has: Callable[[str], bool]) -> Reach:
         if not user.is_active:  # nor is whoever has not signed in
@@ -103,6 +113,7 @@ class Right:
 SEE = Right("engine.view_run", "see it")
 STEER = Right("engine.steer_run", "cancel, retry or steer it")
 EXPORT = Right("engine.export_run", "take its record as a file")
+SHARE = Right("engine.export_run", "show it to others")  # by its own right, not because one was given it
 REVIEW = Right("engine.add_review", "review it", own=False)
 # an owner alone may not: it cannot be undone, and takes the texts from everybody
 REDACT = Right("engine.redact_run", "redact it", own=False)
@@ -110,6 +121,11 @@ REDACT = Right("engine.redact_run", "redact it", own=False)
 
 def _takes_in(reach: Reach, user: User, run: Run) -> bool:
     return reach == Reach.ALL or (reach == Reach.OWN and user.pk is not None and run.owner_id == user.pk)
+
+
+def sees_as_given(user: User, run: Run) -> bool:
+    """Whether that it was given lets whoever may see it do so: neither its owner nor whoever may see all."""
+    return not _takes_in(SEE.reach(user), user, run) and run.pk in _given(user)
 
 
 def _hidden_from(user: Any) -> QuerySet[Any]:
@@ -122,9 +138,40 @@ def _asked(user: Any) -> Sequence[Any]:
 
     Looked up by themselves: beside the owner in one query they would keep a long history from its index.
     """
-    if not hasattr(user, "_runs_asked"):
-        user._runs_asked = tuple(Gate.objects.asked_of(user).order_by().values_list("run", flat=True).distinct())
-    return user._runs_asked
+    _look_beside(user)
+    found: Sequence[Any] = user._runs_asked
+    return found
+
+
+def _given(user: Any) -> Collection[Any]:
+    """The runs that this user was given by somebody who may still show them, remembered and looked up as `_asked`."""
+    _look_beside(user)
+    found: Collection[Any] = user._runs_given
+    return found
+
+
+def _look_beside(user: Any) -> None:
+    """Both at once; of most people there is neither."""
+    if hasattr(user, "_runs_asked"):
+        return
+    asked, given = Gate.objects.asked_of(user), Given.objects.holding().of(user)
+    of = (rows.order_by().values_list("run", Value(number)) for number, rows in enumerate((asked, given)))
+    found = set(next(of).union(next(of)))
+    user._runs_asked = tuple(run for run, was_given in found if not was_given)
+    user._runs_given = (
+        {one.run_id for one in _still_given(given)} if any(was_given for _, was_given in found) else set()
+    )
+
+
+def _given_of(run: Run) -> set[Any]:
+    return set().union(*(one.all_of_them() for one in _still_given(Given.objects.holding().filter(run=run))))
+
+
+def _still_given(rows: QuerySet[Given]) -> list[Given]:
+    """Each giver is asked for once, however much it gave."""
+    found: list[Any] = list(rows)
+    reaches = {giver: SHARE.reach(giver) for giver in {one.by for one in found}}
+    return [one for one in found if _takes_in(reaches[one.by], one.by, one.run)]
 
 
 def _has_nothing(permission: str) -> bool:

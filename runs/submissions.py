@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar, cast
 from asgiref.sync import async_to_sync
 from django.db import IntegrityError, transaction
 
-from engine.live import wake_engines
+from engine import live
 from engine.models import Run, after_deadlock
 from engine.models.budgets import BudgetUsedUp
 from engine.models.pace import LimitReached
@@ -36,6 +36,7 @@ def submit(
     request_hash: str = "",
     refusals: tuple[type[Exception], ...] = (),
     limited: bool = False,
+    watched: bool = False,
     waits_as: str = "",
     **asked: Any,
 ) -> Row:
@@ -43,8 +44,8 @@ def submit(
     it says no, beside those that all have.
 
     Once for each `key` of an owner: the same request under it gets the run that is there; KeyUsed where it was another
-    one. `limited`: LimitReached where the owner has or does too much; the command line is not limited. `waits_as`: the
-    procedure, where its runs may wait for somebody.
+    one. `limited`: LimitReached where the owner has or does too much; the command line is not limited. `watched`: its
+    page opens next. `waits_as`: the procedure, where its runs may wait for somebody.
     """
     no: tuple[type[Exception], ...] = (IntegrityError, BudgetUsedUp, LimitReached, *refusals)
     queue = partial(_with_key, rows, key, request_hash) if key else rows.submit
@@ -58,7 +59,9 @@ def submit(
         if (row := rows.filter(pk=found).first()) is None:  # of another kind
             raise KeyUsed from None
         return cast(Row, row)
-    async_to_sync(wake_engines)()
+    if watched:
+        live.expect(cast(Any, queued).pk)
+    async_to_sync(live.wake_engines)()
     return queued
 
 

@@ -1,4 +1,5 @@
-"""What the open pages of people are told of what waits for them: one look every two seconds serves all of a process.
+"""What the open pages of people are told of what waits for them and how their runs go: one look every two seconds
+serves all of a process.
 
 The truth is in the rows: nothing has to be said for it to be seen, and nothing can get lost.
 
@@ -8,31 +9,38 @@ Why so: docs/decisions.md, Gates.
 import asyncio
 import json
 import logging
-from collections.abc import Callable, Coroutine, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
 from django.db.models import Count, Max
 from django.urls import reverse
+from django.utils import timezone
 
 from engine.hidden import in_one_line
-from engine.models import Gate, GateDecision
+from engine.models import Gate, GateDecision, Run
 from engine.reader import read
 
-from .context import counted
+from .context import UNDER_WAY, WHOSE, as_said, counted, in_bar
+from .face import face_of, faces
 from .feed import CLOSED_NOT_FOUND, SOCKETS_PER_USER, TOO_MANY, TRY_AGAIN, signed_in
 
 log = logging.getLogger(__name__)
 
 EVERY = 2.0  # seconds between two looks
 AT_ONCE = 20  # so many of what is new are named
+LONGEST = 24 * 3600  # seconds: whoever was away for longer looks into the history
 
 Stamp = tuple[Any, ...]
 
 
 class Listener:
     """One open page of somebody. `after`: the newest gate that it was painted with; below nought: it does not want to
-    hear what is newer."""
+    hear what is newer. `since`: the second from which on it wants to hear which of one's own runs have ended; nought
+    stands for now, below: it does not want to."""
 
     def __init__(
         self,
@@ -41,11 +49,19 @@ class Listener:
         send: Callable[[str], Coroutine[Any, Any, None]],
         close: Callable[[int], Coroutine[Any, Any, None]],
         after: int,
+        since: int = -1,
     ) -> None:
         self.user_pk, self.password = user.pk, getattr(user, "password", "")
         self.session_key, self.after = session_key, after
+        now = int(timezone.now().timestamp())
+        self.since = since if since < 0 else min(max(since or now, now - LONGEST), now)
         self.send, self.close = send, close
+        self.waits: dict[str, Any] = {}  # what it was told of gates last
         self.said = ""
+
+    @property
+    def follows(self) -> bool:
+        return self.since > 0
 
 
 _listeners: set[Listener] = set()
@@ -73,8 +89,8 @@ async def _look() -> None:
     while _listeners:
         try:
             stamp = await read(_stamp)
-            if stamp != before:
-                await _tell(list(_listeners))
+            anew = stamp != before
+            await _tell([one for one in _listeners if anew or one.follows], anew)
             before = stamp
         except Exception:
             # The boundary of a task that nobody waits for: the pages connect again by themselves.
@@ -89,8 +105,11 @@ def _stamp() -> Stamp:
     return pending["number"], pending["newest"], GateDecision.objects.aggregate(last=Max("pk"))["last"]
 
 
-async def _tell(listeners: Sequence[Listener]) -> None:
-    found = await read(partial(_found, listeners))
+async def _tell(listeners: Sequence[Listener], anew: bool = True) -> None:
+    """`anew`: something else waits for somebody, so that all are counted again."""
+    if not listeners:
+        return
+    found = await read(partial(_found, listeners, anew))
     await _shut([one for one in listeners if one not in found], CLOSED_NOT_FOUND)
     for listener, message in found.items():
         if message != listener.said:
@@ -98,11 +117,53 @@ async def _tell(listeners: Sequence[Listener]) -> None:
             await listener.send(message)
 
 
-def _found(listeners: Sequence[Listener]) -> dict[Listener, str]:
+def _found(listeners: Sequence[Listener], anew: bool) -> dict[Listener, str]:
     """Each is counted for once, however many pages somebody has open."""
     found = signed_in(listeners)
-    numbers = {user.pk: counted(user) for user in {user.pk: user for user in found.values()}.values()}
-    return {one: json.dumps({"number": numbers[user.pk], "new": _new(user, one.after)}) for one, user in found.items()}
+    due = {one: user for one, user in found.items() if anew or not one.waits}
+    numbers = {user.pk: counted(user) for user in {user.pk: user for user in due.values()}.values()}
+    for one, user in due.items():
+        one.waits = {"number": numbers[user.pk], "new": _new(user, one.after)}
+    going = _going([one for one in found if one.follows])
+    return {one: json.dumps(one.waits | (_said_of(going, one) if one.follows else {})) for one in found}
+
+
+@dataclass(frozen=True)
+class Going:
+    """How many runs of each of these people go on, and which have ended, the newest first."""
+
+    numbers: Mapping[int, int] = field(default_factory=dict)
+    ended: Mapping[int | None, Sequence[Run]] = field(default_factory=dict)
+
+
+def _going(listeners: Sequence[Listener]) -> Going:
+    """In two queries for all. What a run has made is told with that run."""
+    if not listeners:
+        return Going()
+    theirs = {"whose__in": {one.user_pk for one in listeners}, "step": "", "procedure__in": faces()}
+    of_theirs = Run.objects.alias(whose=WHOSE).filter(**theirs)
+    under_way = of_theirs.filter(status__in=UNDER_WAY).order_by().values_list("owner").annotate(number=Count("pk"))
+    since = datetime.fromtimestamp(min(one.since for one in listeners), UTC)
+    # with these conditions there are indexes of both; what is redacted has nothing to be told
+    ended = defaultdict(list)
+    for run in of_theirs.filter(redacted=None, ended__gte=since).order_by("-ended")[: AT_ONCE * len(listeners)]:
+        ended[run.owner_id].append(run)
+    return Going(dict(under_way), ended)
+
+
+def _said_of(going: Going, one: Listener) -> dict[str, Any]:
+    ended = [run for run in going.ended.get(one.user_pk, ()) if run.ended and run.ended.timestamp() >= one.since]
+    return {
+        "since": one.since,
+        "running": in_bar(as_said(going.numbers.get(one.user_pk, 0))),
+        "over": [_over(run) for run in ended[:AT_ONCE]],
+    }
+
+
+def _over(run: Run) -> dict[str, str]:
+    face = face_of(run)
+    _, word = face.shown(run)
+    return {"title": in_one_line(run.shown_title), "word": word, "address": face.address("live", run.pk)}
 
 
 def _new(user: Any, after: int) -> list[dict[str, Any]]:

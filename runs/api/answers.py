@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from engine.hidden import visible_json
 from engine.models import Run
 from runs.face import faces
+from runs.given_looks import note_look
 from runs.history import PAGE, History
 from runs.rights import SEE, Right
 
@@ -48,6 +49,7 @@ def found(request: HttpRequest, pk: UUID, kind: str = "", right: Right = SEE) ->
         raise missing(noun)
     if not right.covers(user, row.run):
         raise Refusal(403, right.refusal(noun))
+    note_look(row.run, user)
     return row
 
 

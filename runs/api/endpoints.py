@@ -19,17 +19,19 @@ from ninja.errors import AuthenticationError
 from engine.models import Run
 from engine.models.budgets import BudgetUsedUp
 from engine.reader import read
-from runs import steering
+from runs import reviews, steering
 from runs.face import face_of, faces
 from runs.filters import HistoryForm
 from runs.history import History
 from runs.record import record_line
-from runs.rights import EXPORT, STEER
+from runs.reviews import ReviewText
+from runs.rights import EXPORT, REVIEW, STEER
 
 from . import schemas
-from .answers import address_of, answer, found, history_answer, kind_of, stream_answer, take_only
+from .answers import address_of, answer, found, history_answer, json_answer, kind_of, stream_answer, take_only
 from .events import stream, until_ended
-from .objects import run_object
+from .limits import submits
+from .objects import review_object, run_object
 from .refusals import Refusal, wrong_fields
 from .schemas import LONGEST_WAIT, problems, streamed
 from .scopes import Scope, credential, needs
@@ -103,7 +105,7 @@ class Calls:
             raise Refusal(409, f"{steering.why_not_retried(row.run)} It is now: {_status(row)}.")
         return answer(request, row, HTTPStatus.ACCEPTED)
 
-    def kind(self, request: HttpRequest, id: UUID) -> str:
+    def kind(self, request: HttpRequest, id: UUID, **said: Any) -> str:
         return self._kind or kind_of(request, id)
 
     def record(self, request: HttpRequest, id: UUID) -> HttpResponse:
@@ -115,6 +117,25 @@ class Calls:
         if reason := face_of(run).withheld([run]).get(run.pk):
             raise Refusal(409, reason)
         return HttpResponse(record_line(run.pk), content_type="application/json")
+
+    # ---- reviews ----
+
+    def reviews(self, request: HttpRequest, id: UUID) -> HttpResponse:
+        """Notes and overrides, oldest first. The last override is what holds; the outcome stays beside it."""
+        take_only(request)
+        run = found(request, id, self._kind).run
+        return json_answer({"results": [review_object(one) for one in run.reviews.all()]})
+
+    def review(self, request: HttpRequest, id: UUID, said: schemas.NewReview) -> HttpResponse:
+        """It stays in the record for good, under the name of the token's owner. Who says the very same again within
+        ten minutes has sent it twice: it is kept once. 409 where it is not over, or nothing else is decided by it."""
+        run = found(request, id, self._kind, REVIEW).run
+        text, outcome = _checked(run, said)
+        try:
+            kept = reviews.add(run, credential(request).owner, text, outcome)
+        except ValueError as error:
+            raise Refusal(409, str(error)) from error
+        return json_answer(review_object(kept), HTTPStatus.CREATED)
 
     # ---- lists ----
 
@@ -145,6 +166,17 @@ def sought_of(asked: schemas.SoughtOfKind) -> dict[str, Any]:
     return form.sought | {name: value for name, value in said.items() if value}
 
 
+def _checked(run: Run, said: schemas.NewReview) -> tuple[str, str | None]:
+    """As the page for it checks what is typed there."""
+    form, outcomes = ReviewText({"text": said.text}), face_of(run).outcomes_of(run)
+    wrong = [] if form.is_valid() else [(name, str(errors[0])) for name, errors in form.errors.items()]
+    if said.outcome is not None and said.outcome not in outcomes:
+        wrong.append(("outcome", f"It cannot come to that. There are: {', '.join(outcomes) or 'none'}."))
+    if wrong:
+        raise wrong_fields(wrong)
+    return form.cleaned_data["text"], said.outcome
+
+
 def _status(row: Any) -> str:
     """In the word of its kind."""
     return run_object(row, "")["status"]
@@ -158,7 +190,7 @@ def router_of(kind: str = "", *, lists: bool = True) -> Router:
 
     A procedure adds its own to them, above all how to submit. `lists`: False where it has a list of its own.
     """
-    face, router = faces()[kind] if kind else None, Router()
+    face, router = faces()[kind] if kind else None, Router(by_alias=True)
     noun, nouns, a_noun = (face.noun, face.nouns, face.a_noun.lower()) if face else ("run", "runs", "a run")
     for route in _routes(Calls(kind, noun), noun, nouns, a_noun, face.schema if face else schemas.Run):
         if lists or route.name != nouns:
@@ -188,9 +220,18 @@ def _routes(calls: Calls, noun: str, nouns: str, a_noun: str, schema: type[Schem
     summary, said = f"Cancel {a_noun}", problems(403, 404, 409)
     yield Route("POST", f"{one}/cancel", "cancel", steers(calls.cancel), {202: schema}, summary, said)
     summary, said = f"Let a failed {noun} go on", problems(402, 403, 404, 409, 429)
-    yield Route("POST", f"{one}/retry", "retry", steers(calls.retry), {202: schema}, summary, said)
+    yield Route("POST", f"{one}/retry", "retry", steers(submits(calls.retry)), {202: schema}, summary, said)
     said = problems(403, 404, 409)
     yield Route("GET", f"{one}/record", "record", calls.record, dict[str, Any], "The full record", said)
+
+
+def _routes_of_reviews(calls: Calls) -> Iterator[Route]:
+    """Under one address for all kinds."""
+    path = "/runs/{uuid:id}/reviews"
+    read, said = problems(404, 422), problems(400, 403, 404, 409, 413, 415, 422)
+    yield Route("GET", path, "reviews", calls.reviews, schemas.Reviews, "Notes and overrides", read)
+    kept = needs(Scope.REVIEW, calls.kind)(calls.review)
+    yield Route("POST", path, "review", kept, {201: schemas.Review}, "Review a run that is over", said)
 
 
 def _add(router: Router, route: Route, noun: str, nouns: str) -> None:
@@ -202,7 +243,7 @@ def _add(router: Router, route: Route, noun: str, nouns: str) -> None:
         summary=route.summary,
         openapi_extra=route.said,
         operation_id=f"{nouns}_endpoints_{route.name}",
-        url_name=route.name if route.name in (noun, nouns) else f"{noun}-{route.name}",
+        url_name=route.name if route.name in (noun, nouns) else f"{noun}-{route.path.rpartition('/')[2]}",
     )
 
 
@@ -221,3 +262,5 @@ def _function(view: Callable[..., Any]) -> Callable[..., Any]:
 
 
 router = router_of()
+for route in _routes_of_reviews(Calls("", "run")):
+    _add(router, route, "run", "runs")

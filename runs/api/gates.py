@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 from django.http import HttpRequest, HttpResponse
-from ninja import Field, Query, Router
+from ninja import Field, Query, Router, Schema
+from pydantic import ConfigDict
 
 from engine.gates import DECISION_LENGTH, Closed, DoesNotFit, NotAsked, NotDecided, TooLate
 from engine.models import Gate
+from engine.models.gates import Decision
 from runs import batches, steering
 from runs.batches import MOST_AT_ONCE, Result
 from runs.deciding import for_me, may_see, seen_by
@@ -19,7 +21,7 @@ from .answers import address_of, json_answer, missing, take_only
 from .objects import gate_object
 from .refusals import Refusal, wrong_fields
 from .schemas import Gate as GateObject
-from .schemas import Gates, Strict, problems
+from .schemas import Gates, Strict, one_of, problems
 from .schemas import text as length
 from .scopes import Scope, credential, needs
 
@@ -28,29 +30,33 @@ PAGE = 50
 STATUSES: Mapping[type[NotDecided], int] = {NotAsked: 403, Closed: 409, TooLate: 410}
 
 
-class SoughtGates(Strict):
+class SoughtGates(Schema):
     """Which of those that wait."""
+
+    model_config = ConfigDict(extra="forbid")
 
     mine: bool = Field(False, description="Only those that wait for the owner of the token.")
     cursor: int = Field(0, ge=0, description="Where the page begins: part of the address that the page before gives.")
 
 
 class Said(Strict):
-    decision: str = Field(description="One of approve, reject, answer and, where a council refuses, override.")
+    decision: Annotated[str, one_of(Decision.APPROVE, Decision.REJECT, Decision.ANSWER, Decision.OVERRIDE)] = Field(
+        description="Override where a council refuses."
+    )
     choice: str = Field("", description="One of the gate's choices, where it has some for this decision.")
     text: Annotated[str, length(DECISION_LENGTH)] = Field("", description="Why, in words; stays in the record.")
     answer: Any = Field(None, description="What the gate asks for, where that is more than words.")
     digest: str = Field("", description="SHA-256 of the text that was read: a mixed up gate is refused with 409.")
 
 
-class OneOfMany(Strict):
+class GateOfMany(Strict):
     id: int
     digest: str = Field("", description="SHA-256 of the text that was read.")
 
 
 class SaidAtMany(Strict):
-    gates: Annotated[list[OneOfMany], Field(min_length=1, max_length=MOST_AT_ONCE)]
-    decision: str = Field(description="One of approve and reject.")
+    gates: Annotated[list[GateOfMany], Field(min_length=1, max_length=MOST_AT_ONCE)]
+    decision: Annotated[str, one_of(Decision.APPROVE, Decision.REJECT)] = Field(description="Of all of them.")
     choice: str = Field("", description="One of the gates' choices, where they have some for this decision.")
     text: Annotated[str, length(DECISION_LENGTH)] = Field("", description="Why, in words; stays in the record of each.")
 
@@ -90,7 +96,7 @@ def _kind_of_all(request: HttpRequest, said: SaidAtMany) -> str:
 @router.post(
     "/gates/decide",
     response=Decided,
-    openapi_extra=problems(403, 404, 422),
+    openapi_extra=problems(400, 403, 404, 413, 415, 422),
     url_name="gates-decide",
     summary="Decide at many gates of one run",
 )
@@ -106,7 +112,9 @@ def decide_all(request: HttpRequest, said: SaidAtMany) -> HttpResponse:
     return json_answer({"results": [_one_of_many(result, address) for result in results]})
 
 
-@router.get("/gates/{id}", response=GateObject, openapi_extra=problems(404), url_name="gate", summary="Look at a gate")
+@router.get(
+    "/gates/{int:id}", response=GateObject, openapi_extra=problems(404, 422), url_name="gate", summary="Look at a gate"
+)
 def gate(request: HttpRequest, id: int) -> HttpResponse:
     take_only(request)
     return json_answer(gate_object(_found(request, id), address_of(request)))
@@ -117,9 +125,9 @@ def _kind(request: HttpRequest, id: int, said: Said) -> str:
 
 
 @router.post(
-    "/gates/{id}/decide",
+    "/gates/{int:id}/decide",
     response=GateObject,
-    openapi_extra=problems(403, 404, 409, 410, 422),
+    openapi_extra=problems(400, 403, 404, 409, 410, 413, 415, 422),
     url_name="gate-decide",
     summary="Decide at a gate",
 )

@@ -7,12 +7,12 @@ from http import HTTPStatus
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from ninja import Field, Query, Router
 
 from engine.models import What
-from engine.web.addresses import NotRead, checked
+from engine.web.addresses import NotRead
+from runs import hook_forms
 from runs.face import faces
 from runs.models.hooks import ADDRESS_LENGTH, SAVED_LENGTH, Delivery, DeliveryState, Hook, Shape
 
@@ -23,7 +23,6 @@ from .schemas import Identifier, Moment, Strict, problems, text
 from .scopes import Scope, credential, needs
 
 router = Router()
-MOST = 20  # of one person
 PAGE = 50
 Before = Annotated[int, Query(ge=0, description="The id of the last one that is known already.")]
 
@@ -34,8 +33,8 @@ class NewHook(Strict):
     address: Annotated[str, text(ADDRESS_LENGTH, 1)]
     shape: Literal[*Shape.values] = Field(Shape.STANDARD, description="What a message looks like.")  # type: ignore[valid-type]
     kind: str = Field("", description="Of runs of this kind alone.")
-    saved: Annotated[str, text(SAVED_LENGTH)] = Field(
-        "", description="Of runs by this saved set alone: the name that it has when they end."
+    saved: str = Field(
+        "", max_length=SAVED_LENGTH, description="Of runs by this saved set alone: the name that it has when they end."
     )
     run: Identifier | None = Field(None, description="Of this run alone.")
     what: Literal["", *What.values] = Field("", description="Of ends alone, or of gates alone.")  # type: ignore[valid-type]
@@ -91,13 +90,13 @@ def make_hook(request: HttpRequest, asked: NewHook) -> HttpResponse:
     if asked.kind and asked.kind not in faces():
         raise wrong_fields([("kind", f"There is no such kind. There are: {', '.join(faces())}.")])
     try:
-        address = checked(asked.address, settings.HOOKS_ALLOWED_HOSTS)
+        address = hook_forms.address_of(asked.address)
     except NotRead as error:
         raise wrong_fields([("address", str(error))]) from error
     owner = credential(request).owner
     run = _run(request, asked.run) if asked.run else None
-    if Hook.objects.filter(owner=owner).count() >= MOST:
-        raise Refusal(409, f"You have {MOST} of them, as many as one person may. Take one away first.")
+    if hook_forms.has_too_many(owner):
+        raise Refusal(409, hook_forms.TOO_MANY)
     values = asked.model_dump(exclude={"address", "run"})
     hook = Hook.objects.create(owner=owner, address=address, run_id=run, **values)
     return json_answer({**_hook(hook), "secret": hook.secret}, HTTPStatus.CREATED)

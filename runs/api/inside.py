@@ -13,10 +13,10 @@ from asgiref.sync import iscoroutinefunction, sync_to_async
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.urls import NoReverseMatch, resolve, reverse
 
-from .refusals import Refusal
+from .refusals import OF_PACE, Refusal
 
 HANDED_ON = ("HTTP_AUTHORIZATION", "HTTP_HOST", "SERVER_NAME", "SERVER_PORT", "REMOTE_ADDR", "HTTP_IDEMPOTENCY_KEY")
-SAID = ("Retry-After", "WWW-Authenticate")
+SAID = (*OF_PACE, "WWW-Authenticate")
 
 
 class _Inner(HttpRequest):

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from engine.llm.prices import decimal
-from engine.models import Gate, GateDecision, ModelCall, Run, ToolCall, Usage, last_override
+from engine.models import Gate, GateDecision, ModelCall, Review, Run, ToolCall, Usage, last_override
 from runs.face import Face, face_of, faces, rows_in
 from runs.waits import gates_in, gates_of, waits_for
 
@@ -67,6 +67,10 @@ def _override(face: Face[Any, Any], run: Run) -> dict[str, Any] | None:
     if last is None:
         return None
     return {face.outcome_name: last.outcome, "by": last.by, "reason": last.text, "at": time_of(last.made)}
+
+
+def review_object(one: Review) -> dict[str, Any]:
+    return {"kind": one.kind, "by": one.by, "text": one.text, "outcome": one.outcome, "at": time_of(one.made)}
 
 
 def _usage(usage: Usage) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from ninja import Field, Schema
 from pydantic import ConfigDict, WithJsonSchema, create_model
 
+from engine.models.reviews import REVIEW_LENGTH
 from engine.models.runs import OUTCOME_LENGTH, RunStatus
 from runs.filters import QUERY_LENGTH
 from runs.models import KEY_LENGTH
@@ -19,6 +20,11 @@ LONGEST_WAIT = 60
 def text(longest: int, shortest: int = 0) -> WithJsonSchema:
     """A text whose length is described here; who reads it checks it and says so in a sentence."""
     return WithJsonSchema({"type": "string", "minLength": shortest, "maxLength": longest})
+
+
+def one_of(*words: str) -> WithJsonSchema:
+    """The same of a few words."""
+    return WithJsonSchema({"type": "string", "enum": [str(word) for word in words]})
 
 
 def or_empty(**schema: str) -> WithJsonSchema:
@@ -65,6 +71,12 @@ def streamed(noun: str) -> dict[str, Any]:
     return {"content": {"text/event-stream": {"schema": event}}}
 
 
+class Strict(Schema):
+    """Read without guessing: 0 is not false, and "1" no number."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
 # ---- what it takes ----------------------------------------------------------------------------------------
 
 
@@ -81,18 +93,26 @@ class Sought(Schema):
 
 class SoughtOfKind(Sought):
     status: Literal["", *RunStatus.values] = Field("", description="How they stand.")  # type: ignore[valid-type]
-    outcome: Annotated[str, text(OUTCOME_LENGTH)] = Field("", description="What came of them, in the kind's words.")
+    outcome: str = Field("", max_length=OUTCOME_LENGTH, description="What came of them, in the kind's words.")
 
 
 class SoughtOfAll(SoughtOfKind):
     kind: str = Field("", description="Of which kind.")
 
 
+Words = Annotated[str, text(REVIEW_LENGTH, 1)]
+
+
+class NewReview(Strict):
+    """What a person says of a run that is over; with an outcome, what that person decides instead."""
+
+    outcome: Annotated[str, text(OUTCOME_LENGTH, 1)] | None = Field(
+        None, description="An outcome of its kind, other than what holds: an override. Without one it is a note."
+    )
+    text: Words = Field(description="The note, or the reason for deciding otherwise.")
+
+
 # ---- what it gives ----------------------------------------------------------------------------------------
-
-
-class Strict(Schema):
-    model_config = ConfigDict(extra="forbid")
 
 
 class RunError(Schema):
@@ -164,7 +184,7 @@ class GateDecision(Strict):
     at: Moment
 
 
-class Council(Strict):
+class GateCouncil(Strict):
     """The council that decides at a gate, alone or besides."""
 
     name: str
@@ -201,7 +221,7 @@ class Gate(Strict):
     asked: str | None = Field(description="Who is asked by name; null: whose run it is, and who may decide for all.")
     effect: str | None = Field(description="Of what it asks for: reads, writes or reaches_out.")
     policy: Policy
-    council: Council | None
+    council: GateCouncil | None
     choices: list[Choice]
     made: Moment
     closed: Moment | None
@@ -226,6 +246,20 @@ class ToolCall(Strict):
     gate: int | None = Field(description="The gate that allowed it, or refused it.")
     made: Moment
     ended: Moment | None
+
+
+class Review(Strict):
+    """A note, or an override with the outcome that a person decided instead."""
+
+    kind: Literal["note", "override"]
+    by: str
+    text: str = Field(description="Empty once the run is redacted.")
+    outcome: str | None
+    at: Moment
+
+
+class Reviews(Strict):
+    results: list[Review]
 
 
 class Gates(Strict):

@@ -28,6 +28,7 @@ class Scope(TextChoices):
     DECIDE = "decide", "Decide what waits for you"
     ACCEPT = "accept", "Accept what agents want to remember"
     TELL = "tell", "Have others told of what happens"
+    REVIEW = "review", "Add notes, and decide otherwise"
 
 
 USUAL = (Scope.SUBMIT, Scope.STEER)  # what submits must not approve itself

@@ -1,21 +1,28 @@
 """How a program's submission is answered, and what it sends again under the same key."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from http import HTTPStatus
 from typing import Annotated, Any
 from uuid import UUID
 
+from asgiref.sync import async_to_sync
 from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from ninja import Header, Schema
 
+from engine.live import wake_engines
+from engine.models import after_deadlock
 from engine.models.budgets import BudgetUsedUp
+from engine.policy import UNKEEPABLE
 from runs.models import KEY_LENGTH, IdempotencyKey, KeyUsed
 
-from .answers import address_of, answer, found
-from .refusals import Refusal
+from .answers import address_of, answer, found, json_answer
+from .objects import run_objects
+from .refusals import Faults, Refusal, wrong_fields
 from .schemas import Key
 from .scopes import credential
 
@@ -35,6 +42,48 @@ def submitted(
     return answer(request, found(request, pk, kind), HTTPStatus.ACCEPTED, headers)
 
 
+@dataclass(frozen=True)
+class OneOfMany:
+    asked: Schema
+    key: str
+    queue: Queue
+
+
+def submitted_together(request: HttpRequest, kind: str, ones: Sequence[OneOfMany], place: str) -> HttpResponse:
+    """The answer to many submissions: all were queued, or came before under their keys, in their order; or none, and
+    what is wrong is said of each under its number in `place`."""
+    pks = _all_or_none(request, kind, ones, place)
+    async_to_sync(wake_engines)()  # those that were woken before looked too early
+    return json_answer({"results": run_objects(pks, address_of(request), kind)}, HTTPStatus.ACCEPTED)
+
+
+@after_deadlock
+@transaction.atomic
+def _all_or_none(request: HttpRequest, kind: str, ones: Sequence[OneOfMany], place: str) -> list[UUID]:
+    faults, pks = Faults(), []
+    faults.add(_keys_twice(ones, place))
+    for number, one in enumerate(ones):
+        with faults.noted(f"{place}.{number}"):
+            once = {"key": _checked_of_many(one.key), "request_hash": _hash(one.asked, ())}
+            pks.append(queued(request, kind, once, one.queue))
+    faults.refuse()
+    return pks
+
+
+def _keys_twice(ones: Sequence[OneOfMany], place: str) -> Iterator[tuple[str, str]]:
+    keys = [one.key for one in ones]
+    for number, key in enumerate(keys):
+        if key in keys[:number]:
+            yield f"{place}.{number}.key", f"It is that of number {keys.index(key)}, too. Each needs one of its own."
+
+
+def _checked_of_many(key: str) -> str:
+    try:
+        return _checked(key)
+    except Refusal as refusal:
+        raise wrong_fields([("key", refusal.detail)]) from refusal
+
+
 def queued(request: HttpRequest, kind: str, once: dict[str, str], queue: Queue) -> UUID:
     """What was queued, or under the same key before; refused in a sentence."""
     try:
@@ -52,9 +101,11 @@ def queued(request: HttpRequest, kind: str, once: dict[str, str], queue: Queue) 
 def _checked(key: str) -> str:
     if not 0 < len(key) <= KEY_LENGTH:
         raise Refusal(400, f"An Idempotency-Key has 1 to {KEY_LENGTH} characters. This one has {len(key)}.")
+    if UNKEEPABLE.search(key):
+        raise Refusal(400, "An Idempotency-Key is a text, without NUL and halves of characters.")
     return key
 
 
 def _hash(asked: Schema, files: Sequence[str]) -> str:
-    said = json.dumps(asked.model_dump(exclude_unset=True), sort_keys=True)
+    said = json.dumps(asked.model_dump(mode="json", exclude_unset=True), sort_keys=True)
     return sha256(" ".join([said, *files]).encode()).hexdigest()

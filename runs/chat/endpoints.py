@@ -59,7 +59,12 @@ def models(request: HttpRequest) -> HttpResponse:
     return json_answer({"object": "list", "data": [_model(one) for one in _all_names()]})
 
 
-@router.get("/models/{path:name}", response=schemas.Model, summary="One of what can be asked")
+@router.get(
+    "/models/{path:name}",
+    response=schemas.Model,
+    openapi_extra=schemas.refused(404),
+    summary="One of what can be asked",
+)
 def model(request: HttpRequest, name: str) -> HttpResponse:
     _, kind, own = _chosen(name)
     return json_answer(_model(f"{kind.prefix}/{own}"))
@@ -89,7 +94,16 @@ def _chosen(model: str) -> tuple[Face[Any, Any], AsModel, str]:
 # ---- asking -----------------------------------------------------------------------------------------------
 
 
-@router.post("/chat/completions", response=schemas.Answer, summary="Ask, as a language model is asked")
+REFUSED = schemas.refused(400, 402, 403, 404, 409, 413, 415, 429, 502, 503, 504)
+REFUSED["responses"][200] = schemas.streamed()
+
+
+@router.post(
+    "/chat/completions",
+    response=schemas.Answer,
+    openapi_extra=REFUSED,
+    summary="Ask, as a language model is asked",
+)
 async def complete(request: HttpRequest, asked: schemas.Completion, key: OnceKey = None) -> HttpResponseBase:
     """What the last message of a user says is begun. What came of it is the answer, a text that begins with the outcome
     or what `response_format` wants. Scopes, limits and keys are those of the API."""

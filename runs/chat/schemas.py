@@ -1,5 +1,6 @@
 """What is taken from callers of language models, and given to them, in their names."""
 
+from http import HTTPStatus
 from typing import Any, Literal
 
 from ninja import Field, Schema
@@ -59,3 +60,28 @@ class Model(Schema):
 class Models(Schema):
     object: Literal["list"] = "list"
     data: list[Model]
+
+
+class Error(Schema):
+    message: str
+    type: str
+    param: str | None
+    code: str | None
+
+
+class Refused(Schema):
+    """What every error is, as clients of language models read it."""
+
+    error: Error
+
+
+def refused(*statuses: int) -> dict[str, Any]:
+    """For a call's description: with which of these it may be refused."""
+    content = {"application/json": {"schema": {"$ref": "#/components/schemas/Refused"}}}
+    said = {status: {"description": HTTPStatus(status).phrase, "content": content} for status in statuses}
+    return {"responses": said}
+
+
+def streamed() -> dict[str, Any]:
+    """For the description of a call whose answer is a stream, where that is asked for."""
+    return {"content": {"text/event-stream": {"schema": {"type": "string"}}}}

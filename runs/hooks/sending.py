@@ -8,7 +8,7 @@ import asyncio
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
@@ -19,7 +19,7 @@ from django.db import connection
 from engine.version import VERSION
 from engine.web.addresses import NotRead, checked, is_allowed
 from engine.web.sockets import Sockets
-from runs.models.hooks import AT_ONCE_OF_ONE, Delivery, DeliveryState
+from runs.models.hooks import AT_ONCE_OF_A_PERSON, AT_ONCE_OF_ONE, Delivery, DeliveryState
 
 from .shapes import SHAPES, signature
 from .telling import message_of, spread_some
@@ -63,7 +63,7 @@ async def keep() -> None:
 
 class Sender:
     def __init__(self) -> None:
-        self._sending: dict[asyncio.Task[None], int] = {}
+        self._sending: dict[asyncio.Task[None], Delivery] = {}
         self._forget_at = 0.0
 
     async def look(self) -> None:
@@ -74,22 +74,28 @@ class Sender:
             await _by_rows(Delivery.objects.all().forget)
             self._forget_at = time.monotonic() + FORGET_EVERY
         while len(self._sending) < AT_ONCE:
-            busy = [hook for hook, number in Counter(self._sending.values()).items() if number >= AT_ONCE_OF_ONE]
-            delivery = await _by_rows(partial(Delivery.objects.take, busy))
+            hooks = _most((one.hook_id for one in self._sending.values()), AT_ONCE_OF_ONE)
+            owners = _most((one.hook.owner_id for one in self._sending.values()), AT_ONCE_OF_A_PERSON)
+            delivery = await _by_rows(partial(Delivery.objects.take, hooks, owners))
             if delivery is None:
                 return
             task = asyncio.create_task(_deliver(delivery))
-            self._sending[task] = delivery.hook_id
+            self._sending[task] = delivery
             task.add_done_callback(self._sending.pop)
 
     async def finish(self) -> None:
         await asyncio.gather(*self._sending)
 
 
+def _most(keys: Iterable[int], most: int) -> list[int]:
+    """Those that are there so often, or more often."""
+    return [key for key, number in Counter(keys).items() if number >= most]
+
+
 async def _deliver(delivery: Delivery) -> None:
     message = await _by_rows(partial(message_of, delivery))
     if message is None:
-        nobody = "Whose hook it is may not see it any more."
+        nobody = "Whose hook it is may not see it any more, or nobody can show it here."
         await _by_rows(partial(delivery.close, DeliveryState.GIVEN_UP, None, nobody))
         return
     answer = await post(delivery, message)
@@ -116,7 +122,9 @@ async def post(delivery: Delivery, message: Any) -> Answer:
         connector = aiohttp.TCPConnector(socket_factory=sockets, force_close=True, use_dns_cache=False)
         times = aiohttp.ClientTimeout(total=ANSWER_WITHIN, connect=CONNECT_WITHIN)
         async with (
-            aiohttp.ClientSession(connector=connector, timeout=times, trust_env=False) as session,
+            aiohttp.ClientSession(
+                connector=connector, timeout=times, trust_env=False, auto_decompress=False
+            ) as session,
             session.post(address, data=body, headers=headers, allow_redirects=False) as response,
         ):
             await response.content.read(LONGEST_ANSWER)

@@ -44,9 +44,9 @@ def _saved(run: Run) -> str:
 
 
 def message_of(delivery: Delivery) -> Mapping[str, Any] | None:
-    """In words of now; None where the hook's owner may not see the run any more."""
+    """In words of now; None where the hook's owner may not see the run any more, or its kind is gone from here."""
     run = delivery.run
-    if not SEE.covers(delivery.hook.owner, run):
+    if run.procedure not in faces() or not SEE.covers(delivery.hook.owner, run):
         return None
     return {
         "type": TYPES[What(delivery.what)],

@@ -11,7 +11,9 @@ import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
 
+from engine.founding import at_founding
 from engine.migrations._taking_over import TakeOver
+from engine.on_schema import OnSchema
 
 SQLITE = [
     """CREATE VIRTUAL TABLE runs_words USING fts5(
@@ -99,5 +101,5 @@ class Migration(migrations.Migration):
             ],
             {"constraints": [models.UniqueConstraint("owner", "key", name="one_request_per_key")]},
         ),
-        migrations.RunPython(index, unindex),
+        at_founding(OnSchema(index, unindex)),
     ]

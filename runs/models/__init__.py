@@ -1,6 +1,8 @@
+from .given import Given, GivenLook
 from .hooks import Delivery, Hook
 from .keys import KEY_LENGTH, IdempotencyKey, KeyUsed, digest_of
 from .search import (
+    REHEARSED,
     Flag,
     SearchText,
     arrived,
@@ -10,6 +12,7 @@ from .search import (
     found_by,
     in_order_of_arrival,
 )
+from .shares import Badge, Share, ShareLook
 from .starts import Start, newest_of_each
 from .views import NAME_LENGTH, QUERY_LENGTH, SavedView, TooManyViews
 
@@ -17,13 +20,19 @@ __all__ = [
     "KEY_LENGTH",
     "NAME_LENGTH",
     "QUERY_LENGTH",
+    "REHEARSED",
+    "Badge",
     "Delivery",
     "Flag",
+    "Given",
+    "GivenLook",
     "Hook",
     "IdempotencyKey",
     "KeyUsed",
     "SavedView",
     "SearchText",
+    "Share",
+    "ShareLook",
     "Start",
     "TooManyViews",
     "arrived",

@@ -23,6 +23,7 @@ FIRST_PAUSE, LONGEST_PAUSE, PAUSES = timedelta(seconds=5), timedelta(hours=2), 3
 GIVEN_UP = timedelta(days=1)
 KEPT = timedelta(days=30)
 AT_ONCE_OF_ONE = 2  # so that one that is slow holds up no other
+AT_ONCE_OF_A_PERSON = 6  # so that nobody's many slow ones hold up those of others
 
 
 class Shape(models.TextChoices):
@@ -86,13 +87,14 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
     def under_way(self) -> Self:
         return self.filter(state__in=(DeliveryState.TO_SEND, DeliveryState.SENDING))
 
-    def take(self, busy: Iterable[int] = ()) -> "Delivery | None":
-        """The next one that is due, from now on under way for whoever calls, but for these hooks: of many who ask at
-        once one gets it. What somebody took and never brought back is due again."""
+    def take(self, busy: Iterable[int] = (), owners: Iterable[int] = ()) -> "Delivery | None":
+        """The next one that is due, from now on under way for whoever calls, but for these hooks and those of these
+        owners: of many who ask at once one gets it. What somebody took and never brought back is due again."""
         now = timezone.now()
         due = Q(state=DeliveryState.TO_SEND, due__lte=now)
         lost = Q(state=DeliveryState.SENDING, taken__lt=now - LONGEST_DELIVERY)
-        rows = self.filter(due | lost).exclude(hook__in=list(busy)).order_by("due")
+        rows = self.filter(due | lost).exclude(hook__in=list(busy)).exclude(hook__owner__in=list(owners))
+        rows = rows.order_by("due")
         for pk, attempts in rows.values_list("pk", "attempts")[:10]:
             mine = self.filter(due | lost, pk=pk, attempts=attempts)
             if mine.update(state=DeliveryState.SENDING, taken=now, attempts=F("attempts") + 1):

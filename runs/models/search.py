@@ -7,10 +7,14 @@ from uuid import UUID
 
 from django.db import connection, models
 
+from engine import statements
 from engine.models import Run
 from engine.search import Term, label, labels_of
 
 ADD = "UPDATE runs_searchtext SET words = words || %s WHERE run_id = %s"
+
+REHEARSED = label("rehearsal", True)
+ABOUT = "about"  # the label of a run that is about what came of another one
 
 FIND = "SELECT rowid FROM runs_words WHERE runs_words MATCH %s AND rowid BETWEEN %s AND %s"
 
@@ -32,9 +36,7 @@ def first_labels(run: Run) -> list[Term]:
 class SearchTextQuerySet(models.QuerySet["SearchText"]):
     def add(self, run: UUID, words: Iterable[str]) -> None:
         """Let a run be found by these words too. Plain SQL: it is part of every answer's transaction."""
-        pk = models.UUIDField().get_db_prep_value(run, connection)
-        with connection.cursor() as cursor:
-            cursor.execute(ADD, ["".join(f" {word}" for word in words), pk])
+        statements.execute(ADD, ["".join(f" {word}" for word in words), statements.as_stored(run)])
 
     def flag(self, run: UUID, *flags: models.TextChoices) -> None:
         self.add(run, [label("flag", flag) for flag in flags])
@@ -50,6 +52,11 @@ class SearchTextQuerySet(models.QuerySet["SearchText"]):
         """All labels that each has, in one query."""
         found = self.filter(run__in=runs).values_list("run", "words")
         return {pk: set(labels_of(words)) for pk, words in found}
+
+    def rehearsed(self, runs: Sequence[UUID]) -> dict[UUID, bool]:
+        """Whether each was, in one query."""
+        labels = self.labels_of(runs)
+        return {pk: REHEARSED in labels.get(pk, ()) for pk in runs}
 
     def astray(self, labels: Mapping[int, Collection[str]], known: Collection[str]) -> tuple[list[int], list[int]]:
         """Which of these numbers the index of SQLite does not find by all of their labels, and which by another one of

@@ -8,6 +8,7 @@ from .versions import (
     SavedChange,
     SavedQuerySet,
     SavedVersion,
+    VersionInColumns,
 )
 
 __all__ = [
@@ -20,4 +21,5 @@ __all__ = [
     "SavedChange",
     "SavedQuerySet",
     "SavedVersion",
+    "VersionInColumns",
 ]

@@ -237,6 +237,24 @@ class SavedVersion(models.Model):
         raise NotImplementedError
 
 
+class VersionInColumns(SavedVersion):
+    """One that holds all in columns of its own: those that `holds` names."""
+
+    holds: ClassVar[tuple[str, ...]]
+
+    class Meta:
+        abstract = True
+
+    def held(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.holds}
+
+    def is_just(self, name: str, held: Mapping[str, Any]) -> bool:
+        return (self.name, self.held()) == (name, self.columns(held))
+
+    def fill(self, held: Mapping[str, Any]) -> None:
+        """Nothing stands beside."""
+
+
 class SavedChange(models.Model):
     """That somebody made or changed it, and what it has been since: the newest says what it is now.
 

@@ -25,6 +25,10 @@ class Piece:
     kind: Kind
     text: str
 
+    @property
+    def length(self) -> str:
+        return f"{len(self.text):,}"
+
 
 @dataclass(frozen=True)
 class Amendment:

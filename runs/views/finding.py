@@ -8,6 +8,7 @@ from django.http import Http404, HttpRequest
 from engine.models import Run
 
 from ..face import Face
+from ..given_looks import note_look
 from ..rights import SEE, Right
 
 AnyFace = Face[Any, Any]
@@ -19,9 +20,9 @@ def run_for(request: HttpRequest, face: AnyFace, pk: UUID, right: Right = SEE) -
 
 
 def row_for(request: HttpRequest, face: AnyFace, pk: UUID, right: Right = SEE) -> Any:
-    """The same, as the row of its procedure with all that a page shows."""
+    """The same, as the row of its procedure with all that a page shows, to whoever may see it: a look."""
     row = seen_or_404(face.rows(), request, pk)
-    _allowed(request, face, row.run, right)
+    note_look(_allowed(request, face, row.run, right), request.user)
     return row
 
 

@@ -21,6 +21,7 @@ from ..forms import as_number
 from ..redaction import erasure_of
 from ..reminders import is_told_by_mail
 from ..rights import SEE
+from ..too_often import LEAST, too_often
 from ..usage import used_both_ways
 
 STATUSES: Mapping[type[NotDecided], int] = {NotAsked: 403, Closed: 409, TooLate: 410}
@@ -77,12 +78,14 @@ def _waiting(request: HttpRequest, view: str, status: int = 200, **more: Any) ->
     shown = groups(page[:MOST])
     if view in ("", "groups"):
         shown = [batches.put_together(group, request.user) for group in shown]
-    newest = Gate.objects.order_by("-pk").values_list("pk", flat=True).first() or 0  # of anybody's: that is at once
-    context = {"groups": shown, "tabs": tabs, "view": view, "page": "waiting", "after": newest}
+    context = {"groups": shown, "tabs": tabs, "view": view, "page": "waiting", "after": Gate.objects.newest_of_all()}
     context |= {"waits_for_me": in_bar(tabs[0]["number"])}
     context |= {"mail": is_told_by_mail(request.user), "begin": begin, "before": max(begin - MOST, 0)}
     context |= {"next": begin + MOST if len(page) > MOST else 0}
-    context |= {"numbers": in_words(numbers_of(request.user, timezone.now(), counts[""]))}
+    now = timezone.now()
+    numbers = numbers_of(request.user, now, counts[""])
+    context |= {"numbers": in_words(numbers)}
+    context |= {"too_often": list(too_often(request.user, now)) if numbers.approved >= LEAST else []}
     return render(request, "runs/waiting.html", {**context, **more}, status=status)
 
 
@@ -145,6 +148,7 @@ def _page(request: HttpRequest, gate: Gate, status: int = 200, **more: Any) -> H
         return render(request, "runs/_at_gate.html", context, status=status)
     face = face_of(gate.run)
     context |= {
+        "place": face.places([(gate.run_id, gate.step)]).get((gate.run_id, gate.step), ("", ""))[0],
         "live": face.address("live", gate.run_id),
         "group": group_of(gate)[0],
         "used": used_both_ways(list(gate.run.calls.all())),

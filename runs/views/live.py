@@ -6,7 +6,8 @@ from django.shortcuts import redirect, render
 from django.utils.cache import get_conditional_response
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from engine.models import Run
+from engine.live import expect
+from engine.models import Gate, Run
 from engine.models.budgets import BudgetUsedUp
 from engine.models.pace import LimitReached
 
@@ -14,6 +15,7 @@ from .. import steering
 from ..face import Snapshot, faces, snapshot_of
 from ..family import family_of, mark_of, mark_shown
 from ..fragments import rendered
+from ..given_looks import note_look
 from ..redaction import erasure_of
 from ..rights import STEER
 from .finding import AnyFace, row_for, seen_or_404
@@ -27,6 +29,8 @@ def live(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
 def page_of(request: HttpRequest, face: AnyFace, row: Any, status: int = 200, **more: Any) -> HttpResponse:
     """`more`: what it shows besides, as after something that was sent from it and not taken."""
     pk, seen = row.run.pk, face.seen(row)
+    if not row.run.over:
+        expect(pk)
     context = {
         **face.page(pk),
         "display": face.display(seen),
@@ -37,6 +41,7 @@ def page_of(request: HttpRequest, face: AnyFace, row: Any, status: int = 200, **
         "erasure": erasure_of(row.run),
         **family_of(row.run, request.user),
         "page": "live",
+        "newest_gate": Gate.objects.newest_of_all(),
         **more,
     }
     return render(request, f"{face.nouns}/live.html", context, status=status)
@@ -49,6 +54,7 @@ def fragments(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
     headers = {"ETag": f'"{run.revision}"', "Cache-Control": "no-store"}
     if unchanged := get_conditional_response(request, etag=headers["ETag"]):
         return unchanged
+    note_look(run, request.user)
     seen = snapshot_of(run)
     shown = [*mark_shown(mark_of(seen)), *face.fragments(face.display(seen))]
     return HttpResponse(rendered(shown), headers=headers)
@@ -85,6 +91,7 @@ def cancel(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
 @require_POST
 def retry(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
     row = row_for(request, face, pk, STEER)
+    expect(pk)
     try:
         steering.retry(row, request.user, limited=True)
     except (BudgetUsedUp, LimitReached) as error:

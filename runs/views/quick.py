@@ -17,7 +17,9 @@ PRESETS: dict[str, dict[str, Any]] = {
     "Today": {"days": "today"},
     "Last week": {"days": "week"},
     "Mine": {"by": ONESELF},
+    "Waits for me": {"waits": ONESELF},
     "Failed": {"outcome": "error"},
+    "Mine that failed": {"by": ONESELF, "outcome": "error"},
 }
 MOST_TRIED = 5
 
@@ -34,7 +36,7 @@ class QuickView:
 def presets(asked: Asked) -> list[QuickView]:
     """Of the kinds that are asked for. Who sees one's own alone needs no way to them."""
     all_of_them = SEE.reach(asked.user) == Reach.ALL
-    return [_preset(asked, name, sought) for name, sought in PRESETS.items() if all_of_them or name != "Mine"]
+    return [_preset(asked, name, sought) for name, sought in PRESETS.items() if all_of_them or "by" not in sought]
 
 
 def _preset(asked: Asked, name: str, sought: dict[str, Any]) -> QuickView:
@@ -65,7 +67,7 @@ class Loosened:
     address: str
 
 
-NAMES = {"q": "the words", "outcome": "the outcome", "by": "who asked"}
+NAMES = {"q": "the words", "outcome": "the outcome", "by": "who asked", "waits": "“waits for me”"}
 DAYS = ("days", "since", "until")
 
 

@@ -7,6 +7,7 @@ from django.utils.cache import get_conditional_response
 from django.views.decorators.http import require_GET
 
 from ..face import Snapshot, snapshot_of
+from ..given_looks import note_look
 from ..redaction import erasure_of
 from ..replay import FRAMES_FORM, Past
 from ..replay import replay as frames_of
@@ -46,4 +47,5 @@ def frames(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
     headers = {"ETag": f'"{run.revision}.{FRAMES_FORM}"', "Cache-Control": "private, no-cache"}
     if unchanged := get_conditional_response(request, etag=headers["ETag"]):
         return unchanged
+    note_look(run, request.user)
     return JsonResponse(frames_of(snapshot_of(run)), headers=headers)

@@ -13,12 +13,12 @@ from django.urls import reverse
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_GET, require_http_methods
 
-from engine.models import REVIEW_LENGTH, Review, Run
+from engine.models import Review, Run
 
 from .. import reviews
 from ..desk import MOST_EXPLAINED, Desk, Line
 from ..face import face_of, faces, flags_known
-from ..forms import Text, as_typed
+from ..forms import as_typed
 from ..history import MOST_COUNTED, MOST_NEWER
 from ..models import SearchText
 from ..reasons import reasons_of
@@ -31,11 +31,11 @@ from ..words import counted, deed
 NOTE, OVERRIDE = "note", "override"
 
 
-class WordForm(forms.Form):
+class WordForm(reviews.ReviewText):
     """A note, or an override with its reason and outcome, which is asked for twice; `keep` goes back to the form."""
 
+    field_order = ("what", "text", "outcome", "sure", "keep")
     what = forms.ChoiceField(choices=[(NOTE, "Note"), (OVERRIDE, "Override")], error_messages={"required": "Choose."})
-    text = Text(max_length=REVIEW_LENGTH, needed="Write the note, or the reason for deciding otherwise.", lines=True)
     outcome = forms.ChoiceField(required=False, error_messages={"invalid_choice": "There is no such outcome."})
     sure = forms.BooleanField(required=False)
     keep = forms.BooleanField(required=False)

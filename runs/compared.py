@@ -1,0 +1,78 @@
+"""What a procedure brings to the page that shows two of its runs side by side, all of it with a usual answer."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .texts.amendments import Amendment
+
+
+@dataclass(frozen=True)
+class Differs:
+    """One sentence of what differs, with its sign."""
+
+    sign: str
+    lead: str
+    rest: str
+
+
+@dataclass(frozen=True)
+class Side:
+    """What one of the two runs says at a place that both may have: a lamp, its word, a figure beside it, a text."""
+
+    word: str
+    state: str = ""
+    figure: str = ""
+    text: str = ""
+
+    def is_like(self, other: "Side | None") -> bool:
+        return other is not None and (self.word, self.text) == (other.word, other.text)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The same place in both; a side is None where a run has no such place. `place` of a small picture, where there is
+    one."""
+
+    name: str
+    a: Side | None
+    b: Side | None
+    note: str = ""
+    place: int = 0
+
+    @property
+    def differs(self) -> bool:
+        return not (self.a and self.a.is_like(self.b))
+
+
+@dataclass(frozen=True)
+class Pairs:
+    heading: str
+    rows: Sequence[Pair]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """`part`: a template of its own, which shows `context` beside the texts. `amended`: what differs of texts that are
+    not what was asked. `same`: what does not differ, each as after "The same"."""
+
+    differs: Sequence[Differs] = ()
+    same: Sequence[str] = ()
+    amended: Sequence[Amendment] = ()
+    pairs: Sequence[Pairs] = ()
+    part: str = ""
+    context: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Compares:
+    """The half of a face that knows two runs."""
+
+    def compared(self, a: Any, b: Any) -> Compared:
+        """The middle of the page, of two displays. What was asked and how it came out stand there anyway."""
+        return Compared()
+
+
+def paired(a: Iterable[tuple[str, Side]], b: Iterable[tuple[str, Side]]) -> list[Pair]:
+    """By the names of their places, those of `a` first, then those that `b` alone has."""
+    first, second = dict(a), dict(b)
+    return [Pair(name, first.get(name), second.get(name)) for name in (first | second)]

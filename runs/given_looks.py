@@ -1,0 +1,51 @@
+"""Who has looked at a record that was given: on record the first time, counted beside it after that.
+
+Why so: docs/decisions.md, Sharing.
+"""
+
+import logging
+from typing import Any
+
+from django.db import Error as DBError
+from django.db import transaction
+from django.utils import timezone
+
+from engine.hidden import in_one_line
+from engine.models import Run, after_deadlock
+
+from . import reviews
+from .models import Given, GivenLook
+from .rights import sees_as_given
+
+log = logging.getLogger(__name__)
+
+
+def given_to(user: Any, run: Run) -> Given | None:
+    """What lets this person see it, if nothing else does."""
+    if not sees_as_given(user, run):
+        return None
+    found: Given | None = Given.objects.holding().of(user).filter(run=run).order_by("group_id", "-pk").first()
+    return found
+
+
+def note_look(run: Run, user: Any) -> None:
+    """Of somebody who may see it because it was given. A database that cannot be written hides nothing from them."""
+    if not sees_as_given(user, run):
+        return
+    try:
+        _note(run, user)
+    except DBError:
+        log.warning("That %s was looked at by whom it was given is not written.", run.pk)
+
+
+@after_deadlock
+@transaction.atomic
+def _note(run: Run, user: Any) -> None:
+    """The first look of each is an entry of the record; all are counted beside it."""
+    given = given_to(user, run)
+    if given is None:  # taken back in this moment
+        return
+    first = not GivenLook.objects.filter(given=given, user=user).exists()
+    GivenLook.count(timezone.now(), given=given, user=user)
+    if first:
+        reviews.add(run, user, f"Looked at, as it was given to {in_one_line(given.to)}.")

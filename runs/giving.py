@@ -1,0 +1,66 @@
+"""Showing one record to people with an account. Who gave it and took it back stands in the record.
+
+Why so: docs/decisions.md, Sharing.
+"""
+
+from typing import Any
+
+from django.contrib.auth.models import Group, User
+from django.db import transaction
+from django.utils import timezone
+
+from engine.hidden import in_one_line
+from engine.models import Run, after_deadlock
+
+from . import reviews
+from .models import Given
+from .rights import SEE
+from .sharing import why_not
+from .words import shown_name
+
+MOST = 100  # people and groups of one record
+NOBODY = "There is nobody and no group of that name."
+
+
+def whom(name: str) -> tuple[Any, Any]:
+    """The person of this name, or the group. ValueError, a sentence, where that is nobody."""
+    if user := User.objects.filter(username=name, is_active=True).first():
+        return user, None
+    group = Group.objects.filter(name=name).first()
+    if group is None:
+        raise ValueError(NOBODY)
+    if not User.objects.filter(groups=group, is_active=True).exists():
+        raise ValueError(f"Nobody is a member of “{group.name}”.")
+    return None, group
+
+
+@after_deadlock
+@transaction.atomic
+def give(run: Run, by: Any, name: str) -> Given:
+    """ValueError, a sentence, where it cannot be given."""
+    run = Run.objects.select_for_update(no_key=True).get(pk=run.pk)
+    if reason := why_not(run):
+        raise ValueError(reason)
+    user, group = whom(name)
+    if user and SEE.covers(user, run):
+        raise ValueError(f"{shown_name(user)} may see it already.")
+    there = Given.objects.filter(run=run, ended=None)
+    if there.filter(user=user, group=group).exists():
+        raise ValueError(f"{name} was given it already.")
+    if there.count() >= MOST:
+        raise ValueError(
+            f"{MOST} people and groups were given it, as many as there may be. Take it back from one first."
+        )
+    to = shown_name(user) if user else f"group {group.name}"
+    given = Given.objects.create(run=run, user=user, group=group, to=to[:150], by=by)
+    reviews.add(run, by, f"Given to {in_one_line(to)}: to be seen until it is taken back.")
+    return given
+
+
+@after_deadlock
+@transaction.atomic
+def take_back(given: Given, by: Any) -> None:
+    """At once, from whoever has it open, too."""
+    run = Run.objects.select_for_update(no_key=True).get(pk=given.run_id)
+    if Given.objects.filter(pk=given.pk, ended=None).update(ended=timezone.now()):
+        reviews.add(run, by, f"Taken back from {in_one_line(given.to)}.")

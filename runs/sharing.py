@@ -1,0 +1,89 @@
+"""Showing one record to people without an account, by a link that ends. Who made and ended it stands in the record.
+
+Why so: docs/decisions.md, Sharing.
+"""
+
+import logging
+from dataclasses import replace
+from typing import Any
+
+from django.db import Error as DBError
+from django.db import transaction
+from django.utils import timezone
+from django.utils.dateformat import format as date_format
+
+from engine.hidden import in_one_line
+from engine.models import Gate, Run, after_deadlock
+
+from . import reviews
+from .face import face_of
+from .models import Share
+from .models.shares import MOST_LINKS
+from .record import record_of
+from .rights import SHARE
+
+log = logging.getLogger(__name__)
+
+
+def why_not(run: Run) -> str:
+    """Why nobody can be shown it; empty where one can."""
+    if not run.over:
+        return f"{face_of(run).a_noun} that is not over cannot be shown to others: nobody knows yet how it ends."
+    if run.redacted:
+        return "Its texts were erased: there is nothing to show."
+    return str(face_of(run).withheld([run]).get(run.pk, ""))
+
+
+@after_deadlock
+@transaction.atomic
+def make(run: Run, by: Any, for_whom: str, days: int) -> Share:
+    """A link with its secret. ValueError, a sentence, where none can be made."""
+    run = Run.objects.select_for_update(no_key=True).get(pk=run.pk)
+    if reason := why_not(run):
+        raise ValueError(reason)
+    if Share.objects.holding().filter(run=run).count() >= MOST_LINKS:
+        raise ValueError(f"{MOST_LINKS} links to it hold, as many as there may be. End one first.")
+    share = Share.new(run, by, for_whom, days)
+    share.save()
+    to = f" for {in_one_line(for_whom)}" if for_whom else ""
+    reviews.add(run, by, f"Link {share.pk} made{to}: it shows this record, read only, until {_day(share.until)}.")
+    return share
+
+
+@after_deadlock
+@transaction.atomic
+def end(share: Share, by: Any) -> None:
+    """At once, for whoever has it open, too, when they load it again."""
+    run = Run.objects.select_for_update(no_key=True).get(pk=share.run_id)
+    if Share.objects.filter(pk=share.pk, ended=None).update(ended=timezone.now()):
+        reviews.add(run, by, f"Link {share.pk} ended.")
+
+
+def shown_by(secret: str) -> Share | None:
+    """What a link shows, if it holds. It does not where its record was redacted since, where its maker may not hand the
+    record out any more, or where a gate hides it from those who have to decide first."""
+    share = Share.objects.of(secret)
+    if share is None or share.by is None or why_not(share.run):
+        return None
+    shown = Run.objects.filter(pk=share.run_id).exclude(pk__in=Gate.objects.hidden())
+    return share if SHARE.covers(share.by, share.run) and shown.exists() else None
+
+
+def note_look(share: Share) -> None:
+    """A database that cannot be written hides no record from its reader."""
+    try:
+        with transaction.atomic():
+            share.looked_at(timezone.now())
+    except DBError:
+        log.warning("That link %s was opened is not written.", share.pk)
+
+
+def shown_to_guests(row: Any) -> dict[str, Any]:
+    """As `record_of`, without prompts, raw answers and costs, for no call is given; without notes, what was asked at
+    gates, what tools gave, and how it came about."""
+    shown = record_of(row, [])
+    return shown | {"record": replace(shown["record"], reviews=(), gates=(), uses=(), provenance=())}
+
+
+def _day(moment: Any) -> str:
+    return date_format(moment, "j F Y, H:i") + " UTC"

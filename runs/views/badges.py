@@ -1,0 +1,116 @@
+"""Badges of somebody: how things came out, for pages elsewhere; and the picture itself."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from .. import badges
+from ..face import face_of
+from ..forms import Text, as_typed
+from ..library import shelves
+from ..models import Badge
+from ..models.shares import LONGEST_DAYS, WORDS_LENGTH
+from .library import tabs
+from .sharing import days_field
+
+COLOURS = {"approve": "#1a7f37", "reject": "#c62828", "other": "#6b3fa0", "failed": "#8a4b00"}
+GREY = "#5c6470"
+PICTURE = {
+    "Content-Security-Policy": "default-src 'none'; sandbox",
+    "Cross-Origin-Resource-Policy": "cross-origin",  # a page elsewhere is to show it
+    "Referrer-Policy": "no-referrer",
+    "X-Robots-Tag": "noindex, nofollow, noarchive",
+}
+
+
+class BadgeForm(forms.Form):
+    of = forms.CharField(label="What it shows")
+    words = Text(
+        max_length=WORDS_LENGTH,
+        needed="Write what stands on it before the outcome.",
+        help_text="Whoever sees the picture reads them: as in Release gate.",
+    )
+    days = days_field()
+
+    def __init__(self, user: Any, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **({"auto_id": "%s"} | more))
+        self._user = user
+        self.things = {
+            f"{shelf.label}:{item.key}": item.name
+            for _, shelf in shelves()
+            for item in shelf.items(user)
+            if not item.archived
+        }
+
+    def clean_of(self) -> dict[str, Any]:
+        return badges.named(self.cleaned_data["of"], self.things, self._user)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def page(request: HttpRequest) -> HttpResponse:
+    if request.method != "POST":
+        asked = {"of": request.GET.get("of", ""), "words": "", "days": LONGEST_DAYS}
+        return _page(request, BadgeForm(request.user, initial=asked))
+    form = BadgeForm(request.user, as_typed(request.POST))
+    if not form.is_valid():
+        return _page(request, form, status=422)
+    said = form.cleaned_data
+    try:
+        made = badges.make(request.user, said["days"], said["words"], **said["of"])
+    except ValueError as error:
+        return _page(request, form, status=409, refused=str(error))
+    address = request.build_absolute_uri(reverse("badge", args=[made.secret]))
+    fresh = BadgeForm(request.user, initial={"days": LONGEST_DAYS})
+    return _page(request, fresh, made=made, address=address, code=f"![{made.words}]({address})")
+
+
+def _page(request: HttpRequest, form: BadgeForm, status: int = 200, **more: Any) -> HttpResponse:
+    held = Badge.objects.holding().filter(by=request.user.pk).select_related("run")
+    chosen = str(form["of"].value() or "")
+    context = {
+        "form": form,
+        "things": form.things.items(),
+        "chosen": chosen,
+        "of_run": chosen if chosen.startswith("run:") else "",
+        "badges": [{"badge": one, "about": _about(one, form.things)} for one in held],
+        "most": WORDS_LENGTH,
+        "tabs": tabs(),
+        "list": reverse("badges"),
+        "page": "library",
+    }
+    return render(request, "runs/badges.html", {**context, **more}, status=status)
+
+
+def _about(badge: Badge, things: dict[str, str]) -> str:
+    if badge.run:
+        return f"{face_of(badge.run).noun.capitalize()} {str(badge.run_id)[:8]}"
+    return f"{badge.shelf.capitalize()} “{things.get(f'{badge.shelf}:{badge.key}', 'that is gone')}”"
+
+
+@require_POST
+def end(request: HttpRequest, pk: int) -> HttpResponse:
+    badges.end(get_object_or_404(Badge.objects.select_related("run", "by"), by=request.user, pk=pk))
+    messages.success(request, "The badge shows nothing any more.")
+    return redirect("badges")
+
+
+@login_not_required
+@require_GET
+def badge(request: HttpRequest, secret: str) -> HttpResponse:
+    """The picture, to whoever has its address. What is wrong with one that does not hold is told to nobody."""
+    found = badges.shown_by(secret)
+    if found is None:
+        answer = HttpResponse(status=404, content_type="text/plain", headers={"Cache-Control": "no-store"})
+    else:
+        said = {"badge": found, "colour": COLOURS.get(found.state, GREY)}
+        answer = render(request, "runs/badge.svg", said, content_type="image/svg+xml")
+        answer.headers["Cache-Control"] = "public, max-age=60"
+    for name, value in PICTURE.items():
+        answer.headers[name] = value
+    return answer

@@ -1,0 +1,64 @@
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET
+
+from engine.models import Run
+
+from ..comparing import of_two
+from ..face import face_of, faces
+from .finding import seen_or_404
+
+TICK_TWO = "Tick two in the history, and they stand here side by side."
+OF_ONE_KIND = "Only two of one kind stand side by side."
+
+
+@require_GET
+def compare(request: HttpRequest) -> HttpResponse:
+    """Two runs, as `a` and `b`; the ticks of a list come as `run`, and the earlier one of them is A."""
+    if "run" in request.GET:
+        return _ticked(request)
+    if not (request.GET.get("a") and request.GET.get("b")):
+        return _refused(request, TICK_TWO)
+    runs = [_run(request, request.GET[side]) for side in ("a", "b")]
+    if refused := _why_not(runs):
+        return _refused(request, refused)
+    face = face_of(runs[0])
+    rows = face.rows().in_bulk([run.pk for run in runs])
+    swapped = address_of(runs[1].pk, runs[0].pk)
+    context = {"face": face, "page": "history", "swapped": swapped, **of_two(face, [rows[run.pk] for run in runs])}
+    return render(request, "runs/compare.html", context)
+
+
+def address_of(a: UUID, b: UUID) -> str:
+    return f"{reverse('compare')}?a={a}&b={b}"
+
+
+def _ticked(request: HttpRequest) -> HttpResponse:
+    ticked = list(dict.fromkeys(request.GET.getlist("run")))
+    if len(ticked) != 2:
+        return _refused(request, TICK_TWO)
+    runs = sorted((_run(request, pk) for pk in ticked), key=lambda run: run.created)
+    refused = _why_not(runs)
+    return _refused(request, refused) if refused else redirect(address_of(*(run.pk for run in runs)))
+
+
+def _run(request: HttpRequest, pk: str) -> Run:
+    try:
+        wanted = UUID(pk)
+    except ValueError:
+        wanted = UUID(int=0)  # nobody's
+    run: Run = seen_or_404(Run.objects.filter(procedure__in=faces()), request, wanted)
+    return run
+
+
+def _why_not(runs: list[Run]) -> str:
+    if runs[0].procedure != runs[1].procedure:
+        return OF_ONE_KIND
+    return "" if runs[0].pk != runs[1].pk else "These are one and the same."
+
+
+def _refused(request: HttpRequest, reason: str) -> HttpResponse:
+    return render(request, "runs/compare_refused.html", {"reason": reason, "page": "history"}, status=400)
