@@ -1,8 +1,21 @@
-from django.contrib import admin
+from typing import Any
 
+from asgiref.sync import async_to_sync
+from django.conf import settings
+from django.contrib import admin
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import path
+
+from engine.web.addresses import NotRead, host_of
 from runs.admin import KindAdmin
+from runs.forms import as_typed
+from runs.rights import SEE, Reach
+from toolbox.web import searching
 
 from .models import Collection, CollectionDocument, Inquiry
+from .web import refused_lately
 
 
 @admin.register(Inquiry)
@@ -25,3 +38,46 @@ class DocumentsInline(admin.TabularInline):
 class CollectionAdmin(admin.ModelAdmin):
     inlines = (DocumentsInline,)
     readonly_fields = ("made",)
+    change_list_template = "admin/inquiries/collections.html"
+
+    def get_urls(self) -> list[Any]:
+        return [
+            path("outside/", self.admin_site.admin_view(self.outside), name="inquiries_outside"),
+            *super().get_urls(),
+        ]
+
+    def outside(self, request: HttpRequest) -> HttpResponse:
+        """How inquiries look outside: the search, which can be tried, and hosts that were refused."""
+        if not self.has_change_permission(request):
+            raise PermissionDenied
+        words = as_typed(request.POST).get("words", "").strip()[:400]
+        sees_all = SEE.reach(request.user) == Reach.ALL
+        context = {
+            **self.admin_site.each_context(request),
+            "title": "Looking outside",
+            "settings": _settings(),
+            "searches": bool(settings.SEARCH.get("provider")),
+            "words": words,
+            "sees_all": sees_all,
+            "refused": refused_lately() if sees_all else (),
+            **(_tried(words) if words and settings.SEARCH.get("provider") else {}),
+        }
+        return TemplateResponse(request, "admin/inquiries/outside.html", context)
+
+
+def _settings() -> list[tuple[str, str]]:
+    """Without any key."""
+    by = settings.SEARCH
+    searched = by.get("tool") or (f"{by['provider']} at {host_of(by['address'])}" if by else "")
+    return [
+        ("MAGI_SEARCH", searched or "none: it looks in documents alone"),
+        ("MAGI_PAGES_ALLOWED_HOSTS", ", ".join(settings.PAGES_ALLOWED_HOSTS) or "none: public addresses alone"),
+        ("MAGI_INQUIRY_TOOLS", ", ".join(settings.INQUIRY_TOOLS) or "none"),
+    ]
+
+
+def _tried(words: str) -> dict[str, Any]:
+    try:
+        return {"hits": async_to_sync(searching.search)(searching.Searched(**settings.SEARCH), words)}
+    except NotRead as why:
+        return {"problem": str(why)}

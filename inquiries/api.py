@@ -33,6 +33,7 @@ def facts(row: Inquiry) -> dict[str, Any]:
         "claims": [claim_object(one) for one in row.claims.all()],
         "web": row.web,
         "collections": row.collections,
+        "roster": str(row.roster_version) if row.roster_version else None,
         "follows": str(row.follows_id) if row.follows_id else None,
         "sources": [source_object(one) for one in row.sources.all()],
         "posts": {

@@ -2,19 +2,20 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from engine.models import Run
 from runs.face import STANDINGS, Snapshot
 from runs.stamps import Stamp, stamp_of
 from runs.usage import used
 from runs.waits import Wait
-from runs.words import shown_name
+from runs.words import lasting, shown_name
 
+from .events_shown import NAMES, Event, events_of
 from .models import Inquiry, Order, OrderKind
 from .models.at_hand import PAGE
 from .models.reading import attempt, claims_of, moves_at, orders_at, place_of, plan_number
-from .moves_shown import MoveShown, astray_pages, of_order, shown
+from .moves_shown import MoveShown, astray_pages, shown
 from .passages import ClaimShown, answer_of, claim_shown, passed_claims, sent_back_claims
 from .rules.course import State
 from .rules.facts import CRITIC_OF, Station
@@ -23,7 +24,6 @@ from .rules.orders import Over, Review, following
 
 OUTCOMES = {"answered": ("approve", "Answered"), "unanswered": ("reject", "Not answered")}
 WORKING = {Station.PLANNER: "Planning", Station.RESEARCHER: "Researching", Station.EXPERT: "Answering"}
-NAMES = {Station.PLANNER: "Plan", Station.RESEARCHER: "Research", Station.EXPERT: "Answer", Station.FINALIZER: "Final"}
 DONE = {
     Station.PLANNER: "Planned",
     Station.RESEARCHER: "Found",
@@ -31,11 +31,14 @@ DONE = {
     Station.FINALIZER: "Written",
 }
 SLOTS = 3 + STEPS  # stations at most
+NOTICED = 60  # seconds
+MANY = 6  # steps of research: from so many on, those that are behind shrink
 
 
 @dataclass(frozen=True)
 class StationShown:
-    """`state` and `word` of the work, `gate` and `said` of its critic; `back`: how often it was sent back."""
+    """`state` and `word` of the work, `gate` and `said` of its critic; `back`: how often it was sent back; `number`: of
+    a step that is one of many and behind, which shrinks to that."""
 
     place: int
     name: str
@@ -46,6 +49,7 @@ class StationShown:
     gate: str
     said: str
     back: int
+    number: int = 0
 
 
 @dataclass(frozen=True)
@@ -59,18 +63,6 @@ class SourceShown:
     address: str
     host: str
     flags: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Event:
-    """What came of an order: work that was let pass or sent back, an error, a person's word."""
-
-    number: int
-    state: str
-    sign: str
-    head: str
-    text: str
-    moves: tuple[MoveShown, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -107,8 +99,12 @@ class Display:
     final: bool
     announcement: str
     created: datetime
+    started: datetime | None
+    worked: str
+    waited: str
     asked_by: str
     looks_in: str
+    asks_for: str
 
     @property
     def cells(self) -> list[bool]:
@@ -166,7 +162,7 @@ def display_of(seen: Snapshot[Inquiry]) -> Display:
         meter=_meter(seen, station, place) if station else "",
         sources=tuple(_sources(inquiry)),
         unread=tuple(astray_pages(inquiry, PAGE)),
-        events=tuple(_events(inquiry)),
+        events=tuple(events_of(inquiry)),
         answer=answer,
         unapproved=tuple(claim_shown(inquiry, one) for one in unapproved),
         claims=tuple(claim_shown(inquiry, one, answer[0] if answer else "") for one in shown_claims),
@@ -178,15 +174,33 @@ def display_of(seen: Snapshot[Inquiry]) -> Display:
         final=run.over and run.status != Run.Status.FAILED,
         announcement=_announcement(state, word, moves, run.over),
         created=run.created,
+        started=run.started,
+        worked=lasting(timedelta(seconds=run.worked)) if run.over else "",
+        waited=_waited(run),
         asked_by=shown_name(run.asked_by),
         looks_in=_looks_in(inquiry),
+        asks_for=_asks_for(inquiry),
     )
+
+
+def _waited(run: Run) -> str:
+    """For people and councils, where that was long enough to be noticed."""
+    if not (run.over and run.started and run.ended):
+        return ""
+    seconds = (run.ended - run.started).total_seconds() - run.worked
+    return lasting(timedelta(seconds=seconds)) if seconds >= NOTICED else ""
 
 
 def _looks_in(inquiry: Inquiry) -> str:
     documents = sum(one.document_id is not None for one in inquiry.sources.all())
     said = [f"{documents} document{'s' * (documents != 1)}"] if documents else []
     return ", ".join([*said, *inquiry.collections, *(["the web"] if inquiry.web else [])]) or "nothing"
+
+
+def _asks_for(inquiry: Inquiry) -> str:
+    """Of claims, beside their quotes."""
+    sites = f"on {', '.join(inquiry.hosts)} alone" if inquiry.hosts else ""
+    return ", ".join(filter(None, [sites, "two sites for a claim" if inquiry.bounds.sites > 1 else ""]))
 
 
 # ---- plate ------------------------------------------------------------------------------------------------
@@ -279,7 +293,14 @@ def _station(
     state, word = _stands(inquiry, run, station, at, bool(work))
     gate, said = _gate(inquiry, run, station, at, reviews)
     name = f"{NAMES[station]} {index + 1}" if index is not None else NAMES[station]
-    return StationShown(place, name, text, state, word, _count(inquiry, at, work), gate, said, back)
+    count, number = _count(inquiry, at, work), _shrinks_to(inquiry, state, index)
+    return StationShown(place, name, text, state, word, count, gate, said, back, number)
+
+
+def _shrinks_to(inquiry: Inquiry, state: str, index: int | None) -> int:
+    many = len(inquiry.state.research_steps) >= MANY
+    behind = many and index is not None and state == "approve" and index < inquiry.state.index
+    return index + 1 if behind and index is not None else 0
 
 
 def _is_at(inquiry: Inquiry, run: Run, station: Station, at: str) -> bool:
@@ -290,11 +311,19 @@ def _is_at(inquiry: Inquiry, run: Run, station: Station, at: str) -> bool:
 def _stands(inquiry: Inquiry, run: Run, station: Station, at: str, worked: bool) -> tuple[str, str]:
     if _is_at(inquiry, run, station, at):
         return "judging", WORKING.get(station, "Writing")
+    if _broke(inquiry, run, station, at):
+        return "failed", "Error"
     if station is Station.FINALIZER and inquiry.state.stated:
         return "wait", "Not reached"
     if worked and station in CRITIC_OF and _last(inquiry, at) == "reject":
         return "reject", "Sent back"
     return ("approve", DONE[station]) if worked else ("wait", "Not reached" if run.over else "To come")
+
+
+def _broke(inquiry: Inquiry, run: Run, station: Station, at: str) -> bool:
+    """Whether an error there ended it."""
+    failed = run.status == Run.Status.FAILED and inquiry.state.error_component == station
+    return failed and place_of(inquiry, station) == at
 
 
 def _last(inquiry: Inquiry, at: str) -> str:
@@ -309,6 +338,8 @@ def _gate(inquiry: Inquiry, run: Run, station: Station, at: str, reviews: Sequen
     if _is_at(inquiry, run, CRITIC_OF[station], at):
         waits = run.status == Run.Status.WAITING
         return ("pending", f"{who} is asked") if waits else ("judging", f"{who} reviews")
+    if _broke(inquiry, run, CRITIC_OF[station], at):
+        return "failed", f"{who} could not review"
     if not reviews:
         return "wait", who
     who = reviews[-1].by_name or who
@@ -322,47 +353,7 @@ def _count(inquiry: Inquiry, at: str, work: Sequence[Order]) -> str:
     return " · ".join([*said, *([f"{moves} move{'s' * (moves != 1)}"] if moves else [])])
 
 
-# ---- what was done ----------------------------------------------------------------------------------------
-
-
-def _events(inquiry: Inquiry) -> Iterator[Event]:
-    """The newest first."""
-    for one in reversed(inquiry.ordered):
-        if event := _event(inquiry, one):
-            yield event
-
-
-def _event(inquiry: Inquiry, one: Order) -> Event | None:
-    name = NAMES.get(Station(one.station.removeprefix("critic_")), "") if one.station else ""
-    about = f"{name} {one.step_id + 1}" if one.step_id is not None else name
-    match one.kind:
-        case OrderKind.REVIEW:
-            passed = one.decision == "approve"
-            who = shown_name(one.by_name) or "the critic"
-            head = f"{about} · {'let pass' if passed else 'sent back'} by {who}"
-            return Event(one.number, one.decision, "check" if passed else "cross", head, one.feedback)
-        case OrderKind.ERROR:
-            return Event(one.number, "failed", "bang", f"{about} · error", one.error, _led(inquiry, one))
-        case OrderKind.EXHAUSTED:
-            return Event(one.number, "reject", "cross", f"{about} · ended", one.feedback)
-        case OrderKind.WORK:
-            return Event(one.number, "none", "dots", f"{about} · handed in", _work(one), _led(inquiry, one))
-        case OrderKind.STOP | OrderKind.REPLAN | OrderKind.HINT | OrderKind.RETRY:
-            return Event(one.number, "none", "person", f"{one.kind} · {shown_name(one.by_name)}", one.feedback)
-    return None
-
-
-def _work(one: Order) -> str:
-    said = one.handed_in
-    if one.station != Station.PLANNER:
-        return said.get("text", "")
-    names = {"research": "Research", "expert": "Answer"}
-    lines = [f"{word} {n}. {step}" for name, word in names.items() for n, step in enumerate(said.get(name, ()), 1)]
-    return "\n".join(lines)
-
-
-def _led(inquiry: Inquiry, one: Order) -> tuple[MoveShown, ...]:
-    return shown(inquiry, of_order(inquiry, one), results=False)
+# ---- sources ----------------------------------------------------------------------------------------------
 
 
 def _sources(inquiry: Inquiry) -> Iterator[SourceShown]:

@@ -13,7 +13,8 @@ from engine.models import NewDocument
 from engine.steering import Over
 from runs.api.answers import answer, found, json_answer, take_only
 from runs.api.endpoints import router_of
-from runs.api.refusals import Refusal, wrong_fields
+from runs.api.limits import submits
+from runs.api.refusals import Faults, Refusal, wrong_fields
 from runs.api.schemas import placed, problems
 from runs.api.scopes import Scope, credential, needs
 from runs.api.submitting import OnceKey, submitted
@@ -35,6 +36,7 @@ OTHERWISE = {"documents", "critics", "follows", "models", "limits"}  # of what i
     summary="Submit a question",
 )
 @needs(Scope.SUBMIT, "inquiry")
+@submits
 def submit_inquiry(request: HttpRequest, asked: schemas.NewInquiry, key: OnceKey = None) -> HttpResponse:
     """It is planned, looked up step by step and answered; a critic lets each part pass or sends it back. Every quote is
     checked before a critic sees it. The same request under the same key brings the inquiry that was submitted first."""
@@ -42,14 +44,20 @@ def submit_inquiry(request: HttpRequest, asked: schemas.NewInquiry, key: OnceKey
 
 
 def _submit(request: HttpRequest, asked: schemas.NewInquiry, **once: str) -> Inquiry:
-    attached = [_document(number, one) for number, one in enumerate(asked.documents)]
+    faults, attached, follows = Faults(), [], None
+    for number, document in enumerate(asked.documents):
+        with faults.noted():
+            attached.append(_document(number, document))
     critics = {f"{name}_critic": _critic(one) for name, one in asked.critics}
-    follows = _followed(request, asked.follows) if asked.follows else None
+    with faults.noted():
+        follows = _followed(request, asked.follows) if asked.follows else None
     lists = {name: ", ".join(getattr(asked, name)) for name in ("hosts", "collections")}
     own = {f"{name}_model": one or "" for name, one in asked.models} | asked.limits.model_dump()
-    values, wrong = forms.asked(asked.model_dump(exclude=OTHERWISE) | critics | lists | own, attached, follows)
-    if wrong:
-        raise wrong_fields(wrong)
+    values, wrong = forms.asked(
+        forms.filled(asked.model_dump(exclude=OTHERWISE) | critics | lists | own), attached, follows
+    )
+    faults.add(wrong)
+    faults.refuse()
     return procedure.submit(owner=credential(request).owner, limited=True, **once, **values)
 
 
@@ -63,11 +71,11 @@ def _followed(request: HttpRequest, pk: UUID) -> Inquiry:
     return followed
 
 
-def _critic(one: str | schemas.CouncilNamed) -> str:
-    return one if isinstance(one, str) else f"{forms.COUNCIL}{one.council}"
+def _critic(one: str | schemas.CouncilNamed | None) -> str:
+    return f"{forms.COUNCIL}{one.council}" if isinstance(one, schemas.CouncilNamed) else one or ""
 
 
-def _document(number: int, one: schemas.NewDocument) -> NewDocument:
+def _document(number: int, one: schemas.NewSource) -> NewDocument:
     try:
         return documents.pasted((one.title or "").strip() or UNTITLED, one.text, ATTACHED)
     except documents.UnreadableDocument as error:
@@ -81,7 +89,7 @@ def _document(number: int, one: schemas.NewDocument) -> NewDocument:
     summary="Give who works on an inquiry a hint",
 )
 @needs(Scope.STEER, "inquiry")
-def hint_inquiry(request: HttpRequest, id: UUID, asked: schemas.Words) -> HttpResponse:
+def hint_inquiry(request: HttpRequest, id: UUID, asked: schemas.InquiryWords) -> HttpResponse:
     """It is read before the next move, and takes no retry."""
     return _said(request, id, OrderKind.HINT, asked.text)
 
@@ -93,7 +101,7 @@ def hint_inquiry(request: HttpRequest, id: UUID, asked: schemas.Words) -> HttpRe
     summary="Have an inquiry planned anew",
 )
 @needs(Scope.STEER, "inquiry")
-def replan_inquiry(request: HttpRequest, id: UUID, asked: schemas.Words) -> HttpResponse:
+def replan_inquiry(request: HttpRequest, id: UUID, asked: schemas.InquiryWords) -> HttpResponse:
     """By these words, without a retry. What was found by the old plan is not taken over."""
     return _said(request, id, OrderKind.REPLAN, asked.text)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Prefetch
+from django.db.models import F, Prefetch
 
 from engine.evidence.chain import Draft, stamp
 from engine.evidence.entries import ENDED, SUBMITTED, TOOL
@@ -18,7 +18,7 @@ from engine.models.documents import label_of
 from engine.search import label
 
 from .models import Claim, Inquiry, Move, Order, Post, PostKind, Source
-from .quotes import Folded, find
+from .quotes import Folded, find, found_before
 from .rules.course import Impossible, State, after, begin
 
 ORDER, MOVE, RESULT, CLAIM, SOURCE = (f"inquiry.{name}" for name in ("order", "move", "result", "claim", "source"))
@@ -27,7 +27,8 @@ ORDER, MOVE, RESULT, CLAIM, SOURCE = (f"inquiry.{name}" for name in ("order", "m
 def tell(told: dict[UUID, Said], *, new: bool = False) -> None:
     """Add what the rows of these inquiries say to the drafts of their runs."""
     attached = Prefetch("sources", Source.objects.listed())
-    for inquiry in Inquiry.objects.filter(pk__in=list(told)).prefetch_related("posts", attached):
+    of = Inquiry.objects.filter(pk__in=list(told)).select_related("roster_version")
+    for inquiry in of.prefetch_related("posts", attached):
         _tell_submission(told[inquiry.pk][SUBMITTED][0], inquiry)
         for ended in told[inquiry.pk][ENDED]:
             ended.texts |= {name: getattr(inquiry, name) for name in ("answer", "trace", "why")}
@@ -50,7 +51,8 @@ def _tell_work(told: dict[UUID, Said]) -> None:
 
 def _tell_moves(told: dict[UUID, Said]) -> None:
     of = list(told)
-    moves = list(Move.objects.filter(inquiry__in=of).select_related("tool_call").order_by("pk"))
+    answered = Move.objects.filter(inquiry__in=of).annotate(answered_at=F("call__step"))
+    moves = list(answered.select_related("tool_call").order_by("pk"))
     for move in moves:
         told[move.inquiry_id][MOVE].append(_move(move))
     for move in sorted((one for one in moves if one.settled and one.tool), key=lambda one: (one.settled, one.pk)):
@@ -69,6 +71,8 @@ def _tell_submission(draft: Draft, inquiry: Inquiry) -> None:
     draft.facts |= {"web": True, "hosts": inquiry.hosts} if inquiry.web else {}
     draft.facts |= {"collections": inquiry.collections} if inquiry.collections else {}
     draft.facts |= {"follows": str(inquiry.follows_id)} if inquiry.follows_id else {}
+    if version := inquiry.roster_version:
+        draft.facts["roster"] = {"id": version.roster_id, "name": version.name, "version": version.number}
     draft.texts["question"] = inquiry.question
     draft.texts |= {f"title of source {one.number}": one.title for one in attached}
 
@@ -86,8 +90,10 @@ def _order(one: Order) -> Draft:
     return Draft(ORDER, stamp(one.made) or "", facts, texts, row=one.pk)
 
 
-def _move(one: Move) -> Draft:
+def _move(one: Any) -> Draft:
     facts: dict[str, Any] = {"key": one.key, "attempt": one.attempt, "tool": one.tool}
+    if one.answered_at.partition("-")[0] != one.key:  # one answer brought several
+        facts["answered_at"] = one.answered_at
     texts = {name: getattr(one, name) for name in ("thought", "arguments", "done", "refused")}
     return Draft(MOVE, stamp(one.made) or "", facts, texts, row=one.pk)
 
@@ -117,6 +123,8 @@ def labels(said: Said) -> Iterator[str]:
     """Those that its rows make beside what any run is found by, from what is told of it."""
     [submitted, *_] = said[SUBMITTED]
     yield label("rehearsal", any(is_rehearsal(post["model"]) for post in submitted.facts["posts"].values()))
+    if roster := submitted.facts.get("roster"):
+        yield label("roster", roster["id"])
 
 
 # ---- what cannot be ---------------------------------------------------------------------------------------
@@ -178,7 +186,7 @@ def _quotes(asked: Mapping[str, str], entries: Sequence[dict[str, Any]]) -> str:
                 continue
             if source not in folded:
                 folded[source] = Folded(text)
-            place = find(words, folded[source])
-            if place is None or [[one.start, one.end] for one in place.parts] != quote["parts"]:
+            places = (rule(words, folded[source]) for rule in (found_before, find))
+            if quote["parts"] not in ([[one.start, one.end] for one in place.parts] for place in places if place):
                 return f"A quote of claim {entry['facts']['number']} does not stand where it is said to."
     return ""

@@ -11,20 +11,43 @@ from engine.evidence.told import Said
 from engine.models import Gate, ModelCall, Run
 from engine.models.gates import Decision
 from engine.procedure import DoesNotFit
-from runs.face import Face, Snapshot
+from runs.face import Face, Glance, Snapshot
+from runs.filters import HistoryForm as AnyHistoryForm
+from runs.filters import People
 from runs.fragments import Fragment
 from runs.redaction import redact_due
+from runs.retention import KeptFor
+from runs.saved.evidence import SavedWitness
+from runs.saved.retention import kept_for
 
-from . import api, display, evidence, guards, procedure, rehearsal, replaying, schemas, standing, tables, tools, web
+from . import (
+    api,
+    comparing,
+    display,
+    evidence,
+    glances,
+    guards,
+    procedure,
+    rehearsal,
+    replaying,
+    schemas,
+    standing,
+    tables,
+    tools,
+    web,
+)
 from .as_model import AS_MODEL
 from .display import Display, display_of
+from .filters import HistoryForm
 from .fragments import fragments
-from .models import DOCUMENTS, Inquiry, keeping
+from .models import DOCUMENTS, Inquiry, Roster, keeping
 from .offers import HELD, OFFERS
+from .shelf import Rosters
 
 
 class Asking(Face[Inquiry, Display]):
     noun, nouns = "inquiry", "inquiries"
+    sign = "inquiry"
     schema = schemas.Inquiry
     as_model = AS_MODEL
     offers = OFFERS
@@ -48,15 +71,30 @@ class Asking(Face[Inquiry, Display]):
         "inquiry-final": rehearsal.finalizer,
     }
     stays = "The answer stays."
-    filters = ("rehearsal",)
+    filters = ("roster", "rehearsal")
+    shelves = (Rosters(),)
+    chains = (SavedWitness(Roster),)
     perform = staticmethod(procedure.inquire)
     facts = staticmethod(api.facts)
+    compared = staticmethod(comparing.compared)
     tell = staticmethod(evidence.tell)
     doubt = staticmethod(evidence.doubt)
     labels = staticmethod(evidence.labels)
     moments = staticmethod(replaying.moments)
     record_styles = ("css/inquiry.css",)
     record_without = ("prompt",)
+
+    def kept_for(self) -> KeptFor:
+        return kept_for(Roster, "inquiry__roster_version")
+
+    def form(self, asked: Mapping[str, Any], people: People = (), user: Any = None) -> AnyHistoryForm:
+        return HistoryForm(asked, (*self.outcomes, *self.standings), people)
+
+    def listed(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+        return glances.listed(rows)
+
+    def glances(self, rows: Sequence[Inquiry]) -> Mapping[UUID, Glance]:
+        return glances.glances(rows)
 
     def erase(self, run: UUID) -> None:
         keeping.erase(run)
@@ -105,8 +143,13 @@ class Asking(Face[Inquiry, Display]):
         said = gate.last
         if said and said.decision == Decision.ANSWER:
             raise DoesNotFit([("decision", "It passes or is sent back: approve or reject it.")])
+        if answer is not None:
+            raise DoesNotFit([("answer", "Nothing is asked but whether it passes. Leave it out.")])
         if said and said.decision == Decision.REJECT and said.by_user_id and len(said.text.split()) < 2:
             raise DoesNotFit([("text", "Say what has to change, in two words at least.")])
+
+    def changes_nothing(self, gate: Gate) -> bool:
+        return gate.kind == procedure.GATE
 
     def words(self, gate: Gate) -> Mapping[str, str]:
         return {Decision.APPROVE: "Let it pass", Decision.REJECT: "Send it back"}

@@ -1,7 +1,8 @@
 """What a new inquiry must be, for every door: the page, the command line, the API."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from django import forms
@@ -11,30 +12,19 @@ from django.core.exceptions import ValidationError
 from engine.deciders import councils, is_council
 from engine.models import TITLE_LENGTH, NewDocument
 from runs.forms import Spend, Text, first_errors, known_fallback, known_model
+from runs.saved import NAME_LENGTH
+from runs.saved.forms import SavedForm, named
 
 from .examples import about_magi
-from .models import ATTACHED, DOCUMENTS, POSTS, Collection, Inquiry, PostKind
+from .models import ATTACHED, DOCUMENTS, POSTS, Collection, Inquiry, PostKind, Roster, RosterVersion
+from .models.rosters import ABOUT_LENGTH
+from .models.sources import SourceKind
+from .posts import COUNCIL, CRITICS, EVERY, MODELS, said_of
 from .rules.course import MOST_RETRIES
-from .rules.facts import Station
 from .rules.limits import BOUNDS, QUESTION_LENGTHS, Limits, question_complaint
 
 HOST, MOST_HOSTS = re.compile(r"[\w-]+(\.[\w-]+)*"), 50
 MODEL_LENGTH, CRITIC_LENGTH = 200, 110
-COUNCIL = "council:"
-CRITICS = {
-    "plan_critic": Station.CRITIC_PLANNER,
-    "research_critic": Station.CRITIC_RESEARCHER,
-    "answer_critic": Station.CRITIC_EXPERT,
-}
-
-
-MODELS = {
-    "planner_model": (Station.PLANNER,),
-    "researcher_model": (Station.RESEARCHER,),
-    "expert_model": (Station.EXPERT,),
-    "finalizer_model": (Station.FINALIZER,),
-    "critics_model": tuple(CRITICS.values()),
-}
 LIMITS = ("moves", "tokens", "pages", "minutes")
 
 
@@ -45,10 +35,12 @@ class Critic(Text):
         super().__init__(max_length=CRITIC_LENGTH, **more)
 
     @staticmethod
-    def choices() -> list[tuple[str, str]]:
-        """What can be chosen, and its words."""
+    def choices(*chosen: Any) -> list[tuple[str, str]]:
+        """What can be chosen, and its words; and what was `chosen` and is not offered, or a list would show another."""
         named = [(f"{COUNCIL}{name}", f"Council {name}") for name in councils()]
-        return [("model", "A model"), ("person", "A person, who is waited for"), *named]
+        found = [("model", "A model"), ("person", "A person, who is waited for"), *named]
+        gone = {str(one) for one in chosen if one} - {value for value, _ in found}
+        return [*found, *((one, f"{one}, which is not offered") for one in sorted(gone))]
 
 
 class Number(forms.IntegerField):
@@ -77,30 +69,20 @@ def limit(name: str, label: str) -> Number:
     return Number(BOUNDS[name].least, BOUNDS[name].most, label=label)
 
 
-class InquiryForm(forms.Form):
-    question = Text(
-        max_length=QUESTION_LENGTHS[1], needed="Write a question. It is empty.", lines=True, label="Question"
-    )
-    title = Text(max_length=TITLE_LENGTH, label="Title")
-    model = Model(label="Model")
+class PostFields(forms.Form):
+    """Who works, and who lets it pass: what a roster keeps of an inquiry."""
+
     fallback = Model(label="Stands in for it")
     planner_model = Model(label="Model that plans")
     researcher_model = Model(label="Model that researches")
     expert_model = Model(label="Model that answers")
     finalizer_model = Model(label="Model that words it")
     critics_model = Model(label="Model of critics")
-    retry_limit = Number(1, MOST_RETRIES, label="Sent back at most")
-    moves = limit("moves", "Moves of a try")
-    tokens = limit("tokens", "Tokens of a step")
-    pages = limit("pages", "Pages read")
-    minutes = limit("minutes", "Minutes of work")
-    spend = Spend()
-    web = forms.BooleanField(required=False, label="The web")
-    collections = Text(max_length=1_000, label="Collections", help_text="Names, with commas between them.")
-    hosts = Text(max_length=1_000, label="Only these sites", help_text="Hosts, with commas between them.")
     plan_critic = Critic(label="The plan")
     research_critic = Critic(label="Each result")
     answer_critic = Critic(label="The answer")
+    retry_limit = Number(1, MOST_RETRIES, label="Sent back at most")
+    two_sites = forms.BooleanField(required=False, label="Claims need two sites")
 
     def clean_plan_critic(self) -> dict[str, Any]:
         return critic_of(self.cleaned_data["plan_critic"])
@@ -111,6 +93,30 @@ class InquiryForm(forms.Form):
     def clean_answer_critic(self) -> dict[str, Any]:
         return critic_of(self.cleaned_data["answer_critic"])
 
+
+class InquiryForm(PostFields):
+    field_order = ("question", "title", "model")
+
+    question = Text(
+        max_length=QUESTION_LENGTHS[1], needed="Write a question. It is empty.", lines=True, label="Question"
+    )
+    title = Text(max_length=TITLE_LENGTH, label="Title")
+    model = Model(label="Model")
+    roster = Text(max_length=NAME_LENGTH, label="Roster")
+    moves = limit("moves", "Moves of a try")
+    tokens = limit("tokens", "Tokens of a step")
+    pages = limit("pages", "Pages read")
+    minutes = limit("minutes", "Minutes of work")
+    spend = Spend()
+    web = forms.BooleanField(required=False, label="The web")
+    collections = Text(max_length=1_000, label="Collections", help_text="Names, with commas between them.")
+    hosts = Text(max_length=1_000, label="Only these sites", help_text="Hosts, with commas between them.")
+
+    def clean_roster(self) -> RosterVersion | None:
+        which = self.cleaned_data["roster"]
+        version: RosterVersion | None = named(Roster, which).current if which else None
+        return version
+
     def clean_question(self) -> str:
         question = self.cleaned_data["question"]
         if complaint := question_complaint(question):
@@ -118,7 +124,7 @@ class InquiryForm(forms.Form):
         return question
 
     def clean_web(self) -> bool:
-        if self.cleaned_data["web"] and not settings.SEARCH:
+        if self.cleaned_data["web"] and not (settings.SEARCH or settings.INQUIRY_TOOLS):
             raise ValidationError("It cannot look outside: no search is set up here.")
         return self.cleaned_data["web"]
 
@@ -145,6 +151,27 @@ class InquiryForm(forms.Form):
         return self.cleaned_data["retry_limit"] or settings.INQUIRY_RETRIES
 
 
+class RosterForm(SavedForm, PostFields):
+    model = Roster
+    field_order = ("name", "about", "every_model", "fallback")
+
+    about = Text(max_length=ABOUT_LENGTH, label="Good for")
+    every_model = Model(label="Model")  # `model` is what is saved by it
+
+    def clean(self) -> None:
+        super().clean()
+        if not self.errors and not self._posts:
+            self.add_error("every_model", "It says nothing that is not usual: name a model, a critic or a limit.")
+
+    @property
+    def _posts(self) -> dict[str, str]:
+        return said_of({**self.data, EVERY: self.data.get("every_model")})
+
+    def values(self) -> dict[str, Any]:
+        """What `Roster.objects.found` and `Roster.revise` take beside who does it, once valid."""
+        return {**{name: self.cleaned_data[name] for name in ("name", "about")}, "posts": self._posts}
+
+
 def followed_complaint(row: Inquiry) -> str:
     """Why nothing can follow this one; empty where something can."""
     if not row.run.over:
@@ -166,16 +193,25 @@ def critic_of(said: str) -> dict[str, Any]:
     raise ValidationError("Write model, person, or council: and the name of the council.")
 
 
+def filled(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What is not said of the posts as the roster that is named says it, if it is one."""
+    form = InquiryForm({"roster": given.get("roster") or ""})
+    form.is_valid()
+    version = form.cleaned_data.get("roster")
+    return {**given, **{name: one for name, one in (version.posts if version else {}).items() if not given.get(name)}}
+
+
 def asked(
     given: dict[str, Any], documents: Iterable[NewDocument] = (), follows: Inquiry | None = None
 ) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     """What `Inquiry.objects.submit` takes, and what is wrong with it, by fields. Where there is nothing else to look
-    in, the documents of the product itself are. `follows`: the one whose sources are taken over."""
+    in, the documents of the product itself are. `follows`: the one whose sources are taken over. A roster is named with
+    it as long as the posts are those of the roster."""
     form = InquiryForm({name: value for name, value in given.items() if value is not None})
     own = list(documents)
     problems = first_errors(form) if not form.is_valid() else []
     kept = Collection.objects.documents_of(form.cleaned_data.get("collections", ()))
-    earlier = [one.as_document() for one in follows.sources.all()] if follows else []
+    earlier = [one.as_document() for one in follows.sources.exclude(kind=SourceKind.CALCULATION)] if follows else []
     attached = [*own, *kept, *earlier] or ([] if given.get("web") else list(about_magi()))
     if complaint := ATTACHED.complaint(own) or DOCUMENTS.complaint(attached):
         problems.append(("documents", complaint))
@@ -184,7 +220,10 @@ def asked(
     values = dict(form.cleaned_data)
     models = dict.fromkeys(POSTS, values.pop("model"))
     models |= {post: own for name, posts in MODELS.items() if (own := values.pop(name)) for post in posts}
-    limits = Limits(**{name: given for name in LIMITS if (given := values.pop(name)) is not None})
+    limits = Limits(**{name: bound for name in LIMITS if (bound := values.pop(name)) is not None})
+    limits = replace(limits, sites=2) if values.pop("two_sites") else limits
     critics = {post: held for name, post in CRITICS.items() if (held := values.pop(name))}
     values |= {"models": models, "limits": limits}
+    if values["roster"] and values["roster"].posts != said_of(given):
+        values["roster"] = None
     return {**values, "critics": critics, "documents": attached, "follows": follows}, []

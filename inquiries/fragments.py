@@ -15,7 +15,9 @@ def fragments(display: Display) -> Iterator[Fragment]:
     yield fragment("plate", only(display, "state", "word", "stamp"))
     yield fragment("stamp", {"display": display})
     yield fragment("wait", {"display": display})
-    yield fragment("budget", only(display, "small", "cells", "retries", "errors", "last_one", "retry_limit", "used"))
+    times = ("id", "over", "started", "worked", "waited")
+    counts = ("cells", "retries", "errors", "last_one", "retry_limit", "used")
+    yield fragment("budget", only(display, "small", *counts, *times))
     yield fragment("answer", only(display, "id", "over", "answer", "claims", "unapproved", "quotes", "state", "why"))
     for station in display.stations:
         yield fragment("station", {"station": station, "place": station.place}, (station.place,))

@@ -2,7 +2,10 @@
 
 from engine.evidence.guards import Guard, Guards, Rule
 
-_ASKED = ("run_id", "limits", "retry_limit", "web", "hosts", "collections", "follows_id", "prompt_version")
+_ASKED = (
+    *("run_id", "limits", "retry_limit", "web", "hosts", "collections", "follows_id", "roster_version_id"),
+    "prompt_version",
+)
 _OF_CLAIM = "(SELECT inquiry_id FROM inquiries_claim WHERE id = OLD.claim_id)"
 
 _tables = (
@@ -81,5 +84,17 @@ _tables = (
         run=_OF_CLAIM,
         rules=(Rule("kept", kept=("id", "claim_id", "source_id", "parts"), erased=("text",)),),
     ),
+    Guard(
+        "inquiries_rosterversion",
+        unique=((("roster_id", "number"), ""),),
+        rules=(
+            Rule(
+                "kept",
+                kept=("id", "roster_id", "number", "name", "created", "about", "posts"),
+                unlinked=("author_id",),
+            ),
+        ),
+    ),
+    Guard("inquiries_rosterchange"),
 )
 GUARDS: Guards = {guard.table: guard for guard in _tables}

@@ -3,8 +3,11 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from hashlib import sha256
 
 from engine.models import Run
+from runs.words import shown_name
 
 from .models import Claim, Inquiry, Order, OrderKind, Quote
 from .models.reading import flags_of
@@ -13,6 +16,7 @@ from .quotes import fold
 from .rules.course import NOT_ANSWERED
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[^a-z\s])")
+NOTE = re.compile(r"\s*claim\s+(\d{1,5})\s*[:.]", re.IGNORECASE)
 AROUND = 300  # characters before and behind a quote
 
 
@@ -28,17 +32,21 @@ class Passage:
     start: int
     end: int
     length: int
+    digest: str
+    address: str = ""  # of a page, with when it was read
+    made: datetime | None = None
 
 
 @dataclass(frozen=True)
 class ClaimShown:
-    """`text` is empty where the answer above says the very same."""
+    """`text` is empty where the answer above says the very same; `notes`: what people said of it, and who."""
 
     number: int
     text: str
     passages: tuple[Passage, ...]
     bare: bool
     flags: tuple[str, ...]
+    notes: tuple[tuple[str, str], ...] = ()
 
 
 def answer_of(inquiry: Inquiry, claims: Sequence[Claim] = ()) -> Iterator[str]:
@@ -87,7 +95,15 @@ def claim_shown(inquiry: Inquiry, one: Claim, above: str = "") -> ClaimShown:
         tuple(_passage(quote, quote.source.text) for quote in quotes),
         one.bare,
         tuple(flags_of(inquiry, one)),
+        tuple(_notes(inquiry, one.number)),
     )
+
+
+def _notes(inquiry: Inquiry, number: int) -> Iterator[tuple[str, str]]:
+    """Notes on the run that begin with the claim that they are of."""
+    for review in inquiry.run.reviews.all():
+        if (of := NOTE.match(review.text)) and of[1] == str(number):
+            yield review.text[of.end() :].strip(), shown_name(review.by)
 
 
 def _passage(quote: Quote, text: str) -> Passage:
@@ -107,4 +123,7 @@ def _passage(quote: Quote, text: str) -> Passage:
         start=start,
         end=end,
         length=len(text),
+        digest=quote.source.text_digest or sha256(text.encode()).hexdigest(),
+        address=quote.source.address,
+        made=quote.source.made,
     )

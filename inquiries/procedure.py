@@ -18,9 +18,10 @@ from runs import submissions
 from .models import Inquiry, Order, OrderKind, PostKind, at_hand, keeping, reading
 from .prompts import asked, critics, finalizer, moves, planner
 from .prompts.common import complaint, no_preview
+from .rules.course import Impossible
 from .rules.facts import Category, Station
 from .rules.limits import pause
-from .rules.orders import Finish, Over, Review, Work, following
+from .rules.orders import ORCHESTRATOR, Finish, Over, Review, Work, following
 
 CATEGORIES = {
     **dict.fromkeys(
@@ -31,6 +32,7 @@ CATEGORIES = {
     failures.ContentFiltered.code: Category.FILTERED,
 }
 GATE = "review"
+BROKEN = "broken_rows"
 PLAN = AnswerForm("inquiry-plan", planner.SCHEMA, planner.read_plan, no_preview, complaint)
 REVIEW = AnswerForm("inquiry-review", critics.SCHEMA, critics.read_review, no_preview, complaint)
 
@@ -43,7 +45,7 @@ def submit(**values: Any) -> Inquiry:
 async def inquire(run: RunContext) -> Change:
     while True:
         inquiry = await run.look(partial(reading.looked_at, run.pk))
-        order = following(inquiry.state)
+        order = _next(inquiry)
         if isinstance(order, Over):
             if not order.error:
                 return partial(keeping.conclude, run.pk)
@@ -51,6 +53,14 @@ async def inquire(run: RunContext) -> Change:
             continue
         await run.until(_resumes(inquiry))
         await _step(run, inquiry, order)
+
+
+def _next(inquiry: Inquiry) -> Work | Review | Finish | Over:
+    """RunFailed where its rows are none of one inquiry: no retry helps that."""
+    try:
+        return following(inquiry.state)
+    except Impossible as error:
+        raise RunFailed(BROKEN, f"Its rows do not fit together: {error}", component=ORCHESTRATOR) from error
 
 
 async def _retry(run: RunContext, inquiry: Inquiry) -> None:
@@ -121,19 +131,19 @@ async def _plan(run: RunContext, inquiry: Inquiry) -> None:
 async def _move(run: RunContext, inquiry: Inquiry, station: Station) -> None:
     """A tool that was asked for comes first; then the next move."""
     made = reading.moves_at(inquiry, reading.place_of(inquiry, station))
-    if made and made[-1].settled is None:
-        last = made[-1]
-        call = await run.use(last.key, last.tool, last.arguments, asked_in=await run.read(lambda: last.call))
-        await run.write(partial(keeping.keep_result, last.pk, call), "result")
+    if due := next((one for one in made if one.settled is None), None):
+        call = await run.use(due.key, due.tool, due.arguments, asked_in=await run.read(lambda: due.call))
+        await run.write(partial(keeping.keep_result, due.pk, call), "result")
         return
     tools = await run.read(partial(at_hand.usable, inquiry, station))
     arguments = await run.read(partial(at_hand.arguments_by_tool, tools))
+    sites = inquiry.bounds.sites
     if station is Station.RESEARCHER:
         work = await run.read(partial(reading.research_of, inquiry))
-        messages, read, schema = moves.research(work, tools), moves.read_research, moves.RESEARCH_SCHEMA
+        messages, read, schema = moves.research(work, tools, sites=sites), moves.read_research, moves.RESEARCH_SCHEMA
     else:
         expertise = await run.read(partial(reading.expertise_of, inquiry))
-        messages, read, schema = moves.answer(expertise, tools), moves.read_answer, moves.EXPERT_SCHEMA
+        messages, read, schema = moves.answer(expertise, tools, sites=sites), moves.read_answer, moves.EXPERT_SCHEMA
     name = f"inquiry-{station}"
     form = AnswerForm(name, schema, partial(read, tools=arguments), moves.growing, complaint)
     keep = partial(keeping.keep_move, run.pk, station)

@@ -10,12 +10,13 @@ Why so: docs/decisions.md, Inquiries.
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from itertools import islice
+from itertools import islice, pairwise
 
 LONGEST, FEWEST_WORDS, WORDS_OF_A_PART = 300, 3, 2
+MOST_PARTS, FEWEST_LEFT_OUT = 6, 4  # parts of a quote, and words between two of them
 BETWEEN = 600  # characters from one part of a quote to the next
 NEAR = 0.6  # so alike is a place that is named instead
 ANCHORS, PLACES_OF_ONE = 4, 5  # words by which a near place is sought, and at how many of each is looked
@@ -42,6 +43,22 @@ _WITHIN_A_WORD = re.compile(rf"[^\W{_ALONE}]{{2}}")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _NUMBER_ALONE = re.compile(r"(?<!\w)\d+(?:[.,]\d+)*")  # and no part of a name, as in N12
 _MINUS = re.compile(r"(?:^|[^\w])-$")
+
+# what belongs to a word or a number beyond what it is made of; here all dashes are one sign, as are quotation marks
+_LETTER = rf"[^\W\d_{_ALONE}]"
+_RAISED = "\u00b2\u00b3\u00b9\u00bc-\u00be\u2070-\u2079\u2080-\u2089\u2150-\u2189\u2460-\u249b"
+_RAISED_AT = re.compile(rf"\d[{_RAISED}]|[{_RAISED}]\d")
+_GOES_ON = re.compile(rf'(?<={_LETTER})"(?={_LETTER})|(?<=\d)["/:\u2044-](?=\d)')
+_THOUSANDS = re.compile(r"(?<!\d)\d{1,3}(?: \d{3})+(?!\d)")
+_SIGNED = re.compile(r"(?:^|[^\w])(?:[.,]|-( ?)[^\w\s]?( ?))$")
+_FIGURE_FIRST = re.compile(r"[$\u00a2-\u00a5\u20a0-\u20cf]? ?\d")
+_NEGATES_NEXT = tuple("\u4e0d\u6ca1\u6c92\u65e0\u7121\u975e\u672a")
+_NEGATION = re.compile(
+    r"\b(?:not|no|never|nor|neither|none|cannot|without|kein\w*|nicht|nie|niemals|ohne|weder|pas|jamais|sans|ne|ni|non"
+    r"|nunca|sin|mai|senza|n\u00e3o|nem|sem|niet|geen|nooit|\u043d\u0435|\u043d\u0435\u0442|\u043d\u0438)\b"
+    r'|n"t\b|[\u4e0d\u6ca1\u6c92\u65e0\u7121\u975e\u672a]'
+)
+_HYPHENS, _MINUS_SIGN = "-\u2010\u2011\ufe63\uff0d", "\u2212"
 
 
 @dataclass(frozen=True)
@@ -133,11 +150,20 @@ def fold(text: str) -> str:
     return Folded(text).text
 
 
+Fits = Callable[[Folded, int, int], bool]  # whether these signs of it are taken
+
+
 # ---- finding ----------------------------------------------------------------------------------------------
 
 
 def complaint(quote: str) -> str:
     """Why this is no quote, whatever it is of; empty where it is one."""
+    if (number := len(_parts(quote[: LONGEST + 1]))) > MOST_PARTS:
+        return f"ellipses split it into {number} parts, and {MOST_PARTS} are taken"
+    return _malformed(quote)
+
+
+def _malformed(quote: str) -> str:
     if len(quote) > LONGEST:
         return f"it has {len(quote):,} characters, and {LONGEST} are taken"
     parts = _parts(quote)
@@ -152,23 +178,52 @@ def find(quote: str, source: Folded) -> Place | None:
     """Where it stands first; None where it does not, or is no quote."""
     if complaint(quote):
         return None
+    place = found_before(quote, source, _is_uncut)
+    if place and _swallowed(place, source):
+        return None
+    stands = "".join(source.original[one.start : one.end] for one in place.parts) if place else ""
+    return place if place and _raised(stands) == _raised(quote) else None
+
+
+def left_out(quote: str, source: Folded) -> str:
+    """What its ellipsis may not leave out; empty where that is not why it is refused."""
+    place = None if complaint(quote) else found_before(quote, source, _is_uncut)
+    return _swallowed(place, source) if place else ""
+
+
+def _swallowed(place: Place, source: Folded) -> str:
+    """Words between two parts that are few, or turn what is said."""
+    for one, other in pairwise(place.parts):
+        between = " ".join(source.original[one.end : other.start].split())
+        words = len(_WORD.findall(fold(between)))
+        if 0 < words < FEWEST_LEFT_OUT or _NEGATION.search(fold(between).casefold()):
+            return between
+    return ""
+
+
+def found_before(quote: str, source: Folded, fits: Fits = lambda *_: True) -> Place | None:
+    """By the rule of older records alone, which newer refusals do not make wrong."""
+    if _malformed(quote):
+        return None
     # an ellipsis may stand in the source itself
-    return _place([fold(quote).strip()], source) or _place(_parts(quote), source)
+    return _place([fold(quote).strip()], source, fits) or _place(_parts(quote), source, fits)
 
 
 def _parts(quote: str) -> list[str]:
     return [part for part in (fold(one).strip() for one in _ELLIPSIS.split(quote)) if part]
 
 
-def _place(parts: Sequence[str], source: Folded) -> Place | None:
+def _place(parts: Sequence[str], source: Folded, fits: Fits) -> Place | None:
     """Each part after the one before, and not far from it."""
     if not parts:
         return None
-    for start in _starts(parts[0], source.text):
+    for start in _starts(parts[0], source, fits):
         spans, at = [source.span(start, start + len(parts[0]))], start + len(parts[0])
         for part in parts[1:]:
-            begun = next(_starts(part, source.text, at, at + BETWEEN), None)
+            begun = next(_starts(part, source, fits, at, at + BETWEEN), None)
             if begun is None:
+                if next(_starts(part, source, fits, at), None) is None:
+                    return None  # no later start comes to it either
                 break
             at = begun + len(part)
             spans.append(source.span(begun, at))
@@ -177,12 +232,13 @@ def _place(parts: Sequence[str], source: Folded) -> Place | None:
     return None
 
 
-def _starts(part: str, text: str, after: int = 0, before: int | None = None) -> Iterator[int]:
+def _starts(part: str, source: Folded, fits: Fits, after: int = 0, before: int | None = None) -> Iterator[int]:
     """Where this stands as whole words, beginning within these bounds."""
+    text = source.text
     last = len(text) if before is None else before + len(part)
     at = text.find(part, after, last)
     while at >= 0:
-        if _is_whole(text, at, at + len(part)):
+        if _is_whole(text, at, at + len(part)) and fits(source, at, at + len(part)):
             yield at
         at = text.find(part, at + 1, last)
 
@@ -200,6 +256,51 @@ def _is_cut(text: str, at: int) -> bool:
         return True
     around, here = text[max(at - 2, 0) : at + 2], min(at, 2)
     return any(found.start() < here < found.end() for found in _NUMBER.finditer(around))
+
+
+def _raised(text: str) -> list[str]:
+    """Where small figures stand at large ones: folded, 10\u2076 is 106."""
+    return _RAISED_AT.findall(re.sub(f"[{_GONE}]", "", text))
+
+
+def _is_uncut(source: Folded, start: int, end: int) -> bool:
+    """Whether no word, number or sign goes on here that the rule of older records knows nothing of."""
+    text = source.text
+    if any(_is_joined(source, at) for at in (start, end)) or text.startswith(_NEGATES_NEXT, max(start - 1, 0), start):
+        return False
+    return not (_FIGURE_FIRST.match(text, start) and _is_signed(source, start))
+
+
+def _is_joined(source: Folded, at: int) -> bool:
+    text = source.text
+    if not 0 < at < len(text):
+        return False
+    marks = [unicodedata.category(sign).startswith("M") for sign in text[at - 1 : at + 1]]
+    if marks[1] or (marks[0] and text[at].isalpha() and not re.match(f"[{_ALONE}]", text[at])):
+        return True
+    first = max(at - 12, 0)
+    around, here = text[first : at + 12], at - first
+    if any(found.start() < here < found.end() for found in _THOUSANDS.finditer(around)):
+        return True
+    return any(_GOES_ON.match(text, sign) or _is_hyphen(source, sign) for sign in (at - 1, at))
+
+
+def _is_hyphen(source: Folded, at: int) -> bool:
+    """Of one word, and no dash between two."""
+    around = source.text[max(at - 1, 0) : at + 2]
+    if not re.fullmatch(r"\w-\w", around):
+        return False
+    return source.original[source.span(at, at + 1).start] in _HYPHENS
+
+
+def _is_signed(source: Folded, start: int) -> bool:
+    """Whether the number that begins here has a sign before it. With a space behind it only a minus is one."""
+    before = source.text[max(start - 4, 0) : start]
+    found = _SIGNED.search(before)
+    if not found or "-" not in found[0]:
+        return bool(found)
+    at = start - len(before) + before.rindex("-")
+    return not (found[1] or found[2]) or source.original[source.span(at, at + 1).start] == _MINUS_SIGN
 
 
 # ---- near misses ------------------------------------------------------------------------------------------

@@ -2,7 +2,8 @@
 
 1. The planner plans one step of research: what the sources say about the question; and one of the expert.
 2. The researcher searches the sources once by the longer words of the question. Of what is found it quotes the two
-   sentences that share most of them, if they share half; otherwise nothing was found.
+   sentences that share most of them, if they share half; otherwise nothing was found, and nothing where the question
+   has short words alone.
 3. The expert answers in the words of these quotes; without any the question is not answerable.
 4. Critics let everything pass.
 5. The finalizer puts the places of the claims behind the answer.
@@ -40,7 +41,7 @@ def researcher(messages: Messages) -> str:
         words = " ".join(word for word in re.findall(r"\w+", given["question"]) if stem(word) in sought)
         return _move("Rehearsal. The longer words of the question.", tool="sources.search", words=words[:400] or "of")
     found = sorted(_sentences(given["moves"][0]["result"]), key=lambda one: -len(stems(one[1]) & sought))
-    good = [one for one in found if 2 * len(stems(one[1]) & sought) >= len(sought)][:QUOTES]
+    good = [one for one in found if sought and 2 * len(stems(one[1]) & sought) >= len(sought)][:QUOTES]
     claims = [{"text": _plain(text), "quotes": [{"source": source, "quote": text}]} for source, text in good]
     result = " ".join(claim["text"] for claim in claims) or "Rehearsal. No sentence has half of the words."  # type: ignore[misc]
     return _done("Rehearsal. What shares most words.", found=bool(claims), result=result, claims=claims)
@@ -100,11 +101,11 @@ def stems(text: str) -> set[str]:
 
 
 def _sentences(result: str) -> Iterator[tuple[int, str]]:
-    """Of what a search has shown, with the numbers of their sources."""
+    """Of what a search has shown, with the numbers of their sources; what the tool says itself is of none."""
     source, lines = 0, list[str]()
     for line in [*result.split("\n"), "[0] , from character 0:"]:
         if found := FROM.match(line):
-            yield from ((source, one) for one in _split("\n".join(lines)))
+            yield from ((source, one) for one in _split("\n".join(lines)) if source)
             source, lines = int(found[1]), []
         else:
             lines.append(line)

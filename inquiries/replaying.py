@@ -14,8 +14,10 @@ def at(row: Inquiry, moment: datetime) -> Inquiry:
     inquiry = copy(row)
     inquiry.__dict__.pop("state", None)
     lists = dict(inquiry._prefetched_objects_cache)  # type: ignore[attr-defined]
-    for name in ("orders", "claims", "sources"):
+    for name in ("orders", "claims"):
         lists[name] = relisted(lists[name], [one for one in lists[name] if one.made <= moment])
+    there = [one for one in lists["sources"] if one.document_id or one.made <= moment]  # documents came with the asking
+    lists["sources"] = relisted(lists["sources"], there)
     lists["moves"] = relisted(lists["moves"], [move_at(one, moment) for one in lists["moves"] if one.made <= moment])
     inquiry._prefetched_objects_cache = lists  # type: ignore[attr-defined]
     if row.run.ended is None or moment < row.run.ended:

@@ -1,20 +1,20 @@
 """What the API takes and gives, for its description and for a first check."""
 
-from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from ninja import Field
+from pydantic import StrictInt
 
 from engine.models import TITLE_LENGTH
-from runs.api.schemas import Gate, Run, Strict, text
+from runs.api.schemas import Gate, Moment, Run, Strict, text
 
 from .rules.limits import QUESTION_LENGTHS
 
 Status = Literal["queued", "running", "waiting", "finished", "failed", "cancelled"]
 
 
-class NewDocument(Strict):
+class NewSource(Strict):
     title: Annotated[str, text(120)] | None = None
     text: Annotated[str, text(3_000_000, 1)]
 
@@ -28,14 +28,14 @@ Critic = Literal["model", "person"] | CouncilNamed
 
 class Critics(Strict):
     """Of the plan, of each result of research, of the answer: a model, a person (whose run it is, or who may decide for
-    all), or the council of a name."""
+    all), or the council of a name; null: the roster's, or a model."""
 
-    plan: Critic = "model"
-    research: Critic = "model"
-    answer: Critic = "model"
+    plan: Critic | None = None
+    research: Critic | None = None
+    answer: Critic | None = None
 
 
-class Models(Strict):
+class PostModels(Strict):
     """Of those who work, and of all critics that are models; null: the one of all posts."""
 
     planner: Annotated[str, text(200)] | None = None
@@ -48,10 +48,10 @@ class Models(Strict):
 class Limits(Strict):
     """What one inquiry may use up; null: what is usual."""
 
-    moves: Annotated[int | None, Field(description="Of a try of one step, 1 to 40; usually 12.")] = None
-    tokens: Annotated[int | None, Field(description="Of one step with all its tries; usually 60,000.")] = None
-    pages: Annotated[int | None, Field(description="Of the web that are read, 0 to 200; usually 40.")] = None
-    minutes: Annotated[int | None, Field(description="Of work; time at a gate is none. Usually 30.")] = None
+    moves: Annotated[StrictInt | None, Field(description="Of a try of one step, 1 to 40; usually 12.")] = None
+    tokens: Annotated[StrictInt | None, Field(description="Of one step with all its tries; usually 60,000.")] = None
+    pages: Annotated[StrictInt | None, Field(description="Of the web that are read, 0 to 200; usually 40.")] = None
+    minutes: Annotated[StrictInt | None, Field(description="Of work; time at a gate is none. Usually 30.")] = None
 
 
 class NewInquiry(Strict):
@@ -62,26 +62,34 @@ class NewInquiry(Strict):
         None, description="Without one: the question's first line."
     )
     model: Annotated[str, text(200)] | None = Field(None, description="Of all posts; null: the installation's default.")
-    models: Models = Field(Models(), description="Other models at single posts.")
+    roster: Annotated[str, text(60, 1)] | None = Field(
+        None, description="The name of one in the library: what it says of the posts holds where nothing else is said."
+    )
+    models: PostModels = Field(PostModels(), description="Other models at single posts.")
     fallback: Annotated[str, text(200)] | None = Field(None, description="Is asked where a model does not answer.")
     limits: Limits = Field(Limits(), description="What it may use up.")
-    retry_limit: int | None = Field(None, description="How often work may be sent back, 1 to 20; null: the usual.")
+    retry_limit: StrictInt | None = Field(
+        None, description="How often work may be sent back, 1 to 20; null: the usual."
+    )
     spend: Annotated[str, text(20)] | None = Field(None, description="Dollars at most, as in 3.00.")
-    follows: UUID | None = Field(None, description="The inquiry whose sources are taken over, and its answer.")
+    follows: Annotated[UUID, Field(strict=False)] | None = Field(
+        None, description="The inquiry whose sources are taken over, and its answer."
+    )
     collections: list[Annotated[str, text(80, 1)]] = Field([], max_length=20, description="In which it looks, too.")
     web: bool = Field(False, description="Whether it may look outside, where a search is set up.")
+    two_sites: bool = Field(False, description="Whether a claim that rests on sites alone has to rest on two.")
     hosts: list[Annotated[str, text(200)]] = Field([], max_length=50, description="The only sites that it reads there.")
     critics: Critics = Field(Critics(), description="Who lets work pass or sends it back.")
-    documents: list[NewDocument] = Field(
+    documents: list[NewSource] = Field(
         [], description="What is looked in; without any, and without the web, the documents of MAGI itself are."
     )
 
 
-class Words(Strict):
+class InquiryWords(Strict):
     text: Annotated[str, text(2_000, 1)]
 
 
-class Step(Strict):
+class InquiryStep(Strict):
     number: int
     kind: str
     sender: str
@@ -118,7 +126,7 @@ class Source(Strict):
     flags: list[str] = Field(description="What is worth a look, as that it speaks to machines.")
     text_digest: str | None = Field(description="SHA-256 of the text as it was read.")
     bytes_digest: str | None = Field(description="SHA-256 of what was sent.")
-    read: datetime
+    read: Moment
 
 
 class Inquiry(Run):
@@ -133,9 +141,10 @@ class Inquiry(Run):
     limits: dict[str, int]
     web: bool
     collections: list[str]
+    roster: str | None = Field(description="Name and version; null where the posts are not those of one.")
     follows: UUID | None
     state: dict[str, Any]
-    steps: list[Step]
+    steps: list[InquiryStep]
     claims: list[Claim]
     sources: list[Source]
     posts: dict[str, Any]

@@ -13,6 +13,7 @@ from django.db.models import F, Q
 from engine.models import ModelCall
 
 from .models import Claim, Inquiry, Move, Order, OrderKind, Post, PostKind, Quote, Source
+from .rules.limits import TOGETHER
 
 Wrong = Iterator[tuple[UUID, str]]
 
@@ -59,9 +60,12 @@ def _is_answer(order: Order) -> bool:
 
 
 def _is_made(move: Move) -> bool:
-    """Whether it was answered under its key, or one for another try at it; its tool was used under the key itself."""
+    """Whether it was answered under its key, or one for another try at it, or that of a move which it was made at once
+    with; its tool was used under its own."""
     call, used = move.call, move.tool_call
-    answered = call.status == ANSWERED and re.fullmatch(rf"{re.escape(move.key)}(-\d+)?", call.step)
+    at = re.fullmatch(rf"{re.escape(move.place)}\.(\d+)(-\d+)?", call.step)
+    first = int(at[1]) if at else 0
+    answered = call.status == ANSWERED and first and first <= move.number < first + TOGETHER
     if not answered or call.run_id != move.inquiry_id:
         return False
     return used is None or (used.run_id, used.step) == (move.inquiry_id, move.key)

@@ -1,10 +1,15 @@
 """What people say to an inquiry: a hint for who works, that it shall stop and take what is there, another plan."""
 
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
+from django.core.exceptions import ValidationError
+from django.utils import timezone
+
 from engine.models import record_name
 from engine.steering import interrupt
+from runs.forms import said
 from runs.steering import act
 
 from .models import Order, OrderKind, keeping
@@ -12,6 +17,7 @@ from .rules.course import NEW_PLANS, Impossible
 from .rules.limits import HINTS
 
 WORDS_LENGTH = 2_000
+JUST_NOW = timedelta(seconds=5)
 REFUSED = {
     OrderKind.HINT: "Its answer is being worded: nobody reads a hint any more.",
     OrderKind.STOP: "It can be stopped while it researches, or answers once more.",
@@ -31,13 +37,13 @@ class Wrong(Exception):
 
 def say(inquiry: UUID, user: Any, kind: OrderKind, words: str = "") -> None:
     """Refused, Wrong, Over. A hint is read before the next move; the others take the work from whoever is at it."""
-    words = words.strip()
+    words = _cleaned(words.strip(), NO_WORDS if kind != OrderKind.STOP else "")
     if kind != OrderKind.STOP and len(words.split()) < 2:
         raise Wrong(NO_WORDS)
-    if len(words) > WORDS_LENGTH:
-        raise Wrong(f"This has {len(words):,} characters, and {WORDS_LENGTH:,} are taken.")
 
     def write() -> None:
+        if kind == OrderKind.STOP and _said_just_now(inquiry):
+            return  # sent twice: a second stop would leave out what the first one asks for
         if kind == OrderKind.HINT and Order.objects.filter(inquiry=inquiry, kind=kind).count() >= HINTS:
             raise Refused(TOO_MANY_HINTS)
         try:
@@ -48,3 +54,16 @@ def say(inquiry: UUID, user: Any, kind: OrderKind, words: str = "") -> None:
             interrupt(inquiry)
 
     act(inquiry, write)
+
+
+def _cleaned(words: str, needed: str) -> str:
+    try:
+        return said(words, WORDS_LENGTH, needed)
+    except ValidationError as error:
+        raise Wrong(error.messages[0]) from error
+
+
+def _said_just_now(inquiry: UUID) -> bool:
+    newest = Order.objects.filter(inquiry=inquiry).order_by("-number").first()
+    stopped = newest is not None and newest.kind == OrderKind.STOP
+    return stopped and newest is not None and timezone.now() - newest.made < JUST_NOW

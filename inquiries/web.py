@@ -4,12 +4,16 @@ Why so: docs/decisions.md, The web.
 """
 
 import asyncio
+import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from datetime import timedelta
 from functools import lru_cache
 from urllib.parse import urlsplit
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
+from django.utils import timezone
 from pydantic import BaseModel, ConfigDict, Field
 
 from engine.doctor import Finding
@@ -23,6 +27,7 @@ from toolbox.web.pages import Page, page_of
 from .models import Inquiry
 
 TRIED = "weather"  # what the doctor searches for
+MOST_REFUSED = 10_000  # that are counted
 KEPT = 1_200_000  # characters: a page as it was read, and what there is to know of it
 MADE_UP = (
     "This address was not found: it stands in no result of a search, on no page that was read, in no document and not "
@@ -110,6 +115,25 @@ def _read(inquiry: Inquiry) -> Iterator[str]:
             yield page.text
         else:
             yield output
+
+
+def refused_lately() -> list[tuple[str, str, int]]:
+    """Hosts whose pages were not read within a day, why, and how often; most often first."""
+    since = timezone.now() - timedelta(days=1)
+    calls = ToolCall.objects.filter(tool="web.read", status=ToolCall.Status.FAILED, made__gte=since)
+    found = Counter[tuple[str, str]]()
+    for arguments, error in calls.values_list("arguments", "error")[:MOST_REFUSED]:
+        if arguments:  # else it was redacted
+            found[_host(json.loads(arguments).get("address", "")), error] += 1
+    return [(host, why, number) for (host, why), number in found.most_common(50)]
+
+
+def _host(address: str) -> str:
+    """Of what a model has asked for, which may be no address."""
+    try:
+        return host_of(address)
+    except ValueError:
+        return "no address"
 
 
 async def examine() -> Finding | None:

@@ -8,6 +8,8 @@ never changed.
 from django.db import migrations
 
 from engine.evidence import guards
+from engine.founding import at_founding
+from engine.on_schema import OnSchema
 from inquiries.guards import GUARDS
 
 SQLITE = [
@@ -32,6 +34,10 @@ POSTGRESQL = [
 
 def install(apps, schema_editor):
     guards.install(schema_editor.connection, GUARDS.values())
+    index(apps, schema_editor)
+
+
+def index(apps, schema_editor):
     for statement in SQLITE if schema_editor.connection.vendor == "sqlite" else POSTGRESQL:
         schema_editor.execute(statement)
 
@@ -48,4 +54,4 @@ def lift(apps, schema_editor):
 
 class Migration(migrations.Migration):
     dependencies = [("inquiries", "0001_initial"), ("engine", "0015_reviews")]
-    operations = [migrations.RunPython(install, lift)]
+    operations = [at_founding(OnSchema(install, lift), index)]

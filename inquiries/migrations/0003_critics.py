@@ -4,6 +4,7 @@ import django.db.models.deletion
 from django.db import migrations, models
 
 from engine.evidence import guards
+from engine.on_schema import OnSchema
 from inquiries.guards import GUARDS
 
 CHANGED = ("inquiries_order", "inquiries_post")
@@ -22,7 +23,7 @@ class Migration(migrations.Migration):
     dependencies = [("engine", "0025_gates_in_order"), ("inquiries", "0002_guards_and_passages")]
 
     operations = [
-        migrations.RunPython(lift, install),
+        OnSchema(lift, install),
         migrations.AddField(
             model_name="order",
             name="gate",
@@ -35,5 +36,5 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name="post", name="kind", field=models.CharField(choices=KINDS, default="model", max_length=10)
         ),
-        migrations.RunPython(install, lift),
+        OnSchema(install, lift),
     ]

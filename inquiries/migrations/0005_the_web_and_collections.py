@@ -5,6 +5,7 @@ import django.utils.timezone
 from django.db import migrations, models
 
 from engine.evidence import guards
+from engine.on_schema import OnSchema
 from inquiries.guards import GUARDS
 
 CHANGED = ("inquiries_inquiry", "inquiries_source")
@@ -26,7 +27,7 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.RunPython(lift, install),
+        OnSchema(lift, install),
         migrations.CreateModel(
             name='Collection',
             fields=[
@@ -129,5 +130,5 @@ class Migration(migrations.Migration):
                 'constraints': [models.UniqueConstraint(models.F('collection'), models.F('title'), name='one_document_of_a_title')],
             },
         ),
-        migrations.RunPython(install, lift),
+        OnSchema(install, lift),
     ]

@@ -1,5 +1,6 @@
 from .collections import Collection, CollectionDocument
 from .inquiries import ATTACHED, DOCUMENTS, POSTS, TITLE_LENGTH, Inquiry, Post, PostKind, title_of
+from .rosters import Roster, RosterChange, RosterVersion
 from .sources import Claim, Passage, Quote, Source, SourceKind
 from .work import Move, Order, OrderKind
 
@@ -19,6 +20,9 @@ __all__ = [
     "Post",
     "PostKind",
     "Quote",
+    "Roster",
+    "RosterChange",
+    "RosterVersion",
     "Source",
     "SourceKind",
     "title_of",

@@ -6,9 +6,10 @@ from typing import Any
 from django.conf import settings
 from pydantic import BaseModel
 
+from engine import mcp
 from engine.models import Document, Effect
 from engine.models.documents import DocumentKind
-from engine.tools import Tool, own_tools, tools
+from engine.tools import Tool, meant, own_tools, tools
 
 from ..prompts.moves import Usable
 from ..rules.facts import Station
@@ -22,12 +23,22 @@ SEARCH, PAGE = "web.search", "web.read"
 
 
 def names_of(inquiry: Inquiry, station: Station) -> list[str]:
-    """Of all that this station ever has in it."""
+    """Of all that this station has in it."""
+    return [one.name for one in _found(inquiry, station)]
+
+
+def _named(inquiry: Inquiry, station: Station) -> list[str]:
     found = list(READING) if station is not Station.EXPERT else []
     found += TABLES if _has_tables(inquiry) else ()
     if station is not Station.EXPERT and inquiry.web:
         found += (*([searched] if (searched := search_tool()) else []), *([PAGE] if pages_left(inquiry) else []))
-    return [*found, *FIGURES]
+    found += _of_servers() if station is not Station.EXPERT else ()
+    return [*dict.fromkeys(found), *FIGURES]
+
+
+def _of_servers() -> list[str]:
+    """What an administrator lends to those who research; whatever else is named there is none of a server's."""
+    return meant([one for one in settings.INQUIRY_TOOLS if one.startswith(f"{mcp.PREFIX}.")])
 
 
 def search_tool() -> str:
@@ -52,11 +63,12 @@ def usable(inquiry: Inquiry, station: Station) -> list[Usable]:
 
 
 def _found(inquiry: Inquiry, station: Station) -> Iterator[Tool[Any]]:
-    """Of tools of others those alone that an administrator has said to read."""
-    names = names_of(inquiry, station)
+    """Of tools of others those alone that an administrator has said to read; those that bring text of strangers where
+    it looks outside."""
+    names = _named(inquiry, station)
     known = own_tools() if set(names) <= set(own_tools()) else tools()
-    for name in names:
-        if (tool := known.get(name)) and not tool.off and tool.effect == Effect.READS:
+    for tool in (known[name] for name in names if name in known):
+        if not tool.off and tool.effect == Effect.READS and (inquiry.web or not (tool.server and tool.outside)):
             yield tool
 
 

@@ -22,6 +22,7 @@ from .. import prompts
 from ..rules.course import RETRIES, State, fold
 from ..rules.facts import WORK_OF, Station
 from ..rules.limits import QUESTION_LENGTHS, Limits
+from .rosters import RosterVersion
 from .sources import Source
 from .work import Move, Order
 
@@ -50,7 +51,7 @@ class InquiryQuerySet(models.QuerySet["Inquiry"]):
         moves = Prefetch("moves", Move.objects.with_calls())
         sources = Prefetch("sources", Source.objects.listed())
         lists = ("orders", moves, "posts", sources, "claims__quotes__source__document", calls)
-        return with_run(self).select_related("follows__run").prefetch_related(*lists)
+        return with_run(self).select_related("follows__run", "roster_version").prefetch_related(*lists)
 
     @after_deadlock
     @transaction.atomic
@@ -70,6 +71,7 @@ class InquiryQuerySet(models.QuerySet["Inquiry"]):
         hosts: Sequence[str] = (),
         collections: Sequence[str] = (),
         follows: "Inquiry | None" = None,
+        roster: RosterVersion | None = None,
         spend: int | None = None,
         request: str = "",
         made_by: Mapping[str, Any] = NOBODY_ELSE,
@@ -79,7 +81,7 @@ class InquiryQuerySet(models.QuerySet["Inquiry"]):
         `models`: who holds each post, and `fallback` who stands in for each; `critics`: of those that a person or a
         council holds, columns of the post.
         `web`: whether it may look outside, and `hosts`, where nothing else may be read there. `collections`: names of
-        those whose documents are among these; `follows`: the one whose sources are.
+        those whose documents are among these; `follows`: the one whose sources are; `roster`: whose posts these are.
         BudgetUsedUp.
         """
         held = [*(models[post] for post in POSTS), *([fallback] if fallback else [])]
@@ -102,12 +104,16 @@ class InquiryQuerySet(models.QuerySet["Inquiry"]):
             hosts=list(hosts),
             collections=list(collections),
             follows=follows,
+            roster_version=roster,
             prompt_version=prompts.VERSION,
         )
         Post.objects.bulk_create(_post(inquiry, post, models[post], fallback, critics) for post in POSTS)
         Source.objects.of_documents(inquiry, Document.objects.attach(run, documents))
         words = [*first_labels(run), label("rehearsal", any(map(is_rehearsal, held)))]
-        SearchText.objects.create(run=run, words=" ".join([*words, *words_of(f"{run.title}\n{question}")]))
+        words += [label("roster", roster.roster_id)] if roster else []
+        names = [roster.name if roster else "", *(critic.get("council", "") for critic in critics.values())]
+        words += words_of("\n".join([run.title, question, *names]))
+        SearchText.objects.create(run=run, words=" ".join(words))
         sealing.submit(run.pk)
         return inquiry
 
@@ -141,6 +147,7 @@ class Inquiry(models.Model):
     hosts = models.JSONField(default=list)
     collections = models.JSONField(default=list)
     follows = models.ForeignKey("self", on_delete=models.PROTECT, null=True, related_name="followed_by")
+    roster_version = models.ForeignKey(RosterVersion, on_delete=models.PROTECT, null=True, related_name="inquiries")
     prompt_version = models.CharField(max_length=20)
     answer = models.TextField(blank=True)
     trace = models.TextField(blank=True)

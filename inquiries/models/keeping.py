@@ -1,7 +1,8 @@
 """What the engine and people write of an inquiry: each is a part of one transaction that holds the run's row."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -16,20 +17,33 @@ from runs.models import SearchText
 from ..prompts.moves import Claimed, HandIn
 from ..prompts.moves import Move as Moved
 from ..prompts.planner import Plan
-from ..quotes import Folded, Place, complaint, find, fold, nearest, unsupported
+from ..quotes import Folded, Place, complaint, find, fold, left_out, nearest, unsupported
 from ..rules.course import Impossible, after
 from ..rules.facts import Category, Finalized, Reviewed, Station
 from ..rules.limits import HAND_INS, SAME_CALLS
 from ..rules.orders import Finish, Over, following
+from .at_hand import PAGE, pages_left
 from .inquiries import Inquiry
-from .reading import FoldedSources, attempt, claims_of, looked_at, moves_at, order_for, orders_at, place_of, results
-from .sources import Claim, Passage, Quote, Source
-from .taking import taken
+from .reading import (
+    FoldedSources,
+    attempt,
+    claims_of,
+    forget_folded,
+    looked_at,
+    moves_at,
+    moves_left,
+    order_for,
+    orders_at,
+    place_of,
+    results,
+)
+from .sources import Claim, Passage, Quote, Source, of_one_site
+from .taking import is_bare, taken
 from .work import Move, Order, OrderKind
 
 SAME_WORK = "The work that was handed in again is the same that was sent back: more tries will not help."
 ASKED_ALREADY = "This was asked already: what came of it stands at move {number}. Go on from there."
-NOT_TAKEN = f"Its work was refused {HAND_INS} times: quotes that do not stand in their sources, or claims without one."
+NOT_TAKEN = f"Its work was refused {HAND_INS} times: for quotes that stand nowhere, or claims that rest on too little."
 
 
 def _json(value: Any) -> str:
@@ -117,13 +131,30 @@ def keep_move(pk: UUID, station: Station, call: ModelCall, said: Moved) -> None:
         return
     place = place_of(inquiry, station)
     before = moves_at(inquiry, place)
-    now = attempt(inquiry, place, station)
-    move = Move(inquiry=inquiry, place=place, number=len(before) + 1, attempt=now, thought=said.thought, call=call)
+    made = partial(Move, inquiry=inquiry, place=place, attempt=attempt(inquiry, place, station), call=call)
     if said.done:
+        move = made(number=len(before) + 1, thought=said.thought)
         _keep_hand_in(inquiry, station, move, said.done, FoldedSources(pk))
         return
-    move.tool, move.arguments = said.tool, _json(said.arguments)
-    same = [one for one in before if one.attempt == now and one.asked == move.asked]
+    first = len(before) + 1
+    for number, (tool, arguments) in enumerate(_within_limits(inquiry, station, said), first):
+        thought = said.thought if number == first else ""
+        move = made(number=number, thought=thought, tool=tool, arguments=_json(arguments))
+        _keep_use(move, before)
+        before.append(move)
+
+
+def _within_limits(inquiry: Inquiry, station: Station, said: Moved) -> Iterator[tuple[str, Any]]:
+    """Of what shall be used at once: one move is left to hand in, and no page is read beyond the last one."""
+    room, pages = max(moves_left(inquiry, place_of(inquiry, station), station) - 1, 1), pages_left(inquiry)
+    for tool, arguments in [(said.tool, said.arguments), *said.also][:room]:
+        pages -= tool == PAGE
+        if pages >= 0 or tool != PAGE:
+            yield tool, arguments
+
+
+def _keep_use(move: Move, before: Sequence[Move]) -> None:
+    same = [one for one in before if one.attempt == move.attempt and one.asked == move.asked]
     if same and len(same) < SAME_CALLS:
         move.result, move.settled = ASKED_ALREADY.format(number=same[0].number), timezone.now()
     move.save(force_insert=True)
@@ -146,7 +177,7 @@ def _keep_hand_in(inquiry: Inquiry, station: Station, move: Move, done: HandIn, 
     reply = _json({"found": done.found, "text": done.text, "reasoning": done.reasoning, "claims": claims})
     places = {(q.source, q.quote): _place(q.source, q.quote, folded) for one in done.claims for q in one.quotes}
     move.done, move.settled = reply, timezone.now()
-    move.refused = "\n".join([*_astray(places, folded), *_unreasoned(inquiry, station, done)])
+    move.refused = "\n".join([*_astray(places, folded), *_unreasoned(inquiry, station, done), *_alone(inquiry, done)])
     move.save(force_insert=True)
     if move.refused:
         refused = [one for one in moves_at(inquiry, move.place) if one.attempt == move.attempt and one.refused]
@@ -182,6 +213,8 @@ def _why_astray(source: int, quote: str, folded: Mapping[int, Folded]) -> str:
         return f"There is no source {source}, which {shown} is said to stand in."
     if wrong := complaint(quote):
         return f"{shown} cannot be looked for: {wrong}."
+    if between := left_out(quote, folded[source]):
+        return f"{shown} leaves out “{between[:120]}”, which may turn what it says: quote the words in between, too."
     near = nearest(quote, folded[source])
     instead = f" There stands: “{near}”" if near else ""
     return f"{shown} does not stand in source {source}.{instead} Quote what stands there, or drop the claim."
@@ -203,6 +236,19 @@ def _unreasoned(inquiry: Inquiry, station: Station, done: HandIn) -> list[str]:
     return said + [f"The result of step {one.step} is neither used nor named as not needed." for one in left]
 
 
+def _alone(inquiry: Inquiry, done: HandIn) -> Iterator[str]:
+    """Where claims have to rest on two sites: those that rest on one."""
+    if inquiry.bounds.sites < 2:
+        return
+    sources = {one.number: one for one in inquiry.sources.all()}
+    beneath = {one.number: [q.source_id for q in one.quotes.all()] for one in inquiry.claims.all()}
+    for one in done.claims:
+        known = {pk for number in one.reasoned_from for pk in beneath.get(number, ())}
+        quoted = [sources[q.source] for q in one.quotes if q.source in sources]
+        if of_one_site([*quoted, *(source for source in sources.values() if source.pk in known)]):
+            yield f"“{one.text[:120]}” rests on one site alone. Quote another site, too, or drop the claim."
+
+
 def _keep_claims(inquiry: Inquiry, order: Order, claims: Sequence[Claimed], places: Mapping[Any, Any]) -> None:
     number = Claim.objects.filter(inquiry=inquiry).aggregate(Max("number"))["number__max"] or 0
     sources = {one.number: one for one in inquiry.sources.all()}
@@ -220,7 +266,9 @@ def _keep_claims(inquiry: Inquiry, order: Order, claims: Sequence[Claimed], plac
 
 
 def _calculated(inquiry: Inquiry, place: str) -> list[str]:
-    return [one.result for one in moves_at(inquiry, place) if one.tool.startswith("figures.")]
+    """Results of calls that are done. A number that was only repeated is no result of a sum."""
+    figures = [one for one in moves_at(inquiry, place) if one.tool.startswith("figures.")]
+    return [one.result for one in figures if one.tool_call and one.tool_call.done and not is_bare(one.tool_call)]
 
 
 # ---- errors, limits, people -------------------------------------------------------------------------------
@@ -247,7 +295,9 @@ def say(pk: UUID, kind: OrderKind, by: str, words: str = "") -> None:
     inquiry = looked_at(pk)
     if inquiry.state.over or isinstance(following(inquiry.state), Finish):
         raise Impossible("Its answer is being worded, or it is over.")
-    _order(inquiry, kind, by_name=by, feedback=words)
+    begun = bool(moves_at(inquiry, order_for(inquiry)["place"]))
+    counts = {"begun": begun} if kind == OrderKind.STOP else {}
+    _order(inquiry, kind, by_name=by, feedback=words, counts=counts)
     if kind == OrderKind.REPLAN:
         Gate.objects.filter(run=pk).pending().void()
     SearchText.objects.add(pk, words_of(words))
@@ -275,6 +325,7 @@ def erase(pk: UUID) -> None:
     Claim.objects.filter(inquiry=pk).update(text="")
     Quote.objects.filter(claim__inquiry=pk).update(text="")
     Passage.objects.filter(source__inquiry=pk).delete()
+    forget_folded()
     _forget_words()
 
 

@@ -13,10 +13,10 @@ from ..prompts.moves import Claimed, Expertise, Made, Quoted, Research, Result
 from ..prompts.planner import Brief, FormerPlan
 from ..quotes import Folded
 from ..rules.facts import CRITIC_OF, WORK_OF, Category, Station
-from ..rules.limits import SAME_CALLS
+from ..rules.limits import MOVES_OF_A_STEP, SAME_CALLS
 from ..rules.orders import instruction
 from .inquiries import Inquiry
-from .sources import Claim, Source
+from .sources import Claim, Source, of_one_site
 from .work import Move, Order, OrderKind
 
 FOLDED = 64  # sources that stay in memory
@@ -98,8 +98,11 @@ def tokens_left(inquiry: Inquiry, place: str) -> int:
 
 
 def moves_left(inquiry: Inquiry, place: str, station: Station) -> int:
-    made = [one for one in moves_at(inquiry, place) if one.attempt == attempt(inquiry, place, station)]
-    return max(inquiry.bounds.moves - len(made), 1)
+    if station is Station.RESEARCHER and inquiry.state.stopping:
+        return 1
+    made, now = moves_at(inquiry, place), attempt(inquiry, place, station)
+    left = inquiry.bounds.moves - sum(one.attempt == now for one in made)
+    return max(min(left, MOVES_OF_A_STEP - len(made)), 1)
 
 
 def must_hand_in(inquiry: Inquiry, place: str, station: Station) -> bool:
@@ -116,6 +119,11 @@ def must_hand_in(inquiry: Inquiry, place: str, station: Station) -> bool:
 def _folded(inquiry: UUID, number: int) -> Folded:
     """What was read never changes, so that it is read and folded once."""
     return Folded(Source.objects.select_related("document").get(inquiry=inquiry, number=number).text)
+
+
+def forget_folded() -> None:
+    """What this process remembers of texts, since some were erased."""
+    _folded.cache_clear()
 
 
 class FoldedSources(Mapping[int, Folded]):
@@ -244,9 +252,8 @@ def flags_of(inquiry: Inquiry, claim: Claim) -> list[str]:
     sources = [one for one in inquiry.sources.all() if one.pk in quoted]
     if not sources:
         return []
-    hosts = {one.host for one in sources}
     alike = [flag for flag in sources[0].flags if all(flag in one.flags for one in sources)]
-    return [*alike, *([ONE_SITE] if len(hosts) == 1 and "" not in hosts else [])]
+    return [*alike, *([ONE_SITE] if of_one_site(sources) else [])]
 
 
 def _rests(inquiry: Inquiry, number: int, titles: Mapping[int, str]) -> dict[str, Any]:

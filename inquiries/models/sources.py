@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .inquiries import Inquiry
 
 PASSAGE_LENGTH = 1_200
+CALLED = 50  # characters of a title, before the address of a page that is taken over
 SOUGHT, CANDIDATES = 24, 400  # words of a query; passages that are weighed
 
 _ON_SQLITE = "inquiries_passage.id IN (SELECT rowid FROM inquiries_words WHERE inquiries_words MATCH %s)"
@@ -97,7 +98,7 @@ class Source(models.Model):
         """As a later inquiry takes it over."""
         digest = self.document.digest if self.document else self.bytes_digest or self.text_digest
         kind = self.document.kind if self.document else DocumentKind.TEXT
-        title = " ".join(f"{self.title} {self.address}".split())[:TITLE_LENGTH]
+        title = " ".join(f"{self.title[:CALLED] if self.address else self.title} {self.address}".split())[:TITLE_LENGTH]
         return NewDocument(title, kind, tuple(self.text.split("\n")), digest)
 
     @property
@@ -107,7 +108,33 @@ class Source(models.Model):
 
     @property
     def host(self) -> str:
-        return urlsplit(self.address).hostname or ""
+        return host_of(self.address)
+
+    @property
+    def site(self) -> str:
+        """From whom it came, of what strangers wrote, also of a page that was taken over from an earlier inquiry, whose
+        title ends in its address; empty of what was attached or worked out."""
+        if self.kind == SourceKind.MCP:
+            return self.title.rpartition(".")[0]
+        taken_over = self.title.rpartition(" ")[2] if self.kind == SourceKind.DOCUMENT else ""
+        host = host_of(taken_over) if taken_over.startswith(("http://", "https://")) else self.host
+        return host.removeprefix("www.")
+
+
+def of_one_site(sources: Iterable[Source]) -> bool:
+    """Whether strangers alone say it, and all of them at one place. A host within another is no second one."""
+    sources = list(sources)
+    sites = {one.site for one in sources if one.site}
+    apart = [site for site in sites if not any(site.endswith(f".{other}") for other in sites)]
+    own = any(one.kind in (SourceKind.DOCUMENT, SourceKind.TABLE) and not one.site for one in sources)
+    return len(apart) == 1 and not own
+
+
+def host_of(address: str) -> str:
+    try:
+        return (urlsplit(address).hostname or "").rstrip(".")
+    except ValueError:  # a title may end in anything
+        return ""
 
 
 class Claim(models.Model):

@@ -1,9 +1,11 @@
 """What a tool brought, kept as a source as it was read, and said to who asked for it."""
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.db.models import Sum
 
 from engine import mcp
@@ -22,12 +24,20 @@ FULL = "It is not kept as a source, for this inquiry has read all it may: quote 
 
 
 def taken(inquiry: UUID, call: ToolCall) -> str:
-    """What the next prompt says of a call. What can be quoted has a number from then on."""
-    keep = KEPT.get(call.tool) or (_of_server if call.tool.startswith(f"{mcp.PREFIX}.") else None)
-    if not call.done or keep is None:
+    """What the next prompt says of a call. What can be quoted has a number from then on; what a search shows says where
+    to read, whoever is asked."""
+    is_source = call.tool.startswith(f"{mcp.PREFIX}.") and call.tool != settings.SEARCH.get("tool")
+    keep = KEPT.get(call.tool) or (_of_server if is_source else None)
+    if not call.done or keep is None or is_bare(call):
         tool = tool_named(call.tool)
         return tool.told(call) if tool else call.output if call.done else call.error
     return keep(inquiry, call)
+
+
+def is_bare(call: ToolCall) -> bool:
+    """Whether it was asked for a sum, and nothing was worked out: 4711 = 4711."""
+    asked = call.output.partition(" = ")[0].lstrip(" +-−–")
+    return call.tool == "figures.calculate" and not re.search(r"[-+*/%−–×·÷:]", asked)
 
 
 def _page(inquiry: UUID, call: ToolCall) -> str:

@@ -94,7 +94,7 @@ class Order(models.Model):
         """Of a person."""
         match self.kind:
             case OrderKind.STOP:
-                return Stopped(self.by_name)
+                return Stopped(self.by_name, self.counts.get("begun", False))
             case OrderKind.REPLAN:
                 return Replanned(self.by_name, self.feedback)
             case OrderKind.RETRY:
@@ -121,7 +121,8 @@ class MoveQuerySet(models.QuerySet["Move"]):
 
 
 class Move(models.Model):
-    """One answer of who works with tools. `attempt` is the try within its place; `done`: JSON of what was handed in,
+    """One use of a tool by who works with them, or the work that was handed in. One answer, the `call`, may bring a few
+    uses, of which the first has its thought. `attempt` is the try within its place; `done`: JSON of what was handed in,
     `refused`: why it was not taken; `result`: what the next prompt says came of it."""
 
     inquiry = models.ForeignKey("inquiries.Inquiry", on_delete=models.PROTECT, related_name="moves")
@@ -134,7 +135,7 @@ class Move(models.Model):
     done = models.TextField(blank=True)
     refused = models.TextField(blank=True)
     result = models.TextField(blank=True)
-    call = models.OneToOneField(ModelCall, on_delete=models.PROTECT, related_name="+")
+    call = models.ForeignKey(ModelCall, on_delete=models.PROTECT, related_name="+")
     tool_call = models.OneToOneField(ToolCall, on_delete=models.PROTECT, null=True, related_name="+")
     settled = models.DateTimeField(null=True)
     made = models.DateTimeField(default=timezone.now)

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from toolbox.moves import arguments_of, growing
 
-from ..rules.limits import CLAIMS, RESULT_LENGTH
+from ..rules.limits import CLAIMS, QUOTES, RESULT_LENGTH, TOGETHER
 from .common import TEXT, Answer, Messages, list_of, object_of, read_as, request, said
 
 RESEARCHER = """\
@@ -41,15 +41,23 @@ TOOLS = """
 {tools}
 
 You have {left} left."""
+TWO_SITES = """
+
+Where a claim rests on sites alone, it quotes two of them at least, of different hosts: one that rests on one site \
+comes back to you, too."""
 NO_TOOLS = "You have none now: hand in what there is."
 MOVE = """\
-{"thought": "one sentence that everybody may read", "tool": "...", "arguments": "{\\"words\\": ...}", "done": null}"""
+{"thought": "one sentence that everybody may read", "tool": "...", "arguments": "{\\"words\\": ...}", "also": [], \
+"done": null}"""
+ALSO = """\
+"arguments" is the JSON of the tool's arguments, in a string. In "also" may stand what is used at once with it, up to \
+{also} more, each {{"tool": "...", "arguments": "..."}}: so several pages are read with one move. """
 RESEARCH_DONE = """\
-"arguments" is the JSON of the tool's arguments, in a string. To hand in, leave "tool" and "arguments" empty, and give \
+To hand in, leave "tool" and "arguments" empty, and give \
 as "done" {{"found": true, "result": "what was found, in a few sentences", "claims": [{{"text": "one statement", \
 "quotes": [{{"source": 1, "quote": "words of that source"}}]}}]}}. At most {claims} claims."""
 EXPERT_DONE = """\
-"arguments" is the JSON of the tool's arguments, in a string. To hand in, leave "tool" and "arguments" empty, and give \
+To hand in, leave "tool" and "arguments" empty, and give \
 as "done" {{"answerable": true, "answer": "the answer", "reasoning": "how it follows", "claims": [{{"text": "one \
 statement", "reasoned_from": [1], "quotes": []}}], "results_not_needed": [{{"step": 1, "why": "..."}}]}}. At most \
 {claims} claims."""
@@ -71,7 +79,8 @@ _ANSWERED = object_of(
 
 
 def _schema(done: dict[str, Any]) -> dict[str, Any]:
-    return object_of(thought=TEXT, tool=TEXT, arguments=TEXT, done={"anyOf": [done, {"type": "null"}]})
+    also = list_of(object_of(tool=TEXT, arguments=TEXT))
+    return object_of(thought=TEXT, tool=TEXT, arguments=TEXT, also=also, done={"anyOf": [done, {"type": "null"}]})
 
 
 RESEARCH_SCHEMA, EXPERT_SCHEMA = _schema(_FOUND), _schema(_ANSWERED)
@@ -169,10 +178,13 @@ class HandIn:
 
 @dataclass(frozen=True)
 class Move:
+    """`also`: other tools that are used at once, each with its arguments."""
+
     thought: str
     tool: str = ""
     arguments: dict[str, Any] = field(default_factory=dict)
     done: HandIn | None = None
+    also: Sequence[tuple[str, dict[str, Any]]] = ()
 
 
 class _Quote(Answer):
@@ -205,10 +217,14 @@ class _Answered(Answer):
     results_not_needed: list[_NotNeeded] = []
 
 
-class _Said(Answer):
-    thought: str = ""
+class _Use(Answer):
     tool: str | None = None
     arguments: str | dict[str, Any] | None = None
+
+
+class _Said(_Use):
+    thought: str = ""
+    also: list[_Use] = []
 
 
 class _Researched(_Said):
@@ -222,12 +238,13 @@ class _Expert(_Said):
 # ---- asking -----------------------------------------------------------------------------------------------
 
 
-def research(work: Research, tools: Sequence[Usable], mark: str | None = None) -> Messages:
-    return _asked(RESEARCHER, RESEARCH_DONE, work, tools, mark)
+def research(work: Research, tools: Sequence[Usable], mark: str | None = None, *, sites: int = 1) -> Messages:
+    """`sites`: on how many a claim has to rest that rests on sites alone."""
+    return _asked(RESEARCHER + (TWO_SITES if sites > 1 else ""), RESEARCH_DONE, work, tools, mark)
 
 
-def answer(work: Expertise, tools: Sequence[Usable], mark: str | None = None) -> Messages:
-    return _asked(EXPERT, EXPERT_DONE, work, tools, mark)
+def answer(work: Expertise, tools: Sequence[Usable], mark: str | None = None, *, sites: int = 1) -> Messages:
+    return _asked(EXPERT + (TWO_SITES if sites > 1 else ""), EXPERT_DONE, work, tools, mark)
 
 
 def _asked(role: str, done: str, work: Any, tools: Sequence[Usable], mark: str | None) -> Messages:
@@ -236,7 +253,8 @@ def _asked(role: str, done: str, work: Any, tools: Sequence[Usable], mark: str |
     role += TOOLS.format(tools=described, left="one move" if moves == 1 else f"{moves} moves")
     strange = [{"name": one.name, "description": one.description} for one in tools if one.strange]
     material = asdict(work) | ({"tools": strange} if strange else {})
-    return request(role, f"{MOVE}\n\n{done.format(claims=CLAIMS)}", material, mark)
+    form = ALSO.format(also=TOGETHER - 1) + done.format(claims=CLAIMS)
+    return request(role, f"{MOVE}\n\n{form}", material, mark)
 
 
 def _described(tool: Usable) -> str:
@@ -278,11 +296,15 @@ def read_answer(text: str, tools: Mapping[str, type[BaseModel]]) -> Move:
 def _call(said_: _Said, tools: Mapping[str, type[BaseModel]]) -> Move:
     if not said_.tool:
         raise ValueError("A move uses a tool, or hands in the work as “done”. This does neither.")
-    return Move(said_.thought.strip(), said_.tool, arguments_of(said_.tool, said_.arguments, tools))
+    if len(said_.also) >= TOGETHER:
+        raise ValueError(f"“also” has {len(said_.also)} uses of tools, and {TOGETHER - 1} are taken.")
+    arguments = arguments_of(said_.tool, said_.arguments, tools)
+    also = [(one.tool or "", arguments_of(one.tool or "", one.arguments, tools)) for one in said_.also]
+    return Move(said_.thought.strip(), said_.tool, arguments, also=also)
 
 
 def _handed_in(said_: _Said, done: HandIn) -> Move:
-    if said_.tool:
+    if said_.tool or said_.also:
         raise ValueError("A move uses a tool, or hands in the work as “done”. This does both.")
     return Move(said_.thought.strip(), done=done)
 
@@ -290,6 +312,8 @@ def _handed_in(said_: _Said, done: HandIn) -> Move:
 def _claims(claims: Sequence[_Claim]) -> list[Claimed]:
     if len(claims) > CLAIMS:
         raise ValueError(f"There are {len(claims)} claims, and {CLAIMS} are taken.")
+    if many := [one for one in claims if len(one.quotes) > QUOTES]:
+        raise ValueError(f"A claim has {len(many[0].quotes)} quotes, and {QUOTES} are taken.")
     return [
         Claimed(said(one.text, "text", 1_000), [Quoted(q.source, q.quote) for q in one.quotes], one.reasoned_from)
         for one in claims

@@ -41,7 +41,8 @@ class State:
     """All that is known of an inquiry, folded from its facts. The first fields have the names of the source.
 
     `retry_count` counts over the whole question; `errors` of these were taken by errors. `why` it was not answered, and
-    `left_out`: the research steps that a person did not wait for. `words`: of a person, by which is planned anew.
+    `left_out`: the research steps that a person did not wait for; `stopping`: the one at work is asked once for what it
+    has. `words`: of a person, by which is planned anew.
     """
 
     question: str
@@ -70,6 +71,7 @@ class State:
     errors: int = 0
     why: str = ""
     left_out: Texts = ()
+    stopping: bool = False
     words: str = ""
     new_plans: int = 0
 
@@ -175,6 +177,8 @@ def _plan_approved(state: State) -> State:
 
 
 def _research_approved(state: State) -> State:
+    if state.stopping:
+        return _left(state, state.index + 1)
     if state.index >= len(state.research_steps) - 1:
         return replace(state, next_step=Station.EXPERT)
     return replace(state, next_step=Station.RESEARCHER, current_research_index=state.index + 1)
@@ -197,7 +201,7 @@ def _sent_back(state: State, worker: Station) -> State:
     """The rejection that reaches the limit ends it."""
     again = replace(state, next_step=worker, retry_count=state.retry_count + 1)
     if again.retry_count < again.retry_limit:
-        return again
+        return _left(again, again.index) if again.stopping else again
     return _not_answered(again, getattr(again, f"{again.current_step}_feedback"))
 
 
@@ -216,7 +220,8 @@ def _failed(state: State, fact: Failed) -> State:
     if fact.recoverable:
         told = replace(told, retry_count=state.retry_count + 1, errors=state.errors + 1)
         if told.retry_count < told.retry_limit:
-            return told
+            given_up = told.stopping and fact.component is Station.RESEARCHER
+            return _left(told, told.index) if given_up else told
     return _not_answered(told, "")
 
 
@@ -237,15 +242,22 @@ def _finalized(state: State, fact: Finalized) -> State:
 
 
 def _stopped(state: State, fact: Stopped) -> State:
-    """The expert goes on with the results that were let pass. An answer that was sent back is none."""
+    """The step at work hands in what it has; the expert goes on with the results that were let pass. Stopped once more,
+    nothing is waited for. An answer that was sent back is none."""
     calm = replace(state, error="", error_component="")
     if state.next_step is Station.EXPERT and state.expert_answer:
         return _not_answered(calm, f"{fact.by} stopped it, and its last answer had been sent back.")
     if state.next_step is not Station.RESEARCHER:
         raise _impossible(state, fact)
-    passed = _passed(state)
-    left_out = state.research_steps[len(passed) :]
-    return replace(calm, next_step=Station.EXPERT, left_out=left_out, research_results=passed)
+    if fact.begun and not state.stopping:
+        return replace(calm, stopping=True)
+    return _left(calm, len(_passed(state)))
+
+
+def _left(state: State, passed: int) -> State:
+    """So many results are there, and no more are waited for."""
+    rest, results = state.research_steps[passed:], state.research_results[:passed]
+    return replace(state, next_step=Station.EXPERT, left_out=rest, research_results=results, stopping=False)
 
 
 def _passed(state: State) -> Texts:
@@ -258,7 +270,7 @@ def _passed(state: State) -> Texts:
 def _replanned(state: State, fact: Replanned) -> State:
     if state.next_step is Station.FINALIZER or state.new_plans >= NEW_PLANS:
         raise _impossible(state, fact)
-    calm = replace(state, error="", error_component="", left_out=(), research_results=_passed(state))
+    calm = replace(state, error="", error_component="", left_out=(), research_results=_passed(state), stopping=False)
     return replace(calm, next_step=Station.PLANNER, words=fact.words, new_plans=state.new_plans + 1)
 
 

@@ -84,9 +84,10 @@ class Exhausted:
 
 @dataclass(frozen=True)
 class Stopped:
-    """A person wants what is there."""
+    """A person wants what is there. `begun`: the step has made moves, so that it is asked once for what it has."""
 
     by: str
+    begun: bool = False
 
 
 @dataclass(frozen=True)

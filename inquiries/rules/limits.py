@@ -10,6 +10,8 @@ TRACE_LENGTH = 2_500
 STEP_LENGTHS = (10, 400)
 STEPS = 8  # of research, and as many of the expert
 CLAIMS = 12  # of one hand-in
+QUOTES = 12  # of one claim
+TOGETHER = 3  # uses of tools in one answer
 HAND_INS = 3  # with quotes that are not there: then the try is over
 SAME_CALLS = 3  # the same arguments again end the search of a try
 MOVES_OF_A_STEP = 40  # over all of its tries
@@ -32,14 +34,15 @@ class Bound:
 
 @dataclass(frozen=True)
 class Limits:
-    """Of one inquiry: moves of a try, tokens of a step, minutes of work, pages of the web; and how patient it is with
-    endpoints: its pauses are so many times as long."""
+    """Of one inquiry: moves of a try, tokens of a step, minutes of work, pages of the web; how patient it is with
+    endpoints: its pauses are so many times as long; and on how many sites a claim has to rest that rests on sites."""
 
     moves: int = 12
     tokens: int = 60_000
     minutes: int = 30
     patience: int = 1
     pages: int = 40
+    sites: int = 1
 
     @classmethod
     def of(cls, kept: Mapping[str, Any]) -> "Limits":
@@ -57,6 +60,7 @@ BOUNDS = {
     "minutes": Bound(1, 30, 1_440),
     "patience": Bound(0, 1, 10),
     "pages": Bound(0, 40, 200),
+    "sites": Bound(1, 1, 2),
 }
 assert [field.name for field in fields(Limits)] == list(BOUNDS)  # noqa: S101 - each has its bound
 

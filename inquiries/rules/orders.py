@@ -81,6 +81,8 @@ def _content(state: State) -> str:
             return words or f"Plan how this question is answered: {state.question}"
         case Station.CRITIC_PLANNER:
             return "\n".join(["Review this plan:", *state.research_steps, "", *state.expert_steps])
+        case Station.RESEARCHER if state.stopping:
+            return f"Hand in what there is of this: {state.research_steps[state.index]}"
         case Station.RESEARCHER:
             return _feedback(state, Station.CRITIC_RESEARCHER) or f"Research: {state.research_steps[state.index]}"
         case Station.CRITIC_RESEARCHER:

@@ -27,7 +27,8 @@ from .. import procedure
 from ..estimate import estimate
 from ..examples import FILES, QUESTIONS
 from ..forms import LIMITS, Critic, InquiryForm, asked, followed_complaint
-from ..models import ATTACHED, POSTS, Collection, Inquiry
+from ..models import ATTACHED, POSTS, Collection, Inquiry, Roster
+from ..posts import CRITICS, FIELDS
 from ..rules.limits import BOUNDS
 
 BEGUN, UNANSWERED = "inquiry-new", "unanswered"
@@ -62,8 +63,11 @@ def new(request: HttpRequest) -> HttpResponse:
     if request.method == "GET":
         example = as_number(request.GET.get("example", ""))
         question = QUESTIONS[example - 1] if 0 < example <= len(QUESTIONS) else _asked_again(request)
-        return _page(request, Begun(_started(question=question)))
+        roster = _of_roster(as_number(request.GET.get("roster", "")))
+        return _page(request, Begun(_started(question=question, **roster)))
     posted = as_typed(request.POST)
+    if take := as_number(posted.get("take", "")):
+        return _page(request, Begun(_started(**{**_own(posted), **_of_roster(take)})))
     if come := brought(posted):
         return _page(request, Begun(_started(**{**_own(posted), "question": come.text, "title": come.title})))
     return _submitted(request, posted)
@@ -79,7 +83,7 @@ def _submitted(request: HttpRequest, posted: Mapping[str, str]) -> HttpResponse:
         found = [FieldProblem(name, name, labels[name], said) for name, said in [*problems, *unreadable]]
         return _page(request, Begun(form, found))
     try:
-        inquiry = procedure.submit(owner=request.user, limited=True, **values)
+        inquiry = procedure.submit(owner=request.user, limited=True, watched=True, **values)
     except BudgetUsedUp as error:
         return _page(request, Begun(form), Refused(402, str(error)))
     except LimitReached as reached:
@@ -117,6 +121,14 @@ def _asked_again(request: HttpRequest) -> str:
     return followed.question if followed and followed.run.outcome == UNANSWERED else ""
 
 
+def _of_roster(pk: int) -> dict[str, str]:
+    """What the form is filled with where one is taken: its posts, and nothing of others."""
+    found = Roster.objects.offered().whole().filter(pk=pk).first()
+    if found is None or found.current is None:
+        return {}
+    return {**dict.fromkeys(FIELDS, ""), **found.current.posts, "roster": found.name}
+
+
 def _own(posted: Mapping[str, str]) -> dict[str, str]:
     return {name: posted.get(name, "") for name in InquiryForm.base_fields}
 
@@ -124,7 +136,8 @@ def _own(posted: Mapping[str, str]) -> dict[str, str]:
 def _searched_by() -> str:
     """Who gets the words of a search; empty where it cannot look outside."""
     by = settings.SEARCH
-    return by.get("tool") or host_of(by["address"]) if by else ""
+    asked = [by.get("tool") or host_of(by["address"])] if by else []
+    return ", ".join([*asked, *settings.INQUIRY_TOOLS])
 
 
 def _started(**typed: str) -> InquiryForm:
@@ -158,7 +171,8 @@ def _page(request: HttpRequest, begun: Begun, refused: Refused | None = None) ->
         "kept_for": retention.in_words(settings.RETENTION_DAYS),
         "rehearsal": not settings.PROVIDERS,
         "outside": _searched_by(),
-        "critics": Critic.choices(),
+        "critics": Critic.choices(*(begun.form[name].value() for name in CRITICS)),
+        "rosters": Roster.objects.offered().order_by("name"),
         "follows": _followed(request),
         "estimate": estimate(dict.fromkeys(POSTS, settings.DEFAULT_MODEL), {}) if settings.DEFAULT_MODEL else None,
         "collections": Collection.objects.all(),

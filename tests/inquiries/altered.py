@@ -83,9 +83,20 @@ def _spans(dice: random.Random, text: str, number: int) -> list[tuple[int, int]]
         first = dice.randrange(len(words) - 21)
         start, end = words[first][0], words[first + dice.randrange(4, 21)][1]
         before, behind = text[:start], text[end:]
-        if end - start <= 250 and not re.search(r"[\w.,\-–]$", before) and not re.match(r"[\w.,]", behind):
+        if (
+            end - start <= 250
+            and not re.search(r"[\w.,\-–]$", before)
+            and not _goes_on(before, text[start:end], behind)
+        ):
             spans.append((start, end))
     return spans
+
+
+def _goes_on(before: str, quote: str, behind: str) -> bool:
+    """Whether the last word does behind it, or a number in threes at either end."""
+    if re.match(r"[\w.,]|-\w", behind) or (re.match(r"\s*\d{3}(?!\d)", behind) and re.search(r"\d$", quote)):
+        return True
+    return bool(re.search(r"\d\s*$", before) and re.match(r"\d{3}(?!\d)", quote))
 
 
 def _refolded(dice: random.Random, quote: str) -> str:

@@ -19,7 +19,7 @@ from django.utils import timezone  # noqa: E402
 from engine.llm.failures import Unauthorized  # noqa: E402
 from engine.models import Run  # noqa: E402
 from engine.worker import Engine  # noqa: E402
-from inquiries.models import Move  # noqa: E402
+from inquiries.models import Move, Roster  # noqa: E402
 from inquiries.rules.limits import Limits  # noqa: E402
 from tests.conftest import ScriptedModels, perform  # noqa: E402
 from tests.inquiries.scenes import (  # noqa: E402
@@ -70,7 +70,9 @@ def begun(owner: User, models: ScriptedModels, **asked: Any) -> Any:
 
 def answered(owner: User) -> Any:
     models = ScriptedModels()
-    row = begun(owner, models)
+    posts = {"researcher_model": "test/researcher", "answer_critic": "council:Answer review", "two_sites": "on"}
+    roster = Roster.objects.found(name="House standard", owner=owner, about="For what is bought.", posts=posts)
+    row = begun(owner, models, roster=roster.current)
     models.script["test/researcher"] += [
         found(WRONG),
         found(SHEET),
@@ -97,11 +99,27 @@ def live(owner: User) -> Any:
     return row.pk
 
 
-async def _until(models: ScriptedModels, pk: Any) -> None:
-    engine = Engine(models=models)
+def long(owner: User) -> Any:
+    """So many steps that those behind shrink."""
+    models, steps = Stalling(), [f"Find out what the law says about part {number}." for number in range(1, 8)]
+    going_well(models, planner=[planned(*steps)], researcher=[], critic_researcher=[passes()] * 5)
+    for _ in steps[:5]:
+        models.script["test/researcher"] += [found(LIMIT)]
+    models.script["test/researcher"] += [calls("sources.search", words="limit")]
+    row = inquiry(owner, question="What does the law say about each of its parts?")
+    asyncio.run(_until(models, row.pk, 6))
+    Run.objects.filter(pk=row.pk).update(
+        status=Run.Status.RUNNING, worker="nobody", lease_expires_at=timezone.now() + ENDLESS
+    )
+    return row.pk
+
+
+async def _until(models: ScriptedModels, pk: Any, moves: int = 5) -> None:
+    engine = Engine(models=models, only=pk)  # what another scene left at work is nobody's, and would be taken, too
     performing = asyncio.create_task(engine.run())
-    while await Move.objects.filter(inquiry=pk, settled__isnull=False).acount() < 5:
-        await asyncio.sleep(0.02)
+    async with asyncio.timeout(60):
+        while await Move.objects.filter(inquiry=pk, settled__isnull=False).acount() < moves:
+            await asyncio.sleep(0.02)
     await engine.stop(grace=0)
     await performing
 
@@ -123,7 +141,7 @@ def failed(owner: User) -> Any:
     return row.pk
 
 
-SCENES = {"answered": answered, "unanswered": unanswered, "failed": failed, "live": live}
+SCENES = {"answered": answered, "unanswered": unanswered, "failed": failed, "live": live, "long": long}
 
 if __name__ == "__main__":
     first = User.objects.order_by("pk")[0]

@@ -1,16 +1,14 @@
 """Each column of each row of an inquiry is changed in turn: it is noticed, or named as no evidence."""
 
 import asyncio
-from datetime import datetime, timedelta
 
 import pytest
 from django.apps import apps
-from django.db import DatabaseError, transaction
-from django.db import models as fields
 
 from engine.evidence.audit import verify_all
 from inquiries import talking
 from inquiries.models import Inquiry, Order, OrderKind, Source
+from tests.columns import turned
 from tests.conftest import perform
 from tests.databases import tampering
 from tests.inquiries.scenes import LIMIT, answers, calls, final, found, going_well, inquiry, passes, sends_back
@@ -21,6 +19,10 @@ NO_EVIDENCE = {
     "inquiries_passage": "finds a text, and is made of it",
     "inquiries_collection": "belongs to the installation; what one looked in is attached to it",
     "inquiries_collectiondocument": "as its collection",
+    **dict.fromkeys(
+        ("inquiries_roster", "inquiries_rosterversion", "inquiries_rosterchange"),
+        "belongs to the installation, with a chain of its own; what one began with is told with it",
+    ),
 }
 TOLD_OTHERWISE = {
     ("source", "made", "document"): "what is attached from the start is told as that",
@@ -63,49 +65,10 @@ def some(model, of):
 
 
 def changed(row):
-    for field in row._meta.concrete_fields:
-        if field.primary_key:
-            continue
-        kind = getattr(row, "kind", getattr(row, "tool", None))
-        if (row._meta.model_name, field.attname, kind) in TOLD_OTHERWISE:
-            continue
-        value = getattr(row, field.attname)
-        other = another(field, value, row)
-        where = type(row).objects.filter(pk=row.pk)
-        if other is not None and other != value:
-            if put(where, field, other) and not faults():
-                yield f"{row._meta.model_name}.{field.attname} of {row}: {value!r} to {other!r}"
-            where.update(**{field.attname: value})
-
-
-def put(where, field, value):
-    """Whether the database takes it: what it refuses is noticed enough."""
-    try:
-        with transaction.atomic():
-            where.update(**{field.attname: value})
-    except DatabaseError:
-        return False
-    return True
-
-
-def another(field, value, row):
-    if isinstance(field, fields.ForeignKey):
-        same = field.related_model.objects.exclude(pk=value).exclude(pk__in=taken(field, row))
-        return same.order_by("pk").values_list("pk", flat=True).first()
-    if isinstance(value, bool):
-        return not value
-    if isinstance(value, datetime):
-        return value + timedelta(seconds=1)
-    if isinstance(field, fields.JSONField):
-        return {**value, "more": 1} if isinstance(value, dict) else [*value, 1]
-    if isinstance(field, fields.DateTimeField | fields.CharField | fields.TextField):
-        return None if value is None else f"{value}x"[-(field.max_length or 10**6) :]
-    return 1 if value is None else value + 50
-
-
-def taken(field, row):
-    """Those that another row of its kind has, where only one may."""
-    return type(row).objects.exclude(**{field.attname: None}).values(field.attname) if field.unique else []
+    kind = getattr(row, "kind", getattr(row, "tool", None))
+    for column, change in turned(row):
+        if (row._meta.model_name, column, kind) not in TOLD_OTHERWISE and not faults():
+            yield f"{row._meta.model_name}.{column} of {row}: {change}"
 
 
 def faults():

@@ -114,6 +114,7 @@ def test_no_limit_and_a_limit_that_ends_it_at_once_are_refused():
 RESEARCHING = (PLAN, YES)
 FOUND_ONE = (*RESEARCHING, Found("a"))
 ANSWERING = (*FOUND_ONE, YES, Found("b"), YES)
+STOPPING = (*FOUND_ONE, YES, Stopped("Ada", begun=True))
 REVIEWING = (*ANSWERING, Answered("x", "y"))
 NETWORK, KEY = Category.NETWORK, Category.PERMANENT
 TABLE = [
@@ -136,6 +137,12 @@ TABLE = [
     (RESEARCHING, Stopped("Ada"), EXPERT, {"left_out": PLAN.research, "research_results": ()}),
     ((*FOUND_ONE, YES), Stopped("Ada"), EXPERT, {"left_out": PLAN.research[1:], "research_results": ("a",)}),
     ((*FOUND_ONE, NO), Stopped("Ada"), EXPERT, {"left_out": PLAN.research, "research_results": ()}),
+    ((*FOUND_ONE, YES), Stopped("Ada", begun=True), RESEARCHER, {"left_out": (), "stopping": True}),
+    ((*STOPPING, Found("b")), YES, EXPERT, {"left_out": (), "research_results": ("a", "b")}),
+    ((*STOPPING, Found("b")), NO, EXPERT, {"left_out": PLAN.research[1:], "retry_count": 1}),
+    (STOPPING, Failed(RESEARCHER, NETWORK), EXPERT, {"left_out": PLAN.research[1:], "retry_count": 1}),
+    (STOPPING, Stopped("Ada", begun=True), EXPERT, {"left_out": PLAN.research[1:], "research_results": ("a",)}),
+    (STOPPING, Replanned("Ada", "Ask others."), PLANNER, {"stopping": False}),
     ((*REVIEWING, NO), Stopped("Ada"), FINALIZER, {"final_answer": NOT_ANSWERED}),
     (FOUND_ONE, Replanned("Ada", "Ask others."), PLANNER, {"retry_count": 0, "words": "Ask others."}),
     ((*REVIEWING[:-1], Answered("No.", "", False)), YES, FINALIZER, {"final_answer": NOT_ANSWERED, "why": "No."}),
@@ -235,7 +242,7 @@ def possible(state, steps):
         case Work(station):
             work = {
                 PLANNER: [Planned(("r",) * steps, ("e",))],
-                RESEARCHER: [Found("f"), Stopped("p")],
+                RESEARCHER: [Found("f"), Stopped("p"), Stopped("p", begun=True)],
                 EXPERT: [Answered("a", "r"), Answered("no", "r", False)],
             }[station]
             stops = [Stopped("p")] if station is EXPERT and state.expert_answer else []
@@ -282,13 +289,15 @@ def measure(state):
     """It falls with every fact: retries that are left, then stations that are left of this course."""
     left = {
         PLANNER: 9, CRITIC_PLANNER: 8, RESEARCHER: 7, CRITIC_RESEARCHER: 6, EXPERT: 4, CRITIC_EXPERT: 3, FINALIZER: 1,
-    }[state.next_step]  # fmt: skip
+    }[state.next_step] - state.stopping / 2  # fmt: skip
     research = 0 if state.next_step in (EXPERT, CRITIC_EXPERT, FINALIZER) else 50 - state.current_research_index
     ended = state.next_step is FINALIZER
     return (not ended and state.retry_limit - state.retry_count, research, left, not state.over)
 
 
-FACTS = st.sampled_from(["on", "no", "error", "hopeless", "exhausted", "stop", "replan", "retry", "not answerable"])
+FACTS = st.sampled_from(
+    ["on", "no", "error", "hopeless", "exhausted", "stop", "stop once", "replan", "retry", "not answerable"]
+)
 
 
 @given(st.integers(0, 8), st.integers(1, MOST_RETRIES), st.lists(FACTS, max_size=150))
@@ -310,6 +319,7 @@ def _wished(state, wish, steps):
     order = following(state)
     people = {"stop": Stopped("p"), "replan": Replanned("p", "w"), "retry": Retried("p")}
     troubles = {"error": NETWORK, "hopeless": KEY}
+    people["stop once"] = Stopped("p", begun=True)
     fact = people.get(wish)
     if wish in troubles and isinstance(order, Work | Review):
         fact = Failed(order.station, troubles[wish])

@@ -12,7 +12,7 @@ from engine.evidence.audit import verify_all
 from engine.models import Gate, Run
 from engine.procedure import DoesNotFit
 from inquiries.forms import Critic, asked
-from inquiries.models import Inquiry
+from inquiries.models import Inquiry, Order
 from inquiries.prompts.asked import LONGEST, asked_of
 from inquiries.prompts.critics import Reviewable
 from inquiries.rules.facts import Station
@@ -62,6 +62,29 @@ async def test_a_person_reads_the_answer_with_its_checked_claims_and_sends_it_ba
     assert (again.status, row.state.retry_count) == ("waiting", 1)
     assert "Sent back before, 1:\n    Name the limit too." in (await sync_to_async(gate_of)(run)).text
     assert (row.state.critic_expert_feedback, row.ordered[5].by_name) == ("Name the limit too.", "mira")
+
+
+def break_rows(run):
+    with tampering():
+        Order.objects.filter(inquiry=run.pk, number=2).update(kind="final")
+
+
+@database
+async def test_rows_that_do_not_fit_together_end_it_and_name_who_found_that(mira, models):
+    run = await waiting(mira, models, PERSON)
+    await sync_to_async(gates.decide)((await sync_to_async(gate_of)(run)).pk, mira, "approve")
+    await sync_to_async(break_rows)(run)
+    ended = await perform(run.pk, models)
+    assert (ended.status, ended.error["code"], ended.error["component"]) == ("failed", "broken_rows", "orchestrator")
+    assert "do not fit together" in ended.error["message"]
+
+
+@database
+async def test_a_review_changes_nothing_and_is_listed_as_that(mira, models, client):
+    await waiting(mira, models, PERSON)
+    await sync_to_async(client.force_login)(mira)
+    page = (await sync_to_async(client.get)("/waiting/")).content.decode()
+    assert ("Lets work pass" in page, "Changes something here" in page) == (True, False)
 
 
 @database

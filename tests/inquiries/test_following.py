@@ -1,6 +1,7 @@
 """An inquiry that follows another begins from the sources and the answer of that one. And what one usually takes."""
 
 import json
+from uuid import uuid4
 
 import pytest
 from asgiref.sync import sync_to_async
@@ -9,8 +10,10 @@ from engine.evidence.audit import verify_all
 from inquiries.estimate import estimate
 from inquiries.forms import asked, followed_complaint
 from inquiries.models import POSTS, Inquiry
+from inquiries.models.sources import Source, SourceKind, of_one_site
 from inquiries.procedure import submit
 from runs.family import bound_to
+from tests.callers import fields
 from tests.conftest import perform
 from tests.inquiries.scenes import going_well, inquiry
 
@@ -67,3 +70,20 @@ def test_each_post_may_have_a_model_of_its_own_and_an_inquiry_limits_of_its_own(
     assert posts["expert"] == posts["critic_planner"] == ("magi", "")
     _, wrong = asked({"question": "What is it?", "moves": 41, "expert_model": "nowhere/x"})
     assert [name for name, _ in wrong] == ["expert_model", "moves"]
+
+
+@pytest.mark.django_db
+def test_one_that_is_not_there_is_named_also_under_a_key(mira_calls):
+    asked = {"question": "And what does it cost?", "follows": str(uuid4())}
+    assert set(fields(mira_calls.post("/inquiries", asked, Idempotency_Key="a"))) == {"follows"}
+
+
+@pytest.mark.parametrize(("address", "one"), [("https://blog.example./a", True), ("", False)])
+def test_a_page_that_is_taken_over_stays_one_of_its_site(address, one):
+    kind = SourceKind.PAGE if address else SourceKind.DOCUMENT
+    taken = Source(kind=kind, title="A very long title " * 9, address=address, read="It says so.").as_document()
+    later = [
+        Source(kind=SourceKind.DOCUMENT, title=taken.title),
+        Source(kind=SourceKind.PAGE, address="https://blog.example/b"),
+    ]
+    assert of_one_site(later) == one

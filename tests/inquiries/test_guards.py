@@ -7,7 +7,7 @@ from django.apps import apps
 from django.contrib.auth.models import User
 
 from inquiries.guards import GUARDS
-from inquiries.models import Inquiry
+from inquiries.models import Inquiry, Roster
 from runs.redaction import erase
 from tests.conftest import ScriptedModels, perform
 from tests.engine.guarded import changed, deleted, not_only_erased, redact, refused, run, taking, texts_held
@@ -22,7 +22,7 @@ MODELS = {model._meta.db_table: model for model in apps.get_app_config("inquirie
 def answered(mira: User, models: ScriptedModels) -> Inquiry:
     """With a row of every table."""
     going_well(models)
-    made = inquiry(mira)
+    made = inquiry(mira, roster=Roster.objects.found(name="All", owner=mira, posts={"model": "m"}).current)
     asyncio.run(perform(made.pk, models))
     return Inquiry.objects.select_related("run").get(pk=made.pk)
 

@@ -9,7 +9,7 @@ from engine.models import DocumentLimits, NewDocument
 from inquiries.forms import asked
 from inquiries.models import Collection, Inquiry, Source
 from tests.conftest import perform
-from tests.inquiries.scenes import answers, calls, final, found, going_well, inquiry
+from tests.inquiries.scenes import LIMIT, answers, calls, final, found, going_well, inquiry
 from toolbox import documents
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -64,6 +64,55 @@ def test_a_collection_is_filled_looked_in_and_stays_with_who_looked(mira, tmp_pa
     assert Collection.objects.documents_of(["Runbooks"])[0].text == "Nothing is restarted."
     call_command("collection", "Runbooks", delete=True)
     assert not Collection.objects.exists()
+
+
+LETTER = "mcp.others.letter"
+OF_SERVER = ("The fee is 350.", 3, "it is 350 francs a year")
+
+
+async def test_tools_of_a_server_that_read_are_used_and_what_they_say_is_quoted(
+    mira, models, classed, folder, settings
+):
+    settings.INQUIRY_TOOLS = ["mcp.others.*"]
+    await classed("reads")
+    folder.say(text="As of May it is 350 francs a year.")
+    going_well(models, researcher=[calls(LETTER, to="fees"), found(OF_SERVER)])
+    run = await perform((await sync_to_async(inquiry)(mira, web=True)).pk, models)
+    source = await Source.objects.aget(inquiry=run.pk, number=3)
+    assert (run.outcome, source.kind, source.site) == ("answered", "mcp", "mcp.others")
+    assert [one["name"] for one in folder.calls] == ["letter"]
+    assert not await sync_to_async(lambda: list(verify_all().faults))()
+
+
+@pytest.mark.parametrize(
+    ("effect", "web", "named"), [("writes", True, True), ("reads", False, True), ("reads", True, False)]
+)
+async def test_no_other_tool_of_a_server_is_on_the_shelf(mira, models, classed, settings, effect, web, named):
+    settings.INQUIRY_TOOLS = ["mcp.others.*"] if named else []
+    await classed(effect)
+    going_well(models)
+    await perform((await sync_to_async(inquiry)(mira, web=web)).pk, models)
+    assert not any("mcp.others" in one["content"] for _, messages in models.asked for one in messages)
+
+
+async def test_a_search_through_a_tool_of_a_server_says_where_to_read_and_is_no_source(
+    mira, models, classed, folder, settings
+):
+    settings.SEARCH = {"tool": LETTER}
+    await classed("reads")
+    folder.say(text="1. A page\nhttp://127.0.0.1:1/page\nIt is 350 francs a year.")
+    moves = [
+        calls(LETTER, to="fees"),
+        found(OF_SERVER),
+        calls("web.read", address="http://127.0.0.1:1/page"),
+        found(LIMIT),
+    ]
+    going_well(models, researcher=moves)
+    run = await perform((await sync_to_async(inquiry)(mira, web=True)).pk, models)
+    found_ = [one async for one in (await Inquiry.objects.aget(pk=run.pk)).moves.order_by("pk")]
+    assert "There is no source 3" in found_[1].refused
+    assert "was not found" not in found_[2].result  # its address was; that nobody may read it there is another matter
+    assert await Source.objects.filter(inquiry=run.pk).acount() == 2
 
 
 def test_a_collection_that_there_is_not_is_a_wrong_field():

@@ -1,6 +1,7 @@
 """An inquiry, performed: what is let pass, sent back and refused, and how it ends."""
 
 import json
+from uuid import uuid4
 
 import pytest
 from asgiref.sync import sync_to_async
@@ -11,7 +12,9 @@ from engine.models import ModelCall, Run, ToolCall
 from engine.steering import Over
 from inquiries import talking
 from inquiries.models import Claim, Inquiry, Move, Order, OrderKind, Quote, keeping
+from inquiries.models.reading import moves_left
 from inquiries.rules.course import NOT_ANSWERED
+from inquiries.rules.facts import Station
 from inquiries.rules.limits import Limits
 from runs import steering
 from tests.conftest import perform
@@ -211,6 +214,31 @@ async def test_stopped_it_answers_with_what_was_let_pass(mira, models):
     assert [one["step"] for one in asked_of(models, "expert")[0]["results"]] == [1]
     with pytest.raises(Over):
         await sync_to_async(talking.say)(row.pk, mira, OrderKind.HINT, "Too late now.")
+
+
+async def test_stopped_in_a_step_it_is_asked_once_for_what_it_has(mira, models):
+    going_well(
+        models, planner=[planned("Find the limit of the law.", "Find what the N12 uses.")],
+        researcher=[calls("sources.search", words="limit"), *[RateLimited("Later.", retry_after=0.001)] * 4],
+    )  # fmt: skip
+    row = await sync_to_async(inquiry)(mira, limits=Limits(patience=10))
+    await perform(row.pk, models)
+    await sync_to_async(talking.say)(row.pk, mira, OrderKind.STOP)
+    await sync_to_async(talking.say)(row.pk, mira, OrderKind.STOP)  # a second click says nothing more
+    models.will("test/researcher", found(LIMIT))
+    run = await perform(row.pk, models)
+    row = await sync_to_async(Inquiry.objects.at_work().get)(pk=run.pk)
+    assert (run.outcome, row.state.left_out) == ("answered", ("Find what the N12 uses.",))
+    assert "You have none now" in [told[0]["content"] for model, told in models.asked if model == "test/researcher"][-1]
+
+
+def test_a_step_has_so_many_moves_over_all_its_tries():
+    row, made = Inquiry(pk=uuid4(), question="Why?", retry_limit=20, limits={"moves": 12}), []
+    row._prefetched_objects_cache = {"orders": [], "moves": made}
+    for number in range(1, 50):
+        made.append(Move(place="research.0.0", number=number, attempt=9))
+    assert moves_left(row, "research.0.0", Station.RESEARCHER) == 1
+    assert moves_left(row, "research.0.1", Station.RESEARCHER) == 12
 
 
 async def test_what_cannot_be_said_is_refused_with_a_sentence(mira, models):

@@ -1,8 +1,25 @@
 """Quotes are found where they stand, however they were folded, and not where they do not."""
 
+import time
+
 import pytest
 
-from inquiries.quotes import BETWEEN, LONGEST, Folded, complaint, find, fold, nearest, numbers, unsupported
+from engine.models import ToolCall
+from inquiries.models import Source
+from inquiries.models.taking import is_bare
+from inquiries.quotes import (
+    BETWEEN,
+    LONGEST,
+    Folded,
+    complaint,
+    find,
+    fold,
+    found_before,
+    left_out,
+    nearest,
+    numbers,
+    unsupported,
+)
 from tests.inquiries import altered
 
 TEXT = "The device uses  1.5 million litres a\u00ad year – “no more”, said Dr. Müller.\n\nThe fee is not refundable."
@@ -30,10 +47,11 @@ def test_a_quote_is_found_in_the_original_text_whatever_its_signs(quote, stands)
 
 
 def test_an_ellipsis_splits_a_quote_into_parts_that_follow_each_other():
-    assert found("The device uses … litres a year [...] is not refundable") == [
+    text = "The device uses at night and by day 1.5 litres a year. Whoever buys one has to pay. The fee is due."
+    assert found("The device uses … litres a year [...] fee is due", text) == [
         "The device uses",
-        "litres a\u00ad year",
-        "is not refundable",
+        "litres a year",
+        "fee is due",
     ]
     assert found("is not refundable … The device uses") is None
     far = f"The fee is due. {'x ' * BETWEEN} It is paid at once."
@@ -56,6 +74,49 @@ def test_a_quote_cuts_no_word_and_no_number(quote):
 def test_a_sign_before_a_number_belongs_to_it():
     assert found("5 degrees at night", "It was -5 degrees at night") is None
     assert found("5 degrees at night", "In winter–5 degrees at night") == ["5 degrees at night"]
+
+
+@pytest.mark.parametrize(
+    ("quote", "text"),
+    [
+        ("Yes, said he, we can", "Yes, said he, we can’t do it"),
+        ("profit organisations must pay tax", "Non-profit organisations must pay tax"),
+        ("about 106 people died", "about 10⁶ people died"),
+        ("lasted 11⁄2 hours", "lasted 1½ hours"),
+        ("5 million people died", "About .5 million people died"),
+        ("population of 12", "a population of 12 000 people"),
+        ("population of 12", "a population of 12\u202f000 people"),
+        ("it costs 1", "it costs 1'000 francs"),
+        ("it costs 3", "it costs 3-5 euros"),
+        ("it costs 3", "it costs 3–5 euros"),
+        ("at half past 10", "at half past 10:30"),
+        ("$5 was it", "In all -$5 was it"),
+        ("€5 was it", "−€5 was it"),
+        ("5 degrees was it", "−  5 degrees was it"),
+        ("गया वह नह", "गया वह नहीं"),
+        ("可以进入", "你不可以进入"),
+    ],
+)
+def test_a_cut_that_turns_the_meaning_is_refused_and_older_records_stand(quote, text):
+    assert find(quote, Folded(text)) is None
+    assert found_before(quote, Folded(text))
+    assert find(text, Folded(text))
+
+
+def test_a_quote_of_many_parts_is_refused_and_sought_no_longer_than_it_must_be():
+    text, quote = Folded("a " * 100_000), " ... ".join(["a a"] * 35 + ["b b"])
+    began = time.process_time()
+    assert "36 parts" in complaint(quote)
+    assert find(quote, text) is found_before(quote, text) is None
+    assert time.process_time() - began < 0.5
+
+
+@pytest.mark.parametrize("between", ["not", "hardly", "as all of the doctors say never"])
+def test_an_ellipsis_swallows_no_negation_and_no_few_words(between):
+    source = Folded(f"The drug is {between} safe for children")
+    assert find("The drug is ... safe for children", source) is None
+    assert left_out("The drug is ... safe for children", source) == between
+    assert found_before("The drug is ... safe for children", source)
 
 
 @pytest.mark.parametrize("quote", ["", "two words", "…", "x" * (LONGEST + 1), "The fee is … refundable"])
@@ -96,3 +157,12 @@ def test_true_quotes_are_found_in_their_places_and_altered_ones_nowhere():
     assert played.missed == []
     assert played.misplaced == []
     assert played.taken == []
+
+
+def test_a_host_with_a_dot_behind_it_is_no_second_site():
+    assert Source(kind="page", address="https://blog.example./a").site == "blog.example"
+
+
+def test_a_number_that_was_only_repeated_was_not_worked_out():
+    bare = [is_bare(ToolCall(tool="figures.calculate", output=f"{one} = 1")) for one in ("4711", "-(4711)", "1 + 2")]
+    assert bare == [True, True, False]

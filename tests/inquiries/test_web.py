@@ -1,5 +1,7 @@
 """An inquiry that looks outside: what it may read there, what becomes of it, and what a failure is not."""
 
+import json
+
 import pytest
 from asgiref.sync import sync_to_async
 from django.test import override_settings
@@ -10,9 +12,11 @@ from engine.models import NewDocument, ToolCall
 from inquiries.forms import asked
 from inquiries.models import Inquiry, Passage, Source
 from inquiries.models.reading import LEFT_OUT, ONE_SITE
+from inquiries.models.sources import of_one_site
 from inquiries.passages import claim_shown
+from inquiries.prompts.moves import TWO_SITES, read_research
 from inquiries.rules.limits import Limits
-from inquiries.web import MADE_UP, examine
+from inquiries.web import MADE_UP, WebSearch, examine
 from runs.models import SearchText
 from runs.redaction import redact
 from tests.conftest import perform
@@ -110,6 +114,34 @@ async def test_a_link_of_a_page_and_an_address_of_the_question_are_found(mira, m
     assert (await Source.objects.aget(inquiry=row, number=2)).flags == [MACHINE]
     asked_last = [messages for model, messages in models.asked if model == "test/researcher"][-1]
     assert MACHINE in asked_last[1]["content"]
+
+
+def at_once(first, *others):
+    """One move with several uses of tools."""
+    uses = [json.loads(one) for one in others]
+    also = [{"tool": one["tool"], "arguments": one["arguments"]} for one in uses]
+    return json.dumps(json.loads(first) | {"also": also})
+
+
+async def test_several_pages_are_read_with_one_move(mira, models, outside):
+    together = at_once(read(outside), read(outside, "/sheet"), read(outside, "/page"))
+    run, row = await researched(mira, models, LOOK, together)
+    moves = [(one.number, one.thought, one.call.step) async for one in row.moves.select_related("call")]
+    first = "research.1.0.2"
+    assert moves[1:4] == [(2, "I look.", first), (3, "", first), (4, "", first)]
+    assert (run.outcome, await row.sources.acount()) == ("answered", 2)
+    assert (await row.moves.aget(number=4, place="research.1.0")).result.startswith("This was asked already")
+    assert not await sync_to_async(lambda: list(verify_all().faults))()
+
+
+async def test_no_more_is_used_at_once_than_the_limits_leave(mira, models, outside):
+    together, limits = at_once(read(outside), read(outside, "/sheet")), Limits(patience=0, pages=1, moves=6)
+    _, row = await researched(mira, models, LOOK, together, limits=limits)
+    assert await row.moves.filter(tool="web.read").acount() == 1
+    with pytest.raises(ValueError, match="2 are taken"):
+        read_research(at_once(LOOK, LOOK, LOOK, LOOK), {"web.search": WebSearch})
+    with pytest.raises(ValueError, match="does both"):
+        read_research(json.dumps({**json.loads(found(there=False)), "also": [{"tool": "web.search"}]}), {})
 
 
 async def test_what_cannot_be_read_costs_a_move_and_no_retry(mira, models, outside):
@@ -215,6 +247,34 @@ async def test_a_claim_carries_the_flags_that_all_of_its_sources_have(mira, mode
     [asked_critic] = [m[1]["content"] for model, m in models.asked if model == "test/critic_researcher"]
     assert MACHINE in asked_critic
     assert "norrvik" in (await SearchText.objects.aget(run=row.pk)).words
+
+
+async def test_a_claim_of_one_site_comes_back_where_two_are_wanted(mira, models, outside):
+    limits = Limits(patience=0, sites=2)
+    handed_in = [read(outside), found(("The limit is 150.", 1, OF_PAGE))]
+    run, row = await researched(mira, models, LOOK, *handed_in, quote=None, limits=limits)
+    [refused] = [one.refused for one in row.moves.all() if one.refused]
+    assert (run.outcome, refused) == (
+        "unanswered",
+        "“The limit is 150.” rests on one site alone. Quote another site, too, or drop the claim.",
+    )
+    [told, *_] = [m[0]["content"] for model, m in models.asked if model == "test/researcher"]
+    assert TWO_SITES.strip() in told
+
+
+@pytest.mark.parametrize(
+    ("hosts", "one"),
+    [
+        (["a.example"], True),
+        (["a.example", "www.a.example", "docs.a.example"], True),
+        (["a.example", "b.example"], False),
+        (["ba.example", "a.example"], False),
+    ],
+)
+def test_hosts_within_another_are_one_site(hosts, one):
+    pages = [Source(kind="page", address=f"https://{host}/x") for host in hosts]
+    worked_out = Source(kind="calculation", title="A calculation")
+    assert (of_one_site([*pages, worked_out]), of_one_site([*pages, Source(kind="document")])) == (one, False)
 
 
 async def test_the_doctor_says_whether_the_search_answers(outside):

@@ -9,7 +9,7 @@ from django.core.management.base import CommandError
 
 from engine.models import Gate, NewDocument
 from engine.models.budgets import BudgetUsedUp
-from inquiries.forms import CRITICS, LIMITS, MODELS, asked, followed_complaint
+from inquiries.forms import CRITICS, LIMITS, MODELS, asked, filled, followed_complaint
 from inquiries.models import ATTACHED, Inquiry, OrderKind
 from inquiries.models.reading import course_of
 from inquiries.procedure import submit
@@ -36,10 +36,14 @@ class Command(RunCommand[Inquiry]):
         for name, what in (("plan", "the plan"), ("research", "each result"), ("answer", "the answer")):
             who = f"who lets {what} pass: model, person, or council:NAME"
             parser.add_argument(f"--{name}-critic", metavar="WHO", default="", help=who)
+        parser.add_argument(
+            "--posts", metavar="NAME", default="", help="the roster that says what is not said of posts"
+        )
         parser.add_argument("--collections", metavar="NAMES", default="", help="in which it looks, with commas between")
         parser.add_argument("--follows", metavar="ID", type=UUID, help="the inquiry whose sources are taken over")
         parser.add_argument("--web", action="store_true", help="look outside, too, where a search is set up")
         parser.add_argument("--hosts", metavar="HOSTS", default="", help="the only sites that it reads there")
+        parser.add_argument("--two-sites", action="store_true", help="let no claim rest on one site alone")
         parser.add_argument("--fallback", default="", help="is asked where a model does not answer")
         for name in MODELS:
             who = name.removesuffix("_model")
@@ -55,10 +59,10 @@ class Command(RunCommand[Inquiry]):
     def submit(self, options: dict[str, Any]) -> Inquiry:
         question = sys.stdin.read() if options["question"] == "-" else options["question"]
         own = {name: options[name] for name in ("title", "model", "spend", "collections", "web", "hosts", "fallback")}
-        own |= {name: options[name] for name in (*CRITICS, *MODELS, *LIMITS)}
-        given = {"question": question, "retry_limit": options["limit"], **own}
+        own |= {name: options[name] for name in (*CRITICS, *MODELS, *LIMITS, "two_sites")}
+        given = {"question": question, "retry_limit": options["limit"], "roster": options["posts"], **own}
         follows = _followed(options["follows"]) if options["follows"] else None
-        values, problems = asked(given, [read(name) for name in options["document"]], follows)
+        values, problems = asked(filled(given), [read(name) for name in options["document"]], follows)
         if problems:
             raise bad_input(" ".join(f"{field}: {sentence}" for field, sentence in problems))
         try:
