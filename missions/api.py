@@ -5,6 +5,7 @@ from typing import Any
 from django.utils import timezone
 
 from .display import files_changed
+from .display.ending import branches
 from .models import Mission, Step, Terminal, reading
 
 
@@ -29,6 +30,7 @@ def facts(row: Mission) -> dict[str, Any]:
         "messages": [_message(row, one) for one in row.talk],
         "terminals": [terminal_object(one) for one in row.terminals.all()],
         "files": [{"path": one.path, "change": one.change} for one in files_changed(row)],
+        "branches": [{"name": one.name, "commit": one.commit, "to": one.to} for one in branches(row)],
         "limits": row.limits,
         "follows": str(row.follows_id) if row.follows_id else None,
         "paused": bool(row.paused),

@@ -12,19 +12,22 @@ from django.http import HttpRequest, HttpResponse
 from engine.steering import Over
 from runs.api.answers import answer, found, json_answer, take_only
 from runs.api.endpoints import router_of
-from runs.api.refusals import Refusal, wrong_fields
+from runs.api.limits import submits
+from runs.api.refusals import Faults, Refusal, wrong_fields
 from runs.api.schemas import placed, problems
 from runs.api.scopes import Scope, credential, needs
 from runs.api.submitting import OnceKey, submitted
 from runs.rights import STEER
 
-from . import forms, memory_endpoints, procedure, schemas, talking
+from . import forms, memory_endpoints, procedure, publishing, schemas, talking
 from .api import terminal_object
+from .leaving import WHO
 from .models import Mission
 from .models.files import patch_of
 
 router = router_of("mission")
 router.add_router("", memory_endpoints.router)
+BUNDLED = {"content": {publishing.BUNDLE: {"schema": {"type": "string", "format": "binary"}}}}
 OVER = "The mission is over: nobody hears it any more. A new one can go on with its files."
 
 
@@ -35,6 +38,7 @@ OVER = "The mission is over: nobody hears it any more. A new one can go on with 
     summary="Submit a goal",
 )
 @needs(Scope.SUBMIT, "mission")
+@submits
 def submit_mission(request: HttpRequest, asked: schemas.NewMission, key: OnceKey = None) -> HttpResponse:
     """A crew of agents pursues it in a sandbox without network. 422 where no command can be held on this machine. The
     same request under the same key brings the mission that was submitted first."""
@@ -42,21 +46,26 @@ def submit_mission(request: HttpRequest, asked: schemas.NewMission, key: OnceKey
 
 
 def _submit(request: HttpRequest, asked: schemas.NewMission, **once: str) -> Mission:
-    given = {name: getattr(asked, name) for name in ("goal", "title", "crew", "model", "check", "spend")}
+    given = {name: getattr(asked, name) for name in ("goal", "title", "crew", "model", "check", "spend", "git")}
+    if strange := asked.policy.keys() - WHO.keys():
+        raise wrong_fields([("policy", f"There is no {min(strange)[:60]}. There are {', '.join(WHO)}.")])
+    given |= asked.policy
     crew = [one.model_dump() for one in asked.agents] if asked.agents is not None else None
     files = [(one.path, one.text) for one in asked.files]
-    if asked.mission:
+    faults = Faults()
+    with faults.noted():
         _see(request, asked.mission)
     values, wrong = forms.asked(given, files, crew, asked.limits, asked.mission or "")
-    if wrong:
-        raise wrong_fields(wrong)
+    faults.add(wrong)
+    faults.refuse()
     return procedure.submit(owner=credential(request).owner, limited=True, **once, **values)
 
 
-def _see(request: HttpRequest, pk: str) -> None:
+def _see(request: HttpRequest, pk: str | None) -> None:
     """Nobody goes on with what they may not see."""
     try:
-        found(request, UUID(pk), "mission")
+        if pk:
+            found(request, UUID(pk), "mission")
     except ValueError as error:
         raise wrong_fields([("mission", "There is no such mission.")]) from error
 
@@ -68,7 +77,7 @@ def _see(request: HttpRequest, pk: str) -> None:
     summary="Say something to the crew of a mission",
 )
 @needs(Scope.STEER, "mission")
-def say_to_mission(request: HttpRequest, id: UUID, asked: schemas.Words) -> HttpResponse:
+def say_to_mission(request: HttpRequest, id: UUID, asked: schemas.MissionWords) -> HttpResponse:
     """Read before the next step of whom it is for; who has stopped is woken."""
     found(request, id, "mission", STEER)
     try:
@@ -110,6 +119,20 @@ def _paused(request: HttpRequest, pk: UUID, on: bool) -> HttpResponse:
     except (talking.Refused, Over) as refused:
         raise Refusal(409, OVER if isinstance(refused, Over) else str(refused)) from refused
     return answer(request, found(request, pk, "mission"), HTTPStatus.ACCEPTED)
+
+
+@router.get(
+    "/missions/{uuid:id}/bundle",
+    openapi_extra=problems(404, 422, also={200: BUNDLED}),
+    summary="Get the branches that a mission has published, as one file that git reads",
+)
+def mission_bundle(request: HttpRequest, id: UUID) -> HttpResponse:
+    """404 where nothing was published, or on another machine."""
+    take_only(request)
+    found(request, id, "mission")
+    if (data := publishing.bundled(id)) is None:
+        raise Refusal(404, "Nothing of it was published on this machine.")
+    return HttpResponse(data, content_type=publishing.BUNDLE)
 
 
 @router.get(

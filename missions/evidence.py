@@ -31,6 +31,7 @@ from .models import (
     Terminal,
     TerminalInput,
 )
+from .models.remarks import Remark, remarks
 from .rules import DONE, outcome
 
 NAMES = ("spawned", "step", "result", "halted", "message", "paused", "terminal", "ended", "input", "file", "memory")
@@ -174,6 +175,10 @@ def labels(said: Said) -> Iterator[str]:
     yield label("rehearsal", any(is_rehearsal(one["model"]) for one in submitted.facts["agents"]))
     if version := submitted.facts.get("crew_version"):
         yield label("crew", version["id"])
+    if submitted.facts["follows"]:
+        yield label("flag", Remark.FOLLOWS)
+    if any(ended.facts["outcome"] for ended in said[ENDED]):
+        yield from (label("flag", remark) for remark in remarks(said))
 
 
 # ---- what cannot be -------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from runs.saved.retention import kept_for
 
 from . import (
     api,
+    comparing,
     display,
     evidence,
     guards,
@@ -38,12 +39,14 @@ from .display import Display, display_of
 from .filters import HistoryForm
 from .fragments import fragments
 from .models import Crew, Mission, keeping
+from .models.remarks import Remark
 from .offers import HELD, OFFERS
 from .shelf import Crews, Memories
 
 
 class Working(Face[Mission, Display]):
     noun, nouns = "mission", "missions"
+    sign = "mission"
     schema = schemas.Mission
     as_model = AS_MODEL
     offers = OFFERS
@@ -52,6 +55,7 @@ class Working(Face[Mission, Display]):
     verb, good_for = "Work", "A goal that agents pursue in a sandbox: they run commands and change files."
     going_on = "working"
     outcomes = tuple(display.OUTCOMES)
+    flags = tuple(Remark)
     shelves = (Crews(), Memories())
     guards = guards.GUARDS
     chains = (remembering.MemoryWitness(), SavedWitness(Crew))
@@ -68,7 +72,9 @@ class Working(Face[Mission, Display]):
     stays = "The result stays."
     filters = ("crew", "rehearsal")
     perform = staticmethod(procedure.work)
+    held_back = staticmethod(procedure.held_back)
     facts = staticmethod(api.facts)
+    compared = staticmethod(comparing.compared)
     tell = staticmethod(evidence.tell)
     doubt = staticmethod(evidence.doubt)
     labels = staticmethod(evidence.labels)

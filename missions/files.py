@@ -9,8 +9,8 @@ import errno
 import os
 import secrets
 import stat
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -65,7 +65,7 @@ def inside(path: str) -> str:
     if path in ("/workspace", IN_FRONT):
         return "."
     path = path.removeprefix(IN_FRONT)
-    if not path or path.startswith("/") or "\0" in path or len(path.encode()) > 4_000:
+    if not path or path.startswith("/") or "\0" in path or len(os.fsencode(path)) > 4_000:
         raise FileProblem("outside", f"{path[:200]!r} is no path in the workspace.")
     return os.path.normpath(path) if ".." not in Path(path).parts else path
 
@@ -76,7 +76,11 @@ class Workspace:
 
     def read(self, path: str, most: int = LONGEST * 8) -> bytes:
         """FileProblem."""
-        with self._at(path, os.O_RDONLY | os.O_NONBLOCK) as found:
+        return self.data(inside(path), most)
+
+    def data(self, path: str, most: int = LONGEST * 8) -> bytes:
+        """Of one that was found, whatever its name is. FileProblem."""
+        with self._opened(path, os.O_RDONLY | os.O_NONBLOCK) as found:
             kind = os.fstat(found).st_mode
             if stat.S_ISDIR(kind):
                 raise FileProblem("is_directory", f"{path} is a folder.")
@@ -98,17 +102,27 @@ class Workspace:
         with self._at(folder or ".", os.O_PATH | os.O_DIRECTORY) as at:
             self._replace(at, name, data, path)
 
+    def remove(self, path: str) -> None:
+        """A file, and no folder. FileProblem."""
+        folder, name = os.path.split(inside(path))
+        with self._at(folder or ".", os.O_PATH | os.O_DIRECTORY) as at:
+            try:
+                os.unlink(name, dir_fd=at)
+            except OSError as error:
+                raise FileProblem("not_written", f"{path}: {error.strerror}.") from error
+
     def _replace(self, at: int, name: str, data: bytes, path: str) -> None:
         mode, temporary = self._mode_of(at, name, path), f".{secrets.token_hex(8)}.new"
-        made = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode, dir_fd=at)
         try:
+            made = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode, dir_fd=at)
             with open(made, "wb") as file:
                 file.write(data)
                 self._hand_over(file.fileno())
                 os.fchmod(file.fileno(), mode)
             os.replace(temporary, name, src_dir_fd=at, dst_dir_fd=at)
         except OSError as error:
-            os.unlink(temporary, dir_fd=at)
+            with suppress(OSError):  # a command may have taken it away, or closed the folder
+                os.unlink(temporary, dir_fd=at)
             raise FileProblem("not_written", f"{path}: {error.strerror}.") from error
 
     def _mode_of(self, at: int, name: str, path: str) -> int:
@@ -128,6 +142,8 @@ class Workspace:
                     os.mkdir(name, 0o755, dir_fd=at)
                 except FileExistsError:
                     continue
+                except OSError as error:
+                    raise FileProblem("not_written", f"{folder}: {error.strerror}.") from error
             with self._at(os.path.join(*parts[: depth + 1]), os.O_RDONLY | os.O_DIRECTORY) as made:
                 self._hand_over(made)
 
@@ -148,14 +164,15 @@ class Workspace:
         return found, more
 
     def _walk(self, folder: str, depth: int) -> Iterator[Found]:
-        with self._at(folder, os.O_RDONLY | os.O_DIRECTORY) as at, os.scandir(at) as entries:
-            here = sorted((one.name, one.stat(follow_symlinks=False)) for one in entries)
+        with self._opened(folder, os.O_RDONLY | os.O_DIRECTORY) as at, os.scandir(at) as entries:
+            here = sorted(_standing(entries))
         for name, about in here:
             path = os.path.normpath(os.path.join(folder, name))
             kind = _kind_of(about.st_mode)
             yield Found(path, kind, about.st_size, bool(about.st_mode & 0o100))
             if kind == "folder" and depth > 1 and name not in UNWATCHED:
-                yield from self._walk(path, depth - 1)
+                with suppress(FileProblem):  # what lives beside has taken it away meanwhile
+                    yield from self._walk(path, depth - 1)
 
     def changes(self, known: Mapping[str, str]) -> list[Change]:
         """What is otherwise than `known`, digests by paths, in the order of paths; of the first files alone, where
@@ -163,16 +180,24 @@ class Workspace:
         found = list[Change]()
         there = set[str]()
         for one in self.files():
-            there.add(one.path)
+            path = os.fsencode(one.path).decode(errors="replace")  # no row holds the bytes of a name that is no text
+            there.add(path)
             try:
-                data = self.read(one.path)
+                data = self.data(one.path)
             except FileProblem:
                 continue  # it has gone meanwhile, or is too large to be looked at
-            if (digest := digest_of(data)) != known.get(one.path):
-                word = "M" if one.path in known else "A"
-                found.append(Change(one.path, word, digest, len(data), text_of(data)))
-        gone = [Change(path, "D", "", 0, "") for path in known if path not in there]
+            if (digest := digest_of(data)) != known.get(path):
+                found.append(Change(path, "M" if path in known else "A", digest, len(data), text_of(data)))
+        left = [path for path in known if path not in there]  # also what is not looked at: it need not have gone
+        gone = [Change(path, "D", "", 0, "") for path in left if not self._is_file(path)]
         return sorted([*found, *gone], key=lambda one: one.path)
+
+    def _is_file(self, path: str) -> bool:
+        try:
+            with self._opened(path, os.O_PATH) as found:
+                return stat.S_ISREG(os.fstat(found).st_mode)
+        except FileProblem:
+            return False
 
     def files(self) -> Iterator[Found]:
         """All that are looked at."""
@@ -184,11 +209,14 @@ class Workspace:
                     return
                 yield one
 
+    def _at(self, path: str, flags: int) -> AbstractContextManager[int]:
+        return self._opened(inside(path) if path != "." else ".", flags)
+
     @contextmanager
-    def _at(self, path: str, flags: int) -> Iterator[int]:
+    def _opened(self, path: str, flags: int) -> Iterator[int]:
         root = os.open(self._root, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            found = _beneath(root, inside(path) if path != "." else ".", flags | os.O_CLOEXEC)
+            found = _beneath(root, path, flags | os.O_CLOEXEC)
         finally:
             os.close(root)
         try:
@@ -213,6 +241,13 @@ def _beneath(root: int, path: str, flags: int) -> int:
     number = ctypes.get_errno()
     code, say = SAID.get(number, ("not_found", f"{{path}}: {os.strerror(number)}."))
     raise FileProblem(code, say.format(path=path))
+
+
+def _standing(entries: Iterable[os.DirEntry[str]]) -> Iterator[tuple[str, os.stat_result]]:
+    """Without those that a command has taken away since they were listed."""
+    for one in entries:
+        with suppress(FileNotFoundError):
+            yield one.name, one.stat(follow_symlinks=False)
 
 
 def _kind_of(mode: int) -> str:

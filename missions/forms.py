@@ -1,6 +1,6 @@
 """What a new mission must be, for every door: the page, the command line, the API."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -9,19 +9,21 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 
 from engine.models import TITLE_LENGTH
+from engine.tools import tools
 from runs.forms import Spend, Text, first_errors, known_model
 
-from . import leaving, workshop
+from . import leaving, origins, workshop
 from .crews import agents, crew_named, made
 from .files import LONGEST, FileProblem, inside
 from .models import CrewVersion, Mission
 from .models.files import newest
+from .origins import Origin
 from .rules import MOST, Limits, name_complaint
 from .tools import NAMES
+from .unpacking import FILES, TOGETHER
 
-GOAL_LENGTH, CHECK_LENGTH, MODEL_LENGTH, CREW_LENGTH = 20_000, 16_000, 200, 100
-FILES, TOGETHER = 200, 5_000_000  # bytes
-COORDINATES = "finish"
+GOAL_LENGTH, CHECK_LENGTH, MODEL_LENGTH, CREW_LENGTH, GIT_LENGTH = 20_000, 16_000, 200, 100, 1_000
+COORDINATES, OF_OTHERS = "finish", "mcp."
 LIMITS = ("steps", "minutes", "agents")  # that have a field of their own
 
 
@@ -31,12 +33,20 @@ def _limit(name: str, label: str) -> forms.IntegerField:
     return forms.IntegerField(label=label, required=False, min_value=1, max_value=MOST[name], error_messages=said)
 
 
+def _who(name: str, label: str) -> forms.ChoiceField:
+    said = {"invalid_choice": f"Write one of {', '.join(leaving.WHO[name])}."}
+    return forms.ChoiceField(label=label, required=False, choices=[*leaving.WHO[name].items()], error_messages=said)
+
+
 class MissionForm(forms.Form):
     goal = Text(max_length=GOAL_LENGTH, needed="Write a goal. It is empty.", lines=True, label="Goal")
     title = Text(max_length=TITLE_LENGTH, label="Title")
     crew = Text(max_length=CREW_LENGTH, label="Crew")
     model = Text(max_length=MODEL_LENGTH, label="Model", help_text="Of the whole crew; empty is the default one.")
+    git = Text(max_length=GIT_LENGTH, label="Repository")
     check = Text(max_length=CHECK_LENGTH, label="Check", lines=True)
+    network = _who("network", "Reaches a host by https")
+    publish = _who("publish", "Publishes a branch")
     steps = _limit("steps", "Steps")
     minutes = _limit("minutes", "Minutes of work")
     agents = _limit("agents", "Agents")
@@ -55,13 +65,18 @@ def asked(
     crew: Iterable[dict[str, Any]] | None = None,
     limits: dict[str, int] | None = None,
     follows: str = "",
+    note: str = "",
 ) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     """What `Mission.objects.submit` takes, and what is wrong with it, by fields. `crew`: agents instead of a ready-made
-    one; `follows`: the id of a mission that is over and may be seen, whose files it goes on with."""
+    one; `follows`: the id of a mission that is over and may be seen, whose files it goes on with, and with its crew
+    where no other is named; `note`: what the crew should know of where the files are from."""
     form = MissionForm({name: value for name, value in given.items() if value is not None})
     problems = first_errors(form) if not form.is_valid() else []
     if lacking := workshop.missing():
         problems.append(("goal", f"No command can be held here, so nothing was begun: {lacking}"))
+    origin, wrong = _of_git(given.get("git") or "")
+    files = [*origin.files, *files]
+    problems += wrong
     bounds = {**(limits or {}), **{name: form.cleaned_data[name] for name in LIMITS if form.cleaned_data.get(name)}}
     problems += list(_of_limits(bounds)) + list(_of_files(files))
     before, wrong = _followed(follows) if follows else (None, [])
@@ -72,8 +87,12 @@ def asked(
         return {}, problems
     values = dict(form.cleaned_data)
     model, version = values.pop("model"), values.pop("crew")
+    values.pop("git")
     for limit in LIMITS:
         values.pop(limit)
+    policy = leaving.policy({name: values.pop(name) for name in leaving.WHO})
+    if before is not None and own is None and not given.get("crew"):
+        version, own = before.crew_version, list(_as_before(before, given.get("model") or ""))
     held = [made({**one, "model": one.get("model") or model}, model) for one in own] if own else agents(version, model)
     if before is not None:
         kept = [(one.path, one.text) for one in newest(before.files.all()).values()]
@@ -81,12 +100,28 @@ def asked(
     return {
         **values,
         "agents": held,
-        "crew": None if own else version,
+        "crew": None if crew else version,
         "files": files,
         "limits": bounds,
-        "policy": leaving.usual(),
+        "policy": policy,
         "follows": before,
+        "note": f"{origin.note}\n{note}".strip(),
     }, []
+
+
+def _of_git(address: str) -> tuple[Origin, list[tuple[str, str]]]:
+    try:
+        return (origins.of_git(address) if address else Origin(())), []
+    except origins.Unusable as unusable:
+        return Origin(()), [("git", str(unusable))]
+
+
+def _as_before(before: Mission, model: str) -> Iterator[dict[str, Any]]:
+    """Those who were there from the beginning."""
+    for one in before.crew_list:
+        if not one.parent:
+            said = {name: getattr(one, name) for name in ("name", "description", "tools", "rights")}
+            yield {**said, "model": model or one.model}
 
 
 def _of_limits(limits: dict[str, int]) -> Iterable[tuple[str, str]]:
@@ -116,10 +151,11 @@ def _of_files(files: Sequence[tuple[str, str]]) -> Iterable[tuple[str, str]]:
 def _of_crew(crew: Sequence[dict[str, Any]]) -> Iterable[tuple[str, str]]:
     if not crew:
         yield "agents", "Name at least one agent: the first coordinates."
+    of_others = {name for name in tools("mission") if name.startswith(OF_OTHERS)}
     for number, one in enumerate(crew):
         if wrong := name_complaint(one["name"], [other["name"] for other in crew[:number]]):
             yield f"agents.{number}.name", wrong
-        if strange := [name for name in one.get("tools") or () if name not in NAMES]:
+        if strange := [name for name in one.get("tools") or () if name not in NAMES and name not in of_others]:
             yield f"agents.{number}.tools", f"There is no tool {strange[0][:60]} for agents."
         if one.get("model"):
             try:

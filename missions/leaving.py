@@ -3,6 +3,7 @@
 Why so: docs/decisions.md, What leaves a mission.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from engine.deciders import is_council
@@ -15,7 +16,12 @@ from .tools.publish import PUBLISH_COMMIT
 CAPABILITIES = {WITH_NETWORK: "network", PUBLISH_COMMIT: "publish"}
 COUNCIL = "Leaving review"  # one that is ready-made, and is asked where it is still there
 HOURS = 24  # then whoever wanted it reads that nobody decided
-NEVER = "never"
+NEVER, BOTH = "never", "both"
+WHO = {
+    "network": {BOTH: "A council and a person", "person": "A person", NEVER: "Never"},
+    "publish": {BOTH: "A council and a person", "person": "A person", "council": "A council", NEVER: "Never"},
+}
+"""Who may be asked about what leaves, as whoever begins a mission says it; what is usual first."""
 REFUSED_BEFORE = "It was refused before, and is not asked again: {why}"
 NOT_HERE = "never: this mission has no {capability}."
 ALLOW_OR_REFUSE = (
@@ -24,10 +30,17 @@ ALLOW_OR_REFUSE = (
 )
 
 
-def usual() -> dict[str, Any]:
-    """A person and a council, neither of whom knows what the other says; a person alone where there is no council."""
-    asked = {"who": "both", "council": COUNCIL} if is_council(COUNCIL) else {"who": "person"}
-    return {name: {**asked, "hours": HOURS, "expiry": "return"} for name in CAPABILITIES.values()}
+def policy(said: Mapping[str, str]) -> dict[str, Any]:
+    """Of a new mission. Usually a person and a council decide, neither of whom knows what the other says; a person
+    alone where there is no council."""
+    return {name: _asked(said.get(name) or BOTH) for name in WHO}
+
+
+def _asked(who: str) -> Any:
+    if who == NEVER:
+        return NEVER
+    council = {"council": COUNCIL} if who != "person" and is_council(COUNCIL) else {}
+    return {"who": who if council else "person", **council, "hours": HOURS, "expiry": "return"}
 
 
 def policy_of(mission: Mission, tool: str, *, cut: bool = False) -> Any:

@@ -20,6 +20,7 @@ from engine.doctor import Finding
 from . import workshop
 from .sandbox import held
 from .sandbox.held import PROBES, Held
+from .sandbox.levels import told_of_landlock
 from .sandbox.probe import LONGEST, probe, stand_in
 from .terminals.launcher import Refused
 from .tools.commands import screen_of
@@ -36,11 +37,24 @@ def probed(*, tries: bool) -> tuple[bool, str]:
     return found.holds, found.sentence
 
 
+def beside() -> str:
+    """What the other level would hold here, in a sentence."""
+    with stand_in(_database(), CHECKOUT) as told:
+        return told_of_landlock(told)
+
+
 def ensure() -> None:
     """Try it where that was not done since the machine came up. Refused where it does not hold."""
     found = held.last(workshop.home()) or tried(only_if_due=True)
     if not found.holds:
         raise Refused(found.sentence)
+
+
+def gauge() -> tuple[str, str, list[str], list[tuple[tuple[str, ...], int]]]:
+    """For `runs.metrics`: what was found when it was tried last on this machine."""
+    found = held.last(workshop.home())
+    holds = bool(found and found.holds and not workshop.missing())
+    return "magi_sandbox_holds", "1 where commands of missions are held here.", [], [((), int(holds))]
 
 
 def daily() -> bool:

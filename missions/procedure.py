@@ -5,17 +5,19 @@ Why so: docs/decisions.md, Missions.
 
 import asyncio
 import json
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
 
 from engine.context import RunContext
+from engine.llm import prices
 from engine.llm.failures import RunFailed
 from engine.llm.forms import AnswerForm
-from engine.models import Effect, ToolCall
+from engine.models import Effect, Run, ToolCall
 from engine.procedure import Change
 from engine.tools import own_tools
-from engine.waiting import Waits
+from engine.waiting import Waits, earliest
 from runs import submissions
 
 from . import leaving, probing, publishing, rules, workshop
@@ -26,10 +28,12 @@ from .prompts import memory, steps
 from .publishing import NotPublished
 from .rules import MEMORY_LENGTH
 from .terminals.launcher import Refused
-from .tools import in_place_of
+from .tools import asking, in_place_of
+from .tools.asking import ASK_PERSON
 from .tools.memory import COMPRESS, SUMMARIZE
 from .tools.publish import PUBLISH_COMMIT
 from .tools.said import facts_of
+from .turns import Turns
 
 SHORTER = AnswerForm("mission-memory", memory.SHORTER_SCHEMA, memory.read_shorter, memory.no_preview, steps.complaint)
 SUMMARY = AnswerForm("mission-summary", memory.SUMMARY_SCHEMA, memory.read_summary, memory.no_preview, steps.complaint)
@@ -40,6 +44,15 @@ NO_PLACE = "sandbox"
 def submit(**values: Any) -> Mission:
     """Queue a mission and wake the engine. Takes what `Mission.objects.submit` and `submissions.submit` take."""
     return submissions.submit(Mission.objects, waits_as="mission", **values)
+
+
+def held_back(run: Run) -> int:
+    """One last step of whoever coordinates: no mission is left without an end because others have spent what there
+    was."""
+    if not Run.objects.filter(pk=run.pk, reserved__gt=0).exists():
+        return 0
+    model = Agent.objects.values_list("model", flat=True).get(mission=run.pk, number=rules.COORDINATOR)
+    return prices.cost(model, *rules.A_STEP) or 0
 
 
 async def work(run: RunContext) -> Change:
@@ -64,10 +77,10 @@ async def _go_on(run: RunContext, crew: "Crew", mission: Mission, what: rules.Ne
             raise Waits(_waited_for(mission), until)
         case rules.Stuck(told):
             await _stuck(run, mission, told)
-        case rules.GoOn(numbers):
+        case rules.GoOn():
             if crew.steps >= rules.STEPS_AT_ONCE:
                 await run.rest()
-            await run.together(*(crew.pursue(number, alone=len(numbers) == 1) for number in numbers))
+            await run.together(crew.pursue(mission.bounds.at_once))
 
 
 def _waited_for(mission: Mission) -> str:
@@ -96,7 +109,7 @@ async def _stuck(run: RunContext, mission: Mission, told: bool) -> None:
         return
     text = f"{STUCK}\n\nThe goal: {mission.goal}"
     asked: dict[str, Any] = {"kind": "question", "title": f"Stuck: {mission.run.title}"[:200], "text": text}
-    gate = await run.gate(f"stuck.{len(mission.talk)}", choices=GO_ON, **asked)
+    gate = await run.gate(f"{rules.STUCK_STEP}{len(mission.talk)}", choices=GO_ON, **asked)
     await run.write(partial(keeping.keep_answer, run.pk, gate.pk), "decided")
 
 
@@ -111,23 +124,35 @@ class Crew:
 
     def __init__(self, run: RunContext) -> None:
         self._run, self.steps, self._acting = run, 0, asyncio.Lock()
+        self._seen: Mission
 
-    async def pursue(self, number: int, *, alone: bool) -> None:
-        """One agent, step by step, until it stops or waits; alone also until others shall have their turn: beside one
-        that waits at a gate it goes on as long as it can."""
+    async def pursue(self, at_once: int) -> None:
+        """Everybody who can, in turns, also who is made or woken meanwhile; until other runs shall have theirs. Beside
+        one that waits at a gate the others go on as long as they can, and their timers hold."""
+        try:
+            await Turns(at_once, self._due, self._step_of).taken()
+        except Waits as waits:
+            if self._seen.finish:
+                return  # nobody waits any more for what was asked
+            timer = await self._run.read(partial(reading.next_timer, self._seen, self._run.now))
+            raise earliest([waits, Waits(until=timer)]) from None
+
+    async def _due(self, beside: Collection[int], somebody_waits: bool) -> Sequence[int]:
         run = self._run
-        while not alone or self.steps < rules.STEPS_AT_ONCE:
-            mission = await run.look(partial(reading.looked_at, run.pk))
-            if not await run.read(partial(reading.may_step, mission, number, run.worked, run.now)):
-                return
-            agent = mission.agent(number)
-            try:
-                await self._act(mission, agent)
-            except RunFailed as failure:
-                if agent.coordinates:
-                    raise  # its failure is the run's
-                await run.write(partial(keeping.keep_failure, run.pk, agent.pk, str(failure)), "halt")
-            self.steps += 1
+        if self.steps >= rules.STEPS_AT_ONCE and not somebody_waits:
+            return ()
+        self._seen = await run.look(partial(reading.looked_at, run.pk))
+        return await run.read(partial(reading.due, self._seen, beside, run.worked, run.now))
+
+    async def _step_of(self, number: int) -> None:
+        mission, agent = self._seen, self._seen.agent(number)
+        try:
+            await self._act(mission, agent)
+        except RunFailed as failure:
+            if agent.coordinates:
+                raise  # its failure is the run's
+            await self._run.write(partial(keeping.keep_failure, self._run.pk, agent.pk, str(failure)), "halt")
+        self.steps += 1
 
     async def _act(self, mission: Mission, agent: Agent) -> None:
         run, number = self._run, agent.number
@@ -173,6 +198,9 @@ class Crew:
     async def _use(self, mission: Mission, step: Step) -> None:
         """The tool of a step. Those that write take turns, and what they changed is kept with what came of them."""
         run = self._run
+        if step.tool == ASK_PERSON:
+            await self._ask_person(mission, step)
+            return
         name = in_place_of(step.tool, step.arguments)
         tool = own_tools().get(name)
         if tool is None or tool.effect == Effect.READS or tool.change:
@@ -181,6 +209,14 @@ class Crew:
             return
         async with self._acting:
             await self._keep(step, await self._acted(mission, step, name))
+
+    async def _ask_person(self, mission: Mission, step: Step) -> None:
+        asked = asking.AskPerson.model_validate(step.arguments)
+        about: dict[str, Any] = {"title": f"{step.agent} asks: {mission.run.title}"[:200], "text": asked.question}
+        gate = await self._run.gate(step.key, kind="question", choices=asking.choices_of(asked), **about)
+        answer = asking.answer_of(gate)
+        said = (answer, asking.result_of(answer))
+        await self._run.write(partial(keeping.keep_asked, self._run.pk, step.pk, gate.pk, *said), "decided")
 
     async def _acted(self, mission: Mission, step: Step, name: str) -> ToolCall:
         """What was refused once is not asked again; what leaves the sandbox is asked about, exactly as it would be."""

@@ -32,6 +32,7 @@ BRANCH = re.compile(r"[A-Za-z0-9](?:[\w.-]|/(?=[A-Za-z0-9])){0,99}")
 NOTHING_OF_OURS = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_TERMINAL_PROMPT": "0"}
 SAFE = ("core.hooksPath=/dev/null", "core.attributesFile=/dev/null", "gc.auto=0", "protocol.allow=never")
 OUTWARD = tuple(f"protocol.{name}.allow=always" for name in ("https", "ssh", "file"))
+BUNDLE = "application/x-git-bundle"
 BY = "MAGI <magi@localhost>"
 
 
@@ -57,6 +58,14 @@ def repository(mission: UUID | str) -> Path:
 def bundle(mission: UUID | str) -> Path:
     """All that was published of it, as one file that git reads."""
     return repository(mission).with_suffix(".bundle")
+
+
+def bundled(mission: UUID | str) -> bytes | None:
+    """None where nothing was published of it, or on another machine."""
+    try:
+        return bundle(mission).read_bytes()
+    except OSError:
+        return None
 
 
 def to() -> str:
@@ -141,7 +150,7 @@ def _files(mission: UUID) -> Iterator[bytes]:
         if any(_is_of_git(part) for part in Path(one.path).parts):
             continue
         try:
-            data = place.read(one.path, most=TOGETHER)
+            data = place.data(one.path, most=TOGETHER)
         except FileProblem:
             continue
         count, size = count + 1, size + len(data)

@@ -14,11 +14,13 @@ DONE, UNPROVEN = "done", "unproven"
 RESERVED = ("all", "human_user", "system")
 PERSON = "human_user"
 COORDINATOR = 1  # the number of whoever may finish
+STUCK_STEP = "stuck."  # begins the names of gates at which a person is asked how it goes on
 NEAR = 0.85  # of a limit: from here on every agent is told
 SAME_TOLD, SAME_STOPS = 3, 5  # equal calls in a row
 REFUSALS = 3  # in a row stop an agent
 KEPT_STEPS, KEPT_HISTORY, KEPT_SHARE = 30, 8, 0.6
 MEMORY_LENGTH = 1_500
+A_STEP = 11_000, 250  # tokens that a step reads and writes, about
 STEPS_AT_ONCE = 20  # then other runs take their turn
 
 
@@ -40,6 +42,8 @@ class Limits:
     at_once: int = 2
     terminals: int = 8
     messages: int = 200
+    output: int = 4_096  # MiB, of all commands
+    disk: int = 1_024  # MiB, of the workspace
 
     @classmethod
     def of(cls, said: dict[str, Any]) -> Self:
@@ -55,7 +59,7 @@ class Limits:
 
 MOST = {
     **{"steps": 1_000, "minutes": 1_440, "agents": 12, "depth": 3, "children": 11, "at_once": 4},
-    **{"terminals": 16, "messages": 2_000},
+    **{"terminals": 16, "messages": 2_000, "output": 16_384, "disk": 4_096},
 }
 
 
@@ -187,12 +191,14 @@ class Used:
     agents: int = 1
     messages: int = 0
     terminals: int = 0
+    output: float = 0  # MiB
     spend: float = 0  # the share of what it may cost
 
 
 def share(used: Used, limits: Limits) -> dict[str, float]:
     """Of each limit after which nothing new begins, how much is used up."""
-    return {"steps": used.steps / limits.steps, "minutes": used.minutes / limits.minutes, "spend": used.spend}
+    shares = {"steps": used.steps / limits.steps, "minutes": used.minutes / limits.minutes, "spend": used.spend}
+    return shares | {"output": used.output / limits.output}
 
 
 def near(used: Used, limits: Limits) -> list[str]:

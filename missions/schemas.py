@@ -10,7 +10,7 @@ from runs.api.schemas import Gate, Run, Strict, text
 Status = Literal["queued", "running", "waiting", "finished", "failed", "cancelled"]
 
 
-class NewAgent(Strict):
+class NewCrewAgent(Strict):
     name: Annotated[str, text(40, 1)]
     description: Annotated[str, text(2_000)] = ""
     model: Annotated[str, text(200)] | None = None
@@ -28,16 +28,24 @@ class NewMission(Strict):
     goal: Annotated[str, text(20_000, 1)]
     title: Annotated[str, text(TITLE_LENGTH)] | None = Field(None, description="Without one: the goal's first line.")
     crew: Annotated[str, text(100)] | None = Field(None, description="The name of one; null: the coordinator alone.")
-    agents: list[NewAgent] | None = Field(None, description="Instead of a crew; the first coordinates.")
+    agents: list[NewCrewAgent] | None = Field(
+        None, description="Instead of a crew; the first coordinates.", json_schema_extra={"minItems": 1}
+    )
     model: Annotated[str, text(200)] | None = Field(None, description="Of who has none; null: the usual one.")
     files: list[NewFile] = Field([], description="What the workspace holds at first; without any it is empty.")
+    git: Annotated[str, text(1_000)] | None = Field(
+        None, description="A repository of `MAGI_WORKSPACES_FROM`, with whose newest commit it begins."
+    )
     mission: str | None = Field(None, description="The id of one that is over, whose files this one goes on with.")
     check: Annotated[str, text(16_000)] | None = Field(None, description="A command that has to end with 0.")
     limits: dict[str, int] = Field({}, description="Of the whole tree: steps, minutes, agents, terminals and others.")
+    policy: dict[str, str] = Field(
+        {}, description="Who decides about `network` and `publish`: both, person, never; council for publish."
+    )
     spend: Annotated[str, text(20)] | None = Field(None, description="Dollars at most, as in 3.00.")
 
 
-class Words(Strict):
+class MissionWords(Strict):
     text: Annotated[str, text(8_000, 1)]
     to: Annotated[str, text(40)] = Field("", description="The name of an agent; empty: the coordinator.")
 
@@ -59,6 +67,7 @@ class Mission(Run):
     messages: list[dict[str, Any]]
     terminals: list[dict[str, Any]]
     files: list[dict[str, Any]]
+    branches: list[dict[str, Any]]
     limits: dict[str, int]
     follows: str | None
     paused: bool
@@ -84,10 +93,9 @@ class Patch(Strict):
 
 # ---- memories -------------------------------------------------------------------------------------------------
 
-Name = Annotated[str, text(60, 1)]
-MemoryText = Annotated[str, text(20_000)]
-Described = Annotated[str, text(300)]
-LibraryName = Annotated[str, text(80)]
+Name = Annotated[str, Field(min_length=1, max_length=60)]
+MemoryText = Annotated[str, Field(max_length=20_000)]
+Described = Annotated[str, Field(max_length=300)]
 
 
 class NewMemory(Strict):
@@ -97,7 +105,7 @@ class NewMemory(Strict):
     active_for: list[Name] = Field([], description="Names of agents, or all: whole in their prompts.")
     visible_to: list[Name] = Field([], description="By its name, for them to bring it in.")
     except_for: list[Name] = Field([], description="For these it is not there.")
-    library: LibraryName = Field("", description="The name of a library; empty: everybody's.")
+    library: str = Field("", max_length=80, description="The name of a library; empty: everybody's.")
 
 
 class MemoryChange(Strict):

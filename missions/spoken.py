@@ -24,11 +24,13 @@ ALLOW, REFUSE = "allow", "refuse"
 
 
 class Talk:
-    """Listens in a thread of its own. `say`: tells on the terminal what came of a line, where that is no echo."""
+    """Listens in a thread of its own. `say`: tells on the terminal what came of a line, where that is no echo. What is
+    typed decides at the gate whose text was shown, and at no other one."""
 
     def __init__(self, user: Any, say: Callable[[str], None]) -> None:
         self._user, self._say = user, say
         self._mission: UUID | None = None
+        self._shown = 0
         self._goals: queue.Queue[str] = queue.Queue()
         self.listens, self.last = True, ""
         threading.Thread(target=self._listen, daemon=True).start()
@@ -44,7 +46,12 @@ class Talk:
     def may_decide(self, gate: Gate) -> bool:
         return bool(self._user and may_decide(Gate.objects.whole().get(pk=gate.pk), self._user))
 
-    def question(self, gate: Gate) -> str:
+    def asks(self, gate: Gate) -> str:
+        """The text, which has been read from now on, and what can be typed."""
+        self._shown = gate.pk
+        return f"  {gate.text}\n  {self._question(gate)}"
+
+    def _question(self, gate: Gate) -> str:
         return "Write an answer." if _is_question(gate) else f"Write “{ALLOW}”, or “{REFUSE}” and why."
 
     # ---- its thread -----------------------------------------------------------------------------------------
@@ -61,7 +68,7 @@ class Talk:
             self._goals.put(words)
             return
         try:
-            self._take(self._mission, words)
+            self.take(self._mission, words)
         except Over:
             self._goals.put(words)
         except (talking.Wrong, NotDecided, DoesNotFit) as wrong:
@@ -69,10 +76,13 @@ class Talk:
         finally:
             connection.close()
 
-    def _take(self, mission: UUID, words: str) -> None:
-        gate = Gate.objects.whole().pending().filter(run=mission).order_by("pk").first()
+    def take(self, mission: UUID, words: str) -> None:
+        gate = Gate.objects.whole().filter(run=mission, pk=self._shown).first()
         to, _, rest = words[1:].partition(" ") if words.startswith("@") else ("", "", words)
-        if gate is None or to or not self.may_decide(gate):
+        if gate is None or to or not (gate.pending and self.may_decide(gate)):
+            if not to and _is_a_decision(words):
+                self._say("Nothing that was shown here waits for you: nothing was decided.")
+                return
             talking.say(mission, self._user, rest, to)
         elif _is_question(gate):
             steering.decide(gate.pk, self._user, Decision.ANSWER, choice=gate.choices[0]["word"], text=words)
@@ -83,10 +93,14 @@ class Talk:
         word, _, why = words.partition(" ")
         decisions = {ALLOW: Decision.APPROVE, REFUSE: Decision.REJECT}
         if (decision := decisions.get(word.casefold())) is None:
-            self._say(self.question(gate))
+            self._say(self._question(gate))
             return
         named = any(one["word"] == word.casefold() for one in gate.choices)
         steering.decide(gate.pk, self._user, decision, choice=word.casefold() if named else "", text=why)
+
+
+def _is_a_decision(words: str) -> bool:
+    return words.partition(" ")[0].casefold() in (ALLOW, REFUSE)
 
 
 def _is_question(gate: Gate) -> bool:

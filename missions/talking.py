@@ -5,15 +5,17 @@ import time
 from typing import Any
 from uuid import UUID
 
+from django.core.exceptions import ValidationError
 from django.db.models import Max
 
 from engine.llm.providers import storable
-from engine.models import record_name
+from engine.models import Gate, record_name
+from runs.forms import said
 from runs.steering import act
 
 from . import workshop
 from .models import Agent, Mission, Terminal, TerminalInput, keeping
-from .rules import COORDINATOR, folded
+from .rules import COORDINATOR, STUCK_STEP, folded
 from .terminals.screen import Screen
 from .terminals.spool import Silent, Spool, State
 from .terminals.waiting import Waiting
@@ -36,11 +38,10 @@ class Wrong(Exception):
 def say(mission: UUID, user: Any, words: str, to: str = "") -> None:
     """To the coordinator, or to the agent that is named. Read before its next step; one that has stopped is woken.
     Refused, Wrong, Over."""
-    words = words.strip()
-    if not words:
-        raise Wrong(NO_WORDS)
-    if len(words) > WORDS_LENGTH:
-        raise Wrong(f"This has {len(words):,} characters, and {WORDS_LENGTH:,} are taken.")
+    try:
+        words = said(words.strip(), WORDS_LENGTH, NO_WORDS)
+    except ValidationError as error:
+        raise Wrong(error.messages[0]) from error
     agent = Agent.objects.filter(mission=mission, folded=folded(to)).first() if to else None
     if to and agent is None:
         names = ", ".join(Agent.objects.filter(mission=mission).values_list("name", flat=True))
@@ -50,6 +51,8 @@ def say(mission: UUID, user: Any, words: str, to: str = "") -> None:
         number = agent.number if agent else COORDINATOR
         name = record_name(user) or "the command line"
         keeping.write_message(mission, sender=0, recipient=number, text=words, by_name=name)
+        # whoever is told something can go on: what they shall do is asked no more
+        Gate.objects.filter(run=mission, step__startswith=STUCK_STEP).void()
 
     act(mission, write)
 

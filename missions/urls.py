@@ -30,6 +30,7 @@ urlpatterns = [
     path("missions/<uuid:pk>/files/", files.changed, name="mission-files"),
     path("missions/<uuid:pk>/patch/", files.patch, name="mission-patch"),
     path("missions/<uuid:pk>/archive/", files.archive, name="mission-archive"),
+    path("missions/<uuid:pk>/bundle/", files.bundle, name="mission-bundle"),
     path("missions/<uuid:pk>/messages/", reading.messages, name="mission-messages"),
     path("missions/<uuid:pk>/terminals/", reading.terminals, name="mission-terminals"),
     path("missions/<uuid:pk>/terminals/<int:number>/", reading.terminal, name="mission-terminal"),

@@ -134,7 +134,7 @@ def _asks(seen: Snapshot[Mission], one: Agent) -> bool:
 
 def _keeps(mission: Mission, one: Agent) -> str:
     _, text = reading.memory_of(mission, one.number)
-    made = [found for found in mission.summaries.all() if found.agent_id == one.pk and found.call_id]
+    made = [found for found in mission.summaries.all() if found.agent_id == one.pk and found.holds]
     history = len(mission.steps_of(one.number)) - (made[-1].covers if made else 0)
     return f"memory {len(text):,} of {MEMORY_LENGTH:,}, history {history} of {KEPT_STEPS}"
 

@@ -7,7 +7,10 @@ from datetime import datetime
 from engine.models import Gate, ModelCall
 from runs.face import Snapshot
 
+from .. import publishing
 from ..models import Mission
+from ..tools.publish import PUBLISH
+from ..tools.said import facts_of
 from .files import Difference, differences
 from .terminals import Lines, lines_of
 
@@ -43,6 +46,16 @@ class GateShown:
 
 
 @dataclass(frozen=True)
+class Branch:
+    """That was published; `bundled`: a file with it can be had here."""
+
+    name: str
+    commit: str
+    to: str
+    bundled: bool
+
+
+@dataclass(frozen=True)
 class Ending:
     """`by`: who finished it, and in which step."""
 
@@ -51,6 +64,7 @@ class Ending:
     by: str
     check: CheckShown | None
     differences: tuple[Difference, ...]
+    branches: tuple[Branch, ...]
     gates: tuple[GateShown, ...]
     remarkable: tuple[str, ...]
 
@@ -67,9 +81,19 @@ def ending(seen: Snapshot[Mission]) -> Ending | None:
         f"{finish.agent.name}, step {finish.number}" if finish else "",
         _check(mission),
         tuple(differences(mission, SHOWN_LINES)),
+        tuple(branches(mission)),
         tuple(map(_gate, seen.gates)),
         tuple(_remarkable(seen)),
     )
+
+
+def branches(mission: Mission) -> Iterator[Branch]:
+    """Of each its newest commit."""
+    steps = [one for one in mission.steps.all() if one.tool == PUBLISH and one.settled and one.ok]
+    found = {said["branch"]: said for one in steps if (said := facts_of(one.result))}
+    bundled = publishing.bundle(mission.pk).exists()
+    for name, said in found.items():
+        yield Branch(name, said["commit"], said["to"], bundled)
 
 
 def _check(mission: Mission) -> CheckShown | None:
@@ -99,7 +123,7 @@ def _remarkable(seen: Snapshot[Mission]) -> Iterator[str]:
     """What does not happen in each mission, and is worth a look."""
     row = seen.row
     yield from _restarted(seen)
-    if made := [one for one in row.summaries.all() if one.call_id]:
+    if made := [one for one in row.summaries.all() if one.covers and one.holds]:
         said = _times(len(made), "summary stands", "summaries stand")
         yield f"{said} for older steps; all of them are in the record."
     for halt in row.halts.all():

@@ -24,6 +24,7 @@ class FileShown:
     word: str
     added: int
     removed: int
+    empty: bool = False  # on both sides
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,8 @@ def _text(version: FileVersion | None) -> str:
 
 def _file(path: str, before: FileVersion | None, after: FileVersion | None) -> FileShown:
     change = "A" if before is None else "D" if after is None else "M"
-    return FileShown(path, change, *WORDS[change], *_counts(_text(before), _text(after)))
+    empty = not any(one.size for one in (before, after) if one)
+    return FileShown(path, change, *WORDS[change], *_counts(_text(before), _text(after)), empty)
 
 
 @lru_cache(maxsize=128)  # a page is drawn again and again

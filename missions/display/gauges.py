@@ -13,7 +13,6 @@ from runs.words import lasting
 
 from ..models import Mission
 from ..models.files import newest
-from ..sandbox.box import Limits as Box
 
 DECIDED: dict[str, str] = {
     Gate.State.APPROVED: "allowed",
@@ -59,7 +58,7 @@ def _going_on(seen: Snapshot[Mission]) -> Iterator[Gauge]:
     share = min(100, round(100 * seconds / most))
     yield Gauge("Time", lasting(timedelta(seconds=seconds)), f"of {bounds.minutes:,} min", share)
     yield _of("Terminals", sum(one.living for one in seen.row.terminals.all()), bounds.terminals)
-    size, most = sum(one.size for one in newest(seen.row.files.all()).values()), Box().disk
+    size, most = sum(one.size for one in newest(seen.row.files.all()).values()), bounds.disk << 20
     yield Gauge("Disk", filesizeformat(size), f"of {filesizeformat(most)}", min(100, round(100 * size / most)))
     yield Gauge("Sandbox", "bubblewrap", "no network")
 

@@ -3,6 +3,7 @@
 from django.db import migrations
 
 from engine.evidence import guards
+from engine.on_schema import OnSchema
 from missions.guards import GUARDS
 
 
@@ -16,4 +17,4 @@ def lift(apps, schema_editor):
 
 class Migration(migrations.Migration):
     dependencies = [("missions", "0001_initial"), ("engine", "0015_reviews")]
-    operations = [migrations.RunPython(install, lift)]
+    operations = [OnSchema(install, lift)]

@@ -5,6 +5,7 @@ import django.utils.timezone
 from django.db import migrations, models
 
 from engine.evidence import guards
+from engine.on_schema import OnSchema
 from missions.guards import GUARDS
 
 NEW = ("connection", "memory", "memoryversion", "activation", "memoryuse")
@@ -29,7 +30,7 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.RunPython(lift, install),
+        OnSchema(lift, install),
         migrations.AddField(
             model_name='mission',
             name='library',
@@ -130,5 +131,5 @@ class Migration(migrations.Migration):
             model_name='memoryversion',
             constraint=models.UniqueConstraint(models.F('memory'), models.F('number'), name='one_memory_version_of_a_number'),
         ),
-        migrations.RunPython(install, lift_all),
+        OnSchema(install, lift_all),
     ]

@@ -4,6 +4,7 @@ from django.db import migrations
 from django.utils import timezone
 
 from engine.evidence.chain import Draft, stamp
+from engine.founding import at_founding
 from engine.migrations._sealing import seal
 
 CHAIN = "6d616769-0000-4000-8000-6d656d6f7279"
@@ -71,4 +72,4 @@ def make(apps, schema_editor):
 
 class Migration(migrations.Migration):
     dependencies = [("missions", "0003_memories"), ("engine", "0009_chains_of_no_run"), ("engine", "0016_waiting")]
-    operations = [migrations.RunPython(make, migrations.RunPython.noop)]
+    operations = [at_founding(migrations.RunPython(make, migrations.RunPython.noop))]

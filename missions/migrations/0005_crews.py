@@ -6,6 +6,7 @@ from django.conf import settings
 from django.db import migrations, models
 
 from engine.evidence import guards
+from engine.on_schema import OnSchema
 from missions.guards import GUARDS
 
 
@@ -32,7 +33,7 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.RunPython(lift, install),
+        OnSchema(lift, install),
         migrations.CreateModel(
             name='Crew',
             fields=[
@@ -99,5 +100,5 @@ class Migration(migrations.Migration):
             model_name='crewversion',
             constraint=models.UniqueConstraint(models.F('crew'), models.F('number'), name='one_crew_version_per_number'),
         ),
-        migrations.RunPython(install, lift_all),
+        OnSchema(install, lift_all),
     ]

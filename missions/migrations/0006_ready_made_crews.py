@@ -3,6 +3,7 @@
 from django.db import migrations
 
 from engine.evidence.chain import Draft, stamp
+from engine.founding import at_founding
 from engine.migrations._sealing import seal
 
 CHAIN = "6d616769-0000-4000-8000-000063726577"
@@ -54,4 +55,4 @@ def draft_of(change):
 
 class Migration(migrations.Migration):
     dependencies = [("missions", "0005_crews"), ("engine", "0009_chains_of_no_run"), ("engine", "0016_waiting")]
-    operations = [migrations.RunPython(make, migrations.RunPython.noop)]
+    operations = [at_founding(migrations.RunPython(make, migrations.RunPython.noop))]

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.db import models
 
-from runs.saved import OutOfDate, Saved, SavedChange, SavedQuerySet, SavedVersion
+from runs.saved import OutOfDate, Saved, SavedChange, SavedQuerySet, VersionInColumns
 
 CREWS = UUID("6d616769-0000-4000-8000-000063726577")  # the one chain of all crews; no run has this key
 CREW = "crew"  # the kind of its entries
@@ -36,11 +36,11 @@ class Crew(Saved):
         ordering = ["pk"]
 
 
-class CrewVersion(SavedVersion):
+class CrewVersion(VersionInColumns):
     """`agents`: of each what `AGENT` has; the first coordinates. Without a model it takes that of the mission; tools
     that are None are all that agents may have."""
 
-    of, out_of_date = "crew", CrewChanged
+    of, out_of_date, holds = "crew", CrewChanged, ("good_for", "agents")
 
     crew = models.ForeignKey(Crew, on_delete=models.PROTECT, related_name="versions")
     good_for = models.CharField(max_length=300, blank=True)
@@ -50,18 +50,9 @@ class CrewVersion(SavedVersion):
         ordering = ["-number"]
         constraints = [models.UniqueConstraint("crew", "number", name="one_crew_version_per_number")]
 
-    def held(self) -> dict[str, Any]:
-        return {"good_for": self.good_for, "agents": self.agents}
-
-    def is_just(self, name: str, held: Mapping[str, Any]) -> bool:
-        return (self.name, self.held()) == (name, written(held))
-
     @classmethod
     def columns(cls, held: Mapping[str, Any]) -> dict[str, Any]:
         return written(held)
-
-    def fill(self, held: Mapping[str, Any]) -> None:
-        """Its columns hold all of it."""
 
 
 class CrewChange(SavedChange):

@@ -12,6 +12,7 @@ from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 
+from engine.evidence.told import said_of_runs
 from engine.llm.providers import storable
 from engine.models import Gate, ModelCall, Run, ToolCall
 from engine.search import label, words_of
@@ -31,7 +32,8 @@ from .memory import ShortMemory, Summary
 from .missions import Agent, Check, Halt, Message, Mission, Pause, Step
 from .reading import looked_at, memory_of
 from .recalling import note_uses
-from .terminals import OUTPUT_LENGTH, Connection, Terminal, TerminalInput
+from .remarks import remarks
+from .terminals import HOST_LENGTH, OUTPUT_LENGTH, Connection, Terminal, TerminalInput
 
 NOTHING_LEFT = "Nothing is left that could wake you: finish, or say what you need."
 GIVEN_UP = "{by} has given up the machine {host}: commands that lived there were cut. Look before you go on."
@@ -161,7 +163,10 @@ def keep_ends(pk: UUID, ends: Sequence[End]) -> None:
         if open_ones.update(output=output, ended=timezone.now(), **values):
             reached = [
                 Connection(
-                    mission_id=pk, terminal_id=one.terminal, number=number, **{**each, "host": storable(each["host"])}
+                    mission_id=pk,
+                    terminal_id=one.terminal,
+                    number=number,
+                    **{**each, "host": storable(each["host"])[:HOST_LENGTH]},
                 )
                 for number, each in enumerate(one.reached, 1)
             ]
@@ -205,11 +210,27 @@ def tell_that_nothing_is_left(pk: UUID) -> None:
 
 def keep_answer(pk: UUID, gate: int) -> None:
     """What a person said where nobody could go on."""
+    by, words = _used(gate)
+    write_message(pk, sender=0, recipient=COORDINATOR, text=words or "Go on.", by_name=by)
+
+
+def _used(gate: int) -> tuple[str, str]:
+    """Who decided there, and in what words."""
     decided = Gate.objects.whole().get(pk=gate)
     decided.use()
-    by = decided.last.by if decided.last and decided.last.by else "somebody"
-    words = decided.words or "Go on."
-    write_message(pk, sender=0, recipient=COORDINATOR, text=words, by_name=by)
+    return (decided.last.by if decided.last and decided.last.by else "somebody"), decided.words
+
+
+def keep_asked(pk: UUID, step: int, gate: int, answer: str, result: str) -> None:
+    """What somebody answered, who is heard as any person is; nothing where the time for it was over."""
+    row = Step.objects.select_related("agent").get(pk=step)
+    if row.settled:
+        return
+    by, _ = _used(gate)
+    if answer:
+        write_message(pk, sender=0, recipient=row.agent.number, text=answer, by_name=by)
+    values = {"ok": bool(answer), "settled": timezone.now()}
+    Step.objects.filter(pk=step, settled=None).update(result=result, **values)
 
 
 # ---- memory ---------------------------------------------------------------------------------------------------
@@ -257,7 +278,8 @@ def conclude(pk: UUID) -> None:
     why = said.get("unproven", "") or ("" if came_to == rules.DONE else why_unproven(check))
     Mission.objects.filter(pk=pk).update(result=said.get("result", ""), unproven=why)
     Run.objects.filter(pk=pk).update(outcome=came_to)
-    SearchText.objects.add(pk, [label("outcome", came_to), *words_of(said.get("result", ""))])
+    flags = [label("flag", one) for one in remarks(said_of_runs([pk])[pk])]
+    SearchText.objects.add(pk, [label("outcome", came_to), *flags, *words_of(said.get("result", ""))])
 
 
 def why_unproven(check: Check | None) -> str:

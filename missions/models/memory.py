@@ -1,9 +1,16 @@
 """What agents keep for themselves in a mission: their short-term memory, and summaries of what came before."""
 
+from typing import TYPE_CHECKING
+
 from django.db import models
 from django.utils import timezone
 
 from engine.models import ModelCall
+
+if TYPE_CHECKING:
+    from .missions import Mission
+
+CAME_TO = "The mission before came to this: {result}"
 
 
 class ShortMemory(models.Model):
@@ -27,7 +34,8 @@ class ShortMemory(models.Model):
 
 class Summary(models.Model):
     """Stands for all steps of an agent up to `covers`. `dump`: the history that it was made from, as its prompt had it,
-    and the SHA-256 of that. Without a call it failed, and nothing was left out."""
+    and the SHA-256 of that. Without a call it came along from the mission before, or it failed and has no text: then
+    nothing was left out."""
 
     mission = models.ForeignKey("missions.Mission", on_delete=models.PROTECT, related_name="summaries")
     agent = models.ForeignKey("missions.Agent", on_delete=models.PROTECT, related_name="summaries")
@@ -44,3 +52,21 @@ class Summary(models.Model):
 
     def __str__(self) -> str:
         return f"Summary of {self.agent} up to step {self.covers}"
+
+    @property
+    def holds(self) -> bool:
+        return bool(self.call_id or self.text)
+
+
+def bring_along(before: "Mission", mission: "Mission") -> None:
+    """What the crew of the mission before kept for itself goes to those of the same names; whoever coordinates also
+    hears what it came to."""
+    earlier = {one.folded: one for one in before.agents.all()}
+    for agent in mission.agents.all():
+        one = earlier.get(agent.folded)
+        if one and (kept := one.short_memories.order_by("version").last()) and kept.text:
+            ShortMemory.objects.create(mission=mission, agent=agent, version=1, text=kept.text, by=agent.number)
+        made = one.summaries.exclude(text="").last() if one else None
+        said = [made.text if made else "", CAME_TO.format(result=before.result) if agent.coordinates else ""]
+        if text := "\n\n".join(filter(None, said if before.result else said[:1])):
+            Summary.objects.create(mission=mission, agent=agent, covers=0, text=text)

@@ -21,8 +21,10 @@ from runs.rows import with_run
 
 from .. import prompts
 from ..rules import COORDINATOR, Limits, folded
+from . import memory
 from .crews import CrewVersion
 from .memories import MemoryUse
+from .remarks import Remark
 
 
 class MissionQuerySet(models.QuerySet["Mission"]):
@@ -58,12 +60,14 @@ class MissionQuerySet(models.QuerySet["Mission"]):
         follows: "Mission | None" = None,
         spend: int | None = None,
         library: str = "",
+        note: str = "",
         request: str = "",
         made_by: Mapping[str, Any] = NOBODY_ELSE,
     ) -> "Mission":
         """Queue a mission: run, crew, files of its workspace, and the seal on them stand together or not at all.
 
-        `agents`: columns of each, the first of whom coordinates; `files`: paths and texts. BudgetUsedUp.
+        `agents`: columns of each, the first of whom coordinates; `files`: paths and texts; `note`: what the first is
+        told of them. BudgetUsedUp.
         """
         held = [one["model"] for one in agents]
         unknown = any(prices.cost(model, 1, 1) is None for model in held)
@@ -92,12 +96,18 @@ class MissionQuerySet(models.QuerySet["Mission"]):
         )
         for number, one in enumerate(agents, 1):
             Agent.objects.create(mission=mission, number=number, folded=folded(one["name"]), **one)
+        if follows:
+            memory.bring_along(follows, mission)
         from .files import FileVersion
 
         FileVersion.objects.begin(mission, files)
+        if note:
+            Message.objects.create(mission=mission, number=1, sender=0, recipient=COORDINATOR, text=note)
         words = [*first_labels(run), label("rehearsal", any(map(is_rehearsal, held)))]
         words += [label("crew", crew.crew_id)] if crew else []
-        SearchText.objects.create(run=run, words=" ".join([*words, *words_of(f"{run.title}\n{goal}")]))
+        words += [label("flag", Remark.FOLLOWS)] if follows else []
+        names = " ".join(one["name"] for one in agents)
+        SearchText.objects.create(run=run, words=" ".join([*words, *words_of(f"{run.title}\n{goal}\n{names}")]))
         sealing.submit(run.pk)
         return mission
 

@@ -1,6 +1,6 @@
 """The rows of a mission as its rules and its prompts look at them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -22,6 +22,7 @@ from .missions import Agent, Message, Mission, Step
 CHARACTERS_OF_A_TOKEN = 4
 CONTEXT = 128_000  # tokens, where nothing else is known of a model
 SHOWN_FILES = 20
+MIB = 1 << 20
 STOPPING = ("", "wait", "finish")
 
 
@@ -115,13 +116,21 @@ def told_that_nothing_is_left(mission: Mission) -> bool:
     return False
 
 
-def may_step(mission: Mission, number: int, worked: float, now: datetime) -> bool:
+def due(mission: Mission, beside: Collection[int], worked: float, now: datetime) -> tuple[int, ...]:
+    """Who could step now beside these, whoever has waited longest first."""
     what = what_next(mission, worked, now)
-    return (isinstance(what, rules.GoOn) and seen(mission, number, now).state == rules.State.RUNNING) or (
-        isinstance(what, rules.GoOn)
-        and number == COORDINATOR
-        and bool(rules.reached(used_of(mission, worked), mission.bounds))
-    )
+    if not isinstance(what, rules.GoOn):
+        return ()
+    if rules.reached(used_of(mission, worked), mission.bounds):
+        return tuple(one for one in what.agents if one not in beside)
+    others = [one for one in all_seen(mission, now) if one.number not in beside]
+    return rules.next_agents(others, len(others))
+
+
+def next_timer(mission: Mission, now: datetime) -> datetime | None:
+    """When the first of those who have stopped goes on by itself."""
+    stopped = [one for one in all_seen(mission, now) if one.state == rules.State.STOPPED]
+    return min((one.until for one in stopped if one.until), default=None)
 
 
 def used_of(mission: Mission, worked: float) -> Used:
@@ -131,6 +140,7 @@ def used_of(mission: Mission, worked: float) -> Used:
         agents=len(mission.crew_list),
         messages=len(mission.talk),
         terminals=sum(one.living for one in mission.terminals.all()),
+        output=sum(one.size or 0 for one in mission.terminals.all()) / MIB,
         spend=spent(mission),
     )
 
@@ -214,7 +224,7 @@ def work_of(mission: Mission, number: int, worked: float, now: datetime) -> Work
     summary = summary_of(mission, agent)
     covers = summary.covers if summary else 0
     used, bounds = used_of(mission, worked), mission.bounds
-    failed = any(one.agent_id == agent.pk and not one.call_id for one in mission.summaries.all())
+    failed = any(one.agent_id == agent.pk and not one.holds for one in mission.summaries.all())
     shown = steps[covers:]
     missing = max(0, len(shown) - rules.KEPT_HISTORY) if failed and len(shown) > rules.KEPT_STEPS else 0
     heard = steps[-1].heard if steps else 0
@@ -258,7 +268,7 @@ def short_memory_by(mission: Mission, agent: Agent) -> str:
 
 
 def summary_of(mission: Mission, agent: Agent) -> Any:
-    made = [one for one in mission.summaries.all() if one.agent_id == agent.pk and one.call_id]
+    made = [one for one in mission.summaries.all() if one.agent_id == agent.pk and one.holds]
     return made[-1] if made else None
 
 

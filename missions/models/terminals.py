@@ -4,6 +4,7 @@ from django.db import models
 from django.utils import timezone
 
 OUTPUT_LENGTH = 400_000  # characters of what stood on a screen
+HOST_LENGTH = 255
 
 
 class Terminal(models.Model):
@@ -64,7 +65,7 @@ class Connection(models.Model):
     mission = models.ForeignKey("missions.Mission", on_delete=models.PROTECT, related_name="connections")
     terminal = models.ForeignKey(Terminal, on_delete=models.PROTECT, related_name="connections")
     number = models.PositiveIntegerField()
-    host = models.CharField(max_length=255, blank=True)
+    host = models.CharField(max_length=HOST_LENGTH, blank=True)
     port = models.PositiveIntegerField()
     allowed = models.BooleanField()
     sent = models.PositiveBigIntegerField(default=0)

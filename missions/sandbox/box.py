@@ -21,6 +21,8 @@ SYSTEM = """--ro-bind /usr /usr --symlink usr/bin /bin --symlink usr/sbin /sbin 
 --symlink usr/lib64 /lib64 --ro-bind-try /etc/alternatives /etc/alternatives
 --ro-bind-try /etc/ld.so.cache /etc/ld.so.cache --ro-bind-try /etc/ssl /etc/ssl --proc /proc --dev /dev""".split()
 WORDS = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/home/agent", "TERM": "xterm-256color", "LANG": "C.UTF-8"}
+# a source that is changed within its second, to the same length, would be taken for what was compiled before
+WORDS |= {"PYTHONDONTWRITEBYTECODE": "1"}
 WORKSPACE, MEMORY = "/workspace", "/memory"
 NETWORK, PORT = "/run/network", 3128  # where a command with a network finds what leads out, and its proxy
 PROXIES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY")

@@ -31,7 +31,8 @@ REFUSED = {
 }
 CLONE, CLONE3, SOCKET, SOCKETPAIR, IOCTL = 56, 435, 41, 53, 16
 NEW_NAMESPACES = 0x7E020000  # CLONE_NEW* together
-FAMILIES = (1, 2, 10)  # Unix, IPv4, IPv6: what a server on loopback needs. A network namespace does not hold vsock
+UNIX = (1,)
+FAMILIES = (*UNIX, 2, 10)  # and IPv4, IPv6: what a server on loopback needs. A network namespace does not hold vsock
 NETLINK, ROUTES = 16, 0  # getaddrinfo looks at addresses by it
 TYPED_FOR_US = (0x5412, 0x541C)  # TIOCSTI and TIOCLINUX put words into a terminal's mouth
 
@@ -42,12 +43,12 @@ def available() -> bool:
     return platform.machine() == "x86_64"
 
 
-def filter_bytes() -> bytes:
-    """As `bwrap --seccomp` reads it: struct sock_filter, one after another."""
-    return b"".join(struct.pack("=HBBI", *one) for one in _program())
+def filter_bytes(families: tuple[int, ...] = FAMILIES) -> bytes:
+    """As `bwrap --seccomp` reads it: struct sock_filter, one after another. `families`: of sockets that may be made."""
+    return b"".join(struct.pack("=HBBI", *one) for one in _program(families))
 
 
-def _program() -> list[Instruction]:
+def _program(families: tuple[int, ...]) -> list[Instruction]:
     number = (LOAD, 0, 0, NUMBER)
     refused = [one for call in REFUSED.values() for one in _on(call, [_refuse()])]
     return [
@@ -61,15 +62,16 @@ def _program() -> list[Instruction]:
         *_on(CLONE3, [_refuse(errno.ENOSYS)]),  # its flags lie in memory, which no filter reads; libc then uses clone
         *_on(CLONE, [_argument(0), (ANY_BIT, 0, 1, NEW_NAMESPACES), _refuse(), _allow()]),
         *_on(IOCTL, [_argument(1), *_each(TYPED_FOR_US, _refuse()), _allow()]),
-        *_on(SOCKET, _by_family()),
-        *_on(SOCKETPAIR, _by_family()),
+        *_on(SOCKET, _by_family(families)),
+        *_on(SOCKETPAIR, _by_family(families)),
         _allow(),
     ]
 
 
-def _by_family() -> list[Instruction]:
-    netlink = [(EQUAL, 0, 3, NETLINK), _argument(2), (EQUAL, 0, 1, ROUTES), _allow()]
-    return [_argument(0), *_each(FAMILIES, _allow()), *netlink, _refuse(errno.EAFNOSUPPORT)]
+def _by_family(families: tuple[int, ...]) -> list[Instruction]:
+    """Netlink serves loopback, and nothing else."""
+    netlink = [(EQUAL, 0, 3, NETLINK), _argument(2), (EQUAL, 0, 1, ROUTES), _allow()] if families != UNIX else []
+    return [_argument(0), *_each(families, _allow()), *netlink, _refuse(errno.EAFNOSUPPORT)]
 
 
 def _on(call: int, then: list[Instruction]) -> list[Instruction]:

@@ -32,7 +32,7 @@ COUNT = 8  # bytes at the beginning of `out`: how much there was in all
 CHUNK = 65_536
 FASTEST = 16 * 1024 * 1024  # bytes a second: a flood slows the program down, not the machine
 MOST_TIMES = 20_000
-LOOK = 0.25  # how often limits are looked at, in seconds
+LOOK, SOONEST = 0.25, 0.02  # how often limits are looked at, in seconds: the sooner, the faster a disk fills
 UNASKED = 15 * 60  # nobody needs it any more
 LONGEST_REQUEST = 65_536
 INTERRUPTED, ASKED = 3.0, 5.0  # from being told to end until it is told harder, and until it is killed
@@ -93,7 +93,7 @@ class Keeper:
         self._output, self._inputs = Output(), 0
         self._reason, self._told, self._harder = "", 0.0, 0
         self._began = self._last_asked = self._looked = time.monotonic()
-        self._read_in_second, self._second = 0, 0
+        self._read_in_second, self._second, self._size, self._pause = 0, 0, 0, SOONEST
         self._unwritten = b""
         self._pid, self._terminal = begin(asked)
         self._ended = os.pidfd_open(self._pid)
@@ -105,7 +105,7 @@ class Keeper:
                 self._waiting.register(one, selectors.EVENT_READ, do)
             self._goes_on = True
             while self._goes_on:
-                for key, mask in self._waiting.select(LOOK):
+                for key, mask in self._waiting.select(self._pause):
                     key.data(mask)
                 self._look()
         self._finish()
@@ -190,7 +190,7 @@ class Keeper:
 
     def _look(self) -> None:
         now = time.monotonic()
-        if now - self._looked < LOOK:
+        if (since := now - self._looked) < self._pause:
             return
         self._looked = now
         if self._told:
@@ -199,8 +199,15 @@ class Keeper:
             self._end("timeout", 0)
         elif now - self._last_asked > UNASKED:
             self._end("nobody_asked", 0)
-        elif bytes_in(self._asked["folder"], self._asked["disk"]) > self._asked["disk"]:
+        elif self._is_full(since):
             self._end("no_space", 2)
+
+    def _is_full(self, since: float) -> bool:
+        """Looked at again before it can be, at the pace of the last look."""
+        size, most = bytes_in(self._asked["folder"], self._asked["disk"]), self._asked["disk"]
+        left = (most - size) * since / max(size - self._size, 1)
+        self._size, self._pause = size, min(LOOK, 2 * self._pause, max(SOONEST, left / 4))
+        return bool(size > most)
 
     def _end(self, reason: str, how_hard: int) -> None:
         if not self._told:

@@ -14,6 +14,7 @@ import contextlib
 import ipaddress
 import json
 import os
+import re
 import socket
 import sys
 import threading
@@ -26,6 +27,7 @@ IDLE, CONNECTS_IN = 120.0, 10.0  # seconds
 LONGEST_HEAD, CHUNK = 8_192, 65_536
 LOOK = 0.5
 BEGINS_WITHIN = 30.0
+PORT = re.compile("[0-9]{1,5}")
 
 
 class Proxy:
@@ -40,14 +42,28 @@ class Proxy:
         server.settimeout(LOOK)
         began = time.monotonic()
         while not os.path.exists("end") and (os.path.exists("started") or time.monotonic() - began < BEGINS_WITHIN):
-            with contextlib.suppress(TimeoutError):
-                client, _ = server.accept()
-                threading.Thread(target=self._meet, args=[client], daemon=True).start()
+            if self._places.acquire(timeout=LOOK):
+                self._take(server)
             if not lives():
                 return
 
+    def _take(self, server: socket.socket) -> None:
+        """The next that comes, if one does. No more are let in than there are places: whoever floods it waits."""
+        try:
+            client, _ = server.accept()
+        except OSError:
+            self._places.release()
+        else:
+            threading.Thread(target=self._meet, args=[client], daemon=True).start()
+
     def _meet(self, client: socket.socket) -> None:
-        with client, self._places, contextlib.suppress(OSError, ValueError):
+        try:
+            self._answer(client)
+        finally:
+            self._places.release()
+
+    def _answer(self, client: socket.socket) -> None:
+        with client, contextlib.suppress(OSError, ValueError):
             client.settimeout(CONNECTS_IN)
             host, port = asked_for(client)
             allowed = f"{host}:{port}" in self._hosts and self._count < MOST_IN_ALL
@@ -109,7 +125,7 @@ def asked_for(client: socket.socket) -> tuple[str, int]:
             raise ValueError("no request")
     verb, target, *_ = head.decode("ascii").split()
     host, _, port = target.rpartition(":")
-    if verb != "CONNECT" or not host:
+    if verb != "CONNECT" or not host or not PORT.fullmatch(port):
         client.sendall(b"HTTP/1.1 405 Only CONNECT\r\nContent-Length: 0\r\n\r\n")
         raise ValueError("no CONNECT")
     return host.lower().strip("[]"), int(port)

@@ -3,13 +3,16 @@
 from collections.abc import Mapping
 from typing import Any
 
-from . import checking, commands, crew, files, memory, memory_folder, publish
+from . import asking, checking, commands, crew, files, memory, memory_folder, patching, pictures, publish
 from .places import in_memory
 
 TOOLS = (
     *checking.TOOLS,
     *commands.TOOLS,
     *files.TOOLS,
+    *patching.TOOLS,
+    *pictures.TOOLS,
+    *asking.TOOLS,
     *crew.TOOLS,
     *memory.TOOLS,
     *memory_folder.TOOLS,

@@ -6,6 +6,7 @@ Why so: docs/decisions.md, Terminals.
 
 import asyncio
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Annotated, Any, Literal
@@ -14,11 +15,12 @@ from pydantic import Field
 
 from engine import reader
 from engine.models import Effect, ToolCall
-from engine.tools import Refused, Tool, Use
+from engine.tools import Refused, Tool, Use, exactly
 
 from .. import workshop
 from ..models import Terminal, TerminalInput
-from ..sandbox.box import shell
+from ..rules import Limits as Bounds
+from ..sandbox.box import MIB, Limits, shell
 from ..terminals.keeper import RING
 from ..terminals.launcher import Refused as NotBegun
 from ..terminals.screen import Screen
@@ -144,12 +146,28 @@ async def run_command(asked: RunCommand, use: Use) -> str:
     terminal = await _terminal_at(use)
     spool = workshop.spool(use.run.pk, terminal.spool)
     most = terminal.mission.bounds.terminals
-    if await reader.read(Terminal.objects.filter(mission=use.run.pk, ended=None).count) > most:
+    if await reader.read_at_work(Terminal.objects.filter(mission=use.run.pk, ended=None).count) > most:
         raise Refused(f"limit: {most} commands live, and no more may. End one.")
-    await _begin(use, terminal.spool, shell(asked.command), asked.cwd, tuple(asked.network))
+    limits = await asyncio.to_thread(
+        left_of, terminal.mission.bounds, await reader.read_at_work(partial(list, _of(use)))
+    )
+    await _begin(use, terminal.spool, shell(asked.command), asked.cwd, tuple(asked.network), **limits)
     await _typed_first(spool, asked)
     await until_it_ends(spool, asked.timeout)
     return await asyncio.to_thread(seen, terminal.number, spool, "run_command")
+
+
+def left_of(bounds: Bounds, terminals: Sequence[Terminal]) -> dict[str, int]:
+    """What one more command may take of the limits of the whole mission. Refused where nothing is left."""
+    living = (workshop.spool(one.mission_id, one.spool).said(0, 0).total for one in terminals if one.living)
+    output = bounds.output * MIB - sum(one.size or 0 for one in terminals) - sum(living)
+    if output <= 0:
+        raise Refused(f"limit: all commands together have said {bounds.output:,} MiB, and no more may be.")
+    return {"output": min(output, Limits.output), "disk": bounds.disk * MIB}
+
+
+def _of(use: Use) -> Any:
+    return Terminal.objects.filter(mission=use.run.pk).defer("output")
 
 
 async def settle_command(call: ToolCall, use: Use) -> str | None:
@@ -195,7 +213,7 @@ async def _terminal_at(use: Use) -> Terminal:
     """The one that was kept with the step which asked for it."""
     agent, _, number = use.step.partition(".")
     place = {"mission": use.run.pk, "step__agent__number": agent or 0, "step__number": number or 0}
-    found = await reader.read(Terminal.objects.filter(**place).select_related("mission").first)
+    found = await reader.read_at_work(Terminal.objects.filter(**place).select_related("mission").first)
     if found is None:
         raise Refused("Only an agent of a mission has terminals.")
     return found
@@ -205,7 +223,7 @@ async def _terminal_at(use: Use) -> Terminal:
 
 
 async def _terminal(use: Use, number: int) -> Terminal:
-    found = await reader.read(Terminal.objects.filter(mission=use.run.pk, number=number).first)
+    found = await reader.read_at_work(Terminal.objects.filter(mission=use.run.pk, number=number).first)
     if found is None:
         raise Refused(f"not_found: there is no command {number}.")
     return found
@@ -237,7 +255,7 @@ async def send_input(asked: SendInput, use: Use) -> str:
 async def _of_people(terminal: Terminal, number: int) -> list[tuple[int, str]]:
     """What people were to type before: whoever fell over it meanwhile, it is typed first, and once."""
     before = TerminalInput.objects.filter(terminal=terminal, step=None, number__lt=number)
-    return await reader.read(lambda: list(before.values_list("number", "text")))
+    return await reader.read_at_work(lambda: list(before.values_list("number", "text")))
 
 
 def _type(spool: Spool, number: int, asked: SendInput, before: list[tuple[int, str]]) -> None:
@@ -265,7 +283,7 @@ async def settle_input(call: ToolCall, use: Use) -> str | None:
 async def _input_at(use: Use) -> int:
     agent, _, number = use.step.partition(".")
     place = {"terminal__mission": use.run.pk, "step__agent__number": agent or 0, "step__number": number or 0}
-    found = await reader.read(TerminalInput.objects.filter(**place).first)
+    found = await reader.read_at_work(TerminalInput.objects.filter(**place).first)
     if found is None:
         raise Refused("Only an agent of a mission types.")
     return found.number
@@ -305,6 +323,8 @@ TOOLS = (
         Effect.REACHES_OUT,
         perform=run_command,
         settle=settle_command,
+        question="May this command reach these hosts?",
+        exact=partial(exactly, last="command"),
         timeout=LONGEST_WAIT + 60.0,
         shown=SHOWN,
         kept=SHOWN,

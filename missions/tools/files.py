@@ -123,7 +123,7 @@ async def settle_edit(call: ToolCall, use: Use) -> str | None:
     """By the file as it was last kept: it still is that, so nothing was done; or it is that with the edit in it."""
     asked = EditFile.model_validate_json(call.arguments)
     place = workshop.workspace(use.run.pk)
-    kept = await reader.read(partial(FileVersion.objects.text_of, use.run.pk, inside(asked.path)))
+    kept = await reader.read_at_work(partial(FileVersion.objects.text_of, use.run.pk, inside(asked.path)))
     try:
         now = await asyncio.to_thread(_text, place, asked.path)
         after, at = replaced(kept or now, asked)

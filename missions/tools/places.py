@@ -25,7 +25,7 @@ def file_of(path: str) -> str:
 
 async def memory_of_agent(use: Use) -> str:
     """The name of the agent's folder, with what it may see by now; empty for what is no agent's."""
-    return await reader.read(partial(_filled, use)) if "." in use.step else ""
+    return await reader.read_at_work(partial(_filled, use)) if "." in use.step else ""
 
 
 def _filled(use: Use) -> str:

@@ -4,11 +4,12 @@ Why so: docs/decisions.md, What leaves a mission.
 """
 
 import asyncio
+from functools import partial
 
 from pydantic import Field
 
 from engine.models import Effect, ToolCall
-from engine.tools import Refused, Tool, Use
+from engine.tools import Refused, Tool, Use, exactly
 
 from .. import publishing
 from ..publishing import NotPublished
@@ -75,6 +76,8 @@ TOOLS = (
         Effect.REACHES_OUT,
         perform=publish,
         settle=settle,
+        question="May this branch leave the sandbox?",
+        exact=partial(exactly, last="difference"),
         timeout=300.0,
         shown=SHOWN,
         kept=SHOWN,

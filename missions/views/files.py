@@ -6,13 +6,14 @@ from collections.abc import Iterable
 from datetime import datetime
 from uuid import UUID
 
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from runs.face import faces
 from runs.views.finding import row_for
 
+from .. import publishing
 from ..display import differences
 from ..models import FileVersion
 from ..models.files import newest, patch_of
@@ -40,6 +41,16 @@ def archive(request: HttpRequest, pk: UUID) -> HttpResponse:
     name = f"mission-{str(pk)[:8]}"
     data = _packed(name, newest(row.files.all()).values(), row.run.created)
     return _named(HttpResponse(data, content_type="application/gzip"), f"{name}.tar.gz")
+
+
+@require_GET
+def bundle(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """All branches that were published of it, as git reads them; where it was published on another machine it is not
+    here."""
+    row_for(request, faces()["mission"], pk)
+    if (data := publishing.bundled(pk)) is None:
+        raise Http404
+    return _named(HttpResponse(data, content_type=publishing.BUNDLE), f"mission-{str(pk)[:8]}.bundle")
 
 
 def _packed(folder: str, versions: Iterable[FileVersion], at: datetime) -> bytes:

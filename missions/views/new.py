@@ -22,21 +22,21 @@ from runs.begun import along, begun_by_page, brought
 from runs.forms import FieldProblem, as_number, as_typed
 from runs.rights import SEE
 
-from .. import attached, procedure, workshop
+from .. import attached, origins, procedure, workshop
 from ..attached import Attached
 from ..crews import offered
 from ..examples import EXAMPLES
 from ..files import LONGEST
 from ..forms import LIMITS, MissionForm, asked
+from ..leaving import WHO
 from ..models import Crew, Mission
-from ..rules import Limits
+from ..rules import A_STEP, Limits
 from ..sandbox import held
 from ..sandbox.box import Limits as Box
 
 BEGUN = "mission-new"
 FOLLOWS, UPLOADS, MORE = "follows", "uploads", "more-files"
 OWN = frozenset({*MissionForm.base_fields, FOLLOWS})
-A_STEP = 11_000, 250  # tokens that a step reads and writes, about
 
 
 @dataclass(frozen=True)
@@ -73,21 +73,28 @@ def _first(request: HttpRequest) -> Begun:
         form = _started(goal=example.goal, title=example.name, check=example.check, crew=example.crew)
         return Begun(form, attached.numbered(example.files))
     crew = Crew.objects.offered().filter(pk=as_number(request.GET.get("crew", ""))).first()
-    return Begun(_started(crew=crew.name if crew else ""), follows=request.GET.get(FOLLOWS, ""))
+    before = _followed(request, request.GET.get(FOLLOWS, ""))
+    name = crew.name if crew else before.crew if before else ""
+    return Begun(_started(crew=name), follows=request.GET.get(FOLLOWS, ""))
 
 
 def _submitted(request: HttpRequest, posted: Mapping[str, str]) -> HttpResponse:
     rows, unreadable = _files(request, posted)
+    packed, notes, wrong = _unpacked(request)
+    unreadable += wrong
     follows = posted.get(FOLLOWS, "") if _followed(request, posted.get(FOLLOWS, "")) else ""
     form = MissionForm(posted, auto_id="%s")
     begun = Begun(form, rows, follows)
     if posted.get("do") == MORE:
         begun.form = _started(**_own(posted))
         return _page(request, begun)
-    values, problems = asked(_own(posted), [(one.path.strip(), one.text) for one in rows], follows=follows)
+    files = [*packed, *((one.path.strip(), one.text) for one in rows)]
+    values, problems = asked(_own(posted), files, follows=follows, note="\n".join(notes))
     form.is_valid()
     if problems or unreadable:
         labels = {name: str(one.label) for name, one in form.fields.items()} | {"files": "Files", "limits": "Limits"}
+        if packed:  # a page cannot choose a file again for somebody
+            unreadable.append(("files", "Choose the archive once more: what is in it is not kept until it starts."))
         begun.problems = [
             FieldProblem(name, name, labels.get(name, name), said) for name, said in [*problems, *unreadable]
         ]
@@ -97,7 +104,7 @@ def _submitted(request: HttpRequest, posted: Mapping[str, str]) -> HttpResponse:
 
 def _begin(request: HttpRequest, begun: Begun, values: dict[str, Any]) -> HttpResponse:
     try:
-        mission = procedure.submit(owner=request.user, limited=True, **values)
+        mission = procedure.submit(owner=request.user, limited=True, watched=True, **values)
     except BudgetUsedUp as error:
         return _page(request, begun, Refused(402, str(error)))
     except LimitReached as reached:
@@ -111,12 +118,32 @@ def _files(request: HttpRequest, posted: Mapping[str, str]) -> tuple[list[Attach
     """What was pasted and what was uploaded, and what is wrong with that which is no text."""
     found = [(one.path, one.text) for one in attached.pasted(posted)]
     wrong = []
-    for name, text in attached.uploaded(request.FILES.getlist(UPLOADS)):
+    for name, text in attached.uploaded(one for one in request.FILES.getlist(UPLOADS) if not _is_packed(one)):
         if text is None:
             wrong.append(("files", f"{name} is no text of at most {LONGEST:,} bytes. Choose another file."))
         else:
             found.append((name, text))
     return attached.numbered(found), wrong
+
+
+def _is_packed(file: Any) -> bool:
+    return origins.is_archive(file.name or "")
+
+
+def _unpacked(request: HttpRequest) -> tuple[list[tuple[str, str]], list[str], list[tuple[str, str]]]:
+    """What is in archives that were uploaded, what the crew should know of that, and what is wrong."""
+    files, notes, wrong = list[tuple[str, str]](), list[str](), list[tuple[str, str]]()
+    for file in filter(_is_packed, request.FILES.getlist(UPLOADS)):
+        try:
+            if (file.size or 0) > origins.LARGEST:
+                raise origins.Unusable(f"It has more than {origins.LARGEST // 1_000_000} MB.")
+            found = origins.of_archive(file.read())
+        except origins.Unusable as unusable:
+            wrong.append(("files", f"{file.name}: {unusable}"))
+        else:
+            files += found.files
+            notes += filter(None, [found.note])
+    return files, notes, wrong
 
 
 def _followed(request: HttpRequest, pk: str) -> Mission | None:
@@ -145,6 +172,8 @@ def _page(request: HttpRequest, begun: Begun, refused: Refused | None = None) ->
         "problems": begun.problems,
         "refused": refused,
         "limits": [(begun.form[name], getattr(Limits(), name)) for name in LIMITS],
+        "repositories": origins.allowed(),
+        "policy": [begun.form[name] for name in WHO],
         "crews": offered(),
         "examples": EXAMPLES.values(),
         "lacking": workshop.missing(),

@@ -4,10 +4,14 @@ from uuid import UUID
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
-from django.views.decorators.http import require_GET
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_http_methods
 
+from engine.models import TITLE_LENGTH
+from engine.models.budgets import BudgetUsedUp
+from engine.models.pace import LimitReached
 from runs.face import faces
+from runs.family import note_about
 from runs.forms import as_number
 from runs.rights import STEER
 from runs.views.finding import row_for
@@ -72,15 +76,24 @@ def terminal(request: HttpRequest, pk: UUID, number: int) -> HttpResponse:
     return render(request, "missions/terminal.html", {**face.page(pk), **context})
 
 
-@require_GET
+@require_http_methods(["GET", "POST"])
 def judge(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Goal, result and difference as they go to the page on which they are judged, where nothing has begun yet."""
+    """Goal, result and difference are judged, by the council that is first offered. Asked without being told to begin,
+    or where nothing could, they go to the page on which somebody chooses who judges."""
     face, judging = faces()["mission"], faces()[settings.JUDGES]
     row = row_for(request, face, pk)
-    if not row.run.over:
+    if not row.run.over or row.run.redacted:
         raise Http404
-    context = {"judging": judging, "title": row.run.shown_title, "text": _case(row, request.build_absolute_uri("/"))}
-    return render(request, "missions/judge.html", {**face.page(pk), **context})
+    title, text, refused, status = row.run.shown_title, _case(row, request.build_absolute_uri("/")), "", 200
+    if request.method == "POST":
+        try:
+            if begun := judging.of_text(request.user, text, f"Does it meet the goal? {title}"[:TITLE_LENGTH]):
+                note_about(begun, pk)
+                return redirect(judging.page_name("live"), begun)
+        except (BudgetUsedUp, LimitReached) as error:
+            refused, status = str(error), 402 if isinstance(error, BudgetUsedUp) else 429
+    context = {"judging": judging, "title": title, "text": text, "refused": refused}
+    return render(request, "missions/judge.html", {**face.page(pk), **context}, status=status)
 
 
 def _case(row: Mission, site: str) -> str:

@@ -9,18 +9,24 @@ from missions.rehearsal import _now
 
 def step(messages: list[dict[str, str]]) -> str:
     now = _now(messages[-1]["content"])
-    heard = now["said_by_people"]
-    script: list[tuple[str, dict[str, Any]]] = [
-        ("send_message", {"recipient": "human_user", "message": "Say something."}),
-        ("wait", {}),
-        ("send_message", {"recipient": "human_user", "message": f"You said: {(heard or ['nothing'])[-1]}"}),
-        ("run_command", {"command": "true", "network": ["example.org:443"], "purpose": "To look."}),
-    ]
-    if "next one" in now["goal"]:
-        script = []
-    at = now["step"] - 1
-    tool, args = script[at] if at < len(script) else ("finish", {"result": "It is over."})
+    heard, before = now["said_by_people"], "".join(one["content"] for one in messages)
+    tool, args = _next(now, heard[-1] if heard else "", before)
     return json.dumps({"reasoning": "I do this now.", "tool_name": tool, "tool_args": json.dumps(args)})
+
+
+def _next(now: dict[str, Any], heard: str, before: str) -> tuple[str, dict[str, Any]]:
+    """However late its person answers, it waits for that."""
+    if "next one" in now["goal"]:
+        return "finish", {"result": "It is over."}
+    if now["step"] == 1:
+        return "send_message", {"recipient": "human_user", "message": "Say something."}
+    if not heard:
+        return "wait", {}
+    if "You said: " not in before:
+        return "send_message", {"recipient": "human_user", "message": f"You said: {heard}"}
+    if "To look." not in before:
+        return "run_command", {"command": "true", "network": ["example.org:443"], "purpose": "To look."}
+    return "finish", {"result": "It is over."}
 
 
 class Working(Product):

@@ -47,6 +47,12 @@ ORDERS = step(
     message="Run the tests. Report the first failure with its cause, change nothing yet.",
 )
 WAITS = step("wait", "I wait for the test run before I change the invoice template.")
+QUESTION = step(
+    "ask_person",
+    "Both rules stand in the files; a person has to say which one holds.",
+    question="Which rule holds for invoices that were already sent?",
+    choices=["They stay as they are", "They are corrected and sent again"],
+)
 KEPT = step("remember", "Kept: this project rounds half up.", text="This project rounds half up.")
 EDITS = step(
     "edit_file",
@@ -100,6 +106,7 @@ def over(owner: User) -> dict[str, Any]:
         "unproven": performed(owner, "unproven", READS, nothing, check=FAULT.check),
         "failed": performed(owner, "failed", READS, Unauthorized("test/one refused its key.")),
         "gate": performed(owner, "gate", READS, TESTED, said, said),
+        "question": performed(owner, "question", READS, TESTED, QUESTION),
     }
 
 

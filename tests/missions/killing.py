@@ -9,6 +9,7 @@ from missions.rehearsal import _now
 LIVES = "echo {0} >> count; for i in $(seq 1 {1}); do echo {0}$i; sleep 0.1; done; echo {0} done"
 ASKS = "echo three >> count; read -p 'Name? ' name; echo $name >> said; sleep 1; echo three done"
 SCRIPT: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("wait", {"seconds": 1}),  # it parks in any case, however slow the machine is
     ("run_command", {"command": LIVES.format("one", 30), "timeout": 0}),
     ("run_command", {"command": LIVES.format("two", 40), "timeout": 0}),
     ("run_command", {"command": ASKS, "timeout": 3}),

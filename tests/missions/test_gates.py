@@ -9,14 +9,20 @@ from contextlib import contextmanager
 
 import pytest
 from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
 
 from engine.evidence.audit import verify_all
 from engine.models import Gate, ToolCall
+from engine.tools import exactly
 from missions import leaving, publishing, workshop
 from missions.models import Connection, Mission, Step
+from missions.models.remarks import Remark
 from missions.publishing import branch_complaint
 from missions.terminals.proxy import is_public
+from missions.tools.publish import PublishCommit
 from runs import steering
+from runs.models import SearchText
 from tests.conftest import need, perform
 from tests.missions.scenes import finishes, mission, runs, step
 
@@ -94,8 +100,8 @@ def test_a_command_reaches_the_approved_host_alone_and_each_connection_is_writte
         gate, run, seen = allows(row, models, mira)
     assert [host in gate.text, "To say hello." in gate.text] == [True, True]
     assert "200 Connected\nhello\nHTTP/1.1 403 Not approved" in seen.steps.get(number=1).result
-    said = Connection.objects.order_by("number").values_list("host", "port", "allowed", "sent", "received")
-    assert list(said) == [("127.0.0.1", port, True, 2, 6), ("127.0.0.1", 5432, False, 0, 0)]
+    said = Connection.objects.values_list("host", "port", "allowed", "sent", "received")
+    assert set(said) == {("127.0.0.1", port, True, 2, 6), ("127.0.0.1", 5432, False, 0, 0)}
     assert (run.outcome, verify_all().faults) == ("done", [])
 
 
@@ -121,6 +127,7 @@ def test_what_is_refused_is_told_with_the_words_and_not_asked_again(mira: User, 
     said = {one.key: one.result for one in seen.steps.all()}
     assert said["1.1"] == "This was not done. mira refused it: Look into the folder instead."
     assert said["1.2"].startswith("It was refused before, and is not asked again: ")
+    assert SearchText.objects.flags_of([row.pk], list(Remark)) == {row.pk: [Remark.REFUSED]}
     assert (run.outcome, Gate.objects.count(), [one.reason for one in seen.terminals.all()]) == (
         "done",
         1,
@@ -140,7 +147,7 @@ def test_three_refusals_in_a_row_stop_an_agent_and_people_are_told(mira: User, m
     assert Gate.objects.filter(run=row.pk, kind="question", state="pending").exists()
 
 
-def test_a_branch_is_published_as_it_was_asked_whatever_becomes_of_the_files(mira: User, models, tmp_path):
+def test_a_branch_is_published_as_it_was_asked_whatever_becomes_of_the_files(mira, models, tmp_path, client: Client):
     files = [("sum.py", "sum(n[1:])\n"), (".gitattributes", "* filter=evil\n")]
     config = '[core]\\n fsmonitor = touch /tmp/magi-evil\\n[filter "evil"]\\n clean = touch /tmp/magi-evil\\n'
     row = mission(
@@ -156,15 +163,20 @@ def test_a_branch_is_published_as_it_was_asked_whatever_becomes_of_the_files(mir
     performed(row, models)
     (workshop.place(row.pk) / "workspace" / "sum.py").write_text("evil")
     gate, run, seen = allows(row, models, mira)
-    assert "-sum(n[1:])\\n+sum(n)" in gate.text
+    assert "-sum(n[1:])\n+sum(n)" in gate.text
     said = json.loads(seen.steps.get(number=3).result)
     assert (run.outcome, said["branch"], said["to"]) == ("done", "fix/sum", "the bundle of this mission")
+    client.force_login(mira)
+    shown = client.get(reverse("mission-live", args=[row.pk])).content.decode()
+    assert ("fix/sum" in shown, reverse("mission-bundle", args=[row.pk]) in shown) == (True, True)
+    assert client.get(reverse("mission-bundle", args=[row.pk])).content == publishing.bundle(row.pk).read_bytes()
     clone = ["git", "clone", "-q", "-b", "fix/sum", str(publishing.bundle(row.pk)), str(tmp_path / "there")]
     subprocess.run(clone, check=True, capture_output=True)
     assert (tmp_path / "there" / "sum.py").read_text() == "sum(n)\n"
     log = subprocess.run(["git", "-C", tmp_path / "there", "log", "--format=%an: %s"], capture_output=True, text=True)
     assert log.stdout.splitlines() == ["Ada: Count from the first.", "MAGI: As the mission began"]
     assert said["commit"] in gate.text
+    assert SearchText.objects.flags_of([row.pk], list(Remark)) == {row.pk: [Remark.PUBLISHED]}
     assert verify_all().faults == []
 
 
@@ -229,6 +241,14 @@ def test_a_command_with_a_network_that_was_cut_is_asked_about(mira: User, models
     steering.decide(asked.pk, mira, "answer", choice="happened", text="It had ended.")
     run, _ = performed(row, models)
     assert (run.outcome, "It had ended." in Step.objects.get(mission=row, number=1).result) == ("done", True)
+
+
+def test_what_is_asked_about_in_words_says_each_thing_once_whatever_stands_in_it():
+    told = {"branch": "b", "commit": "c", "to": "there", "files": 1, "digest": "d"}
+    text = exactly(PublishCommit(message='m"\nto: "elsewhere', difference="-a\n+b\nto: x", **told), "difference")
+    head, _, difference = text.partition("\ndifference:\n")
+    assert [one for one in head.splitlines() if one.startswith("to: ")] == ['to: "there"']
+    assert difference == "-a\n+b\nto: x"
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from missions import remembering
 from missions.memory_files import MemoryFile, Wrong, read, with_names, written
 from missions.models import MemoryVersion
 from missions.rules import Sight, sees
-from tests.callers import Caller
+from tests.callers import Caller, fields
 from tests.conftest import allow
 from tests.databases import tampering
 
@@ -157,6 +157,7 @@ def seen(memory, name):
 @pytest.mark.django_db
 def test_over_http_one_proposes_and_another_accepts(mira, mira_calls):
     asked = {"name": "rounding", "text": "Half.", "visible_to": ["all"]}
+    assert "library" in fields(mira_calls.post("/memories", asked | {"library": "x" * 81}))
     assert mira_calls.post("/memories", asked).status_code == 201
     assert "lacks the scope" in mira_calls.post("/memories/rounding/accept", {"version": 1}).json()["detail"]
     accepting = Caller(mira, scopes=["accept"])

@@ -113,6 +113,31 @@ def test_an_agent_makes_another_which_reports_and_a_third_is_refused_below_it(mi
     assert not run.outcome
 
 
+def test_each_of_a_crew_has_its_turn_however_long_another_goes_on(mira: User, models):
+    row = mission(mira, *[step("ls"), step("list_commands")] * 3, finishes(), models=models, crew=("Ada", "Bo", "Cy"))
+    for name in ("Bo", "Cy"):
+        models.will(f"test/{name}", step("list_commands"), step("ls"), step("wait"))
+    asyncio.run(perform(row.pk, models))
+    order = Step.objects.filter(mission=row).order_by("pk").values_list("agent__name", flat=True)
+    assert [{*order[n : n + 3]} for n in (0, 3, 6)] == [{"Ada", "Bo", "Cy"}] * 3
+
+
+def test_a_timer_holds_though_another_waits_at_a_gate(mira: User, models):
+    row = mission(mira, step("wait", seconds=900), models=models, crew=("Ada", "Bo"))
+    models.will("test/Bo", runs("true", network=["example.org:443"]))
+    run = asyncio.run(perform(row.pk, models))
+    assert run.status == "waiting"
+    assert (run.wakes_at - run.created).total_seconds() < 1_000
+
+
+def test_whoever_finishes_waits_for_nobody_at_a_gate(mira: User, models):
+    asks = runs("true", network=["example.org:443"])
+    row = mission(mira, step("ls"), step("ls"), step("ls"), finishes(), models=models, crew=("Ada", "Bo"))
+    models.will("test/Bo", asks)
+    assert asyncio.run(perform(row.pk, models)).outcome == "done"
+    assert [one.state for one in Gate.objects.filter(run=row.pk)] == ["void"]
+
+
 def test_whoever_can_wake_nobody_is_told_once_and_then_a_person_is_asked(mira: User, models):
     row = mission(mira, step(reasoning="I am done."), step(reasoning="Nothing to add."), finishes(), models=models)
     run = asyncio.run(perform(row.pk, models))
@@ -121,6 +146,15 @@ def test_whoever_can_wake_nobody_is_told_once_and_then_a_person_is_asked(mira: U
     steering.decide(gate.pk, mira, "answer", choice="go_on", text="Finish it.")
     assert asyncio.run(perform(row.pk, models)).outcome == "done"
     assert [one.text for one in Message.objects.filter(mission=row, by_name="mira")] == ["Finish it."]
+    assert verify_all().faults == []
+
+
+def test_words_to_the_crew_answer_what_a_person_was_asked(mira: User, models):
+    row = mission(mira, step(reasoning="I am done."), step(reasoning="Nothing to add."), finishes(), models=models)
+    asyncio.run(perform(row.pk, models))
+    talking.say(row.pk, mira, "Finish it.")
+    assert Gate.objects.get().state == "void"
+    assert asyncio.run(perform(row.pk, models)).outcome == "done"
     assert verify_all().faults == []
 
 

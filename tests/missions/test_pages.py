@@ -10,15 +10,21 @@ from django.test import Client
 from django.urls import reverse
 
 from engine.evidence.audit import verify_all
+from judgements.models import Council, Judgement
 from missions import remembering, workshop
+from missions.crews import made
 from missions.display import display_of
 from missions.examples import EXAMPLES
+from missions.leaving import COUNCIL
 from missions.memory_files import MemoryFile
 from missions.models import Crew, Mission, TerminalInput
+from missions.procedure import submit
 from runs.face import snapshot_of
+from runs.family import bound_to
 from tests.conftest import ScriptedModels, need, perform
 from tests.missions.scenes import finishes, mission, runs, step
 
+JUDGE = {"model": "rehearsal/instant", "criteria": "Is it so?", "fallback": ""}
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
@@ -67,6 +73,40 @@ def test_an_archive_holds_the_files_as_they_are(mira: User, models, mine):
     data = mine.get(reverse("mission-archive", args=[row.pk])).content
     with tarfile.open(fileobj=io.BytesIO(data)) as packed:
         assert {one.name.partition("/")[2]: packed.extractfile(one).read() for one in packed} == {"said": b"hello\n"}
+
+
+def test_what_came_of_it_is_judged_by_one_button_and_each_leads_to_the_other(mira: User, models, mine):
+    Council.objects.found(name="Three", owner=mira, agents=[{"name": one, **JUDGE} for one in "ABC"])
+    row = played(mira, models, runs("echo hello > said"), finishes())
+    begun = mine.post(reverse("mission-judge", args=[row.pk]))
+    judgement = Judgement.objects.get()
+    assert begun["Location"] == reverse("live", args=[judgement.pk])
+    assert "Say hello." in judgement.content
+    assert "+hello" in judgement.content
+    link = f'About what came of <a href="{reverse("mission-live", args=[row.pk])}">'
+    assert link in mine.get(begun["Location"]).content.decode()
+    assert begun["Location"] in page(mine, "live", row.pk)
+    assert [one.address for one in bound_to(row.run, mira)] == [begun["Location"]]
+    assert verify_all().faults == []
+
+
+def test_where_nobody_is_offered_to_judge_somebody_is_chosen_on_the_next_page(mira: User, models, mine):
+    row = played(mira, models, finishes())
+    asked = mine.post(reverse("mission-judge", args=[row.pk]))
+    assert ("Choose who judges" in asked.content.decode(), Judgement.objects.count()) == (True, 0)
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"), [({}, "both"), ({"publish": "council"}, "council"), ({"publish": "never"}, "")]
+)
+def test_who_decides_about_what_leaves_is_said_where_it_begins(said, kept, mine):
+    Council.objects.found(name=COUNCIL, owner=None, agents=[{"name": one, **JUDGE} for one in "ABC"])
+    mine.post(reverse("mission-new"), {"goal": "Do it.", "network": "never", **said})
+    policy = Mission.objects.get().policy
+    assert (policy["network"], policy["publish"] if not kept else policy["publish"]["who"]) == (
+        "never",
+        kept or "never",
+    )
 
 
 def test_what_is_unproven_is_nowhere_shown_as_done(mira: User, models):
@@ -152,3 +192,9 @@ def test_a_memory_is_saved_from_the_version_that_was_read_alone(admin_client: Cl
 def test_who_may_change_no_memory_decides_about_none(mine):
     made = remembering.propose(MemoryFile("rounding", "How", "Half up."), "LTM-Manager")
     assert mine.post(reverse("memory-decide", args=[made.pk]), {"do": "accept"}).status_code == 403
+
+
+def test_a_rehearsed_one_says_so_in_the_history(mira: User, mine):
+    submit(owner=mira, goal="Say hello.", agents=[made({"name": "Ada"}, "rehearsal/instant")])
+    submit(owner=mira, goal="Say more.", agents=[made({"name": "Ada"}, "test/one")])
+    assert mine.get(reverse("runs-history")).content.decode().count(">Rehearsal<") == 1

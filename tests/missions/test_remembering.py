@@ -9,8 +9,12 @@ from django.contrib.auth.models import User
 from engine.evidence.audit import verify_all
 from engine.tools import own_tools
 from missions import remembering, workshop
+from missions.forms import asked
 from missions.memory_files import MemoryFile
 from missions.models import MemoryUse, MemoryVersion, Mission, ShortMemory, Summary
+from missions.models.remarks import Remark
+from missions.procedure import submit
+from runs.models import SearchText
 from tests.conftest import ScriptedModels, need, perform
 from tests.missions.scenes import finishes, mission, runs, step
 
@@ -186,3 +190,18 @@ def test_tools_that_stand_in_place_of_others_are_no_agents(db):
     from missions.tools import NAMES
 
     assert {"write_memory", "edit_memory", "fresh_check"} <= own_tools().keys() - set(NAMES)
+
+
+def test_what_a_crew_kept_comes_along_where_another_mission_goes_on_from_it(mira: User, models):
+    keeps = step("remember", text="This project rounds half up.")
+    before = played(mira, models, keeps, runs("echo one > a.txt"), finishes("Half of it is done."))
+    models.will("test/one", runs("cat a.txt"), finishes())
+    values, problems = asked({"goal": "Do the rest."}, follows=str(before.pk))
+    assert (problems, [one["name"] for one in values["agents"]]) == ([], ["Ada"])
+    row = submit(owner=mira, **values)
+    asyncio.run(perform(row.pk, models))
+    prompt = str(models.asked[-1][1])
+    assert "This project rounds half up." in prompt
+    assert "The mission before came to this: Half of it is done." in prompt
+    assert SearchText.objects.flags_of([row.pk], list(Remark)) == {row.pk: [Remark.FOLLOWS]}
+    assert verify_all().faults == []

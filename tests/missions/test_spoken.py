@@ -1,5 +1,6 @@
 """A mission on a terminal: a line to the crew, an answer at a gate, and the next goal."""
 
+import io
 import os
 import pty
 import re
@@ -7,9 +8,16 @@ import select
 import sys
 import time
 
+import pytest
+
+from engine.models import Gate
+from engine.policy import policy_of
 from missions import workshop
+from missions.spoken import Talk
+from runs import steering
 from tests.acceptance.site import ROOT, environment, manage
 from tests.conftest import need
+from tests.missions.scenes import mission
 
 PATIENCE = 120
 
@@ -58,3 +66,22 @@ def test_a_line_is_said_to_the_crew_a_gate_is_answered_and_the_next_line_is_the_
     there.types("\x04")
     there.until("done: It is over[^$]*done: It is over|unproven")
     assert there.status() == 0
+
+
+@pytest.mark.django_db
+def test_what_is_typed_decides_at_the_gate_that_was_shown_and_at_no_other_one(mira, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+    run, said = mission(mira).run, []
+    about = {"run": run, "kind": "tool", "policy": policy_of({})}
+    shown, unseen = (Gate.objects.ask(None, step=word, text=word, **about) for word in ("shown", "unseen"))
+    talk = Talk(mira, said.append)
+    talk.begin(run.pk)
+    assert talk.asks(shown).startswith("  shown")
+    steering.decide(shown.pk, mira, "reject", text="Elsewhere.")
+    talk.take(run.pk, "allow")
+    unseen.refresh_from_db()
+    assert (unseen.state, said) == ("pending", ["Nothing that was shown here waits for you: nothing was decided."])
+    talk.asks(unseen)
+    talk.take(run.pk, "allow")
+    unseen.refresh_from_db()
+    assert unseen.state == "approved"

@@ -14,8 +14,10 @@ from missions import sweep
 from missions.display import files_changed
 from missions.files import FileProblem, Workspace, text_of
 from missions.forms import asked
+from missions.leaving import WHO
 from missions.models import Mission
 from missions.models.files import patch_of
+from missions.origins import Origin, Unusable, of_archive
 from missions.procedure import submit
 from missions.spoken import Talk
 from runs.command import NOTHING, News, RunCommand, bad_input
@@ -33,7 +35,8 @@ class Command(RunCommand[Mission]):
 
     def add_own_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("goal", nargs="?", default="-", help="what is to be reached; - reads it")
-        parser.add_argument("--workspace", metavar="DIR", help="its texts are copied into the workspace")
+        parser.add_argument("--workspace", metavar="PLACE", help="a folder, or a zip or tar, whose texts are copied")
+        parser.add_argument("--git", metavar="PATH", default="", help="a repository or bundle that is allowed")
         parser.add_argument("--crew", default="", help="the name of a crew (default: the coordinator alone)")
         parser.add_argument("--check", metavar="COMMAND", default="", help="that has to end with 0")
         parser.add_argument("--patch", metavar="FILE", help="where the difference is written")
@@ -44,6 +47,8 @@ class Command(RunCommand[Mission]):
         parser.add_argument("--steps", metavar="N", help="at most")
         parser.add_argument("--title", default="")
         parser.add_argument("--by", metavar="USER", default="", help="whose it is, and who decides at its gates here")
+        for name, who in WHO.items():
+            parser.add_argument(f"--{name}", choices=list(who), default="", help="who decides about that")
         parser.add_argument("--spend", metavar="MONEY", help="dollars at most, as in 3.00")
 
     def handle(self, **options: Any) -> None:
@@ -60,7 +65,13 @@ class Command(RunCommand[Mission]):
                 goal = talk.next_goal() if talk and not options["no_wait"] else ""
                 if not goal:
                     raise
-                options |= {"goal": goal, "follows": talk.last if talk else "", "workspace": None, "title": ""}
+                options |= {
+                    "goal": goal,
+                    "follows": talk.last if talk else "",
+                    "workspace": None,
+                    "git": "",
+                    "title": "",
+                }
 
     async def _follow(self, run: Run) -> None:
         """Where no other engine runs, the ends of commands are looked for here."""
@@ -80,9 +91,9 @@ class Command(RunCommand[Mission]):
     def submit(self, options: dict[str, Any]) -> Mission:
         self._options = options
         goal = sys.stdin.read() if options["goal"] == "-" else options["goal"]
-        own = {name: options[name] for name in ("title", "crew", "model", "check", "steps", "spend")}
-        files = list(self._read(Path(options["workspace"]))) if options["workspace"] else []
-        values, problems = asked({"goal": goal, **own}, files, follows=options["follows"])
+        own = {name: options[name] for name in ("title", "crew", "model", "check", "steps", "spend", "git", *WHO)}
+        origin = self._origin(Path(options["workspace"])) if options["workspace"] else Origin(())
+        values, problems = asked({"goal": goal, **own}, origin.files, follows=options["follows"], note=origin.note)
         if problems:
             raise bad_input(" ".join(f"{field}: {sentence}" for field, sentence in problems))
         try:
@@ -92,6 +103,14 @@ class Command(RunCommand[Mission]):
         if self._talk:
             self._talk.begin(made.pk)
         return made
+
+    def _origin(self, place: Path) -> Origin:
+        if not place.is_file():
+            return Origin(list(self._read(place)))
+        try:
+            return of_archive(place.read_bytes())
+        except (OSError, Unusable) as error:
+            raise bad_input(f"{place}: {error}") from error
 
     def _read(self, folder: Path) -> Iterator[tuple[str, str]]:
         """The texts of a folder; what is none is named and left out."""
@@ -121,10 +140,16 @@ class Command(RunCommand[Mission]):
         for said in row.talk:
             if said.recipient == 0 and said.sender:
                 yield f"message {said.number}", f"{row.agent(said.sender).name}: {said.text}"
-        for gate in Gate.objects.pending().filter(run=row.pk):
+        yield from self._asked(list(Gate.objects.pending().filter(run=row.pk)))
+
+    def _asked(self, gates: list[Gate]) -> News:
+        """One at a time with its text: what is typed then is about that one."""
+        for gate in gates:
             yield f"gate {gate.pk}", f"  To decide: {gate.title} {address()}/gates/{gate.pk}/"
-            if self._talk and self._talk.may_decide(gate):
-                yield f"asked {gate.pk}", f"  {gate.text}\n  {self._talk.question(gate)}"
+        talk = self._talk
+        first = next(filter(talk.may_decide, gates), None) if talk else None
+        if talk and first:
+            yield f"asked {first.pk}", talk.asks(first)
 
     def word(self, row: Any) -> str:
         """The result, and what was changed."""

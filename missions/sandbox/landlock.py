@@ -1,0 +1,87 @@
+"""What Landlock can hold without any namespace: files by their places, TCP, abstract sockets and signals; a filter of
+calls and limits beside. It is tried and told of, and holds no command.
+
+    python3 -I -S landlock.py '{"folder": "/some/workspace", "filter": "...", "limits": {...}, "program": [...]}'
+
+A program of its own, of the standard library alone: it shuts itself in and becomes the program.
+
+Why so: docs/decisions.md, The sandbox.
+"""
+
+import base64
+import ctypes
+import json
+import os
+import resource
+import struct
+import sys
+from typing import Any
+
+CREATE, ADD, RESTRICT = 444, 445, 446
+VERSION, BENEATH = 1, 1  # LANDLOCK_CREATE_RULESET_VERSION, LANDLOCK_RULE_PATH_BENEATH
+LEAST = 6  # the first that keeps abstract sockets and signals
+EXECUTE, WRITE, READ, LIST, TRUNCATE = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 14
+EVERY_FILE, EVERY_PORT, EVERY_SCOPE = (1 << 16) - 1, 0b11, 0b11
+NO_NEW_PRIVILEGES, FILTER_CALLS, BY_FILTER = 38, 22, 2  # of prctl
+LOOKED_AT = ("/usr", "/proc", "/etc/alternatives", "/etc/ld.so.cache", "/etc/ssl")
+DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
+LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+def offered() -> str:
+    """Empty where the kernel has it, else why not."""
+    version = LIBC.syscall(CREATE, None, 0, VERSION)
+    if version < 0:
+        return "This kernel has no Landlock, or it is switched off."
+    return "" if version >= LEAST else f"This kernel has version {version} of Landlock, and {LEAST} is needed."
+
+
+def shut_in(folder: str) -> None:
+    """This process and all that it starts, for ever. OSError."""
+    asked = ctypes.create_string_buffer(struct.pack("=QQQ", EVERY_FILE, EVERY_PORT, EVERY_SCOPE))
+    rules = _done(LIBC.syscall(CREATE, asked, ctypes.c_size_t(24), 0))
+    for place in LOOKED_AT:
+        _let(rules, place, EXECUTE | READ | LIST)
+    for place in DEVICES:
+        _let(rules, place, READ | WRITE)
+    _let(rules, folder, EVERY_FILE)
+    _done(LIBC.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0))
+    _done(LIBC.syscall(RESTRICT, rules, 0))
+    os.close(rules)
+
+
+def _let(rules: int, place: str, what: int) -> None:
+    if not os.path.exists(place):
+        return
+    there = os.open(place, os.O_PATH | os.O_CLOEXEC)
+    if not os.path.isdir(place):
+        what &= EXECUTE | WRITE | READ | TRUNCATE
+    beneath = ctypes.create_string_buffer(struct.pack("=Qi", what, there))
+    _done(LIBC.syscall(ADD, rules, BENEATH, beneath, 0))
+    os.close(there)
+
+
+def filter_calls(program: bytes) -> None:
+    held = ctypes.create_string_buffer(program, len(program))
+    about = ctypes.create_string_buffer(struct.pack("=HxxxxxxQ", len(program) // 8, ctypes.addressof(held)))
+    _done(LIBC.prctl(FILTER_CALLS, BY_FILTER, about, 0, 0))
+
+
+def _done(result: int) -> int:
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+    return result
+
+
+def main(asked: dict[str, Any]) -> None:
+    os.chdir(asked["folder"])
+    for name, most in asked["limits"].items():
+        resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (most, most))
+    shut_in(asked["folder"])
+    filter_calls(base64.b64decode(asked["filter"]))
+    os.execve(asked["program"][0], asked["program"], {"PATH": "/usr/bin:/bin", "HOME": asked["folder"]})  # noqa: S606
+
+
+if __name__ == "__main__":
+    main(json.loads(sys.argv[1]))

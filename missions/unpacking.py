@@ -1,0 +1,159 @@
+"""An archive, opened: the texts that are in it. This file is a program for the child process of `toolbox.child`, so it
+knows nothing but the standard library; nothing is ever written to a disk, so no name can lead anywhere.
+
+Why so: docs/decisions.md, Missions.
+"""
+
+import bz2
+import io
+import json
+import lzma
+import stat
+import sys
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+ENTRIES, FILES = 20_000, 2_000
+LONGEST, TOGETHER, UNPACKED = 400_000, 20_000_000, 100_000_000  # bytes
+MEMORY = 64_000_000  # that xz may take
+NAMED = 20  # of what is left out
+OF_GIT = ".git"
+
+
+class Wrong(Exception):
+    """In a sentence: nothing of it is taken."""
+
+
+@dataclass(frozen=True)
+class Member:
+    name: str
+    read: Callable[[int], bytes]  # so many bytes at most
+
+
+def unpacked(data: bytes) -> dict[str, Any]:
+    """`files`: paths and texts; `left_out`: the paths of what is no text, or too long. Wrong."""
+    files, left_out, together, seen = dict[str, str](), list[str](), 0, 0
+    for member in _members(data):
+        path = _path(member.name)
+        if OF_GIT in path.split("/"):
+            continue
+        if path in files or path in left_out:
+            raise Wrong(f"{path[:200]} is in it twice.")
+        found = member.read(LONGEST + 1)
+        seen += len(found)
+        if (text := _text(found)) is None:
+            left_out.append(path)
+        else:
+            files[path], together = text, together + len(found)
+        if len(files) > FILES or together > TOGETHER or seen > UNPACKED:
+            raise Wrong(f"It has more than {FILES:,} texts, or more than {TOGETHER // 1_000_000} MB of them.")
+    _refuse_both(files)
+    return {"files": list(files.items()), "left_out": left_out}
+
+
+def _text(data: bytes) -> str | None:
+    if len(data) > LONGEST or b"\0" in data:
+        return None
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _path(name: str) -> str:
+    """As within the workspace."""
+    parts = [part for part in name.split("/") if part not in ("", ".")]
+    odd = "\\" in name or "\0" in name or any(0xD800 <= ord(one) <= 0xDFFF for one in name)
+    if not parts or name.startswith("/") or ".." in parts or odd or len(name) > 1_000:
+        raise Wrong(f"{name[:200]!a} is no path within a folder.")
+    return "/".join(parts)
+
+
+def _refuse_both(files: dict[str, str]) -> None:
+    for path in files:
+        parts = path.split("/")
+        if any("/".join(parts[:depth]) in files for depth in range(1, len(parts))):
+            raise Wrong(f"{path[:200]} lies in what is a file.")
+
+
+def _members(data: bytes) -> Iterator[Member]:
+    if zipfile.is_zipfile(io.BytesIO(data)) and data[:2] == b"PK":
+        yield from _of_zip(data)
+    else:
+        yield from _of_tar(_decompressed(data))
+
+
+def _of_zip(data: bytes) -> Iterator[Member]:
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            infos = archive.infolist()
+            _refuse_too_many(len(infos))
+            for info in infos:
+                kind = stat.S_IFMT(info.external_attr >> 16)
+                if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
+                    raise Wrong(f"{info.filename[:200]!a} is a link or a device.")
+                if info.flag_bits & 1:
+                    raise Wrong("It is locked by a password.")
+                if not info.is_dir():
+                    yield Member(info.filename, lambda most, info=info: _read(archive.open(info), most))  # type: ignore[misc]
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, lzma.LZMAError, OSError) as error:
+        raise Wrong(f"It cannot be read: {error}") from error
+
+
+def _of_tar(data: bytes) -> Iterator[Member]:
+    try:
+        with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as archive:
+            for number, info in enumerate(archive, 1):
+                _refuse_too_many(number)
+                if info.isdir():
+                    continue
+                if not info.isreg():
+                    raise Wrong(f"{info.name[:200]!a} is a link or a device.")
+                yield Member(info.name, lambda most, info=info: _read(archive.extractfile(info), most))  # type: ignore[misc]
+    except (tarfile.TarError, EOFError, OSError, ValueError) as error:
+        raise Wrong("It is neither zip nor tar, or it is broken.") from error
+
+
+def _read(opened: Any, most: int) -> bytes:
+    with opened as file:
+        data: bytes = file.read(most)
+        return data
+
+
+def _refuse_too_many(count: int) -> None:
+    if count > ENTRIES:
+        raise Wrong(f"It has more than {ENTRIES:,} entries.")
+
+
+def _decompressed(data: bytes) -> bytes:
+    """As much as is taken, and never more than that at once."""
+    try:
+        if data.startswith(b"\x1f\x8b"):
+            found = zlib.decompressobj(31).decompress(data, UNPACKED + 1)
+        elif data.startswith(b"BZh"):
+            found = bz2.BZ2Decompressor().decompress(data, UNPACKED + 1)
+        elif data.startswith(b"\xfd7zXZ\0"):
+            found = lzma.LZMADecompressor(memlimit=MEMORY).decompress(data, UNPACKED + 1)
+        else:
+            found = data
+    except (zlib.error, OSError, lzma.LZMAError, EOFError) as error:
+        raise Wrong(f"It cannot be unpacked: {error}") from error
+    if len(found) > UNPACKED:
+        raise Wrong(f"It has more than {UNPACKED // 1_000_000} MB once it is unpacked.")
+    return found
+
+
+def _main() -> None:
+    try:
+        said = unpacked(sys.stdin.buffer.read())
+    except Wrong as wrong:
+        said = {"wrong": str(wrong)}
+    json.dump(said, sys.stdout)
+
+
+if __name__ == "__main__":
+    _main()

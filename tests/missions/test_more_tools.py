@@ -1,0 +1,157 @@
+"""A patch is applied whole or not at all, a person is asked and heard, and a picture stays unseen in so many words."""
+
+import asyncio
+import json
+
+import pytest
+from django.contrib.auth.models import User
+
+from engine.evidence.audit import verify_all
+from engine.models import Gate, ToolCall
+from engine.tools import Use
+from missions import patches, workshop
+from missions.files import FileProblem
+from missions.models import Message, Mission
+from missions.tools import patching
+from missions.tools.patching import settle
+from runs import steering
+from tests.conftest import ScriptedModels, need, perform
+from tests.missions.scenes import finishes, mission, runs, step
+
+POEM = "one\ntwo\nthree\nfour\nfive\n"
+PATCH = """\
+diff --git a/poem b/poem
+--- a/poem
++++ b/poem
+@@ -1,3 +1,3 @@
+ one
+-two
++zwei
+ three
+@@ -5 +5,2 @@
+ five
++six
+--- /dev/null
++++ b/new/said
+@@ -0,0 +1 @@
++hello
+--- a/old
++++ /dev/null
+@@ -1 +0,0 @@
+-gone
+"""
+FILES = [("poem", POEM), ("old", "gone\n")]
+DONE = {"poem": "one\nzwei\nthree\nfour\nfive\nsix\n", "new/said": "hello\n", "old": None}
+
+
+# ---- on paper -------------------------------------------------------------------------------------------------
+
+
+def after(patch, **texts):
+    found = patches.read(patch)
+    return patches.applied(found, {one.path: texts.get(one.path) for one in found})
+
+
+def test_files_are_changed_made_and_taken_away():
+    assert after(PATCH, **dict(FILES)) == DONE
+
+
+@pytest.mark.parametrize(
+    ("hunk", "came_to"),
+    [
+        ("@@ -4 +4 @@\n-two\n+zwei\n", "one\nzwei\nthree\nfour\nfive\n"),
+        ("@@ -2,3 +2,2 @@\n two\n-three\n four\n", "one\ntwo\nfour\nfive\n"),
+        ("@@ -5 +5 @@\n-five\n+five\n\\ No newline at end of file\n", "one\ntwo\nthree\nfour\nfive"),
+        ("@@ -0,0 +1 @@\n+nought\n", f"nought\n{POEM}"),
+        ("@@ -5,0 +6 @@\n+six\n", f"{POEM}six\n"),
+    ],
+)
+def test_a_hunk_goes_where_its_lines_stand(hunk, came_to):
+    assert after(f"--- a/poem\n+++ b/poem\n{hunk}", poem=POEM) == {"poem": came_to}
+
+
+@pytest.mark.parametrize(
+    ("patch", "code"),
+    [
+        ("Change two to zwei.", "no_patch"),
+        ("--- a/poem\n+++ b/poem\n", "no_patch"),
+        ("--- a/poem\n+++ b/poem\n@@ -1 +1 @@\n*one\n", "no_patch"),
+        ("--- a/poem\n+++ b/song\n@@ -1 +1 @@\n-one\n+eins\n", "not_taken"),
+        ("diff --git a/x b/x\nGIT binary patch\n", "not_taken"),
+        ("--- a/poem\n+++ b/poem\n@@ -1 +1 @@\n-oen\n+eins\n", "no_match"),
+        ("--- a/song\n+++ b/song\n@@ -1 +1 @@\n-one\n+eins\n", "not_found"),
+        ("--- /dev/null\n+++ b/poem\n@@ -0,0 +1 @@\n+one\n", "changed_meanwhile"),
+        ("--- a/twice\n+++ b/twice\n@@ -9 +9 @@\n-same\n+other\n", "several"),
+    ],
+)
+def test_what_is_no_patch_or_does_not_fit_is_said(patch, code):
+    with pytest.raises(FileProblem) as problem:
+        after(patch, poem=POEM, twice="same\nsame\n")
+    assert problem.value.code == code
+
+
+# ---- in a mission ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def models():
+    need("sandbox", not workshop.missing(), workshop.missing())
+    return ScriptedModels()
+
+
+def played(mira, models, *answers, **asked):
+    made = mission(mira, *answers, models=models, **asked)
+    asyncio.run(perform(made.pk, models))
+    return Mission.objects.whole().get(pk=made.pk)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_a_patch_that_fits_one_file_alone_nothing_is_done(mira: User, models):
+    bad = PATCH.replace("-gone", "-here")
+    row = played(
+        mira, models, step("apply_patch", patch=bad), step("apply_patch", patch=PATCH), finishes(), files=FILES
+    )
+    refused, done, _ = row.steps.all()
+    assert refused.result.startswith("no_match: Hunk 1 of old fits nowhere.")
+    assert (refused.ok, done.ok) == (False, True)
+    assert done.result.splitlines()[1].startswith("M poem ")
+    assert [one.change for one in row.files.filter(step=done)] == ["A", "D", "M"]
+    assert verify_all().faults == []
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("written", [0, 1, 3])
+def test_a_patch_that_an_engine_died_in_is_done_once(mira: User, models, written):
+    row = mission(mira, models=models, files=FILES)
+    workshop.prepare(row.pk, [(path, text.encode()) for path, text in FILES])
+    place = workshop.workspace(row.pk)
+    for path, text in list(DONE.items())[:written]:
+        patching._put(place, path, text)
+    call = ToolCall(run=row.run, step="1.1", arguments=json.dumps({"patch": PATCH}))
+    assert asyncio.run(settle(call, Use(row.run, "1.1", "key")))
+    assert {path: patching._text(place, path) for path in DONE} == DONE
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_person_is_asked_with_choices_and_heard_as_a_person(mira: User, models):
+    asks = step("ask_person", question="Which format?", choices=["CSV", "JSON"])
+    row = mission(mira, asks, finishes(), models=models)
+    assert asyncio.run(perform(row.pk, models)).status == "waiting"
+    gate = Gate.objects.get(run=row.pk)
+    assert (gate.kind, gate.title, gate.text) == ("question", "Ada asks: Say hello.", "Which format?")
+    assert [one["sentence"] for one in gate.choices] == ["CSV", "JSON", "Something else, in these words"]
+    steering.decide(gate.pk, mira, "answer", choice="2", text="With line ends.")
+    assert asyncio.run(perform(row.pk, models)).outcome == "done"
+    assert [one.text for one in Message.objects.filter(mission=row, by_name="mira")] == ["JSON\nWith line ends."]
+    assert "MESSAGE from the person “mira”" in str(models.asked[-1][1])
+    assert verify_all().faults == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_picture_is_not_shown_to_who_reads_text_alone(mira: User, models):
+    looks = [step("view_image", path=path) for path in ("a.png", "poem", "no.png", "../../etc/passwd")]
+    makes = runs(r"printf '\x89PNG\r\n\x1a\n' > a.png")
+    row = played(mira, models, makes, *looks, finishes(), files=FILES)
+    said = [one.result.partition(":")[0] for one in row.steps.all()[1:5]]
+    assert said == ["no_pictures", "no_picture", "not_found", "outside"]
+    assert "a.png (png, 8 bytes)" in row.steps.get(number=2).result

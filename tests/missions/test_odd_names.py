@@ -1,0 +1,57 @@
+"""Names that only a command gives to files: none of them breaks the look at what has changed."""
+
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from missions.files import Workspace
+
+
+@pytest.mark.parametrize("name", [b"a ", b" b", b"c\n", b"d\\", b"\xff\xfe", b"..e", b"f:g"])
+def test_a_file_of_any_name_is_seen_once_and_then_known(tmp_path, name):
+    with open(os.path.join(os.fsencode(tmp_path), name), "wb") as file:
+        file.write(b"one")
+    place = Workspace(tmp_path)
+    [change] = place.changes({})
+    assert (change.change, change.text, change.path.encode().decode() == change.path) == ("A", "one", True)
+    assert place.changes({change.path: change.digest}) == []
+
+
+def test_a_folder_that_goes_while_it_is_looked_at_is_left_out(tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").write_text("one")
+    found = Workspace(tmp_path).files()
+    assert next(found).path == "a/file"
+    (tmp_path / "b" / "file").unlink()
+    (tmp_path / "b").rmdir()
+    assert list(found) == []
+
+
+def test_what_comes_and_goes_while_it_is_looked_at_breaks_nothing(tmp_path):
+    over, place = threading.Event(), Workspace(tmp_path)
+
+    def come_and_go() -> None:
+        while not over.is_set():
+            for number in range(50):
+                (tmp_path / f"f{number}").write_text("one")
+            for number in range(50):
+                (tmp_path / f"f{number}").unlink()
+
+    with ThreadPoolExecutor(1) as others:
+        others.submit(come_and_go)
+        try:
+            for _ in range(200):
+                place.changes({})
+        finally:
+            over.set()
+
+
+def test_what_is_not_looked_at_has_not_gone(tmp_path):
+    (tmp_path / "node_modules").mkdir()
+    (tmp_path / "node_modules" / "kept.js").write_text("one")
+    (tmp_path / "folder").mkdir()
+    found = Workspace(tmp_path).changes({"node_modules/kept.js": "d", "folder": "d", "gone": "d"})
+    assert [(one.path, one.change) for one in found] == [("folder", "D"), ("gone", "D")]

@@ -1,0 +1,166 @@
+"""A workspace comes out of an archive or a repository: its texts alone, and nothing that leads out or swells."""
+
+import asyncio
+import gzip
+import io
+import stat
+import subprocess
+import tarfile
+import zipfile
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.urls import reverse
+
+from engine.evidence.audit import verify_all
+from missions import origins, unpacking, workshop
+from missions.forms import asked
+from missions.models import Message, Mission
+from missions.origins import Unusable
+from tests.conftest import ScriptedModels, need, perform
+from tests.missions.scenes import finishes, mission
+
+TEXTS = {"src/a.py": b"a = 1\n", "README": b"Hello.\n"}
+
+
+def zipped(names=TEXTS, **about):
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in names.items():
+            info = zipfile.ZipInfo(name)
+            for key, value in about.items():
+                setattr(info, key, value)
+            archive.writestr(info, data, zipfile.ZIP_DEFLATED)
+    return made.getvalue()
+
+
+def tarred(names=TEXTS, mode="w:gz", **about):
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode=mode) as archive:
+        for name, data in names.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            for key, value in about.items():
+                setattr(info, key, value)
+            archive.addfile(info, io.BytesIO(data))
+    return made.getvalue()
+
+
+@pytest.mark.parametrize("data", [zipped(), tarred(), *(tarred(mode=f"w:{one}") for one in ("", "bz2", "xz"))])
+def test_the_texts_of_an_archive_are_taken(data):
+    assert dict(origins.of_archive(data).files) == {path: text.decode() for path, text in TEXTS.items()}
+
+
+def test_what_is_no_text_is_named_and_what_is_of_git_is_not_looked_at():
+    found = origins.of_archive(zipped({"./a": b"x", ".git/config": b"y", "b.png": b"\x89\0", "big": b"x" * 400_001}))
+    assert list(found.files) == [("a", "x")]
+    assert found.note == "Left out of the workspace, for they are no texts or too long: b.png, big."
+
+
+LINK = {"type": tarfile.SYMTYPE, "linkname": "/etc/passwd"}
+UNTAKEN = {
+    "up": (zipped({"../a": b"x"}), "'../a' is no path within a folder."),
+    "absolute": (tarred({"/etc/cron.d/a": b"x"}), "'/etc/cron.d/a' is no path within a folder."),
+    "backwards": (zipped({"a\\..\\b": b"x"}), "is no path within a folder."),
+    "link in tar": (tarred({"a": b""}, **LINK), "'a' is a link or a device."),
+    "hard link": (tarred({"a": b""}, type=tarfile.LNKTYPE, linkname="b"), "'a' is a link or a device."),
+    "device": (tarred({"a": b""}, type=tarfile.CHRTYPE), "'a' is a link or a device."),
+    "link in zip": (zipped({"a": b"/etc"}, external_attr=(stat.S_IFLNK | 0o777) << 16), "'a' is a link or a device."),
+    "twice": (tarred({"a": b"x", "./a": b"y"}), "a is in it twice."),
+    "file as folder": (tarred({"a": b"x", "a/b": b"y"}), "a/b lies in what is a file."),
+    "many": (zipped({str(number): b"x" for number in range(2_001)}), "more than 2,000 texts"),
+    "many empty": (tarred({f"{n}/": b"" for n in range(20_001)}, type=tarfile.DIRTYPE), "more than 20,000 entries"),
+    "much": (zipped({str(number): b"x" * 400_000 for number in range(51)}), "more than 20 MB of them"),
+    "swells": (gzip.compress(bytes(150_000_000)), "more than 100 MB once it is unpacked"),
+    "nothing": (zipped({"a.png": b"\0"}), "There is no text in it."),
+    "broken": (zipped()[:-30], "neither zip nor tar"),
+    "no archive": (b"Hello.", "neither zip nor tar"),
+}
+
+
+@pytest.mark.parametrize("name", UNTAKEN)
+def test_what_leads_out_or_swells_is_refused_as_a_whole(name):
+    data, why = UNTAKEN[name]
+    with pytest.raises(Unusable, match=why.replace(".", r"\.")):
+        origins.of_archive(data)
+
+
+def test_a_locked_archive_and_a_large_one_are_refused():
+    locked = zipped().replace(b"PK\x01\x02\x14\x03\x14\x00\x00\x00", b"PK\x01\x02\x14\x03\x14\x00\x01\x00")
+    with pytest.raises(unpacking.Wrong, match="password"):
+        unpacking.unpacked(locked)
+    with pytest.raises(Unusable, match="more than 20 MB"):
+        origins.of_archive(bytes(20_000_001))
+
+
+# ---- git --------------------------------------------------------------------------------------------------------
+
+
+def git(folder, *words):
+    who = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+    subprocess.run(["git", *who, *words], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.fixture
+def repository(tmp_path):
+    place = tmp_path / "house"
+    place.mkdir()
+    git(place, "init", "--quiet")
+    (place / "a").write_text("one\n")
+    git(place, "add", ".")
+    git(place, "commit", "--quiet", "-m", "One")
+    (place / "a").write_text("not committed\n")
+    git(place, "bundle", "create", str(tmp_path / "house.bundle"), "HEAD", "--all")
+    return place
+
+
+@pytest.mark.parametrize("name", ["house", "house.bundle"])
+def test_a_repository_that_is_allowed_gives_its_newest_commit(repository, settings, name):
+    address = str(repository.parent / name)
+    settings.WORKSPACES_FROM = [address]
+    found = origins.of_git(address)
+    assert list(found.files) == [("a", "one\n")]
+    assert found.note.startswith("The workspace is commit ")
+
+
+@pytest.mark.parametrize("address", ["/etc", "https://example.org/a.git", "--upload-pack=touch /tmp/never"])
+def test_what_nobody_has_allowed_is_not_looked_at(settings, address):
+    settings.WORKSPACES_FROM = ["/srv/house.git"]
+    with pytest.raises(Unusable, match=r"Nobody has allowed .* Allowed: /srv/house\.git\."):
+        origins.of_git(address)
+
+
+# ---- missions ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def models():
+    need("sandbox", not workshop.missing(), workshop.missing())
+    return ScriptedModels()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_mission_begins_with_a_repository_and_its_crew_knows_which(mira: User, models, repository, settings):
+    settings.WORKSPACES_FROM = [str(repository)]
+    values, problems = asked({"goal": "Look.", "git": str(repository)})
+    assert problems == []
+    own = {name: values[name] for name in ("files", "note")}
+    row = mission(mira, finishes(), models=models, check="grep -x one a", **own)
+    assert asyncio.run(perform(row.pk, models)).outcome == "done"
+    assert "The workspace is commit " in Message.objects.get(mission=row).text
+    assert "MESSAGE from the mission itself" in str(models.asked[0][1])
+    assert verify_all().faults == []
+
+
+@pytest.mark.django_db
+def test_an_archive_is_chosen_on_the_page(client, mira: User, models):
+    client.force_login(mira)
+    for data, status in ((zipped({"a": b"x", "b": b"\0"}), 302), (zipped({"../a": b"x"}), 200)):
+        packed = SimpleUploadedFile("house.zip", data)
+        page = client.post(reverse("mission-new"), {"goal": "Look.", "uploads": packed})
+        assert page.status_code == status
+    assert "house.zip: &#x27;../a&#x27; is no path within a folder." in page.content.decode()
+    made = Mission.objects.get()
+    assert [one.path for one in made.files.all()] == ["a"]
+    assert made.messages.get().text == "Left out of the workspace, for they are no texts or too long: b."
