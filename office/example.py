@@ -84,7 +84,7 @@ DOCUMENTS = {
 ITEMS = (
     ("Laptop 14", "Computer", 9, "1180.00", "Basement 1"),
     ("Laptop 16", "Computer", 4, "1560.00", "Basement 1"),
-    ("Monitor 27", "Computer", 17, "289.00", "Basement 1"),
+    ("Monitor 27", "Computer", 17, "219.00", "Basement 1"),
     ("Docking station", "Computer", 12, "164.50", "Basement 1"),
     ("Headset", "Computer", 31, "79.90", "Basement 1"),
     ("Phone", "Phone", 6, "449.00", "Basement 2"),

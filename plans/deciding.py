@@ -111,10 +111,13 @@ def _apply(gate: Gate, choice: str) -> None:
         return  # it is asked anew by what it is now
     _to_step(step, kind, done, by, said)
     _to_plan(gate, step, done, by, said)
-    if meant is Meaning.ALL and last.by_user:
-        _approve_steps(gate, last.by_user, last.text)
-    if said and kind is not Kind.QUESTION:
-        keeping.say(gate.run_id, keeping.HUMAN, said, by=last.by, to=step.number if step else 0)
+    for one in gate.decisions.all():
+        said_all = one.by_user and one.decides and meaning(kind, one.decision, one.choice) is Meaning.ALL
+        if done.accept and said_all:
+            _approve_steps(gate, one.by_user, one.text)
+        words = storable(str(one.value or one.text or ""))
+        if words and kind is not Kind.QUESTION and (one.by_user_id or one == last):
+            keeping.say(gate.run_id, keeping.HUMAN, words, by=one.by, to=step.number if step else 0)
     if kind is not Kind.TOOL and not (kind is Kind.STEP and gate.approved):
         gate.use()  # these two are used up by what they allow
 

@@ -183,7 +183,7 @@ class Display:
         return range(len(self.steps) + 1, SLOTS + 1)
 
 
-REHEARSED = "No model was asked. What it does is done."
+REHEARSED = "No model was asked. Its acts are real."
 
 
 def _state_of(outcome: str) -> str:

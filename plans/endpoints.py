@@ -15,7 +15,8 @@ from ninja import Query
 from engine.steering import Over
 from runs.api.answers import answer, found, history_answer, json_answer, take_only
 from runs.api.endpoints import router_of
-from runs.api.refusals import Refusal, wrong_fields
+from runs.api.limits import submits
+from runs.api.refusals import Faults, Refusal, wrong_fields
 from runs.api.schemas import page_of, placed, problems
 from runs.api.scopes import Scope, credential, needs
 from runs.api.submitting import OnceKey, submitted
@@ -39,6 +40,7 @@ router.add_router("", team_endpoints.router)
     summary="Submit a task to be planned",
 )
 @needs(Scope.SUBMIT, "plan")
+@submits
 def submit_plan(request: HttpRequest, asked: schemas.NewPlan, key: OnceKey = None) -> HttpResponse:
     """A planner makes steps for the agents of a team. People or councils decide about the plan, its steps and the calls
     that matter, at gates; then it is carried out. The same request under the same key brings the plan that was
@@ -57,12 +59,15 @@ def plans(request: HttpRequest, asked: Query[schemas.SoughtPlans]) -> HttpRespon
 
 
 def _submit(request: HttpRequest, asked: schemas.NewPlan, **once: str) -> Plan:
-    values, problems_found = forms.asked(asked.model_dump(exclude={"team", "begin"}))
-    if problems_found:
-        raise wrong_fields(problems_found)
-    try:
-        team, owner = _team(asked.team), credential(request).owner
+    owner, faults = credential(request).owner, Faults()
+    values, wrong = forms.asked(asked.model_dump(exclude={"team", "begin"}))
+    faults.add(wrong)
+    with faults.noted():
+        team = _team(asked.team)
+    with faults.noted():
         earlier = _earlier(asked.begin, owner)
+    faults.refuse()
+    try:
         return procedure.submit(owner=owner, limited=True, team=team, earlier=earlier, **once, **values)
     except TeamChanged as error:
         raise Refusal(409, f"{error} Nothing was submitted.") from error
@@ -89,7 +94,7 @@ def _team(which: str | None) -> TeamVersion:
     summary="Say something to the planner or to the agent of a step",
 )
 @needs(Scope.STEER, "plan")
-def say_in_plan(request: HttpRequest, id: UUID, asked: schemas.Words) -> HttpResponse:
+def say_in_plan(request: HttpRequest, id: UUID, asked: schemas.PlanWords) -> HttpResponse:
     """To the planner: it plans anew what has not begun. To a step: its agent reads it before its next move."""
     return _done(request, id, partial(talking.say, id, credential(request).owner, asked.text, asked.step))
 

@@ -7,6 +7,7 @@ Why so: docs/decisions.md, Plans.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -22,6 +23,7 @@ from .models import Message, Move, Plan, Revision, Step, StepState
 from .models.plans import models_of
 from .rules.demands import Meaning
 from .rules.words import Event, NotPossible, Outcome, Standing, Status, after
+from .standing import AT_ONCE
 
 REVISION, PLANNED, STATE, MOVE, RESULT, SAID = (
     f"plan.{name}" for name in ("revision", "planned", "step", "move", "result", "said")
@@ -164,7 +166,15 @@ def _of_history(step: Step) -> tuple[Any, ...]:
 
 
 def _of_columns(step: Step) -> tuple[Any, ...]:
-    return step.held, step.status, step.series, step.skipped, step.began is not None, _is_dropped(step)
+    return step.held, step.status, step.series, step.skipped, _is_begun(step), _is_dropped(step)
+
+
+def _is_begun(step: Step) -> bool | None:
+    """None where it says another moment than what is told of it; of older ones the column is a little earlier."""
+    begun = [one.made for one in step.history if one.event == Event.BEGIN]
+    if step.began is None or not begun:
+        return step.began is not None
+    return True if timedelta() <= begun[0] - step.began < AT_ONCE else None
 
 
 def _is_dropped(step: Step) -> bool:

@@ -1,16 +1,34 @@
-"""Three examples to try: a task, and the ready-made team for it."""
+"""Three examples to try: a task, and the ready-made team for it.
+
+Each says all that its tools need, word by word: so it changes something in the example office also where it is
+rehearsed, and whoever is new sees it there.
+"""
 
 from dataclasses import dataclass
+from datetime import date, timedelta
+
+from django.utils import timezone
+
+AHEAD = timedelta(days=14)
 
 
 @dataclass(frozen=True)
 class Example:
-    """`key` stands in addresses, `title` is what it is called where it is offered."""
+    """`key` stands in addresses, `title` is what it is called where it is offered. `words`: of the task, with a day to
+    come in them where they want one."""
 
     key: str
     title: str
     team: str
-    task: str
+    words: str
+
+    @property
+    def task(self) -> str:
+        return self.words.format(day=_monday_after(timezone.now().date() + AHEAD))
+
+
+def _monday_after(day: date) -> date:
+    return day + timedelta(days=7 - day.weekday())
 
 
 EXAMPLES = (
@@ -18,27 +36,26 @@ EXAMPLES = (
         "onboard",
         "Onboard a new colleague",
         "People",
-        "Onboard Jessica Smith, who starts on 1 December as account manager in Sales.\n"
-        "Enter her with her role and her unit.\n"
-        "Find an hour in her first week for a welcome, and enter it into the calendar.\n"
-        "Add the tasks to order a laptop and to prepare her contract.\n"
-        "Draft a welcome letter to her.",
+        "Add the person “Jessica Smith” to the people: jessica.smith@office.example, account manager in Sales.\n"
+        "Put an entry “Welcome in Sales” with “Jessica Smith” into the calendar, on {day} from 9 to 10.\n"
+        "Add the task “Order a laptop for Jessica Smith”.\n"
+        "Add the task “Prepare the contract of Jessica Smith”.\n"
+        "Draft a letter “Welcome, Jessica” to jessica.smith@office.example.",
     ),
     Example(
         "move",
-        "Move Friday’s review by a week",
+        "Set a review, and tell who comes",
         "Office",
-        "Move Friday’s launch review by a week, to the same hour.\n"
-        "Name what it clashes with there.\n"
-        "Draft a notice to everybody who was to come.",
+        "Put an entry “Launch review” with “Priya Raman” into the calendar, on {day} from 9 to 10.\n"
+        "Draft a letter “Launch review on {day}, from 9 to 10” to priya@office.example.",
     ),
     Example(
         "monitors",
         "Order 40 monitors below 9,000",
         "Procurement",
-        "Find out how many monitors are in stock, and which requests for monitors are open.\n"
-        "Work out what 40 of them cost.\n"
-        "Ask for the purchase of 40 monitors if that is below 9,000 in all.",
+        "Find the “Monitor 27” in stock, with its number and price.\n"
+        "Find requests to buy a “Monitor 27”.\n"
+        "Request the purchase of these things: 40 of “Monitor 27”, if that is below 9,000 in all.",
     ),
 )
 

@@ -1,5 +1,6 @@
 """What a plan is to the engine and to all doors. What it says is said elsewhere: here it has its one name."""
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -11,6 +12,7 @@ from django.http import HttpRequest
 from engine.evidence.told import Said
 from engine.models import Gate, ModelCall, Run
 from engine.models.gates import Decision
+from engine.statements import fetch
 from engine.tools import tool_named
 from runs.face import Face, Snapshot
 from runs.filters import People
@@ -22,8 +24,10 @@ from runs.saved.retention import kept_for
 
 from . import (
     api,
+    comparing,
     deciding,
     display,
+    easing,
     evidence,
     guards,
     pages,
@@ -38,9 +42,10 @@ from .as_model import AS_MODEL
 from .display import Display, display_of
 from .filters import HistoryForm
 from .fragments import fragments
-from .models import OUTCOMES, Plan, Team, keeping, reading
+from .models import OUTCOMES, Plan, Step, Team, keeping, reading
 from .offers import OFFERS
 from .rules.demands import Kind
+from .rules.subjects import action_in
 from .rules.words import Effect, Outcome
 from .shelf import Teams
 
@@ -51,8 +56,12 @@ SAID_ALONE: Mapping[str, Mapping[str, str]] = {
 }
 
 
+LETS = "_effects_of_its_steps"  # kept with a gate, for a list of many
+
+
 class Planning(Face[Plan, Display]):
     noun, nouns = "plan", "plans"
+    sign = "plan"
     schema = schemas.Plan
     as_model = AS_MODEL
     offers = OFFERS
@@ -70,7 +79,9 @@ class Planning(Face[Plan, Display]):
     perform = staticmethod(procedure.carry_out)
     answered = staticmethod(deciding.answered)
     written_by = staticmethod(deciding.written_by)
+    eased = staticmethod(easing.eased)
     facts = staticmethod(api.facts)
+    compared = staticmethod(comparing.compared)
     tell = staticmethod(evidence.tell)
     doubt = staticmethod(evidence.doubt)
     labels = staticmethod(evidence.labels)
@@ -82,7 +93,8 @@ class Planning(Face[Plan, Display]):
         keeping.erase(run)
 
     def heard(self, run: Run) -> Q:
-        return Plan.objects.select_related("run").get(pk=run.pk).earlier_ones
+        [plan] = fetch(Plan, "pk", [run.pk])
+        return plan.earlier_ones
 
     def beside(self, run: Run) -> list[Plan]:
         return reading.with_texts_beside(run.pk)
@@ -143,8 +155,28 @@ class Planning(Face[Plan, Display]):
         """Its steps stand above it, and say what its text does."""
         return gate.kind in (Kind.PLAN, Kind.STEP)
 
+    def look_at(self, gates: Sequence[Gate]) -> None:
+        plans = [gate for gate in gates if gate.kind == Kind.PLAN]
+        found = defaultdict(set)
+        rows = Step.objects.filter(plan__in={gate.run_id for gate in plans}, last_in=None)
+        for plan, effect in rows.order_by().values_list("plan", "effect").distinct():
+            found[plan].add(effect)
+        for gate in plans:
+            gate.__dict__[LETS] = found[gate.run_id]
+
     def reaches_out(self, gate: Gate) -> bool:
-        return gate.kind == Kind.TOOL and _effect(gate) == Effect.REACHES_OUT
+        return Effect.REACHES_OUT in _effects(gate)
+
+    def changes_nothing(self, gate: Gate) -> bool:
+        return set(_effects(gate)) == {Effect.READS}
+
+    def comes_first(self, gate: Gate) -> bool:
+        return gate.kind == Kind.PLAN
+
+    def row_title(self, gate: Gate) -> str:
+        step = gate.title.partition(" of ")[0]
+        action = " ".join(action_in(gate.text).split()) if gate.kind == Kind.STEP else ""
+        return f"{step}: {action}"[:200] if action else gate.title
 
     def recorded(self, seen: Snapshot[Plan], display: Display) -> dict[str, Any]:
         dropped = [step for step in seen.row.steps.all() if step.last_in is not None]
@@ -163,6 +195,15 @@ class Planning(Face[Plan, Display]):
     heads = (["task", "team", "team version"], ["revisions", "summary"])
 
 
-def _effect(gate: Gate) -> str:
-    tool = tool_named(gate.tool)
-    return tool.effect if tool else Effect.REACHES_OUT
+def _effects(gate: Gate) -> Collection[str]:
+    """Of all that a yes lets happen; none where that is not known of its kind."""
+    if gate.kind == Kind.PLAN:
+        return (
+            gate.__dict__[LETS]
+            if LETS in gate.__dict__
+            else set(Step.objects.filter(plan=gate.run_id, last_in=None).values_list("effect", flat=True))
+        )
+    if gate.kind == Kind.TOOL:
+        tool = tool_named(gate.tool)
+        return [tool.effect if tool else Effect.REACHES_OUT]
+    return [gate.effect] if gate.effect else []

@@ -12,10 +12,10 @@ from runs.saved.forms import named
 
 from .models import Plan, Team, TeamVersion
 from .models.plans import TASK_LENGTH
-from .rules.course import ACTION_LENGTH
+from .rules.course import ACTION_LENGTH, WORDS_LENGTH
+from .talking import NO_ACTION, NO_WORDS
 
 MATTER_LENGTH = 100
-WORDS_LENGTH = 4_000
 NO_TEAM = "There is no team. Make one in the library."
 
 
@@ -71,13 +71,13 @@ def team_named(which: str | int | None) -> TeamVersion:
 
 
 class WordsForm(forms.Form):
-    text = Text(max_length=WORDS_LENGTH, needed="Write what is to be said. It is empty.", lines=True)
+    text = Text(max_length=WORDS_LENGTH, needed=NO_WORDS, lines=True)
 
 
 class StepForm(forms.Form):
     """Another text of a step. `tools`: those that were ticked at the owner that was chosen."""
 
-    action = Text(max_length=ACTION_LENGTH, needed="Write what is to be done. It is empty.", lines=True)
+    action = Text(max_length=ACTION_LENGTH, needed=NO_ACTION, lines=True)
     owner = Text(max_length=80, needed="Choose who does it.")
     needs = Text(max_length=200)
 

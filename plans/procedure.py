@@ -158,7 +158,7 @@ async def _think(run: RunContext, plan: Plan, step: Step) -> None:
     key = f"{step.key}-{len(step.moves_now) + 1}"
 
     def keep(call: ModelCall, said: moves.Move) -> None:
-        keeping.keep_move(run.pk, step.number, step.series, call, said)
+        keeping.keep_move(step, call, said)
 
     read = partial(moves.read_move, tools=await run.read(partial(reading.arguments_by_tool, step)))
     form = AnswerForm("plan-move", moves.SCHEMA, read, moves.growing, moves.complaint)

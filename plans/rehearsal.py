@@ -3,10 +3,10 @@
 1. The planner asks about a task of fewer than four words. Otherwise each line or sentence becomes a step, six at most,
    for the owner whose tools' descriptions share most words with it (from four letters on, by their first five), with
    the one tool that shares most; where none does, for the first owner, without a tool.
-2. An agent calls that tool once, with arguments taken from quotation marks, addresses, dates, numbers and the words, of
-   two moments the later an hour after the other; then it replies with the first line of the result. Where the tool
-   does not take them, it replies that the step does not say what the tool needs. Where an action says "fail", its first
-   series gives up.
+2. An agent calls that tool once, with arguments taken from quotation marks (the last ones where people are meant, else
+   the first), addresses, dates, numbers and the words, of two moments the later an hour after the other; then it
+   replies with the first line of the result. Where the tool does not take them, it replies that the step does not say
+   what the tool needs. Where an action says "fail", its first series gives up.
 3. The summary is the one by rule.
 
 The same task of the same team is always planned the same.
@@ -25,6 +25,7 @@ FEWEST_WORDS = 4
 MOST_STEPS = 6
 ASKED_FIRST = 2  # messages; behind them stands what was wrong with an answer
 ADDRESSED = ("to", "cc", "mail")  # the arguments that are addresses
+PEOPLE = ("people", "who")  # the arguments that are people
 ENDS = ("end", "until")  # the arguments that are the later one of two moments
 QUESTION = "What should be done, with whom, and until when?"
 Messages = list[dict[str, str]]
@@ -108,7 +109,8 @@ def _value(action: str, field: Any, known: Mapping[str, Any], name: str = "") ->
     if kind == "array":
         return [_value(action, field.get("items", {}), known, name)]
     if kind == "object":
-        return {name: _value(action, one, known) for name, one in field.get("properties", {}).items()}
+        fields = field.get("properties", {})
+        return {name: _value(action, fields.get(name, {}), known, name) for name in field.get("required", fields)}
     if "date" in str(form):
         day = _first(r"\d{4}-\d\d-\d\d", action, "2026-01-05")
         return f"{day}T{'10' if name in ENDS else '09'}:00:00" if "time" in form else day
@@ -132,7 +134,8 @@ def _meant(field: Any, known: Mapping[str, Any]) -> tuple[Mapping[str, Any], Map
 def _text(action: str, name: str) -> str:
     if name in ADDRESSED:
         return _first(r"([\w.+-]+@[\w-]+(?:\.[\w-]+)+)", action, "somebody@example.org")
-    return _first(r"[“\"]([^”\"]+)[”\"]", action, action)[:200]
+    quoted = re.findall(r"[“\"]([^”\"]+)[”\"]", action) or [action]
+    return str(quoted[-1 if name in PEOPLE else 0])[:200]
 
 
 def _first(pattern: str, text: str, otherwise: str) -> str:

@@ -3,6 +3,7 @@
 from typing import Annotated, Any, Literal
 
 from ninja import Field
+from pydantic import StrictInt
 
 from engine.models import TITLE_LENGTH
 from runs.api.schemas import Gate, Identifier, Moment, Run, SoughtOfKind, Strict, text
@@ -72,7 +73,7 @@ class ToolUse(Strict):
     error: str
 
 
-class Step(Strict):
+class PlanStep(Strict):
     number: int
     owner: str
     action: str
@@ -113,7 +114,7 @@ class Plan(Run):
     revision: int
     questions: list[str]
     counts: Counts
-    steps: list[Step]
+    steps: list[PlanStep]
     summary: str
     tainted: bool = Field(description="Whether text of strangers was read: then every change is asked about.")
     rehearsal: bool
@@ -121,9 +122,9 @@ class Plan(Run):
     gates: list[Gate] = Field(description="What people and councils were asked, oldest first.")
 
 
-class Words(Strict):
+class PlanWords(Strict):
     text: Annotated[str, text(4_000, 1)]
-    step: int | None = Field(None, description="The number of a step, for its agent; null: for the planner.")
+    step: StrictInt | None = Field(None, description="The number of a step, for its agent; null: for the planner.")
 
 
 class StepChange(Strict):
@@ -135,7 +136,7 @@ class StepChange(Strict):
     needs: list[int] | None = Field(None, description="Numbers of steps before it; null: all of them.")
 
 
-class Agent(Strict):
+class TeamAgent(Strict):
     name: str
     description: str
     model: str | None = Field(description="Null: the installation's default one.")
@@ -148,14 +149,14 @@ class Team(Strict):
     version: int
     description: str
     policy: dict[str, Any]
-    agents: list[Agent]
+    agents: list[TeamAgent]
 
 
 class Teams(Strict):
     results: list[Team]
 
 
-class WholeAgent(Agent):
+class WholeAgent(TeamAgent):
     system: str = Field(description="What it is told.")
     fallback: str | None
 

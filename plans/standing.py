@@ -1,7 +1,7 @@
 """Columns of plans that are no evidence, held against what is: the order of steps, and the matter."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -15,23 +15,33 @@ AT_ONCE = timedelta(minutes=1)  # a matter and its first plan are of one transac
 
 
 def out_of_order(runs: Sequence[UUID]) -> Wrong:
-    """Whose steps do not stand in the places that its revisions gave them; of older ones nobody knows."""
-    revisions: dict[UUID, list[Any]] = defaultdict(list)
+    """Whose steps do not stand in the places that its revisions gave them, or were dropped by none of them; of older
+    ones nobody knows."""
+    revisions: dict[UUID, dict[int, Any]] = defaultdict(dict)
     for one in Revision.objects.filter(plan__in=runs).exclude(planned=None).order_by("number"):
-        revisions[one.plan_id].append(one.places)
-    known = {plan: places for plan, places in revisions.items() if None not in places}
+        revisions[one.plan_id][one.number] = one.places
+    known = {plan: places for plan, places in revisions.items() if None not in places.values()}
     for step in Step.objects.filter(plan__in=list(known)).order_by("pk"):
-        if _positions(known[step.plan_id]).get(step.number) != step.position:
+        places = known[step.plan_id]
+        if _positions(places.values()).get(step.number) != step.position:
             yield step.plan_id, f"Its {step} stands in another place than it was planned for."
+        if step.last_in is not None and not _drops(places, step.last_in + 1, step.number):
+            yield step.plan_id, f"Its {step} was dropped by another revision than it says."
 
 
-def _positions(revisions: Sequence[Sequence[int]]) -> dict[int, int]:
+def _positions(revisions: Iterable[Sequence[int]]) -> dict[int, int]:
     """Of each step, by the last revision that has it."""
     found: dict[int, int] = {}
     for places in revisions:
         last = max(found.values(), default=0)
         found |= {number: position for position, number in enumerate(places, last + 1)}
     return found
+
+
+def _drops(revisions: Mapping[int, Sequence[int]], by: int, step: int) -> bool:
+    """Whether this revision has planned steps, and comes after all that have this one."""
+    with_it = max((number for number, places in revisions.items() if step in places), default=0)
+    return by > with_it and bool(revisions.get(by))
 
 
 def of_other_matters(runs: Sequence[UUID]) -> Wrong:

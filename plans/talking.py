@@ -7,14 +7,17 @@ from uuid import UUID
 from django.core.exceptions import ValidationError
 
 from engine.models import record_name
-from runs.forms import Text
+from runs.forms import said
 from runs.steering import act
 
 from .models import Message, Plan, Step, keeping
 from .models.reading import owners_of
 from .prompts.planner import PERSON
-from .rules.course import ACTION_LENGTH, BEFORE_WORK, CHANGED, SETTLED, TOLD
+from .rules.course import ACTION_LENGTH, BEFORE_WORK, CHANGED, SETTLED, TOLD, WORDS_LENGTH
 from .rules.words import Cause, Event
+
+NO_WORDS = "Write what is to be said. It is empty."
+NO_ACTION = "Write what is to be done. It is empty."
 
 
 class Refused(Exception):
@@ -34,8 +37,9 @@ class Wrong(Exception):
 
 
 def say(plan: UUID, user: Any, text: str, step: int | None = None) -> None:
-    """To the planner, who plans the rest anew by it, or to the agent of a step. Refused, NoSuchStep, Over."""
-    by = record_name(user)
+    """To the planner, who plans the rest anew by it, or to the agent of a step. Refused, NoSuchStep, Wrong,
+    Over."""
+    by, text = record_name(user), _cleaned("text", text, WORDS_LENGTH, NO_WORDS)
 
     def write() -> None:
         if step is None:
@@ -77,7 +81,9 @@ def change_step(plan: UUID, user: Any, number: int, given: Mapping[str, Any]) ->
             raise Refused(
                 f"Step {number} was changed {CHANGED} times, and is not changed again. Plan it anew, or skip it."
             )
-        keeping.edit(step, user, **_values(Plan.objects.planned().get(pk=plan), step, given))
+        values = _values(Plan.objects.planned().get(pk=plan), step, given)
+        if any(getattr(step, name) != value for name, value in values.items()):  # else what was decided holds
+            keeping.edit(step, user, **values)
 
     act(plan, write)
 
@@ -95,7 +101,12 @@ def _values(plan: Plan, step: Step, given: Mapping[str, Any]) -> dict[str, Any]:
         has = ", ".join(owners[owner]) or "no tools"
         raise Wrong([("tools", f"{owner} has no tool “{unknown[0]}”, but {has}.")])
     agent = next((one for one in plan.agents if one.name == owner and owner != PERSON), None)
-    return {"agent": agent, "tools": tools, "needs": _needs(plan, step, given), **_action(given)}
+    return {
+        "agent": agent,
+        "tools": list(dict.fromkeys(tools or [])),
+        "needs": _needs(plan, step, given),
+        **_action(given),
+    }
 
 
 def _needs(plan: Plan, step: Step, given: Mapping[str, Any]) -> list[int] | None:
@@ -111,8 +122,11 @@ def _needs(plan: Plan, step: Step, given: Mapping[str, Any]) -> list[int] | None
 def _action(given: Mapping[str, Any]) -> dict[str, str]:
     if given.get("action") is None:
         return {}
-    field = Text(max_length=ACTION_LENGTH, needed="Write what is to be done. It is empty.", lines=True)
+    return {"action": _cleaned("action", given["action"], ACTION_LENGTH, NO_ACTION)}
+
+
+def _cleaned(field: str, text: str, longest: int, needed: str) -> str:
     try:
-        return {"action": field.clean(given["action"])}
+        return said(text, longest, needed)
     except ValidationError as error:
-        raise Wrong([("action", error.messages[0])]) from error
+        raise Wrong([(field, error.messages[0])]) from error

@@ -7,6 +7,7 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError
 from django.http import HttpRequest, HttpResponse
 from ninja import Body, Query, Router
+from pydantic import WithJsonSchema
 
 from runs.api.answers import json_answer, missing, take_only
 from runs.api.refusals import Refusal, wrong_fields
@@ -24,8 +25,10 @@ from .team_texts import TextSubmission
 
 router = Router()
 
+NEEDED = {"name": {"type": "string", "minLength": 1}, "agents": {"type": "array", "minItems": 1, "maxItems": 8}}
 TeamFile = Annotated[
     dict[str, Any],
+    WithJsonSchema({"type": "object", "required": [*NEEDED], "properties": NEEDED}),
     Body(description="`name`, one to eight `agents`, and whatever else there is; what is not known is said."),
 ]
 Opened = Annotated[

@@ -189,7 +189,10 @@ class _Reading:
                 policy_of(demand)
             if {*policy.steps, *policy.calls} != set(Effect) or not isinstance(policy.ahead, bool):
                 raise ValueError("It has to say `plan`, `steps` and `calls` for each effect, and `ahead`.")
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
+        except KeyError as missing:
+            self.problems.append(("policy", f"It is no policy: {missing.args[0]} is missing."))
+            return {}
+        except (TypeError, AttributeError, ValueError) as error:
             self.problems.append(("policy", f"It is no policy: {error}"))
             return {}
         self.left_out += dict.fromkeys(

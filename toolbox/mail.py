@@ -3,6 +3,8 @@
 Why so: docs/decisions.md, Tools.
 """
 
+from functools import partial
+
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
@@ -10,9 +12,10 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from engine.models import Effect, Letter
 from engine.models.mail import SUBJECT_LENGTH
-from engine.tools import Tool, Use
+from engine.tools import Tool, Use, exactly
 
 MOST_RECIPIENTS, LONGEST = 20, 20_000
+NAMED = 2  # recipients in a title
 NO_SERVER = "kept, not sent: no mail server"
 
 
@@ -31,7 +34,7 @@ class NewLetter(BaseModel):
                 validate_email(address)
             except ValidationError as error:
                 raise ValueError(f"{address} is no mail address") from error
-            if not address.isascii():
+            if not (address.isascii() and address.isprintable()):
                 raise ValueError(f"{address} has letters that mail servers may not take")
         return list(dict.fromkeys(given))
 
@@ -41,6 +44,11 @@ class NewLetter(BaseModel):
         if not given.isprintable():
             raise ValueError("the subject is one line")
         return given
+
+
+def people(addresses: list[str]) -> str:
+    more = len(addresses) - NAMED
+    return f"{', '.join(addresses[:NAMED])} and {more} more" if more > 0 else " and ".join(addresses)
 
 
 def draft(letter: NewLetter, use: Use) -> str:
@@ -58,6 +66,22 @@ def send(letter: NewLetter, use: Use) -> str:
 
 
 TOOLS = (
-    Tool("mail.draft", "Writes a letter into the outbox without sending it.", NewLetter, Effect.WRITES, change=draft),
-    Tool("mail.send", "Sends a letter by mail to people.", NewLetter, Effect.REACHES_OUT, change=send),
+    Tool(
+        "mail.draft",
+        "Writes a letter into the outbox without sending it.",
+        NewLetter,
+        Effect.WRITES,
+        change=draft,
+        exact=partial(exactly, last="text"),
+        deed=lambda letter: f"Draft a letter to {people(letter.to)}",
+    ),
+    Tool(
+        "mail.send",
+        "Sends a letter by mail to people.",
+        NewLetter,
+        Effect.REACHES_OUT,
+        change=send,
+        exact=partial(exactly, last="text"),
+        deed=lambda letter: f"Send a letter to {people(letter.to)}",
+    ),
 )

@@ -142,6 +142,14 @@ TOOLS = (
         Add,
         Effect.WRITES,
         change=add,
+        deed=lambda asked: f"Enter “{asked.title}” on {moment(asked.start)} UTC",
     ),
-    Tool("calendar.move", "Moves an entry of the calendar to another time.", Move, Effect.WRITES, change=move),
+    Tool(
+        "calendar.move",
+        "Moves an entry of the calendar to another time.",
+        Move,
+        Effect.WRITES,
+        change=move,
+        deed=lambda asked: f"Move entry {asked.entry} to {moment(asked.start)} UTC",
+    ),
 )

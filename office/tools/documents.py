@@ -63,5 +63,6 @@ TOOLS = (
         Write,
         Effect.WRITES,
         change=write,
+        deed=lambda asked: f"Write the document “{asked.name}”",
     ),
 )

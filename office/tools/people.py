@@ -82,6 +82,20 @@ def _refuse_taken(mail: str) -> None:
 
 TOOLS = (
     Tool("people.find", "Finds people by words of name, mail, role or unit.", Find, Effect.READS, change=find),
-    Tool("people.add", "Adds a person.", Add, Effect.WRITES, change=add),
-    Tool("people.change", "Changes what is known of a person.", Change, Effect.WRITES, change=change),
+    Tool(
+        "people.add",
+        "Adds a person.",
+        Add,
+        Effect.WRITES,
+        change=add,
+        deed=lambda asked: f"Enter {asked.name} ({asked.mail})",
+    ),
+    Tool(
+        "people.change",
+        "Changes what is known of a person.",
+        Change,
+        Effect.WRITES,
+        change=change,
+        deed=lambda asked: f"Change what is known of {asked.who}",
+    ),
 )

@@ -1,5 +1,6 @@
 """Things that are there, and things that are to be bought. Sums are worked out here, never by a model."""
 
+from collections.abc import Sequence
 from decimal import Decimal
 
 from django.db.models import F
@@ -80,6 +81,11 @@ def ask(asked: Ask, use: Use) -> str:
     return f"Request {request.pk} was made: {request_line(request)}"
 
 
+def _things(lines: Sequence[Line]) -> str:
+    more = f" and {len(lines) - 1} more" if len(lines) > 1 else ""
+    return f"{lines[0].number} of “{lines[0].what}”{more}"
+
+
 def _price(asked: Line) -> Decimal:
     if asked.price is not None:
         return asked.price
@@ -97,7 +103,15 @@ TOOLS = (
         Book,
         Effect.WRITES,
         change=book,
+        deed=lambda asked: f"Take {asked.number} of “{asked.item}” out of the stock",
     ),
     Tool("purchases.find", "Finds requests to buy something.", Find, Effect.READS, change=requests),
-    Tool("purchases.request", "Asks to buy things; the sum is worked out.", Ask, Effect.WRITES, change=ask),
+    Tool(
+        "purchases.request",
+        "Asks to buy things; the sum is worked out.",
+        Ask,
+        Effect.WRITES,
+        change=ask,
+        deed=lambda asked: f"Ask to buy {_things(asked.lines)}",
+    ),
 )

@@ -64,6 +64,15 @@ def change(asked: Change, use: Use) -> str:
 
 TOOLS = (
     Tool("tasks.find", "Finds tasks by words, assignee, state or due date.", Find, Effect.READS, change=find),
-    Tool("tasks.add", "Adds a task.", Add, Effect.WRITES, change=add),
-    Tool("tasks.change", "Changes a task, as its state or assignee.", Change, Effect.WRITES, change=change),
+    Tool(
+        "tasks.add", "Adds a task.", Add, Effect.WRITES, change=add, deed=lambda asked: f"Add the task “{asked.title}”"
+    ),
+    Tool(
+        "tasks.change",
+        "Changes a task, as its state or assignee.",
+        Change,
+        Effect.WRITES,
+        change=change,
+        deed=lambda asked: f"Change task {asked.task}{f', “{asked.title}”' if asked.title else ''}",
+    ),
 )

@@ -28,7 +28,7 @@ from ..deciding import number_of
 from ..models import Plan, Sent, Step
 from ..rules.course import ACTION_LENGTH, BEFORE_WORK
 from ..rules.demands import Kind, Meaning
-from ..rules.subjects import quoted
+from ..rules.subjects import action_in, quoted
 from .objects import gates_at, is_asked, status_of
 from .schemas import AllFeedback, Feedback
 from .sessions import owner_of, plan_in, uuid_of
@@ -186,7 +186,7 @@ def change(request: HttpRequest, step: Step, action: str) -> None:
 
 def _gate_about(step: Step, action: str) -> Gate | None:
     asked = Gate.objects.newest(step.plan_id, step.gate_step)
-    return asked if asked and asked.pending and asked.text.endswith(f"\n{quoted(action)}") else None
+    return asked if asked and asked.pending and action_in(asked.text) == quoted(action) else None
 
 
 def _is_asked(step: Step, action: str, plan: UUID) -> bool:

@@ -1,6 +1,7 @@
 from django.db import migrations
 
 from engine.evidence import guards
+from engine.on_schema import OnSchema
 from plans.guards import GUARDS
 
 
@@ -14,4 +15,4 @@ def lift(apps, schema_editor):
 
 class Migration(migrations.Migration):
     dependencies = [("plans", "0001_initial"), ("engine", "0015_reviews")]
-    operations = [migrations.RunPython(install, lift)]
+    operations = [OnSchema(install, lift)]

@@ -3,6 +3,7 @@
 from django.db import migrations
 
 from engine.evidence.chain import Draft, stamp
+from engine.founding import at_founding
 from engine.migrations._sealing import seal
 from plans.migrations._ready_made import POLICY, TEAMS
 
@@ -42,4 +43,4 @@ def held(version):
 
 class Migration(migrations.Migration):
     dependencies = [("plans", "0002_guards"), ("engine", "0009_chains_of_no_run"), ("engine", "0016_waiting")]
-    operations = [migrations.RunPython(make, migrations.RunPython.noop)]
+    operations = [at_founding(migrations.RunPython(make, migrations.RunPython.noop))]

@@ -3,6 +3,7 @@
 from django.db import migrations, models
 
 from engine.evidence import guards
+from engine.on_schema import OnSchema
 from plans.guards import GUARDS
 
 CHANGED = ("plans_plan", "plans_revision", "plans_matter")
@@ -20,10 +21,10 @@ class Migration(migrations.Migration):
     dependencies = [("plans", "0007_matters_titled")]
 
     operations = [
-        migrations.RunPython(lift, install),
+        OnSchema(lift, install),
         migrations.AddField(
             model_name="plan", name="matter_name", field=models.CharField(blank=True, max_length=100, null=True)
         ),
         migrations.AddField(model_name="revision", name="places", field=models.JSONField(null=True)),
-        migrations.RunPython(install, lift),
+        OnSchema(install, lift),
     ]

@@ -3,6 +3,7 @@
 from django.db import migrations
 
 from engine.evidence import guards
+from engine.on_schema import OnSchema
 from plans.guards import GUARDS
 
 
@@ -13,4 +14,4 @@ def install(apps, schema_editor):
 class Migration(migrations.Migration):
     dependencies = [("plans", "0008_places_and_names")]
 
-    operations = [migrations.RunPython(install, migrations.RunPython.noop)]
+    operations = [OnSchema(install, migrations.RunPython.noop)]

@@ -6,6 +6,7 @@ from django.db import migrations, models
 from django.db.models import OuterRef, Subquery
 
 from engine.evidence import guards
+from engine.on_schema import OnSchema
 from plans.guards import GUARDS
 
 CHANGED = "plans_stepstate"
@@ -32,7 +33,7 @@ class Migration(migrations.Migration):
     dependencies = [("plans", "0009_erased_for_good"), migrations.swappable_dependency(settings.AUTH_USER_MODEL)]
 
     operations = [
-        migrations.RunPython(lift, install),
+        OnSchema(lift, install),
         migrations.AddField(
             model_name="stepstate",
             name="by_user",
@@ -44,5 +45,5 @@ class Migration(migrations.Migration):
             ),
         ),
         migrations.RunPython(find, migrations.RunPython.noop),
-        migrations.RunPython(install, lift),
+        OnSchema(install, lift),
     ]

@@ -6,9 +6,10 @@ from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Max
+from django.db.models import Max, Q
 from django.utils import timezone
 
+from engine import statements
 from engine.models import Gate, ModelCall, Run, ToolCall, record_name
 from engine.search import label, words_of
 from engine.tools import tool_named
@@ -17,11 +18,11 @@ from toolbox.moves import Act
 from toolbox.moves import Move as Moved
 
 from ..prompts.planner import PERSON, Planned, PlannedStep
-from ..rules.course import BEFORE_WORK, REVISIONS, STEPS_IN_ALL, is_asked
+from ..rules.course import BEFORE_WORK, ORDERS, REVISIONS, STEPS_IN_ALL, is_asked
 from ..rules.demands import Kind
 from ..rules.words import Cause, Effect, Event, Outcome, Standing, Status, after, strongest
 from .plans import Plan, Revision
-from .reading import asked_of, failure_of, line_of, step_facts, subject_of, waits_for
+from .reading import asked_of, failure_of, line_of, looked_at, step_facts, subject_of, waits_for
 from .steps import Message, Move, Step, StepState
 
 PLANNER, MANAGER, HUMAN = "Planner", "GroupChatManager", "Human"
@@ -50,12 +51,13 @@ def refuse_outdated(plan: UUID, kind: Kind, number: int | None, asked: tuple[str
 
 
 def order(plan: UUID, cause: Cause, notes: str = "", by: str = "", step: int | None = None) -> None:
-    """A new revision becomes due, in place of the one before. TooMuch."""
+    """A new revision becomes due in place of the one before; one that was never planned counts for nothing. TooMuch."""
     if Step.objects.filter(plan=plan).count() >= STEPS_IN_ALL:
         raise TooMuch(f"It has {STEPS_IN_ALL} steps, and gets no more. Skip the step, or end the plan.")
     rows = Revision.objects.filter(plan=plan)
     number = rows.aggregate(Max("number"))["number__max"] + 1
-    if number > REVISIONS:
+    never_planned = {"planned": None, "standing__in": [Standing.ORDERED, Standing.REPLACED]}
+    if rows.exclude(**never_planned).count() >= REVISIONS or number > ORDERS:
         raise TooMuch(f"It was planned {REVISIONS} times, and is not planned again. Skip the step, or end the plan.")
     before = rows.get(number=number - 1)
     replace_standing(before, Standing.REPLACED)
@@ -101,7 +103,7 @@ def _keep_steps(plan: Plan, revision: int, planned: Iterable[PlannedStep], told:
     old = [step for step in plan.steps_now if step.status in BEFORE_WORK]
     waiting = {(subject_of(plan, step).same, _as_key(step.needs)): step for step in reversed(old)}
     first = max((step.number for step in plan.steps.all()), default=0) + 1
-    said = list(planned)
+    said, free = list(planned), first
     numbers: dict[int, int] = {}
     kept = set()
     last = max((step.position for step in plan.steps.all()), default=0)
@@ -111,9 +113,10 @@ def _keep_steps(plan: Plan, revision: int, planned: Iterable[PlannedStep], told:
         step = _new(plan, revision, called, wanted, needs, position)
         same = waiting.pop((subject_of(plan, step, wanted.action).same, _as_key(needs)), None)
         if same is None:
-            step.number = _next_number(plan)
-            step.save(force_insert=True)
-            _state(step, Status.PLANNED, action=wanted.action, held=step.held)
+            step.number = free
+            free += 1
+            statements.insert(step)
+            _state(step, Status.PLANNED, first=True, action=wanted.action, held=step.held)
         else:
             Step.objects.filter(pk=same.pk).update(position=position)
             kept.add(same.pk)
@@ -126,10 +129,6 @@ def _keep_steps(plan: Plan, revision: int, planned: Iterable[PlannedStep], told:
 
 def _as_key(needs: list[int] | None) -> tuple[int, ...] | None:
     return None if needs is None else tuple(needs)
-
-
-def _next_number(plan: Plan) -> int:
-    return (Step.objects.filter(plan=plan).aggregate(Max("number"))["number__max"] or 0) + 1
 
 
 def _new(plan: Plan, revision: int, called: int, wanted: PlannedStep, needs: list[int] | None, position: int) -> Step:
@@ -167,10 +166,10 @@ def accept(plan: UUID) -> None:
     passed one by one they would take as many looks and commits."""
     if not Revision.objects.filter(plan=plan, standing=Standing.PROPOSED).update(standing=Standing.ACCEPTED):
         return
-    found = Plan.objects.standing().get(pk=plan)
+    found = looked_at(plan)
     for step in found.steps_now:
         if not is_asked(step_facts(step), found.demands):
-            pass_step(plan, step.number)
+            _pass(step)
 
 
 # ---- steps ------------------------------------------------------------------------------------------------
@@ -183,51 +182,58 @@ def change(step: Step, event: Event, by: str = "", why: str = "", author: Any = 
     """
     status = after(Status(step.status), event)
     what = {"action": values.pop("action"), "held": None} if "action" in values else {}
+    now = timezone.now()
     if event is Event.BEGIN:
-        values |= {"began": timezone.now()}
+        values |= {"began": now}
     if event is Event.SKIP:
         values |= {"skipped": True}
     if event is Event.AGAIN:
         values |= {"series": step.series + 1}
     values |= {"status": status}
-    Step.objects.filter(pk=step.pk).update(**values)
+    statements.update(Step, step.pk, **{name: getattr(value, "pk", value) for name, value in values.items()})
     for name, value in values.items():
         setattr(step, name, value)
     if status not in (Status.AWAITING, Status.APPROVED, Status.WORKING):
         _void(step)
     what |= {"held": step.held} if what else {}
-    _state(step, status, event=event, by_name=by, by_user=author, why=why, **what)
+    _state(step, status, event=event, by_name=by, by_user=author, why=why, made=now, **what)
 
 
-def _state(step: Step, status: Status, **values: Any) -> None:
-    number = step.states.count() + 1
-    StepState.objects.create(step=step, number=number, status=status, series=step.series, **values)
+def _state(step: Step, status: Status, *, first: bool = False, **values: Any) -> None:
+    numbers = [] if first else statements.select(StepState, "step", [step.pk], ["number"])
+    about = {"step": step, "number": len(numbers) + 1, "status": status, "series": step.series}
+    statements.insert(StepState(**about, **values))
 
 
 def _void(step: Step) -> None:
     """All that is asked about it: its own gate, and those within it."""
-    asked = Gate.objects.filter(run=step.plan_id)
-    asked.filter(step=step.gate_step).void()
-    asked.filter(step__startswith=f"{step.gate_step}-").void()
+    if statements.any_of(Gate, "run", [step.plan_id], state=Gate.State.PENDING):
+        its = Q(step=step.gate_step) | Q(step__startswith=f"{step.gate_step}-")
+        Gate.objects.filter(its, run=step.plan_id).void()
 
 
 def pass_step(plan: UUID, number: int) -> None:
     """Nobody has to be asked about it."""
-    step = Step.objects.get(plan=plan, number=number)
+    _pass(Step.objects.get(plan=plan, number=number))
+
+
+def _pass(step: Step) -> None:
     if step.status in (Status.PLANNED, Status.AWAITING):
         change(step, Event.PASSED if step.status == Status.PLANNED else Event.APPROVE)
 
 
 def ask_about(plan: UUID, number: int) -> None:
-    step = Step.objects.get(plan=plan, number=number)
-    if step.status == Status.PLANNED:
+    """Unless it was changed since the look, and nobody has to be asked about it as it is now."""
+    found = looked_at(plan)
+    step = found.step(number)
+    if step.status == Status.PLANNED and is_asked(step_facts(step), found.demands):
         change(step, Event.ASKED)
 
 
 def begin(plan: UUID, number: int) -> None:
     """What was approved is begun, if it still is what it was, and its approval still stands; else it is asked about
     anew. Where its policy wants a gate, that is used up here."""
-    found = Plan.objects.planned().get(pk=plan)
+    found = looked_at(plan)
     step = found.step(number)
     if step.status != Status.APPROVED or found.current.standing != Standing.ACCEPTED or found.stopped:
         return
@@ -259,22 +265,24 @@ def give_up(plan: UUID, number: int, why: str) -> None:
 # ---- moves ------------------------------------------------------------------------------------------------
 
 
-def keep_move(plan: UUID, number: int, series: int, call: ModelCall, said: Moved) -> None:
-    """What a step's agent answered, unless the step was settled otherwise meanwhile."""
-    step = Step.objects.select_related("agent").get(plan=plan, number=number)
-    if step.status != Status.WORKING or step.series != series:
+def keep_move(seen: Step, call: ModelCall, said: Moved) -> None:
+    """What the agent of a step that was seen working answered, unless the step was settled otherwise meanwhile."""
+    [step] = statements.fetch(Step, "pk", [seen.pk])
+    if step.status != Status.WORKING or step.series != seen.series:
         return
+    step.agent = seen.agent  # once it has begun it is the same
     made = {"act": said.act, "thought": said.thought, "text": said.text, "call": call}
     if said.act is Act.CALL:
         made |= {"tool": said.tool, "arguments": json.dumps(said.arguments, ensure_ascii=False, sort_keys=True)}
     settled = None if said.act in (Act.CALL, Act.ASK) else timezone.now()
-    Move.objects.create(step=step, series=series, number=len(step.moves_now) + 1, settled=settled, **made)
+    number = len(seen.moves_now) + 1
+    statements.insert(Move(step=step, series=step.series, number=number, settled=settled, **made))
     if said.act is Act.REPLY:
         change(step, Event.REPLY, why=said.text)
     elif said.act is Act.GIVE_UP:
         change(step, Event.GIVE_UP, why=said.text)
     if said.act is not Act.CALL:
-        say(plan, step.owner, said.text)
+        say(step.plan_id, step.owner, said.text)
 
 
 def keep_result(plan: UUID, move: int, call: ToolCall) -> None:
@@ -300,8 +308,9 @@ def keep_answer(step: Step, answer: str) -> None:
 
 
 def say(plan: UUID, source: str, content: str, by: str = "", to: int = 0) -> None:
-    number = (Message.objects.filter(plan=plan).aggregate(Max("number"))["number__max"] or 0) + 1
-    Message.objects.create(plan_id=plan, number=number, source=source, content=content, by_name=by, to_step=to)
+    numbers = [number for (number,) in statements.select(Message, "plan", [plan], ["number"])]
+    about = {"source": source, "content": content, "by_name": by, "to_step": to}
+    statements.insert(Message(plan_id=plan, number=max(numbers, default=0) + 1, **about))
     SearchText.objects.add(plan, words_of(content))
 
 

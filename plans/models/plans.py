@@ -42,11 +42,6 @@ class PlanQuerySet(models.QuerySet["Plan"]):
         lists = ("revisions", _steps(*(f"tool_call__{name}" for name in TEXTS)), "team_version__agents")
         return self.select_related("run", "team_version").prefetch_related(*lists)
 
-    def standing(self) -> "PlanQuerySet":
-        """How its steps stand and no more, for what is due follows from that alone: it is asked after every part."""
-        steps = Prefetch("steps", Step.objects.select_related("agent").prefetch_related("moves"))
-        return self.select_related("run", "team_version").prefetch_related("revisions", steps)
-
     def whole(self) -> "PlanQuerySet":
         """With everything that a page shows."""
         calls = Prefetch("run__calls", ModelCall.objects.order_by("pk").defer("prompt", "answer"))
@@ -122,7 +117,8 @@ class PlanQuerySet(models.QuerySet["Plan"]):
         plan.revisions.create(number=1, cause=Cause.TASK, by_name=record_name(owner))
         words = [*first_labels(run), label("team", team.team_id), label("rehearsal", plan.rehearsal)]
         words += [label("matter", plan.matter_id.hex)] if plan.matter_id else []
-        words += [*words_of(f"{run.title}\n{task}")]
+        names = " ".join(team.agents.order_by("seat").values_list("name", flat=True))
+        words += [*words_of(f"{run.title}\n{task}\n{names}")]
         SearchText.objects.create(run=run, words=" ".join(words))
         sealing.submit(run.pk)
         return plan

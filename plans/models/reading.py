@@ -5,12 +5,14 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import takewhile
+from typing import Any, TypeVar
 from uuid import UUID
 
-from django.db.models import Prefetch, Q, prefetch_related_objects
+from django.db.models import Q
 
 from engine.llm.prices import dollars
 from engine.models import Gate, Run, ToolCall
+from engine.statements import fetch, select
 from engine.tools import tool_named, tools
 from engine.using import has_read_strangers
 
@@ -22,8 +24,10 @@ from ..rules.demands import Kind
 from ..rules.subjects import Subject, ToolLine
 from ..rules.words import Cause, Effect, Standing, Status
 from .plans import Plan, Revision
-from .steps import Move, Step
-from .teams import TeamAgent
+from .steps import Message, Move, Step, StepState
+from .teams import TeamAgent, TeamVersion
+
+R = TypeVar("R")
 
 OF_STEP = re.compile(r"step-(\d{1,4})-")
 EARLIER = 10  # plans of the same matter that the planner sees
@@ -33,10 +37,33 @@ PLAN_SEAT = OwnerShown(PERSON, "A person of the house. Does what no tool can do,
 
 
 def looked_at(pk: UUID) -> Plan:
-    """With all that rules look at: they make no queries. What is told to models is read when it is told."""
-    plan = Plan.objects.standing().get(pk=pk)
+    """With all that rules look at: they make no queries. What is told to models is read when it is told. It is looked
+    at after every part, so by statements that are made once."""
+    [plan], [plan.run] = fetch(Plan, "pk", [pk]), fetch(Run, "pk", [pk])
+    [plan.team_version] = fetch(TeamVersion, "plans", [pk])
+    plan.agents = fetch(TeamAgent, "version__plans", [pk], "seat")
+    steps, agents = fetch(Step, "plan", [pk], "number"), {one.pk: one for one in plan.agents}
+    of_step = _by(fetch(Move, "step__plan", [pk], "series", "number"), "step_id")
+    for step in steps:
+        step.plan, step.agent = plan, agents.get(step.agent_id) if step.agent_id else None
+        _keep(step, moves=of_step[step.pk])
+        for move in of_step[step.pk]:
+            move.step = step
+    _keep(plan, steps=steps, revisions=fetch(Revision, "plan", [pk], "number"))
     facts_of(plan)  # it remembers what they ask for
     return plan
+
+
+def _by(rows: Iterable[R], column: str) -> Mapping[Any, list[R]]:
+    found: dict[Any, list[R]] = defaultdict(list)
+    for row in rows:
+        found[getattr(row, column)].append(row)
+    return found
+
+
+def _keep(row: Any, **lists: Sequence[Any]) -> None:
+    """What `row.NAME.all()` gives, as if it had been read beforehand. Nothing else can be asked of these."""
+    row._prefetched_objects_cache = {**getattr(row, "_prefetched_objects_cache", {}), **lists}
 
 
 def facts_of(plan: Plan) -> Facts:
@@ -163,7 +190,7 @@ def waits_for(plan: Plan, kind: Kind, step: Step | None) -> bool:
 
 def brief_of(plan: Plan, revision: Revision) -> Brief:
     now = plan.steps_now
-    prefetch_related_objects(now, "states")
+    with_states(now)
     return Brief(
         task=plan.task,
         owners=owners_of(plan.agents),
@@ -268,8 +295,8 @@ def work_of(plan: Plan, step: Step) -> agent.Work:
     known = tools("plan")
     usable = [known[name] for name in step.tools if name in known]
     needed, made = _needed(plan, step), step.moves_now
-    prefetch_related_objects(needed, "states")
-    prefetch_related_objects(made, Prefetch("tool_call", ToolCall.objects.only("outside")))
+    with_states([*needed, step])
+    outside = _from_outside(made)
     return agent.Work(
         agent=step.agent.name,
         description=step.agent.description,
@@ -278,8 +305,8 @@ def work_of(plan: Plan, step: Step) -> agent.Work:
         action=step.action,
         tools=[agent.Usable(tool.name, tool.description, tool.schema, not tool.server) for tool in usable],
         results=[(one.action, one.reply) for one in needed],
-        remarks=list(plan.messages.filter(to_step=step.number).values_list("content", flat=True)),
-        moves=[_made(move) for move in made],
+        remarks=[said.content for said in fetch(Message, "plan", [plan.pk], "number") if said.to_step == step.number],
+        moves=[_made(move, move.tool_call_id in outside) for move in made],
         left=MOVES - len(made),
     )
 
@@ -289,14 +316,26 @@ def _needed(plan: Plan, step: Step) -> Sequence[Step]:
     return before if step.needs is None else [one for one in before if one.number in step.needs]
 
 
-def _made(move: Move) -> agent.Made:
-    outside = bool(move.tool_call and move.tool_call.outside)
+def _from_outside(moves: Iterable[Move]) -> set[int]:
+    """The calls of these that brought text of strangers, by their keys."""
+    calls = [move.tool_call_id for move in moves if move.tool_call_id]
+    return {pk for pk, outside in select(ToolCall, "pk", calls, ("pk", "outside")) if outside}
+
+
+def with_states(steps: Sequence[Step]) -> None:
+    """What each of these has come through is read at once."""
+    of_step = _by(fetch(StepState, "step", [step.pk for step in steps], "number"), "step_id")
+    for step in steps:
+        _keep(step, states=of_step[step.pk])
+
+
+def _made(move: Move, outside: bool) -> agent.Made:
     return agent.Made(move.act, move.thought, move.tool, move.arguments, move.text, move.result, outside)
 
 
 def done_of(plan: Plan) -> list[closing.Did]:
     steps = sorted((one for one in plan.steps.all() if one.status != Status.SUPERSEDED), key=lambda one: one.number)
-    prefetch_related_objects(steps, "states")
+    with_states(steps)
     calls = ToolCall.objects.filter(run=plan.pk).in_bulk()
     return [closing.Did(one.number, one.owner, one.action, one.status, one.reply, _calls(one, calls)) for one in steps]
 

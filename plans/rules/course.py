@@ -10,6 +10,7 @@ from .words import Cause, Effect, Outcome, Owner, Standing, Status
 STEPS_IN_ALL = 40
 STEPS_OF_ONE = 20
 REVISIONS = 12
+ORDERS = 60  # of revisions, also of those that others took the place of before they were planned
 REVISIONS_ALONE = 2  # by failures, with no person in between
 QUESTIONS = 3
 ASKED = 2  # times, in one plan
@@ -18,6 +19,7 @@ CALLS = 8
 REFUSALS = 3  # of calls in one step, after which it fails
 AT_ONCE = 3
 ACTION_LENGTH = 2_000
+WORDS_LENGTH = 4_000
 TOLD = 20  # times, by people to one step: its agent reads all of them before each move
 CHANGED = 20  # times, by people, one step
 

@@ -154,6 +154,17 @@ def demand_of(kind: Kind, effect: Effect, policy: Policy) -> Demand:
     return PERSON if effect is Effect.REACHES_OUT and is_open(demand) else demand
 
 
+def may_pass_with_steps(policy: Policy) -> bool:
+    """Whether nothing but one person's word is asked for each change, and that for its step besides."""
+    each = policy.calls[Effect.WRITES]
+    plain = not is_open(each) and is_plain(each) and not each.get("four_eyes")
+    return plain and not is_open(policy.steps[Effect.WRITES])
+
+
+def changes_pass_with_steps(policy: Policy) -> Policy:
+    return replace(policy, calls={**policy.calls, Effect.WRITES: OPEN})
+
+
 def is_open(demand: Demand) -> bool:
     return demand.get("who") == "open"
 

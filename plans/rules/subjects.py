@@ -8,6 +8,7 @@ from hashlib import sha256
 
 from .words import Effect
 
+ACTION = "\nAction:\n"
 SAID_OF = {Effect.READS: "reads", Effect.WRITES: "changes something here", Effect.REACHES_OUT: "reaches out"}
 
 
@@ -41,7 +42,7 @@ class Subject:
             *(f"Tool: {tool.name}, {SAID_OF[tool.effect]}, {tool.definition}" for tool in self.tools),
             f"After: {_after(self.needs)}",
         ]
-        return "\n".join([*lines, "Action:", quoted(self.action)])
+        return "\n".join(lines) + ACTION + quoted(self.action)
 
     @property
     def same(self) -> str:
@@ -68,6 +69,11 @@ def text_of_plan(task: str, subjects: Iterable[Subject]) -> str:
 def quoted(text: str) -> str:
     """What a person or a model wrote, so that no line of it can pass for one of ours, and nothing of it is lost."""
     return "".join(f"    {line}" for line in text.splitlines(keepends=True))
+
+
+def action_in(text: str) -> str:
+    """What is done, quoted, by the text of a step: all of it, as nothing of ours comes after it."""
+    return text.partition(ACTION)[2]
 
 
 def _in_one_line(name: str) -> str:

@@ -82,7 +82,7 @@ def _submitted(request: HttpRequest, posted: Mapping[str, str]) -> HttpResponse:
         return _page(request, begun)
     asked = {"team": _opened(begun), "earlier": earlier, **begun.form.cleaned_data}
     try:
-        plan = procedure.submit(owner=request.user, limited=True, **asked)
+        plan = procedure.submit(owner=request.user, limited=True, watched=True, **asked)
     except TeamChanged as changed:
         return _overtaken(request, posted, changed)
     except BudgetUsedUp as error:

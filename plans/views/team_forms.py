@@ -23,9 +23,11 @@ from runs.saved import NAME_LENGTH, RevisedMeanwhile
 from runs.views import changing
 
 from .. import team_files
+from ..easing import prepared
 from ..models import Team, TeamVersion
 from ..models.teams import NOTHING, TeamAgent
 from ..rules.demands import POLICIES
+from ..rules.words import Effect
 from ..team_forms import MOST, TeamSubmission, gathered, in_short, spread, typed_in
 from ..team_texts import TextSubmission
 from .teams import changes_between, versions_of
@@ -52,7 +54,10 @@ def edit(request: HttpRequest, pk: int) -> HttpResponse:
     changing.refuse_changer(team, request.user)
     if request.method == "POST":
         return _posted(request, team)
-    return _opened(request, team, {"name": team.name, **team.current.held()})
+    holds = {"name": team.name, **team.current.held()}
+    if request.GET.get("ease") == Effect.WRITES:
+        return _opened(request, team, holds | {"policy": prepared(holds["policy"])}, eased=True)
+    return _opened(request, team, holds)
 
 
 def _copied(pk: str) -> dict[str, Any]:
@@ -64,11 +69,11 @@ def _copied(pk: str) -> dict[str, Any]:
     return {"name": name, "retention_days": original.retention_days, **original.current.held()}
 
 
-def _opened(request: HttpRequest, team: Team | None, holds: dict[str, Any]) -> HttpResponse:
+def _opened(request: HttpRequest, team: Team | None, holds: dict[str, Any], **more: Any) -> HttpResponse:
     opened = team.number if team else 0
     if request.GET.get("as") == "text":
         return _text_page(request, team, opened, _as_text(holds))
-    return _form_page(request, team, opened, TeamSubmission(team=team, gone=_gone(), **holds))
+    return _form_page(request, team, opened, TeamSubmission(team=team, gone=_gone(), **holds), **more)
 
 
 def _posted(request: HttpRequest, team: Team | None) -> HttpResponse:

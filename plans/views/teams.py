@@ -1,18 +1,21 @@
 """The pages of teams: each with its versions and its plans."""
 
+from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
 from engine.tools import tools
+from runs.asked_often import DAYS
 from runs.face import faces
 from runs.rights import SEE
 from runs.views import changing
 
-from .. import team_files
+from .. import easing, team_files
 from ..models import Plan, Team, TeamVersion
 from ..rules.asking import asked
 from ..rules.demands import Policy
@@ -21,8 +24,9 @@ from ..team_changes import changes
 
 @require_GET
 def team(request: HttpRequest, pk: int) -> HttpResponse:
-    team = get_object_or_404(Team.objects.select_related("owner"), pk=pk)
+    team = get_object_or_404(Team.objects.select_related("owner", "current"), pk=pk)
     context = changing.page_of(request, team, versions_of(team), changes_between)
+    context |= {"eased": easing.of_team(team, request.user, timezone.now() - timedelta(days=DAYS))}
     return _shown(request, "team", context, team_version__team=team)
 
 

@@ -37,6 +37,10 @@ AGENTS = (
 )
 
 
+AGENT = {"system": "", "model": MODEL, "fallback": ""}
+HELD = {"description": "", "planner": MODEL, "policy": Policy().as_json(), "examples": []}
+
+
 def team(name: str, policy: Policy | None = None, model: str = MODEL, **demands: Any) -> Any:
     agents = [
         {"name": who, "description": what, "system": "", "model": model, "fallback": "", "tools": tools}
@@ -105,7 +109,8 @@ class Cast:
         return pk
 
     def alike(self) -> Any:
-        plan = procedure.submit(owner=self.owner, task=TASK, team=self.one_by_one, title="Ada, step by step")
+        task = f"{TASK}\nAdd a task “Order a laptop” to the tasks."
+        plan = procedure.submit(owner=self.owner, task=task, team=self.one_by_one, title="Ada, step by step")
         asked(plan.pk, "step")
         return plan.pk
 
@@ -151,7 +156,7 @@ class Cast:
         gate = asked(pk, "tool")
         cut = "Begun on 1 Dec 2026, 10:00:00 UTC and cut short: nobody knows whether it happened."
         own = [one for one in gate.choices if one["decision"] == "reject"]
-        about = {"kind": using.UNCERTAIN, "title": "Did it happen? mail.send", "text": f"{cut}\n{gate.text}"}
+        about = {"kind": using.UNCERTAIN, "title": f"Did it happen? {gate.title}", "text": f"{cut}\n{gate.text}"}
         about |= {
             "tool": gate.tool,
             "effect": gate.effect,
@@ -174,6 +179,16 @@ class Cast:
         for state, error in ((State.DRAFT, ""), (State.SENT, ""), (State.UNCERTAIN, "The mail server went away.")):
             said = {"step": step, "error": error, "sent": now if state == State.SENT else None}
             Letter.objects.write(state, pk, ["ada@example.org"], f"Welcome, {state}", "Dear Ada,\nwelcome.", **said)
+
+    def mission(self) -> Any:
+        """A step that has become a mission."""
+        crew = [{**AGENT, "name": "Workshop", "description": "Has things made.", "tools": ["mission.carry_out"]}]
+        Team.objects.found(name="Office with a workshop", owner=None, **{**HELD, "agents": crew})
+        version = Team.objects.whole().get(name="Office with a workshop").current
+        task = "Have a crew of agents carry out the goal “Invoices are never a cent short” in a sandbox."
+        pk = self.approved("Invoices that add up", task, version)
+        over(pk)
+        return pk
 
     def ended(self) -> Any:
         pk = self.proposed("Better not")
@@ -198,6 +213,7 @@ class Cast:
             "broken",
             "uncertain",
             "done",
+            "mission",
             "ended",
             "cancelled",
         )

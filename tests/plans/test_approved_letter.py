@@ -11,7 +11,7 @@ from engine.models import Gate, Letter, Run, ToolCall
 from judgements.models import Council
 from plans import talking
 from plans.face import Planning
-from plans.models import Move
+from plans.models import Message, Move
 from plans.rules.demands import Policy
 from plans.rules.words import Effect
 from runs.export import FORMATS
@@ -77,6 +77,29 @@ async def test_it_is_sent_as_it_was_approved(begun, mira, models):
     await approved(run, "tool", mira, models)
     assert (await perform(run, models)).status == Run.Status.FINISHED
     assert (await Letter.objects.aget()).text == WORDS
+
+
+async def test_what_the_person_said_reaches_the_agent_though_the_council_speaks_last(begun, mira, models):
+    gate = await newest(await begun("steps"), "step")
+    await perform(gate.council_id, models)
+    decided = await sync_to_async(gates.decide)(gate.pk, mira, "approve", "Before noon.")
+    told = Message.objects.filter(plan=gate.run_id, to_step=1, by_name="mira")
+    assert (decided.state, decided.last.judged_by_id) == ("approved", gate.council_id)
+    assert [one.content async for one in told] == ["Before noon."]
+
+
+async def test_all_steps_stay_approved_though_the_council_speaks_last(mira, models):
+    await sync_to_async(found_council)()
+    version = await sync_to_async(team)(Policy({**BOTH, "blind": False}))
+    models.will("test/planner", steps(LETTER))
+    run = (await sync_to_async(plan)(mira, version)).pk
+    await perform(run, models)
+    gate = await newest(run, "plan")
+    await sync_to_async(gates.decide)(gate.pk, mira, "approve", choice="all")
+    await perform(gate.council_id, models)
+    models.will("test/letters", replies())
+    await perform(run, models)
+    assert [one.state async for one in Gate.objects.filter(run=run, kind="step")] == ["approved"]
 
 
 def _in_the_call():

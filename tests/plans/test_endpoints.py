@@ -68,6 +68,12 @@ def test_a_step_is_changed_before_it_begins_and_then_asked_about_anew(mira_calls
     assert answer.json()["gates"][1]["state"] == "void"
 
 
+def test_a_change_that_changes_nothing_leaves_what_was_decided(mira_calls, proposed):
+    for same in ({}, {"action": None}, {"action": LETTER[0]}, {"tools": LETTER[2] * 9}):
+        assert mira_calls.patch(f"/plans/{proposed.pk}/steps/1", same).status_code == 200
+    assert [one["state"] for one in mira_calls.get(f"/plans/{proposed.pk}").json()["gates"]] == ["pending"] * 2
+
+
 @pytest.mark.parametrize(
     ("number", "change", "status", "path"),
     [

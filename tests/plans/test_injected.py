@@ -121,11 +121,18 @@ def without_what_was_shown(runs):
 
 def was_shown(call):
     said = call.gate and call.gate.decisions.filter(decision="approve", by="mira").exists()
-    return said and call.tool in call.gate.text and all(part in call.gate.text for part in words_of(call))
+    return said and call.tool in call.gate.text and all(is_in(call.gate.text, word) for word in words_of(call))
+
+
+def is_in(text, word):
+    return word in text or json.dumps(word, ensure_ascii=False)[1:-1] in text
 
 
 def words_of(call):
-    return re.findall(r'"((?:[^"\\]|\\.)*)"', json.dumps(json.loads(call.arguments), ensure_ascii=False))
+    """Each argument's name, and each string in it."""
+    for name, value in json.loads(call.arguments).items():
+        yield name
+        yield from (one for one in (value if isinstance(value, list) else [value]) if isinstance(one, str))
 
 
 def tried_by_a_token(runs, user):

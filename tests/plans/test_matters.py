@@ -40,6 +40,7 @@ def test_its_owner_calls_it_otherwise_and_closes_it(mira_calls, sums):
     assert (said["title"], said["closed"]) == ("All sums", True)
     assert mira_calls.get("/matters").json()["results"] == []
     assert len(mira_calls.get("/matters", closed="true").json()["results"]) == 1
+    assert "closed" in fields(mira_calls.patch(f"/matters/{sums.pk}", {"closed": 0}))
     said = mira_calls.patch(f"/matters/{sums.pk}", {"closed": False, "title": ""}).json()
     assert (said["title"], said["closed"]) == ("Add it up.", False)
 

@@ -8,8 +8,7 @@ from engine.models.budgets import Budget
 from office.models import Person
 from plans.examples import EXAMPLES
 from plans.models import Matter, Plan
-from plans.rules.asking import in_short, in_three, whom
-from plans.rules.demands import CAREFUL, OPEN_READS, POLICIES, STEP_BY_STEP, WATCHFUL
+from plans.rules.demands import OPEN_READS, WATCHFUL
 from tests.conftest import allow
 
 from .scenes import plan, team
@@ -30,6 +29,10 @@ def test_what_is_written_is_planned(page, mira):
     assert (answer.status_code, answer.url) == (302, reverse("plan-live", args=[made.pk]))
     assert (made.run.owner, made.run.title, made.matter.name, made.run.spend) == (mira, "Five", "Sums", 500_000_000)
     assert made.team_version == version
+
+
+def test_it_says_that_pictures_are_no_input(page):
+    assert "Pictures are no input." in page.get(NEW).content.decode()
 
 
 def test_every_fault_is_said_with_a_link_to_its_field(page):
@@ -122,48 +125,6 @@ def test_it_is_one_of_the_kinds_of_work(page):
 
 
 # ---- policies in words ------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("policy", "said"),
-    [
-        (CAREFUL, "Asks for the plan and what leaves the house"),
-        (WATCHFUL, "Asks for the plan, every change and what leaves the house"),
-        (OPEN_READS, "Asks for what leaves the house"),
-        (STEP_BY_STEP, "Asks for every step and what leaves the house"),
-    ],
-)
-def test_a_policy_in_a_sentence(policy, said):
-    assert in_short(policy) == said
-
-
-def test_a_policy_in_three_lines():
-    assert [line for _, _, line in in_three(CAREFUL)] == [
-        "You see all steps, and approve, change or leave out.",
-        "Passes with the plan.",
-        "You, each time.",
-    ]
-    assert [line for _, _, line in in_three(OPEN_READS)][:2] == [
-        "Nobody is asked: it begins as it was planned.",
-        "You, each time.",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("demand", "said"),
-    [
-        ({"who": "open"}, "Nobody"),
-        ({"who": "person", "persons": 2}, "2 persons"),
-        ({"who": "council", "council": "Spend"}, "The council “Spend”"),
-        ({"who": "both", "council": "Spend"}, "You and the council “Spend”"),
-    ],
-)
-def test_who_is_asked_in_words(demand, said):
-    assert whom(demand, "You") == said
-
-
-def test_every_ready_made_policy_can_be_said():
-    assert all(in_short(one) and len(in_three(one)) == 3 for one in POLICIES.values())
 
 
 def test_each_agent_stands_there_with_its_tools_and_what_they_do(page):

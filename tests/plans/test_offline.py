@@ -10,6 +10,7 @@ from engine.models import Gate
 from tests.conftest import perform
 from tests.plans.offline import entries_of_all, problems
 from tests.plans.scenes import LETTER, SUM, SUMMARY, calls, plan, replies, steps, team
+from tests.tools.offline import change, drop
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -35,23 +36,6 @@ def entries(mira, models):
 def test_an_honest_plan_has_no_problem(entries):
     assert entries[-1]["facts"]["outcome"] == "done"
     assert problems(entries) == []
-
-
-def drop(kind, **facts):
-    def forge(entries):
-        return [one for one in entries if one["kind"] != kind or not facts.items() <= one["facts"].items()]
-
-    return forge
-
-
-def change(kind, where, part, **values):
-    def forge(entries):
-        for one in entries:
-            if one["kind"] == kind and where.items() <= one["facts"].items():
-                one[part] |= values
-        return entries
-
-    return forge
 
 
 STEP, USE = "Nobody has approved a step as it was", "Nobody has approved the use of a tool"

@@ -8,7 +8,6 @@ from tests.acceptance.site import ROOT
 ROWS = 189
 FILE = Path(__file__).parent / "source_rows.txt"
 SHOWN_OTHERWISE = {
-    150: "that pictures are no input is said in docs/plans.md",
     152: "the suite is repeated on PostgreSQL by tests/on_postgresql.py",
 }
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plans.rules.subjects import Subject, ToolLine, quoted, text_of_plan
+from plans.rules.subjects import Subject, ToolLine, action_in, quoted, text_of_plan
 from plans.rules.words import Effect
 
 TOOLS = (ToolLine("figures.calculate", Effect.READS, "0" * 64),)
@@ -30,6 +30,10 @@ def test_no_action_and_no_task_can_imitate_a_line_of_ours(end, text):
 
 def test_nor_can_a_name():
     assert len(own_lines(subject("Add.", owner="Sums\nTeam: Other", team="Desk\nTool: none").text)) == len(LINES)
+
+
+def test_another_action_that_ends_alike_is_another_one():
+    assert action_in(subject("Add.").text) == quoted("Add.") != action_in(subject("Pay first.\nAdd.").text)
 
 
 @given(st.text(), st.text())

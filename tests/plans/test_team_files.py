@@ -119,3 +119,9 @@ def test_the_command_refuses_and_makes_nothing(file, given):
     with pytest.raises(CommandError, match="There is no team"):
         call_command("team_export", "Nobody")
     assert (Team.objects.count(), team_files.MOST_AGENTS) == (before, 8)
+
+
+def test_a_policy_that_lacks_something_says_what():
+    with pytest.raises(Wrong) as refused:
+        read(json.dumps({**ELSEWHERE, "policy": {"plan": {"who": "person"}}}))
+    assert ("policy", "It is no policy: steps is missing.") in refused.value.problems

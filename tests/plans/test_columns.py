@@ -1,0 +1,111 @@
+"""Each column of each row of a plan is changed in turn: the site's verification notices it, and so does the program of
+auditors, or it is named as nothing that is evidence."""
+
+import asyncio
+from collections import Counter
+
+import pytest
+from django.apps import apps
+
+from engine import gates
+from engine.evidence import signing
+from engine.evidence.verification import verify_one
+from engine.models import Gate
+from plans import talking
+from plans.models import Move, Plan, Step, StepState, Team
+from plans.models.teams import TEAMS, TeamAgent, TeamChange, TeamVersion
+from runs.record import record_lines
+from tests.columns import turned
+from tests.conftest import perform
+from tests.databases import tampering
+from tests.plans.scenes import LETTER, SUM, SUMMARY, calls, move, plan, replies, steps, team
+from tests.tools.offline import verifier
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+NO_EVIDENCE = {
+    "plans_sent": "what a token was sent last, which decides nothing by itself",
+    "plans_told": "numbers in a stream of events that are made of what is evidence",
+}
+NOT_NOTICED = {
+    ("matter", "title"): "what its owner calls it",
+    ("matter", "created"): "held against its first plan, and a second is within what that takes",
+    ("team", "created"): "its first change is told, with its time",
+    ("teamversion", "created"): "the change that it came with is told, with its time",
+    ("teamversion", "author_id"): "the change that it came with is told, with a name: people are renamed and deleted",
+    ("teamagent", "seat"): "told is in which order they sit",
+    ("stepstate", "by_user_id"): "told is the name: people are renamed and deleted",
+    ("move", "settled"): "told of calls and questions; a reply is settled as it is made",
+}
+NOT_OUTSIDE = {
+    ("matter", "name"): "a plan tells what its matter was called then",
+    ("plan", "stopped"): "follows from what was said at its gates, which is told",
+    ("revision", "standing"): "follows from its gates, which are told",
+    ("revision", "call_id"): "told is that it was planned",
+    ("move", "call_id"): "told is its place, which its call tells, too",
+    ("move", "result"): "told of calls and questions; what a reply came to is nothing",
+    ("move", "refused"): "as its result",
+}
+# a team has a chain of its own, which no bundle takes along; columns of a step follow from its states, which are told
+OF_TEAMS = (Team, TeamVersion, TeamAgent, TeamChange)
+LETTER_TO_ADA = {"to": ["ada@example.org"], "subject": "The sum", "text": "It is 5."}
+
+
+@pytest.fixture
+def carried_out(mira, models):
+    """Two of one matter. In the second a step is changed, all is planned anew, an agent asks, and a letter leaves."""
+    models.will("test/planner", steps(SUM), SUMMARY, steps(SUM, LETTER), steps(SUM, LETTER), SUMMARY)
+    models.will("test/sums", *[calls("figures.calculate", expression="2 + 3"), replies("5.")] * 2)
+    models.will("test/letters", move("ask", "Which Ada?"), calls("mail.send", **LETTER_TO_ADA), replies("Sent."))
+    desk = team(description="Sums up and writes.")
+    going(plan(mira, desk, matter="Sums"), mira, models)
+    made = plan(mira, desk, matter="Sums")
+    asyncio.run(perform(made.pk, models))
+    talking.change_step(made.pk, mira, 2, {"action": "Write it to Ada L."})
+    talking.say(made.pk, mira, "As it was, please.", None)
+    return going(made, mira, models)
+
+
+def going(made, mira, models):
+    """To its end, everything allowed."""
+    while not asyncio.run(perform(made.pk, models)).over:
+        gate = Gate.objects.filter(run=made.pk, state="pending").order_by("pk")[0]
+        said = {"plan": ("approve", "", "all"), "question": ("answer", "Ada L.")}
+        gates.decide(gate.pk, mira, *said.get(gate.kind, ("approve",)))
+    return Plan.objects.get(pk=made.pk)
+
+
+def test_a_change_of_any_column_is_noticed_or_named(carried_out):
+    unseen, unseen_outside = set(), set()
+    with tampering():
+        assert [*faults(carried_out.pk), *faults(TEAMS), *outside(carried_out)] == []
+        for row in rows(carried_out):
+            whose = TEAMS if isinstance(row, OF_TEAMS) else carried_out.pk
+            for column, _ in turned(row):
+                where = row._meta.model_name, column
+                unseen |= set() if faults(whose) else {where}
+                unseen_outside |= set() if isinstance(row, (*OF_TEAMS, Step)) or outside(carried_out) else {where}
+        assert [*faults(carried_out.pk), *faults(TEAMS)] == []
+    assert unseen == set(NOT_NOTICED)
+    assert unseen_outside == {*NOT_OUTSIDE, *NOT_NOTICED} - {one for one in NOT_NOTICED if one[0].startswith("team")}
+
+
+def rows(plan):
+    """The plan, and the last of each other table, with a move that calls, a state that came of a change, and a step
+    that was dropped."""
+    for model in apps.get_app_config("plans").get_models():
+        if model._meta.db_table not in NO_EVIDENCE:
+            yield plan if model is Plan else model.objects.order_by("number" if model is Step else "pk").last()
+    yield Move.objects.filter(act="call").latest("pk")
+    yield StepState.objects.filter(event="changed").latest("pk")
+    yield Step.objects.exclude(last_in=None).latest("number")
+
+
+def faults(chain):
+    return verify_one(chain)[2]
+
+
+def outside(plan):
+    """What the program that auditors run finds in what is told now."""
+    lines = [line.encode() for line in record_lines([plan.pk], None)]
+    return list(verifier.verify(lines, signing.verifier_key(), "", Counter()))

@@ -1,0 +1,85 @@
+"""Steps that fail, and what is said meanwhile: the planner is asked anew."""
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.utils import timezone
+
+from engine.models import ModelCall
+from plans import talking
+from plans.models import Step, keeping
+from plans.prompts.planner import Planned, PlannedStep
+from plans.rules.demands import OPEN_READS
+from tests.conftest import perform
+from tests.plans.scenes import LETTER, SUM, SUMMARY, move, replies, steps, team
+from tests.plans.test_procedure import pending, planned, says
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+async def test_a_step_that_fails_is_planned_anew_twice_and_then_a_person_is_asked(mira, models):
+    version = await sync_to_async(team)(OPEN_READS)
+    models.will("test/sums", *[move("give_up", f"No {number}.") for number in range(3)])
+    again = [steps((f"Add it, way {number}.", *SUM[1:])) for number in range(3)]
+    run = await planned(mira, models, *again, SUMMARY, version=version)
+    [gate] = await sync_to_async(pending)(run)
+    assert gate.kind == "failure"
+    assert "No 2." in gate.text
+    models.will("test/sums", replies("Done now."))
+    await says(run, mira, "approve", "again")
+    assert (await perform(run, models)).outcome == "done"
+
+
+async def test_a_step_that_fails_while_the_plan_waits_has_it_planned_anew(mira, models):
+    run = await planned(mira, models, *[steps(SUM)] * 3)
+    models.will("test/sums", move("ask", "Which two?"))
+    await says(run, mira, "approve", "all")
+    await perform(run, models)
+    await sync_to_async(talking.say)(run, mira, "And then twice that.")
+    await perform(run, models)
+    models.will("test/sums", move("give_up", "I cannot."))
+    await says(run, mira, "answer", text="Two and three.", kind="question")
+    await perform(run, models)
+    assert [one.step for one in await sync_to_async(pending)(run)] == ["plan-3"]
+
+
+async def test_all_that_is_said_to_the_planner_before_it_plans_is_planned_by(mira, models):
+    run = await planned(mira, models, steps(SUM), steps(LETTER))
+    await says(run, mira, "reject", "revise", "No sums.")
+    for words in ("Use Ada's new address.", "And be short."):
+        await sync_to_async(talking.say)(run, mira, words)
+    await perform(run, models)
+    asked = models.asked[-1][1][1]["content"]
+    assert all(words in asked for words in ("No sums.", "Use Ada's new address.", "And be short."))
+
+
+async def test_however_much_is_said_before_it_plans_it_can_be_planned_anew_later(mira, models):
+    run = await planned(mira, models, *[steps(SUM)] * 2)
+    for number in range(15):
+        await sync_to_async(talking.say)(run, mira, f"And then {number}.")
+    await perform(run, models)
+    await sync_to_async(talking.say)(run, mira, "Once more.")
+    assert (await sync_to_async(keeping.Revision.objects.filter(plan=run).latest)("number")).number == 17
+
+
+async def test_a_step_that_fails_while_it_is_planned_anew_is_seen_to(mira, models):
+    run = await planned(mira, models, steps(SUM))
+    await says(run, mira, "approve", "all")
+    models.will("test/sums", move("ask", "Which two?"))
+    await perform(run, models)
+    await sync_to_async(talking.say)(run, mira, "Otherwise.")
+    await sync_to_async(fail_and_plan)(run)
+    models.will("test/planner", steps(LETTER))
+    await perform(run, models)
+    assert "Step 1 failed: I cannot." in models.asked[-1][1][1]["content"]
+    assert [one.step for one in await sync_to_async(pending)(run)] == ["plan-3", "step-3"]
+
+
+def fail_and_plan(run):
+    """As it comes about where a step works while the planner is asked."""
+    step = Step.objects.get(plan=run)
+    keeping.give_up(run, 1, "I cannot.")
+    call = ModelCall.objects.create(run_id=run, step="plan-2", series=0, attempt=1, deadline=timezone.now())
+    letter = PlannedStep("Write it.", "Letters", ("mail.draft",), (1,))
+    keeping.keep_plan(run, 2, call, Planned("So.", steps=(letter,)), told=[])
+    step.refresh_from_db()
+    assert (step.status, step.last_in) == ("failed", None)
