@@ -16,7 +16,8 @@ from ninja import Query
 from engine.models.budgets import BudgetUsedUp
 from runs.api.answers import answer, found, json_answer, take_only
 from runs.api.endpoints import router_of
-from runs.api.refusals import Refusal, wrong_fields
+from runs.api.limits import submits
+from runs.api.refusals import Faults, Refusal, wrong_fields
 from runs.api.schemas import placed, problems
 from runs.api.scopes import Scope, credential, needs
 from runs.api.submitting import OnceKey, submitted
@@ -44,6 +45,7 @@ After = Annotated[int, Query(ge=0, description="The number of the newest message
     summary="Submit a debate",
 )
 @needs(Scope.SUBMIT, "debate")
+@submits
 def submit_debate(request: HttpRequest, asked: schemas.NewDebate, key: OnceKey = None) -> HttpResponse:
     """Two to nine members argue about the question until each has said what it stands by; a rule makes an outcome.
 
@@ -66,14 +68,20 @@ def _attached(request: HttpRequest, asked: schemas.NewDebate) -> Attached:
 
 
 def _submit(request: HttpRequest, asked: schemas.NewDebate, attached: Attached, **once: str) -> Debate:
-    panel = _named(asked)
+    faults, panel = Faults(), None
+    with faults.noted():
+        panel = _named(asked)
     own = asked.model_dump(exclude={"panel", "version", "options", "members", "documents"}, exclude_unset=bool(panel))
     given = {name: list(map(_texts, some)) for name in ("options", "members") if (some := getattr(asked, name))}
     values = {"options": [], "members": [], **(as_asked(panel) if panel else {}), **own, **given}
     owner = credential(request).owner
     submission = Submission.of(**values, attached=attached, by=owner)
     if not submission.is_valid():
-        raise wrong_fields((problem.path, problem.message) for problem in submission.problems)
+        # what a panel would have brought is not missing while it is not known which one is meant
+        unknown = {"options", "members"} - given.keys() if faults else set()
+        found = ((problem.path, problem.message) for problem in submission.problems)
+        faults.add((path, said) for path, said in found if path not in unknown)
+    faults.refuse()
     try:
         return procedure.submit(owner=owner, limited=True, panel=panel, **once, **submission.values())
     except PanelChanged as error:
@@ -136,7 +144,7 @@ def debate_messages(request: HttpRequest, id: UUID, after: After = 0) -> HttpRes
     summary="Say something as the chair",
 )
 @needs(Scope.STEER, "debate")
-def say_in_debate(request: HttpRequest, id: UUID, asked: schemas.Words, key: OnceKey = None) -> HttpResponse:
+def say_in_debate(request: HttpRequest, id: UUID, asked: schemas.DebateWords, key: OnceKey = None) -> HttpResponse:
     """To everyone or to one member; `ask` gives that member the floor next. 409 with why not."""
     by, to = credential(request).owner, None if asked.to == "everyone" else asked.to
     return _done(request, id, partial(chair.say, id, by, asked.text, to=to, ask=asked.ask, key=key or ""))

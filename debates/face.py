@@ -18,7 +18,21 @@ from runs.retention import KeptFor
 from runs.saved.evidence import SavedWitness
 from runs.saved.retention import kept_for
 
-from . import api, chair, evidence, glances, guards, people, procedure, record, rehearsal, replaying, schemas, tables
+from . import (
+    api,
+    chair,
+    comparing,
+    evidence,
+    glances,
+    guards,
+    people,
+    procedure,
+    record,
+    rehearsal,
+    replaying,
+    schemas,
+    tables,
+)
 from .again import again_of, with_texts_beside
 from .as_model import AS_MODEL
 from .display import Display, display_of
@@ -67,6 +81,7 @@ class Debating(Face[Debate, Display]):
     answered = staticmethod(people.answered)
     held_back = staticmethod(procedure.held_back)
     facts = staticmethod(api.facts)
+    compared = staticmethod(comparing.compared)
     tell = staticmethod(evidence.tell)
     doubt = staticmethod(evidence.doubt)
     labels = staticmethod(evidence.labels)

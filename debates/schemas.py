@@ -7,7 +7,7 @@ from pydantic import ConfigDict, StrictBool, StrictInt
 
 from engine.models import TITLE_LENGTH
 from engine.models.documents import TITLE_LENGTH as DOCUMENT_TITLE_LENGTH
-from runs.api.schemas import Gate, Moment, Run, Strict, text
+from runs.api.schemas import Gate, Moment, Run, Strict, or_empty, text
 
 from .fields import LEAST_MEMBERS, LEAST_OPTIONS, LONGEST_REPLY, USUAL_REPLY
 from .forms import SEED_WORD_LENGTH
@@ -103,7 +103,9 @@ class NewDebate(Strict):
         rules.USUAL_MOST, description=f"Messages at most, {rules.LEAST_MOST} to {rules.MOST}; not below the members."
     )
     spend: Annotated[str, text(30)] | None = Field(None, description="Dollars at most, as a decimal: 3.00.")
-    until: Moment | None = Field(None, description="When it closes at the latest.")
+    until: Annotated[str, or_empty(format="date-time")] | None = Field(
+        None, description="When it closes at the latest; empty: as long as it takes."
+    )
     reply_within: StrictInt | None = Field(
         USUAL_REPLY, description=f"Hours that a person has for a turn, 1 to {LONGEST_REPLY:,}; null without end."
     )
@@ -122,7 +124,7 @@ class NewDebate(Strict):
     )
 
 
-class Words(Strict):
+class DebateWords(Strict):
     """What the chair says."""
 
     text: Annotated[str, text(CONTENT_LENGTH, 1)]

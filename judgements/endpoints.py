@@ -15,10 +15,11 @@ from engine.llm import catalogue
 from engine.llm.providers import is_rehearsal
 from runs.api.answers import history_answer, json_answer, take_only
 from runs.api.endpoints import router_of
-from runs.api.refusals import Refusal, wrong_fields
+from runs.api.limits import submits
+from runs.api.refusals import Faults, Refusal, wrong_fields
 from runs.api.schemas import placed, problems
 from runs.api.scopes import Scope, credential, needs
-from runs.api.submitting import OnceKey, submitted
+from runs.api.submitting import OnceKey, OneOfMany, submitted, submitted_together
 from runs.face import faces
 from runs.forms import as_read
 from runs.history import History
@@ -41,6 +42,7 @@ router.add_router("", receipt_endpoints.router)
     summary="Submit a judgement",
 )
 @needs(Scope.SUBMIT, "judgement")
+@submits
 def submit(request: HttpRequest, asked: schemas.NewJudgement, key: OnceKey = None) -> HttpResponse:
     """Three agents judge the content: those that are given, or a council's. An agent has name, model and criteria.
 
@@ -51,12 +53,40 @@ def submit(request: HttpRequest, asked: schemas.NewJudgement, key: OnceKey = Non
     return submitted(request, "judgement", asked, key, partial(_submit, request, asked))
 
 
+@router.post(
+    "/judgements/batch",
+    response={202: schemas.SubmittedJudgements},
+    openapi_extra=problems(400, 402, 403, 409, 413, 415, 422, 429),
+    summary="Submit many judgements",
+)
+@needs(Scope.SUBMIT, "judgement")
+@submits
+def submit_many(request: HttpRequest, asked: schemas.ManyJudgements) -> HttpResponse:
+    """All of them are submitted, in this order, or none: then `errors` names each fault under its number. Each counts
+    as a submission, and has a key of its own, under which the whole can be sent again."""
+    if len(asked.judgements) > settings.USER_SUBMISSIONS:
+        most = f"{settings.USER_SUBMISSIONS} at most are submitted at once here."
+        raise wrong_fields([("judgements", most)])
+    ones = [_one_of_many(request, one) for one in asked.judgements]
+    return submitted_together(request, "judgement", ones, "judgements")
+
+
+def _one_of_many(request: HttpRequest, one: schemas.OneOfMany) -> OneOfMany:
+    alone = schemas.NewJudgement(**one.model_dump(exclude={"key"}, exclude_unset=True))
+    return OneOfMany(alone, one.key, partial(_submit, request, alone))
+
+
 def _submit(request: HttpRequest, asked: schemas.NewJudgement, **once: str) -> Judgement:
-    council = _named(asked)
+    faults, council = Faults(), None
+    with faults.noted():
+        council = _named(asked)
     agents = council.agents() if council else [_values(agent) for agent in asked.agents or ()]
     submission = Submission.of(asked.title or "", asked.content, agents)
     if not submission.is_valid():
-        raise wrong_fields((problem.path, problem.message) for problem in submission.problems)
+        # of agents that are not there nothing is said
+        own = [one for one in submission.problems if agents or not one.path.startswith("agents.")]
+        faults.add((problem.path, problem.message) for problem in own)
+    faults.refuse()
     values = submission.values() | {"council": council.current if council else None}
     try:
         return procedure.submit(owner=credential(request).owner, limited=True, **once, **values)
@@ -94,8 +124,8 @@ def _values(agent: schemas.NewAgent) -> dict[str, str]:
     openapi_extra=problems(422),
     summary="List judgements, newest first",
 )
-def judgements(request: HttpRequest, asked: Query[schemas.Sought]) -> HttpResponse:
-    take_only(request, *schemas.Sought.model_fields)
+def judgements(request: HttpRequest, asked: Query[schemas.SoughtJudgements]) -> HttpResponse:
+    take_only(request, *schemas.SoughtJudgements.model_fields)
     history = History(credential(request).owner, _sought(asked), face=faces()["judgement"])
     return history_answer(request, asked, history, "judgement")
 
@@ -119,7 +149,7 @@ async def models(request: HttpRequest) -> HttpResponse:
     )
 
 
-def _sought(asked: schemas.Sought) -> dict[str, Any]:
+def _sought(asked: schemas.SoughtJudgements) -> dict[str, Any]:
     """As the page's filters take it."""
     form = HistoryForm(
         {

@@ -15,7 +15,21 @@ from runs.fragments import Fragment
 from runs.redaction import redact_due
 from runs.saved.evidence import SavedWitness
 
-from . import api, deciding, evidence, glances, guards, procedure, record, rehearsal, retention, schemas, tables
+from . import (
+    api,
+    comparing,
+    deciding,
+    evidence,
+    glances,
+    guards,
+    one_button,
+    procedure,
+    record,
+    rehearsal,
+    retention,
+    schemas,
+    tables,
+)
 from .again import again_of, with_texts_beside
 from .as_model import AS_MODEL
 from .display import Display, display_of, newly_decided
@@ -62,6 +76,7 @@ class Judging(Face[Judgement, Display]):
     kept_for = staticmethod(retention.kept_for)
     grounds = staticmethod(deciding.grounds)
     facts = staticmethod(api.facts)
+    compared = staticmethod(comparing.compared)
     recorded = staticmethod(record.recorded)
 
     def page_name(self, page: str) -> str:
@@ -70,6 +85,9 @@ class Judging(Face[Judgement, Display]):
     def erase(self, run: UUID) -> None:
         Judgement.objects.filter(pk=run).update(content="")
         RoundDecision.objects.filter(agent__judgement=run).update(reason="")
+
+    def of_text(self, owner: Any, text: str, title: str) -> UUID | None:
+        return one_button.judged(owner, text, title)
 
     def rows(self) -> QuerySet[Judgement]:
         return Judgement.objects.whole()

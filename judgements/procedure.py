@@ -12,7 +12,7 @@ from engine.context import RunContext
 from engine.llm.failures import CallFailed, RunFailed
 from engine.llm.forms import AnswerForm
 from engine.models import ModelCall
-from engine.worker import Change
+from engine.procedure import Change
 from runs import submissions
 
 from . import prompts, rules

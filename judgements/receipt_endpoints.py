@@ -9,8 +9,9 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from ninja import Body, Router
 
 from engine.evidence import signing
-from engine.models.pace import Pace, per_minute
+from engine.models.pace import Limits, Pace, per_minute
 from runs.api.answers import missing
+from runs.api.limits import paced
 from runs.api.refusals import Refusal, wrong_fields
 from runs.api.schemas import problems
 from runs.api.scopes import Scope, credential, needs
@@ -26,6 +27,10 @@ STATUS = {"invalid": 422, "unknown": 404, "audience": 403, "expired": 410}
 """By why a receipt does not count; for all other reasons 409: it did, or might have."""
 
 
+def receipts_of(owner: Any) -> Limits:
+    return {f"receipts of {owner.pk}": per_minute(settings.USER_RECEIPTS)}
+
+
 @router.post(
     "/judgements/{uuid:id}/receipt",
     response={201: schemas.Receipt},
@@ -33,6 +38,7 @@ STATUS = {"invalid": 422, "unknown": 404, "audience": 403, "expired": 410}
     summary="Get a receipt for an approval",
 )
 @needs(Scope.SUBMIT, "judgement")
+@paced("receipts", receipts_of)
 def issue(request: HttpRequest, id: UUID, asked: Annotated[schemas.NewReceipt | None, Body()] = None) -> HttpResponse:
     """A signed statement that this content was approved, to be used once. 409 where it is not approved."""
     owner = credential(request).owner
@@ -43,7 +49,7 @@ def issue(request: HttpRequest, id: UUID, asked: Annotated[schemas.NewReceipt | 
         raise Refusal(403, RECEIVE.refusal("judgement"))
     audience, lifetime = (asked.audience or "", asked.lifetime) if asked else ("", USUAL_LIFETIME)
     many = f"You have asked for {settings.USER_RECEIPTS} receipts in a minute, as many as one person may."
-    Pace.objects.take({f"receipts of {owner.pk}": per_minute(settings.USER_RECEIPTS)}, many)
+    Pace.objects.take(receipts_of(owner), many)
     try:
         statement = Receipt.objects.issue(judgement, owner, audience, lifetime)
     except ReceiptRefused as refused:

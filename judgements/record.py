@@ -69,5 +69,5 @@ def _rounds(seat: Seat, calls_by_round: list[list[ModelCall]]) -> Iterable[Recor
 
 
 def _round_facts(cell: Cell, calls: list[ModelCall]) -> str:
-    attempts = f"{len(calls)} attempt{'' if len(calls) == 1 else 's'}"
+    attempts = f"{len(calls)} attempt{'' if len(calls) == 1 else 's'}" if calls else ""  # guests are given none
     return ", ".join(part for part in (cell.seconds, attempts, *used_both_ways(calls)) if part)

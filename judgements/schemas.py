@@ -36,6 +36,7 @@ NAME_OR_ID: Any = {"anyOf": [{"type": "string", "minLength": 1, "maxLength": NAM
 WhichCouncil = Annotated[int | str, BeforeValidator(_name_or_id), WithJsonSchema(NAME_OR_ID)]
 Version = Annotated[StrictInt, Field(ge=1)]
 ModelName = Annotated[str, text(200, 1)]
+MOST_AT_ONCE = 50
 
 
 # ---- what it takes ----------------------------------------------------------------------------------------
@@ -78,7 +79,15 @@ class NewJudgement(Strict):
     )
 
 
-class Sought(shared.Sought):
+class OneOfMany(NewJudgement):
+    key: shared.Key = Field(description="Makes it safe to send this one again, as an Idempotency-Key.")
+
+
+class ManyJudgements(Strict):
+    judgements: list[OneOfMany] = Field(min_length=1, max_length=MOST_AT_ONCE)
+
+
+class SoughtJudgements(shared.Sought):
     """Which judgements. Whatever is left out or empty restricts nothing."""
 
     status: Annotated[str, WithJsonSchema({"type": "string", "enum": ["", *OUTCOMES]})] = Field(
@@ -124,7 +133,7 @@ class Decision(Strict):
     answered_by: str
 
 
-class Agent(Strict):
+class JudgingAgent(Strict):
     seat: Literal["A", "B", "C"]
     name: str
     model: str
@@ -159,7 +168,7 @@ class Judgement(Run):
     outcome: Verdict | None = Field(description="The verdict, under the name that it has for all kinds.")
     round: int
     rehearsal: bool = Field(description="True where any answer came from the rehearsal and no model was asked for it.")
-    agents: list[Agent]
+    agents: list[JudgingAgent]
     error: Error | None
     override: Override | None = Field(description="What a person decided instead, last. The verdict stays the agents'.")
 
@@ -169,7 +178,7 @@ class Judgements(Strict):
     next: Address | None = Field(description="Where the page of older ones is; null on the last page.")
 
 
-class Member(Strict):
+class CouncilMember(Strict):
     seat: Literal["A", "B", "C"]
     name: str
     model: str
@@ -181,7 +190,11 @@ class Council(Strict):
     id: int
     name: str
     version: int
-    agents: list[Member]
+    agents: list[CouncilMember]
+
+
+class SubmittedJudgements(Strict):
+    results: list[Judgement] = Field(description="In the order in which they were asked for.")
 
 
 class Councils(Strict):

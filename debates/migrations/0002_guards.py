@@ -2,6 +2,7 @@ from django.db import migrations
 
 from debates.guards import GUARDS
 from engine.evidence import guards
+from engine.on_schema import OnSchema
 
 
 def install(apps, schema_editor):
@@ -14,4 +15,4 @@ def lift(apps, schema_editor):
 
 class Migration(migrations.Migration):
     dependencies = [("debates", "0001_initial"), ("engine", "0015_reviews")]
-    operations = [migrations.RunPython(install, lift)]
+    operations = [OnSchema(install, lift)]

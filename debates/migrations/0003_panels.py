@@ -8,6 +8,7 @@ from django.db import migrations, models
 from debates.guards import GUARDS
 from engine.evidence import guards
 from engine.migrations._aside import around
+from engine.on_schema import OnSchema
 
 NEW = ("debates_panelversion", "debates_panelseat", "debates_paneloption", "debates_panelchange")
 ASIDE, BACK = around("debates_debate", lifted=lambda: [GUARDS["debates_debate"]])
@@ -176,6 +177,6 @@ class Migration(migrations.Migration):
             model_name='paneloption',
             constraint=models.CheckConstraint(condition=models.Q(('direction__in', ['for', 'between', 'against'])), name='panel_option_direction'),
         ),
-        migrations.RunPython(install, lift),
+        OnSchema(install, lift),
         BACK,
     ]

@@ -4,6 +4,7 @@ from django.db import migrations
 
 from debates.migrations._ready_made import PANELS
 from engine.evidence.chain import Draft, stamp
+from engine.founding import at_founding
 from engine.migrations._sealing import seal
 
 CHAIN = "6d616769-0000-4000-8000-70616e656c73"
@@ -56,4 +57,4 @@ def said(row, names):
 
 class Migration(migrations.Migration):
     dependencies = [("debates", "0003_panels"), ("engine", "0009_chains_of_no_run"), ("engine", "0016_waiting")]
-    operations = [migrations.RunPython(make, migrations.RunPython.noop)]
+    operations = [at_founding(migrations.RunPython(make, migrations.RunPython.noop))]

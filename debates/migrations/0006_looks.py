@@ -4,6 +4,7 @@ from django.db import migrations, models
 
 from debates.guards import GUARDS
 from engine.evidence import guards
+from engine.on_schema import OnSchema
 
 ACTS = ("ask", "extend", "close", "close_at_once", "end", "recall", "give_up", "withdraw", "look")
 
@@ -20,7 +21,7 @@ class Migration(migrations.Migration):
     dependencies = [("debates", "0005_starts")]
 
     operations = [
-        migrations.RunPython(lift, install),
+        OnSchema(lift, install),
         migrations.AlterModelOptions(
             name="debate",
             options={
@@ -33,5 +34,5 @@ class Migration(migrations.Migration):
             model_name="steer",
             constraint=models.CheckConstraint(name="steer_known", condition=models.Q(act__in=list(ACTS))),
         ),
-        migrations.RunPython(install, lift),
+        OnSchema(install, lift),
     ]

@@ -8,6 +8,7 @@ from django.db import migrations, models
 from debates.guards import GUARDS
 from debates.migrations._ready_made import MEDICAL, PHYSICIAN
 from engine.evidence.chain import Draft, stamp
+from engine.founding import at_founding
 from engine.migrations._aside import around
 from engine.migrations._sealing import seal
 
@@ -78,5 +79,5 @@ class Migration(migrations.Migration):
             model_name="panelversion", name="advisory", field=models.BooleanField(default=False, db_default=False)
         ),
         after,
-        migrations.RunPython(advise, migrations.RunPython.noop),
+        at_founding(migrations.RunPython(advise, migrations.RunPython.noop)),
     ]

@@ -88,7 +88,7 @@ def _submitted(request: HttpRequest, posted: Mapping[str, str], attached: Attach
     values = submission.values()
     try:
         debate = procedure.submit(
-            owner=request.user, limited=True, panel=_opened(posted), earlier=_earlier(request), **values
+            owner=request.user, limited=True, watched=True, panel=_opened(posted), earlier=_earlier(request), **values
         )
     except PanelChanged as meanwhile:
         return _overtaken(request, posted, attached, meanwhile)

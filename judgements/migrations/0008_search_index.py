@@ -9,6 +9,7 @@ everything beyond ASCII alone is right.
 from django.db import migrations
 
 from engine.search import label, words_of
+from engine.on_schema import OnSchema
 
 BATCH = 500
 
@@ -91,6 +92,6 @@ def unindex(apps, schema_editor):
 class Migration(migrations.Migration):
     dependencies = [("judgements", "0007_search_text")]
     operations = [
-        migrations.RunPython(index, unindex),
+        OnSchema(index, unindex),
         migrations.RunPython(fill, migrations.RunPython.noop),
     ]

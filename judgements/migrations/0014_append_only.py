@@ -3,6 +3,7 @@
 from django.db import migrations
 
 from engine.evidence import guards
+from engine.on_schema import OnSchema
 from judgements.guards import GUARDS
 
 # that of receipts names columns which come later, and is installed with them
@@ -25,4 +26,4 @@ def unguard(apps, schema_editor):
 
 class Migration(migrations.Migration):
     dependencies = [("judgements", "0013_judgements_with_texts"), ("engine", "0007_append_only")]
-    operations = [migrations.RunPython(guard, unguard)]
+    operations = [OnSchema(guard, unguard)]

@@ -1,6 +1,7 @@
 from django.db import migrations, models
 
 from engine.evidence import guards
+from engine.on_schema import OnSchema
 from judgements.guards import GUARDS
 
 GUARD = [GUARDS["judgements_receipt"]]
@@ -17,9 +18,9 @@ def install(apps, schema_editor):
 class Migration(migrations.Migration):
     dependencies = [("judgements", "0016_council_locked")]
     operations = [
-        migrations.RunPython(lift, install),
+        OnSchema(lift, install),
         migrations.AddField("receipt", "agents_sha256", models.CharField(max_length=64, blank=True)),
         migrations.AddField("receipt", "rehearsal", models.BooleanField(null=True)),
         migrations.AddField("receipt", "expected", models.JSONField(null=True)),
-        migrations.RunPython(install, lift),
+        OnSchema(install, lift),
     ]

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from engine.evidence import guards, chain
 from engine.evidence.entries import MAKER
+from engine.on_schema import OnSchema
 from judgements.guards import GUARDS
 
 COUNCILS = "6d616769-0000-4000-8000-636f756e6373"
@@ -103,6 +104,6 @@ class Migration(migrations.Migration):
                 'default_permissions': (),
             },
         ),
-        migrations.RunPython(guard, unguard),
+        OnSchema(guard, unguard),
         migrations.RunPython(adopt, migrations.RunPython.noop),
     ]

@@ -3,6 +3,7 @@
 from django.db import migrations
 
 from engine.evidence import guards
+from engine.on_schema import OnSchema
 
 # what the guards of before said of columns that are no more; their triggers have the same names as today's
 TABLES = ("engine_run", "judgements_judgement")
@@ -37,7 +38,7 @@ def put_back(apps, schema_editor):
 class Migration(migrations.Migration):
     dependencies = [("judgements", "0020_request"), ("engine", "0014_run_columns")]
     operations = [
-        migrations.RunPython(put_aside, put_back),
+        OnSchema(put_aside, put_back),
         migrations.RunSQL(COPY),
         migrations.RunSQL(OVERRIDE),
         migrations.RemoveConstraint("judgement", "verdict_known"),
@@ -46,5 +47,5 @@ class Migration(migrations.Migration):
         migrations.RemoveField("judgement", "request"),
         migrations.RemoveField("judgement", "verdict"),
         migrations.RemoveField("judgement", "redacted"),
-        migrations.RunPython(put_back, put_aside),
+        OnSchema(put_back, put_aside),
     ]

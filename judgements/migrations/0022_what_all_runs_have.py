@@ -5,6 +5,7 @@ from django.db import migrations, models
 
 from engine.evidence import guards
 from engine.evidence.guards import Guard, Rule
+from engine.on_schema import OnSchema
 
 # as it was, for its triggers' names
 REVIEWS = Guard(
@@ -52,7 +53,7 @@ class Migration(migrations.Migration):
     ]
     run_before = [("engine", "0015_reviews"), ("runs", "0001_search_and_keys")]
     operations = [
-        migrations.RunPython(lift),
+        OnSchema(lift),
         migrations.RenameField("review", "judgement", "run"),
         migrations.AlterField("review", "run", of_run(models.ForeignKey, "reviews", PROTECT)),
         migrations.RenameField("review", "verdict", "outcome"),

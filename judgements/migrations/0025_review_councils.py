@@ -1,10 +1,14 @@
 """Three ready-made councils that review the work of an inquiry: an agent for each word that is asked of a critic."""
 
+from importlib import import_module
+
 from django.db import migrations
 
 from engine.evidence.chain import Draft, stamp
+from engine.founding import at_founding
 from engine.migrations._sealing import seal
 
+FIRST = import_module("judgements.migrations.0002_councils").COUNCILS
 CHAIN = "6d616769-0000-4000-8000-636f756e6373"
 COUNCILS = {
     "Plan review": [
@@ -60,9 +64,14 @@ COUNCILS = {
 }
 
 
-def make(apps, schema_editor):
+def make_all(apps, schema_editor):
+    """In a new database with those that were there before councils were on record."""
+    make(apps, schema_editor, FIRST | COUNCILS)
+
+
+def make(apps, schema_editor, councils=COUNCILS):
     taken = set(apps.get_model("judgements", "Council").objects.values_list("name", flat=True))
-    new = {name: members for name, members in COUNCILS.items() if name not in taken}
+    new = {name: members for name, members in councils.items() if name not in taken}
     if drafts := [draft_of(found(apps, name, members)) for name, members in new.items()]:
         seal(apps, CHAIN, drafts)
 
@@ -90,4 +99,4 @@ def draft_of(change):
 
 class Migration(migrations.Migration):
     dependencies = [("judgements", "0024_starts"), ("engine", "0025_gates_in_order")]
-    operations = [migrations.RunPython(make, migrations.RunPython.noop)]
+    operations = [at_founding(migrations.RunPython(make, migrations.RunPython.noop), make_all)]

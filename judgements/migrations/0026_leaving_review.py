@@ -4,6 +4,7 @@ from importlib import import_module
 
 from django.db import migrations
 
+from engine.founding import at_founding
 from engine.migrations._sealing import seal
 
 before = import_module("judgements.migrations.0025_review_councils")
@@ -34,4 +35,4 @@ def make(apps, schema_editor):
 
 class Migration(migrations.Migration):
     dependencies = [("judgements", "0025_review_councils")]
-    operations = [migrations.RunPython(make, migrations.RunPython.noop)]
+    operations = [at_founding(migrations.RunPython(make, migrations.RunPython.noop))]

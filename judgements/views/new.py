@@ -42,7 +42,9 @@ def new(request: HttpRequest) -> HttpResponse:
     values = submission.values()
     opened = _opened(posted, values["agents"])
     try:
-        judgement = procedure.submit(owner=request.user, council=opened, earlier=earlier, limited=True, **values)
+        judgement = procedure.submit(
+            owner=request.user, council=opened, earlier=earlier, limited=True, watched=True, **values
+        )
     except CouncilChanged as changed:
         return _overtaken(request, posted, changed, earlier)
     except OnlyCouncils as error:

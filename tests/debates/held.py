@@ -1,8 +1,11 @@
 """Debates that are held on paper: the rules say what comes next, and a function answers in a model's place."""
 
+import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from xml.etree import ElementTree
 
 from debates import prompts
 from debates.prompts.history import Conversation
@@ -124,3 +127,21 @@ def next_turn(table: Table) -> Turn:
 
 def text_of(conversation: Conversation) -> str:
     return "".join(f"━━━ {one['role']}\n{one['content']}\n" for one in conversation)
+
+
+def roles(conversation):
+    return [one["role"] for one in conversation]
+
+
+def told(conversation):
+    return "\n".join(one["content"] for one in conversation if one["role"] == "user")
+
+
+def own(conversation):
+    return [json.loads(one["content"]) for one in conversation if one["role"] == "assistant"]
+
+
+def parsed(conversation):
+    """All that stands in the user's messages, as elements; no text may have become one, or broken one."""
+    lines = [line for line in told(conversation).split("\n") if not re.match("(BEGIN|END) MATERIAL ", line)]
+    return ElementTree.fromstring(f"<All>{chr(10).join(lines)}</All>")

@@ -8,8 +8,9 @@ from django.urls import reverse
 from debates.models import Debate
 from engine.models import NewDocument
 from runs import redaction
-from tests.debates.scenes import HIRE, NO, decided, early
+from tests.debates.scenes import decided
 from tests.debates.table import QUESTION, Table
+from tests.debates.talks import HIRE, NO, early
 
 pytestmark = pytest.mark.django_db
 LETTER = NewDocument("Letter", "text", ("She asks for March.",), "0" * 64)

@@ -6,19 +6,9 @@ from debates.models import Option
 from debates.parts import looks_of
 from debates.table import Point
 from runs import redaction
-from tests.debates.scenes import (
-    SCENES,
-    cancelled,
-    closing,
-    decided,
-    late,
-    retried,
-    silent,
-    speaking,
-    undecided,
-    waiting,
-)
+from tests.debates.scenes import SCENES, cancelled, closing, decided, retried, silent, speaking, undecided, waiting
 from tests.debates.table import Table
+from tests.debates.talks import late
 
 pytestmark = pytest.mark.django_db
 

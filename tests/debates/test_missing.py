@@ -55,7 +55,6 @@ def absence(pk):
     return sentence_of_absence(scene_of(Snapshot(row.run, row, row.calls, {}))), api.facts(row)["because_of_absence"]
 
 
-@pytest.mark.anywhere
 async def test_who_gives_no_verdict_in_a_roll_call_or_a_closing_is_asked_again_skipped_and_named():
     run, found = await held(Undecided(), most=21)
     skipped = [turn for turn in found.turns.all() if turn.state == "skipped"]
@@ -67,7 +66,6 @@ async def test_who_gives_no_verdict_in_a_roll_call_or_a_closing_is_asked_again_s
     assert (run.outcome, await absence(run.pk)) == ("HIRE", named)
 
 
-@pytest.mark.anywhere
 async def test_who_gives_one_when_it_is_asked_again_has_one():
     run, found = await held(Undecided(yields=1), most=21)
     [called] = [turn for turn in found.turns.all() if turn.why == "roll_call"]
@@ -94,7 +92,6 @@ async def on(pk, models):
     return await perform(pk, models)
 
 
-@pytest.mark.anywhere
 async def test_a_person_that_is_not_there_in_time_is_skipped_and_the_debate_goes_on(clara):
     submitted, models = await waiting_for(clara)
     await sync_to_async(pass_by)(submitted.pk, hours=25)
@@ -105,7 +102,6 @@ async def test_a_person_that_is_not_there_in_time_is_skipped_and_the_debate_goes
     assert await Message.objects.filter(debate=submitted.pk, kind="said").acount() > before
 
 
-@pytest.mark.anywhere
 async def test_a_last_word_that_is_not_said_in_time_is_skipped_and_the_outcome_comes(clara):
     submitted, models = await waiting_for(clara)
     await sync_to_async(chair.steer)(submitted.pk, clara, "close_at_once")
@@ -117,7 +113,6 @@ async def test_a_last_word_that_is_not_said_in_time_is_skipped_and_the_outcome_c
     assert (await absence(run.pk))[1] == ["Clara gave no verdict."]
 
 
-@pytest.mark.anywhere
 async def test_three_days_of_waiting_take_no_lease_and_no_call(clara):
     submitted, _ = await waiting_for(clara, reply_within=73)
     calls = await ModelCall.objects.acount()

@@ -1,7 +1,6 @@
 import json
 import re
 from dataclasses import replace
-from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given
@@ -26,36 +25,21 @@ from .held import (
     noted,
     now,
     opened,
+    own,
+    parsed,
+    roles,
     said,
     steered,
     text_of,
+    told,
     with_course,
     with_settings,
 )
 from .held import given as giving
-from .injections import INJECTIONS
 from .random_histories import table_of
 from .strategies import few
 
 DRAWN = Turn(99, 2, Why.DRAW)
-
-
-def roles(conversation):
-    return [one["role"] for one in conversation]
-
-
-def told(conversation):
-    return "\n".join(one["content"] for one in conversation if one["role"] == "user")
-
-
-def own(conversation):
-    return [json.loads(one["content"]) for one in conversation if one["role"] == "assistant"]
-
-
-def parsed(conversation):
-    """All that stands in the user's messages, as elements; no text may have become one, or broken one."""
-    lines = [line for line in told(conversation).split("\n") if not re.match("(BEGIN|END) MATERIAL ", line)]
-    return ElementTree.fromstring(f"<All>{chr(10).join(lines)}</All>")
 
 
 # ---- as they are sent -------------------------------------------------------------------------------------
@@ -344,58 +328,6 @@ def test_in_the_minutes_the_schema_has_letters():
     schema = json.dumps(prompts.answer_schema(replace(debate(5, 21), view=View.MINUTES), DRAWN))
     assert "Member B" in schema
     assert NAMES[0] not in schema
-
-
-# ---- hostile texts ----------------------------------------------------------------------------------------
-
-
-def twin(text):
-    """A debate in which all that somebody could have written is this text."""
-    table = noted(
-        replace(
-            opened(3),
-            question=text,
-            options=tuple(replace(option, meaning=text) for option in opened().options),
-            documents=(Document("A1", text, (text, text)),),
-        ),
-        KeepTime("opening", 0),
-    )
-    seats = [replace(seat, name=text) if seat.seat == 1 else seat for seat in table.course.seats]
-    table = with_course(table, seats=seats)
-    for number, seat in enumerate((1, 2, 3), 1):
-        turn = Turn(number, seat, Why.DRAW)
-        point = Point(text, "HIRE", "for", "A1", 2, "")
-        answer = prompts.Answer(text, points=(point,), verdict="HIRE", reasoning=text)
-        table = chaired(said(giving(table, turn), turn, answer), text)
-    return table
-
-
-def shape(table):
-    return [
-        (one.tag, sorted(one.attrib), len((one.text or "").split("\n")))
-        for one in parsed(prompts.perspective(table, DRAWN)).iter()
-    ]
-
-
-@pytest.mark.parametrize("text", INJECTIONS)
-def test_a_hostile_text_changes_nothing_around_it(text):
-    table = twin(text)
-    conversation = prompts.perspective(table, DRAWN)
-    lines = [line for one in conversation for line in one["content"].split("\n")]
-    assert shape(table) == shape(twin("harmless"))
-    assert [line for line in lines if line.startswith(("BEGIN MATERIAL", "END MATERIAL", "WHO ", "END WHO"))] == [
-        *(f"{mark} {table.boundary}" for mark in ("WHO", "END WHO", "BEGIN MATERIAL", "END MATERIAL"))
-    ]
-    assert own(conversation)[0]["content"] == text
-    assert set(table.course.stands_by.values()) == {"HIRE"}
-    assert not table.course.withdrawn
-
-
-@pytest.mark.parametrize("text", INJECTIONS)
-def test_a_hostile_text_in_an_answer_moves_no_field(text):
-    table = twin("harmless")
-    answer = prompts.read_answer(table, DRAWN, json.dumps({"content": f"I quote: {text} and that is all of it."}))
-    assert (answer.verdict, answer.withdrawn, answer.to, answer.moved_by) == ("", False, (), ())
 
 
 # ---- kinds ------------------------------------------------------------------------------------------------

@@ -7,8 +7,9 @@ from django.urls import reverse
 
 from debates.rules.course import Act
 from runs.replay import Past, replay
-from tests.debates.scenes import HANA, HIRE, decided, early, queued, waiting
+from tests.debates.scenes import decided, queued, waiting
 from tests.debates.table import BEGINNING
+from tests.debates.talks import HANA, HIRE, early
 
 pytestmark = pytest.mark.django_db
 

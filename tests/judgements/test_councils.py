@@ -68,7 +68,7 @@ def test_a_council_takes_no_query_per_version_or_judgement(page, travel, mira, d
         judged_by(travel.current, mira)
     # session, user, its rights, council, versions, their members, changes, number of judgements, the newest, their
     # votes, where one was asked, what waits
-    with django_assert_num_queries(12):
+    with django_assert_num_queries(13):
         page.get(reverse("council", args=[travel.pk]))
 
 
@@ -248,7 +248,7 @@ def test_an_archived_council_is_not_offered_but_stays_readable_and_can_come_back
     assert f'name="council" value="{travel.pk}"' not in html_of(page, "new")
     html = html_of(page, "council", travel.pk)
     assert "not offered for new judgements" in html
-    assert "Start a judgement" not in html
+    assert "Start judgement" not in html
     assert Judgement.objects.get(pk=judgement.pk).council_version == travel.current
     page.post(url, {"do": "bring back"})
     assert f'name="council" value="{travel.pk}"' in html_of(page, "new")

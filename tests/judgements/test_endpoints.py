@@ -89,6 +89,12 @@ def test_what_is_wrong_is_named_and_nothing_is_queued(mira_calls, council, chang
     assert not Run.objects.exists()
 
 
+def test_all_that_is_wrong_is_named_at_once(mira_calls):
+    wrong = {"content": " ", "title": "a\nb", "agents": changed(name="", model="nowhere/x"), "council": "Magi"}
+    found = fields(mira_calls.post("/judgements", wrong))
+    assert set(found) == {"content", "title", "agents", "agents.1.name", "agents.1.model"}
+
+
 @pytest.mark.parametrize(
     ("body", "said"),
     [

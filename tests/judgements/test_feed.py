@@ -275,5 +275,5 @@ async def test_rights_of_all_watchers_take_the_same_few_queries(judgement, numbe
         return len(allowed), len(queries)
 
     # the judgement, users (on SQLite 999 at once), sessions, who has the right as everybody has it and otherwise, and
-    # who was asked at its gates
-    assert await read(look) == (number / 2, 6 + (number > 999 and connection.vendor == "sqlite"))
+    # who was asked at its gates, and to whom it was given
+    assert await read(look) == (number / 2, 7 + (number > 999 and connection.vendor == "sqlite"))

@@ -157,7 +157,7 @@ def test_beyond_a_thousand_nobody_counts(page, mira, monkeypatch):
 @pytest.mark.parametrize("asked", [{}, {"q": "number"}])
 def test_a_page_costs_as_many_queries_as_a_row(page, mira, asked, django_assert_max_num_queries):
     many(mira, PAGE + 1)
-    with django_assert_max_num_queries(13):
+    with django_assert_max_num_queries(15):
         answer = page.get(reverse("history"), asked)
     assert answer.content.decode().count('class="list__t"') == PAGE
 
@@ -199,7 +199,7 @@ def test_no_view_sorts_or_reads_more_than_it_shows(load):
 def test_every_view_of_a_long_history_takes_a_few_queries(client, load, asked, django_assert_max_num_queries):
     for user in (load.staff, load.few):
         client.force_login(user)
-        with django_assert_max_num_queries(15):
+        with django_assert_max_num_queries(18):
             assert client.get(reverse("history"), asked).status_code == 200
 
 

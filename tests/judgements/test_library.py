@@ -176,8 +176,8 @@ def test_the_library_takes_no_query_per_council(page, travel, mira, django_asser
         other = Council.objects.found(name=f"Other {number}", agents=trio(), owner=mira)
         ended(other, mira, "approved")
     # session, user, its permissions, councils, members, figures with where one was asked, what waits;
-    # of panels, teams, crews and memories how many there are, and those on the shelf
-    with django_assert_num_queries(16):
+    # of panels, teams, crews, rosters and memories how many there are, and those on the shelf
+    with django_assert_num_queries(19):
         page.get(reverse("library"))
 
 
@@ -256,6 +256,7 @@ def test_another_procedure_puts_a_shelf_of_its_own_beside(page, travel, monkeypa
         ("/library/", "All", "1"),
         ("/councils/", "Councils", "1"),
         ("/panels/", "Panels", "0"),
+        ("/rosters/", "Rosters", "0"),
         ("/teams/", "Teams", "0"),
         ("/crews/", "Crews", "0"),
         ("/library/memories/", "Memories", "0"),

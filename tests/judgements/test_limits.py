@@ -53,6 +53,19 @@ def test_nobody_submits_more_in_a_minute_than_may(mira, settings, monkeypatch):
     assert statuses(mira, 2) == [202, 429]
 
 
+def test_answers_and_refusals_say_how_many_are_left(mira, settings, monkeypatch):
+    settings.USER_SUBMISSIONS = 3
+    now = pace.time.time()
+    monkeypatch.setattr(pace.time, "time", lambda: now)
+    answers = [post(mira) for _ in range(4)]
+    assert {one.headers["RateLimit-Policy"] for one in answers} == {'"submissions";q=3;w=60'}
+    said = ["r=2;t=20", "r=1;t=40", "r=0;t=60", "r=0;t=60"]
+    assert [one.headers["RateLimit"] for one in answers] == [f'"submissions";{one}' for one in said]
+    assert [one.headers.get("Retry-After") for one in answers] == [None, None, None, "20"]
+    wrong = post(mira, content={"content": JAPAN, "council": "Nobody"})
+    assert (wrong.status_code, wrong.headers["RateLimit"]) == (422, '"submissions";r=0;t=60')
+
+
 def test_the_page_says_so_and_keeps_what_was_typed(client, mira, settings):
     settings.USER_QUEUED = 1
     Judgement.objects.submit(owner=mira, content=JAPAN, agents=agents())

@@ -5,6 +5,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from channels.db import database_sync_to_async
 
+from engine import live
 from engine.llm.failures import FormatRefused, ServerError, Unauthorized, UnusableAnswer
 from engine.models import ModelCall, Run
 from engine.worker import Engine
@@ -25,6 +26,14 @@ async def test_nine_decisions_make_a_verdict(judgement, models):
     assert run.status == Run.Status.FINISHED
     assert (await judged(judgement)).status == "approved"
     assert await RoundDecision.objects.acount() == 9
+
+
+@pytest.mark.parametrize("opens", [True, False])
+async def test_answers_have_to_stream_to_whose_page_opens_alone(judgement, models, opens):
+    if opens:
+        live.expect(judgement.pk)
+    await perform(judgement.pk, models)
+    assert models.streamed == [opens] * 9
 
 
 async def test_two_rejecting_agents_reject(judgement, models):
@@ -152,7 +161,7 @@ async def test_what_is_not_failed_is_not_retried_and_what_is_over_not_cancelled(
 
 
 async def test_a_cancelled_judgement_keeps_what_is_decided_and_who_cancelled_it(judgement, mira, models):
-    models.will("openai/c", "approve", ServerError("500"))
+    models.will("openai/c", "approve", *[ServerError("500")] * 3)  # until its fourth attempt there is time to cancel
     engine = Engine(models=models)
     performing = asyncio.create_task(engine.run())
     while await RoundDecision.objects.acount() < 5:

@@ -146,7 +146,7 @@ def test_the_record_says_that_it_was_sealed_later(page, judgement, models):
     assert "sealed when the log began, later than it happened" in words(record(page, judgement))
 
 
-@pytest.mark.parametrize(("name", "most"), [("record", 14), ("record-file", 22)])
+@pytest.mark.parametrize(("name", "most"), [("record", 15), ("record-file", 22)])
 def test_a_record_takes_few_queries_however_many_attempts(page, judgement, models, name, most):
     models.will("openai/c", *[ServerError("It answered 500.")] * 3)
     models.will("openai/a", "nonsense", "nonsense")

@@ -330,7 +330,7 @@ def test_looking_for_what_is_due_asks_once_for_each_number_of_days(
 ) -> None:
     ended(mira, 366, council)
     began = time.monotonic()
-    other_kinds, with_saved_sets = len(faces()) - 1, 3  # panels, teams, crews
+    other_kinds, with_saved_sets = len(faces()) - 1, 4  # panels, teams, crews, rosters
     with django_assert_num_queries(3 + other_kinds + with_saved_sets):  # type: ignore[operator]
         due(100)
     assert time.monotonic() - began < 1

@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from engine import steering
+from engine import live, steering
 from engine.models import Run
 from engine.models.budgets import Budget
 from judgements.models import Judgement
@@ -32,6 +32,7 @@ def test_starting_a_judgement_leads_to_its_live_page(page):
     answer = page.post(reverse("new"), filled())
     judgement = Judgement.objects.get()
     assert answer["Location"] == reverse("live", args=[judgement.pk])
+    assert live.is_watched(judgement.pk)  # from now on: its answers stream
     assert (judgement.run.title, judgement.content, judgement.run.status) == (JAPAN, JAPAN, "queued")
     assert [agent.name for agent in judgement.agents.all()] == ["Melchior", "Balthasar", "Casper"]
 

@@ -1,0 +1,107 @@
+"""Two judgements side by side: who decided otherwise, in which round, and with which last reason."""
+
+from collections.abc import Iterator
+
+from runs.compared import Compared, Differs, Pair, Pairs, Side
+from runs.texts.amendments import amendments
+
+from .display import Display
+from .parts import Cell, Seat
+
+Agents = list[tuple[Seat, Seat]]
+OF_AGENTS = ("name", "model", "fallback", "criteria")
+
+
+def compared(a: Display, b: Display) -> Compared:
+    agents = list(zip(a.seats, b.seats, strict=True))
+    otherwise = [
+        cells for seats in agents for cells in zip(*(seat.cells for seat in seats), strict=True) if _turned(*cells)
+    ]
+    both = sum(one.decided and other.decided for s, t in agents for one, other in zip(s.cells, t.cells, strict=True))
+    changed = {name for name in OF_AGENTS for one, other in agents if getattr(one, name) != getattr(other, name)}
+    return Compared(
+        differs=list(_differs(agents, len(otherwise), both, changed)),
+        same=list(_same(a, b, changed, bool(otherwise) or both == 0)),
+        amended=[one for seats in agents for one in amendments(*(_written(seat) for seat in seats))],
+        pairs=[Pairs("Last reasons", [_pair(*seats) for seats in agents])],
+        part="judgements/_compared_votes.html",
+        context={"votes": _votes(a, b, {(cell.number, cell.round) for cell, _ in otherwise})},
+    )
+
+
+def _turned(one: Cell, other: Cell) -> bool:
+    return one.decided and other.decided and one.state != other.state
+
+
+def _written(seat: Seat) -> dict[str, str]:
+    return {f"Agent {seat.number}, {name}": getattr(seat, name) for name in OF_AGENTS}
+
+
+# ---- sentences --------------------------------------------------------------------------------------------
+
+
+def _differs(agents: Agents, otherwise: int, both: int, changed: set[str]) -> Iterator[Differs]:
+    if otherwise:
+        yield Differs("check", f"{otherwise} of {both} decisions.", " ".join(_ways(agents)))
+    if changed:
+        what = [word for name, word in _NAMED.items() if name in changed]
+        who = [str(one.number) for one, other in agents if _written(one) != _written(other)]
+        yield Differs("person", "The agents.", f"Other {_listed(what)} of agent{'s' * (len(who) > 1)} {_listed(who)}.")
+
+
+_NAMED = {"name": "names", "model": "models", "fallback": "fallback models", "criteria": "criteria"}
+
+
+def _ways(agents: Agents) -> Iterator[str]:
+    """Who came to what in both, those first that came to something else."""
+    ways: dict[tuple[str, str], list[str]] = {}
+    for one, other in sorted(agents, key=lambda seats: seats[0].state == seats[1].state):
+        ways.setdefault((one.word.lower(), other.word.lower()), []).append(other.name)
+    for (was, became), names in ways.items():
+        said = f"{was} in both" if was == became else f"{was} in A and {became} in B"
+        yield f"{_listed(names)}: {said}."
+
+
+def _same(a: Display, b: Display, changed: set[str], otherwise: bool) -> Iterator[str]:
+    yield from () if otherwise else ("decisions",)
+    if {"name", "model"}.isdisjoint(changed):
+        yield "three agents"
+    yield from ("models",) if not {"model", "fallback"} & changed else ()
+    yield from ("criteria",) if "criteria" not in changed else ()
+    if a.council and a.council == b.council:
+        yield "council"
+    yield "weights"
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+# ---- votes and reasons ------------------------------------------------------------------------------------
+
+
+def _votes(a: Display, b: Display, otherwise: set[tuple[int, int]]) -> list[dict[str, object]]:
+    """Of each of the two, its rounds; a cell that was decided otherwise in the other one says so."""
+    return [
+        {
+            "letter": letter,
+            "approve": f"{sum(seat.state == 'approve' for seat in one.seats)} of {len(one.seats)} approve",
+            "seats": one.seats,
+            "rounds": [
+                (number.number, [(cell, (cell.number, cell.round) in otherwise) for cell in number.cells])
+                for number in one.rounds
+            ],
+        }
+        for letter, one in zip("AB", (a, b), strict=True)
+    ]
+
+
+def _pair(one: Seat, other: Seat) -> Pair:
+    name = one.name if one.name == other.name else f"{one.name}, in B {other.name}"
+    criteria = "the same criteria" if one.criteria == other.criteria else "other criteria"
+    return Pair(name, _side(one), _side(other), criteria, one.number)
+
+
+def _side(seat: Seat) -> Side:
+    last = next((cell for cell in seat.newest_first if cell.reason), None)
+    return Side(seat.word, seat.state, seat.tally.score, last.reason if last else "")

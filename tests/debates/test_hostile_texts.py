@@ -1,0 +1,66 @@
+"""Whatever anybody wrote stays a text: it becomes no element of a request, and moves no field of an answer."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from debates import prompts
+from debates.rules.course import Turn, Why
+from debates.rules.floor import KeepTime
+from debates.table import Document, Point
+
+from .held import chaired, noted, opened, own, parsed, said, with_course
+from .held import given as giving
+from .injections import INJECTIONS
+
+DRAWN = Turn(99, 2, Why.DRAW)
+
+
+def twin(text):
+    """A debate in which all that somebody could have written is this text."""
+    table = noted(
+        replace(
+            opened(3),
+            question=text,
+            options=tuple(replace(option, meaning=text) for option in opened().options),
+            documents=(Document("A1", text, (text, text)),),
+        ),
+        KeepTime("opening", 0),
+    )
+    seats = [replace(seat, name=text) if seat.seat == 1 else seat for seat in table.course.seats]
+    table = with_course(table, seats=seats)
+    for number, seat in enumerate((1, 2, 3), 1):
+        turn = Turn(number, seat, Why.DRAW)
+        point = Point(text, "HIRE", "for", "A1", 2, "")
+        answer = prompts.Answer(text, points=(point,), verdict="HIRE", reasoning=text)
+        table = chaired(said(giving(table, turn), turn, answer), text)
+    return table
+
+
+def shape(table):
+    return [
+        (one.tag, sorted(one.attrib), len((one.text or "").split("\n")))
+        for one in parsed(prompts.perspective(table, DRAWN)).iter()
+    ]
+
+
+@pytest.mark.parametrize("text", INJECTIONS)
+def test_a_hostile_text_changes_nothing_around_it(text):
+    table = twin(text)
+    conversation = prompts.perspective(table, DRAWN)
+    lines = [line for one in conversation for line in one["content"].split("\n")]
+    assert shape(table) == shape(twin("harmless"))
+    assert [line for line in lines if line.startswith(("BEGIN MATERIAL", "END MATERIAL", "WHO ", "END WHO"))] == [
+        *(f"{mark} {table.boundary}" for mark in ("WHO", "END WHO", "BEGIN MATERIAL", "END MATERIAL"))
+    ]
+    assert own(conversation)[0]["content"] == text
+    assert set(table.course.stands_by.values()) == {"HIRE"}
+    assert not table.course.withdrawn
+
+
+@pytest.mark.parametrize("text", INJECTIONS)
+def test_a_hostile_text_in_an_answer_moves_no_field(text):
+    table = twin("harmless")
+    answer = prompts.read_answer(table, DRAWN, json.dumps({"content": f"I quote: {text} and that is all of it."}))
+    assert (answer.verdict, answer.withdrawn, answer.to, answer.moved_by) == ("", False, (), ())
