@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import URLPattern, URLResolver, reverse
 from django.utils import timezone
-from ninja import NinjaAPI
+from ninja import NinjaAPI, Schema
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 from ninja.openapi.docs import DocsBase
 from ninja.openapi.schema import OpenAPISchema
@@ -88,11 +88,19 @@ class Docs(DocsBase):
 
 
 class Api(NinjaAPI):
-    """Calls under addresses of their own, each with the errors that all have. `example`: of a call, for its page."""
+    """Calls under addresses of their own, each with the errors that all have. `example`: of a call, for its page.
+    `problem`: what an error is, and `problems`, how it is described."""
 
-    def __init__(self, *, example: str = "", **more: Any) -> None:
+    def __init__(
+        self,
+        *,
+        example: str = "",
+        problem: type[Schema] = Problem,
+        problems: Callable[..., dict[str, Any]] = problems,
+        **more: Any,
+    ) -> None:
         super().__init__(version=VERSION, parser=StrictParser(), docs=Docs(), **more)
-        self.example = example
+        self.example, self.problem, self.problems = example, problem, problems
         for kind, handler in ANSWERS.items():
             self.add_exception_handler(kind, handler)
         self.add_exception_handler(HttpError, partial(refuse_body, self))
@@ -114,15 +122,15 @@ class Api(NinjaAPI):
 def _described(api: "Api", path_prefix: str) -> OpenAPISchema:
     """With what is true of every call: it may be refused, and how that looks."""
     schema = NinjaAPI.get_openapi_schema(api, path_prefix=path_prefix)
-    model = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
-    schema["components"]["schemas"] |= {**model.pop("$defs"), "Problem": model}
+    model = api.problem.model_json_schema(ref_template="#/components/schemas/{model}")
+    schema["components"]["schemas"] |= {**model.pop("$defs"), api.problem.__name__: model}
     for operations in schema["paths"].values():
         for operation in operations.values():
-            _say_what_it_needs(operation)
+            _say_what_it_needs(operation, api.problems)
     return schema
 
 
-def _say_what_it_needs(operation: dict[str, Any]) -> None:
+def _say_what_it_needs(operation: dict[str, Any], problems: Callable[..., dict[str, Any]]) -> None:
     refusals = problems(401)["responses"]
     if scope := operation.get("x-scope"):
         refusals |= problems(403)["responses"]

@@ -10,10 +10,12 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "magi_site.settings")
 pages = get_asgi_application()
 
 # these need the apps that the line above loads
+from engine.tools import own_tools  # noqa: E402
 from magi_site.middleware import Request, same_origin  # noqa: E402
 from runs.urls import websocket_urlpatterns  # noqa: E402
 
 pages.request_class = Request
+own_tools()  # none that is impossible is served; who starts this by a command has checked it
 # the router would end an unknown path with an exception
 sockets = URLRouter([*websocket_urlpatterns, re_path("", WebsocketDenier.as_asgi())])
 

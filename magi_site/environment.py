@@ -8,7 +8,7 @@ import socket
 import sys
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
-from typing import Annotated, Any, NoReturn, Self
+from typing import Annotated, Any, Literal, NoReturn, Self
 from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator, model_validator
@@ -49,7 +49,16 @@ USUAL_MODEL = {
     "azure": "gpt-5-mini",
     "ollama": "llama3.2",
 }
-LISTS = ("ALLOWED_HOSTS", "CSRF_TRUSTED_ORIGINS", "MAGI_PAGES_ALLOWED_HOSTS", "MAGI_HOOKS_ALLOWED_HOSTS")
+LISTS = (
+    *(
+        "ALLOWED_HOSTS",
+        "CSRF_TRUSTED_ORIGINS",
+        "MAGI_PAGES_ALLOWED_HOSTS",
+        "MAGI_WORKSPACES_FROM",
+        "MAGI_HOOKS_ALLOWED_HOSTS",
+    ),
+    "MAGI_INQUIRY_TOOLS",
+)
 SCHEMES = {
     "DATABASE_URL": ("postgres", "postgresql", "sqlite"),
     "REDIS_URL": ("redis", "rediss"),
@@ -84,11 +93,13 @@ class Environment(BaseSettings):
     MAGI_CALL_TIMEOUT: float = Field(default=120, gt=0, le=3600)
     MAGI_RUN_TIMEOUT: float = Field(default=3600, gt=0, le=7 * 86_400)
     MAGI_ENGINE_LEASE: float = Field(default=15, ge=1, le=600)
-    MAGI_ENGINE_CONCURRENCY: int = Field(default=100, ge=1, le=10_000)
+    MAGI_ENGINE_CONCURRENCY: int = Field(default=300, ge=1, le=10_000)
     MAGI_HOST: str = Field(default_factory=socket.gethostname, min_length=1, max_length=100)
     MAGI_MISSIONS_DIR: Path | None = None
     MAGI_PUBLISH_TO: SecretStr | None = None
+    MAGI_WORKSPACES_FROM: Annotated[list[str], NoDecode] = []
     MAGI_INQUIRY_RETRIES: int = Field(default=5, ge=1, le=20)
+    MAGI_INQUIRY_TOOLS: Annotated[list[str], NoDecode] = []
     MAGI_SEARCH: str | None = None
     BRAVE_API_KEY: SecretStr | None = None
     TAVILY_API_KEY: SecretStr | None = None
@@ -103,6 +114,8 @@ class Environment(BaseSettings):
     MAGI_USER_RECEIPTS: int = Field(default=60, ge=1, le=100_000)
     MAGI_USER_TOKENS: int = Field(default=20, ge=1, le=10_000)
     MAGI_USER_EXPORTS: int = Field(default=2, ge=1, le=100)
+    MAGI_METRICS_TOKEN: SecretStr | None = Field(default=None, min_length=16)
+    MAGI_LOG: Literal["text", "json"] = "text"
     MAGI_MCP: bool = True
     MAGI_COMPAT: bool = True
     MAGI_COMPAT_TEAM: str = "House"

@@ -21,6 +21,7 @@ FIRST_RIGHTS = {
         "debates.add_panel",
         "plans.add_team",
         "missions.add_crew",
+        "inquiries.add_roster",
     ),
     REVIEWERS: ("engine.view_run", "engine.export_run", "engine.add_review"),
 }

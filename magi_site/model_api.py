@@ -3,6 +3,8 @@
 Why so: docs/decisions.md, Other doors.
 """
 
+from runs.chat import schemas
+
 from .api import SITE, Api, Bearer
 
 DESCRIPTION = (
@@ -13,5 +15,13 @@ EXAMPLE = f"""curl {SITE}/v1/chat/completions \\
   -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" \\
   -d '{{"model": "council/Magi", "messages": [{{"role": "user", "content": "Deploy on Friday at 16:00."}}]}}'"""
 
-api = Api(title="MAGI, as a model", description=DESCRIPTION, urls_namespace="model", auth=Bearer(), example=EXAMPLE)
+api = Api(
+    title="MAGI, as a model",
+    description=DESCRIPTION,
+    urls_namespace="model",
+    auth=Bearer(),
+    example=EXAMPLE,
+    problem=schemas.Refused,
+    problems=schemas.refused,
+)
 api.add_router("", "runs.chat.endpoints.router")

@@ -1,6 +1,7 @@
 from typing import Any
 
 import dj_database_url
+from django.conf import global_settings
 
 from .environment import LOOPBACK, ROOT, read_environment
 
@@ -23,7 +24,7 @@ INSTALLED_APPS = [
     "missions",
     "channels",
     "django_htmx",
-    "django.contrib.admin",
+    "magi_site.apps.AdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -140,6 +141,7 @@ TOOLBOX = [
     "toolbox.figures",
     "toolbox.mail",
     "office.tools",
+    "missions.for_others",
 ]  # modules whose `TOOLS` any procedure may give to its agents
 BESIDE = [
     "runs.mail.keep",
@@ -149,6 +151,9 @@ BESIDE = [
 ]  # what an engine does beside all runs, for as long as it runs
 # what the doctor looks at, beside what the engine itself needs
 EXAMINERS = ["runs.mail.examine", "missions.probing.examine", "inquiries.web.examine"]
+# what /metrics tells beside what the rows say: name, help, labels, and the values of each
+GAUGES = ["missions.probing.gauge"]
+METRICS_TOKEN = ENVIRONMENT.MAGI_METRICS_TOKEN.get_secret_value() if ENVIRONMENT.MAGI_METRICS_TOKEN else ""
 EMAIL_URL = ENVIRONMENT.EMAIL_URL.get_secret_value() if ENVIRONMENT.EMAIL_URL else ""
 RETENTION_DAYS = ENVIRONMENT.MAGI_RETENTION_DAYS
 RETENTION_FLOOR_DAYS = ENVIRONMENT.MAGI_RETENTION_FLOOR_DAYS
@@ -161,8 +166,10 @@ ENGINE_LEASE = ENVIRONMENT.MAGI_ENGINE_LEASE
 ENGINE_CONCURRENCY = ENVIRONMENT.MAGI_ENGINE_CONCURRENCY
 HOST = ENVIRONMENT.MAGI_HOST
 PUBLISH_TO = ENVIRONMENT.MAGI_PUBLISH_TO.get_secret_value() if ENVIRONMENT.MAGI_PUBLISH_TO else ""
+WORKSPACES_FROM = ENVIRONMENT.MAGI_WORKSPACES_FROM  # repositories or bundles of git, by their paths
 MISSIONS_DIR = ENVIRONMENT.MAGI_MISSIONS_DIR or ENVIRONMENT.MAGI_DATA_DIR / "missions"
 INQUIRY_RETRIES = ENVIRONMENT.MAGI_INQUIRY_RETRIES
+INQUIRY_TOOLS = ENVIRONMENT.MAGI_INQUIRY_TOOLS
 SEARCH = ENVIRONMENT.search
 HOOKS_ALLOWED_HOSTS = ENVIRONMENT.MAGI_HOOKS_ALLOWED_HOSTS
 PAGES_ALLOWED_HOSTS = ENVIRONMENT.MAGI_PAGES_ALLOWED_HOSTS
@@ -236,15 +243,26 @@ TIME_ZONE = "UTC"
 STATIC_URL = "static/"
 STATICFILES_DIRS = [ROOT / "static"]
 WHITENOISE_USE_FINDERS = True
+STORAGES = {**global_settings.STORAGES, "staticfiles": {"BACKEND": "magi_site.static.Addresses"}}
 
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {
         "line": {"()": "engine.terminal.Lines", "format": "%(asctime)s %(levelname)s %(name)s: %(message)s"},
+        "object": {"()": "engine.logs.Objects"},
     },
-    "filters": {"in_words": {"()": "engine.trouble.InWords"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["in_words"]}},
+    "filters": {
+        "in_words": {"()": "engine.trouble.InWords"},
+        "no_secrets": {"()": "runs.secret_paths.WithoutSecrets"},
+    },
+    "handlers": {
+        "stderr": {
+            "class": "logging.StreamHandler",
+            "formatter": "object" if ENVIRONMENT.MAGI_LOG == "json" else "line",
+            "filters": ["in_words", "no_secrets"],
+        }
+    },
     "root": {"handlers": ["stderr"], "level": "WARNING"},
     "loggers": {"engine": {"level": "INFO"}, "magi_site": {"level": "INFO"}, "django.request": {"level": "ERROR"}},
 }

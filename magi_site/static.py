@@ -1,14 +1,35 @@
 import gzip
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
+from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 from asgiref.sync import iscoroutinefunction, markcoroutinefunction, sync_to_async
+from django.contrib.staticfiles import finders
+from django.contrib.staticfiles.storage import StaticFilesStorage, staticfiles_storage
 from django.http import HttpRequest, HttpResponse
 from django.utils.cache import patch_vary_headers
 from whitenoise.middleware import WhiteNoiseMiddleware
 
 PACKED = ("text/css", "text/javascript")
+FOREVER = "max-age=31536000, public, immutable"
+A_MONTH = "max-age=2592000, public"
+
+
+class Addresses(StaticFilesStorage):
+    """Styles and scripts with a digest of what is in them, so that a browser never asks again for what it has. What
+    these ask for by themselves, fonts and modules, has none."""
+
+    def url(self, name: str | None) -> str:
+        address = super().url(name)
+        return f"{address}?v={_version(name)}" if name and name.endswith((".css", ".js")) else address
+
+
+@cache
+def _version(name: str) -> str:
+    found = finders.find(name)
+    return sha256(Path(found).read_bytes()).hexdigest()[:12] if found else ""
 
 
 class StaticFiles(WhiteNoiseMiddleware):
@@ -37,6 +58,8 @@ class StaticFiles(WhiteNoiseMiddleware):
     @staticmethod
     def serve(static_file: Any, request: HttpRequest) -> HttpResponse:
         response: Any = WhiteNoiseMiddleware.serve(static_file, request)
+        if kept := _kept_for(request):
+            response.headers["Cache-Control"] = kept
         if response.status_code != 200 or not response.headers.get("Content-Type", "").startswith(PACKED):
             return response
         patch_vary_headers(response, ["Accept-Encoding"])
@@ -47,6 +70,15 @@ class StaticFiles(WhiteNoiseMiddleware):
         packed.headers["Content-Encoding"] = "gzip"
         packed.headers["Content-Length"] = str(len(packed.content))
         return packed
+
+
+def _kept_for(request: HttpRequest) -> str:
+    """Another version than the one that is here may come from a server that was replaced meanwhile."""
+    if request.path_info.endswith(".woff2"):
+        return A_MONTH
+    name = request.path_info.removeprefix(staticfiles_storage.url(""))
+    version = request.GET.get("v")
+    return FOREVER if version and version == _version(name) else ""
 
 
 @lru_cache(maxsize=100)

@@ -7,9 +7,10 @@ from engine.admin import doctor
 from runs.face import faces
 from runs.views import notices
 
-from . import access, api, automation, health, icon, mcp_door, model_api, tokens
+from . import access, api, automation, checking, health, icon, mcp_door, metrics, model_api, tokens
 from .sign_in import SignIn
 
+admin.autodiscover()
 admin.site.site_header = admin.site.site_title = "MAGI"
 admin.site.index_title = "Administration"
 admin.site.login = access.admin_sign_in  # type: ignore[method-assign,assignment]
@@ -24,6 +25,8 @@ urlpatterns = [
     path("mcp", mcp_door.door, name="mcp"),
     path("v1/", model_api.api.urls_for_callers()),
     *([path("api/automation/", automation.api.urls_for_callers())] if settings.COMPAT else []),
+    path("check/", checking.checking, name="check-page"),
+    path("check/verify.py", checking.program, name="check-program"),
     path("accounts/login/", SignIn.as_view(), name="login"),
     path("accounts/logout/", LogoutView.as_view(), name="logout"),
     path("accounts/password/", access.password, name="password"),
@@ -39,6 +42,8 @@ urlpatterns = [
     ),
     path("admin/", admin.site.urls),
     path("favicon.ico", icon.favicon, name="favicon"),
+    path("icon/<int:waiting>/<int:running>.svg", icon.counted, name="counted-icon"),
     path("healthz", health.alive, name="alive"),
     path("readyz", health.ready, name="ready"),
+    path("metrics", metrics.metrics, name="metrics"),
 ]

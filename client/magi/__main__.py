@@ -34,14 +34,18 @@ def main(words: list[str] | None = None) -> int:
     token = os.environ.get("MAGI_TOKEN", "")
     if not options.url or not token:
         parser.error("say where MAGI is: --url or MAGI_URL, and a token in MAGI_TOKEN")
-    return judged(options, token)
+    try:
+        magi = Magi(options.url, token)
+    except ValueError as error:
+        parser.error(str(error))
+    return judged(options, magi)
 
 
-def judged(options: argparse.Namespace, token: str) -> int:
+def judged(options: argparse.Namespace, magi: Magi) -> int:
     content = sys.stdin.read() if options.content == "-" else options.content
     asked = {"council": options.council, "title": options.title, "wait": options.wait, "key": options.key}
     try:
-        run = Magi(options.url, token).judge(content, **asked)
+        run = magi.judge(content, **asked)
     except Unreachable as error:
         print(f"No verdict: {error}", file=sys.stderr)
         return NOTHING

@@ -1,5 +1,6 @@
 """One request, and the same again where that is safe and helps."""
 
+import hashlib
 import json
 import time
 import urllib.error
@@ -43,7 +44,9 @@ class Wire:
     def __init__(self, url: str, token: str, timeout: float = 75.0) -> None:
         if not url.startswith(("http://", "https://")):
             raise ValueError("Say where MAGI is, as in https://magi.example.")
-        self.url, self._token, self.timeout = url.rstrip("/"), token, timeout
+        if not _fits(token.strip()):  # said here: whatever refuses it later repeats it
+            raise ValueError("The token is none: it has letters, digits, - and _ alone.")
+        self.url, self._token, self.timeout = url.rstrip("/"), token.strip(), timeout
 
     def send(self, method: str, path: str, content: Any = None, *, key: str = "", again: bool = False) -> Any:
         """`again`: it is safe to send it twice, as it is with a key and for all that only reads."""
@@ -64,7 +67,7 @@ class Wire:
         if content is not None:
             headers["Content-Type"], body = "application/json", json.dumps(content).encode()
         if key:
-            headers["Idempotency-Key"] = key
+            headers["Idempotency-Key"] = key if _fits(key) else hashlib.sha256(key.encode()).hexdigest()
         request = urllib.request.Request(f"{self.url}/api/v1{path}", body, headers, method=method)
         try:
             with _OPENER.open(request, timeout=self.timeout) as answer:
@@ -73,6 +76,11 @@ class Wire:
             raise _refused(error) from None
         except (OSError, ValueError) as error:
             raise Unreachable(f"{self.url} did not answer: {error}") from error
+
+
+def _fits(text: str) -> bool:
+    """Whether it goes as it is where a header has its value."""
+    return text.isascii() and text.isprintable() and text == text.strip()
 
 
 def _refused(error: urllib.error.HTTPError) -> MagiError:

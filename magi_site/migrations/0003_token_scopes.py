@@ -3,6 +3,7 @@
 from django.db import migrations, models
 from django.db.models.functions import Now
 
+from engine.founding import at_founding
 from magi_site.ended_tokens import install, lift
 
 
@@ -24,5 +25,5 @@ class Migration(migrations.Migration):
             models.CharField(blank=True, default="submit,steer", editable=False, max_length=200),
             preserve_default=False,  # it is what those made before there were scopes get, and no rule for new ones
         ),
-        migrations.RunPython(end, undo),
+        at_founding(migrations.RunPython(end, undo)),
     ]

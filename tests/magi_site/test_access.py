@@ -12,7 +12,9 @@ from tests.conftest import JAPAN, agents, submitted_at
 
 pytestmark = pytest.mark.django_db
 
-OPEN = {"login", "logout", "enter", "alive", "ready", "favicon", "admin:login"}
+# the last two have a secret of their own: who has none is told that there is no such page
+OPEN = {"login", "logout", "enter", "alive", "ready", "favicon", "admin:login", "check-page", "check-program"}
+OPEN |= {"badge", "counted-icon", "shared", "metrics"}
 UNKNOWN = "6f9619ff-8b86-4011-b42d-00c04fc964ff"
 ARGUMENTS = {"pk": UNKNOWN, "id": UNKNOWN, "object_id": "1", "app_label": "auth", "url": "x"}
 

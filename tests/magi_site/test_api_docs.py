@@ -2,31 +2,34 @@
 
 import json
 import re
+from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
+from ninja import Schema
 from pydantic import RootModel
 
-from debates.schemas import NewDebate, Steering, Words
-from inquiries.schemas import NewInquiry
-from inquiries.schemas import Words as InquiryWords
-from judgements.schemas import NewJudgement, NewReceipt
+from debates.schemas import DebateWords, NewDebate, Steering
+from inquiries.schemas import InquiryWords, NewInquiry
+from judgements.schemas import ManyJudgements, NewJudgement, NewReceipt
 from magi_site import model_api
 from magi_site.api import api
-from missions.schemas import MemoryChange, MemoryDecision, NewMemory, NewMission
-from missions.schemas import Words as MissionWords
-from plans.schemas import MatterChange, NewPlan, StepChange
-from plans.schemas import Words as PlanWords
+from missions.schemas import MemoryChange, MemoryDecision, MissionWords, NewMemory, NewMission
+from plans.schemas import MatterChange, NewPlan, PlanWords, StepChange
 from runs.api.gates import Said, SaidAtMany
 from runs.api.hooks import NewHook
+from runs.api.schemas import NewReview
+from runs.face import faces
 from tests.callers import API
 
 TEXT = (Path(__file__).resolve().parents[2] / "docs" / "api.md").read_text()
 SHAPES = {
     "judgements": NewJudgement,
+    "batch": ManyJudgements,
+    "reviews": NewReview,
     "receipt": NewReceipt,
     "debates": NewDebate,
-    "messages": Words,
+    "messages": DebateWords,
     "steer": Steering,
     "decide": Said,
     f"{API}/gates/decide": SaidAtMany,
@@ -103,3 +106,28 @@ def test_every_call_says_how_it_may_be_refused():
             assert 401 in operation["responses"]
             refusals = [answer for status, answer in operation["responses"].items() if status >= 400]
             assert {kind for answer in refusals for kind in answer["content"]} == {"application/problem+json"}
+
+
+def test_the_page_has_the_statuses_and_outcomes_of_all_kinds():
+    listed = dict(re.findall(r"^\| (\w+) \| (`\w+`, .* \| .*) \|$", TEXT, re.MULTILINE))
+    known = {kind: face for kind, face in faces().items() if kind != "check"}
+    assert set(listed) == set(known)
+    for kind, face in known.items():
+        statuses, _, outcomes = listed[kind].partition(" | ")
+        assert re.findall(r"`(\w+)`", statuses) == list(get_args(face.schema.model_fields["status"].annotation))
+        assert re.findall(r"`(\w+)`", outcomes) == (list(map(str, face.outcomes)) or ["no_decision"])
+
+
+def test_no_two_shapes_have_one_name():
+    """The description would have one of them for both."""
+    apart = ("plans.automation", "runs.chat", "tests", "ninja")  # described by themselves, or not at all
+    shapes = {shape for shape in all_below(Schema) if not shape.__module__.startswith(apart)}
+    described = api.get_openapi_schema()["components"]["schemas"]
+    twice = [name for name, number in Counter(shape.__name__ for shape in shapes).items() if number > 1]
+    assert set(twice) & set(described) == set()
+
+
+def all_below(shape):
+    for below in shape.__subclasses__():
+        yield below
+        yield from all_below(below)

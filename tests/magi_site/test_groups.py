@@ -21,6 +21,7 @@ def test_everybody_makes_councils_and_panels_and_judges_by_agents_of_ones_own(mi
     assert mira.has_perm("debates.add_panel")
     assert mira.has_perm("plans.add_team")
     assert mira.has_perm("missions.add_crew")
+    assert mira.has_perm("inquiries.add_roster")
     assert mira.has_perm("judgements.own_agents")
     assert not mira.has_perm("engine.view_run")
 

@@ -8,7 +8,7 @@ from django.db import IntegrityError, OperationalError, connection
 
 from magi_site.sqlite.base import DatabaseWrapper, close_kept
 
-pytestmark = [pytest.mark.django_db, pytest.mark.anywhere]
+pytestmark = pytest.mark.django_db
 
 Opened = Callable[[], DatabaseWrapper]
 

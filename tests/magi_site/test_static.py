@@ -1,6 +1,7 @@
 import gzip
 
 import pytest
+from django.templatetags.static import static
 from django.utils.module_loading import import_string
 
 from magi_site.settings import MIDDLEWARE, ROOT
@@ -28,6 +29,13 @@ def test_what_has_not_changed_is_not_sent_again(client):
     first = client.get("/static/css/live.css", headers=GZIP)
     again = client.get("/static/css/live.css", headers={**GZIP, "If-None-Match": first["ETag"]})
     assert (again.status_code, again.getvalue()) == (304, b"")
+
+
+def test_what_is_named_by_its_content_is_never_asked_for_again(client):
+    address = static("css/live.css")
+    assert address.startswith("/static/css/live.css?v=")
+    assert "immutable" in client.get(address, headers=GZIP)["Cache-Control"]
+    assert client.get("/static/css/live.css?v=other")["Cache-Control"] == "max-age=60, public"
 
 
 def test_a_part_of_a_file_is_a_part_of_the_whole_one(client):

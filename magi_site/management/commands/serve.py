@@ -10,13 +10,11 @@ from typing import Any, cast
 from daphne.server import Server  # isort: skip
 from daphne.endpoints import build_endpoint_description_strings
 from django.conf import settings
-from django.core.management import call_command
 from django.core.management.base import CommandError
-from django.db import ProgrammingError, connection
-from django.db.migrations.executor import MigrationExecutor
+from django.db import ProgrammingError
 from twisted.internet import defer, reactor
 
-from engine import terminal
+from engine import tables, terminal
 from engine.consumers import EngineConsumer
 from engine.evidence import sealing
 from engine.worker import Engine
@@ -55,7 +53,7 @@ class Command(terminal.Command):
                 "proxy with https before it, or serve on 127.0.0.1."
             )
         _refuse_taken_port(host, port)
-        if _waits_for_migrations():
+        if not tables.are_up_to_date():
             self.stdout.write("Preparing the database ...")
             self.stdout.flush()
         _migrate()
@@ -115,14 +113,9 @@ def _data() -> str:
     return f"{database['NAME']} on {database['HOST'] or 'this machine'}, keys in {settings.ENVIRONMENT.MAGI_DATA_DIR}"
 
 
-def _waits_for_migrations() -> bool:
-    waiting = MigrationExecutor(connection)
-    return bool(waiting.migration_plan(waiting.loader.graph.leaf_nodes()))
-
-
 def _migrate() -> None:
     try:
-        call_command("migrate", verbosity=0)
+        tables.migrate()
     except ProgrammingError as error:
         if getattr(error.__cause__, "sqlstate", "") != NOT_ALLOWED:
             raise
