@@ -1,7 +1,7 @@
 // The live page: what its socket and, without one, its polls bring, and the truth about the connection.
 import { listen, titled } from "./bar.js";
-import { isWanted, notify } from "./notices.js";
 import { $, $$, markOverflow, tick } from "./page.js";
+import { tellOver, tellWaits } from "./tell.js";
 
 const OVER = ["approve", "reject", "failed", "stopped"];
 const BANNER_AFTER = 2000;
@@ -256,7 +256,7 @@ function tellEnd() {
   if (isOver() === wasOver) return;
   wasOver = isOver();
   const { title } = $("#plate").dataset;
-  if (wasOver && document.hidden && isWanted()) notify(`MAGI: ${title}`, heading, `magi-over-${location.pathname}`, location.pathname);
+  if (wasOver && document.hidden) tellOver([{ title: heading, word: title, address: location.pathname }]);
 }
 
 // ---- which runs belong to it: shown as far as whoever looks may see them, so the page asks for its own ----
@@ -280,7 +280,10 @@ if (made)
     askMade().catch(() => {}); // not reachable now: the socket says so
   }).observe(made, { childList: true });
 
-listen();
+listen($("#tell")?.dataset.after, (gates, over) => {
+  tellWaits(gates);
+  tellOver(over, isOver() && !document.hidden ? location.pathname : "");
+});
 
 // The tab's title follows the plate, and the mark what is known of the connection, whatever was replaced. An
 // observer, because the last message takes the socket and its events away.

@@ -256,10 +256,15 @@ function isStill() {
 }
 
 async function begin() {
-  const answer = await fetch(player.dataset.frames);
-  if (!answer.ok) throw new Error(`the frames were not sent: ${answer.status}`);
-  load(await answer.json());
+  const kept = $("#frames"); // of a page that is opened from a disk
+  load(kept ? JSON.parse(kept.textContent) : await framesOf(player.dataset.frames));
   if (!isStill()) play();
+}
+
+async function framesOf(address) {
+  const answer = await fetch(address);
+  if (!answer.ok) throw new Error(`the frames were not sent: ${answer.status}`);
+  return answer.json();
 }
 
 begin().catch(() => {

@@ -1,0 +1,91 @@
+// Three agents in three rounds: a decision against its answer and what was asked, the end against all nine.
+import { canonical, differences, dumps, dumpsInAscii, get, inAscii, loads, Odd, strict, strip } from "../python.js";
+import { digestOf } from "../sha256.js";
+import { procedureOf } from "./all.js";
+
+const WEIGHTS = new Map([[1, 1], [2, 4], [3, 5]]); // of the rounds, in tenths
+// SHA-256, begun, of the complaint about an answer and of what stands around the criteria in each round's system message
+const ASKED = "be6aa23e01ff327965a0bc28 f3188361b6fa8679f36caa7c f844b751ce122d952c3fef25 d49aefc0f1c5bb4deaf81bda".split(" ");
+const HIDDEN = /[\0-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]/gu; // what a reason may not have
+const LONGEST = 4000;
+const escape = (sign) => inAscii(sign).slice(1, -1);
+
+// `votes`: what was decided so far, by "round seat", each with its reason.
+export function* examineDecision(entries, place, votes) {
+  const entry = entries[place];
+  const facts = entry.facts ?? strict({});
+  const made = get(facts, "decision");
+  if (made) yield* examineVote(entry, facts, made, entries.slice(0, place), votes);
+  if (entry.kind === "ended" && procedureOf(entries) === "judgement") yield* examineEnd(facts, votes);
+}
+
+function* examineVote(entry, facts, made, before, votes) {
+  const [step, place] = [`${made.seat}${made.round}`, `${made.round} ${made.seat}`];
+  if (step !== facts.step || votes.has(place) || !/^[ABC][123]$/.test(step)) {
+    yield ["A decision was not asked for there, or is there twice", `: ${step}`];
+  }
+  if (before.length && before[0].kind === "submitted" && !isAsked(entry, before, votes)) {
+    yield ["It was asked something else than was submitted and decided, or in other words", `: ${step}`];
+  }
+  const reason = get(entry.texts, "reason");
+  votes.set(place, { round: made.round, seat: made.seat, decision: made.decision, reason });
+  if (!Object.hasOwn(entry.texts, "answer")) return;
+  const answer = loads(entry.texts.answer);
+  const said = [...strip(answer.reason).replace(HIDDEN, escape)];
+  const kept = said.length <= LONGEST ? said.join("") : `${said.slice(0, LONGEST).join("")} …`;
+  for (const how of differences({ decision: made.decision, reason }, { ...answer, reason: kept }, ": ")) {
+    yield ["The decision or its reason is not what the model answered", how];
+  }
+}
+
+function* examineEnd(facts, votes) {
+  const won = [..."ABC"].map((seat) => [seat, scoreOf(seat, votes)]);
+  const verdict = won.filter(([, score]) => score >= 5).length >= 2 ? "approved" : "rejected";
+  const decided = votes.size === 9 ? verdict : "none without nine decisions";
+  const scores = Object.fromEntries(won.map(([seat, score]) => [seat, `${Math.floor(score / 10)}.${score % 10}`]));
+  const ruled = { ...facts, scores, verdict: facts.status === "finished" ? decided : null };
+  for (const how of differences(facts, ruled, ": ")) {
+    yield ["The verdict or the scores do not follow from the decisions", how];
+  }
+}
+
+const scoreOf = (seat, votes) =>
+  [...WEIGHTS].reduce((sum, [round, weight]) => sum + weight * (votes.get(`${round} ${seat}`)?.decision === "approve"), 0);
+
+// Whether a model was asked for its decision about what was submitted, no more.
+function isAsked(attempt, before, votes) {
+  const [asked, facts, prompt] = [before[0], attempt.facts, get(attempt.texts, "prompt")];
+  if (!(prompt && get(asked.texts, "content")) || asked.facts.prompt_version !== "1") return true;
+  const { seat, round } = facts.decision;
+  const texts = loads(prompt).map((message) => message.content);
+  const [system, user, ...more] = texts;
+  const found = /^BEGIN MATERIAL ([0-9a-f]{32})\n([^\n]*)\nEND MATERIAL \1$/u.exec(user);
+  if (!found) throw new Odd("it was asked in another form");
+  const [, boundary, material] = found;
+  const follows = asked.facts.agents.findLast((agent) => agent.seat === seat)?.criteria;
+  const parts = system.split(`\nCRITERIA ${boundary}\n${follows}\nEND CRITERIA ${boundary}\n`);
+  const form = parts.map((text) => text.split(boundary).map((part) => part.split(`gent ${seat} `)));
+  const error = errorOf(facts.step, before);
+  const forms = [form, ...more.map((text) => text.split(error || "?"))]; // it complains of the last answer
+  const content = { content: asked.texts.content, earlier_decisions: toldBefore(seat, round, votes) };
+  const said = ["system", "user", "user"].slice(0, texts.length).map((role, place) => ({ role, content: texts[place] }));
+  return (
+    forms.map((one) => digestOf(canonical(one)).slice(0, 24)).join() === [ASKED[round], ...ASKED.slice(0, more.length)].join() &&
+    material.replace(/[^ -~]/gu, escape) === dumpsInAscii(content) && // what is escaped may be more or less
+    prompt === dumps(said)
+  );
+}
+
+function errorOf(step, before) {
+  const unusable = before.filter((one) => one.facts && get(one.facts, "error_code") === "unusable_answer");
+  return get(unusable.findLast((one) => one.facts.step === step)?.texts ?? {}, "error");
+}
+
+function toldBefore(seat, round, votes) {
+  const places = [...votes.keys()].filter((place) => votes.get(place).round < round).sort();
+  return places.map((place) => {
+    const vote = votes.get(place);
+    const agent = `Agent ${vote.seat}${vote.seat === seat ? " (you)" : ""}`;
+    return { round: vote.round, agent, decision: vote.decision, reason: vote.reason };
+  });
+}
