@@ -52,6 +52,8 @@ DECLARE
         "inquiries_source": ["title", "asked", "address", "bytes_digest", "text_digest", "read"],
         "inquiries_claim": ["text"],
         "inquiries_quote": ["text"],
+        "inquiries_rosterversion": ["author_id"],
+        "inquiries_rosterchange": [],
         "missions_mission": ["goal", "check_command", "result", "unproven"],
         "missions_agent": ["description"],
         "missions_step": ["reasoning", "args", "tool_call_id", "ok", "result", "settled"],
