@@ -1,7 +1,6 @@
 """Verifies records of MAGI offline, as docs/audit.md says.
 
-Exit status 0: intact, 1: not intact, 2: bad usage, or a file that cannot be read, 3: consistent with itself, but no key
-was named and nobody vouches for it.
+Exit status 0: intact, 1: not, 2: bad usage or a file that cannot be read, 3: consistent, and nobody vouches for it.
 """
 
 import argparse
@@ -15,6 +14,7 @@ from datetime import datetime, timedelta
 from functools import cache, reduce
 from hashlib import sha256, sha512
 from math import inf
+from pathlib import Path
 
 P, L = 2**255 - 19, 2**252 + 27742317777372353535851937790883648493  # of Ed25519, RFC 8032
 D, SQRT_M1 = -121665 * pow(121666, -1, P) % P, pow(2, (P - 1) // 4, P)
@@ -22,21 +22,24 @@ WEIGHTS = {1: 1, 2: 4, 3: 5}  # of the rounds, in tenths
 NOTE = re.compile(r"((\S+)\n([1-9]\d{0,17})\n([A-Za-z0-9+/]{43}=)\n)\n— (\S+) ([A-Za-z0-9+/]{90}[AEIMQUYcgkosw048]=)\n")
 PART = re.compile(r"^[> ]*(magi/[0-9a-f]*|[A-Za-z0-9+/]{43}=)\s*$|\n\n— |^ma?g?i?\s*\Z", re.M)  # of a damaged NOTE
 NAMED = {"at": "time", "texts asked by": "name of who asked", "texts cancelled by": "name of who cancelled"}
-LOG = "00000000-0000-0000-0000-000000000000"  # the record of the log itself: that it has begun
+LOG, MEMORIES = "00000000-0000-0000-0000-000000000000", "6d616769-0000-4000-8000-6d656d6f7279"  # records of no run
 # SHA-256, begun, of the complaint about an answer and of what stands around the criteria in each round's system message
 ASKED = "be6aa23e01ff327965a0bc28 f3188361b6fa8679f36caa7c f844b751ce122d952c3fef25 d49aefc0f1c5bb4deaf81bda".split()
 HIDDEN = re.compile(r"[\0-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")  # what a reason may not have
 LATER = re.compile(r"attempt|gate|decided|.*\..*", re.S)  # kinds of entries that are sealed with what comes after them
+NotSigned = type("NotSigned", (ValueError,), {})  # with this key
 FORGED = (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError)  # what odd files lead to
-BEFORE = "planned awaiting_feedback approved"  # how a step of a plan stands that has not begun
-STEPS = {  # what happens to it, how it stood, how it stands then
+STEPS = {  # what happens to a step of a plan, how it stood, how it stands then; first of one that has not begun
     *((event, was, now) for event, now in (("changed", "planned"), ("drop", "superseded"), ("skip", "rejected"))
-      for was in BEFORE.split()),
+      for was in "planned awaiting_feedback approved".split()),
     *(tuple(line.split()) for line in """passed planned approved, asked planned awaiting_feedback,
     approve awaiting_feedback approved, reject awaiting_feedback rejected, begin approved action_requested,
     reply action_requested completed, give_up action_requested failed, again failed action_requested,
     skip action_requested failed, skip failed failed""".split(",")),
 }  # fmt: skip
+ORDERED = {"step": "agent", "input": "terminal", "message": "", "terminal": "", "recalled": "agent memory version"}
+LEAVES = {"run_with_network": "network", "publish_commit": "publish"}  # a mission, by what its policy says of
+COUNTED = {"mission.step": "steps of missions", "mission.recalled": "changes of their memories", "gate": "gates"}
 canonical = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False).encode
 
 
@@ -70,9 +73,6 @@ def is_signed(word, message, signature):
     x, y = (n * pow(found[2], -1, P) % P for n in found[:2])
     written = (y | (x & 1) << 255).to_bytes(32, "little")
     return len(signature) == 64 and s < L and written == signature[:32]
-
-
-class NotSigned(ValueError): ...  # with this key
 
 
 @cache
@@ -159,8 +159,7 @@ def examine_ends(entries):  # what has ended ends again only if it failed and wa
             yield "It was tried again and had not failed.", f", entry {seq}"
         if entry["kind"] == "ended" and over:
             yield "It ended once more, and was over already.", f", entry {seq}"
-        if entry["kind"] in ("retried", "ended"):
-            over = (entry["facts"] or {}).get("status", "")
+        over = (entry["facts"] or {}).get("status", "") if entry["kind"] in ("retried", "ended") else over
 
 
 def examine_seals(record):  # what is wrong if the log had begun before a leaf: its index, infinite for what always is
@@ -272,21 +271,24 @@ def come_to(rule, options, verdicts):
     return {**told, "base": all_, "no_decision": code, "outcome": "no_decision" if code else first[0]}
 
 
-def examine_plan(entries):  # steps by their table, what began or was used by its gate, and the end by both
-    gates, said = {}, [(entry["kind"], entry["facts"], entry["texts"]) for entry in entries]
-    for _, facts, texts in (one for one in said if one[0] == "gate"):
-        gates[facts["step"], facts["number"]] = facts, texts.get("text"), []
+def gates_of(entries):  # what they are, with facts and texts; and gates by place and number, with text and decisions
+    said = [(entry["kind"], entry["facts"], entry["texts"]) for entry in entries]
+    gates = {(one["step"], one["number"]): (one, texts.get("text"), []) for kind, one, texts in said if kind == "gate"}
     for _, facts, _ in (one for one in said if one[0] == "decided"):
         gates[facts["step"], facts["number"]][2].append(facts)
-    policy, steps = said[0][1]["policy"], {}
+    return said, gates
+
+
+def examine_plan(entries):  # steps by their table, what began or was used by its gate, and the end by both
+    (said, gates), policy, steps = gates_of(entries), entries[0]["facts"]["policy"], {}
     for _, facts, texts in (one for one in said if one[0] == "plan.step"):
         was, held, action = steps.get(facts["step"], ("", {}, None))
         held, action = (facts["held"], texts.get("action")) if "held" in facts else (held, action)
         steps[facts["step"]] = facts["status"], held, action
         yield from ((why, f": step {facts['step']}") for why in examine_step(facts, was, held, action, gates, policy))
     for _, facts, texts in (one for one in said if one[0] == "tool" and one[1]["status"] == "done"):
-        where = f": {facts['tool']} in {facts['step']}"
-        yield from ((why, where) for why in examine_use(facts, texts.get("arguments"), gates, policy))
+        found = examine_use(facts, texts.get("arguments"), gates, policy["calls"], "writes")
+        yield from ((why, f": {facts['tool']} in {facts['step']}") for why in found)
     (kind, end, _), standing = said[-1], [status for status, _, _ in steps.values()]
     stopped = any(one.get("choice") == "end" for _, _, decided in gates.values() for one in decided)
     due = ["rejected"] if stopped else ["done"] if "completed" in standing else ["failed", "rejected"]
@@ -311,40 +313,42 @@ def examine_inquiry(entries):  # each order by the rules of its course, the end 
                 yield "A quote does not stand where it is said to", f": claim {claim['facts']['number']}"
 
 
-def examine_mission(entries):  # each agent's steps without a gap; done only where a check that was wanted passed
-    facts, tools = [(entry["kind"], entry["facts"]) for entry in entries], {}
-    for one in [one for kind, one in facts if kind == "mission.step"]:
-        if one["number"] != 1 + sum(agent == one["agent"] for agent, _ in tools):
-            yield "A step is not the next of its agent", f": step {one['agent']}.{one['number']}"
-        tools[one["agent"], one["number"]] = one["tool"]
-    good = [(one["agent"], one["number"]) for kind, one in facts if kind == "mission.result" and one["ok"]]
-    (_, asked), (kind, end) = facts[0], facts[-1]  # where no check ran, False stands for 0: none was wanted
-    check = next((one["exit_code"] for name, one in facts if name == "mission.check"), asked["check_wanted"])
-    follows = "finish" in map(tools.get, good) and (check == 0 or end.get("outcome") != "done")
-    if kind == "ended" and end["status"] == "finished" and not follows:
+def examine_mission(entries):  # all that is in order without a gap, what left by its gate, done by its check
+    (said, gates), asked, end, counts = gates_of(entries), entries[0]["facts"], entries[-1]["facts"], Counter()
+    for kind, one, _ in (one for one in said if one[0][8:] in ORDERED):
+        place, now = (kind, *map(one.get, ORDERED[kind[8:]].split())), one.get("number", one.get("on"))
+        if now != (not counts[place] if "on" in one else counts[place] + 1):  # a memory is in use, and then no longer
+            yield "It is not what is next of its kind, or one is missing", f": {kind} {now}"
+        counts[place] = now
+    for _, one, texts in (one for one in said if one[0] == "tool" and one[1]["status"] == "done"):
+        found = examine_use(one, texts.get("arguments"), gates, asked["policy"], LEAVES.get(one["tool"]))
+        yield from ((why, f": {one['tool']} in {one['step']}") for why in found)
+    tools = {(one["agent"], one["number"]): one["tool"] for kind, one, _ in said if kind == "mission.step"}
+    good = [(one["agent"], one["number"]) for kind, one, _ in said if kind == "mission.result" and one["ok"]]
+    check = next((one["exit_code"] for kind, one, _ in said if kind == "mission.check"), asked["check_wanted"])
+    follows = "finish" in map(tools.get, good) and (
+        check == 0 or end.get("outcome") != "done"
+    )  # False is 0: not wanted
+    if entries[-1]["kind"] == "ended" and end["status"] == "finished" and not follows:
         yield "The outcome does not follow from the check", f": {end['outcome']}"
 
 
 class Course:  # where an inquiry stands after each of its orders; ended: how, once nothing but the last is left
     def __init__(self, limit):
         self.limit, self.now, self.index, self.steps, self.back, self.errors = limit, "planner", 0, 0, 0, 0
-        self.ended = self.broke = ""
-        self.answered, self.answerable, self.anew = False, True, 0
+        self.ended, self.broke, self.stopping, self.answered, self.answerable, self.anew = "", "", False, False, True, 0
 
     def takes(self, kind, station, counts, review, category, **_):
         if kind == "retry":
-            fits, self.now, self.back = self.ended == "failed", self.broke, self.back - self.errors
-            self.ended, self.errors = "", 0
+            fits, self.now, self.ended = self.ended == "failed", self.broke, ""
+            self.back, self.errors = self.back - self.errors, 0
             return fits
         if kind in ("hint", "final") or self.now in ("finalizer", "over"):
-            fits = kind == "hint" or (kind == "final" and self.now == "finalizer")
-            self.now = "over" if kind == "final" else self.now
-            return fits
-        return (
-            self.word(kind)
-            if kind in ("stop", "replan", "exhausted")
-            else station == self.now and self.work(kind, station, counts, review, category)
-        )
+            was, self.now = self.now, "over" if kind == "final" else self.now
+            return kind == "hint" or (kind == "final" and was == "finalizer")
+        if kind in ("stop", "replan", "exhausted"):
+            return self.word(kind, counts)
+        return station == self.now and self.work(kind, station, counts, review, category)
 
     def work(self, kind, station, counts, review, category):
         if kind == "work" and not station.startswith("critic_"):
@@ -356,27 +360,30 @@ class Course:  # where an inquiry stands after each of its orders; ended: how, o
         if kind == "error":
             recovers = category in ("network", "validation", "tool", "content_filter")
             self.back, self.errors = self.back + recovers, self.errors + recovers
+            self.now = "expert" if self.stopping and station == "researcher" else self.now
             if not recovers or self.back >= self.limit:
                 self.now, self.ended, self.broke = "finalizer", "failed", station
             return True
         passed, of = review == "approve", station[len("critic_") :]
         if kind != "review" or not station.startswith("critic_") or review not in ("approve", "reject"):
             return False
-        self.index = (0 if of == "planner" else self.index + 1) if passed else self.index
+        if passed:
+            self.index = self.steps if self.stopping else 0 if of == "planner" else self.index + 1
         self.answered = self.answered and not (passed and of == "planner")
         onward = "finalizer" if of == "expert" else "researcher" if self.index < self.steps else "expert"
-        self.back, self.now = self.back + (not passed), onward if passed else of
+        self.back, self.now = self.back + (not passed), onward if passed else "expert" if self.stopping else of
+        self.stopping = False
         if (self.back >= self.limit and not passed) or (passed and of == "expert" and not self.answerable):
             self.now, self.ended = "finalizer", "unanswered"
         return True
 
-    def word(self, kind):
+    def word(self, kind, counts):
+        once = kind == "stop" and self.now == "researcher" and bool(counts.get("begun")) and not self.stopping
         self.anew += kind == "replan"
-        fits = self.anew <= 3 if kind == "replan" else self.now == "researcher" or self.answered or kind == "exhausted"
-        fits = fits and not (kind == "stop" and self.now not in ("researcher", "expert"))
-        ends = kind == "exhausted" or (kind == "stop" and self.now == "expert")
-        self.now = "finalizer" if ends else "planner" if kind == "replan" else "expert"
-        self.ended = "unanswered" if ends else ""
+        stops = self.now == "researcher" or (self.now == "expert" and self.answered) or kind != "stop"
+        fits, ends = stops and self.anew <= 3, kind == "exhausted" or (kind == "stop" and self.now == "expert")
+        onward = "finalizer" if ends else "planner" if kind == "replan" else "expert"
+        self.now, self.ended, self.stopping = self.now if once else onward, "unanswered" if ends else "", once
         return fits
 
 
@@ -394,24 +401,29 @@ def plain(text):  # as docs/audit.md says of quotes
 
 
 def examine_step(facts, was, held, action, gates, policy):
-    event, number = facts["event"], facts["step"]
+    event, place = facts["event"], f"step-{facts['step']}"
     if (event, was, facts["status"]) not in STEPS | {("", "", "planned")}:
         yield "A step did not come to stand so by the rules"
-    asked = [gate for (step, _), gate in gates.items() if step == f"step-{number}"]
-    if event == "approve" and not any(is_allowed(gate) and tells(gate[1], held, action) for gate in asked):
+    asked = [gate[1] for (step, _), gate in gates.items() if (event, step) == ("approve", place) and is_allowed(gate)]
+    said, tools = "".join(f"    {one}" for one in (action or "").splitlines(keepends=True)), asked and held["tools"]
+    due = [*([] if action is None else [f"Action:\n{said}"]), *(f"\nTool: {tool}, " for tool in tools)]
+    if event == "approve" and not any(text is None or all(one in text for one in due) for text in asked):
         yield "Nobody has approved a step as it was to be carried out"
     if event == "passed" and held["owner"] != "Person" and policy["steps"][held["effect"]]["who"] != "open":
         yield "Nobody was asked about a step that somebody has to approve"
 
 
-def examine_use(facts, arguments, gates, policy):  # of a tool. Once more of what was allowed is nothing new
-    gate = gates.get((facts["step"], facts.get("gate")))
+def examine_use(facts, arguments, gates, policy, what):  # of a tool. Once more of what was allowed is nothing new
+    gate, due = gates.get((facts["step"], facts.get("gate"))), policy.get(what, {"who": "person"})
     free = facts["effect"] == "reads" or facts["contained"] or facts["number"] > 1
-    free = free or (facts["effect"] == "writes" and policy["calls"]["writes"]["who"] == "open")
-    if not (gate or "gate" in facts or free):
+    if not (gate or "gate" in facts or free or (facts["effect"] == "writes" and due["who"] == "open")):
         yield "A tool was used, and nobody was asked"
-    if (gate or "gate" in facts) and not (gate and is_allowed(gate) and shows(gate[1], facts, arguments)):
+    erased = gate and None in (gate[1], arguments)
+    if (gate or "gate" in facts) and not (gate and is_allowed(gate) and (erased or shows(gate[1], facts, arguments))):
         yield "Nobody has approved the use of a tool as it was done"
+    asked = gate[0] if gate and gate[0]["kind"] == "tool" else {"policy": due}
+    if facts["tool"] in LEAVES and (due == "never" or asked["policy"]["who"] not in (due["who"], "both")):
+        yield "It left a mission that was not to let it out so"
 
 
 def is_allowed(gate):  # whether what was said there comes to a yes by its policy, or somebody said what became of it
@@ -424,24 +436,18 @@ def is_allowed(gate):  # whether what was said there comes to a yes by its polic
     who, yes = facts["policy"]["who"], ("approve", "override")
     enough = len({one["by"] for one in persons if one["said"] in yes}) >= facts["policy"]["persons"]
     council = any("judged_by" in one and one["said"] == "approve" for one in decided) or "override" in words
-    return {"council": enough if "turn" in words else council, "both": enough and (council or "turn" in words)}.get(
-        who, enough
-    )
+    alone = who == "council" and "turn" not in words
+    return council if alone else enough and (who != "both" or council or "turn" in words)
 
 
-def quoted(text):  # each line of it set in
-    return "".join(f"    {line}" for line in text.splitlines(keepends=True))
-
-
-def tells(text, held, action):  # whether the text of a gate is about this step; what was erased may be
-    tools = text is None or all(f"\nTool: {tool}, " in text for tool in held["tools"])
-    return tools and (None in (text, action) or f"Action:\n{quoted(action)}" in text)
-
-
-def shows(text, use, arguments):
-    laid_out = arguments and json.dumps(json.loads(arguments), ensure_ascii=False, indent=2)
-    said = f"{laid_out}\nDefinition of the tool: {use['definition']}"
-    return None in (text, arguments) or (f"{use['tool']}, which " in text and said in text)
+def shows(text, use, arguments):  # whether the text of a gate is about this: laid out, or each argument in a line
+    read, head, end = json.loads(arguments), f"{use['tool']}, which ", f"\nDefinition of the tool: {use['definition']}"
+    last = next(one for one in ("difference", "text", "command") if one in (*read, "command"))  # with all its lines
+    told = [f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in read.items() if name != last]
+    body = text.partition(head)[2].partition("\n")[2].removeprefix("Text of strangers was read before.\n")
+    lines = body.split("\n")[: len(told)]
+    in_lines = sorted(lines) == sorted(told) and body == "\n".join([*lines, f"{last}:", str(read.get(last))]) + end
+    return in_lines or (head in text and f"{json.dumps(read, ensure_ascii=False, indent=2)}{end}" in text)
 
 
 def procedure(entries):  # whose rule an end has to follow; all kinds of today are in this file
@@ -465,11 +471,9 @@ def is_asked(attempt, before, votes):  # whether a model was asked for its decis
     told = [dict(zip(("round", "agent", "decision", "reason"), one)) for one in told]
     shown = re.sub("[^ -~]", lambda found: json.dumps(found[0])[1:-1], material)  # what is escaped may be more or less
     said = [{"role": role, "content": text} for role, text in zip(("system", "user", "user"), texts)]
-    return (
-        [sha256(canonical(form).encode()).hexdigest()[:24] for form in forms] == [ASKED[number], *ASKED[: len(more)]]
-        and shown == json.dumps({"content": asked["texts"]["content"], "earlier_decisions": told})
-        and prompt == json.dumps(said, ensure_ascii=False)
-    )
+    known = [sha256(canonical(form).encode()).hexdigest()[:24] for form in forms]
+    asks = shown == json.dumps({"content": asked["texts"]["content"], "earlier_decisions": told})
+    return known == [ASKED[number], *ASKED[: len(more)]] and asks and prompt == json.dumps(said, ensure_ascii=False)
 
 
 def by_proof(node, index, size, path):  # the root that it leads to, as in RFC 6962
@@ -516,6 +520,10 @@ def claims(name, record, here):  # what it says of others, and what is wrong whe
             yield name, str(facts["run"]), ("hash", str(facts["hash"])), "What it has made is not as it ended"
         if kind == "gate" and texts.get("text"):
             yield name, str(facts.get("council")), ("submitted", texts["text"]), "A council judged another text"
+        version = "accepted", facts.get("memory"), facts.get("version")
+        here[record["id"]] |= {version} if facts.get("accepted") else set()
+        if kind == "mission.recalled" and facts["on"]:
+            yield name, MEMORIES, version, "A memory was used that nobody had accepted"
         if "judged_by" in facts:
             yield name, str(facts["judged_by"]), (facts["said"][:6],), "A council has not decided so"
 
@@ -558,23 +566,13 @@ RULES = {"debate": examine_debate, "plan": examine_plan, "inquiry": examine_inqu
 
 
 def tally(record, counts):
-    kinds = {entry["kind"] for entry in record["entries"]}
+    kinds, known = {entry["kind"] for entry in record["entries"]}, ("judgement", *RULES)
     counts["redacted"] += "redacted" in kinds
     counts["not yet in a checkpoint"] += any(leaf["proof"] is None for leaf in record["leaves"])
-    if procedure(record["entries"]) not in ("judgement", *RULES):
-        counts["of a kind whose rule is not in this file"] += 1
-    if "adopted" in kinds and record["id"] != LOG:
-        counts["sealed when the log began, later than they happened"] += 1
-
-
-def read_anchor(path):
-    with open(path, encoding="utf-8") as file:
-        found = f"{file.read()}\n"
-    if not NOTE.search(found):
-        raise ValueError("there is no checkpoint in the anchor")
-    if PART.search(NOTE.sub("", found)):
-        raise ValueError("a checkpoint of the anchor is cut or damaged")
-    return found
+    counts.update(COUNTED[entry["kind"]] for entry in record["entries"] if entry["kind"] in COUNTED)
+    counts.update(["of a kind whose rule is not in this file"] * (procedure(record["entries"]) not in known))
+    late = "adopted" in kinds and record["id"] != LOG
+    counts.update(["sealed when the log began, later than they happened"] * late)
 
 
 if __name__ == "__main__":
@@ -587,7 +585,9 @@ if __name__ == "__main__":
     try:
         if options.key is not None:
             is_signed(options.key, b"", bytes(64))  # a key that is none is bad usage
-        anchor = "" if options.anchor is None else read_anchor(options.anchor)
+        anchor = "" if options.anchor is None else Path(options.anchor).read_text(encoding="utf-8") + "\n"
+        if options.anchor is not None and (not NOTE.search(anchor) or PART.search(NOTE.sub("", anchor))):
+            raise ValueError("there is no checkpoint in the anchor, or one is cut or damaged")
         with open(options.file, "rb") as file:
             problems = list(verify(file, options.key, anchor, counts))
     except (OSError, *FORGED) as error:

@@ -64,3 +64,23 @@ def export(folder, *words):
     with file.open("w") as out:
         call_command("export_records", *map(str, words), stdout=out)
     return file
+
+
+# ---- forging a record by its entries, a list that may be changed -------------------------------------------------
+
+
+def drop(kind, **facts):
+    def forge(entries):
+        return [one for one in entries if one["kind"] != kind or not facts.items() <= one["facts"].items()]
+
+    return forge
+
+
+def change(kind, where, part, **values):
+    def forge(entries):
+        for one in entries:
+            if one["kind"] == kind and where.items() <= one["facts"].items():
+                one[part] |= values
+        return entries
+
+    return forge
