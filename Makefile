@@ -7,8 +7,8 @@ PORT ?= 8000
 KILLS ?= 200
 PAUSES ?= 20
 DATABASE ?= sqlite
-# more than processors: most tests wait for processes
-WORKERS ?= 4
+# one more than processors: many tests wait for processes, and with more each waits for the others
+WORKERS ?= 3
 # files stay whole, for tests of one file share servers; those that take longest come first
 TOGETHER := --dist loadfile --no-loadscope-reorder --numprocesses
 # one by one: the longest two of these must not both be for the same worker
@@ -21,8 +21,11 @@ NONE_IS_FINE := || [ $$? -eq 5 ]
 # files in which something is marked so: to collect all others takes a worker 3 s
 marked = $(if $(findstring tests/,$(ARGS)),,$(sort $(shell grep -lrw --include='test_*.py' 'mark.$(1)' tests)))
 INSTALL := $(PY) tools/install.py
+# environments of what others have made, of the locked requirements in these folders
+PEERS := langgraph pydantic_ai agent_framework
+vpath requirements-%.txt tests/bench tests/missions
 
-.PHONY: help serve test test-many test-calm test-alone test-together test-on-postgresql test-every-size test-quick check chaos bench screenshots format lock clean
+.PHONY: help serve test test-many test-calm test-alone test-together test-on-postgresql test-every-size test-quick check chaos bench bench-push bench-peers bench-missions screenshots format lock clean
 .DEFAULT_GOAL := help
 # else each process of pytest would rewrite all tests anew: 2 s
 unexport PYTHONDONTWRITEBYTECODE
@@ -71,8 +74,22 @@ check: $(VENV)/installed-dev ## format, lint, types, import contract, migrations
 chaos: $(VENV)/installed-dev ## kill workers under load, then check every row (KILLS=, PAUSES=, DATABASE=sqlite|postgres)
 	@$(PY) -m tests.chaos --kills $(KILLS) --pauses $(PAUSES) --database $(DATABASE)
 
-bench: $(VENV)/installed-dev ## what a judgement costs, beside raw aiohttp and the openai SDK (ARGS=--json, --database postgres)
+bench: $(VENV)/installed-dev ## what a judgement costs, beside raw aiohttp and the openai SDK (ARGS=--short, --json, --database postgres)
 	@$(PY) -m tests.bench $(ARGS)
+
+bench-push: $(VENV)/installed-dev ## how long a decision takes to 1, 100 and 1,000 pages (ARGS=--json, --watchers 100)
+	@$(PY) -m tests.bench.push $(ARGS)
+
+bench-peers: $(VENV)/installed-dev $(PEERS:%=var/bench/%/installed) ## the same beside LangGraph, pydantic-ai and agent-framework, each in an environment of its own
+	@$(PY) -m tests.bench --peers $(ARGS)
+
+bench-missions: $(VENV)/installed-dev var/bench/mini_swe_agent/installed ## ten small goals here, by mini-swe-agent and by an agent in tmux
+	@$(PY) -m tests.missions.peers $(ARGS)
+
+var/bench/%/installed: requirements-%.txt
+	@$(PYTHON) -m venv var/bench/$*
+	@var/bench/$*/bin/python tools/install.py $<
+	@touch $@
 
 screenshots: $(VENV)/installed-dev ## every state of every page as a picture, in var/screenshots (ARGS=--only live)
 	@$(PY) -m tests.screenshots $(ARGS)

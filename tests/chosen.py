@@ -1,0 +1,96 @@
+"""Which tests are repeated on PostgreSQL: those that send it a statement which no other of them sends.
+
+Three of four tests that open the database send nothing but what others have sent. With `--choose` all are played there,
+what each sends is noted, and the choice is written into `on_postgresql.txt`: by file, how many of its tests open the
+database, and which are chosen. A file that has come since, or has another number of them, is played whole, and so is
+what begins as in `WHOLE`: there the order of statements matters, or their time.
+
+Why so: docs/decisions.md, The tests.
+"""
+
+import json
+import os
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+CHOICE = Path(__file__).with_name("on_postgresql.txt")
+WHOLE = ("tests/engine/test_",)  # claims, leases, writer, parks, gates, seals, guards
+NOTES = "MAGI_TEST_NOTES"  # the folder in which it is noted what each test sends (tests/sent.py)
+CHOSEN = "MAGI_TEST_CHOSEN"  # whether the choice alone is played
+# what differs from one time to the next: how many values there are, names that are counted up
+ALIKE = (
+    (re.compile(r"\((%s|DEFAULT|\?)(, (%s|DEFAULT|\?))*\)"), "(%s)"),
+    (re.compile(r"(\(%s\))(, \(%s\))+"), "(%s)"),
+    (re.compile(r"\b(LIMIT|OFFSET) \d+"), r"\1 n"),
+    (re.compile(r'"?\b(s\d+_x\d+|_django_curs_\w+|made_\d+)\b"?'), "name"),
+)
+
+
+def alike(sql: str) -> str:
+    for pattern, instead in ALIKE:
+        sql = pattern.sub(instead, sql)
+    return sha256(sql.encode()).hexdigest()[:12]
+
+
+def choose(folder: Path) -> str:
+    """The text of the choice, from the notes in the folder: of tests that send something new, the cheapest for it."""
+    notes = [json.loads(line) for file in folder.glob("*.jsonl") for line in file.read_text().splitlines()]
+    left = {note["test"]: (set(note["sent"]), note["seconds"] + 0.02) for note in notes}
+    chosen = {test for test in left if test.startswith(WHOLE)}
+    there = set().union(*(left[test][0] for test in chosen))
+    while True:
+        worth = {test: len(sent - there) / seconds for test, (sent, seconds) in left.items() if sent - there}
+        if not worth:
+            return _told(left, chosen)
+        best = max(sorted(worth), key=worth.__getitem__)
+        chosen.add(best)
+        there |= left[best][0]
+
+
+def _told(tests: Iterable[str], chosen: set[str]) -> str:
+    files: dict[str, list[str]] = defaultdict(list)
+    for test in tests:
+        files[test.partition("::")[0]].append(test)
+    lines = []
+    for file, there in sorted(files.items()):
+        lines.append(f"{file} {len(there)}")
+        lines += (
+            [] if file.startswith(WHOLE) else [f"  {test.partition('::')[2]}" for test in sorted(chosen & {*there})]
+        )
+    return "\n".join(lines) + "\n"
+
+
+def chosen_of(text: str) -> dict[str, tuple[int, set[str]]]:
+    """By file, how many tests it had, and which of them are played."""
+    files: dict[str, tuple[int, set[str]]] = {}
+    file = ""
+    for line in text.splitlines():
+        if line.startswith("  "):
+            files[file][1].add(f"{file}::{line.strip()}")
+        else:
+            file, _, number = line.rpartition(" ")
+            files[file] = int(number), set()
+    return files
+
+
+def left_out(files: dict[str, tuple[int, set[str]]], file: str, tests: list[str]) -> set[str]:
+    number, chosen = files.get(file, (-1, set()))
+    return set() if file.startswith(WHOLE) or number != len(tests) else {*tests} - chosen
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if CHOSEN not in os.environ:
+        return
+    files, found = chosen_of(CHOICE.read_text()), defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("database"):
+            found[item.nodeid.partition("::")[0]].append(item.nodeid)
+    out = set().union(*(left_out(files, file, tests) for file, tests in found.items()))
+    config.hook.pytest_deselected(items=[item for item in items if item.nodeid in out])
+    items[:] = [item for item in items if item.nodeid not in out]
