@@ -10,28 +10,36 @@ import subprocess
 import sys
 from collections import defaultdict
 from contextlib import ExitStack
+from pathlib import Path
 from statistics import median
 from typing import Any, Self
 
+from tests.bench.environments import ENVIRONMENTS
 from tests.bench.work import Play
 from tests.stage import DATABASES, stage
 
 CONTESTANTS = ("floor", "sdk", "magi")
+PEERS = Path("var/bench")  # where `make bench-peers` puts their environments
 PLAYS = {
     "one": Play(20, 1, 0, 120, watched=False),
     "in one piece": Play(20, 1, 0, 1, watched=False),  # as an endpoint answers that sends a stream in one piece
     "watched": Play(10, 1, 0, 120, watched=True),
+    "50 ms": Play(10, 1, 50, 120, watched=False),
+    "1 s": Play(2, 1, 1000, 120, watched=False),
     "10 at once": Play(60, 10, 0, 120, watched=False),
     "100 at once": Play(200, 100, 0, 120, watched=False),
     "100 at 1 s": Play(100, 100, 1000, 120, watched=False),
+    "1,000 at 1 s": Play(1000, 1000, 1000, 120, watched=False),
 }
+SHORT = ("one", "in one piece", "watched")
+ONCE = 500  # from so many judgements on a play is performed once in a run
 
 
 class Process:
     """One contestant, waiting for plays."""
 
     def __init__(self, name: str, port: int, env: dict[str, str]) -> None:
-        command = [sys.executable, "-m", "tests.bench.contestants", name, str(port)]
+        command = [*_program(name), name, str(port)]
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
         self.process = subprocess.Popen(command, env=env, **pipes)
 
@@ -54,6 +62,12 @@ class Process:
         return line
 
 
+def _program(name: str) -> list[str]:
+    if name not in ENVIRONMENTS:
+        return [sys.executable, "-m", "tests.bench.contestants"]
+    return [str(PEERS / ENVIRONMENTS[name] / "bin" / "python"), "-m", "tests.bench.peers"]
+
+
 def measure(options: argparse.Namespace) -> dict[str, dict[str, list[dict[str, float]]]]:
     found: dict[str, dict[str, list[dict[str, float]]]] = defaultdict(lambda: defaultdict(list))
     with ExitStack() as stack:
@@ -66,18 +80,23 @@ def measure(options: argparse.Namespace) -> dict[str, dict[str, list[dict[str, f
         processes = {name: stack.enter_context(Process(name, port, env)) for name in options.only}
         for process in processes.values():
             process.perform(Play(3, 1, 0, 120, watched=False))  # what is loaded at first is loaded
-        for _ in range(options.rounds):
+        for number in range(options.rounds):
             for play in options.plays:
+                if number and PLAYS[play].number >= ONCE:
+                    continue
                 for name, process in processes.items():
-                    found[play][name].append(process.perform(PLAYS[play]))
+                    row = process.perform(PLAYS[play])
+                    found[play][name].append(row)
+                    # what is broken off has said something all the same
+                    print(f"{play}, {name}: {row['cpu']:.1f} ms, {row['seconds']:.1f} s", file=sys.stderr, flush=True)
     return found
 
 
 def environment(port: int) -> dict[str, str]:
     """A provider for each kind of endpoint."""
     kinds = {play.provider: f"http://127.0.0.1:{port}{play.path}" for play in PLAYS.values()}
-    declared = {name: {"base_url": url, "models": ["gpt-5-mini"]} for name, url in kinds.items()}
-    no_limits = {"MAGI_USER_SUBMISSIONS": "100000", "MAGI_USER_QUEUED": "100000"}
+    declared = {name: {"base_url": url, "models": ["gpt-5-mini"], "concurrency": 3_000} for name, url in kinds.items()}
+    no_limits = {"MAGI_USER_SUBMISSIONS": "100000", "MAGI_USER_QUEUED": "100000", "MAGI_ENGINE_CONCURRENCY": "1000"}
     return {"MAGI_PROVIDERS": json.dumps(declared), **no_limits}
 
 
@@ -101,11 +120,11 @@ def main(options: argparse.Namespace) -> None:
     if options.json:
         print(json.dumps({"table": table, "rounds": found}, indent=1))
         return
-    print(f"{'':14}{'':8}{'CPU ms':>9}{'of SDK':>9}{'done/s':>9}{'times SDK':>11}{'of ideal':>10}")
+    print(f"{'':14}{'':18}{'CPU ms':>9}{'of SDK':>9}{'done/s':>9}{'times SDK':>11}{'of ideal':>10}")
     for play, of in table.items():
         for name, row in of.items():
             cells = "".join(f"{row[key]:>{width}}" for key, width in zip(row, (9, 9, 9, 11, 10), strict=True))
-            print(f"{play:14}{name:8}{cells}")
+            print(f"{play:14}{name:18}{cells}")
     print(f"medians of {options.rounds}, {options.database}, load {os.getloadavg()[0]:.1f}")
 
 
@@ -114,6 +133,13 @@ if __name__ == "__main__":
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--database", choices=DATABASES, default="sqlite")
     parser.add_argument("--plays", nargs="+", choices=PLAYS, default=list(PLAYS))
-    parser.add_argument("--only", nargs="+", choices=CONTESTANTS, default=list(CONTESTANTS))
+    parser.add_argument("--short", action="store_true", help="one at a time alone, and twice: two minutes")
+    parser.add_argument("--only", nargs="+", choices=[*CONTESTANTS, *ENVIRONMENTS], default=list(CONTESTANTS))
+    parser.add_argument("--peers", action="store_true", help="with all of them; after `make bench-peers`")
     parser.add_argument("--json", action="store_true", help="for plots, with every round")
-    main(parser.parse_args())
+    options = parser.parse_args()
+    if options.short:
+        options.rounds, options.plays = 2, SHORT
+    if options.peers:
+        options.only = [*options.only, *ENVIRONMENTS]
+    main(options)

@@ -1,24 +1,16 @@
-"""One contestant in a process of its own: a play comes as a line, its figures leave as one.
+"""MAGI, and the least and the usual that its nine calls cost.
 
 python -m tests.bench.contestants NAME PORT
 """
 
 import asyncio
 import json
-import os
 import sys
-import time
-from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
-from typing import Any, Protocol
+from typing import Any
 
+from tests.bench.serving import Contestant, serve
 from tests.bench.work import Play, judgement, perform
-
-
-class Contestant(Protocol):
-    async def begin(self, stack: AsyncExitStack) -> None: ...
-
-    async def perform(self, play: Play) -> None: ...
 
 
 class Floor:
@@ -67,7 +59,7 @@ class Sdk:
             decision: str
 
         self.form = Decision
-        self.client = await stack.enter_async_context(openai.AsyncOpenAI(api_key="none", max_retries=0))
+        self.client = await stack.enter_async_context(openai.AsyncOpenAI(api_key="none", max_retries=0, timeout=300))
 
     async def perform(self, play: Play) -> None:
         client = self.client.with_options(base_url=f"http://127.0.0.1:{self.port}{play.path}")
@@ -92,27 +84,8 @@ def made(name: str, port: int) -> Contestant:
     return {"floor": Floor, "sdk": Sdk, "magi": Magi}[name](port)
 
 
-async def measured(perform: Callable[[Play], Awaitable[None]], play: Play) -> dict[str, float]:
-    """Milliseconds of the processor for each judgement, of user and system, and seconds for all together."""
-    cpu, began = sum(os.times()[:2]), time.monotonic()
-    await perform(play)
-    return {"cpu": 1000 * (sum(os.times()[:2]) - cpu) / play.number, "seconds": time.monotonic() - began}
-
-
-async def main(name: str, port: int) -> None:
-    lines = asyncio.StreamReader()
-    loop = asyncio.get_running_loop()
-    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
-    async with AsyncExitStack() as stack:
-        contestant = made(name, port)
-        await contestant.begin(stack)
-        print("ready", flush=True)
-        while line := await lines.readline():
-            print(json.dumps(await measured(contestant.perform, Play(**json.loads(line)))), flush=True)
-
-
 if __name__ == "__main__":
     import django
 
     django.setup()
-    asyncio.run(main(sys.argv[1], int(sys.argv[2])))
+    asyncio.run(serve(made(sys.argv[1], int(sys.argv[2]))))

@@ -5,13 +5,16 @@ What is paid here is everything: the submission too, and where somebody watches 
 
 import asyncio
 from contextlib import AsyncExitStack
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 from channels.db import database_sync_to_async
 from django.contrib.auth.models import User
 
+from engine import statements
 from engine.models import Run
+from engine.reader import read_at_work
 from engine.worker import Engine
 from judgements.models import Judgement
 from runs import feed
@@ -57,9 +60,9 @@ class Magi:
         if page:
             page.leave()
         del self.engine.over[row.pk]
-        ended = await database_sync_to_async(Run.objects.get)(pk=row.pk)
-        if ended.status != Run.Status.FINISHED:
-            raise RuntimeError(f"{ended.status}: {ended.error}")
+        [(status, error)] = await read_at_work(partial(statements.select, Run, "pk", [row.pk], ("status", "error")))
+        if status != Run.Status.FINISHED:
+            raise RuntimeError(f"{status}: {error}")
 
     def _submit(self, play: Play) -> Any:
         agents = [

@@ -23,7 +23,8 @@ class Play(NamedTuple):
     @property
     def ideal(self) -> float:
         """Seconds, if nothing took time but the endpoint."""
-        return 2 * SPREAD * self.delay / 1000
+        takes = self.number if self.at_once == 1 else 2
+        return takes * SPREAD * self.delay / 1000
 
     @property
     def provider(self) -> str:
