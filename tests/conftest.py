@@ -70,6 +70,7 @@ class ScriptedModels:
     def __init__(self) -> None:
         self.script: dict[str, list[str | CallFailed]] = defaultdict(list)
         self.asked: list[tuple[str, list[Message]]] = []
+        self.streamed: list[bool] = []  # whether each of them had to be
 
     def will(self, model: str, *answers: str | CallFailed) -> None:
         self.script[model] += [says(a) if a in ("approve", "reject") else a for a in answers]
@@ -87,6 +88,7 @@ class ScriptedModels:
         self, model: str, messages: list[Message], form: AnswerForm[Any], on_growth: Growth, way: Way
     ) -> Reply:
         self.asked.append((model, messages))
+        self.streamed.append(way.streams)
         await asyncio.sleep(0)
         answer = self.script[model].pop(0) if self.script[model] else says("approve")
         if isinstance(answer, CallFailed):
@@ -272,7 +274,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     yield  # pytest-django would begin with what opens the database
     # workers share the files, in this order: those that take longest must not come last
     longest = """
-        newcomer accessibility chaos floods browser injection faults live_updates live_page simulation
+        accessibility chaos floods browser injection faults live_updates live_page simulation
         tampering walk forgeries
     """.split()
     places = {f"test_{name}.py": place for place, name in enumerate(longest)}

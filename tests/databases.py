@@ -34,6 +34,7 @@ PLACES = """
     FROM pg_sequences WHERE schemaname = 'public'
 """
 OURS = "tests/checking", "tests/databases.py"  # what else an empty gate comes of
+tampers = False  # whether somebody does what only an attacker would
 
 
 @contextlib.contextmanager
@@ -43,6 +44,17 @@ def tampering() -> Iterator[None]:
     Foreign keys are not looked at either, unless a transaction is open on SQLite. On PostgreSQL all this is true of
     this thread's connection alone.
     """
+    global tampers
+    tampers = True
+    try:
+        with _without_guards():
+            yield
+    finally:
+        tampers = False
+
+
+@contextlib.contextmanager
+def _without_guards() -> Iterator[None]:
     if connection.vendor == "sqlite":
         connection.disable_constraint_checking()  # as in a shell of sqlite3
         guards.lift(connection, guards.all_guards())

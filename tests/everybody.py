@@ -3,7 +3,7 @@
 import asyncio
 from dataclasses import dataclass, field
 from datetime import timedelta
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import pytest
@@ -15,11 +15,11 @@ from django.utils import timezone
 
 from debates import procedure as debating
 from debates.models import Debate, OptionValues, Panel
-from engine.models import Gate, Letter, McpTool, NewDocument
+from engine.models import Gate, GateRule, Letter, McpTool, NewDocument
 from engine.models.budgets import Budget
 from engine.policy import policy_of
 from inquiries import procedure as asking
-from inquiries.models import POSTS, Inquiry
+from inquiries.models import POSTS, Collection, Inquiry, Roster
 from judgements.models import Council, Judgement
 from magi_site.groups import REVIEWERS
 from magi_site.models import Token
@@ -31,11 +31,16 @@ from office.models import CalendarEntry, Item, OfficeDocument, Person, Request, 
 from plans import procedure as planning
 from plans.models import Plan, Team
 from runs import reviews, steering
-from runs.models import SavedView
+from runs.models import Badge, Hook, SavedView
 from tests.conftest import ScriptedModels, agents, perform, says
 
 CANARY, SOUGHT = "Quetzalcoatlus", "pterosaur"
 """Both stand in the private texts; the second is searched for, and may stand in answers for that."""
+
+
+HELD_IN_ADMIN, PLANNED_IN_ADMIN, ASKED_IN_ADMIN = "debates/debate", "plans/plan", "inquiries/inquiry"
+WORKED_IN_ADMIN = "missions/mission"
+RUNS_IN_ADMIN = ("judgements/judgement", "checking/check", "engine/run")
 
 
 @dataclass
@@ -55,11 +60,41 @@ class Cast:
     sessions: dict[str, str] = field(default_factory=dict)
     tokens: dict[str, str] = field(default_factory=dict)
 
-    def of_folder(self) -> dict[str, Any]:
+    @cached_property
+    def rows(self) -> dict[str, Any]:
+        """A key of each table that the admin shows."""
+        letter = Letter.objects.first() or Letter.objects.write("kept", None, ["a@example.org"], "A", "A")
+        return {
+            **of_the_office(),
+            "engine/letter": letter.pk,
+            "engine/mcptool": mcp_tool().pk,
+            "magi_site/token": self.token.pk,
+            "auth/group": Group.objects.get(name=REVIEWERS).pk,
+            "auth/user": self.judgement.run.owner_id,
+            "engine/budget": self.budget.pk,
+            "engine/gaterule": GateRule.objects.get_or_create(kind="letter")[0].pk,
+            "engine/gate": gate_of(self).pk,
+            "judgements/council": self.council.pk,
+            "inquiries/collection": Collection.objects.get_or_create(name="Posts")[0].pk,
+            HELD_IN_ADMIN: self.debate.pk,
+            PLANNED_IN_ADMIN: self.plan.pk,
+            ASKED_IN_ADMIN: self.inquiry.pk,
+            WORKED_IN_ADMIN: self.mission.pk,
+            **dict.fromkeys(RUNS_IN_ADMIN, self.judgement.pk),
+        }
+
+    @cached_property
+    def folders(self) -> dict[str, Any]:
         """The key of what the owner has in each folder of the addresses, but for the judgement and the debate."""
         view, _ = SavedView.objects.get_or_create(user=self.users["owner"], name=CANARY)
         kept = {"councils": self.council.pk, "panels": panel().pk, "runs/views": view.pk, "gates": gate_of(self).pk}
-        kept |= {"teams": team().pk, "crews": crew().pk, "library/outbox": letter(self).pk}
+        kept |= {"teams": team().pk, "crews": crew().pk, "rosters": roster().pk}
+        hook, _ = Hook.objects.get_or_create(owner=self.users["owner"], address=f"https://example.org/{CANARY}")
+        kept |= {"library/outbox": letter(self).pk, "library/hooks": hook.pk}
+        shown = {"by": self.users["owner"], "run_id": self.judgement.pk, "words": CANARY}
+        badge = Badge.objects.filter(**shown).first() or Badge.drawn(**shown, days=1)
+        badge.save()
+        kept |= {"library/badges": badge.pk}
         kept |= {"library/memories": memory().pk, "library/memories/versions": proposal().pk}
         return kept | dict.fromkeys(("accounts/tokens", "accounts/enter"), self.token.pk)
 
@@ -86,6 +121,11 @@ def team() -> Team:
 def crew() -> Crew:
     found = Crew.objects.filter(name="Posts").first()
     return found or Crew.objects.found(name="Posts", owner=None, agents=[{"name": "Ada", "description": "Works."}])
+
+
+def roster() -> Roster:
+    found = Roster.objects.filter(name="Posts").first()
+    return found or Roster.objects.found(name="Posts", owner=None, posts={"plan_critic": "person"})
 
 
 def memory() -> Memory:

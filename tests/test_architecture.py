@@ -98,8 +98,10 @@ OWN_WORDS = {"judgement": "judge judging verdict council seat criteria swayed ca
 VERBS = ("check", "checks")  # of the tests' procedure: in prose they are everybody's, so they are sought as names alone
 ALLOWED = {
     ("plan", "engine/doctor.py"): "of migrations, as Django calls it",
+    ("plan", "engine/founding.py"): "of migrations, as Django calls it",
     ("check", "templates/admin/runs/run.html"): "the name of a small picture, a hook",
     ("check", "templates/runs/saved/page.html"): "the name of a small picture, a hook",
+    ("check", "templates/runs/badges.html"): "the name of a small picture, a hook",
     ("judging", "runs/face.py"): "a sign and a colour of the style sheets, which all kinds have",
     ("receipt", "engine/evidence/signing.py"): "says what the one key signs, whoever asks for it",
     ("receipt", "runs/api/scopes.py"): "says to people what a scope opens, in all words that they know it by",

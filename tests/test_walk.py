@@ -10,23 +10,32 @@ from uuid import UUID, uuid4
 
 from channels.testing import WebsocketCommunicator
 from django.conf import settings
-from django.contrib.auth.models import Group
 from django.contrib.contenttypes.models import ContentType
 from django.db import transaction
 from django.http.response import HttpResponseBase
 from django.urls import URLResolver, get_resolver, path
 
-from engine.models import GateRule, Letter, Review
-from inquiries.models import Collection
+from engine.models import Review
 from judgements.models import Judgement
 from magi_site.asgi import application
-from magi_site.groups import REVIEWERS
+from runs.giving import give, take_back
 from runs.replay import FRAMES_FORM
 from runs.urls import websocket_urlpatterns
-from tests.everybody import CANARY, SOUGHT, Cast, gate_of, mcp_tool, of_the_office
+from tests.everybody import (
+    ASKED_IN_ADMIN,
+    CANARY,
+    HELD_IN_ADMIN,
+    PLANNED_IN_ADMIN,
+    RUNS_IN_ADMIN,
+    SOUGHT,
+    WORKED_IN_ADMIN,
+    Cast,
+)
 from tests.everybody import cast as cast
 from tests.routes import PEOPLE, ROUTES, SOCKETS
+from tests.routes import SEE as SEEN
 
+FOR_WHO_MAY_HAND_IT_OUT = ("record-file", "replay-file", "evidence", "share", "take-back", "-record")
 BLIND = ("nobody", "disabled", "stranger", "staff")
 
 
@@ -43,11 +52,6 @@ def routes(patterns: Any, prefix: str = "", space: str = "") -> Iterator[tuple[s
             yield f"{space}{one.name}" if one.name else whole, whole
 
 
-HELD_IN_ADMIN, PLANNED_IN_ADMIN, ASKED_IN_ADMIN = "debates/debate", "plans/plan", "inquiries/inquiry"
-WORKED_IN_ADMIN = "missions/mission"
-RUNS_IN_ADMIN = ("judgements/judgement", "checking/check", "engine/run")
-
-
 def address_of(pattern: str, cast: Cast, pk: UUID | None = None) -> str:
     """The route's address, with what is the owner's in it; `pk`: another judgement."""
     judgement, debate, plan = (pk or one.pk for one in (cast.judgement, cast.debate, cast.plan))
@@ -55,18 +59,23 @@ def address_of(pattern: str, cast: Cast, pk: UUID | None = None) -> str:
     by_table = {HELD_IN_ADMIN: debate, PLANNED_IN_ADMIN: plan, ASKED_IN_ADMIN: inquiry, WORKED_IN_ADMIN: mission}
     by_table |= dict.fromkeys(RUNS_IN_ADMIN, judgement)
     of_kinds = {"debates": debate, "plans": plan, "inquiries": inquiry, "missions": mission}
-    rows = cast_rows(cast)
+    rows = cast.rows
     table = next((t for t in rows if f"/{t}/" in f"/{pattern}"), "")
     put = {
         "object_id": by_table.get(table) or rows.get(table, 1),
         "id": _in_the_api(pattern, cast, of_kinds, judgement) if pattern.startswith("api/") else rows["auth/user"],
-        "pk": (cast.of_folder() | of_kinds).get(pattern.partition("/<")[0], judgement),
+        "pk": (cast.folders | of_kinds).get(pattern.partition("/<")[0], judgement),
         "plan_id": plan,
         "name": cast.plan.team_version.name,
         "session_id": "posts",
         "number": 1,
         "format": "csv",
         "token": "guessed",
+        "secret": "guessed",
+        "link": 1,
+        "given": 1,
+        "waiting": 7,
+        "running": 2,
         "content_type_id": ContentType.objects.get_for_model(Judgement).pk,
         "app_label": "judgements",
         "url": "nothing",
@@ -79,30 +88,9 @@ def address_of(pattern: str, cast: Cast, pk: UUID | None = None) -> str:
 
 def _in_the_api(pattern: str, cast: Cast, of_kinds: dict[str, UUID], judgement: UUID) -> Any:
     if "/hooks/" in pattern:
-        return 1
-    by_folder = {"/gates/": gate_of(cast).pk, **{f"/{folder}/": pk for folder, pk in of_kinds.items()}}
+        return cast.folders["library/hooks"]
+    by_folder = {"/gates/": cast.folders["gates"], **{f"/{folder}/": pk for folder, pk in of_kinds.items()}}
     return next((pk for folder, pk in by_folder.items() if folder in pattern), judgement)
-
-
-def cast_rows(cast: Cast) -> dict[str, Any]:
-    return {
-        **of_the_office(),
-        "engine/letter": (Letter.objects.first() or Letter.objects.write("kept", None, ["a@example.org"], "A", "A")).pk,
-        "engine/mcptool": mcp_tool().pk,
-        "magi_site/token": cast.token.pk,
-        "auth/group": Group.objects.get(name=REVIEWERS).pk,
-        "auth/user": cast.judgement.run.owner_id,
-        "engine/budget": cast.budget.pk,
-        "engine/gaterule": GateRule.objects.get_or_create(kind="letter")[0].pk,
-        "engine/gate": gate_of(cast).pk,
-        "judgements/council": cast.council.pk,
-        "inquiries/collection": Collection.objects.get_or_create(name="Posts")[0].pk,
-        HELD_IN_ADMIN: cast.debate.pk,
-        PLANNED_IN_ADMIN: cast.plan.pk,
-        ASKED_IN_ADMIN: cast.inquiry.pk,
-        WORKED_IN_ADMIN: cast.mission.pk,
-        **dict.fromkeys(RUNS_IN_ADMIN, cast.judgement.pk),
-    }
 
 
 def ask(cast: Cast, who: str, method: str, address: str, **more: Any) -> tuple[str, str]:
@@ -197,6 +185,24 @@ def test_others_judgements_are_answered_as_those_that_are_not_there(cast: Cast) 
     assert differ == []
 
 
+def test_who_was_given_the_judgement_sees_that_and_nothing_else(cast: Cast) -> None:
+    """What strangers are told is not there, once more as a stranger who was given one of it."""
+    given, wrong = give(cast.judgement.run, cast.users["owner"], "stranger"), []
+    its_own = (str(cast.judgement.pk), f"gates/{cast.folders['gates']}", "library/outbox/")
+    patterns = routes_of_all()
+    for name in OF_A_JUDGEMENT:
+        address = address_of(patterns[name], cast)
+        for method, declared in zip(("GET", "POST"), ROUTES[name], strict=True):
+            sign, _ = ask(cast, "stranger", method, address)
+            here = declared[2] == "n" and any(one in address for one in its_own)
+            seeing = declared == SEEN and not name.endswith(FOR_WHO_MAY_HAND_IT_OUT)
+            allowed = ("o" if seeing else "nf") if here else declared[2]
+            wrong += [] if sign in allowed else [f"{method} {name} {sign}"]
+    assert wrong == []
+    take_back(given, cast.users["owner"])
+    assert ask(cast, "stranger", "GET", f"/judgements/{cast.judgement.pk}/")[0] == "n"
+
+
 def test_no_other_method_and_no_other_form_tells_anything(cast: Cast) -> None:
     pk, revision = cast.judgement.pk, cast.judgement.run.revision
     patterns = routes_of_all()
@@ -212,6 +218,8 @@ def ways_around(pk: UUID, revision: int, council: int) -> list[str]:
     """Addresses that anybody may ask for, and that could say something of a judgement all the same."""
     return [
         *(f"/judgements/{more}" for more in (f"?q={SOUGHT}", f"?before={pk}", f"?after={pk}", f"?q={str(pk)[:8]}")),
+        *(f"/runs/compare/?{more}" for more in (f"a={pk}&b={pk}", f"run={pk}&run={pk}")),
+        *(f"/{page}?{more}" for page in ("library/badges/", "waiting/") for more in (f"of=run:{pk}", f"run={pk}")),
         *(f"/judgements/export.{kind}?q={SOUGHT}" for kind in ("csv", "jsonl", "evidence.jsonl", "html")),
         *(f"/judgements/changes/?row={pk}.0{more}" for more in ("", f"&newest={pk}", "&newest=")),
         *(f"/?again={pk}", f"/?council={council}", f"/councils/new/?from={council}"),

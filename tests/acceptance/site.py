@@ -38,7 +38,8 @@ def environment(data: Path, *, empty: bool = False, **more: str) -> dict[str, st
         shutil.copy(migrated(), data / "magi.sqlite3")
     # commands of missions run as somebody else, who may not pass the folders of others
     missions = Path(tempfile.gettempdir()) / f"magi-missions-{os.getuid()}"
-    return bare | {"MAGI_DATA_DIR": str(data), "MAGI_MISSIONS_DIR": str(missions)} | more
+    own = {"MAGI_DATA_DIR": str(data), "MAGI_MISSIONS_DIR": str(missions), "MAGI_WORKSPACES_FROM": "/srv/invoices.git"}
+    return bare | own | more
 
 
 @functools.cache

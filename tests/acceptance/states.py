@@ -13,6 +13,7 @@ from playwright.sync_api import Page
 from tests.acceptance import ways, ways_of_lists, ways_of_teams
 from tests.acceptance import ways_of_debates as debates
 from tests.acceptance import ways_of_inquiries as inquiries
+from tests.acceptance import ways_of_links as links
 from tests.acceptance import ways_of_missions as missions
 from tests.acceptance import ways_of_plans as plans
 from tests.acceptance.scene import Scene
@@ -58,6 +59,7 @@ EVERY = [
     State("inquiry-new", inquiries.new),
     State("inquiry-new-errors", inquiries.new_with_errors),
     State("inquiry-live", inquiries.inquiry("live")),
+    State("inquiry-long", inquiries.inquiry("long")),
     State("inquiry-answered", inquiries.opened),
     State("inquiry-unanswered", inquiries.inquiry("unanswered")),
     State("inquiry-failed", inquiries.inquiry("failed")),
@@ -68,6 +70,7 @@ EVERY = [
     State("mission-live", missions.focused),
     State("mission-asks", missions.mission("asks")),
     State("mission-gate", missions.mission("gate")),
+    State("mission-question", missions.mission("question")),
     State("mission-paused", missions.mission("paused")),
     State("mission-error", missions.mission("failed")),
     State("mission-done", missions.mission("done")),
@@ -82,6 +85,8 @@ EVERY = [
     State("crew-version", at("crew-version", 3, 1)),
     State("crew-new", at("crew-new")),
     State("crew-edit", at("crew-edit", 3)),
+    State("roster", inquiries.roster),
+    State("roster-new", at("roster-new")),
     State("memories", missions.memories),
     State("memory-new", at("memory-new")),
     State("mission-replay", missions.mission("done", "mission-replay")),
@@ -100,6 +105,7 @@ EVERY = [
     State("waiting-batch", plans.ticked, settle=plans.at_batch),
     State("gate", plans.gate),
     State("plan-done", plans.plan("done")),
+    State("plan-mission", plans.plan("mission")),
     State("plan-record", plans.plan("done", "plan-record")),
     State("plan-matter", plans.plan("matter", "plan-matter")),
     State("debate-idle", debate("queued")),
@@ -148,11 +154,23 @@ EVERY = [
     State("redact", at("redact", of("approved"))),
     State("redact-error", ways.redact_without_reason),
     State("redact-not-over", at("redact", of("round2"))),
+    State("share", links.share_again),
+    State("shared", links.shared),
+    State("share-given", links.given),
+    State("badges", links.badge),
+    State("shared-ended", links.shared_no_more),
+    State("check", at("check-page")),
+    State("check-intact", links.checked),
+    State("check-alone", partial(links.checked, key=False)),
+    State("check-changed", partial(links.checked, was=b"Friday", now=b"Monday")),
     State("overridden-live", live("overridden")),
     State("overridden-record", at("record", of("overridden"))),
     State("redacted-live", live("redacted")),
     State("redacted-record", at("record", of("redacted"))),
     State("history", ways_of_lists.full_history),
+    State("history-compare", ways_of_lists.two_ticked),
+    State("compare", ways_of_lists.compared),
+    State("compare-print", ways_of_lists.compared, printed=True),
     State("history-search", at("history", q="release", outcome="approved")),
     State("history-none", at("history", q="zeppelin")),
     State("history-loosened", at("runs-history", q="release", outcome="rejected")),

@@ -172,7 +172,7 @@ def test_the_documented_calls_work_as_they_are_shown(tmp_path):
         script = script.replace(".venv/bin/python", sys.executable)
         script = re.sub(r"\b(?:debate|judgement|plan|receipt)\.json\b", lambda name: str(tmp_path / name[0]), script)
         done = subprocess.run(
-            ["sh", "-e"], input=script, cwd=ROOT, env=site.env, capture_output=True, text=True, timeout=90
+            ["sh", "-e"], input=script, cwd=ROOT, env=site.env, capture_output=True, text=True, timeout=240
         )
     assert done.returncode == 0, done.stderr
     assert "event: judgement" in done.stdout

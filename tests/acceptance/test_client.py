@@ -70,6 +70,13 @@ def test_what_is_refused_is_said_in_magis_sentence(magi, site):
         Magi("file:///etc/passwd", "x")
 
 
+def test_a_token_from_a_file_works_and_no_token_is_ever_repeated(site):
+    assert Magi(site.url, f"{site.token}\n").councils()
+    with pytest.raises(ValueError, match="The token is none") as refused:
+        Magi(site.url, "magi_se\ncret")
+    assert "cret" not in str(refused.value)
+
+
 def test_nobody_there_is_said_and_is_no_approval():
     magi = Magi("http://127.0.0.1:9", "x", timeout=1)
     magi._wire._once  # noqa: B018
@@ -111,7 +118,7 @@ def test_a_rehearsals_yes_opens_nothing_unless_that_is_said(magi):
 def test_a_key_is_one_act_whoever_comes_and_however_often(magi):
     done = []
 
-    @gate(COUNCIL, magi=magi, key=lambda release: f"release-{release}", rehearsal=True)
+    @gate(COUNCIL, magi=magi, key=lambda release: f"Release “{release}”, 東京", rehearsal=True)
     def deploy(release):
         done.append(release)
 
@@ -229,3 +236,9 @@ def test_nothing_is_pushed_that_was_not_approved(site, tmp_path):
     assert git("ls-remote", "origin").stdout == ""
     assert git("push", "-q", "origin", "HEAD:refs/heads/main", MAGI_COUNCIL=COUNCIL).returncode == 0
     assert "refs/heads/main" in git("ls-remote", "origin").stdout
+    git("commit", "-q", "--amend", "--allow-empty", "-m", "Other")
+    forced = git("push", "-q", "--force", "origin", "HEAD:refs/heads/main", MAGI_COUNCIL=COUNCIL)
+    page = next(line for line in forced.stderr.splitlines() if "/judgements/" in line)
+    content = Magi(site.url, site.token).look(page.rstrip("/").rpartition("/")[2]).all["content"]
+    assert "would be gone" in content
+    assert "A: First" in content

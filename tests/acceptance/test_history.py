@@ -135,3 +135,20 @@ def test_axe_finds_nothing(page, site, query):
     page.goto(f"{site.url}/judgements/{query}")
     found = Axe().run(page)
     assert found.violations_count == 0, found.generate_report()
+
+
+def test_two_ticked_rows_stand_side_by_side_and_a_third_replaces_the_first(page, site):
+    done = manage("judge", "--no-wait", "--title", "Sell the boat", "-", env=site.env, text="Sell it?")
+    assert not done.returncode, done.stderr
+    page.goto(f"{site.url}/runs/")
+    bar = page.get_by_role("form", name="Compare")
+    expect(bar).to_be_hidden()
+    for title in ("Sell the boat", "Travel to Osaka", "Ship the release"):
+        page.get_by_label(f"Compare {title}").check()
+    expect(page.get_by_label("Compare Sell the boat")).not_to_be_checked()
+    expect(page.locator("#announcer")).to_have_text("In place of Sell the boat.")
+    expect(bar).to_contain_text("2 chosen. Travel to Osaka and Ship the release")
+    bar.get_by_role("button", name="Compare the two").click()
+    expect(page.get_by_role("heading", name="Two judgements side by side")).to_be_visible()
+    expect(page.locator(".cmp__side").first).to_contain_text("Ship the release")  # the earlier one
+    expect(page.get_by_text("Not the rest.")).to_be_visible()

@@ -127,7 +127,7 @@ def test_a_council_is_made_changed_and_judged_with_and_shows_which_version_judge
     expect(desk.get_by_role("status").first).to_contain_text("Version 2 is saved.")
     expect(desk.get_by_text("Criteria of Clerk 2 changed.")).to_be_visible()
     council = desk.url
-    desk.get_by_role("link", name="Start a judgement").click()
+    desk.get_by_role("link", name="Start judgement").click()
     desk.get_by_label("What is to be decided?").fill(JAPAN)
     desk.get_by_label("What is to be decided?").press("Control+Enter")
     expect(desk.locator("#plate")).to_contain_text(VERDICT, timeout=END)

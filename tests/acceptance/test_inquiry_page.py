@@ -16,7 +16,7 @@ def test_from_new_to_an_answer_with_checked_quotes_takes_less_than_a_minute(desk
     desk.get_by_role("button", name="Inquire").click()
     desk.get_by_role("link", name="How is a judgement approved by its three agents?").click()
     desk.get_by_label("The answer").select_option("person")
-    desk.get_by_role("button", name="Ask it").last.click()
+    desk.get_by_role("button", name="Start inquiry").last.click()
     desk.wait_for_url("**/inquiries/*-*/")
     expect(desk.locator("#plate")).to_contain_text(re.compile("waiting", re.IGNORECASE), timeout=60_000)
     live = desk.url

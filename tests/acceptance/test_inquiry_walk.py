@@ -47,7 +47,7 @@ def ask(page: Page, url: str) -> str:
     page.goto(f"{url}/inquiries/new/?example=1")
     page.get_by_label("The plan").select_option("person")
     page.get_by_label("The answer").select_option("council:Answer review")
-    page.get_by_role("button", name="Ask it").last.click()
+    page.get_by_role("button", name="Start inquiry").last.click()
     page.wait_for_url("**/inquiries/*-*/")
     return page.url
 

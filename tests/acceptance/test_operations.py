@@ -40,7 +40,7 @@ def test_pages_come_over_https_and_no_client_can_say_otherwise(proxy):
     assert page.headers["Strict-Transport-Security"]
     assert "__Host-csrftoken=" in cookies(page)
     parts = re.findall(r'(?:href|src)="(/static/[^"]+)"', page.read().decode())
-    assert {path.rsplit(".")[-1] for path in parts} >= {"css", "js"}
+    assert {urlsplit(path).path.rsplit(".")[-1] for path in parts} >= {"css", "js"}
     assert {proxy.ask("GET", path).status for path in parts} == {200}
     plain = proxy.ask("GET", SIGN_IN, scheme="http", X_Forwarded_Proto="https")
     assert (plain.status, plain.headers["Location"]) == (301, f"https://{HOST}{SIGN_IN}")

@@ -4,7 +4,7 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.acceptance.pages import middle_of, open_page
+from tests.acceptance.pages import PHONE, middle_of, open_page
 
 
 def test_a_replay_plays_to_the_verdict_and_goes_back(reader, judged):
@@ -80,3 +80,25 @@ def test_a_replay_waits_for_who_wants_less_motion_and_needs_scripts(browser, scr
     plain.get_by_role("region", name="Replay").get_by_role("link", name="The judgement").click()
     expect(plain.locator("#plate")).to_contain_text("Approved")
     plain.context.close()
+
+
+def test_a_replay_is_kept_as_one_page_that_plays_from_a_disk_without_a_network(reader, judged, browser, tmp_path):
+    kept = reader.context.request.get(f"{judged}replay.html")
+    (tmp_path / "replay.html").write_bytes(kept.body())
+    with browser.new_context(offline=True, viewport=PHONE) as context:
+        page, complaints = context.new_page(), []
+        page.on("console", lambda message: message.type == "error" and complaints.append(message.text))
+        page.on("request", lambda request: complaints.append(request.url) if request.url.startswith("http") else None)
+        page.goto((tmp_path / "replay.html").as_uri())
+        player = page.get_by_role("region", name="Replay")
+        expect(player).to_contain_text("Nothing is asked again. It ended: Approved.")
+        player.get_by_role("slider", name="Time").press("Home")
+        expect(page.locator("#plate")).to_contain_text("Idle")
+        player.get_by_role("button", name="Step forward").click()
+        expect(page.locator("#verdict-sub")).to_contain_text("Round 1 of 3. 0 of 9 decisions are in.")
+        player.get_by_role("slider", name="Time").press("End")
+        expect(page.locator("#plate")).to_contain_text("Approved")
+        expect(page.locator("#agent-3-rounds")).to_contain_text("Line two.")
+        assert page.evaluate("document.fonts.check('16px \"IBM Plex Sans\"')")
+        assert not page.locator("a[href^='/'], a[href^='file']").count()
+        assert complaints == []

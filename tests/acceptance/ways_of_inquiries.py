@@ -37,6 +37,12 @@ def opened(scene: Scene) -> Page:
     return page
 
 
+def roster(scene: Scene) -> Page:
+    """Which an inquiry began with."""
+    inquiry("answered")(scene)
+    return scene.open(reverse("roster", args=[1]), scene.idle_site)
+
+
 def new(scene: Scene) -> Page:
     scene.sign_in(scene.site)
     return scene.open(reverse("inquiry-new") + "?example=1")
@@ -46,6 +52,6 @@ def new_with_errors(scene: Scene) -> Page:
     page = new(scene)
     page.locator("#question").fill("??")
     page.locator("#retry_limit").fill("21")
-    page.get_by_role("button", name="Ask it").last.click()
+    page.get_by_role("button", name="Start inquiry").last.click()
     expect(page).to_have_title(re.compile("2 things to correct"))
     return page

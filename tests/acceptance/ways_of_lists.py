@@ -15,6 +15,18 @@ def full_history(scene: Scene) -> Page:
     return scene.open(reverse("history"))
 
 
+def compared(scene: Scene) -> Page:
+    a, b = scene.judgement("rejected"), scene.judgement("approved")
+    return scene.open(f"{reverse('compare')}?a={a}&b={b}")
+
+
+def two_ticked(scene: Scene) -> Page:
+    page = full_history(scene)
+    for box in page.locator(".list__tick input").all()[:2]:
+        box.check()
+    return page
+
+
 def reviewers_list(scene: Scene) -> Page:
     for moment in MOMENTS:
         scene.judgement(moment)

@@ -50,7 +50,7 @@ def new_with_errors(scene: Scene) -> Page:
     page.locator("#goal").fill("")
     page.locator("#steps").fill("0")
     page.locator("#path-1").fill("../outside")
-    page.get_by_role("button", name="Start it").last.click()
+    page.get_by_role("button", name="Start mission").last.click()
     expect(page).to_have_title(re.compile("3 things to correct"))
     return page
 

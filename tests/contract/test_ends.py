@@ -34,12 +34,7 @@ async def test_a_failed_one_goes_on_where_it_was(asked, mira):
 
 OF_A_GATE = tuple(f"{when}-{what}-commit" for what in ("gate", "park") for when in ("before", "after"))
 BESIDES = {"doubted check": OF_A_GATE, "plan": ("before-tool-done-commit", "after-tool-done-commit")}
-# all that is reached; on PostgreSQL of what reaches most
-REACHED = [
-    pytest.param(name, point, marks=() if name == "doubted check" else pytest.mark.anywhere)
-    for name in sorted(PLAYED)
-    for point in (*faults.POINTS, *BESIDES.get(name, ()))
-]
+REACHED = [(name, point) for name in sorted(PLAYED) for point in (*faults.POINTS, *BESIDES.get(name, ()))]
 
 
 @pytest.mark.parametrize(("name", "point"), REACHED, indirect=["name"])
@@ -88,10 +83,7 @@ async def test_a_redaction_of_what_asked_leaves_the_council_and_both_verify(aski
     await sync_to_async(redact)()
 
 
-OF_A_COUNCIL = [pytest.param(point, marks=pytest.mark.anywhere) for point in faults.POINTS] + list(OF_A_GATE)
-
-
-@pytest.mark.parametrize("point", OF_A_COUNCIL)
+@pytest.mark.parametrize("point", [*faults.POINTS, *OF_A_GATE])
 async def test_an_error_at_any_point_asks_a_council_once(mira, point):
     run = await sync_to_async(lambda: THAT_ASK["both"](mira).run)()
     ended = await with_an_error_at(point, run)

@@ -29,7 +29,7 @@ def table_of(run):
     return f"{meta.app_label}_{meta.model_name}"
 
 
-@pytest.fixture(params=[pytest.param("of its kind", marks=pytest.mark.anywhere), "of all kinds"])
+@pytest.fixture(params=["of its kind", "of all kinds"])
 def desk(request):
     """Where reviewers look for it: a list, and the page of one."""
     return DESKS[request.param]
@@ -43,7 +43,6 @@ def test_reviewers_find_it_in_the_list_by_its_word_and_how_it_stands(asked, revi
         assert (asked.title in html) == there, sought
 
 
-@pytest.mark.anywhere
 def test_the_list_of_all_kinds_is_asked_for_one(asked, reviewer, client):
     client.force_login(reviewer)
     for kind, face in faces().items():
@@ -52,7 +51,6 @@ def test_the_list_of_all_kinds_is_asked_for_one(asked, reviewer, client):
         assert f">{face.noun.capitalize()}</a>" in html
 
 
-@pytest.mark.anywhere
 async def test_its_page_shows_the_record_and_takes_notes_and_overrides(ended, reviewer, client, desk):
     def review():
         client.force_login(reviewer)
@@ -79,7 +77,6 @@ async def test_it_is_exported_from_the_list(ended, reviewer, desk, kind):
         assert ended.outcome in text
 
 
-@pytest.mark.anywhere
 async def test_it_is_printed_from_the_list(ended, reviewer, desk):
     page = AsyncClient()
     await page.aforce_login(reviewer)
@@ -104,7 +101,6 @@ async def test_a_selection_that_failed_is_retried_from_the_list(asked, reviewer,
     assert (await Run.objects.aget()).status == "queued"
 
 
-@pytest.mark.anywhere
 def test_staff_who_may_not_see_all_find_neither_list_nor_page(asked, mira, client, desk):
     User.objects.filter(pk=mira.pk).update(is_staff=True)  # its owner
     client.force_login(mira)
@@ -113,7 +109,6 @@ def test_staff_who_may_not_see_all_find_neither_list_nor_page(asked, mira, clien
         assert client.get(desk(asked, page, asked.pk)).status_code == 403
 
 
-@pytest.mark.anywhere
 def test_who_may_see_and_no_more_neither_reviews_nor_steers(asked, noor, client, desk):
     User.objects.filter(pk=noor.pk).update(is_staff=True)
     client.force_login(allow(noor, "engine.view_run"))
@@ -124,7 +119,6 @@ def test_who_may_see_and_no_more_neither_reviews_nor_steers(asked, noor, client,
     assert (Run.objects.get().status, Review.objects.count()) == ("queued", 0)
 
 
-@pytest.mark.anywhere
 def test_a_page_of_nothing_and_of_another_kind_is_not_there(asked, reviewer, client, desk):
     client.force_login(reviewer)
     assert client.get(desk(asked, "change", uuid4())).status_code == 404

@@ -53,7 +53,6 @@ async def test_all_that_happened_is_sealed_and_intact(ended):
     assert await sync_to_async(problems)() == []
 
 
-@pytest.mark.anywhere
 def test_what_was_asked_is_sealed_at_once_and_every_change_of_it_is_found(asked):
     for table, column, run_of in texts_of(asked):
         if found(table, column, run_of, asked):
@@ -62,7 +61,6 @@ def test_what_was_asked_is_sealed_at_once_and_every_change_of_it_is_found(asked)
             assert any("changed" in problem for problem in problems()), (table, column)
 
 
-@pytest.mark.anywhere
 async def test_every_change_of_a_text_is_found_afterwards(ended):
     def change():
         for table, column, run_of in texts_of(ended):
@@ -88,7 +86,6 @@ async def test_its_record_verifies_offline(ended, tmp_path):
     await sync_to_async(verify)()
 
 
-@pytest.mark.anywhere
 async def test_another_outcome_is_found(ended):
     def change():
         with tampering():
@@ -138,7 +135,6 @@ async def test_a_person_decides_otherwise_beside_the_outcome(ended, mira):
     await sync_to_async(override)()
 
 
-@pytest.mark.anywhere
 def test_every_part_of_its_page_has_its_place_and_replaces_itself(asked):
     face = face_of(asked)
     parts = list(face.fragments(face.display(snapshot_of(asked))))
@@ -149,7 +145,6 @@ def test_every_part_of_its_page_has_its_place_and_replaces_itself(asked):
         assert not part.replayed or "hx-swap-oob" not in part.html(oob=False, replay=True), part.place
 
 
-@pytest.mark.anywhere
 @pytest.mark.parametrize("failed", [False, True], ids=["over", "failed"])
 async def test_what_is_pushed_shows_all_that_is_painted(asked, failed):
     """A part that is told too little of the page would lose what the first paint had shown."""
@@ -166,7 +161,6 @@ async def test_what_is_pushed_shows_all_that_is_painted(asked, failed):
     await sync_to_async(compare)()
 
 
-@pytest.mark.anywhere
 async def test_its_page_is_the_same_whether_followed_or_opened_at_the_end(asked):
     followed, opened = LivePage(), LivePage()
 
@@ -182,7 +176,6 @@ async def test_its_page_is_the_same_whether_followed_or_opened_at_the_end(asked)
     assert html[0] == html[1]
 
 
-@pytest.mark.anywhere
 async def test_its_replay_ends_with_its_page(ended):
     def play():
         face, seen = face_of(ended), snapshot_of(ended)
@@ -194,7 +187,6 @@ async def test_its_replay_ends_with_its_page(ended):
     await sync_to_async(play)()
 
 
-@pytest.mark.anywhere
 async def test_every_part_of_its_replay_has_its_place_in_the_page_from_the_beginning(ended, mira, client):
     def play():
         client.force_login(mira)
@@ -209,7 +201,6 @@ async def test_every_part_of_its_replay_has_its_place_in_the_page_from_the_begin
     await sync_to_async(play)()
 
 
-@pytest.mark.anywhere
 async def test_looking_back_changes_nothing_of_what_is_looked_at(ended):
     def look():
         face, seen = face_of(ended), snapshot_of(ended)
@@ -252,7 +243,6 @@ def opened(client, run, pages):
     return {page: client.get(face_of(run).address(page, run.pk)).status_code for page in pages}
 
 
-@pytest.mark.anywhere
 def test_every_page_of_one_that_goes_on_is_there_for_its_owner_alone(asked, mira, noor, client):
     client.force_login(mira)
     assert opened(client, asked, PAGES) == dict.fromkeys(PAGES, 200)
@@ -261,7 +251,6 @@ def test_every_page_of_one_that_goes_on_is_there_for_its_owner_alone(asked, mira
     assert opened(client, asked, PAGES) == dict.fromkeys(PAGES, 404)
 
 
-@pytest.mark.anywhere
 async def test_every_page_of_one_that_is_over_is_there(ended, reviewer, client):
     def visit():
         client.force_login(reviewer)

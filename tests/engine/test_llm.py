@@ -64,6 +64,36 @@ async def test_the_request_asks_for_the_form_and_a_stream(models, endpoint):
     assert body["response_format"]["json_schema"]["strict"] is True
 
 
+def streamed(endpoint):
+    return [request["body"]["stream"] for request in endpoint.requests()]
+
+
+async def test_a_quick_model_is_asked_for_one_piece_unless_somebody_watches(models, endpoint):
+    await ask(models)
+    await ask(models)
+    await models.ask("openai/gpt-5-mini", ASKED, DECISION, lambda text: None, Way(streams=True))
+    await ask(models)
+    assert streamed(endpoint) == [True, False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "kind", "then"),
+    [
+        (504, "The upstream was silent for too long.", failures.ServerError, [True, False]),
+        (400, "This model only supports stream mode.", failures.FormatRefused, [True, True]),
+    ],
+)
+async def test_where_one_piece_does_not_come_the_next_is_a_stream(models, endpoint, status, said, kind, then):
+    await ask(models)
+    endpoint.script(default={"behaviour": "status", "status": status, "body": {"error": {"message": said}}})
+    with pytest.raises(kind):
+        await ask(models)
+    endpoint.script(default={"behaviour": "good"})
+    await ask(models)
+    await ask(models)
+    assert streamed(endpoint)[-2:] == then
+
+
 FAILING = {
     "hang": failures.TimedOut,
     "drip_headers": failures.TimedOut,

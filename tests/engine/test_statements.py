@@ -65,3 +65,10 @@ def test_who_looks_at_statements_sees_these():
         assert run.still_held(gets_on=True) is False
         statements.fetch(Run, "pk", [run.pk])
     assert len(queries) == 2
+
+
+def test_a_query_that_is_made_once_is_asked_with_other_values():
+    for owner in ("ada", "ben"):
+        Run.objects.create(procedure="coin", worker=owner)
+    of = statements.Made(Run.objects.filter(worker="somebody", fence=0).values_list("worker"))
+    assert [of.rows({"somebody": owner}) for owner in ("ada", "ben", "eva")] == [[("ada",)], [("ben",)], []]

@@ -35,7 +35,8 @@ async def test_a_change_is_committed_and_its_result_comes_back(writer):
     assert await Run.objects.filter(pk=run.pk).aexists()
 
 
-async def test_what_waits_goes_into_one_commit(writer):
+async def test_what_waits_goes_into_one_commit(writer, monkeypatch):
+    monkeypatch.setattr(writers, "LONGEST", 60.0)
     busy = threading.Event()
     first = asyncio.create_task(writer.write(lambda: busy.wait(5)))
     await asyncio.sleep(0.1)
@@ -44,6 +45,15 @@ async def test_what_waits_goes_into_one_commit(writer):
     busy.set()
     await asyncio.gather(first, *waiting)
     assert (await commits(), await Run.objects.acount()) == (2, 50)
+
+
+async def test_what_there_is_no_time_for_comes_first_in_the_next_commit(writer, monkeypatch):
+    monkeypatch.setattr(writers, "LONGEST", 0.0)
+    runs = [asyncio.create_task(writer.write(new_run)) for _ in range(3)]
+    await asyncio.sleep(0)  # they are handed over together
+    await writer.close()
+    made = [(await run).pk for run in runs]
+    assert [pk async for pk in Run.objects.order_by("created").values_list("pk", flat=True)] == made
 
 
 async def test_a_change_that_fails_takes_no_other_with_it(writer):

@@ -208,13 +208,30 @@ def test_quick_views_say_how_many_they_show(staff, mira, reviewer):
         "Today": ("1", False),
         "Last week": ("2", False),
         "Mine": ("1", False),
+        "Waits for me": ("0", False),
         "Failed": ("1", False),
+        "Mine that failed": ("1", False),
     }
 
 
 def test_who_sees_own_runs_alone_needs_no_way_to_them(page, mira):
     asked(mira, "one")
     assert "Mine" not in [one.name for one in page.get(reverse("runs-history")).context["presets"]]
+
+
+def test_what_waits_for_me_is_a_view_of_the_history_and_nobody_elses(page, mira, noor):
+    own, others = asked(mira, "own letter").run, asked(noor, "another letter").run
+    for run in (own, others):
+        Run.objects.filter(pk=run.pk).update(status="waiting")
+        Gate.objects.ask(None, run=run, step="letter", kind="letter", title="A letter", text="", policy=policy_of({}))
+    html = html_of(page, waits="me")
+    assert "own letter" in html
+    assert "another letter" not in html
+
+
+def test_an_empty_view_of_what_waits_says_that_nothing_waits(page, mira):
+    asked(mira, "one")
+    assert "Without “waits for me” there is one." in " ".join(html_of(page, waits="me").split())
 
 
 def test_quick_views_are_not_counted_beyond_what_anybody_reads(page, mira, monkeypatch):
@@ -305,7 +322,7 @@ def test_a_history_without_anything_leads_to_the_first(page):
 def test_no_more_filters_are_left_out_than_five(reviewer, client, council, django_assert_max_num_queries):
     client.force_login(reviewer)
     asked_for = {"q": "zeppelin", "outcome": "error", "council": council.pk, "by": "me", "days": "today"}
-    with django_assert_max_num_queries(24):
+    with django_assert_max_num_queries(25):
         assert "Nothing matches" in html_of(client, "history", **asked_for)
 
 

@@ -8,6 +8,7 @@ from uuid import uuid4
 import pytest
 from django.contrib.auth.models import Permission
 from django.utils import timezone
+from standardwebhooks.webhooks import WebhookVerificationError
 
 from engine.models import Happening, Run, What
 from judgements.models import Judgement
@@ -194,6 +195,64 @@ def test_one_that_is_slow_or_down_holds_up_no_other(mira, receiver, settings, mo
 
 
 @pytest.mark.django_db(transaction=True)
+def test_many_slow_ones_of_one_person_hold_up_nobody_elses(mira, noor, receiver, monkeypatch):
+    for name, value in {"ANSWER_WITHIN": 0.5, "AT_ONCE": 2, "AT_ONCE_OF_A_PERSON": 1}.items():
+        monkeypatch.setattr(sending, name, value)
+    for path in ("/slow", "/slow", "/slow"):
+        hook_of(mira, receiver, path)
+    hook_of(noor, receiver)
+    for owner in (mira, noor):
+        ended(owner)
+    send_all()
+    assert [one["path"] for one in receiver.came] == ["/ok"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_a_kind_that_is_gone_nobody_is_told_and_nothing_is_tried_for_ever(mira, receiver):
+    run = Run.objects.create(procedure="gone", owner=mira, status=Run.Status.CANCELLED)
+    happening = Happening(pk=1, run=run, what=What.OVER, made=timezone.now())
+    deliver_to(hook_of(mira, receiver), happening).save()
+    send_all()
+    assert (Delivery.objects.get().state, receiver.came) == (State.GIVEN_UP, [])
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_all_that_misbehave_none_loses_a_message_and_each_gets_it_once_by_its_id(
+    mira, receiver, settings, monkeypatch
+):
+    monkeypatch.setattr(sending, "ANSWER_WITHIN", 0.5)
+    port = free_port()
+    settings.HOOKS_ALLOWED_HOSTS = [receiver.place, f"127.0.0.1:{port}"]
+    hooks = [hook_of(mira, receiver, path) for path in ("/slow/3", "/500/3", "/inside/3")]
+    hooks.append(Hook.objects.create(owner=mira, address=f"http://127.0.0.1:{port}/down"))
+    for _ in range(4):
+        ended(mira)
+    send_all(2)
+    assert not Delivery.objects.filter(hook=hooks[-1], state=State.SENT).exists()
+    with Receiver(port) as up:
+        for _ in range(4):
+            hurry()
+            send_all(2)
+        came = [*receiver.came, *up.came]
+    sent = Delivery.objects.values_list("message_id", "state")
+    assert {one["headers"]["webhook-id"] for one in came} == {pk for pk, _ in sent}
+    assert [state for _, state in sent] == [State.SENT] * 16
+    assert receiver.inside == up.inside == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_was_changed_on_its_way_is_not_taken(mira, receiver):
+    hook = hook_of(mira, receiver)
+    ended(mira)
+    send_all()
+    [came] = receiver.came
+    with pytest.raises(WebhookVerificationError):
+        verified({**came, "body": came["body"].replace(b"Japan", b"China")}, hook.secret)
+    with pytest.raises(WebhookVerificationError):
+        verified(came, Hook(owner=mira).secret)
+
+
+@pytest.mark.django_db(transaction=True)
 def test_whoever_is_gone_is_not_asked_again(mira, receiver):
     hook_of(mira, receiver, "/gone")
     ended(mira)
@@ -284,6 +343,7 @@ def test_messages_are_listed_and_sent_once_more(caller, mira, noor):
         ({"address": "https://example.org/", "shape": "pigeon"}, "shape"),
         ({"address": "https://example.org/", "run": str(uuid4())}, "run"),
         ({"address": "https://example.org/", "run": "x"}, "run"),
+        ({"address": "https://example.org/", "saved": "x" * 101}, "saved"),
     ],
 )
 def test_what_is_wrong_with_a_hook_is_named(caller, asked, path):

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 from asgiref.sync import async_to_sync
+from django.db import OperationalError
 from django.urls import reverse
 from django.utils import timezone
 
@@ -38,6 +39,15 @@ def send(run, settings, url="smtp://127.0.0.1:1"):
 def again(letter):
     letter.refresh_from_db()
     return letter.state
+
+
+# ---- what somebody is asked about it ------------------------------------------------------------------------
+
+
+def test_a_letter_is_read_as_one_and_its_text_is_never_taken_for_its_head():
+    letter = tools()["mail.send"].read(LETTER | {"text": "So.\n\nsubject: Other"})
+    said = 'to: ["ito@example.com", "noor@example.com"]\nsubject: "Grüße"\ntext:\nSo.\n\nsubject: Other'
+    assert tools()["mail.send"].exact(letter) == said
 
 
 # ---- tools --------------------------------------------------------------------------------------------------
@@ -169,6 +179,17 @@ def test_a_person_says_what_becomes_of_an_uncertain_one(run, settings, client, r
     address = reverse("admin:engine_letter_changelist")
     page = client.post(address, {"action": action, "_selected_action": [letter.pk]}, follow=True)
     assert (again(letter), "1 changed." in page.content.decode()) == (state, True)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_who_say_it_at_once_one_is_heard(settings):
+    letter = send(Run.objects.create(procedure="judgement"), settings)
+    Letter.objects.update(state="uncertain")
+    sent, again_please = (Letter.objects.get(pk=letter.pk) for _ in range(2))
+    states = Letter.State
+    heard = at_once(lambda: sent.say(states.SENT), lambda: again_please.say(states.TO_SEND), refused=OperationalError)
+    assert sorted(heard) == [False, True]
+    assert again(letter) == ("sent" if heard[0] else "to_send")
 
 
 def test_one_that_was_kept_is_sent_when_a_person_says_so_unless_its_text_is_gone(run, settings):

@@ -116,3 +116,46 @@ def test_the_page_knows_the_newest_and_has_the_switch_that_only_scripts_show(cli
     assert 'data-after="0"' in html
     assert 'id="tell" aria-pressed="false" hidden' in html
     assert "js/waiting.js" in html
+
+
+# ---- how one's runs go ------------------------------------------------------------------------------------
+
+
+@sync_to_async
+def begin(owner, **more):
+    return Run.objects.create(procedure="judgement", owner=owner, title="Japan", **more)
+
+
+@sync_to_async
+def end(run, outcome="approved"):
+    Run.objects.filter(pk=run.pk).update(status="finished", outcome=outcome, ended=timezone.now())
+
+
+async def follows(listens, user, since=0):
+    return await listens(user, f"0&since={since}")
+
+
+async def test_who_follows_hears_how_many_runs_are_under_way_and_which_have_ended(listens, mira):
+    run = await begin(mira, status=Run.Status.RUNNING)
+    socket = await follows(listens, mira)
+    assert (await hears(socket))["running"] == "1"
+    await end(run)
+    said = await hears(socket)
+    over = {"title": "Japan", "word": "Approved", "address": reverse("live", args=[run.pk])}
+    assert (said["running"], said["over"]) == ("", [over])
+
+
+async def test_nobody_hears_how_the_runs_of_others_go(listens, mira, noor):
+    run = await begin(mira, status=Run.Status.RUNNING)
+    socket = await follows(listens, noor)
+    said = await hears(socket)
+    assert (said["running"], said["over"]) == ("", [])
+    await end(run)
+    assert await socket.receive_nothing(timeout=0.5)
+
+
+@pytest.mark.parametrize("since", ["0", "9" * 18])
+async def test_what_ended_before_is_not_told_late(listens, mira, since):
+    before = timezone.now() - timezone.timedelta(minutes=1)
+    await begin(mira, status="finished", outcome="approved", ended=before)
+    assert (await hears(await follows(listens, mira, since)))["over"] == []

@@ -12,6 +12,7 @@ from typing import Any
 
 FAULTS = ("quote", "form", "address", "endless")
 READ = 5  # pages of a search
+TOGETHER = 3  # that are read at once, where the first one did not do
 ASKS = (  # how a question is put; the words to search by; and what answers it
     (r"What does the (?P<of>[\w ]+) cost\?", "{of} costs", r"The {of} costs [\d,]+ euros\."),
     (r"When was the (?P<of>[\w ]+) first sold\?", "{of} first sold", r"The {of} was first sold in \d+\."),
@@ -105,7 +106,9 @@ class Reader:
         ]
         if own or not to_read or given["left"]["moves"] <= 2:
             return _claiming(own or others)
-        return _use("web.read", address=to_read[0])
+        more = to_read[1:TOGETHER] if len(_hits(searches[-1]["result"])) > len(to_read) else []  # the first one alone
+        others = [{"tool": "web.read", "arguments": json.dumps({"address": one})} for one in more]
+        return _use("web.read", address=to_read[0]) | {"also": others}
 
     def _read(self, moves: Sequence[Mapping[str, Any]], asked: Sought) -> tuple[Any, Any]:
         """A source and the sentence of it that answers: of a page of its own, and of any other."""

@@ -3,8 +3,11 @@
 import asyncio
 
 import pytest
+from asgiref.sync import sync_to_async
 
+from engine.models import Gate
 from engine.worker import Engine
+from runs import steering
 from tests.engine.test_waiting import perform_until, queued
 from tests.engine.tools.user import (
     DONE,
@@ -44,7 +47,7 @@ def going_on(models):
 
 @pytest.fixture
 def cut(mira, models):
-    """A run whose engine ended in the middle of its last use."""
+    """A run whose engine ended in the middle of its last use. What it asks meanwhile she approves."""
 
     async def cut_short(*steps):
         HANGING.add(1)
@@ -54,6 +57,8 @@ def cut(mira, models):
         performing = asyncio.create_task(engine.run())
         async with asyncio.timeout(20):
             while not DONE or DONE[-1] == "stranger":
+                async for gate in Gate.objects.filter(run=run, state="pending"):
+                    await sync_to_async(steering.decide)(gate.pk, mira, "approve")
                 await asyncio.sleep(0.01)
         await engine.stop(grace=0)
         await performing

@@ -3,8 +3,9 @@
 import pytest
 
 from engine import faults
-from engine.models import Budget, Gate
+from engine.models import Budget, Gate, GateDecision
 from engine.tools import tools
+from tests.engine.test_waiting import queued
 from tests.engine.tools.user import (
     DONE,
     KEYS,
@@ -34,6 +35,15 @@ async def test_what_was_allowed_is_not_asked_about_again_when_it_is_begun_anew(c
     run = await cut(one("page"))
     assert (await going_on(run)).outcome == "done"
     assert not await Gate.objects.aexists()
+
+
+async def test_once_more_only_while_its_council_has_not_been_decided_otherwise(cut, going_on, mira):
+    run = await cut(one("again", policy={"who": "person"}))
+    judged = await queued("using", owner=mira, override="rejected")
+    STEPS[judged.pk] = []
+    await GateDecision.objects.acreate(gate=await Gate.objects.aget(), decision="approve", judged_by=judged)
+    assert (await going_on(run)).status == "waiting"
+    assert (DONE, await Gate.objects.filter(state="pending").acount()) == (["mira"], 1)
 
 
 async def test_what_outlived_its_engine_comes_to_its_end(cut, going_on):
@@ -81,6 +91,19 @@ async def test_a_person_says_what_became_of_it_once(cut, going_on, mira, said, o
     last = (await calls())[-1]
     assert (len(DONE), last.number, last.gate_id, await Gate.objects.acount()) == (done, 2, gate.pk, 1)
     assert told in tools()["write"].told(last)
+    await assert_sound()
+
+
+@pytest.mark.parametrize("policy", [{"who": "person", "persons": 2}, {"who": "person", "four_eyes": True}])
+async def test_do_it_now_allows_no_more_than_one_person_may(cut, going_on, mira, policy):
+    run = await cut(one("write"))
+    STEPS[run.pk] = [one("write", policy=policy)]
+    await going_on(run)
+    await decide((await Gate.objects.aget()).pk, mira, decision="answer", choice="do")
+    for _ in range(2):
+        assert (await going_on(run)).status == "waiting"
+    gate = await Gate.objects.alatest("pk")
+    assert (gate.kind, gate.number, gate.policy | policy, DONE) == ("tool", 2, gate.policy, ["mira"])
     await assert_sound()
 
 

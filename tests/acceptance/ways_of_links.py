@@ -1,0 +1,74 @@
+"""The ways to the pages of links that show a record."""
+
+import json
+
+from django.urls import reverse
+from playwright.sync_api import Page, expect
+
+from tests.acceptance.scene import Scene
+from tests.acceptance.site import manage
+
+
+def share_again(scene: Scene) -> Page:
+    """The page that shows a link, beside one that was opened and one that was ended."""
+    page = made_link(scene, "Old auditors")
+    page.get_by_role("button", name="End Old auditors").click()
+    expect(page.locator("#link")).to_have_count(0)
+    address = made_link(scene, "Auditors of 2026").locator("#link").inner_text()
+    page.goto(address)
+    return made_link(scene, "The works council")
+
+
+def made_link(scene: Scene, for_whom: str) -> Page:
+    page = scene.open(reverse("share", args=[scene.judgement("approved")]))
+    page.get_by_label("For whom").fill(for_whom)
+    page.get_by_role("button", name="Make link").click()
+    expect(page.locator("#link")).to_be_visible()
+    return page
+
+
+def shared(scene: Scene) -> Page:
+    page = made_link(scene, "Guests")
+    address = page.locator("#link").inner_text()
+    scene.context.clear_cookies()
+    page.goto(address)
+    return page
+
+
+def shared_no_more(scene: Scene) -> Page:
+    scene.context.clear_cookies()
+    return scene.open(reverse("shared", args=["nobody-made-it"]))
+
+
+def checked(scene: Scene, key: bool = True, was: bytes = b"", now: bytes = b"") -> Page:
+    """The page that looks at evidence, with the record of a judgement in which something was changed, or nothing."""
+    file = f"{scene.site.url}{reverse('record-file', args=[scene.judgement('approved')])}"
+    assert not manage("checkpoint", env=scene.site.env).returncode
+    scene.sign_in(scene.site)
+    record = scene.context.request.get(file).body()
+    scene.context.clear_cookies()
+    page = scene.open(reverse("check-page"))
+    data = record.replace(was, now, 1)
+    page.locator("#file").set_input_files({"name": "magi.json", "mimeType": "application/json", "buffer": data})
+    if key:
+        page.get_by_label("Public key").fill(json.loads(record)["key"])
+    page.locator("html[data-checked]").wait_for()
+    return page
+
+
+def given(scene: Scene) -> Page:
+    """The page that says to whom it was given, with a name that is nobody's."""
+    page = scene.open(reverse("share", args=[scene.judgement("approved")]))
+    page.get_by_label("Name of a person or of a group").fill("nobody of ours")
+    page.get_by_role("button", name="Give", exact=True).click()
+    expect(page.get_by_text("There is nobody and no group of that name.")).to_be_visible()
+    return page
+
+
+def badge(scene: Scene) -> Page:
+    """A badge that was just made, shown once, in the list of those that hold."""
+    page = scene.open(f"{reverse('badges')}?of=run:{scene.judgement('approved')}")
+    page.get_by_label("Words").fill("Release gate")
+    page.get_by_role("button", name="Make badge").click()
+    expect(page.locator("#code")).to_be_visible()
+    return page

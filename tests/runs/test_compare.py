@@ -1,0 +1,93 @@
+"""Two runs of one kind side by side: what differs, and who may see it."""
+
+import asyncio
+
+import pytest
+from django.urls import reverse
+
+from engine.models import Run
+from judgements.models import Judgement
+from runs import redaction
+from tests.conftest import NOBODYS_ID, ScriptedModels, agents, perform, says
+from tests.contract import EXAMPLES
+from tests.judgements.test_record import words
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def judge(owner, content, decision, title="Release", **more):
+    trio = agents("openai/a", "openai/b", "openai/c")
+    made = Judgement.objects.submit(owner=owner, content=content, title=title, agents=trio, **more)
+    models = ScriptedModels()
+    models.will("openai/a", *[says(decision, f"{content} It is {decision}ed.")] * 3)
+    models.will("openai/b", *[says(decision)] * 3)
+    asyncio.run(perform(made.pk, models))
+    return made
+
+
+def two(owner):
+    first = judge(owner, "Deploy on Friday and drop the column.", "reject")
+    return first, judge(owner, "Deploy on Monday.", "approve", earlier=first)
+
+
+def side_by_side(page, a, b):
+    return page.get(reverse("compare"), {"a": a.pk, "b": b.pk})
+
+
+def test_two_judgements_say_what_differs_and_last_what_does_not(page, mira):
+    said = [f"{one.lead} {one.rest}" for one in side_by_side(page, *two(mira)).context["differs"]]
+    assert said[0] == "The text. Content: 5 words stand in A alone, 1 in B alone."
+    assert said[1] == "The outcome. Rejected in A, Approved in B."
+    assert said[2].startswith("6 of 9 decisions. Melchior and Balthasar: rejects in A and approves in B.")
+    assert said[3] == "Not the rest. The same three agents, models, criteria and weights."
+
+
+def test_who_decided_otherwise_is_framed_and_last_reasons_stand_in_pairs(page, mira):
+    html = side_by_side(page, *two(mira)).content.decode()
+    assert html.count('class="mini__differs"') == 12
+    assert "Deploy on Friday and drop the column. It is rejected." in html
+    assert "<del" in html
+    assert "<ins" in html
+
+
+def test_ticks_of_a_list_put_the_earlier_one_first(page, mira):
+    first, second = (EXAMPLES["judgement"](mira) for _ in range(2))
+    answer = page.get(reverse("compare"), {"run": [second.pk, first.pk]})
+    assert answer["Location"] == f"{reverse('compare')}?a={first.pk}&b={second.pk}"
+    assert "Tick two" in page.get(reverse("compare"), {"run": first.pk}).content.decode()
+
+
+def test_two_of_different_kinds_do_not_stand_side_by_side(page, mira):
+    answer = side_by_side(page, EXAMPLES["judgement"](mira), EXAMPLES["debate"](mira))
+    assert (answer.status_code, "Only two of one kind" in answer.content.decode()) == (400, True)
+
+
+@pytest.mark.parametrize("kind", EXAMPLES)
+def test_two_of_any_kind_stand_side_by_side(page, mira, kind):
+    answer = side_by_side(page, EXAMPLES[kind](mira), EXAMPLES[kind](mira))
+    assert answer.status_code == 200
+    assert answer.context["differs"][-1].rest.startswith("The same text")
+
+
+def test_nobody_sees_by_the_side_of_an_own_one_what_is_anothers(page, mira, noor):
+    own, other = EXAMPLES["judgement"](mira), EXAMPLES["judgement"](noor)
+    assert side_by_side(page, own, other).status_code == 404
+    assert page.get(reverse("compare"), {"run": [own.pk, other.pk]}).status_code == 404
+    assert page.get(reverse("compare"), {"a": own.pk, "b": NOBODYS_ID}).status_code == 404
+    assert page.get(reverse("compare"), {"a": own.pk, "b": "none"}).status_code == 404
+
+
+def test_what_was_erased_is_not_compared(page, mira):
+    first, second = two(mira)
+    redaction.redact(first.pk, "reviewer", "Asked for.")
+    answer = side_by_side(page, first, second)
+    assert "It cannot be told any more" in answer.content.decode()
+    assert "Friday" not in answer.content.decode()
+
+
+def test_what_was_judged_again_leads_to_both(page, mira):
+    first, second = two(mira)
+    html = page.get(reverse("record", args=[second.pk])).content.decode()
+    assert f"{reverse('compare')}?a={first.pk}&amp;b={second.pk}" in html
+    assert "Compare with the earlier one" in words(html)
+    assert Run.objects.count() == 2

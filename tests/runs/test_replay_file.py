@@ -1,0 +1,42 @@
+"""A replay that is kept as one page."""
+
+import re
+from base64 import b64encode
+from hashlib import sha256
+
+import pytest
+from django.urls import reverse
+
+from runs import redaction
+from runs.face import face_of
+from tests.conftest import JAPAN, submitted
+from tests.contract import EXAMPLES, played
+from tests.databases import once
+
+pytestmark = pytest.mark.django_db(transaction=True)
+INLINE = re.compile(r'<(script|style)(?: type="module")?>(.*?)</\1>', re.DOTALL)
+
+
+@pytest.mark.parametrize("kind", sorted(EXAMPLES))
+def test_a_replay_of_any_kind_has_all_in_it_and_a_policy_that_lets_in_no_more(page, mira, kind):
+    run = once(played, kind, mira)
+    html = page.get(face_of(run).address("replay-file", run.pk)).content.decode()
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', html)[1]
+    parts = [f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for _, text in INLINE.findall(html)]
+    assert sorted(re.findall(r"'sha256-[^']*'", policy)) == sorted(parts)
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert "unsafe" not in policy
+    assert not re.search(r'src="|url\((?!data:|"#)|<link|href="/', html)
+
+
+def test_what_was_erased_is_not_in_the_file(page, approved):
+    assert JAPAN in page.get(reverse("replay-file", args=[approved.pk])).content.decode()
+    redaction.redact(approved.pk, "reviewer", "Asked for.")
+    assert JAPAN not in page.get(reverse("replay-file", args=[approved.pk])).content.decode()
+
+
+def test_it_is_given_to_whoever_may_take_the_record_and_when_all_is_over(page, client, mira, noor, approved):
+    assert page.get(reverse("replay-file", args=[approved.pk]))["Content-Disposition"].endswith('.html"')
+    assert page.get(reverse("replay-file", args=[submitted(mira).pk])).status_code == 409
+    client.force_login(noor)
+    assert client.get(reverse("replay-file", args=[approved.pk])).status_code == 404
