@@ -7,7 +7,7 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 
 from engine.models import What
-from engine.web.addresses import NotRead, checked
+from engine.web.addresses import NotRead, checked, host_of, is_allowed, is_inside
 from runs.face import faces
 from runs.forms import Text
 from runs.models.hooks import ADDRESS_LENGTH, SAVED_LENGTH, Hook, Shape
@@ -22,8 +22,11 @@ def has_too_many(owner: Any) -> bool:
 
 
 def address_of(typed: str) -> str:
-    """As it is kept. NotRead where nothing is sent to it."""
-    return checked(typed, settings.HOOKS_ALLOWED_HOSTS)
+    """As it is kept. NotRead where nothing is sent to it; what a name leads to is seen when a message is sent."""
+    address = checked(typed, settings.HOOKS_ALLOWED_HOSTS)
+    if is_inside(host_of(address)) and not is_allowed(address, settings.HOOKS_ALLOWED_HOSTS):
+        raise NotRead("Nothing inside this network is sent to.")
+    return address
 
 
 class HookForm(forms.Form):

@@ -1,6 +1,6 @@
-"""Pictures of every state, at three sizes and in both themes, with a page that shows them side by side.
+"""Pictures of every state, at four sizes and in both themes, with a page that shows them side by side.
 
-`python -m tests.screenshots [--out DIR] [--only NAME] [--pace SECONDS]`
+`python -m tests.screenshots [--out DIR] [--only NAME ...] [--pace SECONDS]`
 """
 
 import argparse
@@ -14,7 +14,7 @@ from tests.acceptance.chromium import launch, program
 from tests.acceptance.site import ROOT, environment
 from tests.stage import set_up, tidy_on_signals
 
-SIZES = ((1440, 900), (1024, 768), (390, 844))
+SIZES = ((1440, 900), (1024, 768), (390, 844), (320, 568))
 THEMES = ("dark", "light")
 # what moves is stopped at the same moment in every picture
 FREEZE = """document.getAnimations().forEach(animation => {
@@ -23,7 +23,7 @@ FREEZE = """document.getAnimations().forEach(animation => {
 })"""
 INDEX = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Screenshots</title>
 <style>body{{font:15px system-ui;margin:24px;background:#777}}section{{display:grid;
-grid-template-columns:1440fr 1024fr 390fr;gap:12px;align-items:start;margin-bottom:32px}}
+grid-template-columns:1440fr 1024fr 390fr 320fr;gap:12px;align-items:start;margin-bottom:32px}}
 h2{{grid-column:1/-1;margin:0}}img{{width:100%}}</style>
 {}</html>
 """
@@ -48,7 +48,7 @@ def picture(state: str, width: int, theme: str) -> str:
     return f"{state}-{width}{'-light' if theme == 'light' else ''}.png"
 
 
-def main(out: Path, only: str, pace: float) -> None:
+def main(out: Path, only: list[str], pace: float) -> None:
     if not program():
         sys.exit("Chromium is not installed")
     tidy_on_signals()
@@ -58,7 +58,7 @@ def main(out: Path, only: str, pace: float) -> None:
         from tests.acceptance.scene import Scene
         from tests.acceptance.states import reach, resize, states
 
-        chosen = states(only)
+        chosen = [state for name in only for state in states(name)]
         with sync_playwright() as playwright, Scene(launch(playwright), Path(folder), pace) as scene:
             for state in chosen:
                 page = reach(scene, state)
@@ -76,7 +76,7 @@ def main(out: Path, only: str, pace: float) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=ROOT / "var" / "screenshots")
-    parser.add_argument("--only", default="", help="states whose name begins with this")
+    parser.add_argument("--only", nargs="+", default=[""], help="states whose name begins with one of these")
     parser.add_argument("--pace", type=float, default=0.0, help="seconds that an agent takes for an answer")
     arguments = parser.parse_args()
     main(arguments.out, arguments.only, arguments.pace)

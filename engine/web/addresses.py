@@ -91,6 +91,15 @@ def is_public(address: str) -> bool:
     return _reachable(found)
 
 
+def is_inside(host: str) -> bool:
+    """Whether this host is written as a network address that not everybody may reach. Of a name nothing is known."""
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return not is_public(host)
+
+
 def _reachable(found: IPv4Address | IPv6Address) -> bool:
     outside = (
         found.is_multicast or found.is_reserved or found.is_unspecified or found.is_loopback or found.is_link_local

@@ -1,11 +1,12 @@
-"""The ways to the pages of links that show a record."""
+"""The ways to the pages of what goes out: links that show a record, badges, hooks."""
 
 import json
 
 from django.urls import reverse
 from playwright.sync_api import Page, expect
 
-from tests.acceptance.scene import Scene
+from tests.acceptance.cases import RELEASE
+from tests.acceptance.scene import Scene, rehearsed, rows
 from tests.acceptance.site import manage
 
 
@@ -72,3 +73,47 @@ def badge(scene: Scene) -> Page:
     page.get_by_role("button", name="Make badge").click()
     expect(page.locator("#code")).to_be_visible()
     return page
+
+
+def hook_with_errors(scene: Scene) -> Page:
+    return _new_hook(scene, "http://192.168.1.1/magi")
+
+
+def hook_made(scene: Scene) -> Page:
+    """A hook that was just made, with its secret, shown once."""
+    page = _new_hook(scene, "https://hooks.example.org/magi")
+    expect(page.locator("#secret")).to_be_visible()
+    return page
+
+
+def _new_hook(scene: Scene, address: str) -> Page:
+    page = scene.open(reverse("hooks"))
+    page.get_by_label("Address").fill(address)
+    page.get_by_role("button", name="Make hook").click()
+    return page
+
+
+def hook(scene: Scene) -> Page:
+    """Three messages: one arrived, one was given up, one could not be brought and is tried again."""
+    page = hook_made(scene)
+    for _ in range(3):
+        scene.wait_for(scene.submit(rehearsed(RELEASE)), ">Approved<")
+    page.get_by_role("link", name="https://hooks.example.org/magi").last.click()
+    expect_messages(page, 3)
+    ours = "hook_id = (SELECT max(id) FROM runs_hook)"
+    change = f"UPDATE runs_delivery SET {{}} WHERE id = (SELECT {{}}(id) FROM runs_delivery WHERE {ours})"
+    with rows(scene.site) as database:
+        database.execute(change.format("state = 'sent', error = ''", "max"))
+        database.execute(change.format("state = 'given_up'", "min"))
+    page.reload()
+    return page
+
+
+def expect_messages(page: Page, number: int) -> None:
+    """That many were tried and are to be tried again."""
+    for _ in range(50):
+        page.reload()
+        if page.locator(".post__why").count() == number:
+            return
+        page.wait_for_timeout(200)
+    raise AssertionError(page.content())
