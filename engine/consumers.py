@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from contextlib import aclosing
 from typing import Any
 from uuid import UUID
@@ -5,14 +6,13 @@ from uuid import UUID
 from channels.consumer import AsyncConsumer
 
 from .live import ENGINES, listen
-from .worker import Engine
 
 
 class EngineConsumer(AsyncConsumer):
-    """The background consumer. A message is a doorbell; the work is in the rows."""
+    """The background consumer, the ears of an engine. A message is a doorbell; the work is in the rows."""
 
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
+    def __init__(self, ring: Callable[[], None], drop: Callable[[UUID], None]) -> None:
+        self._ring, self._drop = ring, drop
 
     async def listen(self) -> None:
         """Hear what is said to all engines, until cancelled."""
@@ -21,10 +21,10 @@ class EngineConsumer(AsyncConsumer):
                 await self.dispatch(message)
 
     async def heard_again(self, message: dict[str, Any]) -> None:
-        self.engine.ring()
+        self._ring()
 
     async def engine_wake(self, message: dict[str, Any]) -> None:
-        self.engine.ring()
+        self._ring()
 
     async def engine_cancelled(self, message: dict[str, Any]) -> None:
-        self.engine.drop(UUID(message["run"]))
+        self._drop(UUID(message["run"]))

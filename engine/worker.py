@@ -19,6 +19,7 @@ from django.db.models import Q
 from django.utils.module_loading import import_string
 
 from . import chores, live, logs, mcp, reader
+from .consumers import EngineConsumer
 from .context import LeaseLost, RunContext
 from .evidence import checkpoints, sealing
 from .llm.client import ModelClient
@@ -56,7 +57,7 @@ class Engine:
         self._pulse = Pulse()
         self._performing: dict[asyncio.Task[None], Run] = {}
         self._doubted: set[UUID] = set()
-        self._renewing: asyncio.Task[None] | None = None
+        self._to_the_end: list[asyncio.Task[None]] = []
         self._stopping = False
         self._idle = asyncio.Event()  # set while nothing is being claimed
         self._idle.set()
@@ -76,7 +77,8 @@ class Engine:
 
     async def run(self) -> None:
         """Claim and perform until `stop`."""
-        self._renewing = asyncio.create_task(self._renew_leases())
+        lasting = self._renew_leases(), EngineConsumer(self.ring, self.drop).listen()
+        self._to_the_end = [asyncio.create_task(task) for task in lasting]
         looking = asyncio.create_task(self._look_after_runs())
         beside = [asyncio.create_task(task) for task in self._beside()]
         self._idle.clear()
@@ -94,7 +96,7 @@ class Engine:
             for task in beside:
                 task.cancel()
             if not self._stopping:
-                self._renewing.cancel()
+                self._rest()
 
     def _beside(self) -> list[Coroutine[Any, Any, None]]:
         others = [] if self._only else [chores.keep(), *(import_string(path)() for path in settings.BESIDE)]
@@ -111,12 +113,15 @@ class Engine:
         for task in self._performing:
             task.cancel()
         await asyncio.gather(*self._performing, return_exceptions=True)
-        if self._renewing:
-            self._renewing.cancel()  # not before: who finishes in the grace still needs the lease
+        self._rest()  # not before: who finishes in the grace still needs the lease, and may still be cancelled
         await self._give_back_all()
         await mcp.close()
         await self.writer.close()
         await self.models.close()
+
+    def _rest(self) -> None:
+        for task in self._to_the_end:
+            task.cancel()
 
     # ---- the queue ----------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from django.db import connection
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from engine import worker
+from engine import live, worker
 from engine.context import LeaseLost, RunContext
 from engine.llm.failures import CallFailed, RunFailed
 from engine.llm.forms import AnswerForm
@@ -98,6 +98,20 @@ async def test_one_engine_performs_many_runs_at_once(models):
     await engine.stop()
     await performing
     assert await Run.objects.filter(claims=1).acount() == len(models.asked) == 20
+
+
+async def test_an_engine_hears_of_work_long_before_it_looks_again(models, monkeypatch):
+    monkeypatch.setattr(worker, "SWEEP", 60)
+    engine = Engine(models=models)
+    performing = asyncio.create_task(engine.run())
+    await asyncio.sleep(0.3)
+    await Run.objects.acreate(procedure="coin")
+    await live.wake_engines()
+    async with asyncio.timeout(10):
+        while await Run.objects.exclude(status="finished").aexists():
+            await asyncio.sleep(0.01)
+    await engine.stop()
+    await performing
 
 
 def test_a_run_is_claimed_once():

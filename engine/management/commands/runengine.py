@@ -4,7 +4,6 @@ from argparse import ArgumentParser
 from typing import Any
 
 from engine import terminal
-from engine.consumers import EngineConsumer
 from engine.worker import Engine
 
 
@@ -24,10 +23,8 @@ async def perform(concurrency: int | None) -> None:
     loop, asked_to_stop = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, asked_to_stop.set)
-    doorbell = asyncio.create_task(EngineConsumer(engine).listen())
     performing = asyncio.create_task(engine.run())
     stopping = asyncio.create_task(asked_to_stop.wait())
     await asyncio.wait([stopping, performing], return_when=asyncio.FIRST_COMPLETED)
     await engine.stop()
-    doorbell.cancel()
     await performing  # an engine that ended by itself ends the process with its error

@@ -15,7 +15,6 @@ from django.db import ProgrammingError
 from twisted.internet import defer, reactor
 
 from engine import tables, terminal
-from engine.consumers import EngineConsumer
 from engine.evidence import sealing
 from engine.worker import Engine
 from magi_site.access import first_sign_in_path
@@ -78,13 +77,10 @@ class Command(terminal.Command):
         self.stdout.flush()
 
     def _start_engine(self) -> None:
-        """Called when the event loop runs: the engine, and the consumer that rings its bell, live on it too."""
-        loop = asyncio.get_event_loop()
+        """Called when the event loop runs: the engine lives on it, too."""
         engine = Engine()
-        doorbell = EngineConsumer(engine).listen()
-        self._tasks = [loop.create_task(engine.run()), loop.create_task(doorbell)]
-        for task in self._tasks:
-            task.add_done_callback(_report_end)
+        self._performing = asyncio.get_event_loop().create_task(engine.run())
+        self._performing.add_done_callback(_report_end)
 
         def stop() -> defer.Deferred:
             return defer.Deferred.fromFuture(asyncio.ensure_future(engine.stop(grace=GRACE)))
