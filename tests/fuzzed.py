@@ -113,8 +113,10 @@ def _told(ids: dict[str, str]) -> str:
     for noun, pk in ids.items():
         shown = pk if pk.isdigit() else f'"{pk}"'
         which = f'include-path-regex = "/{noun}/\\\\{{id\\\\}}"'
-        lines += ["[[operations]]", which, f'parameters = {{ "path.id" = {shown} }}']
-        lines += [""]
+        lines += ["[[operations]]", which, f'parameters = {{ "path.id" = {shown} }}', ""]
+        # it sends that id even where it believes to send one that is wrong
+        lines += ["[[operations]]", which, 'include-method = ["GET", "DELETE"]']
+        lines += ["checks.negative_data_rejection.enabled = false", ""]
     return "\n".join(lines)
 
 
