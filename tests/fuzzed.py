@@ -116,7 +116,7 @@ def _told(ids: dict[str, str]) -> str:
         lines += ["[[operations]]", which, f'parameters = {{ "path.id" = {shown} }}', ""]
         # it sends that id even where it believes to send one that is wrong
         lines += ["[[operations]]", which, 'include-method = ["GET", "DELETE"]']
-        lines += ["checks.negative_data_rejection.enabled = false", ""]
+        lines += [f"checks.negative_data_rejection.expected-statuses = [{USUAL}, 422]", ""]
     return "\n".join(lines)
 
 
