@@ -158,6 +158,7 @@ class Inquiry(models.Model):
     objects = InquiryQuerySet.as_manager()
 
     class Meta:
+        verbose_name_plural = "inquiries"
         default_permissions = ()
 
     def __str__(self) -> str:
