@@ -10,7 +10,10 @@ from uuid import UUID
 
 from channels.layers import InMemoryChannelLayer, get_channel_layer
 
+from .logs import Seldom
+
 log = logging.getLogger(__name__)
+log.addFilter(Seldom(30))  # seconds: while Redis is away, each piece of a text is a push that is lost
 
 ENGINES = "engines"  # the group of all engines
 LONGEST_PUSH = 2.0

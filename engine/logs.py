@@ -3,6 +3,7 @@
 import json
 import logging
 import re
+from collections import Counter
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any
@@ -32,6 +33,26 @@ class Objects(logging.Formatter):
 
     def _error(self, record: logging.LogRecord) -> str:
         return self.formatException(record.exc_info) if record.exc_info and record.exc_info[0] else ""
+
+
+class Seldom(logging.Filter):
+    """Of what a logger says again and again, one line in so many seconds; the next one says how many it stands for."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self._seconds = seconds
+        self._last: dict[str, float] = {}
+        self._left_out = Counter[str]()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        text = record.msg
+        if record.created < self._last.get(text, 0) + self._seconds:
+            self._left_out[text] += 1
+            return False
+        self._last[text] = record.created
+        if number := self._left_out.pop(text, 0):
+            record.msg = f"{text} So {number:,} times since it was said last."
+        return True
 
 
 def run_of(record: logging.LogRecord) -> str:

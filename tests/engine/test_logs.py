@@ -54,3 +54,12 @@ def test_a_traceback_stands_in_it():
 @pytest.mark.parametrize("args", [({"a": 1},), ()])
 def test_a_line_without_a_run_has_none(args):
     assert "run" not in written("Nothing.", *args)
+
+
+def test_what_is_said_again_and_again_is_said_seldom_and_how_often_it_was():
+    seldom, said = logs.Seldom(30), []
+    for second in (0, 1, 29, 31, 62):
+        record = logging.LogRecord("engine.live", logging.WARNING, "x.py", 1, "Lost (%s).", ("away",), None)
+        record.created = 1_000 + second
+        said += [record.getMessage()] if seldom.filter(record) else []
+    assert said == ["Lost (away).", "Lost (away). So 2 times since it was said last.", "Lost (away)."]
