@@ -51,7 +51,7 @@ class Seldom(logging.Filter):
             return False
         self._last[text] = record.created
         if number := self._left_out.pop(text, 0):
-            record.msg = f"{text} So {number:,} times since it was said last."
+            record.msg = f"{text} {number:,} more such lines were left out since the last one."
         return True
 
 

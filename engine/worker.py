@@ -79,6 +79,8 @@ class Engine:
         """Claim and perform until `stop`."""
         lasting = self._renew_leases(), EngineConsumer(self.ring, self.drop).listen()
         self._to_the_end = [asyncio.create_task(task) for task in lasting]
+        for task in self._to_the_end:
+            task.add_done_callback(report_end)
         looking = asyncio.create_task(self._look_after_runs())
         beside = [asyncio.create_task(task) for task in self._beside()]
         self._idle.clear()
@@ -262,3 +264,9 @@ def _seal_the_failed(claimed: Claimed) -> None:
 
 def _nothing() -> None:
     pass
+
+
+def report_end(task: "asyncio.Task[None]") -> None:
+    """Nobody waits for it, and it should go on as long as its process does."""
+    if not task.cancelled() and (error := task.exception()):
+        log.error("A background task ended: %s", error, exc_info=error)

@@ -62,4 +62,4 @@ def test_what_is_said_again_and_again_is_said_seldom_and_how_often_it_was():
         record = logging.LogRecord("engine.live", logging.WARNING, "x.py", 1, "Lost (%s).", ("away",), None)
         record.created = 1_000 + second
         said += [record.getMessage()] if seldom.filter(record) else []
-    assert said == ["Lost (away).", "Lost (away). So 2 times since it was said last.", "Lost (away)."]
+    assert said == ["Lost (away).", "Lost (away). 2 more such lines were left out since the last one.", "Lost (away)."]

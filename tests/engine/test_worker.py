@@ -3,6 +3,7 @@ from datetime import timedelta
 
 import pytest
 from channels.db import database_sync_to_async
+from channels.layers import get_channel_layer
 from django.db import connection
 from django.db.models.functions import Now
 from django.utils import timezone
@@ -106,6 +107,7 @@ async def test_an_engine_hears_of_work_long_before_it_looks_again(models, monkey
     performing = asyncio.create_task(engine.run())
     await asyncio.sleep(0.3)
     await Run.objects.acreate(procedure="coin")
+    await get_channel_layer().group_send(live.ENGINES, {"type": "engine.of_a_later_version"})
     await live.wake_engines()
     async with asyncio.timeout(10):
         while await Run.objects.exclude(status="finished").aexists():

@@ -1,5 +1,4 @@
 import asyncio
-import logging
 import socket
 import sys
 from argparse import ArgumentParser
@@ -16,14 +15,13 @@ from twisted.internet import defer, reactor
 
 from engine import tables, terminal
 from engine.evidence import sealing
-from engine.worker import Engine
+from engine.worker import Engine, report_end
 from magi_site.access import first_sign_in_path
 from magi_site.asgi import application
 from magi_site.automation import USER_PRINCIPAL_ID
 
 GRACE = 10.0
 NOT_ALLOWED = "42501"  # PostgreSQL's word for a missing privilege
-log = logging.getLogger("engine.serve")
 
 
 class SiteServer(Server):
@@ -80,7 +78,7 @@ class Command(terminal.Command):
         """Called when the event loop runs: the engine lives on it, too."""
         engine = Engine()
         self._performing = asyncio.get_event_loop().create_task(engine.run())
-        self._performing.add_done_callback(_report_end)
+        self._performing.add_done_callback(report_end)
 
         def stop() -> defer.Deferred:
             return defer.Deferred.fromFuture(asyncio.ensure_future(engine.stop(grace=GRACE)))
@@ -132,8 +130,3 @@ def _refuse_taken_port(host: str, port: int) -> None:
             raise CommandError(
                 f"Port {port} of {host} cannot be used: {error.strerror}. PORT= names another."
             ) from error
-
-
-def _report_end(task: "asyncio.Task[None]") -> None:
-    if not task.cancelled() and (error := task.exception()):
-        log.error("A background task ended: %s", error, exc_info=error)
