@@ -3,6 +3,7 @@
 import asyncio
 import json
 import shutil
+import time
 
 import pytest
 from django.contrib.auth.models import User
@@ -280,6 +281,8 @@ def test_another_machine_leaves_it_alone_until_somebody_gives_the_first_up(mira:
     engine = Engine(models=models)
     assert (Run.objects.get(pk=row.pk).host, engine._queue.waits(engine.worker)) == (here, False)
     workshop.stop_all(row.pk, "away")
+    while not list(workshop.place(row.pk).glob("spool/*/end")):
+        time.sleep(0.02)
     shutil.rmtree(workshop.place(row.pk))  # as on a machine that has it not
     call_command("give_up_machine", str(row.pk))
     assert asyncio.run(perform(row.pk, models)).outcome == "done"
