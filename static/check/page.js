@@ -1,5 +1,5 @@
 // The page that looks at evidence: a file comes in, one of four results comes out, and nothing leaves the browser.
-import { entriesOf, isZip, unpacked } from "./zip.js";
+import { Doubtful, isZip, recordOf } from "./zip.js";
 import { minuteOf, momentOf } from "./record.js";
 import { NoEd25519, Odd, keyOf, notesIn, verify } from "./verify.js";
 import { get } from "./python.js";
@@ -43,7 +43,7 @@ async function take(file) {
   const mine = ++run;
   try {
     const data = new Uint8Array(await file.arrayBuffer());
-    const records = isZip(data) ? await recordsIn(data) : data;
+    const records = isZip(data) ? await recordOf(data) : data;
     if (mine !== run) return;
     chosen = { name: file.name, size: file.size, data: records };
   } catch (error) {
@@ -53,21 +53,16 @@ async function take(file) {
   await look();
 }
 
-async function recordsIn(zip) {
-  const file = entriesOf(zip).find(({ name }) => /(?:^|\/)[^/]+\.jsonl?$/.test(name));
-  if (!file) throw new Odd("there is no record in this zip");
-  return unpacked(zip, file);
-}
-
 function refuse(error) {
+  const said = error instanceof Doubtful ? error.message : NO_EVIDENCE;
   chosen = null;
   $("drop").hidden = false;
   $("result").hidden = $("record").hidden = true;
   $("no-evidence").hidden = false;
-  $("no-evidence").querySelector("span").textContent = NO_EVIDENCE;
+  $("no-evidence").querySelector("span").textContent = said;
   document.documentElement.dataset.checked = "none";
-  announce(NO_EVIDENCE);
-  document.title = `${NO_EVIDENCE} Check evidence · MAGI`;
+  announce(said);
+  document.title = `${said} Check evidence · MAGI`;
   if (!(error instanceof Odd || error instanceof TypeError || error instanceof RangeError)) throw error;
 }
 
