@@ -51,7 +51,8 @@ def looks_of(options: Sequence[Option]) -> Mapping[str, Look]:
 @dataclass(frozen=True)
 class Seat:
     """A member at the table. `now` says what it does, with its sign; `line` what it has done. `asked`: others wait for
-    its answer; `out`: it takes no further part."""
+    its answer; `out`: it takes no further part. `models`: its own and what stands in for it; `who`: all that is written
+    of it."""
 
     number: int
     name: str
@@ -64,6 +65,8 @@ class Seat:
     asked: bool = False
     out: bool = False
     until: datetime | None = None
+    models: tuple[str, ...] = ()
+    who: str = ""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ ROLE_LENGTH = 60
 
 
 def seat_of(scene: Scene, member: Member) -> Seat:
-    seat = Seat(member.seat, member.name, role_of(member), look_of(scene, member.seat), line_of(scene, member.seat))
+    seat = _seat(scene, member)
     if scene.over:
         return replace(seat, out=_is_out(scene, member.seat))
     turn = turn_of(scene, member.seat)
@@ -23,6 +23,11 @@ def seat_of(scene: Scene, member: Member) -> Seat:
     if member.seat in asked(scene):
         return replace(seat, now="Asked", sign="right", asked=True)
     return replace(seat, out=_is_out(scene, member.seat))
+
+
+def _seat(scene: Scene, member: Member) -> Seat:
+    shown = (member.name, role_of(member), look_of(scene, member.seat), line_of(scene, member.seat))
+    return Seat(member.seat, *shown, models=(member.model, member.fallback), who=member.who)
 
 
 def role_of(member: Member) -> str:

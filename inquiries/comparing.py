@@ -1,24 +1,21 @@
 """Two inquiries side by side: what each answered, which claims hold it, and which sources were read."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from runs.compared import Compared, Differs, Pair, Pairs, Side, paired
 
-from .display import Display
+from .display import Display, SourceShown
 
 
-def compared(a: Display, b: Display) -> Compared:
-    sources = paired(_sources(a), _sources(b))
-    alone = [pair for pair in sources if not (pair.a and pair.b)]
-    answers = [Pair("Answer", _answer(a), _answer(b))]
+def compared(a: Display, b: Display, erased: bool) -> Compared:
+    answer = Pair("Answer", _answer(a), _answer(b), erased=erased)
+    sources = [] if erased else _sources(a, b)
+    said = _counted(a, b) if erased else _differs(a, b, sources)
     return Compared(
-        differs=list(_differs(a, b, len(alone))),
-        same=[
-            *([] if alone or not sources else ["sources"]),
-            *([] if answers[0].differs else ["answer"]),
-            *([] if a.retries != b.retries else ["number of times it was sent back"]),
-        ],
-        pairs=[Pairs("What was answered", answers), *([Pairs("Sources", sources)] if sources else [])],
+        differs=[*said, *_sent_back(a, b)],
+        same=[*(_same_counts(a, b) if erased else _same(a, b, sources)), *_same_sendings(a, b)],
+        pairs=[Pairs("What was answered", [answer]), *([Pairs("Sources", sources)] if sources else [])],
     )
 
 
@@ -28,17 +25,75 @@ def _answer(display: Display) -> Side:
     return Side(display.word, display.state, figure, "\n\n".join(display.answer))
 
 
-def _sources(display: Display) -> Iterator[tuple[str, Side]]:
-    for source in display.sources:
-        yield source.title, Side("Quoted" if source.quoted else "Read", "approve" if source.quoted else "wait")
+# ---- sources ----------------------------------------------------------------------------------------------
 
 
-def _differs(a: Display, b: Display, alone: int) -> Iterator[Differs]:
+def _sources(a: Display, b: Display) -> list[Pair]:
+    """By where each was read, for titles are no names: two may have the same one."""
+    titles = {_place(one): one.title for one in (*b.sources, *a.sources)}
+    return [replace(pair, name=titles[pair.name]) for pair in paired(_read(a.sources), _read(b.sources))]
+
+
+def _place(source: SourceShown) -> str:
+    return source.address or source.file or source.digest
+
+
+def _read(sources: Sequence[SourceShown]) -> Iterator[tuple[str, Side]]:
+    quoted = {_place(one) for one in sources if one.quoted}
+    for one in sources:
+        word, state = ("Quoted", "approve") if _place(one) in quoted else ("Read", "wait")
+        yield _place(one), Side(word, state, digest=one.digest)
+
+
+def _changed(sources: Sequence[Pair]) -> int:
+    return sum(bool(pair.a and pair.b and pair.a.digest != pair.b.digest) for pair in sources)
+
+
+def _alone(sources: Sequence[Pair]) -> int:
+    return sum(not (pair.a and pair.b) for pair in sources)
+
+
+# ---- sentences --------------------------------------------------------------------------------------------
+
+
+def _differs(a: Display, b: Display, sources: Sequence[Pair]) -> Iterator[Differs]:
     if a.answer != b.answer:
         yield Differs("quest", "The answer.", f"Claims that hold it: {len(a.claims)} in A, {len(b.claims)} in B.")
+    if said := " ".join(_of_sources(_alone(sources), _changed(sources))):
+        yield Differs("search", "The sources.", said)
+
+
+def _of_sources(alone: int, changed: int) -> Iterator[str]:
     if alone:
-        yield Differs(
-            "search", "The sources.", f"{alone} of them {'was' if alone == 1 else 'were'} read in one of the two alone."
-        )
+        yield f"{alone} of them {'was' if alone == 1 else 'were'} read in one of the two alone."
+    if changed:
+        yield f"{changed} of them had another text in B."
+
+
+def _same(a: Display, b: Display, sources: Sequence[Pair]) -> Iterator[str]:
+    if sources and not _alone(sources) and not _changed(sources):
+        yield "sources"
+    if a.answer and a.answer == b.answer:
+        yield "answer"
+
+
+def _counted(a: Display, b: Display) -> Iterator[Differs]:
+    """Where texts were erased: how many there were is all that can be told."""
+    if len(a.claims) != len(b.claims):
+        yield Differs("quest", "The claims.", f"{len(a.claims)} in A, {len(b.claims)} in B.")
+    if len(a.sources) != len(b.sources):
+        yield Differs("search", "The sources.", f"{len(a.sources)} in A, {len(b.sources)} in B.")
+
+
+def _same_counts(a: Display, b: Display) -> Iterator[str]:
+    yield from ["number of claims"] if len(a.claims) == len(b.claims) else []
+    yield from ["number of sources"] if len(a.sources) == len(b.sources) else []
+
+
+def _sent_back(a: Display, b: Display) -> Iterator[Differs]:
     if a.retries != b.retries:
         yield Differs("retry", "The critics.", f"How often they sent work back: {a.retries} in A, {b.retries} in B.")
+
+
+def _same_sendings(a: Display, b: Display) -> Iterator[str]:
+    yield from ["number of times it was sent back"] if a.retries == b.retries else []

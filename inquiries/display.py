@@ -54,6 +54,8 @@ class StationShown:
 
 @dataclass(frozen=True)
 class SourceShown:
+    """`digest`: of the text of what was read; `file`: of the bytes of what was attached."""
+
     number: int
     title: str
     kind: str
@@ -63,6 +65,7 @@ class SourceShown:
     address: str
     host: str
     flags: tuple[str, ...]
+    file: str
 
 
 @dataclass(frozen=True)
@@ -359,5 +362,5 @@ def _count(inquiry: Inquiry, at: str, work: Sequence[Order]) -> str:
 def _sources(inquiry: Inquiry) -> Iterator[SourceShown]:
     quotes = [quote.source_id for claim in inquiry.claims.all() for quote in claim.quotes.all()]
     for one in inquiry.sources.all():
-        places = (one.text_digest, one.address, one.host, tuple(one.flags))
+        places = (one.text_digest, one.address, one.host, tuple(one.flags), one.document.digest if one.document else "")
         yield SourceShown(one.number, one.title, one.get_kind_display(), one.size, quotes.count(one.pk), *places)

@@ -12,7 +12,7 @@ Agents = list[tuple[Seat, Seat]]
 OF_AGENTS = ("name", "model", "fallback", "criteria")
 
 
-def compared(a: Display, b: Display) -> Compared:
+def compared(a: Display, b: Display, erased: bool) -> Compared:
     agents = list(zip(a.seats, b.seats, strict=True))
     otherwise = [
         cells for seats in agents for cells in zip(*(seat.cells for seat in seats), strict=True) if _turned(*cells)
@@ -23,7 +23,7 @@ def compared(a: Display, b: Display) -> Compared:
         differs=list(_differs(agents, len(otherwise), both, changed)),
         same=list(_same(a, b, changed, bool(otherwise) or both == 0)),
         amended=[one for seats in agents for one in amendments(*(_written(seat) for seat in seats))],
-        pairs=[Pairs("Last reasons", [_pair(*seats) for seats in agents])],
+        pairs=[Pairs("Last reasons", [_pair(*seats, erased) for seats in agents])],
         part="judgements/_compared_votes.html",
         context={"votes": _votes(a, b, {(cell.number, cell.round) for cell, _ in otherwise})},
     )
@@ -96,10 +96,10 @@ def _votes(a: Display, b: Display, otherwise: set[tuple[int, int]]) -> list[dict
     ]
 
 
-def _pair(one: Seat, other: Seat) -> Pair:
+def _pair(one: Seat, other: Seat, erased: bool) -> Pair:
     name = one.name if one.name == other.name else f"{one.name}, in B {other.name}"
     criteria = "the same criteria" if one.criteria == other.criteria else "other criteria"
-    return Pair(name, _side(one), _side(other), criteria, one.number)
+    return Pair(name, _side(one), _side(other), criteria, one.number, erased)
 
 
 def _side(seat: Seat) -> Side:

@@ -18,31 +18,36 @@ class Differs:
 
 @dataclass(frozen=True)
 class Side:
-    """What one of the two runs says at a place that both may have: a lamp, its word, a figure beside it, a text."""
+    """What one of the two runs says at a place that both may have: a lamp, its word, a figure beside it, a text.
+    `digest`: of a content that is compared and not shown."""
 
     word: str
     state: str = ""
     figure: str = ""
     text: str = ""
+    digest: str = ""
 
-    def is_like(self, other: "Side | None") -> bool:
-        return other is not None and (self.word, self.text) == (other.word, other.text)
+    def is_like(self, other: "Side | None", erased: bool = False) -> bool:
+        if other is None or self.word != other.word:
+            return False
+        return erased or (self.text, self.digest) == (other.text, other.digest)
 
 
 @dataclass(frozen=True)
 class Pair:
     """The same place in both; a side is None where a run has no such place. `place` of a small picture, where there is
-    one."""
+    one. `erased`: whether texts were, which then make no difference."""
 
     name: str
     a: Side | None
     b: Side | None
     note: str = ""
     place: int = 0
+    erased: bool = False
 
     @property
     def differs(self) -> bool:
-        return not (self.a and self.a.is_like(self.b))
+        return not (self.a and self.a.is_like(self.b, self.erased))
 
 
 @dataclass(frozen=True)
@@ -67,12 +72,13 @@ class Compared:
 class Compares:
     """The half of a face that knows two runs."""
 
-    def compared(self, a: Any, b: Any) -> Compared:
-        """The middle of the page, of two displays. What was asked and how it came out stand there anyway."""
+    def compared(self, a: Any, b: Any, erased: bool) -> Compared:
+        """The middle of the page, of two displays. What was asked and how it came out stand there anyway. `erased`:
+        texts of one or both were, so nothing is said that rests on any."""
         return Compared()
 
 
-def paired(a: Iterable[tuple[str, Side]], b: Iterable[tuple[str, Side]]) -> list[Pair]:
+def paired(a: Iterable[tuple[str, Side]], b: Iterable[tuple[str, Side]], erased: bool = False) -> list[Pair]:
     """By the names of their places, those of `a` first, then those that `b` alone has."""
     first, second = dict(a), dict(b)
-    return [Pair(name, first.get(name), second.get(name)) for name in (first | second)]
+    return [Pair(name, first.get(name), second.get(name), erased=erased) for name in (first | second)]

@@ -37,8 +37,8 @@ def of_two(face: AnyFace, rows: Sequence[Any]) -> dict[str, Any]:
         OfTwo(letter, heads[str(row.pk)], display, used(some), bool(row.run.redacted))
         for letter, row, display, some in zip("AB", rows, displays, calls, strict=True)
     ]
-    told = face.compared(*displays)
     erased = any(one.redacted for one in both)
+    told = face.compared(displays[0], displays[1], erased)
     amended = [] if erased else amendments(*(_asked(face, row) for row in rows))
     return {
         "both": both,
@@ -65,7 +65,7 @@ def _asked(face: AnyFace, row: Any) -> dict[str, str]:
 def _differs(both: Sequence[OfTwo], amended: Sequence[Amendment], told: Compared, erased: bool) -> Iterator[Differs]:
     same = [] if amended or erased else ["text"]
     if erased:
-        yield Differs("writes", "The text.", "It cannot be told any more: texts of one of the two were erased.")
+        yield Differs("writes", "The text.", "It cannot be told any more, for texts were erased.")
     elif amended:
         yield Differs("writes", "The text.", " ".join(map(_amended, amended)))
     if (words := [_came_to(one) for one in both])[0] != words[1]:

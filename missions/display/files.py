@@ -18,6 +18,8 @@ WORDS_BESIDE = 60  # pairs of lines of one place that are compared word by word
 
 @dataclass(frozen=True)
 class FileShown:
+    """`digest`: of what is in it now."""
+
     path: str
     change: str
     state: str
@@ -25,6 +27,7 @@ class FileShown:
     added: int
     removed: int
     empty: bool = False  # on both sides
+    digest: str = ""
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,8 @@ def _text(version: FileVersion | None) -> str:
 def _file(path: str, before: FileVersion | None, after: FileVersion | None) -> FileShown:
     change = "A" if before is None else "D" if after is None else "M"
     empty = not any(one.size for one in (before, after) if one)
-    return FileShown(path, change, *WORDS[change], *_counts(_text(before), _text(after)), empty)
+    counts = _counts(_text(before), _text(after))
+    return FileShown(path, change, *WORDS[change], *counts, empty, after.digest if after else "")
 
 
 @lru_cache(maxsize=128)  # a page is drawn again and again

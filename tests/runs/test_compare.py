@@ -1,16 +1,21 @@
 """Two runs of one kind side by side: what differs, and who may see it."""
 
 import asyncio
+import re
+from hashlib import sha256
 
 import pytest
 from django.urls import reverse
 
-from engine.models import Run
+from debates.models import Debate
+from engine.models import NewDocument, Run
 from judgements.models import Judgement
 from runs import redaction
 from tests.conftest import NOBODYS_ID, ScriptedModels, agents, perform, says
-from tests.contract import EXAMPLES
+from tests.contract import EXAMPLES, PLAYED, played
+from tests.inquiries.scenes import inquiry
 from tests.judgements.test_record import words
+from tests.missions.scenes import finishes, mission, step
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -91,3 +96,79 @@ def test_what_was_judged_again_leads_to_both(page, mira):
     assert f"{reverse('compare')}?a={first.pk}&amp;b={second.pk}" in html
     assert "Compare with the earlier one" in words(html)
     assert Run.objects.count() == 2
+
+
+def sentences(page, a, b):
+    return [f"{one.lead} {one.rest}" for one in side_by_side(page, a, b).context["differs"]]
+
+
+OTHER = "rehearsal/slow"
+RESTS_ON_TEXTS = (
+    r"same text|\b(answer|changed files|crew|members|files|action)\b|(?<!number of )\b(steps|sources|claims)\b"
+)
+
+
+@pytest.mark.parametrize("both", [False, True])
+@pytest.mark.parametrize("kind", PLAYED)
+def test_nothing_is_said_that_rests_on_texts_that_were_erased(page, mira, kind, both):
+    first, second = played(kind, mira), played(kind, mira)
+    for run in (first, second)[: 1 + both]:
+        redaction.redact(run.pk, "reviewer", "Asked for.")
+    assert not re.search(RESTS_ON_TEXTS, " ".join(sentences(page, first, second)))
+    html = side_by_side(page, first, second).content.decode()
+    assert "pair--differs" not in html
+    assert "Not in A" not in words(html)
+
+
+def test_members_of_one_name_are_the_same_only_by_model_and_description(page, mira):
+    first, other, described = (
+        EXAMPLES["debate"](mira),
+        debate_of(mira, model=OTHER),
+        debate_of(mira, who="Knows nothing."),
+    )
+    assert "The same text, outcome, members" in sentences(page, first, EXAMPLES["debate"](mira))[-1]
+    for another in (other, described):
+        said = sentences(page, first, another)
+        assert "The members. Of another model or description in B: Ben." in said
+        assert "members" not in said[-1]
+
+
+def debate_of(owner, **changed):
+    """That of the examples, but for its second member."""
+    held = EXAMPLES["debate"](owner)
+    ada, ben = ({name: getattr(one, name) for name in ("name", "who", "model")} for one in held.members.all()[1:])
+    options = list(held.options.values("word", "meaning", "direction"))
+    asked = {"question": held.question, "options": options, "members": [ada, ben | changed], "most": 6}
+    return Debate.objects.submit(owner=owner, timekeeper="rehearsal/instant", seed=bytes(32), **asked)
+
+
+def changed_to(owner, text):
+    models = ScriptedModels()
+    row = mission(owner, writes(text), finishes(), models=models, files=[("sum.py", "a - b\n")])
+    asyncio.run(perform(row.pk, models))
+    return row
+
+
+def writes(text):
+    return step("write_to_file", path="sum.py", content=text)
+
+
+def test_files_are_the_same_by_what_is_in_them_and_not_by_how_many_lines_changed(page, mira):
+    first = changed_to(mira, "a + b\n")
+    assert "The same text, outcome, changed files and crew." in sentences(page, first, changed_to(mira, "a + b\n"))[-1]
+    said = sentences(page, first, changed_to(mira, "a * b\n"))
+    assert "The files. Changed otherwise, or in one of the two alone: 1." in said
+    assert "files" not in said[-1]
+
+
+def read(owner, *documents):
+    read = [NewDocument("law.txt", "text", (text,), sha256(text.encode()).hexdigest()) for text in documents]
+    return inquiry(owner, documents=read)
+
+
+def test_sources_are_the_same_by_what_is_in_them_and_not_by_their_titles(page, mira):
+    first = read(mira, "The limit is 150.", "The limit was 700.")
+    assert "sources" in sentences(page, first, read(mira, "The limit is 150.", "The limit was 700."))[-1]
+    said = sentences(page, first, read(mira, "The limit is 150.", "The limit was 2,500."))
+    assert "The sources. 2 of them were read in one of the two alone." in said
+    assert "sources" not in said[-1]
