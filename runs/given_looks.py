@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db import Error as DBError
 from django.db import transaction
+from django.db.models import F
 from django.utils import timezone
 
 from engine.hidden import in_one_line
@@ -15,7 +16,7 @@ from engine.models import Run, after_deadlock
 
 from . import reviews
 from .models import Given, GivenLook
-from .rights import sees_as_given
+from .rights import sees_as_given, still_given
 
 log = logging.getLogger(__name__)
 
@@ -24,8 +25,9 @@ def given_to(user: Any, run: Run) -> Given | None:
     """What lets this person see it, if nothing else does."""
     if not sees_as_given(user, run):
         return None
-    found: Given | None = Given.objects.holding().of(user).filter(run=run).order_by("group_id", "-pk").first()
-    return found
+    given = Given.objects.holding().of(user).filter(run=run)
+    # by name before any group, the same on every database
+    return next(iter(still_given(given.order_by(F("group_id").asc(nulls_first=True), "-pk"))), None)
 
 
 def note_look(run: Run, user: Any) -> None:

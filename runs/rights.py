@@ -158,17 +158,15 @@ def _look_beside(user: Any) -> None:
     of = (rows.order_by().values_list("run", Value(number)) for number, rows in enumerate((asked, given)))
     found = set(next(of).union(next(of)))
     user._runs_asked = tuple(run for run, was_given in found if not was_given)
-    user._runs_given = (
-        {one.run_id for one in _still_given(given)} if any(was_given for _, was_given in found) else set()
-    )
+    user._runs_given = {one.run_id for one in still_given(given)} if any(was_given for _, was_given in found) else set()
 
 
 def _given_of(run: Run) -> set[Any]:
-    return set().union(*(one.all_of_them() for one in _still_given(Given.objects.holding().filter(run=run))))
+    return set().union(*(one.all_of_them() for one in still_given(Given.objects.holding().filter(run=run))))
 
 
-def _still_given(rows: QuerySet[Given]) -> list[Given]:
-    """Each giver is asked for once, however much it gave."""
+def still_given(rows: QuerySet[Given]) -> list[Given]:
+    """Those of these whose giver could still give it. Each giver is asked for once, however much it gave."""
     found: list[Any] = list(rows)
     reaches = {giver: SHARE.reach(giver) for giver in {one.by for one in found}}
     return [one for one in found if _takes_in(reaches[one.by], one.by, one.run)]
