@@ -79,7 +79,7 @@ def _kept(badge: Badge) -> Badge:
 def end(badge: Badge) -> None:
     """At once; what others have kept of the picture, they drop within a minute."""
     if Badge.objects.filter(pk=badge.pk, ended=None).update(ended=timezone.now()) and badge.run:
-        reviews.add(badge.run, badge.by, f"Badge {badge.pk} ended.")
+        reviews.note(badge.run, badge.by, f"Badge {badge.pk} ended.")
 
 
 def shown_by(secret: str) -> Shown | None:

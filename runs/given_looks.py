@@ -43,11 +43,11 @@ def note_look(run: Run, user: Any) -> None:
 @after_deadlock
 @transaction.atomic
 def _note(run: Run, user: Any) -> None:
-    """The first look of each is an entry of the record; all are counted beside it."""
+    """The first look of each is an entry of the record; all are counted beside it. One at a run that is tried again
+    is none yet: nothing can be noted of it before its end."""
     given = given_to(user, run)
     if given is None:  # taken back in this moment
         return
-    first = not GivenLook.objects.filter(given=given, user=user).exists()
-    GivenLook.count(timezone.now(), given=given, user=user)
-    if first:
-        reviews.add(run, user, f"Looked at, as it was given to {in_one_line(given.to)}.")
+    seen = GivenLook.objects.filter(given=given, user=user).exists()
+    if seen or reviews.note(run, user, f"Looked at, as it was given to {in_one_line(given.to)}."):
+        GivenLook.count(timezone.now(), given=given, user=user)

@@ -63,4 +63,4 @@ def take_back(given: Given, by: Any) -> None:
     """At once, from whoever has it open, too."""
     run = Run.objects.select_for_update(no_key=True).get(pk=given.run_id)
     if Given.objects.filter(pk=given.pk, ended=None).update(ended=timezone.now()):
-        reviews.add(run, by, f"Taken back from {in_one_line(given.to)}.")
+        reviews.note(run, by, f"Taken back from {in_one_line(given.to)}.")

@@ -47,6 +47,14 @@ def add(run: Run, author: Any, text: str, outcome: str | None = None) -> Review:
     return _keep(said)
 
 
+@after_deadlock
+@transaction.atomic
+def note(run: Run, author: Any, text: str) -> Review | None:
+    """That somebody did something with its record. Of one that is tried again just now nothing can be noted."""
+    run = Run.objects.select_for_update(no_key=True).get(pk=run.pk)
+    return add(run, author, text) if run.over else None
+
+
 def why_not(run: Run, outcome: str | None = None) -> str:
     """Why nobody can note anything of it, or decide this instead; empty where one can."""
     if not run.over:

@@ -56,7 +56,7 @@ def end(share: Share, by: Any) -> None:
     """At once, for whoever has it open, too, when they load it again."""
     run = Run.objects.select_for_update(no_key=True).get(pk=share.run_id)
     if Share.objects.filter(pk=share.pk, ended=None).update(ended=timezone.now()):
-        reviews.add(run, by, f"Link {share.pk} ended.")
+        reviews.note(run, by, f"Link {share.pk} ended.")
 
 
 def shown_by(secret: str) -> Share | None:

@@ -1,5 +1,7 @@
 """One record is given to people with an account, and taken back."""
 
+import asyncio
+
 import pytest
 from django.contrib.auth.models import Group, Permission
 from django.db import OperationalError, connection
@@ -9,12 +11,12 @@ from django.urls import reverse
 from engine.evidence.audit import verify_all
 from engine.models import Review
 from magi_site.models import Token
-from runs import redaction
+from runs import badges, redaction, sharing, steering
 from runs.giving import give, take_back
 from runs.history import History
-from runs.models import Given
+from runs.models import Badge, Given, Share
 from runs.rights import EXPORT, SEE, SHARE, STEER
-from tests.conftest import judged, submitted
+from tests.conftest import ScriptedModels, judged, perform, submitted
 from tests.databases import once
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -161,3 +163,23 @@ def test_it_is_given_and_taken_back_on_the_page(page, run, noor):
 def test_what_is_not_over_is_given_to_nobody(mira, noor):
     with pytest.raises(ValueError, match="nobody knows yet how it ends"):
         give(submitted(mira).run, mira, "noor")
+
+
+def test_what_is_tried_again_is_seen_and_a_look_once_it_is_over(failed, mira, noor):
+    give(failed.run, mira, "noor")
+    steering.retry(failed, mira)
+    assert looks_of(failed, noor) == [200]
+    assert not Review.objects.filter(author=noor).exists()
+    asyncio.run(perform(failed.pk, ScriptedModels()))
+    looks_of(failed, noor)
+    assert Review.objects.get(author=noor).text == "Looked at, as it was given to noor."
+
+
+def test_what_is_tried_again_is_taken_back_all_the_same(failed, mira, noor):
+    given, link = give(failed.run, mira, "noor"), sharing.make(failed.run, mira, "", 14)
+    badge = badges.make(mira, 30, "Gate", failed.run)
+    steering.retry(failed, mira)
+    take_back(given, mira)
+    sharing.end(link, mira)
+    badges.end(badge)
+    assert not any(rows.objects.filter(ended=None).exists() for rows in (Given, Share, Badge))
