@@ -10,6 +10,7 @@ from django.db.models import Q
 
 from engine.llm.prices import DOLLAR
 from engine.models import NewDocument
+from runs.given_looks import note_look
 from runs.rights import User
 
 from . import analysis
@@ -51,14 +52,17 @@ SAME = ("question", "rule", "most", "reply_within", "view")
 
 
 def earlier_of(pk: str, user: User) -> Debate | None:
-    """The debate of that id to hold again, if there is one, the user may see it and it has its texts."""
+    """The debate of that id to hold again, if there is one, the user may see it and it has its texts: a look."""
     try:
         wanted = UUID(pk)
     except ValueError:
         return None
     seen = Debate.objects.visible_to(user).filter(pk=wanted, run__redacted=None)
     whole = seen.select_related("run", "panel_version__panel__current")
-    return whole.prefetch_related("options", "members__user", "run__documents").first()
+    found = whole.prefetch_related("options", "members__user", "run__documents").first()
+    if found:
+        note_look(found.run, user)
+    return found
 
 
 def as_asked(debate: Debate) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from uuid import UUID
 
 from django.db.models import Q
 
+from runs.given_looks import note_look
 from runs.rights import User
 from runs.texts.amendments import Amendment, amendments
 
@@ -27,6 +28,8 @@ class Again:
 def again_of(judgement: Judgement, user: User) -> Again:
     earlier = _seen(str(judgement.earlier_id or ""), user)
     compared = bool(earlier) and not (judgement.run.redacted or (earlier and earlier.run.redacted))
+    if earlier and compared:  # what was amended shows what stood there
+        note_look(earlier.run, user)
     return Again(
         earlier=earlier,
         compared=compared,
@@ -36,9 +39,12 @@ def again_of(judgement: Judgement, user: User) -> Again:
 
 
 def earlier_of(pk: str, user: User) -> Judgement | None:
-    """The judgement of that id to judge again, if there is one, the user may see it and it has its texts."""
+    """The judgement of that id to judge again, if there is one, the user may see it and it has its texts: a look."""
     found = _seen(pk, user)
-    return None if found and found.run.redacted else found
+    if found is None or found.run.redacted:
+        return None
+    note_look(found.run, user)
+    return found
 
 
 def _seen(pk: str, user: User) -> Judgement | None:

@@ -26,6 +26,7 @@ from engine.models.pace import LimitReached
 
 from .api.objects import run_object
 from .face import Face, face_of, faces, flags_known, rows_in
+from .given_looks import note_looks
 from .models import SearchText
 from .record import record_lines, record_of
 from .rows import with_reviews
@@ -74,6 +75,18 @@ class Chosen:
             yield self._runs[start : start + size]
 
 
+class LookedAt:
+    """Another source; that somebody gets what they were given is on record before it is sent."""
+
+    def __init__(self, source: Source, user: Any) -> None:
+        self._source, self._user = source, user
+
+    def batches(self, size: int) -> Iterator[list[UUID]]:
+        for pks in self._source.batches(size):
+            note_looks(pks, self._user)
+            yield pks
+
+
 _under_way: Counter[Any] = Counter()  # by user, in this process
 _counting = RLock()  # views run in many threads, and what is forgotten ends in any of them
 AGAIN = 10.0  # seconds
@@ -85,7 +98,8 @@ def download(source: Source, format: str, address: str, user: Any, face: AnyFace
 
     Whoever reads slowly keeps all of a file waiting in memory, so that their number has an end.
     """
-    response = StreamingHttpResponse(pieces(source, format, address, face), content_type=FORMATS[format].content_type)
+    file = pieces(LookedAt(source, user), format, address, face)
+    response = StreamingHttpResponse(file, content_type=FORMATS[format].content_type)
     how = "attachment" if FORMATS[format].saved else "inline"
     response["Content-Disposition"] = f'{how}; filename="{_nouns(face)}-{timezone.now():%Y-%m-%d}.{format}"'
     response["Cache-Control"] = "no-store"

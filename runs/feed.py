@@ -29,6 +29,7 @@ from engine.reader import read
 from .face import Snapshot, face_of, faces, snapshot_of
 from .family import mark_of, mark_shown
 from .fragments import Fragment, LivePage
+from .given_looks import note_look
 from .past import beginning_of
 from .rights import SEE
 
@@ -175,8 +176,12 @@ def _look(pk: UUID, watchers: list[Watcher], revision: int) -> Seen:
 
 
 def _look_at_right(pk: UUID, watcher: Watcher) -> bool:
-    found = Run.objects.only("owner", "parent").filter(pk=pk, procedure__in=faces()).first()
-    return found is not None and bool(_allowed(found, [watcher]))
+    found = Run.objects.only("owner", "parent", "status").filter(pk=pk, procedure__in=faces()).first()
+    if found is None or not _allowed(found, [watcher]):
+        return False
+    if found.over:  # all of it is sent at once
+        note_look(found, get_user_model().objects.get(pk=watcher.user_pk))
+    return True
 
 
 def _allowed(run: Run, watchers: list[Watcher]) -> frozenset[Watcher]:

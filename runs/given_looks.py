@@ -4,7 +4,9 @@ Why so: docs/decisions.md, Sharing.
 """
 
 import logging
+from collections.abc import Iterable
 from typing import Any
+from uuid import UUID
 
 from django.db import Error as DBError
 from django.db import transaction
@@ -16,7 +18,7 @@ from engine.models import Run, after_deadlock
 
 from . import reviews
 from .models import Given, GivenLook
-from .rights import sees_as_given, still_given
+from .rights import given_among, sees_as_given, still_given
 
 log = logging.getLogger(__name__)
 
@@ -38,6 +40,12 @@ def note_look(run: Run, user: Any) -> None:
         _note(run, user)
     except DBError:
         log.warning("That %s was looked at by whom it was given is not written.", run.pk)
+
+
+def note_looks(runs: Iterable[UUID], user: Any) -> None:
+    """Of a list or a file that has all of each of these."""
+    for run in Run.objects.filter(pk__in=given_among(user, runs)):
+        note_look(run, user)
 
 
 @after_deadlock

@@ -20,6 +20,7 @@ from engine.models.pace import LimitReached
 from runs import retention
 from runs.begun import along, begun_by_page, brought
 from runs.forms import FieldProblem, as_number, as_typed
+from runs.given_looks import note_look
 from runs.rights import SEE
 
 from .. import attached, origins, procedure, workshop
@@ -147,12 +148,15 @@ def _unpacked(request: HttpRequest) -> tuple[list[tuple[str, str]], list[str], l
 
 
 def _followed(request: HttpRequest, pk: str) -> Mission | None:
-    """The mission that this one goes on from, where this person may see it."""
+    """The mission that this one goes on from, where this person may see it: its files come along, so it is a look."""
     try:
         found = Mission.objects.select_related("run").filter(pk=UUID(pk)).first() if pk else None
     except ValueError:
         return None
-    return found if found and SEE.covers(request.user, found.run) else None
+    if found is None or not SEE.covers(request.user, found.run):
+        return None
+    note_look(found.run, request.user)
+    return found
 
 
 def _own(posted: Mapping[str, str]) -> dict[str, str]:

@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from engine.hidden import visible_json
 from engine.models import Run
 from runs.face import faces
-from runs.given_looks import note_look
+from runs.given_looks import note_look, note_looks
 from runs.history import PAGE, History
 from runs.rights import SEE, Right
 
@@ -79,6 +79,7 @@ def history_answer(request: HttpRequest, asked: Sought, history: History, kind: 
     sought = {name: value for name, value in asked.model_dump().items() if value}
     path = f"{address_of(request)}{request.path}"
     following = f"{path}?{urlencode(sought | {'cursor': str(pks[PAGE - 1])})}" if len(pks) > PAGE else None
+    note_looks(pks[:PAGE], credential(request).owner)
     return json_answer({"results": run_objects(pks[:PAGE], address_of(request), kind), "next": following})
 
 

@@ -16,6 +16,7 @@ from engine.models.gates import Decision
 from runs import batches, steering
 from runs.batches import MOST_AT_ONCE, Result
 from runs.deciding import for_me, may_see, seen_by
+from runs.given_looks import note_look
 
 from .answers import address_of, json_answer, missing, take_only
 from .objects import gate_object
@@ -159,4 +160,5 @@ def _found(request: HttpRequest, pk: int) -> Gate:
     found = Gate.objects.whole().filter(pk=pk).first()
     if found is None or not may_see(found, credential(request).owner):
         raise missing("gate")
+    note_look(found.run, credential(request).owner)
     return found

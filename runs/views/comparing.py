@@ -9,6 +9,7 @@ from engine.models import Run
 
 from ..comparing import of_two
 from ..face import face_of, faces
+from ..given_looks import note_look
 from .finding import seen_or_404
 
 TICK_TWO = "Tick two in the history, and they stand here side by side."
@@ -25,6 +26,8 @@ def compare(request: HttpRequest) -> HttpResponse:
     runs = [_run(request, request.GET[side]) for side in ("a", "b")]
     if refused := _why_not(runs):
         return _refused(request, refused)
+    for run in runs:
+        note_look(run, request.user)
     face = face_of(runs[0])
     rows = face.rows().in_bulk([run.pk for run in runs])
     swapped = address_of(runs[1].pk, runs[0].pk)

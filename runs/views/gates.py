@@ -18,6 +18,7 @@ from ..context import COUNTED_TO, as_said, first_of, in_bar
 from ..deciding import MOST, VIEWS, at_gate, group_of, groups, may_see
 from ..face import face_of
 from ..forms import as_number
+from ..given_looks import note_look
 from ..redaction import erasure_of
 from ..reminders import is_told_by_mail
 from ..rights import SEE
@@ -102,6 +103,7 @@ def gate(request: HttpRequest, pk: int, here: bool = False) -> HttpResponse:
     found = Gate.objects.whole().filter(pk=pk).first()
     if found is None or not may_see(found, request.user):
         raise Http404
+    note_look(found.run, request.user)
     if request.method != "POST":
         return _page(request, found)
     if "look" in request.POST:

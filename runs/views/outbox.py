@@ -7,6 +7,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from ..forms import as_number
+from ..given_looks import note_looks
 from ..outbox import ANSWERS, SIGNS, WORDS, outbox, seen_by
 from .library import tabs
 
@@ -19,6 +20,7 @@ def letters(request: HttpRequest) -> HttpResponse:
     if state and state not in WORDS:
         raise Http404
     found = outbox(request.user, state, as_number(request.GET.get("before", "")))
+    note_looks({post.letter.run_id for post in found.posts if post.letter.run_id}, request.user)
     states = [(key, word, SIGNS[key], found.counts.get(key, 0)) for key, word in WORDS.items()]
     context = {
         "posts": found.posts,

@@ -1,20 +1,149 @@
 """Whoever was given a record has looked at it once any door has shown it to them."""
 
+import asyncio
+
 import pytest
 from django.contrib.auth.models import Group
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
-from runs.given_looks import note_look
+from engine.models import Gate, Letter, Review, Run
+from engine.policy import policy_of
+from judgements.models import Judgement
+from runs.given_looks import note_look, note_looks
 from runs.giving import give
 from runs.models import GivenLook
-from tests.conftest import judged
+from runs.rights import SEE
+from tests.callers import bearer
+from tests.conftest import ScriptedModels, agents, allow, judged, perform
+from tests.contract import EXAMPLES, play
 from tests.databases import once
+from tests.judgements.open_pages import Page, until
+from tests.judgements.redacted import shown
 
 pytestmark = pytest.mark.django_db(transaction=True)
+
+
+MARKER = "quetzalcoatl"
+LOOKED = "Looked at, as it was given to noor."
+SHOWING = [
+    "/judgements/{pk}/",
+    "/judgements/{pk}/record/",
+    "/judgements/{pk}/record.json",
+    "/judgements/{pk}/replay.html",
+    "/judgements/{pk}/replay/",
+    "/judgements/export.jsonl",
+    "/runs/export.jsonl",
+    "/runs/compare/?a={pk}&b={own}",
+    "/runs/compare/?a={own}&b={pk}",
+    "/?again={pk}",
+    "/judgements/{later}/",
+    "/api/v1/runs",
+    "/api/v1/judgements",
+    "/api/v1/judgements?q=Japan",
+    "/api/v1/runs/{pk}",
+    "/api/v1/judgements/{pk}",
+    "/api/v1/runs/{pk}/record",
+]
+LISTING = ["/judgements/", "/runs/", "/runs/?q=Japan", "/judgements/{own}/"]
 
 
 @pytest.fixture
 def run(mira):
     return once(judged, mira).run
+
+
+def asked(owner, content, **more):
+    three = agents("openai/a", "openai/b", "openai/c")
+    made = Judgement.objects.submit(owner=owner, title="Release", content=content, agents=three, **more)
+    asyncio.run(perform(made.pk, ScriptedModels()))
+    return made
+
+
+def make_three(mira, noor):
+    """One to be given, one of noor's own, and one of hers that judged again what was to be given."""
+    first = asked(mira, f"Send {MARKER} to Japan.")
+    return first, asked(noor, "Send a letter to Japan."), asked(noor, "Send a card to Japan.", earlier=first)
+
+
+@pytest.fixture
+def given(mira, noor):
+    """The addresses of doors have these; noor may go through every one of them."""
+    first, own, later = once(make_three, mira, noor)
+    give(first.run, mira, "noor")
+    allow(noor, "engine.export_run")
+    return {"pk": first.pk, "own": own.pk, "later": later.pk}
+
+
+def through(door, user, **names):
+    """What stands behind it."""
+    client = Client(headers=bearer(user)) if door.startswith("/api/") else Client()
+    if not door.startswith("/api/"):
+        client.force_login(user)
+    return shown(client, door.format(**names))
+
+
+def looks():
+    return Review.objects.filter(text=LOOKED).count()
+
+
+@pytest.mark.parametrize("door", SHOWING)
+def test_a_look_is_on_record_by_whichever_door(given, noor, door):
+    assert not looks()
+    assert MARKER in through(door, noor, **given)
+    assert looks() == 1
+
+
+def test_an_open_page_that_asks_for_all_of_it_is_a_look(given, noor):
+    async def watched():
+        page = await Page(noor).open(given["pk"])
+        await until(lambda: "approve" in page.shown)
+        page.feed.leave(page.watcher)
+
+    asyncio.run(watched())
+    assert looks() == 1
+
+
+@pytest.mark.parametrize("door", LISTING)
+def test_a_title_in_a_list_is_no_look(given, noor, door):
+    assert MARKER not in through(door, noor, **given)
+    assert not looks()
+
+
+def test_a_look_at_a_gate_is_one(run, mira, noor):
+    asked_for = {"kind": "question", "title": "Which?", "text": MARKER, "policy": policy_of(None)}
+    gate = Gate.objects.ask(None, run=run, step="said", **asked_for)
+    give(run, mira, "noor")
+    for number, door in enumerate(("/gates/{pk}/", "/api/v1/gates/{pk}"), 1):
+        assert MARKER in through(door, noor, pk=gate.pk)
+        assert GivenLook.objects.get().times == number
+
+
+def test_a_look_at_its_letters_is_one(run, mira, noor):
+    Letter.objects.write(Letter.State.SENT, run.pk, ["ada@example.org"], "Five", MARKER)
+    give(run, mira, "noor")
+    assert MARKER in through("/library/outbox/", noor)
+    assert looks() == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "door"), [("debate", "/debates/new/?again={pk}"), ("mission", "/missions/new/?follows={pk}")]
+)
+def test_to_begin_another_from_it_is_a_look(mira, noor, kind, door):
+    run = asyncio.run(play(EXAMPLES[kind](mira).pk))
+    give(run, mira, "noor")
+    through(door, noor, pk=run.pk)
+    assert looks() == 1
+
+
+def test_of_whom_nothing_was_given_no_list_asks_more_of_the_database(run, noor, reviewer):
+    assert not SEE.within(Run.objects.all(), noor).exists()  # the list itself
+    SEE.reach(reviewer)
+    with CaptureQueriesContext(connection) as queries:
+        note_looks([run.pk], noor)
+        note_looks([run.pk], reviewer)
+    assert not queries.captured_queries
 
 
 def anew(user):
