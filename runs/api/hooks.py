@@ -109,8 +109,12 @@ def _run(request: HttpRequest, asked: str) -> Any:
         raise wrong_fields([("run", "There is no such run.")]) from error
 
 
-@router.get("/hooks", response=Hooks, openapi_extra=problems(422), summary="Where messages are sent", url_name="hooks")
+@router.get(
+    "/hooks", response=Hooks, openapi_extra=problems(403, 422), summary="Where messages are sent", url_name="hooks"
+)
+@needs(Scope.TELL, "")
 def hooks(request: HttpRequest) -> HttpResponse:
+    """Addresses are shown whole, and those of Slack, Mattermost and Teams let in whoever knows them."""
     take_only(request)
     return json_answer({"results": [_hook(one) for one in Hook.objects.filter(owner=credential(request).owner)]})
 

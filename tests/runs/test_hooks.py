@@ -352,7 +352,8 @@ def test_what_is_wrong_with_a_hook_is_named(caller, asked, path):
 
 
 @pytest.mark.django_db
-def test_a_token_of_every_day_makes_no_hook_and_nobody_has_too_many(caller, mira, mira_calls):
+def test_a_token_of_every_day_makes_and_sees_no_hook_and_nobody_has_too_many(caller, mira, mira_calls):
     assert "tell" in problem(mira_calls.post("/hooks", {"address": "https://example.org/"}), 403)["detail"]
+    assert "tell" in problem(mira_calls.get("/hooks"), 403)["detail"]
     Hook.objects.bulk_create(Hook(owner=mira, address="https://example.org/") for _ in range(20))
     problem(caller.post("/hooks", {"address": "https://example.org/"}), 409)
