@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -212,6 +213,12 @@ def test_the_step_of_the_pipeline_fails_unless_it_is_approved(site, tmp_path, co
     assert (tmp_path / "output").read_text() == f"verdict={word}\n"
 
 
+def test_a_pipeline_that_runs_again_asks_anew():
+    text = (ROOT / "client" / "examples" / "action.yml").read_text()
+    [key] = [line for line in text.splitlines() if "MAGI_KEY:" in line]
+    assert {"github.run_id", "github.run_attempt", "github.job"} <= set(re.findall(r"github\.\w+", key))
+
+
 def test_nothing_is_pushed_that_was_not_approved(site, tmp_path):
     need("git", bool(shutil.which("git")), "git is not installed")
     bare, work, tools = tmp_path / "bare", tmp_path / "work", tmp_path / "bin"
@@ -236,6 +243,8 @@ def test_nothing_is_pushed_that_was_not_approved(site, tmp_path):
     assert git("ls-remote", "origin").stdout == ""
     assert git("push", "-q", "origin", "HEAD:refs/heads/main", MAGI_COUNCIL=COUNCIL).returncode == 0
     assert "refs/heads/main" in git("ls-remote", "origin").stdout
+    both = {"MAGI_COUNCIL": COUNCIL, "MAGI_BRANCHES": "refs/heads/main refs/heads/release"}
+    assert git("push", "-q", "origin", "HEAD:refs/heads/release", **both).returncode == 0
     git("commit", "-q", "--amend", "--allow-empty", "-m", "Other")
     forced = git("push", "-q", "--force", "origin", "HEAD:refs/heads/main", MAGI_COUNCIL=COUNCIL)
     page = next(line for line in forced.stderr.splitlines() if "/judgements/" in line)
