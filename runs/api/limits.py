@@ -36,7 +36,8 @@ def said_of(name: str, limits: Limits) -> dict[str, str]:
 
 
 def paced(name: str, limits_of: LimitsOf) -> Callable[[View], View]:
-    """Stands below the scope that a call needs: its answers and refusals say how many of these its caller has left."""
+    """Stands below the scope that a call needs: its answers and refusals say how many of these its caller has left, but
+    for refusals before it is called: by the form of a request, by its token or scope."""
 
     def decorate(view: View) -> View:
         @wraps(view)

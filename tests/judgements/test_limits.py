@@ -64,6 +64,8 @@ def test_answers_and_refusals_say_how_many_are_left(mira, settings, monkeypatch)
     assert [one.headers.get("Retry-After") for one in answers] == [None, None, None, "20"]
     wrong = post(mira, content={"content": JAPAN, "council": "Nobody"})
     assert (wrong.status_code, wrong.headers["RateLimit"]) == (422, '"submissions";r=0;t=60')
+    formless = post(mira, content={})
+    assert (formless.status_code, "RateLimit" in formless.headers) == (422, False)
 
 
 def test_the_page_says_so_and_keeps_what_was_typed(client, mira, settings):
