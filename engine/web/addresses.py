@@ -1,4 +1,4 @@
-"""Which addresses may be read: how one is written, and which network address it may lead to.
+"""Which addresses may be read or sent to: how one is written, and which network address it may lead to.
 
 Names are not judged here. What a name leads to is known when a socket is made for it, and only then: see `sockets`.
 """
@@ -18,7 +18,7 @@ _ENDS = ".,;:!?)]*_"
 
 
 class NotRead(ValueError):
-    """Why something is not read, in a sentence for whoever asked for it."""
+    """Why something is not read or sent to, in a sentence for whoever asked for it."""
 
 
 def checked(address: str, allowed: Collection[str] = ()) -> str:
@@ -28,16 +28,16 @@ def checked(address: str, allowed: Collection[str] = ()) -> str:
         parts = urlsplit(address.strip())
         host, port = (parts.hostname or "").rstrip("."), parts.port
     except ValueError as error:
-        raise NotRead("That is no address that can be read.") from error
+        raise NotRead("That is no address that can be used.") from error
     if len(address) > LONGEST or not address.strip().isprintable() or any(char.isspace() for char in address.strip()):
-        raise NotRead("That is no address that can be read.")
+        raise NotRead("That is no address that can be used.")
     if parts.scheme not in PORTS or not host:
         raise NotRead("An address begins with http:// or https:// and has a host.")
     if parts.username is not None or parts.password is not None:
-        raise NotRead("An address with a name or a password in it is not read.")
+        raise NotRead("An address with a name or a password in it is not used.")
     port = port or PORTS[parts.scheme]
     if port not in PORTS.values() and f"{host}:{port}" not in allowed:
-        raise NotRead(f"Port {port} is not read, only 80 and 443.")
+        raise NotRead(f"Port {port} is not used, only 80 and 443.")
     shown = f"[{host}]" if ":" in host else host
     place = shown if port == PORTS[parts.scheme] else f"{shown}:{port}"
     return urlunsplit((parts.scheme, place, parts.path or "/", parts.query, ""))
@@ -65,7 +65,7 @@ def noted(address: str) -> str:
         parts = urlsplit(address.strip())
         return checked(address, {f"{(parts.hostname or '').rstrip('.')}:{parts.port}"})
     except ValueError as error:
-        raise NotRead("That is no address that can be read.") from error
+        raise NotRead("That is no address that can be used.") from error
 
 
 def found_in(text: str) -> set[str]:

@@ -352,6 +352,12 @@ def test_what_is_wrong_with_a_hook_is_named(caller, asked, path):
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize("address", ["https://me:you@example.org/", "https://example.org:8443/", "https://a b/"])
+def test_no_address_of_a_hook_is_refused_in_words_about_reading(caller, address):
+    assert "read" not in fields(caller.post("/hooks", {"address": address}))["address"]
+
+
+@pytest.mark.django_db
 def test_a_token_of_every_day_makes_and_sees_no_hook_and_nobody_has_too_many(caller, mira, mira_calls):
     assert "tell" in problem(mira_calls.post("/hooks", {"address": "https://example.org/"}), 403)["detail"]
     assert "tell" in problem(mira_calls.get("/hooks"), 403)["detail"]
