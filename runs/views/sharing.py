@@ -1,3 +1,4 @@
+from typing import Any
 from uuid import UUID
 
 from django import forms
@@ -6,6 +7,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from engine.models import Run
 
 from ..face import face_of
 from ..forms import Text
@@ -53,39 +56,49 @@ class ShareForm(forms.Form):
 def share(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
     """Who is shown this record, and by which links; a new link is shown once."""
     run = run_for(request, face, pk, SHARE)
-    posted = request.POST if request.method == "POST" else None
-    giving = GiveForm(posted if posted and "to" in posted else None, auto_id="%s")
-    form = ShareForm(posted if not giving.is_bound else None, initial={"days": USUAL_DAYS}, auto_id="%s")
-    made, refused = None, why_not(run)
-    if not refused and giving.is_valid():
+    if request.method != "POST" or why_not(run):
+        return _page(request, face, run, 409 if request.method == "POST" else 200, refused=why_not(run))
+    return _give(request, face, run) if "to" in request.POST else _make(request, face, run)
+
+
+def _give(request: HttpRequest, face: AnyFace, run: Run) -> HttpResponse:
+    giving = GiveForm(request.POST, auto_id="%s")
+    if giving.is_valid():
         try:
             give(run, request.user, giving.cleaned_data["to"])
-            return redirect(face.page_name("share"), pk)
+            return redirect(face.page_name("share"), run.pk)
         except ValueError as error:
             giving.add_error("to", str(error))
-    if not refused and form.is_valid():
-        try:
-            made = make(run, request.user, **form.cleaned_data)
-            form = ShareForm(initial={"days": USUAL_DAYS}, auto_id="%s")
-        except ValueError as error:
-            refused = str(error)
+    return _page(request, face, run, 422, giving=giving)
+
+
+def _make(request: HttpRequest, face: AnyFace, run: Run) -> HttpResponse:
+    form = ShareForm(request.POST, auto_id="%s")
+    if not form.is_valid():
+        return _page(request, face, run, 422, form=form)
+    try:
+        made = make(run, request.user, **form.cleaned_data)
+    except ValueError as error:
+        return _page(request, face, run, 409, refused=str(error))
+    address = request.build_absolute_uri(reverse("shared", args=[made.secret]))
+    return _page(request, face, run, made=made, address=address)
+
+
+def _page(request: HttpRequest, face: AnyFace, run: Run, status: int = 200, **more: Any) -> HttpResponse:
     links = list(Share.objects.filter(run=run).select_related("by").prefetch_related("looks"))
     context = {
-        **face.page(pk),
+        **face.page(run.pk),
         "run": run,
         "end_page": face.page_name("end-share"),
         "take_back_page": face.page_name("take-back"),
         "given": Given.objects.filter(run=run, ended=None).prefetch_related("looks__user"),
-        "giving": giving,
-        "form": form,
+        "giving": GiveForm(auto_id="%s"),
+        "form": ShareForm(initial={"days": USUAL_DAYS}, auto_id="%s"),
         "most": FOR_WHOM_LENGTH,
-        "refused": refused,
-        "address": made and request.build_absolute_uri(reverse("shared", args=[made.secret])),
-        "made": made,
         "holding": [one for one in links if one.holds],
         "over": [one for one in links if not one.holds],
     }
-    return render(request, "runs/share.html", context, status=409 if refused and request.method == "POST" else 200)
+    return render(request, "runs/share.html", {**context, **more}, status=status)
 
 
 @require_POST

@@ -149,6 +149,7 @@ def read_only(table):
 def test_the_page_says_why_it_was_not_given(page, run, name, said):
     answer = page.post(reverse("share", args=[run.pk]), {"to": name})
     assert said in answer.content.decode()
+    assert answer.status_code == 422
     assert not Given.objects.exists()
 
 

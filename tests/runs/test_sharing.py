@@ -46,6 +46,7 @@ def test_a_link_is_made_on_the_page_and_shown_once(page, run):
 def test_a_link_ends_within_a_year(page, run, days):
     answer = page.post(page_of(run), {"days": days})
     assert "Write a number of days from 1 to 365." in answer.content.decode()
+    assert answer.status_code == 422
     assert not Share.objects.exists()
 
 
