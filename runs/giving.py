@@ -19,19 +19,33 @@ from .sharing import why_not
 from .words import shown_name
 
 MOST = 100  # people and groups of one record
+PERSON, GROUP = "person", "group"
 NOBODY = "There is nobody and no group of that name."
 
 
 def whom(name: str) -> tuple[Any, Any]:
-    """The person of this name, or the group. ValueError, a sentence, where that is nobody."""
-    if user := User.objects.filter(username=name, is_active=True).first():
-        return user, None
-    group = Group.objects.filter(name=name).first()
-    if group is None:
+    """The person of this name, or the group. ValueError, a sentence, where that is nobody, or could be both."""
+    people, groups = _called(name)
+    if not people and not groups:
         raise ValueError(NOBODY)
-    if not User.objects.filter(groups=group, is_active=True).exists():
-        raise ValueError(f"Nobody is a member of “{group.name}”.")
-    return None, group
+    if len(people) + len(groups) > 1:
+        raise ValueError(f"More than one is called “{name}”: write “person {name}” or “group {name}”.")
+    if people:
+        return people[0], None
+    if not User.objects.filter(groups=groups[0], is_active=True).exists():
+        raise ValueError(f"Nobody is a member of “{groups[0].name}”.")
+    return None, groups[0]
+
+
+def _called(name: str) -> tuple[list[User], list[Group]]:
+    """All whom it can mean. Where both have a name, it is said before it which of them is meant."""
+    sort, _, rest = name.partition(" ")
+    people = User.objects.filter(username__in=_names(name, sort, rest, PERSON), is_active=True)
+    return list(people), list(Group.objects.filter(name__in=_names(name, sort, rest, GROUP)))
+
+
+def _names(name: str, said: str, rest: str, sort: str) -> list[str]:
+    return [name, rest.strip()] if said.casefold() == sort else [name]
 
 
 @after_deadlock
@@ -44,14 +58,14 @@ def give(run: Run, by: Any, name: str) -> Given:
     user, group = whom(name)
     if user and SEE.covers(user, run):
         raise ValueError(f"{shown_name(user)} may see it already.")
+    to = shown_name(user) if user else f"group {group.name}"
     there = Given.objects.filter(run=run, ended=None)
     if there.filter(user=user, group=group).exists():
-        raise ValueError(f"{name} was given it already.")
+        raise ValueError(f"It was given to {to} already.")
     if there.count() >= MOST:
         raise ValueError(
             f"{MOST} people and groups were given it, as many as there may be. Take it back from one first."
         )
-    to = shown_name(user) if user else f"group {group.name}"
     given = Given.objects.create(run=run, user=user, group=group, to=to[:150], by=by)
     reviews.add(run, by, f"Given to {in_one_line(to)}: to be seen until it is taken back.")
     return given

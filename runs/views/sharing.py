@@ -20,6 +20,7 @@ from ..rights import SHARE
 from ..sharing import end, make, note_look, shown_by, shown_to_guests, why_not
 from .finding import AnyFace, run_for
 
+LONGEST_NAME = 160  # of an account or a group, and which of the two it is
 UNSEEN = {
     "Referrer-Policy": "no-referrer",
     "X-Robots-Tag": "noindex, nofollow, noarchive",
@@ -40,7 +41,7 @@ def days_field() -> forms.IntegerField:
 
 class GiveForm(forms.Form):
     to = Text(
-        max_length=150,
+        max_length=LONGEST_NAME,
         needed="Write the name of a person or of a group.",
         label="Name of a person or of a group",
         help_text="People by the name that they sign in with.",

@@ -64,6 +64,21 @@ def test_a_group_is_given_it_as_it_is_today(run, mira, noor):
     assert not sees(noor, run)
 
 
+@pytest.mark.parametrize(
+    ("said", "to"), [("person noor", "noor"), ("group noor", "group noor"), ("Group noor", "group noor")]
+)
+def test_of_a_person_and_a_group_of_one_name_it_is_asked_who_is_meant(run, mira, noor, said, to):
+    noor.groups.add(Group.objects.create(name="noor"))
+    with pytest.raises(ValueError, match="write “person noor” or “group noor”"):
+        give(run, mira, "noor")
+    assert give(run, mira, said).to == to
+
+
+def test_a_group_may_be_called_a_group(run, mira, noor):
+    noor.groups.add(Group.objects.create(name="group Release"))
+    assert give(run, mira, "group Release").group.name == "group Release"
+
+
 def test_they_may_neither_steer_it_nor_pass_it_on_and_take_it_as_a_file_by_right_alone(run, mira, noor):
     give(run, mira, "noor")
     assert not any(right.covers(anew(noor), run) for right in (STEER, SHARE, EXPORT))
