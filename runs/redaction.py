@@ -25,7 +25,7 @@ from engine.search import label
 
 from . import retention
 from .face import face_of, faces
-from .models import Flag, SearchText, Start, forget_erased
+from .models import Flag, SearchText, Start, end_shown, forget_erased
 
 log = logging.getLogger(__name__)
 
@@ -65,6 +65,7 @@ def redact(pk: UUID, by: str, reason: str, *, names: bool = False, once: bool = 
     Review.objects.filter(run=pk).update(text="")
     face_of(run).erase(pk)
     SearchText.objects.forget(pk, [label("flag", Flag.REDACTED)], names=names)
+    end_shown(pk, names=names)
     if names:
         Start.objects.filter(run=pk).update(owner=None)
     return True
@@ -160,4 +161,4 @@ def _wipe_postgresql(cursor: Any, whole: bool) -> bool:
 def _with_texts() -> list[str]:
     """The tables that a redaction erases something in."""
     erased = (guard.table for guard in guards.all_guards() if any(rule.erasures for rule in guard.rules))
-    return [*erased, "engine_salt", "runs_searchtext"]
+    return [*erased, "engine_salt", "runs_searchtext", "runs_share", "runs_badge", "runs_given"]

@@ -1,4 +1,4 @@
-from .given import Given, GivenLook
+from .given import Given, GivenLook, end_shown
 from .hooks import Delivery, Hook
 from .keys import KEY_LENGTH, IdempotencyKey, KeyUsed, digest_of
 from .search import (
@@ -38,6 +38,7 @@ __all__ = [
     "arrived",
     "counts_by_arrival",
     "digest_of",
+    "end_shown",
     "first_labels",
     "forget_erased",
     "found_by",

@@ -1,4 +1,4 @@
-"""Whom a single record was given: people with an account, by name or in a group."""
+"""Whom a single record was given: people with an account, by name or in a group; and the end of all ways to show it."""
 
 from typing import Any, Self
 
@@ -8,7 +8,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from .shares import Look
+from .shares import Badge, Look, Share
 
 
 class GivenQuerySet(models.QuerySet["Given"]):
@@ -71,3 +71,16 @@ class GivenLook(Look):
 
     class Meta(Look.Meta):
         pass
+
+
+def end_shown(run: Any, *, names: bool) -> None:
+    """Nobody is shown this run any more, and what somebody wrote of that is gone: for whom, and on badges. `names`: so
+    is who showed it, and to which accounts."""
+    for rows in (Share.objects, Badge.objects, Given.objects):
+        rows.filter(run=run, ended=None).update(ended=timezone.now())
+    Share.objects.filter(run=run).update(for_whom="")
+    Badge.objects.filter(run=run).update(words="")
+    if names:
+        Share.objects.filter(run=run).update(by=None)
+        Badge.objects.filter(run=run).update(by=None)
+        Given.objects.filter(run=run).delete()

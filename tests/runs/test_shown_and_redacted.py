@@ -1,0 +1,57 @@
+"""With the texts of a record ends all that shows it to others."""
+
+from importlib import import_module
+
+import pytest
+from django.apps import apps
+from django.urls import reverse
+
+from runs import badges, sharing
+from runs.given_looks import note_look
+from runs.giving import give
+from runs.models import Badge, Given, GivenLook, Share
+from runs.redaction import redact
+from tests.conftest import judged
+from tests.databases import once
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def run(mira, noor):
+    """Shown to others in every way, and looked at."""
+    run = once(judged, mira).run
+    sharing.make(run, mira, "Ada of the auditors", 14)
+    badges.make(mira, 30, "Gate of Ada", run)
+    give(run, mira, "noor")
+    note_look(run, noor)
+    return run
+
+
+def test_its_links_badges_and_gifts_end_with_it(run):
+    redact(run.pk, "reviewer", "Asked for.")
+    assert not any(rows.objects.filter(ended=None).exists() for rows in (Share, Badge, Given))
+
+
+def test_what_was_written_for_them_is_erased(run, page):
+    redact(run.pk, "reviewer", "Asked for.")
+    shown = page.get(reverse("share", args=[run.pk])).content.decode()
+    assert "Nobody is shown it by a link." in shown
+    assert "Ada" not in shown
+    assert (Share.objects.get().for_whom, Badge.objects.get().words) == ("", "")
+
+
+def test_with_the_names_it_is_forgotten_who_showed_it_and_to_whom(run):
+    redact(run.pk, "reviewer", "Asked for.", names=True)
+    assert (Share.objects.get().by, Badge.objects.get().by) == (None, None)
+    assert not Given.objects.exists()
+    assert not GivenLook.objects.exists()
+
+
+def test_what_was_redacted_before_is_shown_by_nothing_after_an_upgrade(run, mira):
+    redact(run.pk, "reviewer", "Asked for.")
+    Share.new(run, mira, "Ada", 14).save()
+    Badge.drawn(mira, 14, words="Ada", run=run).save()
+    import_module("runs.migrations.0010_ended_by_redactions").end_shown(apps, None)
+    assert not any(rows.objects.filter(ended=None).exists() for rows in (Share, Badge))
+    assert {Share.objects.first().for_whom, Badge.objects.first().words} == {""}
