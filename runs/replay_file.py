@@ -24,6 +24,8 @@ SHEET = re.compile(r'<link rel="stylesheet" href="([^"]+)">')
 MODULE = re.compile(r'<script src="([^"]+)" type="module"></script>')
 ASKED_FOR = re.compile(r'<link [^>]*>|<script src="[^"]*"[^>]*></script>')  # what a page of the site has from the site
 LEADS_BACK = re.compile(r'\s(?:href|action|data-frames)="/[^"]*"')  # to the site, which is not there
+LEADS_ALONE = re.compile(r"<a [^>]*\bdata-leads\b[^>]*>.*?</a>", re.DOTALL)  # says nothing but what is there
+NAMED = re.compile(r'<a\b([^>]*?)\shref="/[^"]*"([^>]*)>(.*?)</a>', re.DOTALL)  # whose words say something
 FONT = re.compile(r"url\(\.\./(fonts/[\w-]+\.woff2)\)")
 NOT_HERE = "js/site.js"  # forms and menus
 IMPORT = re.compile(r'^import \{([^}]*)\} from "\./([\w.-]+)";$', re.MULTILINE)
@@ -56,7 +58,13 @@ def replay_file(seen: Snapshot[Any]) -> str:
 
 def _alone(html: str) -> str:
     """Without what leads back to the site."""
-    return LEADS_BACK.sub("", html)
+    return LEADS_BACK.sub("", NAMED.sub(_words, LEADS_ALONE.sub("", html)))
+
+
+def _words(link: re.Match[str]) -> str:
+    """Of a link that leads nowhere any more."""
+    attributes = f"{link[1]}{link[2]}".replace('class="link', 'class="')
+    return f"<span{attributes}>{link[3]}</span>"
 
 
 def _policy(scripts: list[str], styles: list[str]) -> str:

@@ -1,5 +1,6 @@
 """A replay that is kept as one page."""
 
+import json
 import re
 from base64 import b64encode
 from hashlib import sha256
@@ -27,6 +28,16 @@ def test_a_replay_of_any_kind_has_all_in_it_and_a_policy_that_lets_in_no_more(pa
     assert policy.startswith("default-src 'none'; script-src 'sha256-")
     assert "unsafe" not in policy
     assert not re.search(r'src="|url\((?!data:|"#)|<link|href="/', html)
+
+
+@pytest.mark.parametrize("kind", sorted(EXAMPLES))
+def test_nothing_in_it_speaks_of_what_only_the_site_has(page, mira, kind):
+    run = once(played, kind, mira)
+    html = page.get(face_of(run).address("replay-file", run.pk)).content.decode()
+    frames = json.loads(re.search(r'<script id="frames" type="application/json">(.*?)</script>', html)[1])
+    shown = html + " ".join(text for some in frames["fragments"].values() for *_, text in some)
+    assert not re.search(r"<a\b(?![^>]*\bhref=)", shown)
+    assert not re.search("shows\\s+how it ended|Whole text as it was read|Prompts and raw answers", shown)
 
 
 def test_what_was_erased_is_not_in_the_file(page, approved):
