@@ -48,7 +48,7 @@ class Proxy:
         kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
         paths = " ".join(f"{kind}_temp_path {self.folder}/{kind};" for kind in kinds)
         process = f"daemon off; master_process off; pid {self.folder}/pid; events {{}}"
-        return f"{process}\nhttp {{\naccess_log off; {paths}\n{servers}}}\n"
+        return f"{process}\nhttp {{\naccess_log {self.folder}/access.log; {paths}\n{servers}}}\n"
 
     def __enter__(self) -> Self:
         self.process = subprocess.Popen(self.command, stderr=subprocess.DEVNULL)

@@ -5,13 +5,13 @@ import re
 import sqlite3
 import time
 from contextlib import closing, contextmanager
-from http.client import HTTPConnection
+from http.client import HTTPConnection, RemoteDisconnected
 from urllib.parse import urlencode, urlsplit
 
 import pytest
 
 from tests.acceptance.proxy import HOST, PATIENCE, Proxy
-from tests.acceptance.site import Site, manage
+from tests.acceptance.site import Site, free_port, manage
 from tests.conftest import JAPAN, agents
 
 SIGN_IN = "/accounts/login/"
@@ -46,6 +46,18 @@ def test_pages_come_over_https_and_no_client_can_say_otherwise(proxy):
     assert (plain.status, plain.headers["Location"]) == (301, f"https://{HOST}{SIGN_IN}")
     # the site believes this header, and nginx's limits would not know the path
     assert proxy.ask("GET", f"/x{SIGN_IN}", Daphne_Root_Path="/x").status == 404
+
+
+def test_no_link_that_holds_is_found_in_a_log_of_the_proxy(nginx, tmp_path):
+    paths = ["/accounts/enter/1/5ecret/", "/shared/5ecret/", "/badge/5ecret.svg", "//x/..//shared/5ecret/"]
+    with Proxy(nginx, tmp_path, free_port()) as alone:
+        assert {alone.ask("GET", path).status for path in [*paths, "/else/"]} == {502}
+        assert {alone.ask("GET", path, scheme="http").status for path in [*paths, "/else/"]} == {301}
+        with pytest.raises(RemoteDisconnected):
+            alone.ask("GET", paths[1], scheme="http", Host="other.example")
+    logs = [(tmp_path / name).read_text() for name in ("access.log", "error.log")]
+    assert [log.count("5ecret") for log in logs] == [0, 0]
+    assert [log.count("GET /else/") for log in logs] == [2, 1]
 
 
 def test_a_judgement_is_asked_for_and_watched_through_the_proxy(proxy, site):
