@@ -4,6 +4,7 @@ Why so: docs/decisions.md, Sharing.
 """
 
 import logging
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -67,6 +68,14 @@ def shown_by(secret: str) -> Share | None:
         return None
     shown = Run.objects.filter(pk=share.run_id).exclude(pk__in=Gate.objects.hidden())
     return share if SHARE.covers(share.by, share.run) and shown.exists() else None
+
+
+def showing(run: Run, links: Sequence[Any]) -> list[Any]:
+    """Those of these links, or badges, of one run that whoever comes by them is shown something by."""
+    if why_not(run) or run.pk in set(Gate.objects.hidden()):
+        return []
+    may = SHARE.covering({link.by for link in links if link.by}, run)
+    return [link for link in links if link.holds and link.by_id in may]
 
 
 def note_look(share: Share) -> None:

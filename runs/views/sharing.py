@@ -16,8 +16,8 @@ from ..giving import give, take_back
 from ..models import Given, Share
 from ..models.shares import FOR_WHOM_LENGTH, LONGEST_DAYS, USUAL_DAYS
 from ..record import integrity_of
-from ..rights import SHARE
-from ..sharing import end, make, note_look, shown_by, shown_to_guests, why_not
+from ..rights import SHARE, still_given
+from ..sharing import end, make, note_look, showing, shown_by, shown_to_guests, why_not
 from .finding import AnyFace, run_for
 
 LONGEST_NAME = 160  # of an account or a group, and which of the two it is
@@ -87,16 +87,19 @@ def _make(request: HttpRequest, face: AnyFace, run: Run) -> HttpResponse:
 
 def _page(request: HttpRequest, face: AnyFace, run: Run, status: int = 200, **more: Any) -> HttpResponse:
     links = list(Share.objects.filter(run=run).select_related("by").prefetch_related("looks"))
+    holding = [one for one in links if one.holds]
     context = {
         **face.page(run.pk),
         "run": run,
         "end_page": face.page_name("end-share"),
         "take_back_page": face.page_name("take-back"),
+        "seen": still_given(Given.objects.holding().filter(run=run)),
         "given": Given.objects.filter(run=run, ended=None).prefetch_related("looks__user"),
         "giving": GiveForm(auto_id="%s"),
         "form": ShareForm(initial={"days": USUAL_DAYS}, auto_id="%s"),
         "most": FOR_WHOM_LENGTH,
-        "holding": [one for one in links if one.holds],
+        "holding": holding,
+        "showing": showing(run, holding),
         "over": [one for one in links if not one.holds],
     }
     return render(request, "runs/share.html", {**context, **more}, status=status)

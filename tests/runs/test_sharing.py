@@ -4,6 +4,7 @@ import logging
 from datetime import timedelta
 
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -11,6 +12,7 @@ from django.utils import timezone
 from engine.evidence.audit import verify_all
 from engine.models import Review
 from runs import redaction, sharing
+from runs.giving import give
 from runs.models import Share, ShareLook
 from runs.secret_paths import WithoutSecrets
 from tests.conftest import judged, submitted
@@ -77,6 +79,17 @@ def test_it_ends_with_the_texts_and_with_whoever_made_it(run, mira):
     mira.save()
     redaction.redact(run.pk, "reviewer", "Asked for.")
     assert seen_by(link).status_code == 404
+
+
+def test_what_would_show_nothing_is_not_listed_as_holding(client, run, mira, noor, reviewer):
+    links = [sharing.make(run, by, f"Ada of {by}", 14) for by in (mira, reviewer)]
+    give(run, reviewer, "noor")
+    User.objects.filter(pk=reviewer.pk).update(is_superuser=False)
+    client.force_login(mira)
+    shown = client.get(page_of(run))
+    assert shown.context["showing"] == links[:1]
+    assert " ".join(shown.content.decode().split()).count("Shows nothing now: whoever") == 2
+    assert [seen_by(link).status_code for link in links] == [200, 404]
 
 
 def test_that_it_was_made_and_ended_stands_in_the_record(run, mira):
