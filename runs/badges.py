@@ -55,31 +55,34 @@ def _width(text: str) -> int:
     return round(LETTER * letters) + 2 * PADDING
 
 
+@after_deadlock
+@transaction.atomic
 def make(by: Any, days: int, words: str, run: Run | None = None, shelf: str = "", key: int | None = None) -> Badge:
     """With its secret. ValueError, a sentence, where none can be made."""
-    if run is not None and (reason := why_not(run)):
-        raise ValueError(reason)
+    if run is not None:
+        run = _locked(run.pk)
+        if reason := why_not(run):
+            raise ValueError(reason)
     if Badge.objects.holding().filter(by=by).count() >= MOST:
         raise ValueError(TOO_MANY)
     badge = Badge.drawn(by, days, words=words, run=run, shelf=shelf, key=key)
-    return _kept(badge)
-
-
-@after_deadlock
-@transaction.atomic
-def _kept(badge: Badge) -> Badge:
     badge.save()
-    if badge.run:
-        reviews.add(badge.run, badge.by, f"Badge {badge.pk} made: whoever knows its address sees how this came out.")
+    if run:
+        reviews.add(run, by, f"Badge {badge.pk} made: whoever knows its address sees how this came out.")
     return badge
 
 
 @after_deadlock
 @transaction.atomic
-def end(badge: Badge) -> None:
+def end(badge: Badge, by: Any) -> None:
     """At once; what others have kept of the picture, they drop within a minute."""
-    if Badge.objects.filter(pk=badge.pk, ended=None).update(ended=timezone.now()) and badge.run:
-        reviews.note(badge.run, badge.by, f"Badge {badge.pk} ended.")
+    run = _locked(badge.run_id) if badge.run_id else None
+    if Badge.objects.filter(pk=badge.pk, ended=None).update(ended=timezone.now()) and run:
+        reviews.note(run, by, f"Badge {badge.pk} ended.")
+
+
+def _locked(pk: UUID) -> Run:
+    return Run.objects.select_for_update(no_key=True).get(pk=pk)
 
 
 def shown_by(secret: str) -> Shown | None:

@@ -54,13 +54,19 @@ def pages(face: Face[Any, Any]) -> list[URLPattern]:
         {"face": face},
         name=face.page_name("end-share"),
     )
+    end_badge = path(
+        f"{face.nouns}/<uuid:pk>/share/badges/<int:badge>/end/",
+        sharing.end_badge,
+        {"face": face},
+        name=face.page_name("end-its-badge"),
+    )
     take_back = path(
         f"{face.nouns}/<uuid:pk>/share/given/<int:given>/take-back/",
         sharing.take_back_from,
         {"face": face},
         name=face.page_name("take-back"),
     )
-    return [*lists, export, end, take_back] + [
+    return [*lists, export, end, end_badge, take_back] + [
         path(f"{face.nouns}/<uuid:pk>/{address}", view, {"face": face}, name=face.page_name(name))
         for name, (address, view) in VIEWS.items()
     ]

@@ -76,6 +76,7 @@ ROUTES = {
     "redact": (REDACT, REDACT),
     "share": (EXPORT, EXPORT),
     "end-share": (SIGNED_IN_NO_METHOD, EXPORT),
+    "end-its-badge": (SIGNED_IN_NO_METHOD, EXPORT),
     "take-back": (SIGNED_IN_NO_METHOD, EXPORT),
     "shared": (NONE, NO_METHOD),
     "badge": (NONE, NO_METHOD),
@@ -242,6 +243,7 @@ ROUTES = {
     "check-redact": (NO_CHECK, NO_CHECK),
     "check-share": (NO_CHECK, NO_CHECK),
     "check-end-share": (SIGNED_IN_NO_METHOD, NO_CHECK),
+    "check-end-its-badge": (SIGNED_IN_NO_METHOD, NO_CHECK),
     "check-take-back": (SIGNED_IN_NO_METHOD, NO_CHECK),
     "api:checks": (SIGNED_IN, SIGNED_IN),
     "api:submit_check": (SIGNED_IN, SIGNED_IN),
@@ -370,7 +372,7 @@ def of_a_kind(kind: str, kinds: str) -> dict[str, tuple[str, str]]:
         | {f"{kind}-{act}": who for act, who in acts.items()}
         | {f"{kind}-redact": (REDACT, REDACT), f"{kind}-say": (SIGNED_IN_NO_METHOD, STEER)}
         | {f"{kind}-share": (EXPORT, EXPORT)}
-        | {f"{kind}-{page}": (SIGNED_IN_NO_METHOD, EXPORT) for page in ("end-share", "take-back")}
+        | {f"{kind}-{page}": (SIGNED_IN_NO_METHOD, EXPORT) for page in ("end-share", "end-its-badge", "take-back")}
         | {f"api:{kinds}": (SIGNED_IN, SIGNED_IN), f"api:submit_{kind}": (SIGNED_IN, SIGNED_IN)}
         | {f"api:{kind}{what}": (who, NO_METHOD) for what, who in api.items()}
         | {f"api:{kind}-{act}": (NO_METHOD, STEER) for act in ("cancel", "retry")}

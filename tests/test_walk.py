@@ -35,7 +35,7 @@ from tests.everybody import cast as cast
 from tests.routes import PEOPLE, ROUTES, SOCKETS
 from tests.routes import SEE as SEEN
 
-FOR_WHO_MAY_HAND_IT_OUT = ("record-file", "replay-file", "evidence", "share", "take-back", "-record")
+FOR_WHO_MAY_HAND_IT_OUT = ("record-file", "replay-file", "evidence", "share", "end-its-badge", "take-back", "-record")
 BLIND = ("nobody", "disabled", "stranger", "staff")
 
 
@@ -73,6 +73,7 @@ def address_of(pattern: str, cast: Cast, pk: UUID | None = None) -> str:
         "token": "guessed",
         "secret": "guessed",
         "link": 1,
+        "badge": 1,
         "given": 1,
         "waiting": 7,
         "running": 2,

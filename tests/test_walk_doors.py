@@ -23,7 +23,7 @@ def test_whoever_has_a_link_or_a_badge_sees_what_that_shows_and_nobody_when_it_h
             sign, text = ask(cast, who, "GET", address)
             assert (sign, never in text, str(run.pk) in text) == ("o", False, False), (who, address)
     sharing.end(link, owner)
-    badges.end(badge)
+    badges.end(badge, owner)
     for address in (f"/shared/{link.secret}/", f"/badge/{badge.secret}.svg"):
         assert {ask(cast, who, "GET", address)[0] for who in PEOPLE} == {"n"}
 

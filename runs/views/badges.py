@@ -95,7 +95,7 @@ def _about(badge: Badge, things: dict[str, str]) -> str:
 
 @require_POST
 def end(request: HttpRequest, pk: int) -> HttpResponse:
-    badges.end(get_object_or_404(Badge.objects.select_related("run", "by"), by=request.user, pk=pk))
+    badges.end(get_object_or_404(Badge, by=request.user, pk=pk), request.user)
     messages.success(request, "The badge shows nothing any more.")
     return redirect("badges")
 

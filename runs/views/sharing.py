@@ -10,10 +10,11 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from engine.models import Run
 
+from .. import badges
 from ..face import face_of
 from ..forms import Text
 from ..giving import give, take_back
-from ..models import Given, Share
+from ..models import Badge, Given, Share
 from ..models.shares import FOR_WHOM_LENGTH, LONGEST_DAYS, USUAL_DAYS
 from ..record import integrity_of
 from ..rights import SHARE, still_given
@@ -88,10 +89,12 @@ def _make(request: HttpRequest, face: AnyFace, run: Run) -> HttpResponse:
 def _page(request: HttpRequest, face: AnyFace, run: Run, status: int = 200, **more: Any) -> HttpResponse:
     links = list(Share.objects.filter(run=run).select_related("by").prefetch_related("looks"))
     holding = [one for one in links if one.holds]
+    of_it = list(Badge.objects.holding().filter(run=run).select_related("by"))
     context = {
         **face.page(run.pk),
         "run": run,
         "end_page": face.page_name("end-share"),
+        "end_badge_page": face.page_name("end-its-badge"),
         "take_back_page": face.page_name("take-back"),
         "seen": still_given(Given.objects.holding().filter(run=run)),
         "given": Given.objects.filter(run=run, ended=None).prefetch_related("looks__user"),
@@ -100,6 +103,8 @@ def _page(request: HttpRequest, face: AnyFace, run: Run, status: int = 200, **mo
         "most": FOR_WHOM_LENGTH,
         "holding": holding,
         "showing": showing(run, holding),
+        "badges": of_it,
+        "badges_showing": showing(run, of_it),
         "over": [one for one in links if not one.holds],
     }
     return render(request, "runs/share.html", {**context, **more}, status=status)
@@ -110,6 +115,14 @@ def end_share(request: HttpRequest, pk: UUID, link: int, face: AnyFace) -> HttpR
     run = run_for(request, face, pk, SHARE)
     for one in Share.objects.filter(run=run, pk=link):
         end(one, request.user)
+    return redirect(face.page_name("share"), pk)
+
+
+@require_POST
+def end_badge(request: HttpRequest, pk: UUID, badge: int, face: AnyFace) -> HttpResponse:
+    run = run_for(request, face, pk, SHARE)
+    for one in Badge.objects.filter(run=run, pk=badge):
+        badges.end(one, request.user)
     return redirect(face.page_name("share"), pk)
 
 

@@ -100,11 +100,34 @@ def test_nobody_makes_one_of_a_run_that_they_may_not_show(client, noor, run):
 
 def test_that_one_was_made_and_ended_stands_in_the_record(run, mira):
     badge = badges.make(mira, 30, "Gate", run)
-    badges.end(badge)
-    badges.end(badge)
+    badges.end(badge, mira)
+    badges.end(badge, mira)
     notes = [review.text.partition(":")[0] for review in Review.objects.filter(run=run)]
     assert notes == [f"Badge {badge.pk} made", f"Badge {badge.pk} ended."]
 
 
 def test_words_can_be_no_picture_of_their_own(run, mira):
     assert "<script" not in said(badges.make(mira, 30, "<script>\x08", run))
+
+
+def test_of_a_run_they_stand_on_its_page_and_are_ended_by_whoever_may_show_it(client, run, mira, reviewer):
+    badge = badges.make(reviewer, 30, "Gate", run)
+    client.force_login(mira)
+    assert "“Gate”" in client.get(reverse("share", args=[run.pk])).content.decode()
+    client.post(reverse("end-its-badge", args=[run.pk, badge.pk]))
+    assert Review.objects.filter(run=run, by="mira", text=f"Badge {badge.pk} ended.").exists()
+    assert "“Gate”" not in client.get(reverse("share", args=[run.pk])).content.decode()
+    assert seen_by(badge).status_code == 404
+
+
+def test_nobody_else_ends_one(client, run, mira, noor):
+    badge = badges.make(mira, 30, "Gate", run)
+    client.force_login(noor)
+    assert client.post(reverse("end-its-badge", args=[run.pk, badge.pk])).status_code == 404
+    assert seen_by(badge).status_code == 200
+
+
+def test_none_is_made_of_what_was_redacted_in_this_moment(run, mira):
+    redaction.redact(run.pk, "reviewer", "Asked for.")  # `run` was read before
+    with pytest.raises(ValueError, match="nothing to show"):
+        badges.make(mira, 30, "Gate", run)

@@ -197,5 +197,5 @@ def test_what_is_tried_again_is_taken_back_all_the_same(failed, mira, noor):
     steering.retry(failed, mira)
     take_back(given, mira)
     sharing.end(link, mira)
-    badges.end(badge)
+    badges.end(badge, mira)
     assert not any(rows.objects.filter(ended=None).exists() for rows in (Given, Share, Badge))
