@@ -252,7 +252,7 @@ ROUTES = {
     "api:check-record": (NO_CHECK, NO_METHOD),
     "api:check-cancel": (NO_METHOD, NO_CHECK),
     "api:check-retry": (NO_METHOD, NO_CHECK),
-    "api:hooks": (SIGNED_IN, SIGNED_IN),
+    "api:hooks": (NO_SCOPE, SIGNED_IN),
     "api:take_away_hook": (NO_METHOD, NO_METHOD),
     "api:deliveries": (OWN, NO_METHOD),
     "api:resend": (NO_METHOD, NO_SCOPE),
