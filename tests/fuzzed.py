@@ -114,9 +114,9 @@ def _told(ids: dict[str, str]) -> str:
         shown = pk if pk.isdigit() else f'"{pk}"'
         which = f'include-path-regex = "/{noun}/\\\\{{id\\\\}}"'
         lines += ["[[operations]]", which, f'parameters = {{ "path.id" = {shown} }}', ""]
-        # it sends that id even where it believes to send one that is wrong
-        lines += ["[[operations]]", which, 'include-method = ["GET", "DELETE"]']
-        lines += [f"checks.negative_data_rejection.expected-statuses = [{USUAL}, 422]", ""]
+        # it sends that id even where it believes to send one that is wrong; filters beside each other would be either
+        lines += ["[[operations]]", f'include-name-regex = "^(GET|DELETE) .*/{noun}/\\\\{{id\\\\}}"']
+        lines += [f"checks.negative_data_rejection.expected-statuses = [{USUAL}, 400, 422]", ""]
     return "\n".join(lines)
 
 
