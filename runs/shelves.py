@@ -1,10 +1,14 @@
 """What a procedure keeps to be used again, as the library lists it. Each procedure says which shelves it has."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
+
+from django.db.models.functions import Lower
+from django.urls import reverse
 
 from .rights import User
+from .words import shown_name
 
 
 @dataclass(frozen=True)
@@ -59,3 +63,46 @@ class Shelf:
     def items(self, user: User) -> list[Item]:
         """All of them, in the order in which they are shown."""
         raise NotImplementedError
+
+
+class SavedShelf(Shelf):
+    """Of what is kept in versions (`runs/saved/`). Its pages are called by its name and its noun."""
+
+    saved: ClassVar[Any]  # the model
+    begins: ClassVar[str]  # the page on which one is used
+
+    @property
+    def address(self) -> str:
+        return reverse(self.name)
+
+    @property
+    def new(self) -> str:
+        return reverse(f"{self.noun}-new")
+
+    def count(self) -> int:
+        return int(self.saved.objects.offered().count())
+
+    def items(self, user: User) -> list[Item]:
+        return [self._item(one, user) for one in self.saved.objects.whole().order_by(Lower("name"))]
+
+    def told(self, one: Any) -> tuple[Iterable[str], Sequence[str]]:
+        """What it holds, each in a few words, and the texts that it is found by."""
+        raise NotImplementedError
+
+    def _item(self, one: Any, user: User) -> Item:
+        holds, texts = self.told(one)
+        back = one.archived and one.is_editable_by(user)
+        return Item(
+            key=one.pk,
+            name=one.name,
+            address=reverse(self.noun, args=[one.pk]),
+            use=f"{reverse(self.begins)}?{self.noun}={one.pk}",
+            holds=", ".join(holds),
+            texts=texts,
+            version=one.number,
+            owner=shown_name(one.owner),
+            is_mine=one.owner_id == user.pk,
+            archived=one.archived is not None,
+            locked=one.locked is not None,
+            bring_back=reverse(f"{self.noun}-switch", args=[one.pk]) if back else "",
+        )
