@@ -127,7 +127,7 @@ class Asking(Generic[T]):
         return value
 
     async def _reply(self, way: Way) -> Reply:
-        if live.is_watched(self._context.pk):
+        if await live.is_watched(self._context.pk):
             way = replace(way, streams=True)
         try:
             return await self._models.ask(self._model, self._conversation, self._form, self._shower(), way)

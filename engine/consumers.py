@@ -1,11 +1,11 @@
 from collections.abc import Callable
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Any
 from uuid import UUID
 
 from channels.consumer import AsyncConsumer, get_handler_name
 
-from .live import ENGINES, listen
+from .live import ENGINES, expect, listen
 
 
 class EngineConsumer(AsyncConsumer):
@@ -29,6 +29,8 @@ class EngineConsumer(AsyncConsumer):
         self._ring()
 
     async def engine_wake(self, message: dict[str, Any]) -> None:
+        with suppress(KeyError, TypeError, ValueError):  # of an engine's own version, or of none that it knows
+            expect(UUID(message["expected"]))
         self._ring()
 
     async def engine_cancelled(self, message: dict[str, Any]) -> None:

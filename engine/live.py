@@ -48,8 +48,8 @@ async def _announce(run_id: UUID) -> None:
 
 
 def may_be_heard(group: str) -> bool:
-    """Whether somebody may listen to this group. What other processes do nobody knows here; in the layer that is for
-    one process alone it is plain."""
+    """Whether somebody may listen to this group, said at once: of what other processes do nothing is known here; in the
+    layer that is for one process alone it is plain."""
     layer = get_channel_layer()
     return bool(layer.groups.get(group)) if isinstance(layer, InMemoryChannelLayer) else True
 
@@ -62,9 +62,20 @@ def expect(run_id: UUID) -> None:
     _expected[run_id] = now + ON_THE_WAY
 
 
-def is_watched(run_id: UUID) -> bool:
-    """Whether somebody may see a text of this run while it grows."""
-    return _expected.get(run_id, 0) > time.monotonic() or may_be_heard(group_of(run_id))
+async def is_watched(run_id: UUID) -> bool:
+    """Whether somebody may see a text of this run while it grows, in whichever process; also where that cannot be
+    asked now."""
+    if _expected.get(run_id, 0) > time.monotonic():
+        return True
+    listeners = getattr(get_channel_layer(), "listeners", None)  # of the layer between processes alone
+    if listeners is None:
+        return may_be_heard(group_of(run_id))
+    try:
+        return bool(await listeners(group_of(run_id)))
+    except Exception as error:
+        # The boundary to the channel layer, as below.
+        log.warning("Who watches cannot be asked now (%s: %s), so answers stream.", type(error).__name__, error)
+        return True
 
 
 def show_text(run_id: UUID, step: str, text: str) -> None:
@@ -73,8 +84,11 @@ def show_text(run_id: UUID, step: str, text: str) -> None:
         _push(_say(group_of(run_id), {"type": "run.text", "step": step, "text": text}))
 
 
-async def wake_engines() -> None:
-    await _say(ENGINES, {"type": "engine.wake"})
+async def wake_engines(expected: UUID | None = None) -> None:
+    """`expected`: the run whose page opens next, which the engines take as watched until it has."""
+    if expected:
+        expect(expected)
+    await _say(ENGINES, {"type": "engine.wake"} | ({"expected": str(expected)} if expected else {}))
 
 
 async def tell_of_cancelled(run_id: UUID) -> None:

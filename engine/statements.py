@@ -7,11 +7,13 @@ errors come out as Django's; signals and checks of relations are left out, for n
 Why so: docs/decisions.md, Runs, the queue and the writer.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
+from operator import attrgetter
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 from uuid import UUID
 
 from django.db import DEFAULT_DB_ALIAS, connections, models
@@ -26,9 +28,10 @@ AS_THEY_ARE = (models.CharField, models.TextField, models.IntegerField, models.B
 
 def insert(row: Row) -> Row:
     """As `save(force_insert=True)`. A key that the database gives is set."""
-    sql, columns = _insertion(type(row), _vendor())
-    cursor = _execute(sql, _values(row, columns))
-    row.pk = row.pk or _given_key(cursor)
+    database = _database()
+    sql, columns = _insertion(type(row), database.vendor)
+    cursor = _execute(database, sql, columns.values_of(row, database))
+    row.pk = row.pk or _given_key(database, cursor)
     row._state.adding, row._state.db = False, DEFAULT_DB_ALIAS
     return row
 
@@ -37,8 +40,9 @@ def insert_all(rows: Iterable[models.Model]) -> None:
     """All of these, of one table, in one statement. Keys that the database gives are not read back."""
     rows = list(rows)
     if rows:
-        sql, columns = _insertion_of_many(type(rows[0]), len(rows), _vendor())
-        _execute(sql, [value for row in rows for value in _values(row, columns)])
+        database = _database()
+        sql, columns = _insertion_of_many(type(rows[0]), len(rows), database.vendor)
+        _execute(database, sql, [value for row in rows for value in columns.values_of(row, database)])
 
 
 def update(model: type[models.Model], pk: Any, **values: Any) -> bool:
@@ -46,7 +50,7 @@ def update(model: type[models.Model], pk: Any, **values: Any) -> bool:
     database = _database()
     sql, columns = _change(model, tuple(values), database.vendor)
     given = zip(columns, (*values.values(), pk), strict=True)
-    return bool(_execute(sql, [column.stored(value, database) for column, value in given]).rowcount)
+    return bool(_execute(database, sql, [column.stored(value, database) for column, value in given]).rowcount)
 
 
 def select(
@@ -55,15 +59,38 @@ def select(
     """As `filter(by__in=keys).order_by(*order).values_list(*columns)`, as the driver gives the rows."""
     if not keys:
         return []
-    return _found(_selection(model, by, len(keys), _kind_of(keys), tuple(columns), order, _vendor()), keys)
+    database = _database()
+    selection = _selection(model, by, len(keys), _kind_of(keys), tuple(columns), order, database.vendor)
+    return _found(database, selection, keys)
 
 
-def fetch(model: type[Row], by: str, keys: Sequence[Key], *order: str) -> list[Row]:
-    """As `filter(by__in=keys).order_by(*order)`."""
+def fetch(model: type[Row], by: str, keys: Sequence[Key], *order: str, without: tuple[str, ...] = ()) -> list[Row]:
+    """As `filter(by__in=keys).order_by(*order).defer(*without)`."""
     if not keys:
         return []
-    selection = _selection(model, by, len(keys), _kind_of(keys), (), order, _vendor())
-    return [_made(model, selection, row) for row in _found(selection, keys)]
+    database = _database()
+    selection = _selection(model, by, len(keys), _kind_of(keys), (), order, database.vendor, without)
+    return [_made(model, selection, row, database) for row in _found(database, selection, keys)]
+
+
+def fetch_after(model: type[Row], by: str, key: Key, column: str, last: int) -> list[Row]:
+    """As `filter(by=key, column__gt=last).order_by(column)`."""
+    database = _database()
+    selection = _selection(model, by, 1, _kind_of([key]), (), (column,), database.vendor, after=column)
+    return [_made(model, selection, row, database) for row in _found(database, selection, [key], last)]
+
+
+def by_column(rows: Iterable[Row], column: str) -> defaultdict[Any, list[Row]]:
+    """The rows by what they have there, in their order; none where nobody has it."""
+    found = defaultdict[Any, list[Row]](list)
+    for row in rows:
+        found[getattr(row, column)].append(row)
+    return found
+
+
+def keep(row: Any, **lists: Sequence[Any]) -> None:
+    """What `row.NAME.all()` gives, as if it had been read beforehand. Nothing else can be asked of these."""
+    row._prefetched_objects_cache = {**getattr(row, "_prefetched_objects_cache", {}), **lists}
 
 
 class Made:
@@ -74,35 +101,37 @@ class Made:
 
     def __init__(self, rows: models.QuerySet[Any, tuple[Any, ...]]) -> None:
         sql, self._params = rows.query.get_compiler(DEFAULT_DB_ALIAS).as_sql()
-        self._sql = _of_driver(sql, _vendor())
+        self._sql = _of_driver(sql, _database().vendor)
 
     def rows(self, instead: Mapping[int | str, Any] = MappingProxyType({})) -> list[tuple[Any, ...]]:
         params = [instead[one] if isinstance(one, int | str) and one in instead else one for one in self._params]
-        found: list[tuple[Any, ...]] = _execute(self._sql, params).fetchall()
-        return found
+        return _rows(_database(), self._sql, params)
 
 
 def any_of(model: type[models.Model], by: str, keys: Sequence[Key], **alike: str) -> bool:
     """As `filter(by__in=keys, **alike).exists()`: a look that costs little, before what costs much and is rare."""
     if not keys:
         return False
-    sql, constants = _any(model, by, len(keys), _kind_of(keys), tuple(alike.items()), _vendor())
-    return _execute(sql, [*map(as_stored, keys), *constants]).fetchone() is not None
+    database = _database()
+    sql, constants = _any(model, by, len(keys), _kind_of(keys), tuple(alike.items()), database.vendor)
+    return _execute(database, sql, [*_as_stored(keys, database), *constants]).fetchone() is not None
 
 
 def execute(sql: str, params: Sequence[Any]) -> int:
     """One statement as it is written; how many rows it changed. With %s for what is filled in."""
-    return int(_execute(_of_driver(sql, _vendor()), params).rowcount)
+    database = _database()
+    return int(_execute(database, _of_driver(sql, database.vendor), params).rowcount)
 
 
 def first(sql: str, params: Sequence[Any] = ()) -> tuple[Any, ...] | None:
     """The first row of what is found by one statement as it is written."""
-    found: tuple[Any, ...] | None = _execute(_of_driver(sql, _vendor()), params).fetchone()
+    database = _database()
+    found: tuple[Any, ...] | None = _execute(database, _of_driver(sql, database.vendor), params).fetchone()
     return found
 
 
 def as_stored(key: Key) -> Key:
-    return key.hex if isinstance(key, UUID) and _vendor() == "sqlite" else key
+    return _as_stored([key], _database())[0]
 
 
 def as_key(stored: str | UUID) -> UUID:
@@ -116,6 +145,10 @@ class _Column(NamedTuple):
     field: Any
     as_it_is: bool
     moves: bool  # says itself what it holds when its row is saved
+
+    @property
+    def is_plain(self) -> bool:
+        return self.as_it_is and not self.moves and not self.field.has_db_default()
 
     def stored(self, value: Any, database: Any) -> Any:
         if self.as_it_is or value is None:
@@ -132,6 +165,19 @@ class _Column(NamedTuple):
         return self.field.db_default if isinstance(value, DatabaseDefault) else self.stored(value, database)
 
 
+class _Columns(NamedTuple):
+    """Of a whole row. Most are read at once and stay as they are."""
+
+    read: Callable[[models.Model], tuple[Any, ...]]
+    others: tuple[tuple[int, _Column], ...]  # which to look at, and where they stand
+
+    def values_of(self, row: models.Model, database: Any) -> list[Any]:
+        values = [*self.read(row)]
+        for place, column in self.others:
+            values[place] = column.stored_of(row, database)
+        return values
+
+
 class _Selection(NamedTuple):
     sql: str
     columns: tuple[str, ...]
@@ -139,20 +185,21 @@ class _Selection(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def _insertion(model: type[models.Model], vendor: str) -> tuple[str, tuple[_Column, ...]]:
+def _insertion(model: type[models.Model], vendor: str) -> tuple[str, _Columns]:
     sql, columns = _insertion_of_many(model, 1, vendor)
     key = model._meta.pk
-    returning = isinstance(key, models.AutoField) and _returns_keys()
+    returning = isinstance(key, models.AutoField) and _returns_keys(_database())
     return f"{sql} RETURNING {_quoted(key.column)}" if returning else sql, columns
 
 
 @lru_cache(maxsize=256)
-def _insertion_of_many(model: type[models.Model], number: int, vendor: str) -> tuple[str, tuple[_Column, ...]]:
-    columns = _columns(field for field in model._meta.local_concrete_fields if not isinstance(field, models.AutoField))
-    names, places = ", ".join(_quoted(one.field.column) for one in columns), ", ".join(["%s"] * len(columns))
+def _insertion_of_many(model: type[models.Model], number: int, vendor: str) -> tuple[str, _Columns]:
+    fields = [field for field in model._meta.local_concrete_fields if not isinstance(field, models.AutoField)]
+    names, places = ", ".join(_quoted(field.column) for field in fields), ", ".join(["%s"] * len(fields))
     rows = ", ".join([f"({places})"] * number)
     sql = f"INSERT INTO {_quoted(model._meta.db_table)} ({names}) VALUES {rows}"  # noqa: S608 - our names
-    return _of_driver(sql, vendor), columns
+    others = tuple((place, one) for place, one in enumerate(_columns(fields)) if not one.is_plain)
+    return _of_driver(sql, vendor), _Columns(attrgetter(*(field.attname for field in fields)), others)
 
 
 @lru_cache(maxsize=64)
@@ -172,8 +219,11 @@ def _selection(
     columns: tuple[str, ...],
     order: tuple[str, ...],
     vendor: str,
+    without: tuple[str, ...] = (),
+    after: str = "",
 ) -> _Selection:
-    rows = _those(model, by, number, kind).order_by(*order)
+    rows = _those(model, by, number, kind).order_by(*order).defer(*without)
+    rows = rows.filter(**{f"{after}__gt": 0}) if after else rows
     compiler = (rows.values_list(*columns) if columns else rows).query.get_compiler(DEFAULT_DB_ALIAS)
     sql, _ = compiler.as_sql()
     read = [expression for expression, _, _ in compiler.select]
@@ -224,23 +274,33 @@ def _database() -> Any:
     return connections[DEFAULT_DB_ALIAS]
 
 
-def _vendor() -> str:
-    return str(_database().vendor)
+def _returns_keys(database: Any) -> bool:
+    return bool(database.features.can_return_columns_from_insert)
 
 
-def _returns_keys() -> bool:
-    return bool(_database().features.can_return_columns_from_insert)
-
-
-def _execute(sql: str, params: Sequence[Any]) -> Any:
+def _execute(database: Any, sql: str, params: Sequence[Any]) -> Any:
     """By the driver below Django, in Django's transaction. Who has asked to see statements sees these, too."""
-    database = connections[DEFAULT_DB_ALIAS]
-    database.ensure_connection()
-    database.validate_no_broken_transaction()
+    if database.connection is None:
+        database.ensure_connection()
+    if database.needs_rollback:
+        database.validate_no_broken_transaction()
     if database.execute_wrappers or database.queries_logged:
         return _seen(database, sql, params)
-    with database.wrap_database_errors:
+    try:
         return database.connection.execute(sql, params)
+    except database.Database.Error:
+        with database.wrap_database_errors:
+            raise
+
+
+def _rows(database: Any, sql: str, params: Sequence[Any]) -> list[tuple[Any, ...]]:
+    cursor = _execute(database, sql, params)
+    try:
+        rows: list[tuple[Any, ...]] = cursor.fetchall()
+    except database.Database.Error:  # SQLite reads on only now
+        with database.wrap_database_errors:
+            raise
+    return rows
 
 
 def _seen(database: Any, sql: str, params: Sequence[Any]) -> Any:
@@ -249,25 +309,25 @@ def _seen(database: Any, sql: str, params: Sequence[Any]) -> Any:
     return cursor
 
 
-def _given_key(cursor: Any) -> Any:
-    return cursor.fetchone()[0] if _returns_keys() else cursor.lastrowid
+def _given_key(database: Any, cursor: Any) -> Any:
+    return cursor.fetchone()[0] if _returns_keys(database) else cursor.lastrowid
 
 
 # ---- rows -------------------------------------------------------------------------------------------------
 
 
-def _values(row: models.Model, columns: Sequence[_Column]) -> list[Any]:
-    database = _database()
-    return [column.stored_of(row, database) for column in columns]
+def _as_stored(keys: Sequence[Key], database: Any) -> list[Key]:
+    if database.vendor == "sqlite" and isinstance(keys[0], UUID):
+        return [cast(UUID, key).hex for key in keys]
+    return list(keys)
 
 
-def _found(selection: _Selection, keys: Sequence[Key]) -> list[tuple[Any, ...]]:
-    rows: list[tuple[Any, ...]] = _execute(selection.sql, [as_stored(key) for key in keys]).fetchall()
-    return rows
+def _found(database: Any, selection: _Selection, keys: Sequence[Key], *more: int) -> list[tuple[Any, ...]]:
+    return _rows(database, selection.sql, [*_as_stored(keys, database), *more])
 
 
-def _made(model: type[Row], selection: _Selection, row: Sequence[Any]) -> Row:
-    values, database = list(row), connections[DEFAULT_DB_ALIAS]
+def _made(model: type[Row], selection: _Selection, row: Sequence[Any], database: Any) -> Row:
+    values = list(row)
     for place, functions, expression in selection.conversions:
         for function in functions:
             values[place] = function(values[place], expression, database)

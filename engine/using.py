@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid5
 
 from django.db import transaction
-from django.db.models import Q
 from django.utils import timezone
 
 from . import statements
@@ -24,8 +23,8 @@ from .models.children import TooManyChildren
 from .models.gates import GateState
 from .models.tools import CUT
 from .policy import stricter
-from .procedure import procedures
 from .remote import described_otherwise
+from .strangers import has_read_strangers
 from .tools import OPEN, Broken, Output, Refused, Result, Settled, Use, found, written
 from .trouble import AWAY
 
@@ -367,13 +366,6 @@ class Using:
         text = storable(made.text)
         outside = self._tool.outside or made.outside
         return {"output": text[: self._tool.kept], "output_size": len(text), "outside": outside}
-
-
-def has_read_strangers(run: Run) -> bool:
-    """Whether text of strangers came to this run, to those that it belongs to, or to what they were told of."""
-    top = run.root or run
-    tops = Run.objects.filter(Q(pk=top.pk) | procedures()[top.procedure].heard(top)).order_by()
-    return ToolCall.objects.from_outside(tops).exists()
 
 
 async def _within(seconds: float, performing: Awaitable[Settled]) -> Settled:

@@ -190,7 +190,7 @@ COMPAT_TEAM = ENVIRONMENT.MAGI_COMPAT_TEAM
 if ENVIRONMENT.REDIS_URL:
     CHANNEL_LAYERS = {
         "default": {
-            "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
+            "BACKEND": "engine.layer.CountingLayer",
             "CONFIG": {"hosts": [ENVIRONMENT.REDIS_URL.get_secret_value()]},
         }
     }

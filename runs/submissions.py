@@ -59,9 +59,7 @@ def submit(
         if (row := rows.filter(pk=found).first()) is None:  # of another kind
             raise KeyUsed from None
         return cast(Row, row)
-    if watched:
-        live.expect(cast(Any, queued).pk)
-    async_to_sync(live.wake_engines)()
+    async_to_sync(live.wake_engines)(cast(Any, queued).pk if watched else None)
     return queued
 
 

@@ -1,6 +1,6 @@
 """The one boundary to language models. Everything that goes out or comes back passes here.
 
-Chat completions are posted through the openai client, streamed, and read here line by line: the client's own
+Chat completions are posted as the openai client posts its first, streamed, and read here line by line: its own
 stream helper costs ten times as much per piece of text and hides what really came over the wire. Where nobody watches
 a quick model answers in one piece, which costs less still. No hidden retries, no redirects, no proxies from the
 environment. Whatever goes wrong leaves as a `CallFailed`.

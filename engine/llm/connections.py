@@ -1,12 +1,12 @@
 """The connections to endpoints, by aiohttp: small in the kernel, one request each, read at the pace of `wire.Share`.
 
-Imported by whoever asks an endpoint and by nobody else: it is much to import.
+Imported by whoever performs runs and by nobody else: it is much to import.
 """
 
 import asyncio
-import json
 import socket
 import ssl
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -15,51 +15,96 @@ import httpx2
 import openai
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.connector import AddrInfoType
-from openai._models import FinalRequestOptions
+from multidict import CIMultiDict
 from openai._vendor.httpx_aiohttp import AiohttpTransport
+from openai._vendor.httpx_aiohttp.transport import AiohttpResponseStream, map_aiohttp_exceptions
+from pydantic_core import to_json
+from yarl import URL
 
 from .providers import Provider
-from .wire import PIECE, Share
+from .wire import PIECE, Answer, Share
 
 if TYPE_CHECKING:
     from openai._types import RequestOptions
 
-_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode  # as openai writes it
 # a compressed answer could be a thousand times larger than it looks; some compress all the same
 UNCOMPRESSED: "RequestOptions" = {"headers": {"Accept-Encoding": "identity"}}
 WINDOW = 16 * 1024  # bytes that may wait in the kernel: so many come at once at most, and a hundred pieces a round trip
 
 
+class Arriving:
+    """An answer whose head is there, as `wire.pieces` reads it and with httpx2's errors; without making one of its
+    responses, which takes longer than to read it."""
+
+    def __init__(self, response: aiohttp.ClientResponse) -> None:
+        self._response = response
+        # as httpx2 gives it: what a head says twice is one value
+        self.headers = {"content-encoding": ", ".join(response.headers.getall("content-encoding", ["identity"]))}
+
+    async def aiter_raw(self) -> AsyncGenerator[bytes, None]:
+        with map_aiohttp_exceptions():
+            async for chunk in self._response.content.iter_chunked(PIECE):
+                yield chunk
+
+    async def aclose(self) -> None:
+        with map_aiohttp_exceptions():
+            await self._response.__aexit__(None, None, None)
+
+
 class Client(openai.AsyncOpenAI):
     """openai's own. It makes options, address and headers of every request anew, which takes longer than to send it;
-    those of one client's questions are the same, so that the first one's do for all."""
+    those of one client's questions are the same, so that what it made of the first one does for all."""
 
-    _first: httpx2.Request | None = None
+    _send: Callable[[bytes], Awaitable[Answer]] | None = None
 
-    async def complete(self, body: dict[str, Any]) -> httpx2.Response:
+    async def complete(self, body: dict[str, Any]) -> Answer:
         """A chat completion, its body not read yet. The client's own error where the status is one."""
-        if self._first is None:
-            asked: dict[str, Any] = {"body": body, "cast_to": httpx2.Response, "options": UNCOMPRESSED}
-            return cast(httpx2.Response, await self.post("/chat/completions", stream=True, **asked))
-        response = await self._client.send(self._as_the_first(body), stream=True)
-        if not response.is_success:
-            await response.aread()
-            raise self._make_status_error_from_response(response)
-        return response
+        if self._send:
+            return await self._send(to_json(body))
+        asked: dict[str, Any] = {"body": body, "cast_to": httpx2.Response, "options": UNCOMPRESSED}
+        answer = cast(httpx2.Response, await self.post("/chat/completions", stream=True, **asked))
+        self._send = self._sender(answer.request)
+        return answer
 
-    def _build_request(self, options: FinalRequestOptions, *, retries_taken: int = 0) -> httpx2.Request:
-        made = super()._build_request(options, retries_taken=retries_taken)
-        if options.method == "post" and self._first is None:
-            self._kept = [(name, value) for name, value in made.headers.raw if name.lower() != b"content-length"]
-            self._first = made
-        return made
+    def _sender(self, first: httpx2.Request) -> Callable[[bytes], Awaitable[Answer]]:
+        """Sends as the first one was sent."""
+        headers = [(name, value) for name, value in first.headers.multi_items() if name != "content-length"]
+        below = self._client._transport
+        if not isinstance(below, AiohttpTransport):
+            return partial(self._rehearse, below, first.url, headers)
+        asked: dict[str, Any] = {
+            "headers": CIMultiDict(headers),
+            "timeout": aiohttp.ClientTimeout(sock_connect=first.extensions["timeout"]["connect"]),
+            "allow_redirects": False,
+            "auto_decompress": False,
+        }
+        bare = httpx2.Request("POST", first.url)  # nothing of the first question stays
+        return partial(self._ask, partial(below.get_client().post, URL(str(first.url)), **asked), bare)
 
-    def _as_the_first(self, body: dict[str, Any]) -> httpx2.Request:
-        first = cast(httpx2.Request, self._first)
-        extensions = dict(first.extensions)
-        return httpx2.Request(
-            first.method, first.url, headers=self._kept, content=_json(body).encode(), extensions=extensions
-        )
+    async def _ask(self, post: Callable[..., Any], bare: httpx2.Request, body: bytes) -> Answer:
+        with map_aiohttp_exceptions():
+            response: aiohttp.ClientResponse = await post(data=body)
+        if 200 <= response.status < 300:
+            return Arriving(response)
+        stream, head = AiohttpResponseStream(response), response.raw_headers
+        refused = httpx2.Response(response.status, headers=head, stream=stream, request=bare)
+        for hook in self._client.event_hooks["response"]:  # where it is cut: an error may be of any length
+            await hook(refused)
+        raise await self._refusal(refused)
+
+    async def _rehearse(
+        self, rehearsal: httpx2.AsyncBaseTransport, url: httpx2.URL, headers: list[tuple[str, str]], body: bytes
+    ) -> Answer:
+        request = httpx2.Request("POST", url, headers=headers, content=body)
+        response = await rehearsal.handle_async_request(request)
+        if response.is_success:
+            return response
+        response.request = request
+        raise await self._refusal(response)
+
+    async def _refusal(self, response: httpx2.Response) -> openai.APIStatusError:
+        await response.aread()
+        return self._make_status_error_from_response(response)
 
 
 def transport(provider: Provider, turns: asyncio.Lock) -> httpx2.AsyncBaseTransport:

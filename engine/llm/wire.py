@@ -11,11 +11,11 @@ import asyncio
 import http.cookiejar
 import time
 import zlib
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterator, Mapping
 from contextlib import aclosing
 from functools import partial
 from types import coroutine
-from typing import Any, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 import httpx2
 
@@ -54,7 +54,7 @@ def client_of(provider: Provider, on_response: Hook, turns: asyncio.Lock) -> htt
 
 
 def _connected(provider: Provider, turns: asyncio.Lock) -> httpx2.AsyncBaseTransport:
-    from .connections import transport  # aiohttp is much to import: whoever asks no endpoint does without
+    from .connections import transport  # aiohttp is much to import: whoever performs nothing does without
 
     return transport(provider, turns)
 
@@ -124,7 +124,18 @@ def _measured(waiting: Awaitable[T], share: Share) -> Generator[Any, Any, T]:
             go_on = partial(steps.send, None)
 
 
-async def pieces(response: httpx2.Response, share: Share) -> AsyncGenerator[bytes, None]:
+class Answer(Protocol):
+    """As far as it is read here: httpx2's response, or one that is made with less."""
+
+    @property
+    def headers(self) -> Mapping[str, str]: ...
+
+    def aiter_raw(self) -> AsyncGenerator[bytes, None]: ...
+
+    async def aclose(self) -> None: ...
+
+
+async def pieces(response: Answer, share: Share) -> AsyncGenerator[bytes, None]:
     """A body, unpacked, in pieces of `PIECE` bytes at most. UnusableAnswer where it is too large, or packed oddly."""
     unpack, received, unpacked = _unpacker(response), 0, 0
     async with aclosing(response.aiter_raw()) as chunks:
@@ -138,7 +149,7 @@ async def pieces(response: httpx2.Response, share: Share) -> AsyncGenerator[byte
                 await share.rest()
 
 
-def _unpacker(response: httpx2.Response) -> Callable[[bytes], Iterator[bytes]]:
+def _unpacker(response: Answer) -> Callable[[bytes], Iterator[bytes]]:
     """Undoes the compression of a body, which may be a thousand times larger than it looks, bit by bit."""
     encoding = response.headers.get("content-encoding", "identity").lower()
     if encoding in ("identity", ""):

@@ -35,7 +35,7 @@ class BudgetQuerySet(models.QuerySet["Budget"]):
         return budgets
 
     def are_there(self) -> bool:
-        """Whether anybody has one: asked before every call."""
+        """Whether anybody has one: asked before every submission and call."""
         return statements.first("SELECT 1 FROM engine_budget LIMIT 1") is not None
 
     def drawn_on(self, owner: Any) -> "BudgetQuerySet":
@@ -47,7 +47,7 @@ class BudgetQuerySet(models.QuerySet["Budget"]):
 
         Without a budget nothing is; with one, an amount that is unknown (None) cannot be.
         """
-        budgets = self.of(owner)
+        budgets = self.of(owner) if self.are_there() else []
         if budgets and amount is None:
             raise BudgetUsedUp(
                 "There is a budget, and the price of a model is unknown. Name its price, or another model."

@@ -23,11 +23,17 @@ def endpoint():
         yield endpoint
 
 
-@pytest.fixture
-async def models(endpoint, settings):
+@pytest.fixture(params=["first", "later"])
+async def models(endpoint, settings, request):
+    """Each question is the client's first one, or one of those that go out as the first one did."""
     endpoint.reset()
     settings.PROVIDERS = {"openai": {"base_url": endpoint.base_url, "api_key": KEY}}
     models = ModelClient(timeout=20)  # a machine may be busy
+    if request.param == "later":
+        await ask(models)
+        models._ways.clear()
+        models._quick.clear()
+        endpoint.reset()
     yield models
     await models.close()
 

@@ -36,6 +36,13 @@ def test_what_is_fetched_is_what_django_reads(mira):
     assert [vars(one) | {"_state": 0} for one in fetched] == [vars(one) | {"_state": 0} for one in django]
 
 
+def test_what_is_left_out_of_a_fetch_is_read_when_it_is_asked_for():
+    run = Run.objects.create(procedure="coin", title="Heads or tails")
+    [found] = statements.fetch(Run, "pk", [run.pk], without=("title",))
+    assert found.get_deferred_fields() == {"title"}
+    assert (found.procedure, found.title) == ("coin", "Heads or tails")
+
+
 def test_an_update_says_whether_the_row_is_there():
     run = Run.objects.create(procedure="coin")
     assert statements.update(Run, run.pk, worker="new", started=MOMENT)
