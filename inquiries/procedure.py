@@ -16,6 +16,7 @@ from engine.procedure import Change
 from runs import submissions
 
 from .models import Inquiry, Order, OrderKind, PostKind, at_hand, keeping, reading
+from .models.looking import looked_at
 from .prompts import asked, critics, finalizer, moves, planner
 from .prompts.common import complaint, no_preview
 from .rules.course import Impossible
@@ -44,7 +45,7 @@ def submit(**values: Any) -> Inquiry:
 
 async def inquire(run: RunContext) -> Change:
     while True:
-        inquiry = await run.look(partial(reading.looked_at, run.pk))
+        inquiry = await run.look(partial(looked_at, run.pk))
         order = _next(inquiry)
         if isinstance(order, Over):
             if not order.error:

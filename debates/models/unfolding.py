@@ -6,14 +6,14 @@ from datetime import datetime
 from typing import TypeVar
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from engine.statements import by_column, fetch, fetch_after, keep, select
 
 from ..rules import course as rules
 from ..table import Table, Words
 from .debates import Debate, Keys
 from .laying import table_of, words_of
 from .members import Member
-from .talk import Message, Steer, Turn
+from .talk import Message, Point, Steer, Turn
 
 Row = TypeVar("Row", Turn, Message, Steer)
 Known = TypeVar("Known", rules.Turn, rules.Message, rules.Steer)
@@ -65,10 +65,10 @@ class Unfolding:
         return seen
 
     def _go_on(self, first: Seen) -> Seen:
-        because = Debate.objects.values_list("ended_because", flat=True).get(pk=self._pk)
+        [(because,)] = select(Debate, "pk", [self._pk], ["ended_because"])
         keys = self._keep_turns(first.debate.keys)
         self._keep_messages(keys)
-        for steer in self._new(Steer.objects.all(), self._steers, lambda one: not one.done):
+        for steer in self._new(Steer, self._steers, lambda one: not one.done):
             self._steers[steer.number] = steer.seen(keys)
         course = replace(
             first.course,
@@ -82,18 +82,20 @@ class Unfolding:
     def _keep_turns(self, keys: Keys) -> Keys:
         """With the numbers of those that a message may be said in."""
         turns = dict(keys.turns)
-        for turn in self._new(Turn.objects.all(), self._turns, lambda one: one.state == rules.Standing.OPEN):
+        for turn in self._new(Turn, self._turns, lambda one: one.state == rules.Standing.OPEN):
             self._turns[turn.number] = turn.seen(keys)
             turns[turn.pk] = turn.number
         return replace(keys, turns=turns)
 
     def _keep_messages(self, keys: Keys) -> None:
-        for message in self._new(Message.objects.prefetch_related("points"), self._messages, lambda one: False):
+        messages = self._new(Message, self._messages, lambda one: False)
+        points = by_column(fetch(Point, "message", [one.pk for one in messages], "number"), "message_id")
+        for message in messages:
+            keep(message, points=points[message.pk])
             self._messages[message.number] = message.seen(keys)
             self._words[message.number] = words_of(message)
 
-    def _new(self, rows: QuerySet[Row], known: Mapping[int, Known], is_open: Callable[[Known], bool]) -> QuerySet[Row]:
-        """Those that were not read before, or stood open then."""
-        still = [number for number, one in known.items() if is_open(one)]
-        new = Q(number__gt=max(known, default=0)) | Q(number__in=still)
-        return rows.filter(new, debate=self._pk).order_by("number")
+    def _new(self, model: type[Row], known: Mapping[int, Known], is_open: Callable[[Known], bool]) -> list[Row]:
+        """Those from the first that stood open when it was read on, or after all that were read."""
+        still = (number - 1 for number, one in known.items() if is_open(one))
+        return fetch_after(model, "debate", self._pk, "number", min(still, default=max(known, default=0)))

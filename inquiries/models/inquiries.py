@@ -39,12 +39,6 @@ class PostKind(models.TextChoices):
 
 
 class InquiryQuerySet(models.QuerySet["Inquiry"]):
-    def at_work(self) -> "InquiryQuerySet":
-        """With all that its rules look at."""
-        moves = Prefetch("moves", Move.objects.with_calls())
-        lists = ("orders", moves, "posts", Prefetch("sources", Source.objects.listed()), "claims__quotes")
-        return self.select_related("run").prefetch_related(*lists)
-
     def whole(self) -> "InquiryQuerySet":
         """With everything that a page shows."""
         calls = Prefetch("run__calls", ModelCall.objects.order_by("pk").defer("prompt", "answer"))

@@ -24,12 +24,12 @@ from ..rules.limits import HAND_INS, SAME_CALLS
 from ..rules.orders import Finish, Over, following
 from .at_hand import PAGE, pages_left
 from .inquiries import Inquiry
+from .looking import looked_at
 from .reading import (
     FoldedSources,
     attempt,
     claims_of,
     forget_folded,
-    looked_at,
     moves_at,
     moves_left,
     order_for,

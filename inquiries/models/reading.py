@@ -16,16 +16,13 @@ from ..rules.facts import CRITIC_OF, WORK_OF, Category, Station
 from ..rules.limits import MOVES_OF_A_STEP, SAME_CALLS
 from ..rules.orders import instruction
 from .inquiries import Inquiry
+from .looking import looked_at
 from .sources import Claim, Source, of_one_site
 from .work import Move, Order, OrderKind
 
 FOLDED = 64  # sources that stay in memory
 SHORTENED = 400  # characters of an older result, where there is no room
 CHARACTERS_OF_A_TOKEN = 4
-
-
-def looked_at(pk: UUID) -> Inquiry:
-    return Inquiry.objects.at_work().get(pk=pk)
 
 
 # ---- places -----------------------------------------------------------------------------------------------

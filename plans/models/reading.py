@@ -5,16 +5,15 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import takewhile
-from typing import Any, TypeVar
 from uuid import UUID
 
 from django.db.models import Q
 
 from engine.llm.prices import dollars
 from engine.models import Gate, Run, ToolCall
-from engine.statements import fetch, select
+from engine.statements import by_column, fetch, keep, select
+from engine.strangers import has_read_strangers
 from engine.tools import tool_named, tools
-from engine.using import has_read_strangers
 
 from ..prompts import agent, closing
 from ..prompts.planner import PERSON, Brief, Earlier, Example, ExampleStep, Fixed, OwnerShown, ToolShown
@@ -26,8 +25,6 @@ from ..rules.words import Cause, Effect, Standing, Status
 from .plans import Plan, Revision
 from .steps import Message, Move, Step, StepState
 from .teams import TeamAgent, TeamVersion
-
-R = TypeVar("R")
 
 OF_STEP = re.compile(r"step-(\d{1,4})-")
 EARLIER = 10  # plans of the same matter that the planner sees
@@ -43,27 +40,15 @@ def looked_at(pk: UUID) -> Plan:
     [plan.team_version] = fetch(TeamVersion, "plans", [pk])
     plan.agents = fetch(TeamAgent, "version__plans", [pk], "seat")
     steps, agents = fetch(Step, "plan", [pk], "number"), {one.pk: one for one in plan.agents}
-    of_step = _by(fetch(Move, "step__plan", [pk], "series", "number"), "step_id")
+    of_step = by_column(fetch(Move, "step__plan", [pk], "series", "number"), "step_id")
     for step in steps:
         step.plan, step.agent = plan, agents.get(step.agent_id) if step.agent_id else None
-        _keep(step, moves=of_step[step.pk])
+        keep(step, moves=of_step[step.pk])
         for move in of_step[step.pk]:
             move.step = step
-    _keep(plan, steps=steps, revisions=fetch(Revision, "plan", [pk], "number"))
+    keep(plan, steps=steps, revisions=fetch(Revision, "plan", [pk], "number"))
     facts_of(plan)  # it remembers what they ask for
     return plan
-
-
-def _by(rows: Iterable[R], column: str) -> Mapping[Any, list[R]]:
-    found: dict[Any, list[R]] = defaultdict(list)
-    for row in rows:
-        found[getattr(row, column)].append(row)
-    return found
-
-
-def _keep(row: Any, **lists: Sequence[Any]) -> None:
-    """What `row.NAME.all()` gives, as if it had been read beforehand. Nothing else can be asked of these."""
-    row._prefetched_objects_cache = {**getattr(row, "_prefetched_objects_cache", {}), **lists}
 
 
 def facts_of(plan: Plan) -> Facts:
@@ -324,9 +309,9 @@ def _from_outside(moves: Iterable[Move]) -> set[int]:
 
 def with_states(steps: Sequence[Step]) -> None:
     """What each of these has come through is read at once."""
-    of_step = _by(fetch(StepState, "step", [step.pk for step in steps], "number"), "step_id")
+    of_step = by_column(fetch(StepState, "step", [step.pk for step in steps], "number"), "step_id")
     for step in steps:
-        _keep(step, states=of_step[step.pk])
+        keep(step, states=of_step[step.pk])
 
 
 def _made(move: Move, outside: bool) -> agent.Made:

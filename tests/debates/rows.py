@@ -1,4 +1,4 @@
-"""Debates as rows, for tests of what is made of them: nobody performs them."""
+"""Debates as rows, for tests of what is made of them."""
 
 from typing import Any
 

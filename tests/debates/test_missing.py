@@ -7,6 +7,7 @@ from functools import partial
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.db.models import F
 
@@ -16,6 +17,7 @@ from debates.scene import scene_of
 from debates.sentences import sentence_of_absence
 from engine.evidence.verification import verify_one
 from engine.gates import Closed, decide
+from engine.llm.client import ModelClient
 from engine.models import Gate, ModelCall, Run
 from runs.face import Snapshot
 from tests.conftest import at_once, claim, perform
@@ -142,6 +144,20 @@ async def test_a_turn_that_is_answered_and_skipped_at_the_same_moment_is_one_of_
 # ---- people who talk while others do ----------------------------------------------------------------------
 
 
+class Patient(ModelClient):
+    """After so many answers a model waits until all people have spoken."""
+
+    def __init__(self, answers: int) -> None:
+        super().__init__(settings.CALL_TIMEOUT)
+        self.answers, self.all_have_spoken = answers, asyncio.Event()
+
+    async def ask(self, *asked):
+        self.answers -= 1
+        if self.answers < 0:
+            await self.all_have_spoken.wait()
+        return await super().ask(*asked)
+
+
 async def test_fifty_words_and_acts_among_turns_leave_no_gap_and_it_is_known_who_had_heard_them():
     """Forty words are as many as the chair has; ten acts come with them."""
     mira = await User.objects.acreate_user("mira")
@@ -155,8 +171,10 @@ async def test_fifty_words_and_acts_among_turns_leave_no_gap_and_it_is_known_who
             words = [partial(chair.say, submitted.pk, mira, f"Words {number}, {n}.") for n in range(8)]
             asks = [partial(chair.steer, submitted.pk, mira, "ask", seat=1 + (2 * number + n) % 9) for n in (0, 1)]
             assert await asyncio.to_thread(at_once, *words, *asks, refused=chair.Refused) == [None] * 10
+        models.all_have_spoken.set()
 
-    run, _ = await asyncio.gather(perform(submitted.pk), interfere())
+    models = Patient(answers=12)
+    run, _ = await asyncio.gather(perform(submitted.pk, models), interfere())
     found = [one async for one in Message.objects.filter(debate=run.pk).order_by("number")]
     assert [one.number for one in found] == list(range(1, len(found) + 1))
     assert any(one.heard < one.number - 1 for one in found if one.kind == "said")

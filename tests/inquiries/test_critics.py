@@ -13,6 +13,7 @@ from engine.models import Gate, Run
 from engine.procedure import DoesNotFit
 from inquiries.forms import Critic, asked
 from inquiries.models import Inquiry, Order
+from inquiries.models.looking import looked_at
 from inquiries.prompts.asked import LONGEST, asked_of
 from inquiries.prompts.critics import Reviewable
 from inquiries.rules.facts import Station
@@ -58,7 +59,7 @@ async def test_a_person_reads_the_answer_with_its_checked_claims_and_sends_it_ba
     await sync_to_async(gates.decide)(gate.pk, mira, "reject", "Name the limit too.")
     models.will("test/expert", answers("It may be sold, for 0.02 is below the limit."))
     again = await perform(run.pk, models)
-    row = await sync_to_async(Inquiry.objects.at_work().get)(pk=run.pk)
+    row = await sync_to_async(looked_at)(run.pk)
     assert (again.status, row.state.retry_count) == ("waiting", 1)
     assert "Sent back before, 1:\n    Name the limit too." in (await sync_to_async(gate_of)(run)).text
     assert (row.state.critic_expert_feedback, row.ordered[5].by_name) == ("Name the limit too.", "mira")
@@ -116,7 +117,7 @@ async def test_a_council_judges_the_answer_as_a_run_of_its_own(mira, models):
     ended = await play(row.pk)
     assert ended.outcome in ("answered", "unanswered")
     child = await Run.objects.aget(parent=row.pk)
-    found = await sync_to_async(Inquiry.objects.at_work().get)(pk=row.pk)
+    found = await sync_to_async(looked_at)(row.pk)
     review = next(one for one in found.ordered if one.station == "critic_expert" and one.kind == "review")
     assert (child.procedure, child.status) == ("judgement", "finished")
     assert (review.by_name, bool(review.feedback)) == ("council Trio", True)
@@ -125,7 +126,7 @@ async def test_a_council_judges_the_answer_as_a_run_of_its_own(mira, models):
 @database
 async def test_a_council_that_cannot_judge_is_neither_a_yes_nor_a_no(mira, models):
     run = await waiting(mira, models, COUNCIL, retry_limit=2)
-    row = await sync_to_async(Inquiry.objects.at_work().get)(pk=run.pk)
+    row = await sync_to_async(looked_at)(run.pk)
     assert (run.status, run.error["component"]) == ("failed", "critic_expert")
     assert row.state.error.startswith("The council could not judge. There is no council named Trio")
     assert row.state.retry_count == 2

@@ -12,6 +12,7 @@ from engine.models import ModelCall, Run, ToolCall
 from engine.steering import Over
 from inquiries import talking
 from inquiries.models import Claim, Inquiry, Move, Order, OrderKind, Quote, keeping
+from inquiries.models.looking import looked_at
 from inquiries.models.reading import moves_left
 from inquiries.rules.course import NOT_ANSWERED
 from inquiries.rules.facts import Station
@@ -187,7 +188,7 @@ async def test_hints_reach_who_works_and_a_new_plan_takes_no_retry(mira, models)
     run = await perform(row.pk, models)
     brief = asked_of(models, "planner")[0]
     assert (brief["hints"][0]["text"], brief["feedback"][0]["text"]) == ("Look at the law.", "One step will do.")
-    assert (run.outcome, (await sync_to_async(Inquiry.objects.at_work().get)(pk=row.pk)).state.retry_count) == (
+    assert (run.outcome, (await sync_to_async(looked_at)(row.pk)).state.retry_count) == (
         "answered",
         0,
     )
@@ -209,7 +210,7 @@ async def stopped_while_it_researches(mira, models):
 async def test_stopped_it_answers_with_what_was_let_pass(mira, models):
     models.will("test/researcher", found(LIMIT), *[RateLimited("Later.", retry_after=0.001)] * 4)
     run = await stopped_while_it_researches(mira, models)
-    row = await sync_to_async(Inquiry.objects.at_work().get)(pk=run.pk)
+    row = await sync_to_async(looked_at)(run.pk)
     assert (run.outcome, row.state.left_out) == ("answered", ("Find what the N12 uses.",))
     assert [one["step"] for one in asked_of(models, "expert")[0]["results"]] == [1]
     with pytest.raises(Over):
@@ -227,7 +228,7 @@ async def test_stopped_in_a_step_it_is_asked_once_for_what_it_has(mira, models):
     await sync_to_async(talking.say)(row.pk, mira, OrderKind.STOP)  # a second click says nothing more
     models.will("test/researcher", found(LIMIT))
     run = await perform(row.pk, models)
-    row = await sync_to_async(Inquiry.objects.at_work().get)(pk=run.pk)
+    row = await sync_to_async(looked_at)(run.pk)
     assert (run.outcome, row.state.left_out) == ("answered", ("Find what the N12 uses.",))
     assert "You have none now" in [told[0]["content"] for model, told in models.asked if model == "test/researcher"][-1]
 

@@ -11,6 +11,7 @@ from engine.llm.failures import ContentFiltered
 from engine.models import NewDocument, ToolCall
 from inquiries.forms import asked
 from inquiries.models import Inquiry, Passage, Source
+from inquiries.models.looking import looked_at
 from inquiries.models.reading import LEFT_OUT, ONE_SITE
 from inquiries.models.sources import of_one_site
 from inquiries.passages import claim_shown
@@ -235,7 +236,7 @@ async def test_a_filter_of_a_provider_gets_the_newest_result_no_more(mira, model
     await perform(row.pk, models)
     asked_last = [m[1]["content"] for model, m in models.asked if model == "test/researcher"][-1]
     assert (LEFT_OUT in asked_last, "R290" in asked_last, "What may be sold" in asked_last) == (True, False, True)
-    state = (await sync_to_async(Inquiry.objects.at_work().get)(pk=row.pk)).state
+    state = (await sync_to_async(looked_at)(row.pk)).state
     assert (state.retry_count, state.errors) == (1, 1)
 
 

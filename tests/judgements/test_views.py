@@ -1,6 +1,7 @@
 import re
 
 import pytest
+from asgiref.sync import async_to_sync
 from django.test import Client
 from django.urls import reverse
 
@@ -32,7 +33,7 @@ def test_starting_a_judgement_leads_to_its_live_page(page):
     answer = page.post(reverse("new"), filled())
     judgement = Judgement.objects.get()
     assert answer["Location"] == reverse("live", args=[judgement.pk])
-    assert live.is_watched(judgement.pk)  # from now on: its answers stream
+    assert async_to_sync(live.is_watched)(judgement.pk)  # from now on: its answers stream
     assert (judgement.run.title, judgement.content, judgement.run.status) == (JAPAN, JAPAN, "queued")
     assert [agent.name for agent in judgement.agents.all()] == ["Melchior", "Balthasar", "Casper"]
 

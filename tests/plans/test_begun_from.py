@@ -10,7 +10,7 @@ from django.core.management import CommandError, call_command
 from engine import gates
 from engine.evidence.audit import verify_all
 from engine.models import Gate, Run, ToolCall
-from engine.using import has_read_strangers
+from engine.strangers import has_read_strangers
 from plans.models import Plan, reading
 from runs import redaction
 from tests.callers import Caller, fields
