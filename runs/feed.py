@@ -10,17 +10,15 @@ import asyncio
 import logging
 import math
 import time
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Any
 from uuid import UUID
 
 from django.contrib.auth import get_user_model
-from django.contrib.sessions.models import Session
-from django.utils import timezone
 
 from engine import live
 from engine.models import ModelCall, Run
@@ -32,6 +30,7 @@ from .fragments import Fragment, LivePage
 from .given_looks import note_look
 from .past import beginning_of
 from .rights import SEE
+from .signed_in import signed_in
 
 log = logging.getLogger(__name__)
 
@@ -40,6 +39,7 @@ CONFIRMED_FOR = 2.0  # seconds: nothing is sent on an older look at the right to
 CALM = 0.05  # seconds between two looks at the rows
 TEXT_INTERVAL = 0.25  # seconds between two renderings of growing text
 FLOW_INTERVAL = 0.5  # seconds between two looks at what grows outside the rows
+SERVED_AT_ONCE = 50  # pages, before the event loop has its turn
 HALT = 0.7  # seconds that a moment stays on the pages which is to be seen before they go on
 WINDOW = 8  # messages on their way to one watcher
 WINDOW_SIZE = 1_000_000  # and so many characters
@@ -98,6 +98,7 @@ class Watcher:
         self.acknowledged = 0
         self._sent = 0
         self._on_way: list[tuple[int, int]] = []  # version and size
+        self._size_on_way = 0
         self._sent_at = self._heard_at = 0.0
 
     def wants(self, version: int, now: float) -> bool:
@@ -105,12 +106,13 @@ class Watcher:
         return (version > self._sent or lost) and self._has_room() and now <= self.confirmed + CONFIRMED_FOR
 
     def _has_room(self) -> bool:
-        return len(self._on_way) < WINDOW and sum(size for _, size in self._on_way) < WINDOW_SIZE
+        return len(self._on_way) < WINDOW and self._size_on_way < WINDOW_SIZE
 
     def send(self, version: int, message: str, now: float) -> None:
         if not self._on_way:
             self._heard_at = now  # the wait for an acknowledgement begins
         self._on_way.append((version, len(message)))
+        self._size_on_way += len(message)
         self._sent, self._sent_at = version, now
         _do(self._send(message))
 
@@ -118,6 +120,7 @@ class Watcher:
         """The page has this version. Only what was sent can be acknowledged."""
         if any(version == sent for sent, _ in self._on_way):
             self._on_way = [(sent, size) for sent, size in self._on_way if sent > version]
+            self._size_on_way = sum(size for _, size in self._on_way)
             self.acknowledged, self._heard_at = max(self.acknowledged, version), now
 
     def is_silent(self, now: float) -> bool:
@@ -189,27 +192,6 @@ def _allowed(run: Run, watchers: list[Watcher]) -> frozenset[Watcher]:
     found = signed_in(watchers)
     may = SEE.covering(list({user.pk: user for user in found.values()}.values()), run)
     return frozenset(watcher for watcher in found if watcher.user_pk in may)
-
-
-class SignedIn(Protocol):
-    """A page that somebody has open, as far as it says who that is."""
-
-    user_pk: Any
-    password: str
-    session_key: str | None
-
-
-Page = TypeVar("Page", bound=SignedIn)
-
-
-def signed_in(pages: Sequence[Page]) -> dict[Page, Any]:
-    """Those of these pages whose session is still there, each with its user as they are now."""
-    users = get_user_model().objects.in_bulk([page.user_pk for page in pages if page.user_pk])
-    keys = [page.session_key for page in pages if page.session_key]
-    there = Session.objects.filter(session_key__in=keys, expire_date__gt=timezone.now())
-    sessions = {None, *there.values_list("session_key", flat=True)}
-    found = {page: users[page.user_pk] for page in pages if page.user_pk in users and page.session_key in sessions}
-    return {page: user for page, user in found.items() if user.is_active and user.password == page.password}
 
 
 # ---- the feed ---------------------------------------------------------------------------------------------
@@ -316,9 +298,7 @@ class Feed:
                 await self._flow()
             if time.monotonic() >= self._grow_at:
                 self._render_growing()
-            now = time.monotonic()
-            for watcher in list(self._watchers):
-                self._serve(watcher, now)
+            await self._serve_all()
             await self._wait()
 
     async def _wait(self) -> None:
@@ -327,6 +307,14 @@ class Feed:
         with suppress(TimeoutError):
             async with asyncio.timeout(max(0, due - time.monotonic())):
                 await self._bell.wait()
+
+    async def _serve_all(self) -> None:
+        """Some at a time: what these are sent goes on its way before all others are served."""
+        for number, watcher in enumerate(list(self._watchers), 1):
+            if watcher in self._watchers:
+                self._serve(watcher, time.monotonic())
+            if number % SERVED_AT_ONCE == 0:
+                await asyncio.sleep(0)
 
     def _serve(self, watcher: Watcher, now: float) -> None:
         if watcher.is_silent(now):

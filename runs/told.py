@@ -26,7 +26,8 @@ from engine.reader import read
 
 from .context import UNDER_WAY, WHOSE, as_said, counted, in_bar
 from .face import face_of, faces
-from .feed import CLOSED_NOT_FOUND, SOCKETS_PER_USER, TOO_MANY, TRY_AGAIN, signed_in
+from .feed import CLOSED_NOT_FOUND, SOCKETS_PER_USER, TOO_MANY, TRY_AGAIN
+from .signed_in import signed_in
 
 log = logging.getLogger(__name__)
 

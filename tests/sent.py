@@ -24,19 +24,19 @@ def _statements_are_noted() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patched:
         for owner, name in ((CursorWrapper, "_execute"), (CursorWrapper, "_executemany"), (statements, "_execute")):
-            patched.setattr(owner, name, _noting(databases, getattr(owner, name), place=int(owner is CursorWrapper)))
+            patched.setattr(owner, name, _noting(databases, getattr(owner, name)))
         yield
 
 
-def _noting(databases: ModuleType, send: Any, place: int) -> Any:
-    def noted(*args: Any) -> Any:
+def _noting(databases: ModuleType, send: Any) -> Any:
+    def noted(asked: Any, sql: Any, *args: Any) -> Any:
         try:
-            done = send(*args)
+            done = send(asked, sql, *args)
         except Error as error:
-            _sent.add(alike(f"{type(error).__name__} {args[place]}"))  # what is refused is another thing
+            _sent.add(alike(f"{type(error).__name__} {sql}"))  # what is refused is another thing
             raise
         if not databases.tampers:
-            _sent.add(alike(str(args[place])))
+            _sent.add(alike(str(sql)))
         return done
 
     return noted

@@ -5,6 +5,7 @@ import { tellOver, tellWaits } from "./tell.js";
 
 const OVER = ["approve", "reject", "failed", "stopped"];
 const BANNER_AFTER = 2000;
+const SAID_AFTER = 250;
 const POLL_AFTER = 15000; // without an open socket
 const POLL_EVERY = 5000;
 const MARKS = {
@@ -109,6 +110,7 @@ $("[data-reload]").addEventListener("click", () => location.reload());
 
 let socket; // the newest one; of those before nothing is heard any more
 let version = 0;
+let saying; // the timer of what is to be said
 
 const isOpen = () => socket?.readyState === WebSocket.OPEN;
 const versionOf = (message) => Number(/^<!--(\d+)-->/.exec(message)?.[1] ?? 0);
@@ -117,8 +119,14 @@ htmx.createWebSocket = (url) => (socket = new WebSocket(url));
 // soon while a server may be starting again, seldom where it stays away; never all pages at once
 htmx.config.wsReconnectDelay = (retry) => 500 + Math.random() * Math.min(500 * 2 ** retry, retry < 8 ? 3000 : 20_000);
 
+// a moment later, and once for all that came: the server has others to serve first
 function acknowledge(wrapper) {
-  wrapper.sendImmediately(String(version));
+  const say = () => {
+    saying = undefined;
+    if (isOpen()) wrapper.sendImmediately(String(version));
+  };
+  if (document.hidden) say(); // there a timer may come too late
+  else saying ??= setTimeout(say, SAID_AFTER);
 }
 
 document.addEventListener("htmx:wsClose", ({ detail }) => {
@@ -130,6 +138,8 @@ document.addEventListener("htmx:wsClose", ({ detail }) => {
 });
 document.addEventListener("htmx:wsOpen", () => {
   version = 0; // another process may count from another beginning
+  clearTimeout(saying);
+  saying = undefined;
   stopPolling();
   back("live");
 });
