@@ -109,8 +109,11 @@ async def _stuck(run: RunContext, mission: Mission, told: bool) -> None:
         return
     text = f"{STUCK}\n\nThe goal: {mission.goal}"
     asked: dict[str, Any] = {"kind": "question", "title": f"Stuck: {mission.run.title}"[:200], "text": text}
-    gate = await run.gate(f"{rules.STUCK_STEP}{len(mission.talk)}", choices=GO_ON, **asked)
-    await run.write(partial(keeping.keep_answer, run.pk, gate.pk), "decided")
+    heard = len(mission.talk)
+    due = partial(keeping.refuse_answered, run.pk, heard)
+    with suppress(keeping.Answered):  # by words that came since the look
+        gate = await run.gate(f"{rules.STUCK_STEP}{heard}", choices=GO_ON, due=due, **asked)
+        await run.write(partial(keeping.keep_answer, run.pk, gate.pk), "decided")
 
 
 GO_ON = ({"word": "go_on", "decision": "answer", "sentence": "Let it go on, by these words"},)

@@ -43,6 +43,10 @@ SAME = SAME_BEGINS + "{count}th time in a row that the same call came to the sam
 STOPPED_BY = "{name} has stopped: {why}"
 
 
+class Answered(Exception):
+    """What was to be asked has an answer already."""
+
+
 @dataclass(frozen=True)
 class End:
     """Of a command, as its spool says."""
@@ -206,6 +210,12 @@ def tell_that_it_asks(pk: UUID, agent: int, number: int) -> None:
 
 def tell_that_nothing_is_left(pk: UUID) -> None:
     write_message(pk, sender=0, recipient=COORDINATOR, text=NOTHING_LEFT)
+
+
+def refuse_answered(pk: UUID, heard: int) -> None:
+    """Answered, where somebody has said something meanwhile: by that they go on, and nobody need be asked."""
+    if Message.objects.filter(mission=pk, number__gt=heard).exists():
+        raise Answered
 
 
 def keep_answer(pk: UUID, gate: int) -> None:

@@ -2,23 +2,51 @@
 // or changes, and what is being typed is never taken away.
 import { $, $$ } from "./page.js";
 
+const SOON = 50; // ms: a push replaces many parts
+const AGAIN = 5000; // where the site did not answer
+const LONGEST = 20_000;
+
 const isTyped = (part) => $$("textarea", part).some((field) => field.value !== field.defaultValue);
 const placeOf = (shown) => document.getElementById(`at-${shown.dataset.place}`);
+const partOf = (gate, place) => $(`#gate-${gate}`, place);
 const namesOf = (part) => $$("details[open] > summary", part).map((one) => one.textContent);
 const coming = new Set(); // gates that are on their way: a push in between brings none of them twice
+const brought = new Map(); // by gate, the mark for which it came last: what came may be newer than what was pushed
+let lookIn = () => {};
 
-async function bring(gate, place, before) {
-  if (coming.has(gate)) return;
+async function bring(gate, mark, place) {
+  const before = partOf(gate, place);
+  if (coming.has(gate) || (before && brought.get(gate) === mark)) return;
   coming.add(gate);
-  const unfolded = before ? namesOf(before) : [];
+  const html = await ask(gate);
+  coming.delete(gate);
+  if (html === undefined) return lookIn(AGAIN);
+  if (partOf(gate, place) !== before) return lookIn(SOON); // decided meanwhile: what was asked for is older
+  if (html && put(gate, html, before, place)) brought.set(gate, mark);
+}
+
+// undefined where the site does not answer, nothing where it shows nothing to this person
+async function ask(gate) {
   try {
-    await htmx.ajax("GET", `/gates/${gate}/here/`, { target: before ?? place, swap: before ? "outerHTML" : "beforeend" });
-  } finally {
-    coming.delete(gate);
+    // not by htmx.ajax: of many that are asked for at once it forgets some, and says of them that they have come
+    const asked = { headers: { "HX-Request": "true" }, cache: "no-store", signal: AbortSignal.timeout(LONGEST) };
+    const answer = await fetch(`/gates/${gate}/here/`, asked);
+    if (answer.status >= 500 || answer.status === 429) return undefined;
+    return answer.ok && !answer.redirected ? await answer.text() : "";
+  } catch {
+    return undefined;
   }
-  for (const summary of $$(`#gate-${gate} details > summary`)) {
+}
+
+// whether it stands there now: unless something has been typed into what is there
+function put(gate, html, before, place) {
+  if (before && isTyped(before)) return warn(before);
+  const unfolded = before ? namesOf(before) : [];
+  htmx.swap(before ?? place, html, { swapStyle: before ? "outerHTML" : "beforeend", swapDelay: 0, settleDelay: 20 });
+  for (const summary of $$(`#gate-${gate} details > summary`, place)) {
     if (unfolded.includes(summary.textContent)) summary.parentElement.open = true;
   }
+  return true;
 }
 
 function warn(part) {
@@ -41,10 +69,10 @@ function tend(shown, nearest) {
     marks.delete(part.dataset.gate);
     if (mark === part.dataset.mark) continue;
     if (isTyped(part)) warn(part);
-    else if (mark) bring(part.dataset.gate, place, part);
+    else if (mark) bring(part.dataset.gate, mark, place);
     else leave(part, nearest);
   }
-  for (const gate of marks.keys()) bring(gate, place);
+  for (const [gate, mark] of marks) bring(gate, mark, place);
 }
 
 // what was refused brings the form again, with why
@@ -57,9 +85,10 @@ export function showRefused({ detail }) {
 // `root`: of the page; `nearest`: the heading beside a gate
 export function tendGates(root, nearest) {
   let due;
-  new MutationObserver(() => {
+  lookIn = (pause) => {
     clearTimeout(due);
-    due = setTimeout(() => $$("[data-place]", root).forEach((shown) => tend(shown, nearest)), 50); // a push replaces many parts
-  }).observe(root, { childList: true, subtree: true });
+    due = setTimeout(() => $$("[data-place]", root).forEach((shown) => tend(shown, nearest)), pause);
+  };
+  new MutationObserver(() => lookIn(SOON)).observe(root, { childList: true, subtree: true });
   root.addEventListener("htmx:beforeSwap", showRefused);
 }

@@ -130,7 +130,8 @@ function askForTurn() {
   const asked = turnAsked();
   const form = ownForm();
   taken = asked && (form?.dataset.turn ?? taken);
-  if (asked === (form?.dataset.turn ?? taken) || form?.matches(".htmx-request")) return;
+  // of two requests the second would take away what is typed into what the first one brought
+  if (asked === (form?.dataset.turn ?? taken) || [mine, form].some((one) => one?.matches(".htmx-request"))) return;
   if (form && isTyped(form)) return endTurn(form);
   if (asked) return htmx.trigger(mine, "due");
   if (mine.contains(document.activeElement)) box.focus({ preventScroll: true });
@@ -145,7 +146,16 @@ function endTurn(form) {
   $(".mine__over", form).hidden = false;
 }
 
+// what comes for the next turn does not replace what has been typed since it was asked for
+function leaveWhatIsTyped({ detail }) {
+  const form = ownForm();
+  if (detail.requestConfig.elt !== mine || !form || !isTyped(form)) return;
+  detail.shouldSwap = false;
+  endTurn(form);
+}
+
 if (mine) {
+  mine.addEventListener("htmx:beforeSwap", leaveWhatIsTyped);
   new MutationObserver(askForTurn).observe(foot, { childList: true });
   mine.addEventListener("htmx:afterSettle", askForTurn);
 }

@@ -60,5 +60,5 @@ mission.addEventListener("click", (event) => {
   if (link.matches("[data-leave]")) return place.replaceChildren();
   const typed = $("form", place);
   if (typed?.dataset.terminal === link.dataset.types) return $("input[name=text]", typed).focus();
-  htmx.ajax("GET", link.href, { target: place, swap: "innerHTML" });
+  htmx.ajax("GET", link.href, { source: place, target: place, swap: "innerHTML" });
 });

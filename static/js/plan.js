@@ -12,5 +12,5 @@ plan.addEventListener("click", (event) => {
   event.preventDefault();
   if (link.matches("[data-leave]")) return link.closest(".step__edit").replaceChildren();
   const place = document.getElementById(`edit-${link.dataset.edit}`);
-  if (!place.firstElementChild) htmx.ajax("GET", link.href, { target: place, swap: "innerHTML" });
+  if (!place.firstElementChild) htmx.ajax("GET", link.href, { source: place, target: place, swap: "innerHTML" });
 });

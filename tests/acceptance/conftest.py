@@ -16,7 +16,7 @@ from tests.acceptance.site import Site
 from tests.conftest import need
 from tests.endpoint import Endpoint
 
-expect.set_options(timeout=15_000)  # a busy machine is no failure
+expect.set_options(timeout=30_000)  # a busy machine is no failure
 
 
 @contextmanager

@@ -18,7 +18,7 @@ CONTENT = "I am going to travel to Japan next week."
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    with Site(tmp_path_factory.mktemp("model")) as site:
+    with Site(tmp_path_factory.mktemp("model"), MAGI_DEFAULT_MODEL="rehearsal/instant") as site:
         yield site
 
 

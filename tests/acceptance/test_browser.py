@@ -93,6 +93,7 @@ def test_cancelling_asks_first_and_every_open_page_is_told(scripted, scripted_si
 def test_the_question_stays_open_while_decisions_come_in_and_counts_them(scripted, scripted_site, endpoint):
     endpoint.script(by_text=[[CASPER, HELD]], delay=3)
     start(scripted, scripted_site)
+    expect(scripted.locator("#verdict-sub")).to_contain_text("0 of 9 decisions")  # a click in the midst of this is none
     scripted.get_by_role("link", name="Cancel judgement").click()
     expect(scripted.get_by_role("dialog")).to_contain_text("The 2 decisions so far are kept.", timeout=END)
     expect(scripted.get_by_role("dialog")).to_be_visible()

@@ -23,7 +23,7 @@ NO = MAKE.replace("Approve everything.", "Reject everything.").replace(f'"{COUNC
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    with Site(tmp_path_factory.mktemp("client")) as site:
+    with Site(tmp_path_factory.mktemp("client"), MAGI_DEFAULT_MODEL="rehearsal/instant") as site:
         assert manage("shell", "-c", MAKE + NO, env=site.env).returncode == 0
         site.token = token_of(site)
         yield site

@@ -31,19 +31,19 @@ def test_words_stay_through_a_reload_and_many_pushes_and_a_turn_in_two_tabs_is_o
     say.press_sequentially("Elin, can both run")
     page.wait_for_timeout(500)  # it is kept a moment after the last key
     page.reload()
-    expect(say).to_have_value("Elin, can both run")
+    expect(say).to_have_value("Elin, can both run", timeout=END)
     say.focus()
     grown = re.compile(r"[2-9]\d|\d{3}")
     expect(page.locator("html")).to_have_attribute("data-pushes", grown, timeout=END)
-    expect(say).to_be_focused()
+    expect(say).to_be_focused(timeout=END)
     page.get_by_role("button", name="20 messages more").click()
-    expect(page.get_by_text("Done.", exact=True)).to_be_visible()
-    expect(say).to_have_value("Elin, can both run")
+    expect(page.get_by_text("Done.", exact=True)).to_be_visible(timeout=END)
+    expect(say).to_have_value("Elin, can both run", timeout=END)
     hand_over(page)
     own = page.get_by_label("What you say")
     own.fill("From the first tab, and never sent.", timeout=END)
     speak_elsewhere(page, "I have said it once, from another tab.")
-    expect(page.locator(".mine__over")).to_be_visible()
+    expect(page.locator(".mine__over")).to_be_visible(timeout=END)
     expect(own).to_have_value("From the first tab, and never sent.")
     said = page.locator(".log__list article", has_text="I have said it once")
     expect(said).to_have_count(1)
@@ -54,7 +54,7 @@ def hand_over(page: Page) -> None:
     page.get_by_role("combobox", name="To whom").select_option(label="To Elin Sato")
     page.get_by_label("and has the floor next").check()
     page.get_by_role("button", name="Say", exact=True).click()
-    expect(page.locator("#say-line")).to_contain_text("Said.")
+    expect(page.locator("#say-line")).to_contain_text("Said.", timeout=END)
     expect(page.get_by_role("textbox", name="Say something to the table")).to_have_value("")
 
 
@@ -63,7 +63,7 @@ def speak_elsewhere(page: Page, words: str) -> None:
     other.goto(page.url)
     other.get_by_label("What you say").fill(words)
     other.get_by_role("button", name="Say it").click()
-    expect(other.locator(".mine__done")).to_contain_text("It is said.")
+    expect(other.locator(".mine__done")).to_contain_text("It is said.", timeout=END)
     other.close()
 
 
@@ -71,6 +71,27 @@ def close(page: Page) -> None:
     page.get_by_text("Close the debate").click()
     page.get_by_role("button", name="Without last words").click()
     expect(page.locator("#plate")).to_contain_text(re.compile("No decision|HIRE"), timeout=END)
+
+
+def test_what_is_typed_while_the_next_turn_is_on_its_way_stays(browser, site):
+    site.visitor_session  # noqa: B018
+    key = cast(site, "live", "rehearsal/instant")["live"]
+    page, held = open_page(browser, site).page, []
+    page.goto(f"{site.url}{reverse('debate-live', args=[key])}")
+    own = page.get_by_label("What you say")
+    expect(own).to_be_visible(timeout=END)
+    page.route("**/turn/", lambda route: held.append(route))
+    page.evaluate("asked.dataset.turns = `${mine.dataset.seat}:999`")
+    for _ in range(3):
+        page.evaluate("document.querySelector('.log').append(document.createComment('as a push does'))")
+        page.wait_for_timeout(50)
+    own.fill("Half a sen")
+    for route in held:
+        route.continue_()
+    page.wait_for_timeout(500)
+    expect(own).to_have_value("Half a sen")
+    assert len(held) == 1
+    page.context.close()
 
 
 def test_without_scripts_a_turn_is_taken_and_what_does_not_fit_comes_back(browser, site):

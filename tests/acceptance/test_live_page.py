@@ -2,6 +2,7 @@
 
 import re
 import statistics
+from itertools import pairwise
 
 import pytest
 from playwright.sync_api import expect
@@ -12,6 +13,21 @@ from tests.acceptance.pages import END, HELD, PHONE, ROUND_2, cancel, flashing, 
 FAILS_ONCE = {"behaviour": "status", "error": "invalid_api_key", "times": 1}
 # as behind a proxy that lets no websocket through: every handshake is refused
 NO_SOCKETS = "WebSocket = class extends WebSocket { constructor(url) { super(url.replace('/ws/', '/refused/')) } }"
+
+SAID_AFTER = 245  # milliseconds, and a few for the clock of the page
+# which versions the live page was told and which it said, and when
+HEARD = """heard = []; WebSocket = class extends WebSocket {
+    constructor(url) {
+        super(url);
+        this.live = url.includes("/judgements/");
+        this.addEventListener("message", ({data}) => this.live
+            && heard.push({told: Number(/^<!--(\\d+)-->/.exec(data)[1]), at: performance.now()}));
+    }
+    send(version) {
+        if (this.live) heard.push({sent: Number(version), at: performance.now()});
+        super.send(version);
+    }
+}"""
 
 
 @pytest.fixture
@@ -47,6 +63,18 @@ def test_without_a_socket_the_page_asks_for_the_same_fragments(without_sockets, 
         poll_until(page, "#verdict-sub", "3 of 9 decisions", least=2)
     expect(page.locator("#conn-banner")).to_be_hidden()
     expect(page.locator("#agent-2-detail")).to_be_visible()
+
+
+def test_a_page_says_a_moment_later_and_once_what_it_has(scripted, scripted_site, endpoint):
+    scripted.add_init_script(HEARD)
+    endpoint.script(by_text=[[ROUND_2, HELD]])
+    start(scripted, scripted_site)
+    expect(scripted.locator("#verdict-sub")).to_contain_text("3 of 9 decisions")
+    scripted.wait_for_function("() => heard.at(-1)?.sent >= Math.max(...heard.map(one => one.told ?? 0))")
+    heard = scripted.evaluate("heard")
+    said = [one["at"] for one in heard if "sent" in one]
+    begun = next(one["at"] for one in heard if "told" in one)
+    assert all(later - earlier >= SAID_AFTER for earlier, later in pairwise([begun, *said]))
 
 
 def test_a_poll_brings_the_end_and_says_it(without_sockets, scripted_site, endpoint):
@@ -140,13 +168,14 @@ def test_who_has_it_open_too_many_times_is_told_so(browser, scripted_site, endpo
 # what moves without being asked to, from when the fonts are there
 SHIFTS = """
     globalThis.shifts = [];
-    document.fonts.ready.then(() => requestAnimationFrame(() => {
+    // before it has loaded no font is on its way, and all are said to be ready
+    addEventListener("load", () => document.fonts.ready.then(() => requestAnimationFrame(() => {
         const there = performance.now();
         new PerformanceObserver(list => shifts.push(
             ...list.getEntries().filter(entry => entry.startTime > there).map(entry =>
                 [entry.value, ...entry.sources.map(({ node }) => node?.id || node?.className || node?.nodeName)])
         )).observe({ type: "layout-shift", buffered: true });
-    }));
+    })));
 """
 
 

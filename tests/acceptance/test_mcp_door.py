@@ -32,7 +32,7 @@ FOR_PEOPLE = ("decide", "approve", "gate", "accept", "answer_gate", "decide_gate
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    with Site(tmp_path_factory.mktemp("mcp")) as site:
+    with Site(tmp_path_factory.mktemp("mcp"), MAGI_DEFAULT_MODEL="rehearsal/instant") as site:
         site.token = token_of(site)
         yield site
 

@@ -55,6 +55,8 @@ def test_a_replay_pauses_and_keeps_an_open_panel(reader, judged):
 
 
 def test_a_replay_waits_for_the_hand_that_holds_its_knob_and_leaves_panels_open(reader, judged):
+    reader.clock.install(time=0)
+    reader.clock.pause_at(1_000)
     reader.goto(f"{judged}replay/")
     expect(reader.get_by_role("button", name="Pause")).to_be_visible()
     slider, panel = reader.get_by_role("slider", name="Time"), reader.locator("#agent-3-detail")
@@ -62,9 +64,10 @@ def test_a_replay_waits_for_the_hand_that_holds_its_knob_and_leaves_panels_open(
     reader.mouse.move(*middle_of(reader, "[data-time]"))
     reader.mouse.down()
     held = slider.input_value()
-    reader.wait_for_timeout(300)
+    reader.clock.run_for(300)
     assert slider.input_value() == held
     reader.mouse.up()
+    reader.clock.run_for(10_000)
     expect(reader.locator("#plate")).to_contain_text("Approved")
     expect(panel).to_be_visible()
 
