@@ -7,8 +7,8 @@ PORT ?= 8000
 KILLS ?= 200
 PAUSES ?= 20
 DATABASE ?= sqlite
-# one more than processors: many tests wait for processes, and with more each waits for the others
-WORKERS ?= 3
+# as many as processors, beside the one on PostgreSQL: a third is a tenth quicker, and then each waits for the others
+WORKERS ?= 2
 # files stay whole, for tests of one file share servers; those that take longest come first
 TOGETHER := --dist loadfile --no-loadscope-reorder --numprocesses
 # one by one: the longest two of these must not both be for the same worker
@@ -22,7 +22,7 @@ NONE_IS_FINE := || [ $$? -eq 5 ]
 marked = $(if $(findstring tests/,$(ARGS)),,$(sort $(shell grep -lrw --include='test_*.py' 'mark.$(1)' tests)))
 INSTALL := $(PY) tools/install.py
 # environments of what others have made, of the locked requirements in these folders
-PEERS := langgraph pydantic_ai agent_framework
+PEERS := langgraph pydantic_ai agent_framework crewai
 vpath requirements-%.txt tests/bench tests/missions
 
 .PHONY: help serve test test-many test-calm test-alone test-together test-on-postgresql test-every-size test-quick check chaos bench bench-push bench-peers bench-missions screenshots format lock clean
@@ -80,7 +80,7 @@ bench: $(VENV)/installed-dev ## what a judgement costs, beside raw aiohttp and t
 bench-push: $(VENV)/installed-dev ## how long a decision takes to 1, 100 and 1,000 pages (ARGS=--json, --watchers 100)
 	@$(PY) -m tests.bench.push $(ARGS)
 
-bench-peers: $(VENV)/installed-dev $(PEERS:%=var/bench/%/installed) ## the same beside LangGraph, pydantic-ai and agent-framework, each in an environment of its own
+bench-peers: $(VENV)/installed-dev $(PEERS:%=var/bench/%/installed) ## the same beside LangGraph, pydantic-ai, agent-framework and CrewAI, each in an environment of its own
 	@$(PY) -m tests.bench --peers $(ARGS)
 
 bench-missions: $(VENV)/installed-dev var/bench/mini_swe_agent/installed ## ten small goals here, by mini-swe-agent and by an agent in tmux

@@ -14,16 +14,19 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Self
 
+from tests.audit_load import ENTRIES_EACH, fill
 from tests.bench.environments import ENVIRONMENTS
-from tests.bench.work import Play
+from tests.bench.work import CONTENT, Play
 from tests.stage import DATABASES, stage
 
 CONTESTANTS = ("floor", "sdk", "magi")
 PEERS = Path("var/bench")  # where `make bench-peers` puts their environments
+LONGEST = 20_000  # characters of a content
 PLAYS = {
     "one": Play(20, 1, 0, 120, watched=False),
     "in one piece": Play(20, 1, 0, 1, watched=False),  # as an endpoint answers that sends a stream in one piece
     "watched": Play(10, 1, 0, 120, watched=True),
+    "20,000 characters": Play(10, 1, 0, 1, watched=False, content=(CONTENT * 30)[:LONGEST]),
     "50 ms": Play(10, 1, 50, 120, watched=False),
     "1 s": Play(2, 1, 1000, 120, watched=False),
     "10 at once": Play(60, 10, 0, 120, watched=False),
@@ -76,6 +79,7 @@ def measure(options: argparse.Namespace) -> dict[str, dict[str, list[dict[str, f
         stack.callback(endpoint.terminate)
         port = int(endpoint.stdout.readline())
         place = stack.enter_context(stage(options.database, **environment(port)))
+        fill(options.finished * ENTRIES_EACH, len(CONTENT))
         env = place.env | {"DJANGO_SETTINGS_MODULE": "magi_site.settings"}
         processes = {name: stack.enter_context(Process(name, port, env)) for name in options.only}
         for process in processes.values():
@@ -85,6 +89,8 @@ def measure(options: argparse.Namespace) -> dict[str, dict[str, list[dict[str, f
                 if number and PLAYS[play].number >= ONCE:
                     continue
                 for name, process in processes.items():
+                    if PLAYS[play].watched and name in ENVIRONMENTS:
+                        continue  # these are not made to stream
                     row = process.perform(PLAYS[play])
                     found[play][name].append(row)
                     # what is broken off has said something all the same
@@ -120,12 +126,13 @@ def main(options: argparse.Namespace) -> None:
     if options.json:
         print(json.dumps({"table": table, "rounds": found}, indent=1))
         return
-    print(f"{'':14}{'':18}{'CPU ms':>9}{'of SDK':>9}{'done/s':>9}{'times SDK':>11}{'of ideal':>10}")
+    print(f"{'':18}{'':18}{'CPU ms':>9}{'of SDK':>9}{'done/s':>9}{'times SDK':>11}{'of ideal':>10}")
     for play, of in table.items():
         for name, row in of.items():
             cells = "".join(f"{row[key]:>{width}}" for key, width in zip(row, (9, 9, 9, 11, 10), strict=True))
-            print(f"{play:14}{name:18}{cells}")
-    print(f"medians of {options.rounds}, {options.database}, load {os.getloadavg()[0]:.1f}")
+            print(f"{play:18}{name:18}{cells}")
+    there = f", {options.finished:,} finished before" if options.finished else ""
+    print(f"medians of {options.rounds}, {options.database}{there}, load {os.getloadavg()[0]:.1f}")
 
 
 if __name__ == "__main__":
@@ -134,6 +141,7 @@ if __name__ == "__main__":
     parser.add_argument("--database", choices=DATABASES, default="sqlite")
     parser.add_argument("--plays", nargs="+", choices=PLAYS, default=list(PLAYS))
     parser.add_argument("--short", action="store_true", help="one at a time alone, and twice: two minutes")
+    parser.add_argument("--finished", type=int, default=0, help="so many judgements are there already")
     parser.add_argument("--only", nargs="+", choices=[*CONTESTANTS, *ENVIRONMENTS], default=list(CONTESTANTS))
     parser.add_argument("--peers", action="store_true", help="with all of them; after `make bench-peers`")
     parser.add_argument("--json", action="store_true", help="for plots, with every round")

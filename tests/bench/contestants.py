@@ -41,7 +41,7 @@ class Floor:
             async with self.session.post(url, json=body) as response:
                 return str(json.loads((await response.json())["choices"][0]["message"]["content"])["reason"])
 
-        await perform(play, lambda: judgement(ask))
+        await perform(play, lambda: judgement(ask, play.content))
 
 
 class Sdk:
@@ -75,7 +75,7 @@ class Sdk:
                 answer = await client.chat.completions.parse(**asked)
             return str(answer.choices[0].message.parsed.reason)
 
-        await perform(play, lambda: judgement(ask))
+        await perform(play, lambda: judgement(ask, play.content))
 
 
 def made(name: str, port: int) -> Contestant:

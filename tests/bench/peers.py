@@ -5,6 +5,7 @@ python -m tests.bench.peers NAME PORT
 
 import asyncio
 import operator
+import os
 import sys
 import tempfile
 from collections.abc import Awaitable, Callable
@@ -17,9 +18,10 @@ from pydantic import BaseModel
 from judgements import prompts
 from judgements.rules import Decision
 from tests.bench.serving import serve
-from tests.bench.work import CONTENT, CRITERIA, SEATS, Play, judgement, perform
+from tests.bench.work import CRITERIA, SEATS, Play, decided, judgement, perform
 
 MODEL = "gpt-5-mini"
+SILENT = ("CREWAI_DISABLE_TELEMETRY", "OTEL_SDK_DISABLED")
 
 
 class Answer(BaseModel):
@@ -38,7 +40,7 @@ class Peer:
     async def perform(self, play: Play) -> None:
         url = f"http://127.0.0.1:{self.port}{play.path}"
         ask = self._asked.setdefault(url, self.asking(url))
-        await perform(play, lambda: judgement(ask))
+        await perform(play, lambda: judgement(ask, play.content))
 
     def asking(self, url: str) -> Callable[[list[Any]], Awaitable[str]]:
         raise NotImplementedError
@@ -76,6 +78,7 @@ class AgentFramework(Peer):
 
 
 class Made(TypedDict):
+    content: str
     decisions: Annotated[list[tuple[int, str, str]], operator.add]
 
 
@@ -100,7 +103,7 @@ class LangGraph(Peer):
 
         async def one() -> None:
             self.number += 1
-            found = await graph.ainvoke({"decisions": []}, {"configurable": {"thread_id": str(self.number)}})
+            found = await graph.ainvoke({"content": play.content, "decisions": []}, _kept_as(self.number))
             if len(found["decisions"]) != 9:
                 raise RuntimeError("a decision is missing")
 
@@ -127,6 +130,10 @@ class LangGraphKept(LangGraph):
     keeps = True
 
 
+def _kept_as(number: int) -> dict[str, Any]:
+    return {"configurable": {"thread_id": str(number)}}
+
+
 def _node(asked: Any, seat: str, number: int) -> Callable[[Made], Awaitable[Made]]:
     async def decide(made: Made) -> Made:
         earlier = tuple(
@@ -134,10 +141,50 @@ def _node(asked: Any, seat: str, number: int) -> Callable[[Made], Awaitable[Made
             for round_, by, reason in made["decisions"]
             if round_ < number
         )
-        answer = await asked.ainvoke(prompts.messages(prompts.Case(seat, CRITERIA, CONTENT, number, earlier)))
+        answer = await asked.ainvoke(prompts.messages(prompts.Case(seat, CRITERIA, made["content"], number, earlier)))
         return {"decisions": [(number, seat, answer.reason)]}
 
     return decide
+
+
+class CrewAi(Peer):
+    """A flow whose steps are the rounds. Nothing goes to its makers, and nothing is painted on a terminal."""
+
+    def asking(self, url: str) -> Callable[[list[Any]], Awaitable[str]]:
+        os.environ |= dict.fromkeys(SILENT, "true")
+        from crewai import LLM
+
+        model = LLM(model=MODEL, provider="openai", base_url=url, api_key="none", max_retries=0)
+
+        async def ask(messages: list[Any]) -> str:
+            return (await model.acall(messages, response_model=Answer)).reason
+
+        return ask
+
+    async def perform(self, play: Play) -> None:
+        from crewai.flow.flow import Flow, listen, start
+
+        url = f"http://127.0.0.1:{self.port}{play.path}"
+        ask = self._asked.setdefault(url, self.asking(url))
+
+        class Council(Flow):  # type: ignore[type-arg]
+            @start()
+            async def first(self) -> tuple[prompts.Earlier, ...]:
+                return await decided(ask, play.content, 1)
+
+            @listen(first)
+            async def second(self, earlier: tuple[prompts.Earlier, ...]) -> tuple[prompts.Earlier, ...]:
+                return await decided(ask, play.content, 2, earlier)
+
+            @listen(second)
+            async def third(self, earlier: tuple[prompts.Earlier, ...]) -> tuple[prompts.Earlier, ...]:
+                return await decided(ask, play.content, 3, earlier)
+
+        async def one() -> None:
+            if len(await Council(suppress_flow_events=True).kickoff_async()) != 9:
+                raise RuntimeError("a decision is missing")
+
+        await perform(play, one)
 
 
 PEERS: dict[str, type[Peer]] = {
@@ -145,6 +192,7 @@ PEERS: dict[str, type[Peer]] = {
     "langgraph-sqlite": LangGraphKept,
     "pydantic-ai": PydanticAi,
     "agent-framework": AgentFramework,
+    "crewai": CrewAi,
 }
 
 if __name__ == "__main__":

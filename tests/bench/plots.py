@@ -14,7 +14,7 @@ from playwright.sync_api import sync_playwright
 
 from tests.acceptance.chromium import launch
 
-WIDTH, LEFT, ROOM = 900, 210, 470  # of the picture, before the bars, and for the longest of them
+WIDTH, LEFT, ROOM = 900, 260, 420  # of the picture, before the bars, and for the longest of them
 BAR, GAP = 18, 16  # height of a bar, and the gap between plays
 NAMES = {"magi": "MAGI", "sdk": "openai SDK", "floor": "aiohttp alone"}
 COLOURS = {"magi": "#a84b00", "sdk": "#5b6673"}

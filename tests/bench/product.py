@@ -19,7 +19,7 @@ from engine.worker import Engine
 from judgements.models import Judgement
 from runs import feed
 from runs.feed import Watcher
-from tests.bench.work import CONTENT, CRITERIA, SEATS, Play, perform
+from tests.bench.work import CRITERIA, SAID_AFTER, SEATS, Play, perform
 
 
 class Told(Engine):
@@ -69,17 +69,24 @@ class Magi:
             {"name": seat, "model": f"{play.provider}/gpt-5-mini", "criteria": CRITERIA, "fallback": ""}
             for seat in SEATS
         ]
-        return Judgement.objects.submit(owner=self.user, content=CONTENT, agents=agents)
+        return Judgement.objects.submit(owner=self.user, content=play.content, agents=agents)
 
 
 class _Page:
-    """An open page that takes whatever it gets."""
+    """An open page that takes whatever it gets, and says so a moment later, as `live.js` does."""
 
     def __init__(self, user: User) -> None:
+        self.saying: asyncio.TimerHandle | None = None
         self.watcher = Watcher(user, None, self._take, self._end, -1)
 
     async def _take(self, message: str) -> None:
-        self.feed.acknowledge(self.watcher, int(message[4 : message.index("-->")]))
+        self.version = int(message[4 : message.index("-->")])
+        if not self.saying:
+            self.saying = asyncio.get_running_loop().call_later(SAID_AFTER, self._say)
+
+    def _say(self) -> None:
+        self.saying = None
+        self.feed.acknowledge(self.watcher, self.version)
 
     async def _end(self, code: int) -> None:
         pass

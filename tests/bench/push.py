@@ -18,6 +18,7 @@ from uuid import UUID
 import aiohttp
 
 from tests.acceptance.site import Site
+from tests.bench.work import SAID_AFTER
 from tests.endpoint import Endpoint
 from tests.stage import stage
 
@@ -38,7 +39,7 @@ class Told(NamedTuple):
 
 
 class Page:
-    """An open page: it says which version it has, and keeps what it was told."""
+    """An open page: it says which version it has, a moment later as `live.js` does, and keeps what it was told."""
 
     def __init__(self) -> None:
         self.told: list[Told] = []
@@ -46,9 +47,16 @@ class Page:
     async def follow(self, site: Site, session: str, pk: UUID, client: aiohttp.ClientSession) -> None:
         headers = {"Cookie": f"sessionid={session}", "Origin": site.url}
         async with client.ws_connect(f"{site.url}/ws/judgements/{pk}/", headers=headers, max_msg_size=0) as socket:
+            saying = None
             async for message in socket:
                 self.told.append(Told(time.time(), message.data))
-                await socket.send_str(message.data[4 : message.data.index("-->")])
+                if saying is None or saying.done():
+                    saying = asyncio.create_task(self._acknowledge(socket))
+
+    async def _acknowledge(self, socket: aiohttp.ClientWebSocketResponse) -> None:
+        await asyncio.sleep(SAID_AFTER)
+        newest = self.told[-1].text
+        await socket.send_str(newest[4 : newest.index("-->")])
 
     def first_shown(self) -> dict[str, float]:
         shown: dict[str, float] = {}

@@ -5,9 +5,13 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
+from judgements import prompts
+from judgements.rules import Decision
+
 CRITERIA = "Approve only what is lawful, affordable and can be undone. Name what is missing."
 CONTENT = "We want to move the database of our customers to another region on Saturday night. " * 12
 SEATS = ("melchior", "balthasar", "casper")
+SAID_AFTER = 0.25  # seconds: when an open page says what it has, as live.js does
 SPREAD = 3  # rounds: with a slow model judgements begin evenly over the time of one
 
 
@@ -19,6 +23,7 @@ class Play(NamedTuple):
     delay: int
     pieces: int
     watched: bool
+    content: str = CONTENT
 
     @property
     def ideal(self) -> float:
@@ -39,17 +44,21 @@ class Play(NamedTuple):
 Ask = Callable[[list[dict[str, str]]], Awaitable[str]]
 
 
-async def judgement(ask: Ask) -> None:
+async def judgement(ask: Ask, content: str) -> None:
     """What the bare contestants do."""
-    from judgements import prompts
-    from judgements.rules import Decision
-
     earlier: tuple[prompts.Earlier, ...] = ()
     for number in (1, 2, 3):
-        cases = [prompts.Case(seat, CRITERIA, CONTENT, number, earlier) for seat in SEATS]
-        reasons = await asyncio.gather(*(ask(prompts.messages(case)) for case in cases))
-        made = zip(SEATS, reasons, strict=True)
-        earlier += tuple(prompts.Earlier(number, seat, Decision.APPROVE, reason) for seat, reason in made)
+        earlier = await decided(ask, content, number, earlier)
+
+
+async def decided(
+    ask: Ask, content: str, number: int, earlier: tuple[prompts.Earlier, ...] = ()
+) -> tuple[prompts.Earlier, ...]:
+    """All decisions so far, with those of this round."""
+    cases = [prompts.Case(seat, CRITERIA, content, number, earlier) for seat in SEATS]
+    reasons = await asyncio.gather(*(ask(prompts.messages(case)) for case in cases))
+    made = zip(SEATS, reasons, strict=True)
+    return earlier + tuple(prompts.Earlier(number, seat, Decision.APPROVE, reason) for seat, reason in made)
 
 
 async def perform(play: Play, one: Callable[[], Awaitable[None]]) -> None:
