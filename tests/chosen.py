@@ -1,9 +1,9 @@
 """Which tests are repeated on PostgreSQL: those that send it a statement which no other of them sends.
 
 Three of four tests that open the database send nothing but what others have sent. With `--choose` all are played there,
-what each sends is noted, and the choice is written into `on_postgresql.txt`: by file, how many of its tests open the
-database, and which are chosen. A file that has come since, or has another number of them, is played whole, and so is
-what begins as in `WHOLE`: there the order of statements matters, or their time.
+what each sends is noted, and the choice is written into `on_postgresql.txt`: by function, how many tests it makes that
+open the database, and which are chosen. A function that has come since, or makes others than it did, is played
+whole, and so is what begins as in `WHOLE`: there the order of statements matters, or their time.
 
 Why so: docs/decisions.md, The tests.
 """
@@ -53,44 +53,55 @@ def choose(folder: Path) -> str:
 
 
 def _told(tests: Iterable[str], chosen: set[str]) -> str:
-    files: dict[str, list[str]] = defaultdict(list)
+    functions: dict[str, list[str]] = defaultdict(list)
     for test in tests:
-        files[test.partition("::")[0]].append(test)
-    lines = []
-    for file, there in sorted(files.items()):
-        lines.append(f"{file} {len(there)}")
-        lines += (
-            [] if file.startswith(WHOLE) else [f"  {test.partition('::')[2]}" for test in sorted(chosen & {*there})]
-        )
+        functions[function_of(test)].append(test)
+    lines, last = [], ""
+    for function, there in sorted(functions.items()):
+        if function.startswith(WHOLE):
+            continue
+        file, _, name = function.partition("::")
+        lines += [file] if file != last else []
+        lines.append(f"  {name} {len(there)}")
+        lines += [f"    {test.partition('::')[2]}" for test in sorted(chosen & {*there})]
+        last = file
     return "\n".join(lines) + "\n"
 
 
+def function_of(test: str) -> str:
+    return test.partition("[")[0]
+
+
 def chosen_of(text: str) -> dict[str, tuple[int, set[str]]]:
-    """By file, how many tests it had, and which of them are played."""
-    files: dict[str, tuple[int, set[str]]] = {}
-    file = ""
+    """By function, how many tests it made, and which of them are played."""
+    functions: dict[str, tuple[int, set[str]]] = {}
+    file = function = ""
     for line in text.splitlines():
-        if line.startswith("  "):
-            files[file][1].add(f"{file}::{line.strip()}")
+        if line.startswith("    "):
+            functions[function][1].add(f"{file}::{line.strip()}")
+        elif line.startswith("  "):
+            name, _, number = line.strip().rpartition(" ")
+            function = f"{file}::{name}"
+            functions[function] = int(number), set()
         else:
-            file, _, number = line.rpartition(" ")
-            files[file] = int(number), set()
-    return files
+            file = line
+    return functions
 
 
-def left_out(files: dict[str, tuple[int, set[str]]], file: str, tests: list[str]) -> set[str]:
-    number, chosen = files.get(file, (-1, set()))
-    return set() if file.startswith(WHOLE) or number != len(tests) else {*tests} - chosen
+def left_out(functions: dict[str, tuple[int, set[str]]], function: str, tests: list[str]) -> set[str]:
+    number, chosen = functions.get(function, (-1, set()))
+    others = number != len(tests) or not chosen <= {*tests}  # than when they were chosen
+    return set() if function.startswith(WHOLE) or others else {*tests} - chosen
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if CHOSEN not in os.environ:
         return
-    files, found = chosen_of(CHOICE.read_text()), defaultdict(list)
+    functions, found = chosen_of(CHOICE.read_text()), defaultdict(list)
     for item in items:
         if item.get_closest_marker("database"):
-            found[item.nodeid.partition("::")[0]].append(item.nodeid)
-    out = set().union(*(left_out(files, file, tests) for file, tests in found.items()))
+            found[function_of(item.nodeid)].append(item.nodeid)
+    out = set().union(*(left_out(functions, function, tests) for function, tests in found.items()))
     config.hook.pytest_deselected(items=[item for item in items if item.nodeid in out])
     items[:] = [item for item in items if item.nodeid not in out]

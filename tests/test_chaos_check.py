@@ -68,7 +68,7 @@ TAMPERED = {
     "the reason is of another request": ("wrong", lambda: decision("A3").update(reason=decision("B3").get().reason)),
     "the decision is another": ("wrong", lambda: decision("A3").update(decision="reject")),
     "the answer in the call is another": ("wrong", lambda: ModelCall.objects.filter(step="A3").update(answer="{}")),
-    "a call is of another step": ("wrong", lambda: ModelCall.objects.filter(step="A2").update(step="B1", attempt=2)),
+    "a call is of another step": ("wrong", lambda: ModelCall.objects.filter(step="A2").update(step="B1", attempt=3)),
     "a call is still open": ("wrong", lambda: call_of("A1", status="open", ended=None)),
     "an attempt has a wrong number": ("wrong", lambda: ModelCall.objects.filter(step="B2").update(attempt=3)),
     "the run is still running": ("wrong", lambda: Run.objects.update(status="running")),

@@ -6,31 +6,33 @@ import sys
 
 from tests import chosen
 
-FILE = "tests/runs/test_a.py"
+FUNCTION = "tests/runs/test_a.py::test_a"
 NOTES = {"one": (1, "ab"), "two": (9, "ab"), "three": (2, "abc"), "four": (1, "")}
+TESTS = [f"{FUNCTION}[{name}]" for name in NOTES]
 
 
 def choice(folder):
     notes = [
-        {"test": f"{FILE}::test_{name}", "seconds": seconds, "sent": [*sent]} for name, (seconds, sent) in NOTES.items()
+        {"test": f"{FUNCTION}[{name}]", "seconds": seconds, "sent": [*sent]} for name, (seconds, sent) in NOTES.items()
     ]
     (folder / "1.jsonl").write_text("\n".join(map(json.dumps, notes)))
     return chosen.chosen_of(chosen.choose(folder))
 
 
 def test_the_cheapest_are_chosen_that_send_all_of_it(tmp_path):
-    assert choice(tmp_path) == {FILE: (4, {f"{FILE}::test_one", f"{FILE}::test_three"})}
+    assert choice(tmp_path) == {FUNCTION: (4, {f"{FUNCTION}[one]", f"{FUNCTION}[three]"})}
 
 
-def test_a_file_with_another_number_of_tests_than_it_had_is_played_whole(tmp_path):
-    tests = [f"{FILE}::test_{name}" for name in NOTES]
-    assert chosen.left_out(choice(tmp_path), FILE, tests) == {f"{FILE}::test_two", f"{FILE}::test_four"}
-    assert chosen.left_out(choice(tmp_path), FILE, tests[1:]) == set()
-    assert chosen.left_out(choice(tmp_path), "tests/runs/test_new.py", ["one"]) == set()
+def test_a_function_that_makes_other_tests_than_it_did_is_played_whole(tmp_path):
+    assert chosen.left_out(choice(tmp_path), FUNCTION, TESTS) == {f"{FUNCTION}[two]", f"{FUNCTION}[four]"}
+    assert chosen.left_out(choice(tmp_path), FUNCTION, TESTS[1:]) == set()
+    assert chosen.left_out(choice(tmp_path), FUNCTION, [f"{FUNCTION}[five]", *TESTS[1:]]) == set()
+    assert chosen.left_out(choice(tmp_path), "tests/runs/test_a.py::test_new", ["one"]) == set()
 
 
 def test_the_tests_of_the_engine_are_all_played():
-    assert chosen.left_out({"tests/engine/test_gates.py": (1, set())}, "tests/engine/test_gates.py", ["one"]) == set()
+    function = "tests/engine/test_gates.py::test_one"
+    assert chosen.left_out({function: (1, set())}, function, [function]) == set()
 
 
 def test_statements_with_more_values_or_other_names_that_are_counted_up_are_alike():
