@@ -130,6 +130,7 @@ function acknowledge(wrapper) {
 }
 
 document.addEventListener("htmx:wsClose", ({ detail }) => {
+  letGo(); // the last word may be among what is held
   if (detail.event.target !== socket || connection === "ended") return;
   if (ENDED[detail.event.code]) return showEnd(ENDED[detail.event.code]);
   if (isFinal()) return;
@@ -138,6 +139,7 @@ document.addEventListener("htmx:wsClose", ({ detail }) => {
 });
 document.addEventListener("htmx:wsOpen", () => {
   version = 0; // another process may count from another beginning
+  held.length = 0;
   clearTimeout(saying);
   saying = undefined;
   stopPolling();
@@ -145,8 +147,9 @@ document.addEventListener("htmx:wsOpen", () => {
 });
 document.addEventListener("htmx:wsBeforeMessage", (event) => {
   const { message, socketWrapper } = event.detail;
-  if (versionOf(message) > version) return;
+  if (!isPressed && versionOf(message) > version) return;
   event.preventDefault();
+  if (isPressed) return held.push(message);
   acknowledge(socketWrapper); // what was said before may have been lost
 });
 document.addEventListener("htmx:wsAfterMessage", (event) => {
@@ -155,6 +158,26 @@ document.addEventListener("htmx:wsAfterMessage", (event) => {
   acknowledge(socketWrapper);
   upToDate();
 });
+
+// ---- what is pressed is not replaced before it is let go of: the press would come to nothing ----
+
+const LONGEST_PRESS = 2000;
+let isPressed = false;
+let pressing; // the timer of the longest press
+const held = []; // the messages that came meanwhile
+
+function letGo() {
+  clearTimeout(pressing);
+  isPressed = false;
+  for (const data of held.splice(0)) socket.dispatchEvent(new MessageEvent("message", { data }));
+}
+
+addEventListener("pointerdown", () => {
+  isPressed = true;
+  clearTimeout(pressing);
+  pressing = setTimeout(letGo, LONGEST_PRESS);
+});
+for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => setTimeout(letGo)); // the click comes first
 
 // A socket does not notice by itself that its network is gone, nor that it comes from another one now.
 let reconnect = () => {};

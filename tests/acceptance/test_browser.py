@@ -16,6 +16,7 @@ from tests.acceptance.pages import (
     ROUND_2,
     VERDICT,
     cancel,
+    expect_nothing_more,
     flashing,
     models_of,
     open_page,
@@ -61,6 +62,7 @@ def test_reasons_grow_while_they_stream(scripted, scripted_site, endpoint):
 def test_a_reload_and_a_late_visit_show_the_same_truth(scripted, scripted_site, endpoint):
     endpoint.script(by_text=[[ROUND_2, HELD]])
     start(scripted, scripted_site)
+    expect(scripted.locator("#verdict-sub")).to_contain_text("Round 2 of 3.", timeout=END)
     expect(scripted.locator("#matrix")).to_contain_text(re.compile("(Judging.*){3}", re.DOTALL), timeout=END)
     before = scripted.locator("#matrix").inner_text()
     scripted.reload()
@@ -91,13 +93,34 @@ def test_cancelling_asks_first_and_every_open_page_is_told(scripted, scripted_si
 
 
 def test_the_question_stays_open_while_decisions_come_in_and_counts_them(scripted, scripted_site, endpoint):
-    endpoint.script(by_text=[[CASPER, HELD]], delay=3)
+    endpoint.script(by_text=[[CASPER, HELD]], delay=8)
     start(scripted, scripted_site)
-    expect(scripted.locator("#verdict-sub")).to_contain_text("0 of 9 decisions")  # a click in the midst of this is none
+    expect(scripted.locator("#verdict-sub")).to_contain_text("0 of 9 decisions")
     scripted.get_by_role("link", name="Cancel judgement").click()
     expect(scripted.get_by_role("dialog")).to_contain_text("The 2 decisions so far are kept.", timeout=END)
     expect(scripted.get_by_role("dialog")).to_be_visible()
     scripted.keyboard.press("Escape")
+
+
+def test_what_is_pressed_stays_until_it_is_let_go_of(scripted, scripted_site, endpoint):
+    endpoint.script(by_text=[[ROUND_2, HELD]])
+    start(scripted, scripted_site)
+    expect(scripted.locator("#verdict-sub")).to_contain_text("Round 2 of 3.", timeout=END)
+    expect_nothing_more(scripted)
+    other = scripted.context.new_page()
+    other.goto(scripted.url)
+    scripted.clock.install()  # so that the press may be longer than a press is
+    scripted.clock.pause_at(time.time() + 5)
+    scripted.locator("#agent-2 .agent__more").hover()
+    scripted.mouse.down()
+    cancel(other)
+    other.wait_for_timeout(500)  # its own message has come by then
+    expect(scripted.locator("#plate")).to_contain_text("Judging")
+    scripted.mouse.up()
+    scripted.clock.run_for(10)
+    expect(scripted.locator("#plate")).to_contain_text("Cancelled")
+    expect(scripted.locator("#agent-2[data-open]")).to_have_count(1)
+    other.close()
 
 
 def test_without_scripts_cancelling_is_a_page_that_asks(browser, scripted_site, endpoint):
@@ -247,6 +270,7 @@ def test_a_page_heals_after_the_server_was_killed_and_started_again(browser, tmp
         page = open_page(browser, site).page
         start(page, site)
         expect(page.locator("#verdict-sub")).to_contain_text("Round 2 of 3.", timeout=END)
+        expect_nothing_more(page)
         page.locator("#agent-2 .agent__more").click()
         page.evaluate("scrollTo(0, 60)")
         expect(page.locator("#conn")).to_have_text("Live")
