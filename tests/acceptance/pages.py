@@ -55,6 +55,12 @@ def cancel(page: Page) -> None:
     expect(page.locator("#plate")).to_contain_text("Cancelled")
 
 
+def expect_nothing_more(page: Page) -> None:
+    """Until the page has been told that all three are asked: while no answer comes, no push comes either."""
+    expect(page.locator(".agent__reason [data-since]")).to_have_count(3, timeout=END)
+    expect(page.locator("#announcer")).not_to_be_empty()  # only a push says it
+
+
 def states(page: Page) -> list[str]:
     return [page.locator(f"#agent-{n}-state").get_attribute("data-state") or "" for n in (1, 2, 3)]
 

@@ -155,7 +155,7 @@ def test_ten_calls_alone_take_a_plan_to_its_end(program, scripted_site, endpoint
     assert program.said("POST", "/human_feedback", {**first, "human_feedback": "Sales"})["status"] == "Step 1 answered"
     letter = program.waits(plan, LETTER)
     assert program.call("POST", "/human_feedback", {**first, "step_id": letter["id"]})[0] == 409  # not read yet
-    assert "Welcome, Ada." in program.said("GET", "/agent_messages/ada")[-1]["content"]
+    assert any("Welcome, Ada." in one["content"] for one in program.said("GET", "/agent_messages/ada"))
     program.said("POST", "/approve_step_or_steps", {**first, "step_id": letter["id"]})
     mended = program.waits(plan, MENDED)
     program.said("POST", "/human_feedback", {**first, "step_id": mended["id"]})

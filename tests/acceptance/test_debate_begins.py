@@ -52,6 +52,7 @@ def test_an_example_fills_the_page_starts_nothing_and_can_be_undone(desk: Page, 
     expect(question).to_have_value(re.compile("^A foundation offers"))
     expect(desk.locator("#o1-word")).to_have_value("SIGN")
     expect(desk.locator("#announcer")).to_have_text("The example is filled in. Nothing has been started.")
+    expect(count).to_contain_text(f"{len(question.input_value()):,} /")  # the last that an example does
     example = count.inner_text()
     desk.get_by_role("button", name="Undo").click()
     expect(question).to_have_value(QUESTION)

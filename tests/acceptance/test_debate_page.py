@@ -1,6 +1,7 @@
 """The live page of a debate that goes on: who types there is left in peace, and who has the floor speaks once."""
 
 import re
+import time
 
 import pytest
 from django.urls import reverse
@@ -29,7 +30,7 @@ def page(browser, site):
 def test_words_stay_through_a_reload_and_many_pushes_and_a_turn_in_two_tabs_is_one_message(page: Page):
     say = page.get_by_role("textbox", name="Say something to the table")
     say.press_sequentially("Elin, can both run")
-    page.wait_for_timeout(500)  # it is kept a moment after the last key
+    page.wait_for_function("words => JSON.stringify(history.state).includes(words)", arg="Elin, can both run")
     page.reload()
     expect(say).to_have_value("Elin, can both run", timeout=END)
     say.focus()
@@ -81,13 +82,15 @@ def test_what_is_typed_while_the_next_turn_is_on_its_way_stays(browser, site):
     own = page.get_by_label("What you say")
     expect(own).to_be_visible(timeout=END)
     page.route("**/turn/", lambda route: held.append(route))
-    page.evaluate("asked.dataset.turns = `${mine.dataset.seat}:999`")
-    for _ in range(3):
-        page.evaluate("document.querySelector('.log').append(document.createComment('as a push does'))")
-        page.wait_for_timeout(50)
+    with page.expect_request("**/turn/"):
+        page.evaluate("asked.dataset.turns = `${mine.dataset.seat}:999`")
+        for _ in range(3):
+            page.evaluate("document.querySelector('.log').append(document.createComment('as a push does'))")
+            page.wait_for_timeout(50)
     own.fill("Half a sen")
-    for route in held:
-        route.continue_()
+    with page.expect_response("**/turn/"):
+        for route in held:
+            route.continue_()
     page.wait_for_timeout(500)
     expect(own).to_have_value("Half a sen")
     assert len(held) == 1
@@ -100,7 +103,9 @@ def test_without_scripts_a_turn_is_taken_and_what_does_not_fit_comes_back(browse
     page = open_page(browser, site, java_script_enabled=False).page
     page.goto(f"{site.url}{reverse('debate-live', args=[key])}")
     own = page.get_by_label("What you say")
+    end = time.monotonic() + 60
     while not own.count():  # it reads on as the page says: by a reload
+        assert time.monotonic() < end
         page.wait_for_timeout(300)
         page.reload()
     own.fill("Both run until September.")

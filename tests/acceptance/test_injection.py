@@ -116,7 +116,7 @@ def injected(scene):
 
 def test_reasons_that_grow_and_whole_texts_change_nothing_while_people_watch(scene, guard):
     parts = [" ".join(INJECTIONS[start::3]) for start in range(3)]
-    slowly = {"chunks": 8, "chunk_delay": 0.1, "delay": 0.5}
+    slowly = {"chunks": 8, "chunk_delay": 0.4, "delay": 0.5}
     rules = [[[f"You are agent {seat} "], {"reason": part} | slowly] for seat, part in zip("ABC", parts, strict=True)]
     scene.endpoint.script(by_text=rules)
     whole = "\n".join(INJECTIONS)
@@ -202,6 +202,7 @@ def test_what_is_refused_is_shown_beside_the_reason(scene, guard):
         fields = [f"a{number}-{field}" for number in (1, 2, 3) for field in ("model", "fallback")]
         values = dict(zip(fields, texts, strict=True)) | {"title": " ".join(texts * 4), "a1-name": "A" * 50 + texts[0]}
         page.evaluate("values => { for (const id in values) document.getElementById(id).value = values[id] }", values)
-        page.get_by_role("button", name="Start judgement").click()
+        with page.expect_navigation():
+            page.get_by_role("button", name="Start judgement").click()
         expect(page.get_by_role("alert").first).to_be_visible()
         guard.shows(*(f"“{text}” names no known provider" for text in texts), fields=values.values())

@@ -58,8 +58,8 @@ def send_back_the_plan(page: Page, live: str) -> None:
     page.get_by_label("Your word").fill("Look for the very rule of three.")
     page.get_by_role("button", name="Send it back").click()
     page.goto(live)
-    expect(page.locator("#plate")).to_contain_text(re.compile("waiting", re.IGNORECASE), timeout=SOON)
     expect(page.locator("#before")).to_contain_text("Look for the very rule of three.")
+    expect(page.locator("#plate")).to_contain_text(re.compile("waiting", re.IGNORECASE), timeout=SOON)
 
 
 def told_once(folder) -> None:

@@ -8,7 +8,18 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.acceptance import push
-from tests.acceptance.pages import END, HELD, PHONE, ROUND_2, cancel, flashing, middle_of, open_page, start
+from tests.acceptance.pages import (
+    END,
+    HELD,
+    PHONE,
+    ROUND_2,
+    cancel,
+    expect_nothing_more,
+    flashing,
+    middle_of,
+    open_page,
+    start,
+)
 
 FAILS_ONCE = {"behaviour": "status", "error": "invalid_api_key", "times": 1}
 # as behind a proxy that lets no websocket through: every handshake is refused
@@ -130,6 +141,7 @@ def test_the_mark_says_live_only_while_the_socket_is_open(browser, scripted_site
     mark, banner = page.locator("#conn"), page.locator("#conn-banner")
     expect(mark).to_have_text("Live")
     assert page.evaluate("seen") == ["Connecting"]
+    expect_nothing_more(page)  # what came later would bring a button that can be pressed
     page.context.set_offline(True)
     expect(banner).to_contain_text("You are offline. The judgement goes on without this page.")
     expect(mark).to_have_text("Offline")
@@ -197,6 +209,7 @@ def test_the_focus_stays_when_its_button_is_replaced_or_goes(browser, scripted_s
     page = open_page(browser, scripted_site).page
     start(page, scripted_site)
     expect(page.locator("#conn")).to_have_text("Live")
+    expect_nothing_more(page)
     button = page.get_by_role("link", name="Cancel judgement")
     button.focus()
     page.context.set_offline(True)
@@ -281,7 +294,7 @@ def test_who_has_decided_is_seen_waiting_also_when_all_three_are_equally_fast(sc
 
 
 def test_nothing_moves_while_reasons_grow(scripted, scripted_site, endpoint, judged):
-    growing = {"reason": "It is clear, and the effort fits its aim. " * 25, "chunks": 12, "chunk_delay": 0.06}
+    growing = {"reason": "It is clear, and the effort fits its aim. " * 25, "chunks": 12, "chunk_delay": 0.15}
     endpoint.script(by_text=[[part, rule | growing] for part, rule in push.APART["by_text"]], default=growing)
     scripted.goto(judged)  # brings the fonts
     scripted.add_init_script(SHIFTS)

@@ -25,7 +25,7 @@ def judge_japan(env):
 
 
 def test_a_judgement_is_nine_requests_in_three_waves_that_do_not_touch(endpoint, env):
-    endpoint.script(delay=1)  # long enough for a busy machine to send three
+    endpoint.script(delay=2)  # long enough for a busy machine to send three
     status, judgement = judge_japan(env)
     assert (status, judgement["status"], judgement["rehearsal"]) == (0, "approved", False)
     requests = endpoint.requests()

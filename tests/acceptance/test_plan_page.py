@@ -25,6 +25,7 @@ def test_gates_that_open_together_come_once_each_though_the_page_is_told_of_more
     held: list[Route] = []
     desk.route("**/gates/*/here/", lambda route: held.append(route))
     desk.evaluate(BEGUN_ANEW)
+    wait_for_three(desk, held)
     for _ in range(3):
         desk.evaluate(TOUCHED)
         desk.wait_for_timeout(100)
@@ -34,6 +35,13 @@ def test_gates_that_open_together_come_once_each_though_the_page_is_told_of_more
     for place in (0, 2, 3):  # the first step only reads
         expect(desk.locator(f"#at-{place} .at")).to_have_count(1)
     assert len(held) == 3
+
+
+def wait_for_three(desk: Page, held: list[Route]) -> None:
+    end = time.monotonic() + 30
+    while len(held) < 3:
+        assert time.monotonic() < end, "not all gates are asked for"
+        desk.wait_for_timeout(50)
 
 
 def test_a_gate_that_the_site_could_not_bring_is_asked_for_again(browser: Browser, site: Site):

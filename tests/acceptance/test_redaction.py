@@ -49,8 +49,9 @@ def test_a_page_that_is_seen_again_asks_at_once_but_takes_no_words_away(scripted
     scripted.evaluate("document.body.append(document.createElement('textarea'))")
     scripted.locator("textarea").fill("half a sentence")
     erase(scripted.context.new_page(), scripted.url)
-    with scripted.expect_response("**/erased/"):
+    with scripted.expect_response("**/erased/") as answered:
         scripted.evaluate(SEEN_AGAIN)
+    answered.value.finished()
     expect(scripted.locator("textarea")).to_have_value("half a sentence")
     scripted.locator("textarea").fill("")
     scripted.evaluate(SEEN_AGAIN)

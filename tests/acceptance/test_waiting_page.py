@@ -79,16 +79,16 @@ def test_a_browser_is_asked_by_a_click_alone_and_then_shows_what_is_new(page, si
 
 
 def test_a_live_page_counts_what_waits(page, site):
+    before = page.locator(".due").count()
     watched = page.context.new_page()
     plan_on(watched, site)
     number = watched.locator(".nav .nav__n")
     expect(watched.get_by_role("button", name="Approve the plan and all its steps")).to_be_visible(timeout=END)
-    expect(number).to_be_visible()
-    before = int(number.text_content())
-    expect(watched).to_have_title(re.compile(rf"^\({before}\) "))
-    plan(page, site)
-    expect(number).to_have_text(str(before + 1))
-    expect(watched).to_have_title(re.compile(rf"^\({before + 1}\) "))
+    for more in (1, 2):  # the bar is told later than the page
+        expect(number).to_have_text(str(before + more))
+        expect(watched).to_have_title(re.compile(rf"^\({before + more}\) "))
+        if more == 1:
+            plan(page, site)
 
 
 def test_who_wants_notices_and_looks_elsewhere_is_told_that_it_is_over(browser, site):

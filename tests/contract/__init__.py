@@ -112,7 +112,7 @@ async def play(pk: Any, models: Any = None) -> Run:
     engine = Engine(models=models)
     performing = asyncio.create_task(engine.run())
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while not (run := await Run.objects.aget(pk=pk)).over:
                 await sync_to_async(decide)(run)
                 await asyncio.sleep(0.01)

@@ -21,6 +21,7 @@ from runs.redaction import redact
 from tests.conftest import perform
 from tests.corpus.means import resign, retell
 from tests.databases import tampering
+from tests.debates.test_missing import Patient
 from tests.debates.test_procedure import OPTIONS, Panel, clara, cut_for_good, cut_off, debate, held, says, waiting_for
 
 __all__ = ["clara"]
@@ -120,8 +121,10 @@ async def test_nothing_is_wrong_where_the_chair_talks_while_others_do():
             while not await Message.objects.filter(debate=submitted.pk, clock=clock).aexists():
                 await asyncio.sleep(0.01)
             await sync_to_async(act)()
+        models.all_have_spoken.set()
 
-    run, _ = await asyncio.gather(perform(submitted.pk), interfere())
+    models = Patient(answers=14)
+    run, _ = await asyncio.gather(perform(submitted.pk, models), interfere())
     assert run.status == Run.Status.FINISHED, run.error
     assert await faults(run.pk) == []
     assert len(await sync_to_async(facts)(run.pk, "debate.steered")) == 4

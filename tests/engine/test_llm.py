@@ -136,7 +136,7 @@ async def test_each_misbehaviour_is_one_failure_of_its_kind_within_the_deadline(
     with pytest.raises(failures.CallFailed) as failed:
         await ask(models)
     assert type(failed.value) is kind
-    assert time.monotonic() - began < models.timeout + 1
+    assert time.monotonic() - began < models.timeout + 5
     assert [request["path"] for request in endpoint.requests()] == ["/v1/chat/completions"]
 
 

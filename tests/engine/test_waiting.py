@@ -129,7 +129,7 @@ async def perform_until(run, models, *statuses, engine=None):
     engine = engine or Engine(models=models)
     performing = asyncio.create_task(engine.run())
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while (now := await Run.objects.aget(pk=run.pk)).status not in statuses:
                 await asyncio.sleep(0.01)
     finally:

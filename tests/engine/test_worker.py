@@ -109,7 +109,7 @@ async def test_an_engine_hears_of_work_long_before_it_looks_again(models, monkey
     await Run.objects.acreate(procedure="coin")
     await get_channel_layer().group_send(live.ENGINES, {"type": "engine.of_a_later_version"})
     await live.wake_engines()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while await Run.objects.exclude(status="finished").aexists():
             await asyncio.sleep(0.01)
     await engine.stop()
@@ -240,7 +240,7 @@ async def test_what_a_worker_holds_without_performing_it_goes_back(models):
     engine = Engine(models=models)
     await asyncio.to_thread(lambda: (claim(engine.worker, 1), connection.close()))
     performing = asyncio.create_task(engine.run())
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while not (await Run.objects.aget(pk=run.pk)).over:
             await asyncio.sleep(0.05)
     await engine.stop(grace=0)

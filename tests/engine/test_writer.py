@@ -37,9 +37,9 @@ async def test_a_change_is_committed_and_its_result_comes_back(writer):
 
 async def test_what_waits_goes_into_one_commit(writer, monkeypatch):
     monkeypatch.setattr(writers, "LONGEST", 60.0)
-    busy = threading.Event()
-    first = asyncio.create_task(writer.write(lambda: busy.wait(5)))
-    await asyncio.sleep(0.1)
+    begun, busy = threading.Event(), threading.Event()
+    first = asyncio.create_task(writer.write(lambda: begun.set() or busy.wait(30)))
+    assert await asyncio.to_thread(begun.wait, 30)
     waiting = [asyncio.create_task(writer.write(new_run)) for _ in range(50)]
     await asyncio.sleep(0.1)
     busy.set()

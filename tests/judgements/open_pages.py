@@ -60,7 +60,7 @@ def parts(message):
     return [message[a:b].strip() for a, b in itertools.pairwise([*starts, len(message)])]
 
 
-async def until(true, seconds=10.0):
+async def until(true, seconds=30.0):
     async with asyncio.timeout(seconds):
         while not true():
             await asyncio.sleep(0.01)

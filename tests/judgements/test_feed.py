@@ -232,7 +232,7 @@ async def test_who_is_shut_out_is_closed_and_the_others_go_on(judgement, mira, r
     page, other = await opened(mira), await opened(reviewer)
     mira.is_active = False
     await mira.asave()
-    await until(lambda: page.closed == 4404, seconds=5)
+    await until(lambda: page.closed == 4404)
     name = await change(judgement)
     await until(lambda: name in other.shown)
     assert name not in page.shown

@@ -90,13 +90,13 @@ async def open_socket():
 
 async def next_message(socket):
     """The next message, acknowledged as the page does it."""
-    message = await socket.receive_from(10)
+    message = await socket.receive_from(30)
     await socket.send_to(re.match(r"<!--(\d+)-->", message)[1])
     return message
 
 
 async def message_with(socket, word):
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while word not in (message := await next_message(socket)):
             pass
     return message
@@ -104,8 +104,8 @@ async def message_with(socket, word):
 
 async def closing_code(socket):
     """The code that the socket is closed with; what is sent before is read away."""
-    async with asyncio.timeout(20):
-        while (output := await socket.receive_output(5))["type"] != "websocket.close":
+    async with asyncio.timeout(60):
+        while (output := await socket.receive_output(30))["type"] != "websocket.close":
             pass
     return output["code"]
 

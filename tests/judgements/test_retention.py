@@ -195,7 +195,7 @@ async def test_chores_are_done_to_their_end_and_a_failure_is_logged(
     monkeypatch.setattr(chores, "PAUSE", 0)
     done.clear()
     keeping = asyncio.create_task(chores.keep())
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while len(done) < 3:
             await asyncio.sleep(0.01)
     keeping.cancel()

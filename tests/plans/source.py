@@ -58,7 +58,7 @@ class Program:
 
     async def steps(self, plan, *statuses):
         """Its steps, when they stand so."""
-        end = asyncio.get_running_loop().time() + 20
+        end = asyncio.get_running_loop().time() + 40
         while True:
             found = await self.said(f"/steps/{plan}")
             stand = [one["status"] for one in found]
@@ -80,7 +80,7 @@ class Events:
         answer = await self.program.client.get(f"{A}/events/{self.session}", headers=headers)
         assert answer.status_code == 200, answer.content
         text = ""
-        async with asyncio.timeout(20), aclosing(aiter(answer.streaming_content)) as pieces:
+        async with asyncio.timeout(40), aclosing(aiter(answer.streaming_content)) as pieces:
             async for piece in pieces:
                 text += piece.decode()
                 while "\n\n" in text:
@@ -121,6 +121,6 @@ class Steps:
         return (await self.program.said(f"/agent_messages/{self.session}"))[-1]
 
     async def comes_to(self, status):
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(40):
             while (await self.program.said("/plans"))[0]["overall_status"] != status:
                 await asyncio.sleep(0.02)

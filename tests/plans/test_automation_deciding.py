@@ -5,6 +5,7 @@ from uuid import UUID
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.utils import timezone
 
 from engine.llm.failures import Unauthorized
 from engine.models import Gate, GateDecision, GateRule, ToolCall
@@ -259,7 +260,9 @@ async def test_what_nobody_decided_in_time_is_gone(mira, models, working):
     program = await sync_to_async(Program)(mira)
     these = Steps(program, await program.begin())
     [step] = await these.stand()
-    await asyncio.sleep(1.2)
+    async with asyncio.timeout(30):
+        while not await Gate.objects.filter(expires__lte=timezone.now()).aexists():
+            await asyncio.sleep(0.05)
     answer = await these.say(step)
     assert (answer.status_code, "was over" in answer.json()["detail"]) == (410, True)
 

@@ -155,7 +155,7 @@ def models():
 
 async def test_a_step_under_way_is_cancelled_and_nothing_comes_after(these, deleter, models):
     await these.all()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(40):
         while "test/sums" not in {model for model, _ in models.asked}:
             await asyncio.sleep(0.02)
     assert (await deleter.delete("/messages", confirm="mira")).json() == {"status": "1 plan deleted"}

@@ -224,7 +224,7 @@ async def test_any_run_is_waited_for_and_followed(mira):
     waits = asyncio.create_task(client.get(f"/api/v1/runs/{row.pk}", headers=token, query_params={"wait": "30"}))
     stream = await client.get(f"/api/v1/checks/{row.pk}/events", headers=token)
     performing = asyncio.create_task(perform(row.pk))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         told = [data async for _, data in messages(stream, "check")]
     await performing
     assert told[-1]["outcome"] == (await waits).json()["outcome"] is not None

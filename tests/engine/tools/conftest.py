@@ -55,7 +55,7 @@ def cut(mira, models):
         STEPS[run.pk] = steps
         engine = Engine(models=models)
         performing = asyncio.create_task(engine.run())
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while not DONE or DONE[-1] == "stranger":
                 async for gate in Gate.objects.filter(run=run, state="pending"):
                     await sync_to_async(steering.decide)(gate.pk, mira, "approve")

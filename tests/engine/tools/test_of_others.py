@@ -44,7 +44,7 @@ def cut(mira, models, folder):
         STEPS[run.pk] = steps
         engine = Engine(models=models)
         performing = asyncio.create_task(engine.run())
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while not folder.calls:
                 await asyncio.sleep(0.01)
         await engine.stop(grace=0)
@@ -180,7 +180,7 @@ async def test_who_cancels_a_run_cancels_the_call_that_is_under_way(classed, fol
     STEPS[run.pk] = (one(NAME),)
     engine = Engine(models=models)
     performing = asyncio.create_task(engine.run())
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not folder.calls:
             await asyncio.sleep(0.01)
         await sync_to_async(steering.cancel)(run.pk)
