@@ -1,6 +1,7 @@
 """What is asked for in a call of the API, and how it is answered, whatever kind of run it is about."""
 
-from collections.abc import AsyncIterable
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlencode
@@ -87,7 +88,14 @@ def json_answer(content: Any, status: int = HTTPStatus.OK, headers: dict[str, st
     return HttpResponse(visible_json(content), "application/json", status, headers=headers)
 
 
-def stream_answer(pieces: AsyncIterable[str]) -> StreamingHttpResponse:
-    """nginx would keep pieces back until it has many."""
+def stream_answer(pieces: AsyncGenerator[str, None]) -> StreamingHttpResponse:
+    """Its head goes out at once. nginx would keep pieces back until it has many."""
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return StreamingHttpResponse(pieces, content_type="text/event-stream", headers=headers)
+    return StreamingHttpResponse(_after_head(pieces), content_type="text/event-stream", headers=headers)
+
+
+async def _after_head(pieces: AsyncGenerator[str, None]) -> AsyncGenerator[str, None]:
+    async with aclosing(pieces):
+        yield ""  # the head goes with the first piece, and where a stream broke and goes on that may be long in coming
+        async for piece in pieces:
+            yield piece

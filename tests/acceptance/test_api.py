@@ -11,6 +11,7 @@ from http.client import HTTPConnection
 
 import pytest
 
+from runs.api.events import SILENCE
 from tests.acceptance.cases import RELEASE
 from tests.acceptance.pages import models_of
 from tests.acceptance.site import ROOT, Site, manage
@@ -109,7 +110,9 @@ def test_a_stream_that_broke_goes_on_where_it_was(waiting):
     first = waiting.open("GET", f"{path}/events")
     revision, _ = next(events(first))
     first.close()
+    began = time.monotonic()
     again = waiting.open("GET", f"{path}/events", Last_Event_ID=str(revision))
+    assert time.monotonic() - began < SILENCE - 5  # though nothing is to be told yet
     assert waiting.call("POST", f"{path}/cancel")[0] == 202
     rest = list(events(again))
     assert [judgement["status"] for _, judgement in rest] == ["cancelled"]
