@@ -1,6 +1,7 @@
 // The live page: what its socket and, without one, its polls bring, and the truth about the connection.
 import { listen, titled } from "./bar.js";
 import { $, $$, markOverflow, tick } from "./page.js";
+import { forget, isPressed, unlessPressed } from "./press.js";
 import { tellOver, tellWaits } from "./tell.js";
 
 const OVER = ["approve", "reject", "failed", "stopped"];
@@ -130,7 +131,6 @@ function acknowledge(wrapper) {
 }
 
 document.addEventListener("htmx:wsClose", ({ detail }) => {
-  letGo(); // the last word may be among what is held
   if (detail.event.target !== socket || connection === "ended") return;
   if (ENDED[detail.event.code]) return showEnd(ENDED[detail.event.code]);
   if (isFinal()) return;
@@ -139,17 +139,20 @@ document.addEventListener("htmx:wsClose", ({ detail }) => {
 });
 document.addEventListener("htmx:wsOpen", () => {
   version = 0; // another process may count from another beginning
-  held.length = 0;
+  forget("message");
   clearTimeout(saying);
   saying = undefined;
   stopPolling();
   back("live");
 });
+const comeAgain = (data) => socket.dispatchEvent(new MessageEvent("message", { data }));
 document.addEventListener("htmx:wsBeforeMessage", (event) => {
   const { message, socketWrapper } = event.detail;
-  if (!isPressed && versionOf(message) > version) return;
+  const isNew = versionOf(message) > version;
+  if (isNew && !isPressed()) return;
   event.preventDefault();
-  if (isPressed) return held.push(message);
+  // it comes again later: each brings all that was not acknowledged, so the newest brings what others did
+  if (isNew) return unlessPressed("message", () => comeAgain(message));
   acknowledge(socketWrapper); // what was said before may have been lost
 });
 document.addEventListener("htmx:wsAfterMessage", (event) => {
@@ -158,26 +161,6 @@ document.addEventListener("htmx:wsAfterMessage", (event) => {
   acknowledge(socketWrapper);
   upToDate();
 });
-
-// ---- what is pressed is not replaced before it is let go of: the press would come to nothing ----
-
-const LONGEST_PRESS = 2000;
-let isPressed = false;
-let pressing; // the timer of the longest press
-const held = []; // the messages that came meanwhile
-
-function letGo() {
-  clearTimeout(pressing);
-  isPressed = false;
-  for (const data of held.splice(0)) socket.dispatchEvent(new MessageEvent("message", { data }));
-}
-
-addEventListener("pointerdown", () => {
-  isPressed = true;
-  clearTimeout(pressing);
-  pressing = setTimeout(letGo, LONGEST_PRESS);
-});
-for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => setTimeout(letGo)); // the click comes first
 
 // A socket does not notice by itself that its network is gone, nor that it comes from another one now.
 let reconnect = () => {};
@@ -220,14 +203,16 @@ poller?.addEventListener("htmx:configRequest", ({ detail }) => {
 poller?.addEventListener("htmx:beforeSwap", ({ detail }) => {
   const { xhr } = detail;
   if (isOpen() || isRefused(xhr) || xhr.status === 304) detail.shouldSwap = false; // what a socket brought is newer
-  if (detail.shouldSwap) back("polling"); // before the sentence that it brings
+  if (isPressed()) detail.shouldSwap = false; // the next one brings it
+  if (!detail.shouldSwap) return;
+  tag = xhr.getResponseHeader("ETag") ?? tag;
+  back("polling"); // before the sentence that it brings
 });
 poller?.addEventListener("htmx:afterRequest", ({ detail }) => {
   const { xhr } = detail;
   if (isOpen() || connection === "ended") return;
   if (isRefused(xhr)) return showEnd(ENDED[4404]);
   if (xhr.status === 200 || xhr.status === 304) {
-    tag = xhr.getResponseHeader("ETag") ?? tag;
     back("polling");
     upToDate();
   } else {
@@ -299,8 +284,13 @@ const made = $("#made");
 async function askMade() {
   const answer = await fetch(made.dataset.made, { cache: "no-store" });
   if (!answer.ok || answer.redirected) return; // the next change asks again
+  const text = await answer.text();
+  unlessPressed("made", () => showMade(text));
+}
+
+function showMade(text) {
   const focused = made.contains(document.activeElement) ? document.activeElement.textContent : null;
-  $("#made-shown").innerHTML = await answer.text();
+  $("#made-shown").innerHTML = text;
   if (focused !== null) focusLeaf("made", focused);
 }
 

@@ -13,6 +13,8 @@ PHONE = {"width": 390, "height": 844}
 VERDICT = re.compile("Approved|Rejected")
 END = 60_000
 HELD = {"delay": 600}  # not answered as long as a test looks
+# as behind a proxy that lets no websocket through: every handshake is refused
+NO_SOCKETS = "WebSocket = class extends WebSocket { constructor(url) { super(url.replace('/ws/', '/refused/')) } }"
 CASPER, ROUND_2 = "if the aim is clear", "This is round 2 of 3."  # parts of the prompts
 
 

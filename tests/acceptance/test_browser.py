@@ -102,27 +102,6 @@ def test_the_question_stays_open_while_decisions_come_in_and_counts_them(scripte
     scripted.keyboard.press("Escape")
 
 
-def test_what_is_pressed_stays_until_it_is_let_go_of(scripted, scripted_site, endpoint):
-    endpoint.script(by_text=[[ROUND_2, HELD]])
-    start(scripted, scripted_site)
-    expect(scripted.locator("#verdict-sub")).to_contain_text("Round 2 of 3.", timeout=END)
-    expect_nothing_more(scripted)
-    other = scripted.context.new_page()
-    other.goto(scripted.url)
-    scripted.clock.install()  # so that the press may be longer than a press is
-    scripted.clock.pause_at(time.time() + 5)
-    scripted.locator("#agent-2 .agent__more").hover()
-    scripted.mouse.down()
-    cancel(other)
-    other.wait_for_timeout(500)  # its own message has come by then
-    expect(scripted.locator("#plate")).to_contain_text("Judging")
-    scripted.mouse.up()
-    scripted.clock.run_for(10)
-    expect(scripted.locator("#plate")).to_contain_text("Cancelled")
-    expect(scripted.locator("#agent-2[data-open]")).to_have_count(1)
-    other.close()
-
-
 def test_without_scripts_cancelling_is_a_page_that_asks(browser, scripted_site, endpoint):
     endpoint.script(default=HELD)
     page = open_page(browser, scripted_site, java_script_enabled=False).page

@@ -11,6 +11,7 @@ from tests.acceptance import push
 from tests.acceptance.pages import (
     END,
     HELD,
+    NO_SOCKETS,
     PHONE,
     ROUND_2,
     cancel,
@@ -22,9 +23,6 @@ from tests.acceptance.pages import (
 )
 
 FAILS_ONCE = {"behaviour": "status", "error": "invalid_api_key", "times": 1}
-# as behind a proxy that lets no websocket through: every handshake is refused
-NO_SOCKETS = "WebSocket = class extends WebSocket { constructor(url) { super(url.replace('/ws/', '/refused/')) } }"
-
 SAID_AFTER = 245  # milliseconds, and a few for the clock of the page
 # which versions the live page was told and which it said, and when
 HEARD = """heard = []; WebSocket = class extends WebSocket {
