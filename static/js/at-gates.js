@@ -1,6 +1,7 @@
 // What one person can say at the gates of a run stands beside what everybody is shown: it is asked for when a gate opens
 // or changes, and what is being typed is never taken away.
 import { $, $$ } from "./page.js";
+import { unlessPressed } from "./press.js";
 
 const SOON = 50; // ms: a push replaces many parts
 const AGAIN = 5000; // where the site did not answer
@@ -19,6 +20,7 @@ async function bring(gate, mark, place) {
   if (coming.has(gate) || (before && brought.get(gate) === mark)) return;
   coming.add(gate);
   const html = await ask(gate);
+  await new Promise((goOn) => unlessPressed(`gate ${gate}`, goOn)); // nobody decides about a text that has just come
   coming.delete(gate);
   if (html === undefined) return lookIn(AGAIN);
   if (partOf(gate, place) !== before) return lookIn(SOON); // decided meanwhile: what was asked for is older
@@ -85,9 +87,10 @@ export function showRefused({ detail }) {
 // `root`: of the page; `nearest`: the heading beside a gate
 export function tendGates(root, nearest) {
   let due;
+  const look = () => $$("[data-place]", root).forEach((shown) => tend(shown, nearest));
   lookIn = (pause) => {
     clearTimeout(due);
-    due = setTimeout(() => $$("[data-place]", root).forEach((shown) => tend(shown, nearest)), pause);
+    due = setTimeout(() => unlessPressed("gates", look), pause);
   };
   new MutationObserver(() => lookIn(SOON)).observe(root, { childList: true, subtree: true });
   root.addEventListener("htmx:beforeSwap", showRefused);

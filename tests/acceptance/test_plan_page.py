@@ -17,6 +17,11 @@ TASK = (
 
 
 BEGUN_ANEW = "for (const part of document.querySelectorAll('.at')) part.remove()"
+CHANGED = """{
+    const { gate } = document.querySelector("#at-2 .at").dataset;
+    document.querySelector(`[data-place] [data-gate="${gate}"]`).dataset.mark = "another";
+    document.querySelector('#plan').append(document.createComment('as a push does'));
+}"""
 TOUCHED = "document.querySelector('#plan').append(document.createComment('as a push does'))"
 
 
@@ -58,6 +63,30 @@ def test_a_gate_that_the_site_could_not_bring_is_asked_for_again(browser: Browse
     expect(page.locator(".at")).to_have_count(3)
     assert len(asked) == 6
     page.context.close()
+
+
+def test_a_gate_that_is_pressed_is_not_replaced_by_what_has_changed(desk: Page, site: Site):
+    begin(desk, site)
+    begun = desk.locator("#at-2 .at[data-seen]")
+    desk.evaluate("document.querySelector('#at-2 .at').dataset.seen = ''")
+    held: list[Route] = []
+    desk.route("**/gates/*/here/", lambda route: held.append(route))
+    with desk.expect_request("**/gates/*/here/"):
+        desk.evaluate(CHANGED)
+    desk.locator("#at-2 .at").get_by_role("button", name="Approve").hover()
+    desk.clock.install()  # so that the press may be longer than a press is
+    desk.clock.pause_at(time.time() + 5)
+    desk.mouse.down()
+    with desk.expect_response("**/gates/*/here/"):
+        held[0].continue_()
+    desk.unroute("**/gates/*/here/")
+    desk.wait_for_timeout(300)
+    expect(begun).to_have_count(1)
+    desk.clock.resume()
+    desk.mouse.move(0, 0)
+    desk.mouse.up()
+    expect(begun).to_have_count(0)
+    expect(desk.locator("#at-2 .at")).to_have_count(1)
 
 
 def begin(desk: Page, site: Site) -> None:
