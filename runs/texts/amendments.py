@@ -11,8 +11,8 @@ Kind = Literal["same", "added", "removed", "folded"]
 
 LINES = r"[^\n]*\n|[^\n]+"
 SENTENCES = r".+?(?:[.!?…]\s+|$)"
-# the marks at the end of a word stand for themselves; nothing is tried twice, however many marks there are
-WORDS = r"\s+|[.,;:!?]++(?=\s|$)|(?:[.,;:!?]*+[^\s.,;:!?]++)++"
+# the marks at the end of a word stand for themselves; no quantifier is possessive, for Python 3.11.2 gets those wrong
+WORDS = r"\s+|[.,;:!?]+(?=\s|$)|(?:[.,;:!?]*[^\s.,;:!?]+)+"
 LEVELS = (LINES, SENTENCES, WORDS)
 MOST_PAIRS = 1_000_000  # parts on one side times parts on the other: more would take too long to compare
 ALIKE = 0.4  # below this share of common words a sentence was written anew, and reads better whole
