@@ -100,6 +100,8 @@ class Scene:
         return self
 
     def __exit__(self, *_: object) -> None:
+        for site in (self.site, self.idle_site):
+            site.process.kill()  # asked to end, it would give the answers that never come their ten seconds
         self._stack.close()
 
     def _start(self, stack: contextlib.ExitStack, name: str, *options: str) -> Site:

@@ -129,6 +129,7 @@ def test_a_council_is_made_changed_and_judged_with_and_shows_which_version_judge
     council = desk.url
     desk.get_by_role("link", name="Start judgement").click()
     desk.get_by_label("What is to be decided?").fill(JAPAN)
+    desk.wait_for_load_state()  # until the script is there that knows the keys
     desk.get_by_label("What is to be decided?").press("Control+Enter")
     expect(desk.locator("#plate")).to_contain_text(VERDICT, timeout=END)
     desk.goto(council)
