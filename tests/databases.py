@@ -1,6 +1,7 @@
 """The databases of the tests: each begins in the same empty gate, or in a copy of what another made."""
 
 import contextlib
+import functools
 import sqlite3
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -57,11 +58,11 @@ def tampering() -> Iterator[None]:
 def _without_guards() -> Iterator[None]:
     if connection.vendor == "sqlite":
         connection.disable_constraint_checking()  # as in a shell of sqlite3
-        guards.lift(connection, guards.all_guards())
+        taken = _take_out_guards()
         try:
             yield
         finally:
-            guards.install(connection, guards.all_guards())
+            _put_in_guards(taken)
             connection.enable_constraint_checking()
         return
     with connection.cursor() as cursor:
@@ -70,6 +71,32 @@ def _without_guards() -> Iterator[None]:
             yield
         finally:
             cursor.execute("SET session_replication_role = DEFAULT")
+
+
+@functools.cache
+def _names_of_guards() -> frozenset[str]:
+    return frozenset(name for guard in guards.all_guards() for name in guard.triggers("sqlite"))
+
+
+def _take_out_guards() -> list[tuple[Any, ...]]:
+    """Out of the table of what there is: to drop three hundred triggers and to make them again takes 50 ms, this 8."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT * FROM sqlite_master WHERE type = 'trigger'")
+        found = [row for row in cursor.fetchall() if row[1] in _names_of_guards()]
+        _write_schema(cursor, "DELETE FROM sqlite_master WHERE type = 'trigger' AND name = %s", [(r[1],) for r in found])
+    return found
+
+
+def _put_in_guards(taken: list[tuple[Any, ...]]) -> None:
+    with connection.cursor() as cursor:
+        _write_schema(cursor, "INSERT INTO sqlite_master VALUES (%s, %s, %s, %s, %s)", taken)
+
+
+def _write_schema(cursor: Any, change: str, rows: list[tuple[Any, ...]]) -> None:
+    with transaction.atomic():  # what the index of words has not written yet it writes at a savepoint
+        cursor.execute("PRAGMA writable_schema = ON")
+        cursor.executemany(change, rows)
+        cursor.execute("PRAGMA writable_schema = RESET")  # the schema is read anew, and the index with it
 
 
 def _emptied() -> None:

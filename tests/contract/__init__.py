@@ -22,7 +22,7 @@ from plans.models import Plan, Team
 from plans.rules.demands import OPEN_READS
 from runs import steering
 from tests.checking.models import Check
-from tests.conftest import JAPAN, agents
+from tests.conftest import JAPAN, agents, standing
 
 INSTANT = "rehearsal/instant"
 MARKER = "Xylophone"  # in every text that somebody wrote
@@ -115,7 +115,8 @@ async def play(pk: Any, models: Any = None) -> Run:
         async with asyncio.timeout(60):
             while not (run := await Run.objects.aget(pk=pk)).over:
                 await sync_to_async(decide)(run)
-                await asyncio.sleep(0.01)
+                while await standing(pk) == (run.status, run.revision):
+                    await asyncio.sleep(0.01)
     finally:
         await engine.stop(grace=0)
         await performing
