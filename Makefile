@@ -7,8 +7,8 @@ PORT ?= 8000
 KILLS ?= 200
 PAUSES ?= 20
 DATABASE ?= sqlite
-# as many as processors, beside the one on PostgreSQL: a third is a tenth quicker, and then each waits for the others
-WORKERS ?= 2
+# one more than processors, and the one on PostgreSQL: each waits now and then, for a page or for a process of its own
+WORKERS ?= 3
 # files stay whole, for tests of one file share servers; those that take longest come first
 TOGETHER := --dist loadfile --no-loadscope-reorder --numprocesses
 # one by one: the longest two of these must not both be for the same worker

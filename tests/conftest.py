@@ -116,7 +116,7 @@ async def perform(run_id: object, models: ScriptedModels | None = None) -> Run:
 
 
 async def standing(run_id: object) -> tuple[str, int]:
-    """A run's status and revision. To read the whole row a hundred times a second is a seventh of what its run takes."""
+    """A run's status and revision: its whole row, a hundred times a second, would be a seventh of what it takes."""
     [(status, revision)] = await sync_to_async(statements.select)(
         Run, "pk", [UUID(str(run_id))], ["status", "revision"]
     )

@@ -83,7 +83,8 @@ def _take_out_guards() -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute("SELECT * FROM sqlite_master WHERE type = 'trigger'")
         found = [row for row in cursor.fetchall() if row[1] in _names_of_guards()]
-        _write_schema(cursor, "DELETE FROM sqlite_master WHERE type = 'trigger' AND name = %s", [(r[1],) for r in found])
+        named = [(name,) for _, name, *_ in found]
+        _write_schema(cursor, "DELETE FROM sqlite_master WHERE type = 'trigger' AND name = %s", named)
     return found
 
 
