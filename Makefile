@@ -53,8 +53,9 @@ test-alone: $(VENV)/installed-dev
 test-together:
 	@$(PY) -m pytest $(TOGETHER) $(WORKERS) -m "not alone and not calm" --durations 10 $(ARGS) $(NONE_IS_FINE)
 
+# a little behind the others, so that it fills their pauses to the end instead of ending long before them
 test-on-postgresql:
-	@$(PY) -m tests.on_postgresql $(ARGS)
+	@nice -n 5 $(PY) -m tests.on_postgresql $(ARGS)
 
 test-every-size: $(VENV)/installed-dev ## every state of every page by axe and for its width, at all sizes in both themes
 	@MAGI_TEST_EVERY_SIZE=1 $(PY) -m pytest -q tests/acceptance/test_accessibility.py $(ARGS)
