@@ -169,13 +169,13 @@ def _look(pk: UUID, watchers: list[Watcher], revision: int) -> Seen:
     found = Run.objects.only("revision", "owner", "procedure", "parent").filter(pk=pk, procedure__in=faces()).first()
     if found is None:
         return Seen(frozenset())
-    allowed = _allowed(found, watchers)
-    if not allowed or found.revision == revision:
-        return Seen(allowed, revision, read_by=found.revision)
+    if found.revision == revision:
+        return Seen(_allowed(found, watchers), revision, read_by=found.revision)
     # the revision of the first query: what changed since is found by the next look
     rows = snapshot_of(found)
     read_by = Run.objects.values_list("revision", flat=True).get(pk=pk)
-    return Seen(allowed, found.revision, rows, read_by, mark_of(rows))
+    # after the rows: what came when somebody had signed out already, they are not sent
+    return Seen(_allowed(found, watchers), found.revision, rows, read_by, mark_of(rows))
 
 
 def _look_at_right(pk: UUID, watcher: Watcher) -> bool:

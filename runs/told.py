@@ -111,13 +111,14 @@ async def _tell(listeners: Sequence[Listener], anew: bool = True) -> None:
     if not listeners:
         return
     found = await read(partial(_found, listeners, anew))
-    news = [one for one, message in found.items() if message != one.said]
+    news = {one: message for one, message in found.items() if message != one.said}
     # again after the look: what it found may be newer than somebody's signing out
-    there = await read(partial(signed_in, news)) if news else {}
+    there = await read(partial(signed_in, list(news))) if news else {}
     await _shut([one for one in listeners if one not in (there if one in news else found)], CLOSED_NOT_FOUND)
     for listener in there:
-        listener.said = found[listener]
-        await listener.send(listener.said)
+        if listener.said != news[listener]:  # another look may have said it meanwhile
+            listener.said = news[listener]
+            await listener.send(listener.said)
 
 
 def _found(listeners: Sequence[Listener], anew: bool) -> dict[Listener, str]:

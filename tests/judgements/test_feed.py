@@ -9,7 +9,7 @@ import pytest
 from channels.db import database_sync_to_async
 from django.contrib.auth.models import AnonymousUser, Group, User
 from django.contrib.sessions.backends.db import SessionStore
-from django.db import connection
+from django.db import DatabaseError, connection
 from django.test.utils import CaptureQueriesContext
 
 from engine import live
@@ -17,7 +17,7 @@ from engine.models import ModelCall, Run
 from engine.reader import read
 from magi_site.groups import REVIEWERS
 from runs import feed
-from tests.conftest import allow
+from tests.conftest import allow, at_once
 from tests.judgements.open_pages import Page, ask, asked, change, parts, until
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -235,6 +235,20 @@ async def test_who_is_shut_out_is_closed_and_the_others_go_on(judgement, mira, r
     await until(lambda: page.closed == 4404)
     name = await change(judgement)
     await until(lambda: name in other.shown)
+    assert name not in page.shown
+
+
+async def test_who_is_shut_out_while_the_rows_are_read_is_sent_none_of_them(judgement, mira, opened, monkeypatch):
+    page, rows_of = await opened(mira), feed.snapshot_of
+    await until(lambda: page.messages)
+
+    def shut_out_first(run):
+        at_once(lambda: User.objects.filter(pk=mira.pk).update(is_active=False), refused=DatabaseError)
+        return rows_of(run)
+
+    monkeypatch.setattr(feed, "snapshot_of", shut_out_first)
+    name = await change(judgement)
+    await until(lambda: page.closed == 4404)
     assert name not in page.shown
 
 

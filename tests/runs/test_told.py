@@ -8,6 +8,7 @@ from asgiref.sync import sync_to_async
 from channels.testing import WebsocketCommunicator
 from django.contrib.auth.models import AnonymousUser
 from django.contrib.sessions.backends.db import SessionStore
+from django.db import DatabaseError
 from django.urls import reverse
 from django.utils import timezone
 
@@ -16,6 +17,7 @@ from engine.models import Gate, Run
 from engine.policy import policy_of
 from runs import told
 from runs.consumers import WaitingConsumer
+from tests.conftest import at_once
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -90,6 +92,16 @@ async def test_whose_session_has_ended_hears_nothing_more(listens, mira):
     socket = await listens(mira, session=session)
     await hears(socket)
     await sync_to_async(session.delete)()
+    await ask(mira)
+    assert await socket.receive_output(timeout=30) == {"type": "websocket.close", "code": 4404}
+
+
+async def test_who_signs_out_while_news_are_looked_for_hears_none_of_them(listens, mira, monkeypatch):
+    session, look = SessionStore(), told._new
+    await sync_to_async(session.create)()
+    socket = await listens(mira, session=session)
+    await hears(socket)
+    monkeypatch.setattr(told, "_new", lambda *which: at_once(session.delete, refused=DatabaseError) and look(*which))
     await ask(mira)
     assert await socket.receive_output(timeout=30) == {"type": "websocket.close", "code": 4404}
 
