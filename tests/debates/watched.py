@@ -67,7 +67,7 @@ def opened(scene: Any, name: str, site: Any, words: tuple[str, ...]) -> Page:
 
 
 def looked_at(scene: Any) -> dict[str, list[str]]:
-    from tests.acceptance.test_accessibility import ALL, AXE, RUN
+    from tests.acceptance.test_accessibility import ALL, AXE, EVERY_TEXT, RUN
 
     page, found = opened(scene, "long", scene.idle_site, ("long",)), {}
     page.evaluate(AXE)
@@ -75,7 +75,7 @@ def looked_at(scene: Any) -> dict[str, list[str]]:
         page.emulate_media(color_scheme="light" if theme == "light" else "dark")
         page.set_viewport_size({"width": width, "height": height})
         began = time.monotonic()
-        found[f"{theme} {width}"] = page.evaluate(RUN, [["html"], ALL])
+        found[f"{theme} {width}"] = page.evaluate(RUN, ["html", ALL, "", EVERY_TEXT])[0]
         print(f"axe, {theme} {width}: {time.monotonic() - began:.1f} s", flush=True)
     return found
 
