@@ -47,6 +47,7 @@ pytest_plugins = ["tests.databases", "tests.others"]
 T = TypeVar("T")
 JAPAN = "I am going to travel to Japan next week."
 NAMES = ("Melchior", "Balthasar", "Casper")
+GOING_ON = (Run.Status.QUEUED, Run.Status.RUNNING)
 NOBODYS_ID = "00000000-0000-4000-8000-000000000000"  # the same in every process, for names of tests
 
 
@@ -106,9 +107,9 @@ async def perform(run_id: object, models: ScriptedModels | None = None) -> Run:
     performing = asyncio.create_task(engine.run())
     try:
         async with asyncio.timeout(60):
-            while (await standing(run_id))[0] in (Run.Status.QUEUED, Run.Status.RUNNING):
-                await asyncio.sleep(0.01)
-            run = await Run.objects.aget(pk=run_id)
+            while (run := await Run.objects.aget(pk=run_id)).status in GOING_ON:
+                while (await standing(run_id))[0] in GOING_ON:
+                    await asyncio.sleep(0.01)
     finally:
         await engine.stop(grace=0)
         await performing

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
 import pytest
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.core.management import call_command
@@ -58,11 +59,13 @@ def tampering() -> Iterator[None]:
 def _without_guards() -> Iterator[None]:
     if connection.vendor == "sqlite":
         connection.disable_constraint_checking()  # as in a shell of sqlite3
-        taken = _take_down_guards()
         try:
-            yield
+            taken = _take_down_guards()
+            try:
+                yield
+            finally:
+                _put_up_guards(taken)
         finally:
-            _put_up_guards(taken)
             connection.enable_constraint_checking()
         return
     with connection.cursor() as cursor:
@@ -74,7 +77,7 @@ def _without_guards() -> Iterator[None]:
 
 
 @functools.cache
-def _names_of_guards() -> frozenset[str]:
+def _names_of_guards(procedures: tuple[str, ...]) -> frozenset[str]:
     return frozenset(name for guard in guards.all_guards() for name in guard.triggers("sqlite"))
 
 
@@ -82,7 +85,8 @@ def _take_down_guards() -> list[str]:
     """What makes them again. Neither to think of all guards anew nor to look for their tables is half of the time."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")
-        found = [(name, made) for name, made in cursor.fetchall() if name in _names_of_guards()]
+        ours = _names_of_guards(tuple(settings.PROCEDURES))
+        found = [(name, made) for name, made in cursor.fetchall() if name in ours]
         for name, _ in found:
             cursor.execute(f"DROP TRIGGER {name}")
     return [made for _, made in found]

@@ -4,6 +4,7 @@ import contextlib
 import json
 import re
 import sqlite3
+import subprocess
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -100,8 +101,10 @@ class Scene:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for site in (self.site, self.idle_site):
-            site.process.kill()  # asked to end, it would give the answers that never come their ten seconds
+        self.site.process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.site.process.wait(1)
+        self.site.process.kill()  # it would give the answers that never come their ten seconds
         self._stack.close()
 
     def _start(self, stack: contextlib.ExitStack, name: str, *options: str) -> Site:
