@@ -28,6 +28,16 @@ def client(site):
         yield client
 
 
+@pytest.fixture
+def unhurried(tmp_path):
+    """Asks models that answer as fast as one reads: of what is over at once nothing is heard before."""
+    with (
+        Site(tmp_path, MAGI_DEFAULT_MODEL="rehearsal/magi") as site,
+        OpenAI(base_url=f"{site.url}/v1", api_key=token_of(site)) as client,
+    ):
+        yield client
+
+
 def asked(client, model="council/Magi", content=CONTENT, **more):
     return client.chat.completions.create(model=model, messages=[{"role": "user", "content": content}], **more)
 
@@ -54,9 +64,9 @@ def test_the_verdict_is_the_answer_with_its_reasons(client, site):
     assert said.choices[0].finish_reason == "stop"
 
 
-def test_a_stream_says_what_happens_and_then_the_same(client):
+def test_a_stream_says_what_happens_and_then_the_same(unhurried):
     heard, text, usage = [], "", None
-    for chunk in asked(client, stream=True, stream_options={"include_usage": True}):
+    for chunk in asked(unhurried, stream=True, stream_options={"include_usage": True}):
         usage = chunk.usage or usage
         for choice in chunk.choices:
             heard.append(getattr(choice.delta, "reasoning_content", None) or "")
