@@ -174,7 +174,7 @@ def _look(pk: UUID, watchers: list[Watcher], revision: int) -> Seen:
     # the revision of the first query: what changed since is found by the next look
     rows = snapshot_of(found)
     read_by = Run.objects.values_list("revision", flat=True).get(pk=pk)
-    # after the rows: what came when somebody had signed out already, they are not sent
+    # after the rows: whoever has signed out meanwhile is sent none of them
     return Seen(_allowed(found, watchers), found.revision, rows, read_by, mark_of(rows))
 
 

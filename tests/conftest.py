@@ -47,7 +47,7 @@ pytest_plugins = ["tests.databases", "tests.others"]
 T = TypeVar("T")
 JAPAN = "I am going to travel to Japan next week."
 NAMES = ("Melchior", "Balthasar", "Casper")
-GOING_ON = (Run.Status.QUEUED, Run.Status.RUNNING)
+QUEUED_OR_RUNNING = (Run.Status.QUEUED, Run.Status.RUNNING)
 NOBODYS_ID = "00000000-0000-4000-8000-000000000000"  # the same in every process, for names of tests
 
 
@@ -107,8 +107,8 @@ async def perform(run_id: object, models: ScriptedModels | None = None) -> Run:
     performing = asyncio.create_task(engine.run())
     try:
         async with asyncio.timeout(60):
-            while (run := await Run.objects.aget(pk=run_id)).status in GOING_ON:
-                while (await standing(run_id))[0] in GOING_ON:
+            while (run := await Run.objects.aget(pk=run_id)).status in QUEUED_OR_RUNNING:
+                while (await standing(run_id))[0] in QUEUED_OR_RUNNING:
                     await asyncio.sleep(0.01)
     finally:
         await engine.stop(grace=0)
@@ -117,7 +117,7 @@ async def perform(run_id: object, models: ScriptedModels | None = None) -> Run:
 
 
 async def standing(run_id: object) -> tuple[str, int]:
-    """A run's status and revision: its whole row, a hundred times a second, would be a seventh of what it takes."""
+    """A run's status and revision: to whoever asks a hundred times a second, its whole row would be dear."""
     [(status, revision)] = await sync_to_async(statements.select)(
         Run, "pk", [UUID(str(run_id))], ["status", "revision"]
     )
