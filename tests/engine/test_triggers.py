@@ -4,7 +4,7 @@ import pytest
 from django.db import connection, models
 
 from debates.guards import GUARDS as DEBATES
-from engine.evidence import guards
+from engine.evidence import guards, triggers
 from engine.evidence.audit import verify_all
 from engine.evidence.entries import Entry
 from engine.models import Run
@@ -13,11 +13,16 @@ from judgements.models import Agent, Member
 from missions.guards import GUARDS as MISSIONS
 from plans.guards import GUARDS as PLANS
 from tests.conftest import only_on
-from tests.databases import tampering
+from tests.databases import as_postgresql_says, tampering
 from tests.engine.guarded import GUARDED, refused, run, shipped, weaknesses
 
 pytestmark = pytest.mark.django_db
 committed = pytest.mark.django_db(transaction=True)  # tables are changed outside of transactions
+
+
+@pytest.fixture(autouse=True)
+def _postgresql_is_asked_each_time(monkeypatch):
+    monkeypatch.setattr(triggers, "_as_postgresql_says", as_postgresql_says)
 
 
 def test_all_triggers_are_there_after_all_migrations(db):
