@@ -1,9 +1,11 @@
-"""Which tests are repeated on PostgreSQL: those that send it a statement which no other of them sends.
+"""Which tests are repeated on PostgreSQL: those that send it something which no other of them sends.
 
-Three of four tests that open the database send nothing but what others have sent. With `--choose` all are played there,
-what each sends is noted, and the choice is written into `on_postgresql.txt`: by function, how many tests it makes that
-open the database, and which are chosen. A function that has come since, or makes others than it did, is played
-whole, and so is what begins as in `WHOLE`: there the order of statements matters, or their time.
+Five of six tests that open the database send nothing but what others have sent. Of a plain statement, as Django writes
+it for any database, that is its form and each column that it names; any other is another one with every word. With
+`--choose` all are played there, what each sends is noted, and the choice is written into `on_postgresql.txt`: by
+function, how many tests it makes that open the database, and which are chosen. A function that has come since, or makes
+others than it did, is played whole, and so is what begins as in `WHOLE`: there the order of statements matters, or
+their time.
 
 Why so: docs/decisions.md, The tests.
 """
@@ -31,10 +33,36 @@ ALIKE = (
 )
 
 
-def alike(sql: str) -> str:
+PLAIN = frozenset(
+    "select distinct from inner left outer join on where and or not in is null like order by asc desc limit offset n "
+    "insert into values default returning update set delete exists true false q s".split()
+)
+NAME = re.compile(r'"\w+"(?:\."\w+")?|\b[A-Z]\d+\."\w+"')
+CONDITION = r"\(?q (?:=|<>|<=|>=|<|>|IN) \(?%s\)?\)?"
+FORMS = (
+    (re.compile(r"q = %s(?:, q = %s)+"), "q = %s"),
+    (re.compile(rf"{CONDITION}(?: AND {CONDITION})*"), "condition"),
+    (re.compile(r"q(?:, q)+"), "q"),
+)
+
+
+def new_in(sql: str) -> set[str]:
+    """What a statement has that others may lack, each as a digest."""
     for pattern, instead in ALIKE:
         sql = pattern.sub(instead, sql)
-    return sha256(sql.encode()).hexdigest()[:12]
+    return {sha256(part.encode()).hexdigest()[:12] for part in _parts(sql)}
+
+
+def _parts(sql: str) -> Iterable[str]:
+    unnamed = re.sub(r' AS "\w+"', "", sql)
+    form = NAME.sub("q", unnamed)
+    if set(re.findall(r"[a-z_]+", form.lower())) - PLAIN or not re.fullmatch(r"[\w\s,.=%()<>*]*", form):
+        return [sql]
+    named = NAME.findall(unnamed)
+    for pattern, instead in FORMS:
+        form = pattern.sub(instead, form)
+    of = f"{sql.partition(' ')[0]} {named[0].partition('.')[0] if named else ''}"
+    return [form, *(f"{of} {name}" for name in named)]
 
 
 def choose(folder: Path) -> str:

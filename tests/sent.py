@@ -13,7 +13,7 @@ from django.db import Error
 from django.db.backends.utils import CursorWrapper
 
 from engine import statements
-from tests.chosen import NOTES, alike
+from tests.chosen import NOTES, new_in
 
 _sent: set[str] = set()
 
@@ -33,10 +33,10 @@ def _noting(databases: ModuleType, send: Any) -> Any:
         try:
             done = send(asked, sql, *args)
         except Error as error:
-            _sent.add(alike(f"{type(error).__name__} {sql}"))  # what is refused is another thing
+            _sent.update(new_in(f"{type(error).__name__} {sql}"))  # what is refused is another thing
             raise
         if not databases.tampers:
-            _sent.add(alike(str(sql)))
+            _sent.update(new_in(str(sql)))
         return done
 
     return noted

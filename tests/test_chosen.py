@@ -4,6 +4,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 from tests import chosen
 
 FUNCTION = "tests/runs/test_a.py::test_a"
@@ -35,10 +37,45 @@ def test_the_tests_of_the_engine_are_all_played():
     assert chosen.left_out({function: (1, set())}, function, [function]) == set()
 
 
-def test_statements_with_more_values_or_other_names_that_are_counted_up_are_alike():
-    assert chosen.alike("SELECT a WHERE b IN (%s, %s) LIMIT 21") == chosen.alike("SELECT a WHERE b IN (%s) LIMIT 2")
-    assert chosen.alike('SAVEPOINT "s1_x2"') == chosen.alike('SAVEPOINT "s12_x7"')
-    assert chosen.alike("SELECT a") != chosen.alike("SELECT b")
+def new(other, than):
+    return chosen.new_in(other) - chosen.new_in(than)
+
+
+def test_more_values_and_other_names_that_are_counted_up_are_nothing_new():
+    assert not new("SELECT a WHERE b IN (%s, %s) LIMIT 21", than="SELECT a WHERE b IN (%s) LIMIT 2")
+    assert not new('SAVEPOINT "s1_x2"', than='SAVEPOINT "s12_x7"')
+    assert new("SELECT a", than="SELECT b")
+
+
+OF_TWO = 'SELECT "a"."x", "a"."y" FROM "a" WHERE ("a"."x" = %s AND "a"."y" = %s)'
+
+
+@pytest.mark.parametrize(
+    "other", ['SELECT "a"."y" FROM "a" WHERE "a"."y" = %s', 'SELECT "a"."x" AS "z" FROM "a" WHERE "a"."y" IN (%s, %s)']
+)
+def test_of_a_plain_statement_fewer_columns_and_conditions_are_nothing_new(other):
+    assert not new(other, than=OF_TWO)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        'SELECT "a"."z" FROM "a" WHERE "a"."x" = %s',
+        'SELECT "b"."x" FROM "b" WHERE "b"."x" = %s',
+        'SELECT "a"."x" FROM "a" WHERE "a"."x" = %s OR "a"."y" = %s',
+        'SELECT "a"."x" FROM "a" WHERE "a"."x" = %s FOR UPDATE',
+        'SELECT lower("a"."x") FROM "a" WHERE "a"."x" = %s',
+        'SELECT "a"."x"::text FROM "a" WHERE "a"."x" = %s',
+        'UPDATE "a" SET "x" = %s WHERE "a"."y" = %s',
+        'IntegrityError SELECT "a"."x" FROM "a" WHERE "a"."x" = %s',
+    ],
+)
+def test_another_column_table_form_word_or_end_is_new(other):
+    assert new(other, than=OF_TWO)
+
+
+def test_what_is_not_plain_is_another_with_another_name():
+    assert new('SELECT max("a"."x") FROM "a"', than='SELECT max("a"."y") FROM "a"')
 
 
 def test_what_plays_them_is_no_test_and_starts_without_a_site():
