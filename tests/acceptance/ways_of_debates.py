@@ -1,16 +1,13 @@
 """The ways to the states of a debate: rows on a site that performs nothing, as `tests/debates/cast.py` makes them."""
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 
 from django.urls import reverse
 from playwright.sync_api import Page, expect
 
 from tests.acceptance.scene import Scene
-from tests.acceptance.site import ROOT, Site
+from tests.acceptance.site import Site, python
 
 _keys: dict[str, dict[str, str]] = {}
 
@@ -23,9 +20,7 @@ def keys_of(site: Site) -> dict[str, str]:
 
 
 def cast(site: Site, *words: str, module: str = "tests.debates.cast") -> dict[str, str]:
-    env = os.environ | site.env | {"DJANGO_SETTINGS_MODULE": "magi_site.settings"}
-    command = [sys.executable, "-m", module, *words]
-    made = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    made = python("-m", module, *words, env=site.env | {"DJANGO_SETTINGS_MODULE": "magi_site.settings"}, wait=400)
     assert made.returncode == 0, made.stderr
     return json.loads(made.stdout)
 

@@ -60,7 +60,7 @@ def until(come: Callable[[], Any], what: str) -> Any:
     while time.monotonic() < end:
         if found := come():
             return found
-        time.sleep(0.05)
+        time.sleep(0.3)  # thirteen scenes ask at once, of what the site's engine looks for every other second
     raise SystemExit(f"It did not come to this: {what}")
 
 
