@@ -1,11 +1,10 @@
 """Which tests are repeated on PostgreSQL: those that send it something which no other of them sends.
 
-Five of six tests that open the database send nothing but what others have sent. Of a plain statement, as Django writes
-it for any database, that is its form and each column that it names; any other is another one with every word. With
-`--choose` all are played there, what each sends is noted, and the choice is written into `on_postgresql.txt`: by
-function, how many tests it makes that open the database, and which are chosen. A function that has come since, or makes
-others than it did, is played whole, and so is what begins as in `WHOLE`: there the order of statements matters, or
-their time.
+Most tests that open the database send nothing but what others have sent. With `--choose` all are played there, what
+each sends is noted, and the choice is written into `on_postgresql.txt`: by function, how many tests it makes that open
+the database, and which are chosen, of each file one at least. A function that has come since, or makes others than it
+did, is played whole. So is what begins as in `WHOLE` and what does several things at once: there the order of
+statements matters, or their time.
 
 Why so: docs/decisions.md, The tests.
 """
@@ -14,9 +13,10 @@ import json
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,15 +33,20 @@ ALIKE = (
 )
 
 
+# words of what any database takes as Django writes it, and answers alike; q is a name, s a value, n a number
 PLAIN = frozenset(
-    "select distinct from inner left outer join on where and or not in is null like order by asc desc limit offset n "
-    "insert into values default returning update set delete exists true false q s".split()
+    "select from inner left outer join on where and or not in is null order by asc desc limit offset n "
+    "insert into values returning update set delete true false q s".split()
 )
-NAME = re.compile(r'"\w+"(?:\."\w+")?|\b[A-Z]\d+\."\w+"')
-CONDITION = r"\(?q (?:=|<>|<=|>=|<|>|IN) \(?%s\)?\)?"
+NAME = r'"\w+"(?:\."\w+")?'
+COMPARED = rf"(?:=|<>|<=|>=|<|>|IN) \(?(?:%s|{NAME})"
+SIGNS = re.compile(r"(?:[\w\s,.=()<>]|%s|\*(?= FROM))*")
+CALL = re.compile(r"\w\(")  # Django has a blank before each other bracket
+CONDITION = r"\(?c\)?"
 FORMS = (
     (re.compile(r"q = %s(?:, q = %s)+"), "q = %s"),
-    (re.compile(rf"{CONDITION}(?: AND {CONDITION})*"), "condition"),
+    (re.compile(r"q (?:=|<>|<=|>=|<|>|IN) (?:%s|\(%s\))"), "c"),
+    (re.compile(rf"{CONDITION}(?: AND {CONDITION})+"), "c"),
     (re.compile(r"q(?:, q)+"), "q"),
 )
 
@@ -54,15 +59,17 @@ def new_in(sql: str) -> set[str]:
 
 
 def _parts(sql: str) -> Iterable[str]:
-    unnamed = re.sub(r' AS "\w+"', "", sql)
-    form = NAME.sub("q", unnamed)
-    if set(re.findall(r"[a-z_]+", form.lower())) - PLAIN or not re.fullmatch(r"[\w\s,.=%()<>*]*", form):
+    """Of a plain one its form, each column, each comparison and the order; any other whole."""
+    sql = re.sub(r' AS "\w+"', "", sql)
+    form = re.sub(NAME, "q", sql)
+    if set(re.findall(r"[a-z_]+", form.lower())) - PLAIN or CALL.search(form) or not SIGNS.fullmatch(form):
         return [sql]
-    named = NAME.findall(unnamed)
+    names = re.findall(NAME, sql)
     for pattern, instead in FORMS:
         form = pattern.sub(instead, form)
-    of = f"{sql.partition(' ')[0]} {named[0].partition('.')[0] if named else ''}"
-    return [form, *(f"{of} {name}" for name in named)]
+    parts = [*names, *re.findall(rf"{NAME} {COMPARED}", sql), *re.findall(" ORDER BY .*?(?= LIMIT|$)", sql)]
+    of = f"{sql.partition(' ')[0]} {names[0].partition('.')[0] if names else ''}"
+    return [form, *(f"{of} {part}" for part in parts)]
 
 
 def choose(folder: Path) -> str:
@@ -71,13 +78,14 @@ def choose(folder: Path) -> str:
     left = {note["test"]: (set(note["sent"]), note["seconds"] + 0.02) for note in notes}
     chosen = {test for test in left if test.startswith(WHOLE)}
     there = set().union(*(left[test][0] for test in chosen))
-    while True:
-        worth = {test: len(sent - there) / seconds for test, (sent, seconds) in left.items() if sent - there}
-        if not worth:
-            return _told(left, chosen)
+    while worth := {test: len(sent - there) / seconds for test, (sent, seconds) in left.items() if sent - there}:
         best = max(sorted(worth), key=worth.__getitem__)
         chosen.add(best)
         there |= left[best][0]
+    without = {file_of(test) for test in left} - {file_of(test) for test in chosen}
+    for file in without:
+        chosen.add(min(sorted(test for test in left if file_of(test) == file), key=lambda test: left[test][1]))
+    return _told(left, chosen)
 
 
 def _told(tests: Iterable[str], chosen: set[str]) -> str:
@@ -98,6 +106,10 @@ def _told(tests: Iterable[str], chosen: set[str]) -> str:
 
 def function_of(test: str) -> str:
     return test.partition("[")[0]
+
+
+def file_of(test: str) -> str:
+    return test.partition("::")[0]
 
 
 def chosen_of(text: str) -> dict[str, tuple[int, set[str]]]:
@@ -122,6 +134,14 @@ def left_out(functions: dict[str, tuple[int, set[str]]], function: str, tests: l
     return set() if function.startswith(WHOLE) or others else {*tests} - chosen
 
 
+AT_ONCE = {"at_once", "threading", "Thread", "ThreadPoolExecutor", "gather"}
+
+
+def at_once(test: Callable[..., Any]) -> bool:
+    """Whether it does several things at the same moment: what comes of that, no statement says."""
+    return bool(AT_ONCE & {*test.__code__.co_names})
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if CHOSEN not in os.environ:
@@ -131,5 +151,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if item.get_closest_marker("database"):
             found[function_of(item.nodeid)].append(item.nodeid)
     out = set().union(*(left_out(functions, function, tests) for function, tests in found.items()))
+    out -= {item.nodeid for item in items if isinstance(item, pytest.Function) and at_once(item.function)}
     config.hook.pytest_deselected(items=[item for item in items if item.nodeid in out])
     items[:] = [item for item in items if item.nodeid not in out]

@@ -43,18 +43,18 @@ as_postgresql_says = triggers._as_postgresql_says
 _forms: dict[tuple[guards.Guard, ...], Any] = {}
 
 
-def _said_before(connection: Any, there: list[guards.Guard]) -> Any:
+def _said_once(connection: Any, wanted: list[guards.Guard]) -> Any:
     """PostgreSQL is told to make all triggers on temporary tables and says them back: 0.7 s of each look at the whole
-    record, for the same answer. In a test of just that it is asked each time."""
-    if tuple(there) not in _forms:
-        _forms[tuple(there)] = as_postgresql_says(connection, there)
-    return _forms[tuple(there)]
+    record, for the same answer as long as no test changes a column's type. In those that do it is asked each time."""
+    if tuple(wanted) not in _forms:
+        _forms[tuple(wanted)] = as_postgresql_says(connection, wanted)
+    return _forms[tuple(wanted)]
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _triggers_are_said_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(triggers, "_as_postgresql_says", _said_before)
+        patched.setattr(triggers, "_as_postgresql_says", _said_once)
         yield
 
 

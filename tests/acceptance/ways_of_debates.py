@@ -20,7 +20,7 @@ def keys_of(site: Site) -> dict[str, str]:
 
 
 def cast(site: Site, *words: str, module: str = "tests.debates.cast") -> dict[str, str]:
-    made = python("-m", module, *words, env=site.env | {"DJANGO_SETTINGS_MODULE": "magi_site.settings"}, wait=400)
+    made = python("-m", module, *words, env=site.env | {"DJANGO_SETTINGS_MODULE": "magi_site.settings"}, wait=600)
     assert made.returncode == 0, made.stderr
     return json.loads(made.stdout)
 

@@ -60,7 +60,7 @@ def until(come: Callable[[], Any], what: str) -> Any:
     while time.monotonic() < end:
         if found := come():
             return found
-        time.sleep(0.3)  # thirteen scenes ask at once, of what the site's engine looks for every other second
+        time.sleep(0.3)  # thirteen scenes ask at once, of what the site's engine looks for every 1.5 s
     raise SystemExit(f"It did not come to this: {what}")
 
 
@@ -219,7 +219,7 @@ class Cast:
             "ended",
             "cancelled",
         )
-        # each waits for the site's engine again and again, which looks every other second
+        # each waits for the site's engine again and again, which looks every 1.5 s
         with ThreadPoolExecutor(len(scenes)) as pool:
             keys = dict(zip(scenes, pool.map(self._scene, scenes), strict=True))
         return {"proposed": str(self.proposed("Welcome Ada Lovelace")), **keys}
