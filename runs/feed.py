@@ -364,10 +364,12 @@ class Feed:
         passed = max(self._passed, beginning_of(rows.run))
         moment = next((halt for halt in face_of(rows.run).halts(rows.row) if halt > passed), None)
         if moment:
-            self._shown, self._passed, self._go_on_at = rows.at(moment), moment, time.monotonic() + HALT
+            self._shown, self._passed = rows.at(moment), moment
         else:
-            self._shown, self._reached, self._go_on_at = rows, self._revision, math.inf
+            self._shown, self._reached = rows, self._revision
         self._page.update(self._fragments(), self._read_by)
+        # from when it is drawn: on a busy machine that takes a good part of the moment
+        self._go_on_at = time.monotonic() + HALT if moment else math.inf
 
     async def _flow(self) -> None:
         if self._rows is None:

@@ -1,5 +1,6 @@
 """Moments that pages stay at before they go on, and texts that a cancellation cut off."""
 
+import time
 from datetime import timedelta
 
 import pytest
@@ -36,10 +37,32 @@ async def test_who_decided_last_is_seen_waiting_before_the_next_round_is_shown(j
     live.announce(judgement.pk)
     await until(lambda: page.shown.count("Judging <small>round 2</small>") == 3)
     assert 'data-state="pending"' not in page.shown
-    # by when they came: when this test looked says nothing
+    assert waited(page) > feed.HALT - 0.1
+
+
+def waited(page):
+    """Seconds, by when the messages came: when a test looked says nothing."""
     waiting = next(at for at, message in page.messages if message.count('data-state="pending"') == 3)
     going_on = next(at for at, message in page.messages if "Judging <small>round 2</small>" in message)
-    assert going_on - waiting > feed.HALT - 0.1
+    return going_on - waiting
+
+
+async def test_what_it_takes_to_draw_that_is_no_part_of_its_time(judgement, mira, opened, monkeypatch):
+    draw = feed.Feed._fragments
+
+    def slowly(drawn):
+        if drawn._shown is not drawn._rows:
+            time.sleep(0.4)
+        return draw(drawn)
+
+    await asked(judgement, "A1")
+    page = await opened(mira)
+    await until(lambda: page.messages)
+    monkeypatch.setattr(feed.Feed, "_fragments", slowly)
+    await database_sync_to_async(complete)(judgement, 1)
+    live.announce(judgement.pk)
+    await until(lambda: page.shown.count("Judging <small>round 2</small>") == 3)
+    assert waited(page) > feed.HALT - 0.1
 
 
 async def test_each_of_two_rounds_that_came_at_once_is_seen(judgement, mira, opened):
