@@ -6,7 +6,8 @@ Why so: docs/decisions.md, Missions.
 import queue
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
@@ -14,13 +15,17 @@ from django.db import connection
 
 from engine.gates import DoesNotFit, NotDecided, may_decide
 from engine.models import Gate
-from engine.models.gates import Decision
+from engine.models.gates import SPOKEN, Decision
 from engine.steering import Over
 from runs import steering
+from runs.deciding import Option, options
+from runs.typed_decisions import SYNONYMS, NotRead, Typed, listed, read
 
 from . import talking
+from .tools.asking import OTHER
 
-ALLOW, REFUSE = "allow", "refuse"
+QUESTION, NOT_DECIDED = "Write an answer.", "Nothing was decided."
+NOTHING_WAITS = "Nothing that was shown here waits for you: nothing was decided."
 
 
 class Talk:
@@ -46,26 +51,32 @@ class Talk:
     def may_decide(self, gate: Gate) -> bool:
         return bool(self._user and may_decide(Gate.objects.whole().get(pk=gate.pk), self._user))
 
-    def asks(self, gate: Gate) -> str:
-        """The text, which has been read from now on, and what can be typed."""
+    def asks(self, gate: Gate) -> list[str]:
+        """The text, which has been read from now on, and what can be typed, in lines."""
         self._shown = gate.pk
-        return f"  {gate.text}\n  {self._question(gate)}"
+        return [f"  {gate.text}", *self._question(Gate.objects.whole().get(pk=gate.pk))]
 
-    def _question(self, gate: Gate) -> str:
-        return "Write an answer." if _is_question(gate) else f"Write “{ALLOW}”, or “{REFUSE}” and why."
+    def _question(self, gate: Gate) -> list[str]:
+        found = self._options(gate)
+        if _takes_any_words(found):
+            return [f"  {QUESTION}"]
+        return [*listed(found), "  Write the number or the word of one. Words of your own follow a colon."]
+
+    def _options(self, gate: Gate) -> list[Option]:
+        return [one for one in options(gate, self._user) if one.decision in SPOKEN]
 
     # ---- its thread -----------------------------------------------------------------------------------------
 
     def _listen(self) -> None:
         for line in sys.stdin:
-            if words := line.strip():
-                self._hear(words)
+            self._hear(line.strip())
         self.listens = False
         self._goals.put("")
 
     def _hear(self, words: str) -> None:
         if self._mission is None:
-            self._goals.put(words)
+            if words:
+                self._goals.put(words)
             return
         try:
             self.take(self._mission, words)
@@ -77,31 +88,50 @@ class Talk:
             connection.close()
 
     def take(self, mission: UUID, words: str) -> None:
+        """Decide by this line at the gate that was shown, or say it to the crew. An empty line asks again, and decides
+        nothing."""
         gate = Gate.objects.whole().filter(run=mission, pk=self._shown).first()
         to, _, rest = words[1:].partition(" ") if words.startswith("@") else ("", "", words)
-        if gate is None or to or not (gate.pending and self.may_decide(gate)):
-            if not to and _is_a_decision(words):
-                self._say("Nothing that was shown here waits for you: nothing was decided.")
-                return
-            talking.say(mission, self._user, rest, to)
-        elif _is_question(gate):
-            steering.decide(gate.pk, self._user, Decision.ANSWER, choice=gate.choices[0]["word"], text=words)
-        else:
+        if gate and not to and gate.pending and self.may_decide(gate):
             self._decide(gate, words)
+        elif not to and _is_a_decision(gate, words):
+            self._shown = 0
+            self._say(NOTHING_WAITS)
+        elif words:
+            talking.say(mission, self._user, rest, to)
 
     def _decide(self, gate: Gate, words: str) -> None:
-        word, _, why = words.partition(" ")
-        decisions = {ALLOW: Decision.APPROVE, REFUSE: Decision.REJECT}
-        if (decision := decisions.get(word.casefold())) is None:
-            self._say(self._question(gate))
+        found = self._options(gate)
+        try:
+            typed = _read(words, found)
+        except NotRead as wrong:
+            for line in (f"{wrong} {NOT_DECIDED}", *self._question(gate)):
+                self._say(line)
             return
-        named = any(one["word"] == word.casefold() for one in gate.choices)
-        steering.decide(gate.pk, self._user, decision, choice=word.casefold() if named else "", text=why)
+        one = typed.option
+        steering.decide(gate.pk, self._user, one.decision, choice=one.word, text=typed.text, digest=gate.digest)
 
 
-def _is_a_decision(words: str) -> bool:
-    return words.partition(" ")[0].casefold() in (ALLOW, REFUSE)
+def _read(words: str, found: Sequence[Option]) -> Typed:
+    if not _takes_any_words(found):
+        return read(words, found, needs_words=[OTHER])
+    if not words:
+        raise NotRead(QUESTION)
+    return Typed(found[0], words)
 
 
-def _is_question(gate: Gate) -> bool:
-    return bool(gate.choices) and all(one["decision"] == Decision.ANSWER for one in gate.choices)
+def _takes_any_words(found: Sequence[Option]) -> bool:
+    """Whether whatever is typed is the answer: nothing was given to choose from."""
+    return len(found) == 1 and found[0].decision == Decision.ANSWER
+
+
+def _is_a_decision(gate: Gate | None, words: str) -> bool:
+    """Whether it can only be meant for a gate: for the one that was shown last, or for any."""
+    if words.partition(" ")[0].casefold() in SYNONYMS.values():
+        return True
+    choices = [Option(**one) for one in gate.choices] if gate else []
+    if _takes_any_words(choices):
+        return False
+    with suppress(NotRead):
+        return bool(read(words, choices))
+    return False

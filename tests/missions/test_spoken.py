@@ -12,8 +12,10 @@ import pytest
 
 from engine.models import Gate
 from engine.policy import policy_of
+from engine.using import CHOICES as AFTER_A_CRASH
 from missions import workshop
 from missions.spoken import Talk
+from missions.tools.asking import AskPerson, choices_of
 from runs import steering
 from tests.acceptance.site import ROOT, environment, manage
 from tests.conftest import need
@@ -57,7 +59,7 @@ def test_a_line_is_said_to_the_crew_a_gate_is_answered_and_the_next_line_is_the_
     there.until("Magi-01: Say something")
     there.types("Use the second file.\n")
     there.until("Magi-01: You said: Use the second file")
-    there.until("Write “allow”")
+    there.until(r"1\. allow: Allow it, once\s+2\. refuse: Refuse it")
     there.types("refuse Not today.\n")
     there.until("Not today")
     there.until("done: It is over")
@@ -76,7 +78,7 @@ def test_what_is_typed_decides_at_the_gate_that_was_shown_and_at_no_other_one(mi
     shown, unseen = (Gate.objects.ask(None, step=word, text=word, **about) for word in ("shown", "unseen"))
     talk = Talk(mira, said.append)
     talk.begin(run.pk)
-    assert talk.asks(shown).startswith("  shown")
+    assert talk.asks(shown)[0] == "  shown"
     steering.decide(shown.pk, mira, "reject", text="Elsewhere.")
     talk.take(run.pk, "allow")
     unseen.refresh_from_db()
@@ -85,3 +87,101 @@ def test_what_is_typed_decides_at_the_gate_that_was_shown_and_at_no_other_one(mi
     talk.take(run.pk, "allow")
     unseen.refresh_from_db()
     assert unseen.state == "approved"
+
+
+COLOURS = AskPerson(question="Which colour?", choices=["red", "blue"])
+
+
+@pytest.fixture
+def asks(mira, monkeypatch):
+    """Shows a question with these choices on a terminal; what can be typed there, and what the terminal says."""
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+    run, said = mission(mira).run, []
+    talk = Talk(mira, said.append)
+    talk.begin(run.pk)
+
+    def ask(choices):
+        about = {"kind": "question", "policy": policy_of({}), "choices": choices, "text": "Which colour?"}
+        gate = Gate.objects.ask(None, run=run, step=f"ask {Gate.objects.count()}", **about)
+        said.extend(talk.asks(gate))
+
+        def types(line):
+            talk.take(run.pk, line)
+            found = Gate.objects.whole().get(pk=gate.pk)
+            return found.state, found.last and (found.choice, found.words)
+
+        return types
+
+    return ask, said
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("line", "recorded"),
+    [
+        ("2", ("2", "")),
+        ("BLUE", ("2", "")),
+        ("2: as the sky", ("2", "as the sky")),
+        ("3: green", ("other", "green")),
+        ("other: green", ("other", "green")),
+    ],
+)
+def test_a_question_with_choices_takes_a_number_or_a_word(asks, line, recorded):
+    ask, said = asks
+    types = ask(choices_of(COLOURS))
+    assert said[1:4] == ["    1. red", "    2. blue", "    3. Something else, in these words"]
+    assert types(line) == ("answered", recorded)
+
+
+@pytest.mark.django_db
+def test_anything_else_at_a_question_with_choices_is_asked_again_and_decides_nothing(asks):
+    ask, said = asks
+    types = ask(choices_of(COLOURS))
+    lines = ["", "green", "4", "0", "2 or 1", "redder", "3", "other", ": red", "2\u200b1"]
+    assert [line for line in lines if types(line) != ("pending", None)] == []
+    assert said.count("    2. blue") == 1 + len(lines)
+    assert len([sentence for sentence in said if sentence.endswith("Nothing was decided.")]) == len(lines)
+
+
+@pytest.mark.django_db
+def test_after_a_crash_no_word_is_taken_for_it_happened(asks):
+    ask, _ = asks
+    types = ask([*AFTER_A_CRASH])
+    assert types("I do not know") == ("pending", None)
+    assert types("3") == ("answered", ("leave", ""))
+
+
+@pytest.mark.django_db
+def test_a_number_that_is_also_an_answer_is_asked_again(asks):
+    ask, said = asks
+    types = ask(choices_of(AskPerson(question="How many?", choices=["2", "3"])))
+    assert types("2") == ("pending", None)
+    assert any("“#1”" in sentence for sentence in said)
+    assert types("#2") == ("answered", ("2", ""))
+
+
+@pytest.mark.django_db
+def test_a_question_without_choices_takes_any_words_but_none(asks):
+    ask, _ = asks
+    types = ask(choices_of(AskPerson(question="Which colour?")))
+    assert types("") == ("pending", None)
+    assert types("2 of them") == ("answered", ("other", "2 of them"))
+
+
+@pytest.mark.django_db
+def test_words_after_a_yes_are_no_yes(asks):
+    ask, _ = asks
+    types = ask([])
+    assert types("allow nothing of it") == ("pending", None)
+    assert types("2 Not today.") == ("rejected", ("", "Not today."))
+
+
+@pytest.mark.django_db
+def test_a_number_that_comes_after_the_gate_was_decided_elsewhere_is_said_to_nobody(asks, mira):
+    ask, said = asks
+    types = ask(choices_of(COLOURS))
+    gate = Gate.objects.get()
+    steering.decide(gate.pk, mira, "answer", choice="1")
+    assert types("2") == ("answered", ("1", ""))
+    assert said[-1] == "Nothing that was shown here waits for you: nothing was decided."
+    assert gate.run.mission.talk == []

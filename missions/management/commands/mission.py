@@ -149,7 +149,7 @@ class Command(RunCommand[Mission]):
         talk = self._talk
         first = next(filter(talk.may_decide, gates), None) if talk else None
         if talk and first:
-            yield f"asked {first.pk}", talk.asks(first)
+            yield from ((f"asked {first.pk} {number}", line) for number, line in enumerate(talk.asks(first)))
 
     def word(self, row: Any) -> str:
         """The result, and what was changed."""
