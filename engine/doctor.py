@@ -12,7 +12,7 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.utils.module_loading import import_string
 
-from . import live, mcp, reader, trouble
+from . import live, mcp, reader, tables, trouble
 from .hidden import in_one_line
 from .llm import failures
 from .llm.client import ModelClient
@@ -97,7 +97,7 @@ async def _database() -> Finding:
             return problem
         return await reader.read(_look_into_database)
     except DBError as error:
-        found = trouble.of(error)
+        found = trouble.of(error) or await reader.read(partial(tables.lacking, error))
         sentence = f"{found} {found.advice}" if found else f"It does not answer: {error}. Check DATABASE_URL."
         return Finding("database", False, sentence)
 

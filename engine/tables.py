@@ -8,6 +8,12 @@ from django.core.management import call_command
 from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
+from .trouble import Trouble
+
+MISSING = Trouble("the database has not the tables that this version needs", "Run manage.py migrate, then this again.")
+# "no such table" and "no such column" of SQLite have no code of their own
+UNDEFINED = ("42P01", "42703")  # undefined_table and undefined_column of PostgreSQL
+
 
 def migrate() -> None:
     if not are_up_to_date():
@@ -18,6 +24,20 @@ def are_up_to_date() -> bool:
     """Whether every migration that there is was made. By their names alone: Django reads each, and then looks for the
     permissions of all tables besides, which takes longer than everything else at a start."""
     return _there() <= MigrationRecorder(connection).applied_migrations().keys()
+
+
+def are_missing() -> bool:
+    """Whether nothing was ever migrated. One query, of a database that answers."""
+    return not MigrationRecorder(connection).applied_migrations()
+
+
+def lacking(error: BaseException) -> Trouble | None:
+    """MISSING where this error of a statement comes of a migration that was not made; None for all others."""
+    cause = error.__cause__
+    undefined = getattr(cause, "sqlstate", "") in UNDEFINED or str(cause).startswith(
+        ("no such table", "no such column")
+    )
+    return MISSING if undefined and not are_up_to_date() else None
 
 
 def _there() -> set[tuple[str, str]]:

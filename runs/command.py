@@ -43,6 +43,7 @@ class RunCommand(terminal.Command, Generic[Row]):
     A command has its arguments, `submit`, and what it tells besides. `well` are the outcomes that end with 0.
     """
 
+    needs_tables = False  # they are made
     requires_system_checks = []  # they import all pages, of which none is shown here
     well: Collection[str] = ()
     nothing = "Nothing came of it"  # as in "Nothing came of it: the disk is full."
@@ -91,7 +92,7 @@ class RunCommand(terminal.Command, Generic[Row]):
         except SystemExit as end:
             sys.exit(NOTHING if end.code == OTHERWISE and not self.otherwise else end.code)
         except DBError as error:
-            if not (found := trouble.of(error)):
+            if not (found := trouble.of(error) or tables.lacking(error)):
                 log.exception("%s: something broke.", self.nothing)
             else:
                 self._say(f"{self.nothing}: {found.reason}. {found.advice}")

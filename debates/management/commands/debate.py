@@ -44,7 +44,8 @@ class Command(RunCommand[Debate]):
         panel = panel_called(options["panel"])
         submission = Submission.of(**self._asked(panel, options), attached=read(options["document"]))
         if not submission.is_valid():
-            raise bad_input(" ".join(f"{p.path}: {p.message}" for p in submission.problems))
+            problems = [(one.path, one.message) for one in submission.problems]
+            raise bad_input(self.in_options(problems, {"documents": "document"}, otherwise="panel"))
         self.expected = self._expected(options["expect"], submission.values())
         try:
             return submit(owner=None, panel=panel, **submission.values())
@@ -99,10 +100,10 @@ def panel_called(which: str | None) -> PanelVersion:
     if which is None:
         first = Panel.objects.offered().whole().first()
         if first is None or first.current is None:
-            raise bad_input("There is no panel. Make one in the library.")
+            raise bad_input("--panel: There is no panel. Make one in the library.")
         return first.current
     text = which.encode(errors="replace").decode()  # an argument may hold bytes that are no text
     try:
         return panel_named(as_number(text) or text)
     except ValidationError as error:
-        raise bad_input(str(error.message)) from error
+        raise bad_input(f"--panel: {error.message}") from error

@@ -8,6 +8,7 @@ from engine.doctor import examine
 
 
 class Command(terminal.Command):
+    needs_tables = False
     help = "Is everything there that an engine needs? One line each; exit status 1 if anything is unusable."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -19,6 +19,8 @@ from runs.command import NOTHING, News, RunCommand, bad_input
 from runs.site import address
 from toolbox import documents
 
+CALLED = {"retry_limit": "limit", "roster": "posts", "documents": "document"}  # options, by fields of the form
+
 
 class Command(RunCommand[Inquiry]):
     help = (
@@ -64,7 +66,7 @@ class Command(RunCommand[Inquiry]):
         follows = _followed(options["follows"]) if options["follows"] else None
         values, problems = asked(filled(given), [read(name) for name in options["document"]], follows)
         if problems:
-            raise bad_input(" ".join(f"{field}: {sentence}" for field, sentence in problems))
+            raise bad_input(self.in_options(problems, CALLED))
         try:
             return submit(owner=None, **values)
         except BudgetUsedUp as error:
@@ -103,7 +105,7 @@ def _quotes(row: Inquiry) -> Iterator[str]:
 def _followed(pk: UUID) -> Inquiry:
     row = Inquiry.objects.whole().filter(pk=pk).first()
     if complaint := followed_complaint(row) if row else "There is no such inquiry.":
-        raise bad_input(complaint)
+        raise bad_input(f"--follows: {complaint}")
     assert row  # noqa: S101 - for the type checker
     return row
 
@@ -112,6 +114,6 @@ def read(name: str) -> NewDocument:
     try:
         return documents.read(name, Path(name).read_bytes(), ATTACHED)
     except documents.UnreadableDocument as error:
-        raise bad_input(str(error)) from error
+        raise bad_input(f"--document: {error}") from error
     except OSError as error:
-        raise bad_input(f"{name}: {error.strerror}.") from error
+        raise bad_input(f"--document: {name}: {error.strerror}.") from error

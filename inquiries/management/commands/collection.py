@@ -2,15 +2,14 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand
-
+from engine import terminal
 from engine.models import NewDocument
 from inquiries.models import ATTACHED, Collection
 from runs.command import bad_input
 from toolbox import documents
 
 
-class Command(BaseCommand):
+class Command(terminal.Command):
     help = (
         "Fill a collection of documents that inquiries look in. A document of the same title takes the place of what "
         "was there; what an inquiry has looked in stays with it. Without a name: say which there are."
@@ -28,7 +27,7 @@ class Command(BaseCommand):
                 self.stdout.write(f"{one}: {one.documents.count()} documents")
             return
         if "," in options["name"] or len(options["name"]) > 80:
-            raise bad_input("A name of a collection has at most 80 characters, and no comma.")
+            raise bad_input("name: A name of a collection has at most 80 characters, and no comma.")
         files = [read(name) for name in options["add"]]
         collection, _ = Collection.objects.get_or_create(name=options["name"])
         collection.add(files)
@@ -45,6 +44,6 @@ def read(name: str) -> NewDocument:
     try:
         return documents.read(name, Path(name).read_bytes(), ATTACHED)
     except documents.UnreadableDocument as error:
-        raise bad_input(str(error)) from error
+        raise bad_input(f"--add: {error}") from error
     except OSError as error:
-        raise bad_input(f"{name}: {error.strerror}.") from error
+        raise bad_input(f"--add: {name}: {error.strerror}.") from error

@@ -56,7 +56,9 @@ class Command(RunCommand[Judgement]):
         content = sys.stdin.read() if options["content"] == "-" else options["content"]
         submission = Submission.of(options["title"], content, agents)
         if not submission.is_valid():
-            raise bad_input(" ".join(f"{p.path}: {p.message}" for p in submission.problems))
+            problems = [(one.path, one.message) for one in submission.problems]
+            by = "agents" if options["agents"] else "council"
+            raise bad_input(self.in_options(problems, {"agents": by}))
         try:
             return submit(owner=None, council=council.current if council else None, **submission.values())
         except (BudgetUsedUp, CouncilChanged) as error:
@@ -81,17 +83,17 @@ def _council(name: str) -> Council:
     try:
         return council_named(name.encode(errors="replace").decode())  # an argument may hold bytes that are no text
     except ValidationError as error:
-        raise bad_input(str(error.message)) from error
+        raise bad_input(f"--council: {error.message}") from error
 
 
 def _agents(file: str) -> list[dict[str, str]]:
     try:
         agents = json.loads(Path(file).read_text())
     except (OSError, ValueError, RecursionError) as error:
-        raise bad_input(f"{file} cannot be read: {error}") from error
+        raise bad_input(f"--agents: {file} cannot be read: {error}") from error
     whole = isinstance(agents, list) and all(_is_agent(agent) for agent in agents)
     if not whole or len(agents) != 3:
-        raise bad_input(f"{file} must hold exactly three agents, each with name, model and criteria.")
+        raise bad_input(f"--agents: {file} must hold exactly three agents, each with name, model and criteria.")
     return agents
 
 

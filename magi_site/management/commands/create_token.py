@@ -39,9 +39,9 @@ class Command(terminal.Command):
                 f"--expires takes 1 to {LONGEST_LIFE:,} days, or 0 for a token that holds until revoked."
             )
         if len(name) > NAME_LENGTH:
-            raise CommandError(f"A name has at most {NAME_LENGTH} characters.")
+            raise CommandError(f"--name: it has at most {NAME_LENGTH} characters.")
         try:
             allowed = read_scopes(scopes)
         except ValueError as error:
-            raise CommandError(str(error)) from error
+            raise CommandError(f"--scopes: {error}") from error
         self.stdout.write(Token.objects.make(owner, name, expires, allowed).secret)

@@ -12,6 +12,8 @@ NOT_ALL = ("app_label", "plan", "check_unapplied", "fake", "fake_initial", "prun
 class Command(terminal.Command, migrate.Command):
     """Django's own, but for a database in which there is nothing yet: that one is founded."""
 
+    needs_tables = False
+
     def handle(self, *args: Any, **options: Any) -> None:
         if not any(options.get(name) for name in NOT_ALL):
             found(connections[options["database"]])

@@ -11,6 +11,7 @@ from missions.terminals.launcher import Launcher, Server
 
 
 class Command(terminal.Command):
+    needs_tables = False
     help = (
         "Begins the commands of missions, for engines that may be another user. It holds nothing: to end it ends none."
     )

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from django.core.management.base import CommandError
 
+from engine import tables
 from engine.models import Gate, Run
 from engine.models.budgets import BudgetUsedUp
 from missions import sweep
@@ -23,6 +24,8 @@ from missions.spoken import Talk
 from runs.command import NOTHING, News, RunCommand, bad_input
 from runs.management.commands.gates import named
 from runs.site import address
+
+CALLED = {"files": "workspace", "mission": "follows", "agents": "crew", "limits": "steps"}  # options, by fields
 
 
 class Command(RunCommand[Mission]):
@@ -54,6 +57,7 @@ class Command(RunCommand[Mission]):
     def handle(self, **options: Any) -> None:
         """On a terminal it stays a conversation: what is typed is said to the crew, or decides at a gate; once it is
         over the next line is the next goal. The status is that of the last one."""
+        tables.migrate()
         self._by = named(options["by"]) if options["by"] else None
         talk = Talk(self._by, self._say) if sys.stdin.isatty() and options["goal"] != "-" else None
         self._talk = talk
@@ -95,7 +99,7 @@ class Command(RunCommand[Mission]):
         origin = self._origin(Path(options["workspace"])) if options["workspace"] else Origin(())
         values, problems = asked({"goal": goal, **own}, origin.files, follows=options["follows"], note=origin.note)
         if problems:
-            raise bad_input(" ".join(f"{field}: {sentence}" for field, sentence in problems))
+            raise bad_input(self.in_options(problems, CALLED))
         try:
             made = submit(owner=self._by, **values)
         except BudgetUsedUp as error:
@@ -110,14 +114,14 @@ class Command(RunCommand[Mission]):
         try:
             return of_archive(place.read_bytes())
         except (OSError, Unusable) as error:
-            raise bad_input(f"{place}: {error}") from error
+            raise bad_input(f"--workspace: {place}: {error}") from error
 
     def _read(self, folder: Path) -> Iterator[tuple[str, str]]:
         """The texts of a folder; what is none is named and left out."""
         try:
             found, _ = Workspace(folder).listed(".", 64, 100_000)
         except (OSError, FileProblem) as error:
-            raise bad_input(f"{folder}: {error}") from error
+            raise bad_input(f"--workspace: {folder}: {error}") from error
         for one in found:
             data = Workspace(folder).read(one.path) if one.kind == "file" and one.size <= 400_000 else b"\0"
             if one.kind == "file" and data and not text_of(data):

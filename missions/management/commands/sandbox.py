@@ -7,6 +7,7 @@ from missions.probing import beside, probed
 
 
 class Command(terminal.Command):
+    needs_tables = False
     help = (
         "Says whether commands can be held here; with --probe tries what a hostile program would, also against what "
         "Landlock would hold, which is only told. Exit 1 if not."

@@ -1,12 +1,11 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand
-
+from engine import terminal
 from office import example
 
 
-class Command(BaseCommand):
+class Command(terminal.Command):
     help = "Load an office to try things in: people, tasks, a calendar, documents and a stock, marked as examples."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -37,7 +37,7 @@ class Command(RunCommand[Plan]):
         own = {name: options[name] for name in ("title", "matter", "spend")}
         values, problems = asked({"task": task, **own})
         if problems:
-            raise bad_input(" ".join(f"{field}: {sentence}" for field, sentence in problems))
+            raise bad_input(self.in_options(problems, {}))
         try:
             earlier = self._earlier(options["begin"])
             return submit(owner=None, team=self._team(options["team"]), earlier=earlier, **values)
@@ -48,13 +48,13 @@ class Command(RunCommand[Plan]):
         try:
             return begun_from(which, None)
         except ValidationError as error:
-            raise bad_input(str(error.message)) from error
+            raise bad_input(f"--from: {error.message}") from error
 
     def _team(self, which: str | None) -> Any:
         try:
             return team_named(which and (as_number(which) or which))
         except ValidationError as error:
-            raise bad_input(str(error.message)) from error
+            raise bad_input(f"--team: {error.message}") from error
 
     def begins(self, row: Plan) -> Iterator[str]:
         yield f"Planning “{row.run.title}” ({row.pk}) with {row.team_version.name}."

@@ -31,8 +31,8 @@ class Command(terminal.Command):
         except Gate.DoesNotExist as error:
             raise CommandError(f"There is no gate {gate}.", returncode=USAGE) from error
         except DoesNotFit as error:
-            sentences = (f"{path}: {sentence}" for path, sentence in error.problems)
-            raise CommandError(" ".join(sentences), returncode=USAGE) from error
+            sentence = self.in_options(error.problems, {"choice": "then", "decision": decision, "text": decision})
+            raise CommandError(sentence, returncode=USAGE) from error
         except NotDecided as error:
             raise CommandError(str(error)) from error
         self.stdout.write(decided.state)

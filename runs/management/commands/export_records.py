@@ -6,9 +6,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from engine.evidence import bundles, checkpoints
+from engine.terminal import DatabaseCommand
 from runs.export import bundle, table
 from runs.face import faces
 from runs.site import address
@@ -16,7 +17,7 @@ from runs.site import address
 USAGE = 64
 
 
-class Command(BaseCommand):
+class Command(DatabaseCommand):
     help = "Write the records of all runs that are over, oldest first. tools/verify.py verifies them."
 
     def add_arguments(self, parser: CommandParser) -> None:
