@@ -77,6 +77,7 @@ class Environment(BaseSettings):
     DATABASE_URL: SecretStr | None = None
     REDIS_URL: SecretStr | None = None
     EMAIL_URL: SecretStr | None = None
+    MAGI_ADDRESS: str | None = None
     ALLOWED_HOSTS: Annotated[list[str], NoDecode] = list(LOOPBACK)
     CSRF_TRUSTED_ORIGINS: Annotated[list[str], NoDecode] = []
     OPENAI_API_KEY: SecretStr | None = None
@@ -149,6 +150,13 @@ class Environment(BaseSettings):
             raise ValueError("must be 64 hexadecimal digits, as `openssl rand -hex 32` prints them")
         return key
 
+    @field_validator("MAGI_ADDRESS")
+    @classmethod
+    def _an_origin(cls, url: str | None) -> str | None:
+        if url and not re.fullmatch(r"https?://[\w.:\[\]-]+", url):
+            raise ValueError("must be an address without a path, as in https://magi.example:8443")
+        return url
+
     @field_validator("OPENAI_BASE_URL", "AZURE_OPENAI_ENDPOINT", "MAGI_CHECKPOINT_WEBHOOK")
     @classmethod
     def _web_address(cls, url: str | None) -> str | None:
@@ -215,6 +223,12 @@ class Environment(BaseSettings):
     def local(self) -> bool:
         """Only this machine may come: plain http. Any other host is served behind https."""
         return set(self.ALLOWED_HOSTS) <= set(LOOPBACK)
+
+    @property
+    def address(self) -> str:
+        """Of the site, as others reach it; empty for this machine alone, unless it is said."""
+        hosts = [host.lstrip(".") for host in self.ALLOWED_HOSTS if host not in LOOPBACK]
+        return self.MAGI_ADDRESS or (f"https://{hosts[0]}" if hosts else "")
 
     @property
     def proxies(self) -> list[IPv4Network | IPv6Network]:

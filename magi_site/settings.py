@@ -3,7 +3,7 @@ from typing import Any
 import dj_database_url
 from django.conf import global_settings
 
-from .environment import LOOPBACK, ROOT, read_environment
+from .environment import ROOT, read_environment
 
 ENVIRONMENT = read_environment()
 
@@ -267,4 +267,5 @@ LOGGING = {
     "loggers": {"engine": {"level": "INFO"}, "magi_site": {"level": "INFO"}, "django.request": {"level": "ERROR"}},
 }
 
-LOCAL_HOSTS = LOOPBACK
+ADDRESS = ENVIRONMENT.address
+SERVED_AT = ENVIRONMENT.MAGI_DATA_DIR / "address"  # where `serve` was started last, for this machine alone

@@ -12,3 +12,5 @@ PROCEDURES = {**PROCEDURES, "check": "tests.checking.face.Checking"}
 
 # commands run as somebody else, who may not pass the folders of others
 MISSIONS_DIR = Path(tempfile.gettempdir()) / f"magi-missions-{os.getuid()}"
+
+SERVED_AT = MISSIONS_DIR / "no site was served"

@@ -19,6 +19,7 @@ from engine.worker import Engine, report_end
 from magi_site.access import first_sign_in_path
 from magi_site.asgi import application
 from magi_site.automation import USER_PRINCIPAL_ID
+from runs.site import note_served_at
 
 GRACE = 10.0
 NOT_ALLOWED = "42501"  # PostgreSQL's word for a missing privilege
@@ -36,6 +37,7 @@ class SiteServer(Server):
 
 
 class Command(terminal.Command):
+    needs_tables = False
     help = "Site and engine in one process."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -56,7 +58,10 @@ class Command(terminal.Command):
         _migrate()
         if adopted := sealing.adopt():
             self.stdout.write(f"Sealed {adopted:,} judgements that were there before the log began.")
-        self._welcome(host, port)
+        place = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+        if settings.ENVIRONMENT.local:
+            note_served_at(place)
+        self._welcome(place)
         server = SiteServer(
             application,
             endpoints=build_endpoint_description_strings(host=host, port=port),
@@ -66,8 +71,7 @@ class Command(terminal.Command):
         )
         server.run()
 
-    def _welcome(self, host: str, port: int) -> None:
-        place = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    def _welcome(self, place: str) -> None:
         self.stdout.write(f"MAGI is at {place}/\n\n")
         for name, said in _facts(place):
             self.stdout.write(f"  {name:8} {said}")
