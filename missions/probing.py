@@ -8,9 +8,10 @@ import asyncio
 import fcntl
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 from django.conf import settings
@@ -19,12 +20,19 @@ from engine.doctor import Finding
 
 from . import workshop
 from .sandbox import held
+from .sandbox.bounds import BOUNDS, Bound
 from .sandbox.held import PROBES, Held
 from .sandbox.levels import told_of_landlock
 from .sandbox.probe import LONGEST, probe, stand_in
 from .terminals.launcher import Refused
+from .terminals.spool import Spool
 from .tools.commands import screen_of
 
+BY_GROUP = "The memory of a command's processes together is bounded by the kernel, in a control group."
+BY_SUM = (
+    "The memory of a command's processes together is added up while it runs, and a command above its limit is ended: "
+    "no control group can be made here."
+)
 CHECKOUT = Path(__file__).resolve().parent.parent
 
 
@@ -88,12 +96,21 @@ def _try() -> tuple[bool, str]:
     mission = f"{PROBES}{uuid4().hex[:8]}"
     try:
         with stand_in(_database(), CHECKOUT) as told:
-            found = probe(lambda program: _run(mission, program), told)
+            found = probe(lambda program: screen_of(_run(mission, "probe", program)).text, told)
+        if not found.holds:
+            return False, str(found)
+        ends = {bound: _end(mission, bound) for bound in BOUNDS}
     except Refused as refused:
         return False, str(refused)
     finally:
         shutil.rmtree(workshop.place(mission), ignore_errors=True)
-    return found.holds, str(found)
+    if unbounded := [bound.name for bound, end in ends.items() if end.get("reason") != bound.reason]:
+        return False, f"{found} Nothing ended a command that passed its limit of the {' and the '.join(unbounded)}."
+    return True, f"{found} {BY_GROUP if ends[BOUNDS[0]]['grouped'] else BY_SUM}"
+
+
+def _end(mission: str, bound: Bound) -> dict[str, Any]:
+    return _run(mission, f"bound-{BOUNDS.index(bound)}", bound.program, bound.limits).end or {}
 
 
 def _database() -> Path:
@@ -104,13 +121,13 @@ def _database() -> Path:
     )
 
 
-def _run(mission: str, program: tuple[str, ...]) -> str:
-    workshop.begin(mission, "probe", program, seconds=int(LONGEST))
-    spool = workshop.spool(mission, "probe")
+def _run(mission: str, name: str, program: tuple[str, ...], limits: Mapping[str, int] | None = None) -> Spool:
+    workshop.begin(mission, name, program, ".", "", (), **{"seconds": int(LONGEST), **(limits or {})})
+    spool = workshop.spool(mission, name)
     until = time.monotonic() + LONGEST + 20
     while spool.end is None and time.monotonic() < until:
         time.sleep(0.05)
-    return screen_of(spool).text
+    return spool
 
 
 async def examine() -> Finding | None:

@@ -27,7 +27,7 @@ from typing import Any
 OWN_TIME = 5  # seconds that one attempt may take
 MIB = 1 << 20
 EVERYBODY = "0 0 4294967295"  # as the machine itself maps users
-FORKS, MEMORY, FILE, TEMPORARY = 400, 3 << 30, 1200 * MIB, 600 * MIB
+FORKS, MEMORY, FILE, TEMPORARY, SHARED = 400, 3 << 30, 1200 * MIB, 600 * MIB, 100 * MIB
 VSOCK, PACKET, NETLINK, AUDIT = 40, 17, 16, 9
 LIBC = ctypes.CDLL(None, use_errno=True)
 
@@ -362,6 +362,33 @@ def _takes_disk(told: dict[str, Any]) -> bool:
 def _takes_temporary(told: dict[str, Any]) -> bool:
     found = os.statvfs("/tmp")  # noqa: S108 - inside
     return found.f_blocks * found.f_frsize > TEMPORARY
+
+
+@attempt("100 MB in /dev/shm")
+def _takes_shared(told: dict[str, Any]) -> bool:
+    found = os.statvfs("/dev/shm")  # noqa: S108 - inside
+    return found.f_blocks * found.f_frsize > SHARED
+
+
+@attempt("a file in /dev")
+def _writes_devices(told: dict[str, Any]) -> bool:
+    return written("/dev/magi")
+
+
+@attempt("a file of no folder")
+def _anonymous_file(told: dict[str, Any]) -> bool:
+    os.close(os.memfd_create("magi"))
+    return True
+
+
+# what asks for shared memory, semaphores and queues of System V: with IPC_PRIVATE, so much, and for oneself
+for _name, _number, _arguments in (
+    ("a shared segment of 1 MB", 29, (0, MIB, 0o600)),
+    ("a shared segment of 16 EB", 29, (0, ctypes.c_uint64((1 << 63) + 1), 0o600)),
+    ("a thousand semaphores", 64, (0, 1000, 0o600)),
+    ("a queue of messages", 68, (0, 0o600)),
+):
+    attempt(_name)(partial(_calls, _number, _arguments))
 
 
 @attempt("a dump of its memory")

@@ -4,6 +4,7 @@ Why so: docs/decisions.md, The sandbox.
 """
 
 import base64
+import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -30,6 +31,9 @@ SHELL = ("/bin/bash", "-c")
 PYTHON = "/usr/bin/python3"  # as it is found inside
 
 
+ALL_MEMORY = min(4096 * MIB, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2)
+
+
 @dataclass(frozen=True)
 class Limits:
     """Of one command, in bytes where it is not said."""
@@ -37,10 +41,13 @@ class Limits:
     processes: int = 256
     file: int = 1024 * MIB
     memory: int = 2048 * MIB  # of each process
+    all_memory: int = ALL_MEMORY  # of all processes together, beside their files in memory
     descriptors: int = 1024
     disk: int = 1024 * MIB  # of the whole workspace
+    entries: int = 100_000  # files, folders and links, of the workspace and of the folders in memory together
     temporary: int = 512 * MIB
     home: int = 64 * MIB
+    shared: int = 64 * MIB  # in /dev/shm
     output: int = 1024 * MIB
     seconds: int = 3600
 
@@ -68,6 +75,10 @@ class Box:
             "resources": {"FSIZE": limits.file, "DATA": limits.memory, "NOFILE": limits.descriptors, "CORE": 0},
             "folder": str(self.folder),
             "disk": limits.disk,
+            "entries": limits.entries,
+            "memory": limits.all_memory,
+            "in_memory": self._in_memory,
+            "group": "",  # of the kernel, where the launcher made one
             "output": limits.output,
             "seconds": limits.seconds,
         }
@@ -75,15 +86,27 @@ class Box:
     def _arguments(self) -> Iterator[str]:
         limits, bound = self.limits, ["--bind", str(self.folder), WORKSPACE]
         memory = ["--ro-bind", str(self.memory), MEMORY] if self.memory else []
-        sizes = [*_sized(limits.temporary, "/tmp"), *_sized(limits.home, WORDS["HOME"])]  # noqa: S108 - of the sandbox
+        sizes = chain.from_iterable(("--size", str(size), "--tmpfs", place) for place, size in self._in_memory.items())
         network = ["--ro-bind", str(self.network), NETWORK] if self.network else []
         said = WORDS | (dict.fromkeys(PROXIES, f"http://127.0.0.1:{PORT}") if self.network else {})
         words = chain.from_iterable(("--setenv", name, value) for name, value in said.items())
-        there = ["--chdir", f"{WORKSPACE}/{self.cwd}", "--remount-ro", "/"]
+        # /dev is a file system in memory without a size
+        there = ["--chdir", f"{WORKSPACE}/{self.cwd}", "--remount-ro", "/dev", "--remount-ro", "/"]
         yield from (*APART, *words, *SYSTEM, *memory, *network, *sizes, *bound, *there)
         # what holds the sandbox ignores these signals, and whatever it starts would, too
         yield from ("--", "/usr/bin/env", "--default-signal=INT,TERM,HUP")
         yield from ("/usr/bin/prlimit", f"--nproc={limits.processes}:{limits.processes}", "--", *self._wrapped)
+
+    @property
+    def _in_memory(self) -> dict[str, int]:
+        """The folders that lie in memory, with their sizes in bytes."""
+        limits = self.limits
+        return {"/tmp": limits.temporary, WORDS["HOME"]: limits.home, "/dev/shm": limits.shared}  # noqa: S108 - inside
+
+    @property
+    def group_memory(self) -> int:
+        """What a control group may hold, in bytes: the processes and their folders in memory."""
+        return self.limits.all_memory + sum(self._in_memory.values())
 
     @property
     def _wrapped(self) -> tuple[str, ...]:
@@ -91,10 +114,6 @@ class Box:
             return self.program
         source = (Path(__file__).parent / "forward.py").read_text()
         return (PYTHON, "-I", "-S", "-c", source, str(PORT), f"{NETWORK}/sock", *self.program)
-
-
-def _sized(size: int, place: str) -> list[str]:
-    return ["--size", str(size), "--tmpfs", place]
 
 
 def shell(command: str) -> tuple[str, ...]:

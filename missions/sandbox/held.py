@@ -67,5 +67,7 @@ def _boot() -> str:
 @cache
 def _definition() -> str:
     """Of the sandbox and of what is tried in it."""
-    sources = (Path(__file__).parent / f"{name}.py" for name in ("attempts", "box", "seccomp"))
+    sources = (
+        Path(__file__).parent / f"{name}.py" for name in ("attempts", "bounds", "box", "control_groups", "seccomp")
+    )
     return sha256(b"".join(one.read_bytes() for one in sources)).hexdigest()[:12]

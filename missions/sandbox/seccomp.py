@@ -10,7 +10,7 @@ import platform
 import struct
 
 ALLOW, KILL, ERROR = 0x7FFF0000, 0x80000000, 0x00050000  # what SECCOMP_RET_* are called in linux/seccomp.h
-LOAD, EQUAL, AT_LEAST, ANY_BIT, GIVE = 0x20, 0x15, 0x35, 0x45, 0x06  # BPF: ld, jeq, jge, jset, ret
+LOAD, EQUAL, ABOVE, AT_LEAST, ANY_BIT, GIVE = 0x20, 0x15, 0x25, 0x35, 0x45, 0x06  # BPF: ld, jeq, jgt, jge, jset, ret
 NUMBER, ARCHITECTURE, ARGUMENTS = 0, 4, 16  # where they stand in struct seccomp_data
 X86_64 = 0xC000003E
 X32 = 0x40000000  # the same calls by other numbers
@@ -34,6 +34,9 @@ NEW_NAMESPACES = 0x7E020000  # CLONE_NEW* together
 UNIX = (1,)
 FAMILIES = (*UNIX, 2, 10)  # and IPv4, IPv6: what a server on loopback needs. A network namespace does not hold vsock
 NETLINK, ROUTES = 16, 0  # getaddrinfo looks at addresses by it
+# memory that belongs to no process: nothing that looks at processes finds it. What asks for it goes on without
+MEMFD_CREATE, MEMFD_SECRET, SHMGET, SEMGET, MSGGET = 319, 447, 29, 64, 68
+SHARED_BYTES, SEMAPHORES = 64 * 1024, 32  # of one segment, of one set: the kernel takes 4,096 and 32,000 of these
 TYPED_FOR_US = (0x5412, 0x541C)  # TIOCSTI and TIOCLINUX put words into a terminal's mouth
 
 Instruction = tuple[int, int, int, int]
@@ -61,6 +64,9 @@ def _program(families: tuple[int, ...]) -> list[Instruction]:
         *refused,
         *_on(CLONE3, [_refuse(errno.ENOSYS)]),  # its flags lie in memory, which no filter reads; libc then uses clone
         *_on(CLONE, [_argument(0), (ANY_BIT, 0, 1, NEW_NAMESPACES), _refuse(), _allow()]),
+        *(one for call in (MEMFD_CREATE, MEMFD_SECRET, MSGGET) for one in _on(call, [_refuse(errno.ENOSYS)])),
+        *_on(SHMGET, _at_most(1, SHARED_BYTES)),
+        *_on(SEMGET, _at_most(1, SEMAPHORES)),
         *_on(IOCTL, [_argument(1), *_each(TYPED_FOR_US, _refuse()), _allow()]),
         *_on(SOCKET, _by_family(families)),
         *_on(SOCKETPAIR, _by_family(families)),
@@ -72,6 +78,20 @@ def _by_family(families: tuple[int, ...]) -> list[Instruction]:
     """Netlink serves loopback, and nothing else."""
     netlink = [(EQUAL, 0, 3, NETLINK), _argument(2), (EQUAL, 0, 1, ROUTES), _allow()] if families != UNIX else []
     return [_argument(0), *_each(families, _allow()), *netlink, _refuse(errno.EAFNOSUPPORT)]
+
+
+def _at_most(place: int, most: int) -> list[Instruction]:
+    """Of a number of 64 bits: the upper half is nought, and the lower no more than that."""
+    upper = (LOAD, 0, 0, ARGUMENTS + 8 * place + 4)
+    return [
+        upper,
+        (EQUAL, 1, 0, 0),
+        _refuse(errno.ENOSPC),
+        _argument(place),
+        (ABOVE, 0, 1, most),
+        _refuse(errno.ENOSPC),
+        _allow(),
+    ]
 
 
 def _on(call: int, then: list[Instruction]) -> list[Instruction]:

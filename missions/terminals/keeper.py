@@ -32,7 +32,10 @@ COUNT = 8  # bytes at the beginning of `out`: how much there was in all
 CHUNK = 65_536
 FASTEST = 16 * 1024 * 1024  # bytes a second: a flood slows the program down, not the machine
 MOST_TIMES = 20_000
-LOOK, SOONEST = 0.25, 0.02  # how often limits are looked at, in seconds: the sooner, the faster a disk fills
+LOOK, SOONEST = 0.25, 0.02  # how often limits are looked at, in seconds: the sooner, the faster something fills
+SHARE = 3  # a look is followed by a pause of so many times its own length
+NO_SPACE, MANY_FILES, MUCH_MEMORY = "no_space", "too_many_files", "too_much_memory"  # reasons of an end
+NEW_USER = 0x10000000  # CLONE_NEWUSER
 UNASKED = 15 * 60  # nobody needs it any more
 LONGEST_REQUEST = 65_536
 INTERRUPTED, ASKED = 3.0, 5.0  # from being told to end until it is told harder, and until it is killed
@@ -93,8 +96,13 @@ class Keeper:
         self._output, self._inputs = Output(), 0
         self._reason, self._told, self._harder = "", 0.0, 0
         self._began = self._last_asked = self._looked = time.monotonic()
-        self._read_in_second, self._second, self._size, self._pause = 0, 0, 0, SOONEST
+        self._read_in_second, self._second, self._pause = 0, 0, SOONEST
         self._unwritten = b""
+        size, entries = taken_of(asked["folder"], sys.maxsize, sys.maxsize, [])
+        self._taken = {NO_SPACE: size, MANY_FILES: entries, MUCH_MEMORY: 0}
+        limits = {NO_SPACE: asked["disk"], MANY_FILES: asked["entries"], MUCH_MEMORY: asked["memory"]}
+        # where earlier commands left more than that, this one may still take something away
+        self._limits = {name: max(most, self._taken[name]) for name, most in limits.items()}
         self._pid, self._terminal = begin(asked)
         self._ended = os.pidfd_open(self._pid)
 
@@ -199,15 +207,33 @@ class Keeper:
             self._end("timeout", 0)
         elif now - self._last_asked > UNASKED:
             self._end("nobody_asked", 0)
-        elif self._is_full(since):
-            self._end("no_space", 2)
+        elif reason := self._exceeded(since):
+            self._end(reason, 2)
 
-    def _is_full(self, since: float) -> bool:
-        """Looked at again before it can be, at the pace of the last look."""
-        size, most = bytes_in(self._asked["folder"], self._asked["disk"]), self._asked["disk"]
-        left = (most - size) * since / max(size - self._size, 1)
-        self._size, self._pause = size, min(LOOK, 2 * self._pause, max(SOONEST, left / 4))
-        return bool(size > most)
+    def _exceeded(self, since: float) -> str:
+        """Which limit is passed. They are looked at again before one can be, at the pace of the last look."""
+        began, before = time.monotonic(), self._taken
+        self._taken = self._measure()
+        left = min(
+            (self._limits[name] - size) * since / max(size - before[name], 1) for name, size in self._taken.items()
+        )
+        cost = time.monotonic() - began
+        self._pause = max(min(LOOK, 2 * self._pause, max(SOONEST, left / 4)), SHARE * cost)
+        return next((name for name, size in self._taken.items() if size > self._limits[name]), "")
+
+    def _measure(self) -> dict[str, int]:
+        inside = inside_of(self._pid)
+        folder, most = self._asked["folder"], (self._limits[NO_SPACE], self._limits[MANY_FILES])
+        size, entries = taken_of(folder, *most, inside[:1])
+        in_memory = self._asked["in_memory"].items() if inside else ()
+        entries += sum(entries_at(f"/proc/{inside[0]}/root{place}", size) for place, size in in_memory)
+        return {NO_SPACE: size, MANY_FILES: entries, MUCH_MEMORY: self._memory(inside)}
+
+    def _memory(self, inside: list[int]) -> int:
+        most = self._limits[MUCH_MEMORY]
+        if group := self._asked["group"]:  # the kernel bounds it, and says only whether it had to
+            return (most + 1) * killed_in(group)
+        return memory_of(inside, most)
 
     def _end(self, reason: str, how_hard: int) -> None:
         if not self._told:
@@ -238,6 +264,7 @@ class Keeper:
         self._output.sync()
         seconds = round(time.monotonic() - self._began, 3)
         said = {"total": self._output.total, "digest": self._output.digest, "inputs": self._inputs}
+        said["grouped"] = bool(self._asked["group"])
         keep("end", {"code": code, "reason": self._reason, "seconds": seconds, "ended": time.time(), **said})
 
 
@@ -267,6 +294,7 @@ def become(asked: dict[str, Any], slave: int) -> NoReturn:
             os.dup2(slave, descriptor)
         for name, most in asked["resources"].items():
             resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (most, most))
+        Path("/proc/self/oom_score_adj").write_text("1000")  # where memory is short, this ends first
         ctypes.CDLL(None).prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0)
         rules, words = in_memory(base64.b64decode(asked["filter"])), in_memory(_as_read(asked["arguments"]))
         # by a descriptor: what stands in its own command line can be read inside
@@ -330,17 +358,105 @@ def _blocked_in(pid: int) -> list[str]:
         return ["", ""]
 
 
-def bytes_in(folder: str, enough: int) -> int:
-    """How much a workspace takes on the disk; no more than somewhat above `enough` is counted."""
-    total, todo = 0, [folder]
-    while todo and total <= enough:
-        with contextlib.suppress(OSError), os.scandir(todo.pop()) as entries:
-            for entry in entries:
-                with contextlib.suppress(OSError):
-                    total += entry.stat(follow_symlinks=False).st_blocks * 512
-                    if entry.is_dir(follow_symlinks=False):
-                        todo.append(entry.path)
-    return total
+# ---- what it takes ----------------------------------------------------------------------------------------------
+
+
+def taken_of(folder: str, size: int, entries: int, inside: list[int]) -> tuple[int, int]:
+    """Bytes and entries of a workspace; no more than somewhat above these is counted. `inside`: a process of the
+    sandbox, whose rights open a folder that its owner closed to itself."""
+    try:
+        return _counted(folder, size, entries)
+    except PermissionError:
+        return _counted_by_other(folder, size, entries, inside[0]) if inside else (0, 0)
+
+
+def _counted(folder: str, size: int, entries: int) -> tuple[int, int]:
+    """PermissionError where a folder is closed. What is too deep to be reached counts as too many."""
+    total, number, todo = 0, 0, [folder]
+    while todo and total <= size and number <= entries:
+        try:
+            with os.scandir(todo.pop()) as found:
+                for entry in found:
+                    number += 1
+                    with contextlib.suppress(FileNotFoundError):
+                        total += entry.stat(follow_symlinks=False).st_blocks * 512
+                        if entry.is_dir(follow_symlinks=False):
+                            todo.append(entry.path)
+        except (FileNotFoundError, NotADirectoryError):
+            pass  # it has gone meanwhile
+        except OSError as error:
+            if error.errno == errno.ENAMETOOLONG:
+                return total, entries + 1
+            raise
+    return total, number
+
+
+def _counted_by_other(folder: str, size: int, entries: int, inside: int) -> tuple[int, int]:
+    """By a process that joins the sandbox's users, of which whoever made them is the master."""
+    ours, theirs = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        with contextlib.suppress(OSError):
+            users = os.open(f"/proc/{inside}/ns/user", os.O_RDONLY)
+            if ctypes.CDLL(None, use_errno=True).setns(users, NEW_USER) == 0:
+                os.write(theirs, struct.pack("=QQ", *_counted(folder, size, entries)))
+        os._exit(0)
+    os.close(theirs)
+    said = os.read(ours, 16)
+    os.close(ours)
+    os.waitpid(pid, 0)
+    return struct.unpack("=QQ", said) if said else (0, entries + 1)
+
+
+def entries_at(place: str, size: int) -> int:
+    """Of the file system of this size there; none where the sandbox is not made yet, and it is another one."""
+    try:
+        found = os.statvfs(place)
+    except OSError:
+        return 0
+    return found.f_files - found.f_ffree - 1 if found.f_blocks * found.f_frsize == size else 0
+
+
+def inside_of(holder: int) -> list[int]:
+    """The processes in the sandbox that this one holds, the first one first."""
+    parents = {pid: _parent_of(pid) for pid in map(int, filter(str.isdigit, os.listdir("/proc")))}
+    found = [holder]
+    for pid in found:
+        found += [child for child, parent in parents.items() if parent == pid]
+    return found[1:]
+
+
+def _parent_of(pid: int) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
+
+
+def memory_of(processes: list[int], enough: int) -> int:
+    """Bytes that these hold together, what they share counted once. That is dear to know: where it is less than
+    `enough` even if counted for each of them, that is the answer."""
+    at_most = sum(_kilobytes(pid, "status", ("RssAnon:", "RssShmem:", "VmSwap:")) for pid in processes) * 1024
+    if at_most <= enough:
+        return at_most
+    return sum(_kilobytes(pid, "smaps_rollup", ("Pss_Anon:", "Pss_Shmem:", "SwapPss:")) for pid in processes) * 1024
+
+
+def _kilobytes(pid: int, file: str, names: tuple[str, ...]) -> int:
+    try:
+        lines = Path(f"/proc/{pid}/{file}").read_text().splitlines()
+    except OSError:
+        return 0  # it has ended
+    return sum(int(line.split()[1]) for line in lines if line.startswith(names))
+
+
+def killed_in(group: str) -> int:
+    """How many processes the kernel has ended because the group held too much."""
+    try:
+        lines = Path(group).read_text().splitlines()
+    except OSError:
+        return 0
+    return sum(int(line.split()[1]) for line in lines if line.startswith("oom_kill "))
 
 
 # ---- its folder -----------------------------------------------------------------------------------------------------

@@ -21,8 +21,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import IO, Any, cast
 
-from missions.sandbox import held
+from missions.sandbox import control_groups, held
 from missions.sandbox.box import Box, Limits, available
+from missions.sandbox.control_groups import ControlGroup
 
 from . import keeper, proxy
 
@@ -80,7 +81,8 @@ class Launcher:
             os.chown(spool, NOBODY, NOBODY)
         leads_out = self._let_out(spool, network) if network else None
         there = place / _name(memory) if memory else None
-        keep(spool, Box(place / "workspace", program, cwd, there, limits, leads_out).request())
+        box = Box(place / "workspace", program, cwd, there, limits, leads_out)
+        keep(spool, box.request(), control_groups.create_group(box.group_memory))
 
     def _let_out(self, spool: Path, network: dict[str, list[str]]) -> Path:
         """The folder with the socket, once a proxy listens there."""
@@ -108,12 +110,12 @@ def is_root() -> bool:
     return os.geteuid() == 0
 
 
-def keep(spool: Path, request: dict[str, Any]) -> None:
-    """Start a keeper."""
-    start(keeper, spool, request)
+def keep(spool: Path, request: dict[str, Any], group: ControlGroup | None = None) -> None:
+    """Start a keeper; in this group, where there is one."""
+    start(keeper, spool, request, group)
 
 
-def start(what: ModuleType, spool: Path, request: dict[str, Any]) -> None:
+def start(what: ModuleType, spool: Path, request: dict[str, Any], group: ControlGroup | None = None) -> None:
     """Start a program that needs nobody any more: in a session of its own, with nothing of ours but its source."""
     with Path(what.__file__ or "").open("rb") as program:
         other: dict[str, Any] = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if is_root() else {}
@@ -122,6 +124,10 @@ def start(what: ModuleType, spool: Path, request: dict[str, Any]) -> None:
         nothing = subprocess.DEVNULL
         more = {"pass_fds": [program.fileno()], "start_new_session": True, "cwd": "/", "env": {}, **other}
         started = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=nothing, stderr=nothing, **more)  # noqa: S603
+    if group:
+        with contextlib.suppress(OSError):  # without it the keeper adds up
+            group.add(started.pid)  # before it is told what to start
+            request = request | {"group": str(group.events)}
     with contextlib.suppress(BrokenPipeError), cast("IO[bytes]", started.stdin) as told:
         told.write(json.dumps(request).encode())  # a pipe holds it: one that finds its place taken reads nothing
 

@@ -2,9 +2,9 @@
 
     python -m tests.missions.rough [--short]
 
-Prompts, full screens, secrets, floods, a fork bomb, a disk that fills, daemons and deaf programs: each has to come to
-what stands here, and the site has to answer within a second all the while. Bounded: 1 GB of output (20 MB in short), of
-which 1.25 MB are kept, 500 MB of disk, 256 processes. Exit status 0 if all is so.
+Prompts, full screens, secrets, floods, a fork bomb, memory, a disk and files that fill it, daemons and deaf programs:
+each has to come to what stands here, and the site has to answer within a second all the while. Bounded: 1 GB of output
+(20 MB in short), of which 1.25 MB are kept, 500 MB of disk, 256 processes. Exit status 0 if all is so.
 """
 
 import argparse
@@ -17,9 +17,11 @@ import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import cycle
 from pathlib import Path
 
-from missions.sandbox.box import available
+from missions.sandbox import bounds
+from missions.sandbox.box import MIB, available
 from missions.terminals.spool import Spool
 from missions.terminals.waiting import Waiting
 from tests.acceptance.site import Site
@@ -31,6 +33,8 @@ CURSES = "import curses; curses.wrapper(lambda screen: (screen.addstr('menu'), s
 BAR = r"for i in $(seq 1 100); do printf '\r%d %%' $i; sleep 0.01; done; echo"
 BOMB = "bomb() { bomb | bomb & }; bomb; sleep 3"
 DAEMON = "setsid setsid sleep 97531 & sleep 0.3; echo begun"
+EMPTY = "exec python3 -c 'for n in range(10**7): open(str(n), chr(119)).close()'"
+SMALL = {"temporary": MIB, "home": MIB, "shared": MIB}
 NEEDS = {"a pager": "less", "an editor": "vi", "a passphrase": "openssl"}
 Programs = dict[str, Callable[[Workshop], bool]]
 
@@ -41,7 +45,7 @@ def main(short: bool) -> bool:
         return True
     home = Path(tempfile.mkdtemp(prefix="magi-rough-"))
     data = Path(tempfile.mkdtemp(prefix="magi-rough-site-"))
-    with Site(data) as site, watched(f"{site.url}/accounts/login/") as times:
+    with Site(data) as site, watched(f"{site.url}/healthz", f"{site.url}/accounts/login/") as times:
         made = Workshop(home)
         try:
             well = [told(name, times, program, made) for name, program in programs(short).items()]
@@ -51,6 +55,10 @@ def main(short: bool) -> bool:
     shutil.rmtree(data, ignore_errors=True)
     print(json.dumps({"site": {"asked": len(times), "slowest": round(max(times), 2)}}), flush=True)
     return all(well) and max(times) < ANSWERS_WITHIN
+
+
+def reason(made: Workshop, command: str, **limits: int) -> str:
+    return str(ended(made.begin(command, **limits))["reason"])
 
 
 def told(name: str, times: list[float], program: Callable[[Workshop], bool], made: Workshop) -> bool:
@@ -65,12 +73,14 @@ def told(name: str, times: list[float], program: Callable[[Workshop], bool], mad
 
 
 @contextmanager
-def watched(address: str) -> Iterator[list[float]]:
-    """How long the site takes to answer, again and again."""
+def watched(*addresses: str) -> Iterator[list[float]]:
+    """How long the site takes to answer at each of these, again and again."""
     times, over = list[float](), threading.Event()
 
     def ask() -> None:
-        while not over.wait(0.2):
+        for address in cycle(addresses):
+            if over.wait(0.1):
+                return
             began = time.monotonic()
             with urllib.request.urlopen(address, timeout=30) as answer:
                 answer.read()
@@ -107,6 +117,15 @@ def programs(short: bool) -> Programs:
         f"{flood:,} bytes of output": floods(flood),
         "a fork bomb": bombs,
         "a disk that fills": fills,
+        "memory of many processes": lambda made: (
+            reason(made, f"python3 -c '{bounds.MEMORY}'", all_memory=64 * MIB, **SMALL) == "too_much_memory"
+        ),
+        "a full /dev/shm": lambda made: (
+            made.done("dd if=/dev/zero of=/dev/shm/big bs=1M count=100 status=none", shared=8 * MIB)[0] != 0
+        ),
+        "empty files without an end": lambda made: (
+            reason(made, EMPTY, entries=20_000 if short else 100_000) == "too_many_files"
+        ),
         "a daemon of its own session": leaves_a_daemon,
         "a program that is deaf": is_deaf,
     }

@@ -1,0 +1,72 @@
+"""What all processes of a command take together has a bound, however they take it. Each attempt runs in a sandbox."""
+
+import pytest
+
+from missions.sandbox import bounds, control_groups
+from missions.sandbox.box import MIB
+from missions.terminals import launcher
+from missions.terminals.launcher import is_root
+from tests.missions.commands import ended
+
+SMALL = {"temporary": MIB, "home": MIB, "shared": MIB}
+FILES = "for place in /workspace /tmp /dev/shm; do for i in $(seq 700); do : > $place/$i; done; done; sleep 30"
+CLOSED = "mkdir closed && cd closed && chmod 300 . && for i in $(seq 700); do : > $i; done; sleep 30"
+SHARES = """import os, time
+held = bytearray(b'x' * (40 << 20))
+for _ in range(8):
+    if not os.fork():
+        time.sleep(1)
+        os._exit(0)
+time.sleep(1)
+"""
+LOCKS = (
+    "from multiprocessing import Lock, shared_memory as s; Lock(); s.SharedMemory(create=True, size=1 << 20).unlink()"
+)
+DEEP = f"import os, time\nfor _ in range(30):\n os.mkdir('{'d' * 200}'); os.chdir('{'d' * 200}')\ntime.sleep(30)"
+
+
+@pytest.fixture(params=["group", "sum"])
+def bounded_by(request, monkeypatch):
+    """By the kernel where this user may make a control group, and by the keeper's own sum."""
+    if request.param == "sum":
+        monkeypatch.setattr(launcher.control_groups, "create_group", lambda memory: None)
+    elif not control_groups.create_group(MIB):
+        assert not is_root()  # whose groups these are
+        monkeypatch.setattr(launcher.control_groups, "create_group", lambda memory: None)
+
+
+@pytest.mark.usefixtures("bounded_by")
+def test_memory_of_many_processes_ends_the_command(workshop):
+    source = f"python3 -c '{bounds.MEMORY}'"
+    assert ended(workshop.begin(source, all_memory=64 * MIB, **SMALL))["reason"] == "too_much_memory"
+    assert workshop.done(source.replace("range(4)", "range(1)").replace("time.sleep", "int"), all_memory=64 * MIB) == (
+        0,
+        "",
+    )
+
+
+def test_shared_pages_of_many_processes_count_once(workshop):
+    assert workshop.done(f'python3 -c "{SHARES}"', all_memory=128 * MIB) == (0, "")
+
+
+@pytest.mark.parametrize("command", [FILES, CLOSED, f'python3 -c "{DEEP}"'])
+def test_files_without_bytes_end_the_command(workshop, command):
+    assert ended(workshop.begin(command, entries=600))["reason"] == "too_many_files"
+
+
+def test_bytes_in_a_closed_folder_count(workshop):
+    fills = "mkdir closed && cd closed && chmod 300 . && dd if=/dev/zero of=big bs=1M count=30; sleep 30"
+    assert ended(workshop.begin(fills, disk=10 * MIB))["reason"] == "no_space"
+
+
+def test_a_workspace_above_its_limit_can_be_tidied_up_and_not_filled_further(workshop):
+    workshop.done("for i in $(seq 300); do : > $i; done")
+    assert workshop.done("rm 1?? && sleep 1", entries=100) == (0, "")
+    assert (
+        ended(workshop.begin("for i in $(seq 300); do : > new$i; done; sleep 30", entries=100))["reason"]
+        == "too_many_files"
+    )
+
+
+def test_a_program_in_the_sandbox_still_shares_memory_as_far_as_it_goes(workshop):
+    assert workshop.done(f'python3 -c "{LOCKS}"') == (0, "")
