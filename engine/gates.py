@@ -4,7 +4,7 @@ Why so: docs/decisions.md, Gates.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from django.contrib.auth.models import Group
@@ -20,7 +20,19 @@ from .policy import REJECT, enough_persons
 from .procedure import DoesNotFit, procedures
 from .steering import Over, act
 
-__all__ = ["Closed", "DoesNotFit", "NotAsked", "NotDecided", "TooLate", "decide", "look", "may_decide", "may_override"]
+__all__ = [
+    "Closed",
+    "DoesNotFit",
+    "NotAsked",
+    "NotDecided",
+    "TooLate",
+    "check_batch",
+    "decide",
+    "look",
+    "may_decide",
+    "may_override",
+    "reaches_out",
+]
 
 SAID = {
     Decision.APPROVE: "approved",
@@ -32,6 +44,13 @@ SAID = {
 OVERRIDE = "engine.override_gate"
 WORDS_OF_AN_OVERRIDE = 10
 DECISION_LENGTH = 4_000
+MAX_BATCH = 50  # gates of one request
+BATCH_TEXT = f"Together are decided up to {MAX_BATCH} of one run, of one kind or about one tool."
+ONE_BY_ONE_TEXT = "What leaves the house is decided one by one, by who has read it."
+UNREAD_TEXT = (
+    "This leaves the house: read its text, and name the SHA-256 of what you have read. Both stand on the page of gate "
+    "{pk}, in its object of the API as text and digest, and in what `manage.py gates --json` prints."
+)
 NOT_ASKED_ANY_MORE = "Not asked any more."
 
 
@@ -102,7 +121,7 @@ def decide(
     """Say it at this gate; the gate as it is then. It closes when its policy has enough.
 
     Gate.DoesNotExist, NotAsked, Closed, TooLate, or DoesNotFit with what its procedure or its choices complain of.
-    `digest`: of the text that was read, where it is known.
+    `digest`: SHA-256 of the text that was read; without one nothing is decided about what leaves the house.
     """
     asked = Gate.objects.whole().get(pk=pk)
     _refuse_others(asked, user, decision)
@@ -111,6 +130,7 @@ def decide(
         gate = Gate.objects.whole().get(pk=pk)
         _refuse_others(gate, user, decision)  # others may have come between, and rights may have gone
         _refuse_late(gate, user, decision, digest)
+        _refuse_unread(gate, digest)
         _refuse_unfitting(gate, decision, choice, text, answer)
         said = {"decision": decision, "choice": choice, "text": storable(text)}
         # in ASCII: no database refuses it
@@ -174,6 +194,31 @@ def _refuse_late(gate: Gate, user: Any, decision: str, digest: str) -> None:
         raise Closed("You have decided already. Others are asked as well.")
     if digest and digest.lower() != gate.digest:
         raise Closed("This is not the text that you have read: its SHA-256 is another.")
+
+
+def _refuse_unread(gate: Gate, digest: str) -> None:
+    if not digest and reaches_out(gate):
+        raise DoesNotFit([("digest", UNREAD_TEXT.format(pk=gate.pk))])
+
+
+def reaches_out(gate: Gate) -> bool:
+    return procedures()[gate.run.procedure].reaches_out(gate)
+
+
+def is_alike(gates: Iterable[Gate]) -> bool:
+    """Whether they are of one run, and of one kind or about one tool."""
+    return len({(gate.run_id, gate.tool or gate.kind) for gate in gates}) <= 1
+
+
+def check_batch(read: Sequence[tuple[Gate, str]]) -> None:
+    """DoesNotFit where these, each with the digest of what was read of it, are not decided by one request."""
+    gates = [gate for gate, _ in read]
+    if len(gates) > MAX_BATCH or not is_alike(gates):
+        raise DoesNotFit([("gates", BATCH_TEXT)])
+    if any(map(reaches_out, gates)):
+        raise DoesNotFit([("gates", ONE_BY_ONE_TEXT)])
+    if unread := [str(gate.pk) for gate, digest in read if not digest]:
+        raise DoesNotFit([("gates", f"Name the digest of the text that was read of gate {', '.join(unread)}.")])
 
 
 def _refuse_unfitting(gate: Gate, decision: str, choice: str, text: str, answer: Any) -> None:

@@ -69,6 +69,11 @@ class Procedure:
         """Somebody has decided at one of its gates, whose last decision it is, in that transaction. DoesNotFit where it
         cannot be taken: then nothing was said. May write rows of its own, that the entries of the decision tell of."""
 
+    def reaches_out(self, gate: "Gate") -> bool:
+        """Whether a yes at this gate lets something leave that cannot be taken back: a letter, a web write, a command
+        with a network."""
+        return gate.reaches_out
+
     def written_by(self, user: Any) -> Q | None:
         """The gates of its runs whose text this person has written, or changed; None where that is not done. Where
         somebody else has to decide they do not, as little as who asked for the run."""

@@ -35,7 +35,7 @@ class Talk:
     def __init__(self, user: Any, say: Callable[[str], None]) -> None:
         self._user, self._say = user, say
         self._mission: UUID | None = None
-        self._shown = 0
+        self._shown, self._digest = 0, ""
         self._goals: queue.Queue[str] = queue.Queue()
         self.listens, self.last = True, ""
         threading.Thread(target=self._listen, daemon=True).start()
@@ -53,7 +53,7 @@ class Talk:
 
     def asks(self, gate: Gate) -> list[str]:
         """The text, which has been read from now on, and what can be typed, in lines."""
-        self._shown = gate.pk
+        self._shown, self._digest = gate.pk, gate.digest
         return [f"  {gate.text}", *self._question(Gate.objects.whole().get(pk=gate.pk))]
 
     def _question(self, gate: Gate) -> list[str]:
@@ -109,7 +109,7 @@ class Talk:
                 self._say(line)
             return
         one = typed.option
-        steering.decide(gate.pk, self._user, one.decision, choice=one.word, text=typed.text, digest=gate.digest)
+        steering.decide(gate.pk, self._user, one.decision, choice=one.word, text=typed.text, digest=self._digest)
 
 
 def _read(words: str, found: Sequence[Option]) -> Typed:

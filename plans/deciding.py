@@ -166,9 +166,11 @@ def _to_plan(gate: Gate, step: Step | None, done: Consequence, by: str, said: st
 
 
 def _approve_steps(gate: Gate, user: Any, text: str) -> None:
-    """Each step gate that this person may decide alone gets a decision of its own; the others go on waiting."""
+    """Each step gate that this person may decide alone, and whose text stands in the plan's that was read, gets a
+    decision of its own; the others go on waiting."""
     plan = Plan.objects.planned().get(pk=gate.run_id)
     for step in plan.steps_now:
         asked = Gate.objects.newest(gate.run_id, step.gate_step) if step.status in BEFORE_WORK else None
-        if asked and asked.pending and is_plain(asked.policy) and gates.may_decide(asked, user):
-            gates.decide(asked.pk, user, "approve", text)
+        read = bool(asked and asked.pending and asked.text in gate.text)
+        if asked and read and is_plain(asked.policy) and gates.may_decide(asked, user):
+            gates.decide(asked.pk, user, "approve", text, digest=asked.digest)

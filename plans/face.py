@@ -165,7 +165,7 @@ class Planning(Face[Plan, Display]):
             gate.__dict__[LETS] = found[gate.run_id]
 
     def reaches_out(self, gate: Gate) -> bool:
-        return Effect.REACHES_OUT in _effects(gate)
+        return gate.reaches_out or Effect.REACHES_OUT in _effects(gate)
 
     def changes_nothing(self, gate: Gate) -> bool:
         return set(_effects(gate)) == {Effect.READS}

@@ -50,10 +50,6 @@ class AtGates:
         """Whether its text is folded on the live page, for what stands there above it says the same."""
         return False
 
-    def reaches_out(self, gate: Gate) -> bool:
-        """Whether what it asks for leaves the house and cannot be taken back."""
-        return False
-
     def eased(self, gates: Sequence[Gate], user: Any, since: datetime) -> Iterable[Eased]:
         """What could be asked less often, of gates about tools that this person has approved since then."""
         return ()

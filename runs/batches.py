@@ -3,24 +3,17 @@
 Why so: docs/decisions.md, Gates.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from engine.gates import DoesNotFit, NotDecided, may_decide
+from engine.gates import MAX_BATCH, DoesNotFit, NotDecided, check_batch, may_decide
 from engine.models import Gate
 from engine.models.gates import Decision
 
 from . import steering
 from .deciding import HERE, Group, Item, Option, options
 from .face import face_of
-
-MOST_AT_ONCE = 50
-
-
-def alike(gates: Iterable[Gate]) -> bool:
-    """Whether they are of one run, and of one kind or about one tool."""
-    return len({(gate.run_id, gate.tool or gate.kind) for gate in gates}) <= 1
 
 
 @dataclass(frozen=True)
@@ -32,9 +25,11 @@ class Result:
 
 
 def decide(
-    read: Iterable[tuple[Gate, str]], user: Any, decision: str, text: str = "", choice: str = ""
+    read: Sequence[tuple[Gate, str]], user: Any, decision: str, text: str = "", choice: str = ""
 ) -> list[Result]:
-    """The same at each of these gates, of whose text somebody has read the one with this digest."""
+    """The same at each of these gates, of whose text somebody has read the one with this digest. DoesNotFit where they
+    are not decided together: then nothing was decided at any of them."""
+    check_batch(read)
     said = {"decision": decision, "text": text, "choice": choice}
     return [_one(gate, user, said | {"digest": digest}) for gate, digest in read]
 
@@ -103,4 +98,4 @@ def _batch(items: Sequence[Item], user: Any) -> Batch:
     first = items[0].gate
     found = options(first, user) if may_decide(first, user) else ()
     said = [one for one in found if one.decision in (Decision.APPROVE, Decision.REJECT)]
-    return Batch(items[:MOST_AT_ONCE], said)
+    return Batch(items[:MAX_BATCH], said)

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.urls import reverse
 
-from engine.gates import may_decide, may_look, may_override, offered
+from engine.gates import may_decide, may_look, may_override, offered, reaches_out
 from engine.models import Gate, GateDecision, Run
 from engine.models.gates import Decision, GateQuerySet, in_order
 
@@ -212,7 +212,7 @@ QUESTIONS = ("Questions", "Somebody needs a word from you.", "quest", "Look and 
 
 
 def group_of(gate: Gate) -> tuple[str, str, str, str]:
-    if face_of(gate.run).reaches_out(gate):
+    if reaches_out(gate):
         return OUT
     sayable = {one["decision"] for one in gate.choices} | face_of(gate.run).words(gate).keys()
     sayable &= set(offered(gate))

@@ -159,7 +159,8 @@ class Crowd:
             for gate in asked:
                 for person in self.people[: gate.policy["persons"]]:
                     with suppress(gates.NotDecided):  # approved with its plan
-                        gates.decide(gate.pk, person, "approve", choice="all" if gate.kind == "plan" else "")
+                        choice = "all" if gate.kind == "plan" else ""
+                        gates.decide(gate.pk, person, "approve", choice=choice, digest=gate.digest)
             asked = self.asked(pk)
         run = Run.objects.get(pk=pk)
         self.wrong += [] if run.outcome == "done" else [f"{policy} {pk}: {run.status} {run.outcome} {run.error}"]

@@ -151,7 +151,7 @@ def decided(place: Stage, owner: Any, plans: list[Any]) -> float:
         for pk in plans:
             gate = Gate.objects.pending().get(run=pk, kind="plan")
             claims = Run.objects.values_list("claims", flat=True).get(pk=pk)
-            steering.decide(gate.pk, owner, "approve", choice="all")
+            steering.decide(gate.pk, owner, "approve", choice="all", digest=gate.digest)
             began = time.monotonic()
             while Run.objects.values_list("claims", flat=True).get(pk=pk) == claims:
                 if time.monotonic() > began + 20:

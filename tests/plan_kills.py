@@ -128,7 +128,7 @@ class Company(Killed):
             if gate.policy.get("council") and not gate.heard:
                 continue
             try:
-                gates.decide(gate.pk, self.person, *self.answer(gate))
+                gates.decide(gate.pk, self.person, *self.answer(gate), digest=gate.digest)
             except gates.Closed:
                 continue
 

@@ -161,7 +161,7 @@ class Person(threading.Thread):
         words = [one["word"] for one in gate.choices if one["decision"] == decision and one["word"] != "end"]
         choice = self.chance.choice(words) if words else ""
         time.sleep(self.chance.uniform(0, 0.02))
-        gates.decide(gate.pk, self.user, decision, "Because.", choice)
+        gates.decide(gate.pk, self.user, decision, "Because.", choice, digest=gate.digest)
 
 
 async def carry_out(plans: list[Any], seed: int) -> None:

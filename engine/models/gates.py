@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from engine.evidence.chain import Draft, stamp
 from engine.evidence.entries import DECIDED, GATE
-from engine.policy import REJECT, REMIND, asks_persons, council_of, differ, state_of
+from engine.policy import REACHES_OUT, REJECT, REMIND, asks_persons, council_of, differ, state_of
 
 from .claims import GOING_ON
 from .happenings import Happening, What
@@ -240,6 +240,11 @@ class Gate(models.Model):
     @property
     def approved(self) -> bool:
         return self.state == GateState.APPROVED
+
+    @property
+    def reaches_out(self) -> bool:
+        """Whether its own effect sends something out; a tool of unknown effect counts as one that does."""
+        return self.effect == REACHES_OUT or bool(self.tool and not self.effect)
 
     @property
     def stands(self) -> bool:

@@ -11,7 +11,7 @@ from asgiref.sync import sync_to_async
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 
-from engine.gates import DECISION_LENGTH, may_decide
+from engine.gates import DECISION_LENGTH, may_decide, reaches_out
 from engine.models import Gate, Run
 from engine.models.gates import Decision
 from engine.steering import Over
@@ -63,10 +63,11 @@ def _refusal(kind: Kind, words: str) -> Meaning:
 
 
 def decide(request: HttpRequest, gate: Gate, said: dict[str, Any]) -> Gate:
+    """At a gate that the caller was sent, or whose yes sends nothing: what a step sends is asked about by itself."""
     if gate.kind in ON_ITS_PAGE:
         raise Refusal(409, f"More than yes and no can be said here: {address_of(request)}/gates/{gate.pk}/")
     try:
-        return gates.decided(request, gate.pk, **said)
+        return gates.decided(request, gate.pk, digest=gate.digest, **said)
     except Refusal as refused:
         errors = [(PATHS.get(path, path), sentence) for path, sentence in refused.errors]
         raise Refusal(refused.status, refused.detail, errors, refused.headers) from refused
@@ -232,6 +233,8 @@ def _approved(request: HttpRequest, plan: Plan, gate: Gate, sent: dict[UUID, int
     is asked about steps as they were planned."""
     step = next((one for one in plan.steps.all() if one.number == number_of(gate)), None)
     is_sent = step is not None and sent.get(step.pk) == gate.pk
+    if gate.kind not in (Kind.STEP, Kind.PLAN) and reaches_out(gate):
+        return "still waiting"  # one by one
     if gate.kind == Kind.STEP and sent and not is_sent:
         return "had changed"
     if step is None or gate.kind in ON_ITS_PAGE or (gate.kind != Kind.STEP and not is_sent):

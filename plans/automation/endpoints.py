@@ -66,8 +66,8 @@ async def human_feedback(request: HttpRequest, asked: schemas.Feedback) -> HttpR
 @needs(Scope.DECIDE, "plan")
 async def approve_step_or_steps(request: HttpRequest, asked: schemas.AllFeedback) -> HttpResponse:
     """With step_id as human_feedback. Without: yes to all that waits of the plan's steps as this token was sent it, and
-    by one that was sent nothing of the plan yet, to the steps as they were planned; no with words has the plan made
-    anew, without them it ends."""
+    by one that was sent nothing of the plan yet, to the steps as they were planned; what leaves the house waits to be
+    said yes to by itself. No with words has the plan made anew, without them it ends."""
     same_user(request, asked.user_id)
     if not asked.step_id:
         return json_answer({"status": await sync_to_async(deciding.of_all)(request, asked)})

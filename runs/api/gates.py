@@ -10,11 +10,11 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Field, Query, Router, Schema
 from pydantic import ConfigDict
 
-from engine.gates import DECISION_LENGTH, Closed, DoesNotFit, NotAsked, NotDecided, TooLate
+from engine.gates import DECISION_LENGTH, MAX_BATCH, Closed, DoesNotFit, NotAsked, NotDecided, TooLate
 from engine.models import Gate
 from engine.models.gates import Decision
 from runs import batches, steering
-from runs.batches import MOST_AT_ONCE, Result
+from runs.batches import Result
 from runs.deciding import for_me, may_see, seen_by
 from runs.given_looks import note_look
 
@@ -47,7 +47,11 @@ class Said(Strict):
     choice: str = Field("", description="One of the gate's choices, where it has some for this decision.")
     text: Annotated[str, length(DECISION_LENGTH)] = Field("", description="Why, in words; stays in the record.")
     answer: Any = Field(None, description="What the gate asks for, where that is more than words.")
-    digest: str = Field("", description="SHA-256 of the text that was read: a mixed up gate is refused with 409.")
+    digest: str = Field(
+        "",
+        description="SHA-256 of the text that was read: another one is refused with 409. Needed where the decision is "
+        "about what leaves the house.",
+    )
 
 
 class GateOfMany(Strict):
@@ -56,7 +60,7 @@ class GateOfMany(Strict):
 
 
 class SaidAtMany(Strict):
-    gates: Annotated[list[GateOfMany], Field(min_length=1, max_length=MOST_AT_ONCE)]
+    gates: Annotated[list[GateOfMany], Field(min_length=1, max_length=MAX_BATCH)]
     decision: Annotated[str, one_of(Decision.APPROVE, Decision.REJECT)] = Field(description="Of all of them.")
     choice: str = Field("", description="One of the gates' choices, where they have some for this decision.")
     text: Annotated[str, length(DECISION_LENGTH)] = Field("", description="Why, in words; stays in the record of each.")
@@ -103,13 +107,15 @@ def _kind_of_all(request: HttpRequest, said: SaidAtMany) -> str:
 )
 @needs(Scope.DECIDE, _kind_of_all)
 def decide_all(request: HttpRequest, said: SaidAtMany) -> HttpResponse:
-    """The same at gates of one run and one kind, or about one tool. One result each: none stops the others."""
+    """The same at gates of one run and one kind, or about one tool. One result each: none stops the others. What
+    leaves the house is decided one by one: with such a gate among them nothing is decided."""
     found, address = [_found(request, one.id) for one in said.gates], address_of(request)
-    if not batches.alike(found):
-        raise wrong_fields([("gates", "They are of one run, and of one kind or about one tool.")])
-    read = zip(found, (one.digest for one in said.gates), strict=True)
+    read = list(zip(found, (one.digest for one in said.gates), strict=True))
     words = {"decision": said.decision, "text": said.text, "choice": said.choice}
-    results = batches.decide(read, credential(request).owner, **words)
+    try:
+        results = batches.decide(read, credential(request).owner, **words)
+    except DoesNotFit as refused:
+        raise wrong_fields(refused.problems) from refused
     return json_answer({"results": [_one_of_many(result, address) for result in results]})
 
 

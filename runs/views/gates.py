@@ -8,7 +8,7 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
-from engine.gates import Closed, DoesNotFit, NotAsked, NotDecided, TooLate
+from engine.gates import Closed, DoesNotFit, NotAsked, NotDecided, TooLate, check_batch
 from engine.models import Gate
 from engine.models.gates import Decision
 from runs import batches, steering
@@ -39,7 +39,7 @@ def waiting(request: HttpRequest) -> HttpResponse:
     read = [_named(request, named) for named in request.POST.getlist("gate")]
     decision, _, choice = request.POST.get("said", "").partition(" ")
     text = request.POST.get("text", "").strip()
-    if problem := _not_together([gate for gate, _ in read], decision, choice, text):
+    if problem := _not_together(read, decision, choice, text):
         at = request.POST.get("batch", "")
         typed = {"ticked": request.POST.getlist("gate"), "typed": text, "typed_at": int(at) if at.isdecimal() else 0}
         return _waiting(request, view, 422, line=problem, **typed)
@@ -56,14 +56,14 @@ def _named(request: HttpRequest, named: str) -> tuple[Gate, str]:
     return found, digest
 
 
-def _not_together(gates: list[Gate], decision: str, choice: str, text: str) -> str:
+def _not_together(read: Sequence[tuple[Gate, str]], decision: str, choice: str, text: str) -> str:
     """Why nothing can be said at these together, in a sentence; empty where it can."""
-    if not gates:
+    if not read:
         return "Nothing was ticked, so nothing was decided."
-    if len(gates) > batches.MOST_AT_ONCE or not batches.alike(gates):
-        return f"Together are decided up to {batches.MOST_AT_ONCE} of one run, of one kind or about one tool."
-    if any(face_of(gate.run).reaches_out(gate) for gate in gates):
-        return "What leaves the house is decided one by one."
+    try:
+        check_batch(read)
+    except DoesNotFit as refused:
+        return str(refused)
     if decision == Decision.REJECT and not choice and not text:
         return "Say why, in a word: nothing was decided."
     return ""

@@ -12,11 +12,11 @@ from engine.models import Gate, ModelCall, Run, ToolCall
 from missions import workshop
 from plans.rules.demands import OPEN_READS, Policy
 from plans.rules.words import Effect
-from runs import steering as deciding
 from tests.conftest import ScriptedModels, need, perform
 from tests.missions.scenes import finishes, runs
 from tests.plans.offline import entries_of_all, problems
 from tests.plans.scenes import SUMMARY, calls, plan, replies, steps, team
+from tests.read_gates import steer_as_read
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -49,7 +49,7 @@ def begun(mira, models, *answers, policy=OPEN_READS):
     made = plan(mira, team(policy, agents=AGENTS), task="Have a file written that says hello.")
     performed(made.pk, models)
     while gate := Gate.objects.pending().filter(run=made.pk).first():
-        deciding.decide(gate.pk, mira, "approve", choice="all" if gate.kind == "plan" else "")
+        steer_as_read(gate.pk, mira, "approve", choice="all" if gate.kind == "plan" else "")
         performed(made.pk, models)
     return made.pk
 
@@ -90,7 +90,7 @@ def test_what_is_asked_in_the_mission_is_asked_there(mira: User, models):
     assert performed(child.pk, models).status == Run.Status.WAITING
     [gate] = Gate.objects.pending().filter(kind="tool")
     assert (gate.run_id, Run.objects.get(pk=run).status) == (child.pk, Run.Status.WAITING)
-    deciding.decide(gate.pk, mira, "reject", choice="refuse", text="Not out there.")
+    steer_as_read(gate.pk, mira, "reject", choice="refuse", text="Not out there.")
     performed(child.pk, models)
     assert performed(run, models).outcome == "done"
     assert verify_all().faults == []
@@ -117,7 +117,7 @@ def test_what_cannot_be_a_mission_is_none_and_its_agent_reads_why(mira: User, mo
     made = plan(mira, team(OPEN_READS, agents=AGENTS), task="Have a file written that says hello.")
     performed(made.pk, models)
     for gate in Gate.objects.pending().filter(run=made.pk):
-        deciding.decide(gate.pk, mira, "approve")
+        steer_as_read(gate.pk, mira, "approve")
     assert performed(made.pk, models).outcome == "done"
     assert "There is no crew “Nobody”" in ToolCall.objects.get(run=made.pk).error
     assert not Run.objects.filter(procedure="mission").exists()
@@ -130,7 +130,7 @@ def test_a_plan_that_is_rehearsed_has_its_mission_rehearsed(mira: User):
     made = plan(mira, version, task="Have a crew of agents carry out the goal “Sums are right” in a sandbox.")
     performed(made.pk, None)
     for gate in Gate.objects.pending().filter(run=made.pk):
-        deciding.decide(gate.pk, mira, "approve")
+        steer_as_read(gate.pk, mira, "approve")
         performed(made.pk, None)
     child = Run.objects.get(parent=made.pk)
     assert performed(child.pk, None).outcome == "done"

@@ -21,10 +21,10 @@ from missions.models.remarks import Remark
 from missions.publishing import branch_complaint
 from missions.terminals.proxy import is_public
 from missions.tools.publish import PublishCommit
-from runs import steering
 from runs.models import SearchText
 from tests.conftest import need, perform
 from tests.missions.scenes import finishes, mission, runs, step
+from tests.read_gates import steer_as_read
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -45,7 +45,7 @@ def performed(row, models):
 def decided(row, models, user, decision, **said):
     """What a person says at the one gate, and how it goes on."""
     gate = Gate.objects.get(run=row.pk, state="pending")
-    steering.decide(gate.pk, user, decision, **said)
+    steer_as_read(gate.pk, user, decision, **said)
     return gate, *performed(row, models)
 
 
@@ -215,7 +215,7 @@ def test_a_command_with_a_network_that_was_cut_is_asked_about(mira: User, models
     row = mission(mira, runs("sleep 30", network=["example.org:443"], timeout=60), finishes(), models=models)
     performed(row, models)
     gate = Gate.objects.get(run=row.pk)
-    steering.decide(gate.pk, mira, "approve", choice="allow")
+    steer_as_read(gate.pk, mira, "approve", choice="allow")
     from engine.worker import Engine
 
     async def killed():
@@ -238,7 +238,7 @@ def test_a_command_with_a_network_that_was_cut_is_asked_about(mira: User, models
     run, _ = performed(row, models)
     asked = Gate.objects.get(run=row.pk, state="pending")
     assert (run.status, asked.kind) == ("waiting", "uncertain")
-    steering.decide(asked.pk, mira, "answer", choice="happened", text="It had ended.")
+    steer_as_read(asked.pk, mira, "answer", choice="happened", text="It had ended.")
     run, _ = performed(row, models)
     assert (run.outcome, "It had ended." in Step.objects.get(mission=row, number=1).result) == ("done", True)
 

@@ -10,13 +10,13 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.management import call_command
 
-from engine import gates
 from engine.models import Gate
 from missions import remembering, workshop
 from missions.memory_files import MemoryFile
 from missions.models.memories import MEMORIES
 from tests.conftest import need, perform
 from tests.missions.scenes import finishes, mission, runs, step
+from tests.read_gates import decide_as_read
 from tests.tools.offline import change, drop, verifier
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -88,7 +88,7 @@ def acted(mira: User, models) -> str:
     row = mission(mira, *STEPS, models=models, policy={"network": PERSON, "publish": PERSON})
     asyncio.run(perform(row.pk, models))
     while gate := Gate.objects.filter(run=row.pk, state="pending").first():
-        gates.decide(gate.pk, mira, "approve", "", "allow")
+        decide_as_read(gate.pk, mira, "approve", "", "allow")
         asyncio.run(perform(row.pk, models))
     return str(row.pk)
 

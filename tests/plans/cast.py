@@ -27,6 +27,7 @@ from plans.models import Team  # noqa: E402
 from plans.rules.demands import OPEN_READS, STEP_BY_STEP, Policy  # noqa: E402
 from plans.rules.words import Effect  # noqa: E402
 from runs import steering  # noqa: E402
+from tests.read_gates import steer_as_read  # noqa: E402
 
 State = Letter.State
 PATIENCE = 60.0
@@ -97,7 +98,7 @@ class Cast:
 
     def approved(self, title: str, task: str = TASK, version: Any = None) -> Any:
         pk = self.proposed(title, task, version)
-        steering.decide(asked(pk, "plan").pk, self.owner, "approve", choice="all")
+        steer_as_read(asked(pk, "plan").pk, self.owner, "approve", choice="all")
         return pk
 
     def questions(self) -> Any:
@@ -125,7 +126,7 @@ class Cast:
     def person(self) -> Any:
         pk = self.proposed("Sign with Ada", TASK.partition("\n")[0] + "\nSign the contract with Ada.")
         talking.change_step(pk, self.owner, 2, {"owner": "Person"})
-        steering.decide(asked(pk, "plan").pk, self.owner, "approve", choice="all")
+        steer_as_read(asked(pk, "plan").pk, self.owner, "approve", choice="all")
         asked(pk, "person")
         return pk
 
@@ -170,7 +171,7 @@ class Cast:
 
     def done(self) -> Any:
         pk = self.letter()
-        steering.decide(asked(pk, "tool").pk, self.owner, "approve")
+        steer_as_read(asked(pk, "tool").pk, self.owner, "approve")
         over(pk)
         self._letters(pk)
         return pk
@@ -194,7 +195,7 @@ class Cast:
 
     def ended(self) -> Any:
         pk = self.proposed("Better not")
-        steering.decide(asked(pk, "plan").pk, self.owner, "reject", choice="end", text="It is not wanted any more.")
+        steer_as_read(asked(pk, "plan").pk, self.owner, "reject", choice="end", text="It is not wanted any more.")
         over(pk)
         return pk
 

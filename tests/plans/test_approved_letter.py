@@ -6,7 +6,6 @@ from collections import Counter
 import pytest
 from asgiref.sync import sync_to_async
 
-from engine import gates
 from engine.models import Gate, Letter, Run, ToolCall
 from judgements.models import Council
 from plans import talking
@@ -18,6 +17,7 @@ from runs.export import FORMATS
 from tests.conftest import perform
 from tests.databases import tampering
 from tests.plans.scenes import LETTER, SUMMARY, calls, plan, replies, steps, team
+from tests.read_gates import decide_as_read
 from tests.tools.offline import verifier
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -48,7 +48,7 @@ async def approved(run, kind, mira, models):
     """The gate of this kind after a person and the council have approved it, the person first and blind."""
     gate = await newest(run, kind)
     assert (gate.policy["who"], gate.policy["blind"], gate.state) == ("both", True, "pending")
-    await sync_to_async(gates.decide)(gate.pk, mira, "approve")
+    await sync_to_async(decide_as_read)(gate.pk, mira, "approve")
     assert (await perform(gate.council_id, models)).outcome == "approved"
     return gate
 
@@ -65,7 +65,7 @@ def begun(mira, models):
         run = (await sync_to_async(plan)(mira, version)).pk
         await perform(run, models)
         if where == "calls":
-            await sync_to_async(gates.decide)((await newest(run, "step")).pk, mira, "approve")
+            await sync_to_async(decide_as_read)((await newest(run, "step")).pk, mira, "approve")
             await perform(run, models)
         return run
 
@@ -82,7 +82,7 @@ async def test_it_is_sent_as_it_was_approved(begun, mira, models):
 async def test_what_the_person_said_reaches_the_agent_though_the_council_speaks_last(begun, mira, models):
     gate = await newest(await begun("steps"), "step")
     await perform(gate.council_id, models)
-    decided = await sync_to_async(gates.decide)(gate.pk, mira, "approve", "Before noon.")
+    decided = await sync_to_async(decide_as_read)(gate.pk, mira, "approve", "Before noon.")
     told = Message.objects.filter(plan=gate.run_id, to_step=1, by_name="mira")
     assert (decided.state, decided.last.judged_by_id) == ("approved", gate.council_id)
     assert [one.content async for one in told] == ["Before noon."]
@@ -95,7 +95,7 @@ async def test_all_steps_stay_approved_though_the_council_speaks_last(mira, mode
     run = (await sync_to_async(plan)(mira, version)).pk
     await perform(run, models)
     gate = await newest(run, "plan")
-    await sync_to_async(gates.decide)(gate.pk, mira, "approve", choice="all")
+    await sync_to_async(decide_as_read)(gate.pk, mira, "approve", choice="all")
     await perform(gate.council_id, models)
     models.will("test/letters", replies())
     await perform(run, models)

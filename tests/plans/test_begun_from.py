@@ -7,7 +7,6 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
-from engine import gates
 from engine.evidence.audit import verify_all
 from engine.models import Gate, Run, ToolCall
 from engine.strangers import has_read_strangers
@@ -16,6 +15,7 @@ from runs import redaction
 from tests.callers import Caller, fields
 from tests.conftest import perform
 from tests.plans.scenes import SUM, SUMMARY, calls, plan, replies, steps
+from tests.read_gates import decide_as_read
 
 pytestmark = pytest.mark.django_db(transaction=True)
 TASK = "Add two and three, and write it to Ada."
@@ -26,7 +26,7 @@ def carried_out(mira, models, by=None, **asked):
     models.will("test/sums", calls("figures.calculate", expression="2 + 3"), replies("5."))
     made = plan(mira, **asked)
     asyncio.run(perform(made.pk, models))
-    gates.decide(Gate.objects.get(run=made.pk, step="plan-1").pk, by or mira, "approve", "", "all")
+    decide_as_read(Gate.objects.get(run=made.pk, step="plan-1").pk, by or mira, "approve", "", "all")
     asyncio.run(perform(made.pk, models))
     return Plan.objects.select_related("run").get(pk=made.pk)
 

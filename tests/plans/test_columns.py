@@ -7,7 +7,6 @@ from collections import Counter
 import pytest
 from django.apps import apps
 
-from engine import gates
 from engine.evidence import signing
 from engine.evidence.verification import verify_one
 from engine.models import Gate
@@ -19,6 +18,7 @@ from tests.columns import turned
 from tests.conftest import perform
 from tests.databases import tampering
 from tests.plans.scenes import LETTER, SUM, SUMMARY, calls, move, plan, replies, steps, team
+from tests.read_gates import decide_as_read
 from tests.tools.offline import verifier
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -71,7 +71,7 @@ def going(made, mira, models):
     while not asyncio.run(perform(made.pk, models)).over:
         gate = Gate.objects.filter(run=made.pk, state="pending").order_by("pk")[0]
         said = {"plan": ("approve", "", "all"), "question": ("answer", "Ada L.")}
-        gates.decide(gate.pk, mira, *said.get(gate.kind, ("approve",)))
+        decide_as_read(gate.pk, mira, *said.get(gate.kind, ("approve",)))
     return Plan.objects.get(pk=made.pk)
 
 

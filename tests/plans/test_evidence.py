@@ -6,7 +6,6 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from engine import gates
 from engine.evidence.audit import verify_all
 from engine.models import Gate
 from plans import talking
@@ -14,6 +13,7 @@ from plans.models import Matter, Move, Plan, Revision, Step
 from tests.conftest import perform
 from tests.databases import tampering
 from tests.plans.scenes import SUM, SUMMARY, calls, plan, replies, steps
+from tests.read_gates import decide_as_read
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -28,7 +28,7 @@ def done(mira, models):
     models.will("test/sums", calls("figures.calculate", expression="2 + 3"), replies("5."), replies("5."))
     made = plan(mira, matter="Sums")
     asyncio.run(perform(made.pk, models))
-    gates.decide(Gate.objects.get(run=made.pk).pk, mira, "approve", "", "all")
+    decide_as_read(Gate.objects.get(run=made.pk).pk, mira, "approve", "", "all")
     asyncio.run(perform(made.pk, models))
     assert not verify_all().faults
     return made

@@ -11,6 +11,7 @@ from plans.rules.words import Effect
 from tests.conftest import allow, perform
 from tests.databases import tampering
 from tests.plans.scenes import LETTER, SUM, calls, plan, steps, team
+from tests.read_gates import decide_as_read
 
 pytestmark = pytest.mark.django_db(transaction=True)
 FOUR = {"who": "person", "four_eyes": True}
@@ -53,7 +54,7 @@ async def test_who_changed_a_step_does_not_approve_it_alone(gate_of, mira, other
     changed = await gate_of("step-2")
     assert await may(changed, mira, *others) == [False, False, True]
     with pytest.raises(gates.NotAsked):
-        await sync_to_async(gates.decide)(changed.pk, others[0], "approve")
+        await sync_to_async(decide_as_read)(changed.pk, others[0], "approve")
 
 
 async def test_nor_under_another_name(gate_of, mira, others):
@@ -71,7 +72,7 @@ async def test_nor_the_plan_that_has_it_nor_what_happens_in_it(gate_of, models, 
     await change(gate_of, others[0])
     whole = await gate_of("plan-1")
     assert await may(whole, *others) == [False, True]
-    await sync_to_async(gates.decide)(whole.pk, others[1], "approve", "", "all")
+    await sync_to_async(decide_as_read)(whole.pk, others[1], "approve", "", "all")
     models.will("test/sums", calls("figures.calculate", expression="2 + 3"), '{"act": "reply", "text": "5"}')
     models.will("test/letters", WRITTEN)
     call = await gate_of("step-2-")

@@ -10,7 +10,6 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.test import Client
 
-from engine import gates
 from engine.llm.answer import Reply
 from engine.models import Gate, GateDecision, Letter, Run, ToolCall
 from engine.worker import Engine
@@ -22,6 +21,7 @@ from runs.api.scopes import USUAL
 from tests.callers import API
 from tests.conftest import ScriptedModels
 from tests.plans.scenes import SUMMARY, calls, plan, replies, steps, team
+from tests.read_gates import decide_as_read
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -111,7 +111,7 @@ def acted(runs):
 
 def approve_half(runs, user):
     for gate in Gate.objects.filter(run__in=runs, state="pending").order_by("pk")[::2]:
-        gates.decide(gate.pk, user, "approve")
+        decide_as_read(gate.pk, user, "approve")
 
 
 def without_what_was_shown(runs):

@@ -13,11 +13,11 @@ from plans.display import display_of
 from plans.fragments import fragments
 from plans.models import Message, Step
 from plans.rules.demands import OPEN, Policy
-from runs import steering
 from runs.feed import snapshot_of
 from runs.fragments import rendered
 from tests.conftest import perform
 from tests.plans.scenes import LETTER, SUM, plan, questions, steps, team
+from tests.read_gates import decide_as_read, steer_as_read
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HTMX = {"HX-Request": "true"}
@@ -70,7 +70,7 @@ def test_whoever_is_not_asked_reads_it_and_nobody_else_does(client, noor, review
     gate = gate_of(proposed, "plan")
     client.force_login(noor)
     assert client.get(here(gate), headers=HTMX).status_code == 404
-    steering.decide(gate.pk, proposed.run.owner, "approve", choice="accept")
+    steer_as_read(gate.pk, proposed.run.owner, "approve", choice="accept")
     client.force_login(reviewer)
     part = client.get(here(gate), headers=HTMX).content.decode()
     assert "Add two and three." in part
@@ -148,5 +148,5 @@ def test_whether_it_happened_is_answered_on_its_page_and_on_that_of_what_waits(p
 
 def test_what_is_uncertain_is_not_approved(mira, cut):
     with pytest.raises(gates.DoesNotFit):
-        gates.decide(cut.pk, mira, "approve")
+        decide_as_read(cut.pk, mira, "approve")
     assert Gate.objects.get(pk=cut.pk).pending

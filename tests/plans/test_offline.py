@@ -5,11 +5,11 @@ import json
 
 import pytest
 
-from engine import gates
 from engine.models import Gate
 from tests.conftest import perform
 from tests.plans.offline import entries_of_all, problems
 from tests.plans.scenes import LETTER, SUM, SUMMARY, calls, plan, replies, steps, team
+from tests.read_gates import decide_as_read
 from tests.tools.offline import change, drop
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -25,10 +25,10 @@ def entries(mira, models):
     models.will("test/letters", calls("mail.send", **LETTER_TO_ADA), replies("Sent."))
     made = plan(mira, team())
     asyncio.run(perform(made.pk, models))
-    gates.decide(Gate.objects.get(run=made.pk, kind="plan").pk, mira, "approve", "", "all")
+    decide_as_read(Gate.objects.get(run=made.pk, kind="plan").pk, mira, "approve", "", "all")
     asyncio.run(perform(made.pk, models))
     for gate in Gate.objects.pending().filter(run=made.pk):
-        gates.decide(gate.pk, mira, "approve")
+        decide_as_read(gate.pk, mira, "approve")
         asyncio.run(perform(made.pk, models))
     return entries_of_all()[str(made.pk)]
 

@@ -16,6 +16,7 @@ from plans.models import Matter, Move, Plan, Revision, Step, StepState, keeping,
 from plans.rules.demands import OPEN_READS, Kind, choices_of
 from tests.conftest import perform
 from tests.plans.scenes import AGENTS, LETTER, SUM, SUMMARY, calls, move, plan, questions, replies, steps, team
+from tests.read_gates import decide_as_read
 from tests.statements import counted
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -31,7 +32,7 @@ async def says(run, user, decision, choice="", text="", kind=None):
     """Decide at the first gate that is asked, of this kind if one is named."""
     asked = await sync_to_async(pending)(run)
     gate = next(one for one in asked if kind in (None, one.kind))
-    return await sync_to_async(gates.decide)(gate.pk, user, decision, text, choice)
+    return await sync_to_async(decide_as_read)(gate.pk, user, decision, text, choice)
 
 
 def statuses(run):
@@ -126,7 +127,7 @@ async def test_a_question_about_a_plan_that_was_replaced_opens_nothing_of_the_ne
     same = {name: getattr(old, name) for name in ("run", "step", "kind", "title", "text", "policy", "choices")}
     stale = await sync_to_async(Gate.objects.ask)(old, **same)
     with pytest.raises(gates.Closed, match="not asked any more"):
-        await sync_to_async(gates.decide)(stale.pk, mira, "approve", "", "all")
+        await sync_to_async(decide_as_read)(stale.pk, mira, "approve", "", "all")
     assert await Revision.objects.filter(plan=run, standing="proposed").aexists()
 
 
@@ -135,7 +136,7 @@ async def test_an_approval_of_steps_as_they_were_accepts_no_other_ones(mira, mod
     gate = await Gate.objects.aget(run=run, kind="plan")
     await sync_to_async(talking.change_step)(run, mira, 1, {"action": "Write it to Ben."})
     with pytest.raises(gates.Closed):
-        await sync_to_async(gates.decide)(gate.pk, mira, "approve", "", "all")
+        await sync_to_async(decide_as_read)(gate.pk, mira, "approve", "", "all")
     await perform(run, models)
     newest = await Gate.objects.filter(run=run, kind="plan").alatest("number")
     assert (newest.number, "Write it to Ben." in newest.text) == (2, True)
@@ -184,13 +185,13 @@ async def test_an_answer_is_words_and_not_too_many(mira, models, answer):
     run = await planned(mira, models, questions("By when?"))
     [gate] = await sync_to_async(pending)(run)
     with pytest.raises(gates.DoesNotFit):
-        await sync_to_async(gates.decide)(gate.pk, mira, "answer", answer=answer)
+        await sync_to_async(decide_as_read)(gate.pk, mira, "answer", answer=answer)
 
 
 async def test_an_answer_of_characters_that_no_database_takes_is_taken(mira, models):
     run = await planned(mira, models, questions("By when?"), steps(SUM))
     [gate] = await sync_to_async(pending)(run)
-    await sync_to_async(gates.decide)(gate.pk, mira, "answer", answer="a\x00b\ud800")
+    await sync_to_async(decide_as_read)(gate.pk, mira, "answer", answer="a\x00b\ud800")
     await perform(run, models)
     assert await sync_to_async(statuses)(run) == ["planned"]
 
@@ -347,7 +348,7 @@ def test_what_was_cut_short_is_the_engines_question_and_leaving_the_step_is_the_
     choices += choices_of(Kind.TOOL)
     for number, (decision, choice) in enumerate((("answer", "happened"), ("reject", "skip")), 1):
         gate = Gate.objects.ask(None, run=made.run, step=f"step-1-0-{number}", choices=choices, **asked)
-        gates.decide(gate.pk, mira, decision, "I looked.", choice)
+        decide_as_read(gate.pk, mira, decision, "I looked.", choice)
     step.refresh_from_db()
     assert (step.status, step.skipped, Gate.objects.filter(used=None).count()) == ("failed", True, 2)
 

@@ -8,7 +8,6 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.conf import settings
 
-from engine import gates
 from engine.models import Gate, GateDecision, Run
 from office import example
 from office.models import OfficeDocument, Task
@@ -17,6 +16,7 @@ from plans.models import Plan
 from plans.rules.demands import Policy
 from tests.conftest import perform
 from tests.plans.scenes import SUMMARY, calls, plan, replies, steps, team
+from tests.read_gates import decide_as_read
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -44,7 +44,7 @@ def decide(mira):
     def decide(run, decision, choice="", text="", kind="plan", at=""):
         asked = Gate.objects.pending().filter(run=run, kind=kind)
         gate = asked.get(step=at) if at else asked.get()
-        gates.decide(gate.pk, mira, decision, text, choice)
+        decide_as_read(gate.pk, mira, decision, text, choice)
 
     return decide
 

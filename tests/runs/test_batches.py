@@ -7,10 +7,10 @@ import pytest
 from django.contrib.auth.models import Group
 from django.urls import reverse
 
+from engine.gates import MAX_BATCH
 from engine.models import Gate, GateDecision, Run
 from engine.policy import policy_of
-from runs import batches, steering
-from tests.checking.face import Checking
+from runs import steering
 
 pytestmark = pytest.mark.django_db(transaction=True)
 WAITING = "/waiting/"
@@ -74,7 +74,7 @@ def test_those_that_are_ticked_are_decided_and_the_others_wait(tasks, page):
 
 def test_what_changed_meanwhile_is_left_and_said(tasks, page, run, mira):
     steering.decide(tasks[1].pk, mira, "reject", text="No.")
-    about = {"kind": "tool", "tool": "tasks.add", "text": "Another", "policy": policy_of(None)}
+    about = {"kind": "tool", "tool": "tasks.add", "effect": "writes", "text": "Another", "policy": policy_of(None)}
     anew = Gate.objects.ask(tasks[2], run=run, step=tasks[2].step, **about)
     mixed_up = f"{anew.pk} {'0' * 64}"
     answer = page.post(WAITING, {"gate": [*map(named, tasks), mixed_up], "said": "approve"})
@@ -107,8 +107,7 @@ def test_more_than_fifty_and_different_ones_are_not_decided_together(tasks, page
     assert (say(page, many).status_code, set(states(many))) == (422, {"pending"})
 
 
-def test_what_leaves_the_house_is_never_in_a_batch(run, page, monkeypatch):
-    monkeypatch.setattr(Checking, "reaches_out", lambda self, gate: gate.effect == "reaches_out", raising=False)
+def test_what_leaves_the_house_is_never_in_a_batch(run, page):
     letters = [ask(run, number, tool="mail.send", effect="reaches_out") for number in range(3)]
     source = page.get(WAITING).content.decode()
     assert ("alike:" in source, source.count("Read and decide")) == (False, 3)
@@ -128,7 +127,7 @@ def test_a_single_one_is_no_batch_and_no_more_than_fifty_stand_in_one(run, page)
     assert "alike:" not in page.get(WAITING).content.decode()
     for number in range(1, 60):
         ask(run, number)
-    assert f"{batches.MOST_AT_ONCE} alike: tasks.add" in page.get(WAITING).content.decode()
+    assert f"{MAX_BATCH} alike: tasks.add" in page.get(WAITING).content.decode()
 
 
 def test_who_sees_them_for_a_group_decides_them_for_it(run, page, mira):

@@ -199,7 +199,7 @@ def questions(mira):
 
 
 def decide_all(user, gates):
-    return decide_named(user, [{"id": gate.pk} for gate in gates])
+    return decide_named(user, [{"id": gate.pk, "digest": gate.digest} for gate in gates])
 
 
 def decide_named(user, gates):

@@ -7,11 +7,11 @@ import pytest
 from django.contrib.auth.models import Permission
 from django.utils import timezone
 
-from engine import gates
 from engine.models import Gate, Letter
 from engine.models.reminders import Notice
 from tests.conftest import allow, perform
 from tests.plans.scenes import LETTER, SUMMARY, calls, plan, replies, steps
+from tests.read_gates import decide_as_read
 
 pytestmark = pytest.mark.django_db(transaction=True)
 State = Letter.State
@@ -44,7 +44,7 @@ def test_one_that_an_agent_wrote_leads_to_its_step(page, mira, models):
     made = plan(mira)
     asyncio.run(perform(made.pk, models))
     for choice in ("all", ""):
-        gates.decide(Gate.objects.pending().filter(run=made.pk).earliest("pk").pk, mira, "approve", "", choice)
+        decide_as_read(Gate.objects.pending().filter(run=made.pk).earliest("pk").pk, mira, "approve", "", choice)
         asyncio.run(perform(made.pk, models))
     assert Letter.objects.get().step == "step-1-0-1"
     html = seen(page)

@@ -22,7 +22,9 @@ class Command(terminal.Command):
         parser.add_argument("--by", required=True, metavar="USER", help="who decides")
         _add_decisions(parser)
         parser.add_argument("--then", default="", metavar="WORD", help="one of the gate's choices")
-        parser.add_argument("--digest", default="", help="SHA-256 of the text that was read")
+        parser.add_argument(
+            "--digest", default="", help="SHA-256 of the text that was read; needed where it leaves the house"
+        )
 
     def handle(self, *, gate: int, by: str, then: str, digest: str, **options: Any) -> None:
         decision, said = _said(options)

@@ -7,7 +7,6 @@ from asgiref.sync import sync_to_async
 
 from engine.models import Gate
 from engine.worker import Engine
-from runs import steering
 from tests.engine.test_waiting import perform_until, queued
 from tests.engine.tools.user import (
     DONE,
@@ -16,6 +15,7 @@ from tests.engine.tools.user import (
     STEPS,
     statuses,
 )
+from tests.read_gates import steer_as_read
 
 
 @pytest.fixture(autouse=True)
@@ -58,7 +58,7 @@ def cut(mira, models):
         async with asyncio.timeout(60):
             while not DONE or DONE[-1] == "stranger":
                 async for gate in Gate.objects.filter(run=run, state="pending"):
-                    await sync_to_async(steering.decide)(gate.pk, mira, "approve")
+                    await sync_to_async(steer_as_read)(gate.pk, mira, "approve")
                 await asyncio.sleep(0.01)
         await engine.stop(grace=0)
         await performing
