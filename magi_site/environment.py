@@ -6,14 +6,17 @@ import re
 import secrets
 import socket
 import sys
+from email.utils import getaddresses
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal, NoReturn, Self
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from engine.headers import header_complaint
 
 from .mcp_servers import DeclaredServer, server_name
 from .model_providers import (
@@ -217,6 +220,9 @@ class Environment(BaseSettings):
             raise ValueError(
                 f"must be an address that begins with {begin}, signs like / and # in a password as %2F, %23"
             )
+        sender = parse_qs(urlsplit(url.get_secret_value()).query).get("from", [""])[0] if url else ""
+        if complaint := header_complaint(sender) or _more_than_one(sender):
+            raise ValueError(f"names a sender (?from=) that {complaint}")
         return url
 
     @property
@@ -307,6 +313,10 @@ def _write_once(path: Path, text: str) -> None:
         pass
     finally:
         new.unlink()
+
+
+def _more_than_one(sender: str) -> str:
+    return "is not one address: write a name with a comma in quotes" if len(getaddresses([sender])) > 1 else ""
 
 
 def _is_address(url: str, schemes: tuple[str, ...]) -> bool:

@@ -13,9 +13,6 @@ import smtplib
 import ssl
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from email.message import EmailMessage
-from email.policy import SMTP
-from email.utils import format_datetime
 from typing import Self
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -27,6 +24,8 @@ from engine.doctor import Finding
 from engine.llm.providers import storable
 from engine.models import Letter
 from engine.models.mail import LONGEST_DELIVERY
+
+from .mail_message import UnfaithfulMessage, write_message
 
 log = logging.getLogger(__name__)
 
@@ -61,7 +60,7 @@ class Server:
         """`smtp://` changes to TLS where the server can, `smtps://` begins with it. `?from=` says who sends."""
         parts = urlsplit(url)
         tls, host, user = parts.scheme == "smtps", parts.hostname or "", unquote(parts.username or "")
-        usual = user if "@" in user else f"magi@{host}"
+        usual = user if "@" in user else f"magi@[IPv6:{host}]" if ":" in host else f"magi@{host}"
         sender = parse_qs(parts.query).get("from", [usual])[0]
         return cls(host, parts.port or (465 if tls else 25), tls, user, unquote(parts.password or ""), sender)
 
@@ -135,8 +134,12 @@ def deliver() -> int:
 
 def _send(server: Server, letter: Letter) -> bool:
     try:
+        text = write_message(server.sender, letter)
         with server.opened() as opened:
-            _hand_over(opened, server.sender, letter)
+            _hand_over(opened, server.sender, letter, text)
+    except UnfaithfulMessage as error:
+        letter.close(State.KEPT, storable(str(error)))
+        return False
     except NotTaken as refused:
         if refused.for_good:
             letter.close(State.KEPT, storable(str(refused)))
@@ -156,12 +159,11 @@ class _Doubtful(Exception):
     """The whole letter went to the server, and no answer came back."""
 
 
-def _hand_over(server: smtplib.SMTP, sender: str, letter: Letter) -> None:
+def _hand_over(server: smtplib.SMTP, sender: str, letter: Letter, text: bytes) -> None:
     """Step by step: until the last of them nothing was sent."""
     _accepted(*server.mail(sender))
     for address in letter.recipients:
         _accepted(*server.rcpt(address))
-    text = _written(sender, letter)
     if letter.taken and timezone.now() - letter.taken > TOO_LATE:
         raise NotTaken("The mail server was too slow.")
     try:
@@ -182,11 +184,3 @@ def _accepted(code: int, answer: bytes | str) -> None:
     if not 200 <= code < 300:
         said = answer.decode(errors="replace") if isinstance(answer, bytes) else answer
         raise NotTaken(f"The mail server refused it: {code} {said}", for_good=code >= PERMANENT)
-
-
-def _written(sender: str, letter: Letter) -> bytes:
-    message = EmailMessage(policy=SMTP)
-    message["From"], message["To"], message["Subject"] = sender, letter.to, letter.subject
-    message["Message-ID"], message["Date"] = letter.message_id, format_datetime(letter.made)
-    message.set_content(letter.text)
-    return message.as_bytes()

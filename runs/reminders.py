@@ -10,14 +10,13 @@ from datetime import datetime
 from typing import Any
 
 from django.conf import settings
-from django.core.exceptions import ValidationError
-from django.core.validators import validate_email
 from django.db import connection
 from django.urls import reverse
 from django.utils import timezone
 
 from engine.hidden import in_one_line
 from engine.models import Gate, NoMail, Notice, Reminder
+from engine.models.mail import address_complaint
 
 from .site import address
 
@@ -68,11 +67,7 @@ def is_told_by_mail(user: Any) -> bool:
 
 def takes_mail(user: Any) -> bool:
     """Whether letters can reach the address of this account."""
-    try:
-        validate_email(user.email)
-    except ValidationError:
-        return False
-    return bool(user.email.isascii())
+    return not address_complaint(user.email)
 
 
 def subject_of(gates: Sequence[Gate]) -> str:

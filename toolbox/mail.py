@@ -6,12 +6,10 @@ Why so: docs/decisions.md, Tools.
 from functools import partial
 
 from django.conf import settings
-from django.core.exceptions import ValidationError
-from django.core.validators import validate_email
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from engine.models import Effect, Letter
-from engine.models.mail import SUBJECT_LENGTH
+from engine.models.mail import SUBJECT_LENGTH, address_complaint, subject_complaint
 from engine.tools import Tool, Use, exactly
 
 MOST_RECIPIENTS, LONGEST = 20, 20_000
@@ -29,21 +27,25 @@ class NewLetter(BaseModel):
     @field_validator("to")
     @classmethod
     def _addresses(cls, given: list[str]) -> list[str]:
-        for address in given:
-            try:
-                validate_email(address)
-            except ValidationError as error:
-                raise ValueError(f"{address} is no mail address") from error
-            if not (address.isascii() and address.isprintable()):
-                raise ValueError(f"{address} has letters that mail servers may not take")
+        if complaint := next(filter(None, map(address_complaint, given)), ""):
+            raise ValueError(complaint)
         return list(dict.fromkeys(given))
 
     @field_validator("subject")
     @classmethod
-    def _one_line(cls, given: str) -> str:
-        if not given.isprintable():
-            raise ValueError("the subject is one line")
-        return given
+    def _as_it_is_read(cls, given: str) -> str:
+        subject = given.strip(" ")  # a mail program shows none at its ends, so nobody is asked about them
+        if complaint := subject_complaint(subject):
+            raise ValueError(complaint)
+        if not subject:
+            raise ValueError("the subject is empty: write one")
+        return subject
+
+    @field_validator("text")
+    @classmethod
+    def _lines(cls, given: str) -> str:
+        """With the line ends that a mail program shows: a carriage return alone is one, too."""
+        return given.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def people(addresses: list[str]) -> str:

@@ -9,15 +9,40 @@ from email.utils import make_msgid
 from typing import Any
 from uuid import UUID
 
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
 from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
+
+from engine.headers import header_complaint
 
 SUBJECT_LENGTH = 200
 LONGEST_DELIVERY = timedelta(minutes=5)  # whoever takes longer than this has died: a delivery has shorter deadlines
 FIRST_PAUSE, LONGEST_PAUSE = timedelta(seconds=30), timedelta(hours=1)
 GIVEN_UP = timedelta(days=3)
 REDACTED = "Its run was redacted."
+
+
+class InvalidLetter(ValueError):
+    """A mail program would read something else than what is written, or its address is none."""
+
+
+def address_complaint(address: str) -> str:
+    """Why nothing is sent to this address, in a clause. Empty where it can be."""
+    try:
+        validate_email(address)
+    except ValidationError:
+        return f"{address} is no mail address: write it alone, as in ada@example.org"
+    if not address.isascii():
+        return f"{address} has letters that mail servers may not take"
+    complaint = header_complaint(address)
+    return f"the address {address} {complaint}" if complaint else ""
+
+
+def subject_complaint(subject: str) -> str:
+    complaint = header_complaint(subject)
+    return f"the subject {complaint}" if complaint else ""
 
 
 class LetterState(models.TextChoices):
@@ -33,6 +58,10 @@ class LetterQuerySet(models.QuerySet["Letter"]):
     def write(
         self, state: str, run: UUID | None, to: Sequence[str], subject: str, text: str, **values: Any
     ) -> "Letter":
+        """InvalidLetter where a mail program would show another head than the one that is given."""
+        complaints = [*map(address_complaint, to), subject_complaint(subject)]
+        if wrong := "; ".join(filter(None, complaints)):
+            raise InvalidLetter(f"The letter was not written: {wrong}.")
         return self.create(state=state, run_id=run, to=", ".join(to), subject=subject, text=text, **values)
 
     def take(self) -> "Letter | None":

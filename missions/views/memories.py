@@ -7,6 +7,7 @@ from django import forms
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from engine.models import record_name
@@ -177,5 +178,6 @@ def file(request: HttpRequest, pk: int) -> HttpResponse:
     version = remembering.current_of(memory)
     text = memory_files.written(version.as_file) if version else ""
     answer = HttpResponse(text, content_type="text/markdown; charset=utf-8")
-    answer.headers["Content-Disposition"] = f'attachment; filename="{memory.file}"'
+    # a name that is not ASCII would else leave as an encoded word, which browsers do not read as a name
+    answer.headers["Content-Disposition"] = content_disposition_header(True, memory.file)
     return answer

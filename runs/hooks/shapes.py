@@ -4,13 +4,15 @@ import base64
 import hmac
 import json
 from collections.abc import Callable, Mapping
-from email.header import Header
 from hashlib import sha256
 from typing import Any
 
+from engine.headers import encode_header, header_complaint
+from engine.hidden import in_one_line
 from runs.models.hooks import Shape
 
 JSON, TEXT = "application/json", "text/plain; charset=utf-8"
+NEUTRAL_TITLE = "Outcome of a run"
 Sent = tuple[bytes, dict[str, str]]
 """A body, and the headers that it needs."""
 
@@ -44,10 +46,13 @@ def teams(message: Mapping[str, Any]) -> Sent:
 
 
 def ntfy(message: Mapping[str, Any]) -> Sent:
+    """The outcome is its title. One that the server would decode is the first line of its text instead."""
     said = message["data"]
-    title = Header(said["said"], "utf-8", maxlinelen=10_000).encode() if not said["said"].isascii() else said["said"]
-    headers = {"Content-Type": TEXT, "Title": title, "Click": said["url"]}
-    return said["title"].encode(), headers
+    title, text = in_one_line(said["said"]), said["title"]
+    if header_complaint(title):
+        title, text = NEUTRAL_TITLE, f"{said['said']}\n{text}"
+    headers = {"Content-Type": TEXT, "Title": encode_header(title, folded=False), "Click": said["url"]}
+    return text.encode(), headers
 
 
 SHAPES: Mapping[str, Callable[[Mapping[str, Any]], Sent]] = {

@@ -125,3 +125,15 @@ def test_agents_that_will_err_together_are_warned_of(settings, models, warning):
 )
 def test_the_default_model_is_one_of_a_configured_provider(environment, variables, model):
     assert environment(**variables).default_model == model
+
+
+def test_a_sender_of_mail_is_one_line_without_encoded_words(environment):
+    assert environment(EMAIL_URL="smtp://host?from=MAGI%20%3Ca@magi.example%3E").EMAIL_URL
+    for sender in (
+        "%3D?utf-8?q?Boss?%3D%20%3Ca@magi.example%3E",
+        "a@magi.example%0ABcc:%20x@evil.example",
+        "MAGI,%20Inc%20%3Ca@magi.example%3E",
+    ):
+        said = wrong(environment, EMAIL_URL=f"smtp://host?from={sender}")
+        assert "EMAIL_URL" in said
+        assert "names a sender (?from=) that" in said

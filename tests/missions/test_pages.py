@@ -181,6 +181,13 @@ def test_a_proposal_is_used_once_somebody_accepted_it_on_its_page(admin_client: 
     assert "sees name and description" in tried
 
 
+def test_a_memory_is_downloaded_under_its_name_and_no_header_has_an_encoded_word(admin_client: Client):
+    made = remembering.propose(MemoryFile("日本 ü", "How", "Half up."), "LTM-Manager")
+    answer = admin_client.get(reverse("memory-file", args=[made.memory_id]))
+    name = answer.headers["Content-Disposition"]
+    assert name == "attachment; filename*=utf-8''%E6%97%A5%E6%9C%AC_%C3%BC.md"
+
+
 def test_a_memory_is_saved_from_the_version_that_was_read_alone(admin_client: Client):
     made = remembering.propose(MemoryFile("rounding", "How", "Half up."), "mira", accepted=True)
     edit, typed = reverse("memory-edit", args=[made.memory_id]), {"name": "rounding", "text": "Half down.", "base": "1"}

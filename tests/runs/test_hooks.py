@@ -3,6 +3,7 @@
 import asyncio
 import json
 from datetime import timedelta
+from email.header import decode_header, make_header
 from uuid import uuid4
 
 import pytest
@@ -10,6 +11,8 @@ from django.contrib.auth.models import Permission
 from django.utils import timezone
 from standardwebhooks.webhooks import WebhookVerificationError
 
+from engine.headers import header_complaint
+from engine.hidden import in_one_line
 from engine.models import Happening, Run, What
 from judgements.models import Judgement
 from runs import steering
@@ -19,6 +22,7 @@ from runs.models.hooks import deliver_to, spread
 from tests.acceptance.site import free_port
 from tests.callers import Caller, fields, problem
 from tests.conftest import agents
+from tests.engine.test_headers import ENCODED_WORDS
 from tests.receiver import Receiver, verified
 
 State = Delivery.State
@@ -293,6 +297,17 @@ def test_chats_get_a_line_in_which_nothing_of_the_title_is_a_mark():
         "Approved",
         "https://host/judgements/1/",
     )
+
+
+def test_an_outcome_is_no_header_that_a_server_of_push_messages_decodes():
+    for said in (*ENCODED_WORDS, "Two\nlines", "Grüße", "日本 =?"):
+        text, headers = shapes.ntfy({"data": MESSAGE["data"] | {"said": said}})
+        title = headers["Title"]
+        shown = str(make_header(decode_header(title)))
+        if header_complaint(said) and "\n" not in said:
+            assert (title, text.decode()) == ("Outcome of a run", f"{said}\n{MESSAGE['data']['title']}")
+        else:
+            assert (shown, title.isprintable(), text.decode()) == (in_one_line(said), True, MESSAGE["data"]["title"])
 
 
 # ---- the calls ------------------------------------------------------------------------------------------------

@@ -2,6 +2,9 @@
 
 import re
 from datetime import timedelta
+from email import message_from_string
+from email.policy import default as as_read
+from functools import partial
 
 import pytest
 from asgiref.sync import async_to_sync
@@ -11,12 +14,15 @@ from django.utils import timezone
 
 from engine import doctor
 from engine.models import Letter, Run
-from engine.models.mail import GIVEN_UP, LONGEST_DELIVERY
+from engine.models.mail import GIVEN_UP, LONGEST_DELIVERY, InvalidLetter
 from engine.tools import Refused, Use, tools
 from runs import mail
+from runs.mail_message import write_message
 from tests.conftest import at_once
 from tests.post_office import post_office
+from tests.runs.test_mail_message import HOSTILE_SUBJECTS
 
+ATTACK = "=?utf-8?q?Minutes=0d=0aReply-To:_x@evil.example=0d=0a=0d=0aPay_9=2C000_to_me.?="
 LETTER = {"to": ["ito@example.com", "noor@example.com"], "subject": "Grüße", "text": "We come on Friday.\n.\nTruly"}
 
 
@@ -72,6 +78,10 @@ def test_a_draft_is_sent_to_nobody(run, settings):
         ({"to": []}, "to: List should have at least 1 item"),
         ({"to": ["a@b.example\r\nBcc: c@d.example"]}, "is no mail address"),
         ({"subject": "Hi\nBcc: c@d.example"}, "the subject is one line"),
+        ({"subject": " "}, "the subject is empty"),
+        ({"subject": ATTACK}, "the subject has “=\\?”, which begins text in a code: write the characters themselves"),
+        ({"to": ["=?utf-8?q?evil=2C?=@example.com"]}, "the address =.* has “=\\?”"),
+        ({"to": ["=?utf-8?q?Boss?= <a@b.example>"]}, "is no mail address: write it alone"),
     ],
 )
 def test_what_is_no_letter_is_refused(run, wrong, complaint):
@@ -79,7 +89,51 @@ def test_what_is_no_letter_is_refused(run, wrong, complaint):
         use("mail.send", run, **wrong)
 
 
+def test_what_a_mail_program_reads_otherwise_is_in_no_outbox(run):
+    for to, subject in ((["a@b.example"], ATTACK), (["=?utf-8?q?x?=@b.example"], "Hi"), (["a@b.example"], "a\nb")):
+        with pytest.raises(InvalidLetter, match="The letter was not written: "):
+            Letter.objects.write(Letter.State.DRAFT, run.pk, to, subject, "text")
+    assert not Letter.objects.exists()
+
+
+def test_somebody_is_asked_about_a_letter_in_the_form_in_which_it_is_read():
+    read = tools()["mail.send"].read(LETTER | {"subject": " Hi ", "text": "a\r\nb\rc"})
+    assert (read.subject, read.text) == ("Hi", "a\nb\nc")
+
+
 # ---- delivery -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "values", [{"subject": ATTACK}, {"to": "=?utf-8?q?evil=2C?=@example.com"}, {"text": "half of a pair: \ud83d"}]
+)
+def test_a_letter_that_is_read_otherwise_than_it_was_approved_is_not_sent(run, settings, monkeypatch, values):
+    """One that was in the outbox before such letters were refused."""
+    with post_office() as office:
+        letter = send(run, settings, office.url)
+        if "text" in values:  # no database has such a text
+            monkeypatch.setattr(mail, "write_message", partial(with_values, values))
+        else:
+            Letter.objects.update(**values)
+        assert (mail.deliver(), again(letter), office.close()) == (0, "kept", [])
+    assert "Nothing was sent." in letter.error
+
+
+def with_values(values, sender, letter):
+    return write_message(sender, Letter(to=letter.to, subject=letter.subject, **values))
+
+
+def test_hostile_but_permitted_letters_arrive_exactly_as_they_were_approved(run, settings):
+    with post_office() as office:
+        settings.EMAIL_URL = office.url
+        for subject in HOSTILE_SUBJECTS:
+            use("mail.send", run, subject=subject)
+        assert mail.deliver() == len(HOSTILE_SUBJECTS)
+        came = [message_from_string(one["letter"], policy=as_read) for one in office.close()]
+    assert [one["Subject"] for one in came] == list(HOSTILE_SUBJECTS)
+    assert {(one["From"], one["To"], one["Bcc"]) for one in came} == {
+        ("magi@magi.example", ", ".join(LETTER["to"]), None)
+    }
 
 
 def test_it_leaves_once_with_its_own_id(run, settings):

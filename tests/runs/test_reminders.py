@@ -159,7 +159,9 @@ def test_who_may_decide_for_all_is_written_to_where_the_owner_may_not(run, maile
     assert [one.user for one in Notice.objects.all()] == [noor]
 
 
-@pytest.mark.parametrize("email", ["", "mira", "mira@example.com\r\nBcc: x@y.example", "jürgen@exämple.com"])
+@pytest.mark.parametrize(
+    "email", ["", "mira", "mira@example.com\r\nBcc: x@y.example", "jürgen@exämple.com", "=?utf-8?q?x=2C?=@y.example"]
+)
 def test_who_has_no_address_gets_none(run, mailed, email):
     type(mailed).objects.update(email=email)
     ask(run, days=2)

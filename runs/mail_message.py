@@ -1,0 +1,102 @@
+"""An email as the bytes that are sent, which say exactly what was approved to whoever reads them.
+
+The bytes are parsed again, as a mail program would, before anything is sent. Some patches of Python write what is in an
+encoded word (RFC 2047) as further headers and as a text above the approved one (3.11.7, 3.12.1), others lose one of two
+spaces where a long subject is folded (3.11.7); what else they do is found by comparing.
+"""
+
+from collections import Counter
+from email import message_from_bytes
+from email.errors import MessageError
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.policy import SMTP, EmailPolicy
+from email.policy import default as as_read
+from email.utils import format_datetime, parseaddr
+
+from engine.headers import encode_header, header_complaint
+from engine.models import Letter
+
+HEADERS = Counter(
+    ["from", "to", "subject", "message-id", "date", "content-type", "content-transfer-encoding", "mime-version"]
+)
+WHAT_TO_DO = "Nothing was sent. Have it written again, in plain characters."
+
+
+class UnfaithfulMessage(Exception):
+    """A mail program would show something else than what was approved. The text says what, and what to do."""
+
+
+class _AsGiven(EmailPolicy):
+    """Writes headers as they are given; Python's own decodes what it is given first."""
+
+    def header_store_parse(self, name: str, value: str) -> tuple[str, str]:
+        return name, value
+
+
+AS_WRITTEN = _AsGiven(linesep=SMTP.linesep, refold_source="none")
+
+
+def write_message(sender: str, letter: Letter) -> bytes:
+    """The email in bytes. `sender`: an address, also with a name. UnfaithfulMessage."""
+    try:
+        data = _written(sender, letter)
+        differing = _complaints(sender, letter) or _differences(data, sender, letter)
+    except (MessageError, ValueError, LookupError) as error:  # parsers of the library raise all of these
+        raise UnfaithfulMessage(f"No mail program can read this as an email: {error}. {WHAT_TO_DO}") from error
+    if differing:
+        raise UnfaithfulMessage(
+            f"A mail program would not show what was approved: {'; '.join(differing)}. {WHAT_TO_DO}"
+        )
+    return data
+
+
+def _written(sender: str, letter: Letter) -> bytes:
+    name, address = parseaddr(sender)
+    message = EmailMessage(policy=AS_WRITTEN)
+    message["From"] = f"{_quoted(name)} <{address}>" if name else address
+    message["To"] = ",\n ".join(letter.recipients)
+    message["Subject"] = encode_header(letter.subject)
+    message["Message-ID"], message["Date"] = letter.message_id, format_datetime(letter.made)
+    message.set_content(letter.text)
+    return message.as_bytes()
+
+
+def _quoted(name: str) -> str:
+    escaped = name.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"' if name.isascii() else encode_header(name)
+
+
+def _complaints(sender: str, letter: Letter) -> list[str]:
+    values = (("the subject", letter.subject), ("a recipient", letter.to), ("the sender in EMAIL_URL", sender))
+    return [f"{what} {complaint}" for what, value in values if (complaint := header_complaint(value))]
+
+
+def _differences(data: bytes, sender: str, letter: Letter) -> list[str]:
+    """What a reader sees otherwise than it was approved, each in a clause."""
+    read = message_from_bytes(data, policy=as_read)
+    if Counter(name.lower() for name in read) != HEADERS or read.defects or read.get_content_type() != "text/plain":
+        return ["it has other headers or parts than ours"]
+    name, address = parseaddr(sender)
+    shown_and_approved = {
+        "another sender": (_addresses(read["From"]), [(name, _plain(address))]),
+        "other recipients": (_addresses(read["To"]), [("", _plain(one)) for one in letter.recipients]),
+        "another subject": (read["Subject"].strip(), letter.subject.strip()),
+        "another Message-ID": (read["Message-ID"], letter.message_id),
+        "another text": (_lines(read.get_content()), _lines(letter.text)),
+    }
+    return [f"it shows {what}" for what, (shown, approved) in shown_and_approved.items() if shown != approved]
+
+
+def _plain(address: str) -> str:
+    """Without quotes that it does not need, as parsers give it. A sender may be of this machine, without a host."""
+    return Address(addr_spec=address).addr_spec if "@" in address else address
+
+
+def _addresses(header: object) -> list[tuple[str, str]]:
+    return [(one.display_name, one.addr_spec) for one in getattr(header, "addresses", ())]
+
+
+def _lines(text: str) -> list[str]:
+    """A line end at the end of a text is seen by nobody."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n")
