@@ -4,16 +4,19 @@ Names are not judged here. What a name leads to is known when a socket is made f
 """
 
 import re
+import socket
+import unicodedata
 from collections.abc import Collection
 from contextlib import suppress
-from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from ipaddress import ip_address
 from urllib.parse import urljoin, urlsplit, urlunsplit
+
+from .public_addresses import is_public
 
 LONGEST, LONGEST_QUERY = 2_000, 200
 PORTS = {"http": 80, "https": 443}
-_NOT_PUBLIC = tuple(map(ip_network, ("192.0.0.0/24", "192.88.99.0/24", "fec0::/10", "fc00::/7", "100::/64")))
-_NAT64 = tuple(map(ip_network, ("64:ff9b::/96", "64:ff9b:1::/48")))
 _ADDRESS = re.compile(r"https?://[^\s<>\"'`\\^{}|\u201c\u201d]+", re.IGNORECASE)
+_NUMBERS = re.compile(r"[0-9a-fx]+(\.[0-9a-fx]+){0,3}", re.IGNORECASE)
 _ENDS = ".,;:!?)]*_"
 
 
@@ -78,46 +81,16 @@ def found_in(text: str) -> set[str]:
     return found
 
 
-def is_public(address: str) -> bool:
-    """Whether this network address is one that anybody may reach: that of an IPv4 inside an IPv6 is what counts."""
-    try:
-        found = ip_address(address.partition("%")[0])
-    except ValueError:
-        return False
-    if isinstance(found, IPv6Address):
-        inner = _inner(found)
-        if inner is not None:
-            return all(map(_reachable, inner))
-    return _reachable(found)
-
-
 def is_inside(host: str) -> bool:
     """Whether this host is written as a network address that not everybody may reach. Of a name nothing is known."""
-    try:
-        ip_address(host)
-    except ValueError:
-        return False
-    return not is_public(host)
+    written = unicodedata.normalize("NFKC", host).replace("\u3002", ".").rstrip(".")
+    return _is_network_address(written) and not is_public(written)
 
 
-def _reachable(found: IPv4Address | IPv6Address) -> bool:
-    outside = (
-        found.is_multicast or found.is_reserved or found.is_unspecified or found.is_loopback or found.is_link_local
-    )
-    if outside or any(found in net for net in _NOT_PUBLIC if net.version == found.version):
-        return False
-    return found.is_global
-
-
-def _inner(found: IPv6Address) -> tuple[IPv4Address, ...] | None:
-    """The IPv4 addresses that it carries: mapped, compatible, 6to4, Teredo, NAT64."""
-    if found.ipv4_mapped:
-        return (found.ipv4_mapped,)
-    if found.teredo:
-        return found.teredo
-    if found.sixtofour:
-        return (found.sixtofour,)
-    last = IPv4Address(int(found) & 0xFFFFFFFF)
-    if any(found in net for net in _NAT64) or int(found) >> 32 == 0:
-        return (last,)
-    return None
+def _is_network_address(host: str) -> bool:
+    """Also an IPv4 in octal or hexadecimal numbers, or in less than four, as sockets take it."""
+    with suppress(ValueError):
+        return bool(ip_address(host.partition("%")[0]))
+    with suppress(OSError):
+        return bool(_NUMBERS.fullmatch(host) and socket.inet_aton(host))
+    return False

@@ -9,7 +9,7 @@ Why so: docs/decisions.md, The web.
 import socket
 from typing import Any
 
-from .addresses import is_public
+from .public_addresses import is_public
 
 
 class Sockets:

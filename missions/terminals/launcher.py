@@ -16,6 +16,7 @@ import struct
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import ModuleType
@@ -88,7 +89,7 @@ class Launcher:
         """The folder with the socket, once a proxy listens there."""
         until = time.monotonic() + ANSWERS_IN
         if not (spool / "started").exists():  # a command that began has the one that it began with
-            start(proxy, spool, network)
+            start(proxy, spool, network, files=[proxy.RULE])
         while not (spool / proxy.ADDRESS).exists():
             if time.monotonic() > until:
                 raise Refused("What leads out of the sandbox does not answer.")
@@ -115,14 +116,23 @@ def keep(spool: Path, request: dict[str, Any], group: ControlGroup | None = None
     start(keeper, spool, request, group)
 
 
-def start(what: ModuleType, spool: Path, request: dict[str, Any], group: ControlGroup | None = None) -> None:
-    """Start a program that needs nobody any more: in a session of its own, with nothing of ours but its source."""
-    with Path(what.__file__ or "").open("rb") as program:
-        other: dict[str, Any] = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if is_root() else {}
+def start(
+    what: ModuleType,
+    spool: Path,
+    request: dict[str, Any],
+    group: ControlGroup | None = None,
+    files: Sequence[str] = (),
+) -> None:
+    """Start a program that needs nobody any more: in a session of its own, with nothing of ours but its source and
+    these files, whose paths follow that of the spool."""
+    with contextlib.ExitStack() as opened:
         # by a descriptor, for the other user need not be able to walk to it
-        command = [PYTHON if other else sys.executable, "-I", "-S", f"/proc/self/fd/{program.fileno()}", str(spool)]
-        nothing = subprocess.DEVNULL
-        more = {"pass_fds": [program.fileno()], "start_new_session": True, "cwd": "/", "env": {}, **other}
+        open_files = [opened.enter_context(Path(one).open("rb")) for one in (what.__file__ or "", *files)]
+        program, *more_files = [f"/proc/self/fd/{one.fileno()}" for one in open_files]
+        other: dict[str, Any] = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if is_root() else {}
+        command = [PYTHON if other else sys.executable, "-I", "-S", program, str(spool), *more_files]
+        nothing, passed = subprocess.DEVNULL, [one.fileno() for one in open_files]
+        more = {"pass_fds": passed, "start_new_session": True, "cwd": "/", "env": {}, **other}
         started = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=nothing, stderr=nothing, **more)  # noqa: S603
     if group:
         with contextlib.suppress(OSError):  # without it the keeper adds up

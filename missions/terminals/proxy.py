@@ -1,24 +1,26 @@
 """Lets one command reach the hosts that were approved for it, and no others, for as long as it lives.
 
-    python3 -I -S proxy.py SPOOL < request
+    python3 -I -S proxy.py SPOOL RULE < request
 
 A program of its own, of the standard library alone. It stands outside of the sandbox and listens at a socket in the
 spool, which is all that the sandbox sees of a network. It takes CONNECT to exactly the approved hosts and ports, asks
-for their addresses itself, and goes to none that is private, of this machine or of this link. Each connection is a line
-of `connections`: host, port, whether it was allowed, and how many bytes went each way.
+for their addresses itself, and goes to none that is not public by RULE, the file `engine/web/public_addresses.py`, by
+which pages are read, too. Each connection is a line of `connections`: host, port, whether it was allowed, and how many
+bytes went each way.
 
 Why so: docs/decisions.md, The sandbox.
 """
 
 import contextlib
-import ipaddress
 import json
 import os
 import re
+import runpy
 import socket
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 ADDRESS, LINES = "net/sock", "connections"
@@ -28,6 +30,10 @@ LONGEST_HEAD, CHUNK = 8_192, 65_536
 LOOK = 0.5
 BEGINS_WITHIN = 30.0
 PORT = re.compile("[0-9]{1,5}")
+IS_PROGRAM = __name__ == "__main__"
+# the user whose program it is may not be able to walk to the file, and is given a descriptor of it
+RULE = sys.argv[2] if IS_PROGRAM else str(Path(__file__).parents[2] / "engine/web/public_addresses.py")
+is_public = runpy.run_path(RULE)["is_public"]
 
 
 class Proxy:
@@ -108,13 +114,6 @@ def refused() -> socket.socket:
     raise PermissionError
 
 
-def is_public(address: str) -> bool:
-    """What stands inside of an IPv6 address counts, where that is an IPv4."""
-    found = ipaddress.ip_address(address.partition("%")[0])
-    mapped = getattr(found, "ipv4_mapped", None) or getattr(found, "sixtofour", None)
-    return found.is_global and not found.is_multicast and (mapped is None or mapped.is_global)
-
-
 def asked_for(client: socket.socket) -> tuple[str, int]:
     """Host and port of a CONNECT. ValueError for anything else."""
     head = b""
@@ -176,5 +175,5 @@ def main(spool: str) -> int:
     return 0
 
 
-if __name__ == "__main__":
+if IS_PROGRAM:
     sys.exit(main(sys.argv[1]))

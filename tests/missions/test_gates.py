@@ -19,7 +19,6 @@ from missions import leaving, publishing, workshop
 from missions.models import Connection, Mission, Step
 from missions.models.remarks import Remark
 from missions.publishing import branch_complaint
-from missions.terminals.proxy import is_public
 from missions.tools.publish import PublishCommit
 from runs.models import SearchText
 from tests.conftest import need, perform
@@ -256,11 +255,3 @@ def test_what_is_asked_about_in_words_says_each_thing_once_whatever_stands_in_it
 )
 def test_what_is_no_name_of_a_branch_is_refused(branch):
     assert branch_complaint(branch)
-
-
-@pytest.mark.parametrize(
-    "address", ["127.0.0.1", "10.0.0.1", "169.254.169.254", "::1", "::ffff:10.0.0.1", "fe80::1%eth0", "0.0.0.0"]
-)
-def test_what_is_inside_is_no_public_address(address):
-    assert not is_public(address)
-    assert is_public("93.184.216.34")

@@ -1,10 +1,15 @@
 """The library's pages of hooks: made, looked after and taken away by whose they are, and by nobody else."""
 
+from contextlib import suppress
+
 import pytest
 from django.urls import reverse
 
+from engine.web.addresses import NotRead
+from runs.hook_forms import address_of
 from runs.hooks import telling
 from runs.models import Delivery, Hook
+from tests.missions.test_proxy import NOT_PUBLIC, ODD
 from tests.runs.test_hooks import ended
 
 pytestmark = pytest.mark.django_db
@@ -45,6 +50,16 @@ def test_a_hook_is_made_and_its_secret_shown_once(page, mira):
 def test_what_is_wrong_is_said_where_it_stands(page, name, value):
     assert f'id="{name}-err"' in text(page.post(reverse("hooks"), {**TYPED, name: value}), 422)
     assert not Hook.objects.exists()
+
+
+def test_a_hook_to_an_inner_address_in_any_form_is_refused_when_it_is_made():
+    taken = []
+    for host in (*NOT_PUBLIC, *ODD, "①②⑦.⓪.⓪.①", "127。0。0。1", "0X7F.1", "[::1]"):
+        written = f"[{host}]" if ":" in host and "[" not in host else host
+        with suppress(NotRead):
+            taken.append(address_of(f"https://{written}/"))
+    assert taken == []
+    assert [address_of(f"https://{name}/") for name in ("example.org", "1.1.1.1", "a.b", "fee.d")]
 
 
 def test_nobody_has_more_than_may(page, mira):
