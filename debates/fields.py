@@ -8,7 +8,8 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 
-from runs.forms import Numbered, Text, as_read, choice, known_fallback, known_model, says_something
+from engine.names import look_alike
+from runs.forms import Numbered, Text, choice, known_fallback, known_model, says_something
 from runs.rights import SEE, Reach
 
 from .models import (
@@ -116,7 +117,7 @@ class OptionForm(Numbered):
 
     def clean_word(self) -> str:
         word = self.cleaned_data["word"]
-        if as_read(word) in map(as_read, RESERVED_WORDS):
+        if look_alike(word, RESERVED_WORDS):
             raise ValidationError(f"“{word}” is always possible and is no option. Call this one otherwise.")
         return word
 
@@ -137,7 +138,7 @@ class Seated(Numbered):
 
     def clean_name(self) -> str:
         name = self.cleaned_data["name"]
-        if as_read(name) in map(as_read, RESERVED_NAMES):
+        if look_alike(name, RESERVED_NAMES):
             raise ValidationError(f"“{name}” is somebody else at this table. Give member {self.number} another name.")
         return name
 

@@ -13,8 +13,9 @@ from django.utils import timezone
 from engine.llm.providers import context_of
 from engine.models import TITLE_LENGTH, NewDocument
 from engine.models.documents import label_of
+from engine.names import look_alike
 from runs import retention
-from runs.forms import FieldProblem, Numbered, Spend, Text, as_read, first_errors
+from runs.forms import FieldProblem, Numbered, Spend, Text, first_errors
 from runs.saved.forms import SavedForm, named
 
 from .attached import Attached
@@ -164,13 +165,13 @@ class Laid:
             self._wrong_counts = [*(one for one in self._wrong_counts if one.path != problem.path), problem]
 
     def _refuse_equal(self, noun: str, given: Sequence[Numbered]) -> None:
-        name, first = _SAME[noun], dict[str, int]()
+        name, earlier = _SAME[noun], dict[str, int]()
         for form in given:
-            read = as_read(form.cleaned_data.get(name, ""))
-            if read in first:
-                form.add_error(name, f"{noun.capitalize()} {first[read]} has this {name} already. Take another.")
-            elif read:
-                first[read] = form.number
+            said = form.cleaned_data.get(name, "")
+            if same := look_alike(said, earlier):
+                form.add_error(name, f"{noun.capitalize()} {earlier[same]} has this {name} already. Take another.")
+            else:
+                earlier[said] = form.number
 
     def _refuse_too_few_messages(self) -> None:
         most = self.own.cleaned_data.get("most")

@@ -7,8 +7,9 @@ from django import forms
 from django.conf import settings
 
 from engine.models import TITLE_LENGTH
+from engine.names import look_alike
 from runs import retention
-from runs.forms import FieldProblem, Text, as_read, first_errors, known_fallback, known_model
+from runs.forms import FieldProblem, Text, first_errors, known_fallback, known_model
 from runs.saved import NAME_LENGTH
 from runs.saved.forms import SavedForm, named
 
@@ -98,17 +99,16 @@ class ThreeAgents:
         return found
 
     def _refuse_equal_names(self) -> None:
-        first: dict[str, int] = {}
+        earlier: dict[str, int] = {}
         for form in self.agents:
-            name = as_read(form.cleaned_data.get("name", ""))
-            if not name:
-                continue
-            if name in first:
+            name = form.cleaned_data.get("name", "")
+            if same := look_alike(name, earlier):
                 form.add_error(
                     "name",
-                    f"Give agent {form.number} another name. Agent {first[name]} already has this one.",
+                    f"Give agent {form.number} another name. Agent {earlier[same]} already has this one.",
                 )
-            first.setdefault(name, form.number)
+            else:
+                earlier[name] = form.number
 
 
 def agents_in(posted: Mapping[str, str]) -> list[AgentValues]:

@@ -156,7 +156,7 @@ def _of_crew(crew: Sequence[dict[str, Any]]) -> Iterable[tuple[str, str]]:
         if wrong := name_complaint(one["name"], [other["name"] for other in crew[:number]]):
             yield f"agents.{number}.name", wrong
         if strange := [name for name in one.get("tools") or () if name not in NAMES and name not in of_others]:
-            yield f"agents.{number}.tools", f"There is no tool {strange[0][:60]} for agents."
+            yield f"agents.{number}.tools", f"There is no tool {', '.join(name[:60] for name in strange)} for agents."
         if one.get("model"):
             try:
                 known_model(one["model"])

@@ -20,6 +20,7 @@ from engine.evidence.told import Drafts
 from engine.hidden import visible_text
 from engine.llm.providers import storable
 from engine.models import after_deadlock
+from engine.names import look_alike
 
 from . import memory_files
 from .memory_files import LISTS, MemoryFile, Wrong
@@ -81,6 +82,9 @@ def _memory(name: str, library: str, file: str) -> Memory:
         if file and file != found.file:
             raise Wrong(f"“{found.name}” stands in {found.file}, not in {file}.")
         return found
+    names = Memory.objects.filter(library__in={"", library}).exclude(folded=folded(name)).values_list("name", flat=True)
+    if same := look_alike(name, names):
+        raise Wrong(f"There is a memory “{same}”, and “{name.strip()}” looks like it. Call it otherwise.")
     file = file or memory_files.file_name(name)
     if wrong := memory_files.file_complaint(file):
         raise Wrong(wrong)

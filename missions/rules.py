@@ -10,6 +10,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Self
 
+from engine.names import look_alike
+
 DONE, UNPROVEN = "done", "unproven"
 RESERVED = ("all", "human_user", "system")
 PERSON = "human_user"
@@ -154,9 +156,9 @@ def name_complaint(name: str, taken: Iterable[str]) -> str:
     """Why nobody can be called so; empty where somebody can."""
     if not 0 < len(name) <= 40 or not all(sign.isalnum() or sign in "-_" for sign in name):
         return "A name has 1 to 40 letters, digits, - or _."
-    if folded(name) in RESERVED:
-        return f"{name} is a reserved name."
-    if folded(name) in {folded(one) for one in taken}:
+    if reserved := look_alike(name, RESERVED):
+        return f"{name} is a reserved name, or looks like one: {reserved}."
+    if look_alike(name, taken):
         return f"{name} is the name of somebody here already."
     return ""
 

@@ -13,6 +13,7 @@ from django.core.exceptions import ValidationError
 
 from engine.deciders import is_council
 from engine.llm.prompting import no_key_twice
+from engine.names import look_alike
 from engine.policy import BOTH, COUNCIL, policy_of
 from engine.tools import of_whole_servers, tools
 from runs.forms import Text, known_fallback, known_model
@@ -147,9 +148,9 @@ class _Reading:
                 self.problems.append((path, "It has to be an object."))
                 continue
             agent = self._agent(self._known(one, set(AGENT), f"{path}."), path)
-            if agent["name"].casefold() in (PERSON.casefold(), *names):
-                self.problems.append((f"{path}.name", f"“{agent['name']}” is taken."))
-            names.append(agent["name"].casefold())
+            if same := look_alike(agent["name"], (PERSON, *names)):
+                self.problems.append((f"{path}.name", f"“{agent['name']}” is taken, or looks like “{same}”."))
+            names.append(agent["name"])
             yield agent
 
     def _agent(self, given: Mapping[str, Any], path: str) -> dict[str, Any]:

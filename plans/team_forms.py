@@ -9,6 +9,7 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.forms.boundfield import BoundField
 
+from engine.names import look_alike
 from engine.policy import MOST_PERSONS, REJECT, REMIND, RETURN, USUAL, policy_of
 from engine.tools import Tool, of_whole_servers, tools
 from runs import retention
@@ -17,7 +18,6 @@ from runs.forms import (
     Numbered,
     Text,
     as_number,
-    as_read,
     choice,
     first_errors,
     known_fallback,
@@ -153,7 +153,7 @@ class AgentForm(Numbered):
 
     def clean_name(self) -> str:
         name = self.cleaned_data["name"]
-        if as_read(name) == as_read(A_PERSON):
+        if look_alike(name, [A_PERSON]):
             raise ValidationError(f"“{name}” is the seat of a person in every team. Take another name.")
         return name
 
@@ -254,6 +254,7 @@ class TeamSubmission:
         self.demands = [DemandForm(key, data, demand) for key, demand in spread(held).items()]
         self._kept = team.current.policy if team and team.current else None
         self._wrong_count: list[FieldProblem] = []
+        self._strange = list(_strange(self.agents, data or {}))
 
     def is_valid(self) -> bool:
         valid = [form.is_valid() for form in (self.own, *self.agents, *self.examples, *self.demands)]
@@ -264,13 +265,13 @@ class TeamSubmission:
         return all(valid) and not self.problems
 
     def _refuse_equal(self) -> None:
-        first: dict[str, int] = {}
+        earlier: dict[str, int] = {}
         for form in self.agents:
-            read = as_read(form.cleaned_data.get("name", ""))
-            if read in first:
-                form.add_error("name", f"Agent {first[read]} has this name already. Take another.")
-            elif read:
-                first[read] = form.number
+            name = form.cleaned_data.get("name", "")
+            if same := look_alike(name, earlier):
+                form.add_error("name", f"Agent {earlier[same]} has this name already. Take another.")
+            else:
+                earlier[name] = form.number
 
     def values(self) -> dict[str, Any]:
         """What `Team.objects.found` and `Team.revise` take beside who does it, once valid."""
@@ -299,7 +300,7 @@ class TeamSubmission:
     def problems(self) -> list[FieldProblem]:
         """What is to be corrected, in the order of the page."""
         found = [FieldProblem(name, name, self._label(name), said) for name, said in first_errors(self.own)]
-        found += self._wrong_count
+        found += [*self._wrong_count, *self._strange]
         several: list[DemandForm | Numbered] = [*self.agents, *self.demands, *self.examples]
         for form in several:
             for name, said in first_errors(form):
@@ -327,6 +328,14 @@ def _places(
     """The numbers of its forms, each with what it starts from."""
     count = len(given) if posted is None else count_in(posted, noun)
     return ((number, given[number - 1] if number <= len(given) else {}) for number in range(1, count + 1))
+
+
+def _strange(forms: Iterable[AgentForm], posted: Mapping[str, Any]) -> Iterator[FieldProblem]:
+    """Of each agent, the tools that were ticked for it and are on no list: no browser sends these by itself."""
+    for form in forms:
+        if names := [name for name in ticked(posted, form.number) if f"tool-{name}" not in form.fields]:
+            said = f"There is no tool {', '.join(f'“{name[:80]}”' for name in names)} here."
+            yield FieldProblem(f"{form.prefix}.tools", f"{form.prefix}-name", f"{form.label}, tools", said)
 
 
 def ticked(posted: Mapping[str, Any], number: int) -> list[str]:

@@ -6,6 +6,8 @@ from django import forms
 from django.conf import settings
 from django.core.exceptions import ValidationError
 
+from engine.names import look_alike
+
 from .. import retention
 from ..forms import Text, as_read
 from .versions import NAME_LENGTH, Saved
@@ -46,8 +48,10 @@ class SavedForm(forms.Form):
 
     def clean_name(self) -> str:
         name = self.cleaned_data["name"]
+        if self.saved and name == self.saved.name:  # it may look like another since before that was refused
+            return name
         for other in self.model.objects.only("name", "archived"):
-            if other != self.saved and as_read(other.name) == as_read(name):
+            if other != self.saved and look_alike(name, [other.name]):
                 raise ValidationError(self._archived if other.archived else self._taken)
         return name
 

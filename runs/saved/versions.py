@@ -9,13 +9,14 @@ from uuid import UUID
 
 from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
-from django.db import connection, models, transaction
+from django.db import IntegrityError, connection, models, transaction
 from django.utils import timezone
 
 from engine.evidence import sealing
 from engine.evidence.chain import Draft, stamp
 from engine.hidden import visible_text
 from engine.models import record_name
+from engine.names import look_alike
 
 from .. import retention
 
@@ -67,6 +68,12 @@ class SavedQuerySet(models.QuerySet[Any]):
         saved = self.create(name=name, owner=owner, retention_days=retention_days)
         saved.revise(name=name, author=owner, **held)
         return saved
+
+    def refuse_look_alike(self, name: str, saved: Any) -> None:
+        """IntegrityError where another one is called so. What is called so already may stay."""
+        others = list(self.exclude(pk=saved.pk).values_list("name", flat=True))
+        if (saved.number == 0 or name != saved.name) and look_alike(name, others):
+            raise IntegrityError(f"Another {saved.noun} has a name that looks like this one.")
 
     def changed(self, pk: int, kind: ChangeKind, by: Any) -> None:
         """Write down what it is from now on, and seal it, in the transaction of what changed it."""
@@ -156,7 +163,7 @@ class Saved(models.Model):
         """A new version with this name, which holds this; the current one where nothing differs.
 
         RevisedMeanwhile where the current version is not the one with the number `opened`, if that is given;
-        IntegrityError where another has the name.
+        IntegrityError where another has the name, or one that looks like it.
         """
         others = type(self).objects
         # the lock first and alone: a row joined to it would be the one from before the wait
@@ -165,6 +172,7 @@ class Saved(models.Model):
             return current
         if current and opened not in (None, current.number):
             raise RevisedMeanwhile
+        others.refuse_look_alike(name, self)
         columns = self.versions.model.columns(held)
         number = current.number + 1 if current else 1
         version = self.versions.create(number=number, name=name, author=author, **columns)

@@ -83,3 +83,11 @@ def test_a_mission_keeps_the_version_that_it_began_with(ready, mira: User, setti
     assert (row.crew, row.crew_version.number) == ("Coordinator and helpers", 1)
     assert agents(row.crew_version, "m")[2]["tools"][0] == "read_file"
     assert verify_all().faults == []
+
+
+def test_all_tools_that_are_not_there_are_named_by_whichever_door():
+    one = {"name": "Ada", "tools": ["finish", "fax", "beam"]}
+    problems = dict(asked({"goal": "Go."}, crew=[one])[1])
+    assert problems["agents.0.tools"] == "There is no tool fax, beam for agents."
+    with pytest.raises(crew_files.Wrong, match=r"“fax”[^“]*“beam”"):
+        crew_files.read_object({"name": "Two", "agents": [one]})

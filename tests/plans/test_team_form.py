@@ -178,3 +178,11 @@ def test_a_tool_that_is_not_there_any_more_stays_until_its_tick_is_taken_away(pa
     assert whole(team).current.agents.get().tools == ["fax.send"]
     page.post(f"/teams/{team.pk}/edit/", {k: v for k, v in opened(page, team).items() if "fax" not in k})
     assert whole(team).current.agents.get().tools == []
+
+
+def test_a_tool_that_is_not_there_is_named_where_it_was_ticked_and_nothing_is_saved(page, mine):
+    sent = opened(page, mine) | {"a1-tool-fax.send": "on", "a1-tool-mail.beam": "on"}
+    answer = page.post(f"/teams/{mine.pk}/edit/", sent)
+    assert answer.status_code == 422
+    assert "There is no tool “fax.send”, “mail.beam” here." in answer.content.decode()
+    assert whole(mine).number == 1

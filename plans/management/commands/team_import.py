@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError
+from django.db import IntegrityError
 
 from engine import terminal
 from plans import team_files
@@ -26,10 +27,13 @@ class Command(terminal.Command):
         existing = Team.objects.filter(name=team.name).first()
         if existing and existing.archived:
             raise CommandError(f"The team {team.name} is archived. Bring it back, or name yours otherwise.")
-        if existing:
-            version = existing.revise(name=team.name, author=None, **team.held)
-        else:
-            version = Team.objects.found(name=team.name, owner=None, **team.held).current
+        try:
+            if existing:
+                version = existing.revise(name=team.name, author=None, **team.held)
+            else:
+                version = Team.objects.found(name=team.name, owner=None, **team.held).current
+        except IntegrityError as error:
+            raise CommandError(f"Another team has the name {team.name}, or one that looks like it.") from error
         self.stdout.write(f"{version.name}, version {version.number}, with {len(team.held['agents'])} agents.")
 
 
