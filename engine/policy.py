@@ -5,6 +5,7 @@ Why so: docs/decisions.md, Gates.
 
 import re
 from collections.abc import Iterable, Mapping
+from types import NoneType
 from typing import Any, Protocol
 
 OPEN, PERSON, COUNCIL, BOTH = "open", "person", "council", "both"
@@ -62,7 +63,7 @@ def _is_of_its_kinds(policy: Policy) -> bool:
     numbers = type(persons) is int and 1 <= persons <= MOST_PERSONS
     numbers = numbers and (hours is None or (type(hours) in (int, float) and 0 <= hours <= MOST_HOURS))
     words = isinstance(council, str) and len(council) <= LONGEST_NAME and not UNKEEPABLE.search(council)
-    ticks = type(policy["four_eyes"]) is bool and policy["blind"] in (True, False, None)
+    ticks = type(policy["four_eyes"]) is bool and type(policy["blind"]) in (bool, NoneType)
     return numbers and words and ticks and policy["expiry"] in (REMIND, REJECT, RETURN)
 
 

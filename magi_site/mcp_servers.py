@@ -15,7 +15,7 @@ Variable = Annotated[str, AfterValidator(variable_that_is_set)]
 class DeclaredServer(BaseModel):
     """One entry. No secret stands there itself, only the name of its variable."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True)
 
     command: list[str] = []
     env: dict[str, Variable] = {}

@@ -24,7 +24,7 @@ RESERVED = ("rehearsal",)
 class Price(BaseModel):
     """US dollars for a million tokens."""
 
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
     input: float = Field(ge=0, le=1_000_000)
     output: float = Field(ge=0, le=1_000_000)
@@ -36,7 +36,7 @@ Tokens = Annotated[int, Field(ge=1_000, le=100_000_000)]
 class Declared(BaseModel):
     """One entry of MAGI_PROVIDERS. The key itself never stands there, only the name of its variable."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True)
 
     base_url: str
     api_key_env: str | None = None

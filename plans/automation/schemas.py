@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from ninja import Field, Schema
 
-from runs.api.schemas import Identifier, Moment, text
+from runs.api.schemas import Identifier, Moment, StrictTypes, text
 
 from ..forms import MATTER_LENGTH, WORDS_LENGTH
 from ..models.plans import TASK_LENGTH
@@ -14,7 +14,7 @@ StepStatus = Literal["planned", "awaiting_feedback", "approved", "rejected", "ac
 FeedbackStatus = Literal["pending", "addressed", "rejected"]
 
 
-class Asked(Schema):
+class Asked(StrictTypes):
     user_id: str | None = Field(None, description="The token's owner, where it is given.")
 
 

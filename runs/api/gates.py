@@ -21,8 +21,8 @@ from runs.given_looks import note_look
 from .answers import address_of, json_answer, missing, take_only
 from .objects import gate_object
 from .refusals import Refusal, wrong_fields
+from .schemas import Flag, Gates, Strict, one_of, problems
 from .schemas import Gate as GateObject
-from .schemas import Gates, Strict, one_of, problems
 from .schemas import text as length
 from .scopes import Scope, credential, needs
 
@@ -36,7 +36,7 @@ class SoughtGates(Schema):
 
     model_config = ConfigDict(extra="forbid")
 
-    mine: bool = Field(False, description="Only those that wait for the owner of the token.")
+    mine: Flag = Field(False, description="Only those that wait for the owner of the token.")
     cursor: int = Field(0, ge=0, description="Where the page begins: part of the address that the page before gives.")
 
 

@@ -5,7 +5,7 @@ from http import HTTPStatus
 from typing import Annotated, Any, Literal
 
 from ninja import Field, Schema
-from pydantic import ConfigDict, WithJsonSchema, create_model
+from pydantic import BeforeValidator, ConfigDict, WithJsonSchema, create_model
 
 from engine.models.reviews import REVIEW_LENGTH
 from engine.models.runs import OUTCOME_LENGTH, RunStatus
@@ -71,10 +71,26 @@ def streamed(noun: str) -> dict[str, Any]:
     return {"content": {"text/event-stream": {"schema": event}}}
 
 
-class Strict(Schema):
-    """Read without guessing: 0 is not false, and "1" no number."""
+class StrictTypes(Schema):
+    """Read without guessing: 0 is not false, "yes" not true, and "1" no number. Unknown keys are left alone."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(strict=True)
+
+
+class Strict(StrictTypes):
+    model_config = ConfigDict(extra="forbid")
+
+
+def _flag(written: Any) -> Any:
+    return {"true": True, "1": True, "false": False, "0": False}.get(written, written)
+
+
+Flag = Annotated[
+    bool,
+    BeforeValidator(_flag, json_schema_input_type=bool),
+    Field(strict=True),
+]
+"""Of an address, where all is text: true or 1, false or 0, and nothing else."""
 
 
 # ---- what it takes ----------------------------------------------------------------------------------------

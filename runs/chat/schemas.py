@@ -6,22 +6,24 @@ from typing import Any, Literal
 from ninja import Field, Schema
 from pydantic import ConfigDict
 
+from runs.api.schemas import StrictTypes
 
-class Part(Schema):
+
+class Part(StrictTypes):
     type: str
     text: str = ""
 
 
-class Message(Schema):
+class Message(StrictTypes):
     role: str
     content: str | list[Part] | None = None
 
 
-class StreamOptions(Schema):
+class StreamOptions(StrictTypes):
     include_usage: bool = False
 
 
-class Completion(Schema):
+class Completion(StrictTypes):
     """The last message of a user is what is asked. How an answer is drawn (temperature and the like) means nothing here
     and is left out."""
 
