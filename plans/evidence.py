@@ -20,7 +20,6 @@ from engine.search import label
 
 from . import standing
 from .models import Message, Move, Plan, Revision, Step, StepState
-from .models.plans import models_of
 from .rules.demands import Meaning
 from .rules.words import Event, NotPossible, Outcome, Standing, Status, after
 from .standing import AT_ONCE
@@ -57,7 +56,7 @@ def _tell_submission(draft: Draft, plan: Plan) -> None:
     draft.facts |= {
         "team": {"id": version.team_id, "name": version.name, "version": version.number},
         "policy": plan.policy,
-        "models": models_of(version),
+        "models": plan.asked_models,
         "prompt_version": plan.prompt_version,
         "matter": str(plan.matter_id) if plan.matter_id else None,
         "earlier": str(plan.earlier_id) if plan.earlier_id else None,

@@ -13,7 +13,15 @@ _tables = (
         rules=(
             Rule(
                 "kept",
-                kept=("run_id", "matter_id", "team_version_id", "policy", "prompt_version", "earlier_id"),
+                kept=(
+                    "run_id",
+                    "matter_id",
+                    "team_version_id",
+                    "policy",
+                    "asked_models",
+                    "prompt_version",
+                    "earlier_id",
+                ),
                 erased=("task", "matter_name"),
             ),
             Rule("stopped", when="OLD.stopped", kept=("stopped",)),

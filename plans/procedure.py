@@ -9,8 +9,6 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from typing import Any
 
-from django.conf import settings
-
 from engine.context import RunContext
 from engine.llm.failures import CallFailed
 from engine.llm.forms import AnswerForm
@@ -163,8 +161,7 @@ async def _think(run: RunContext, plan: Plan, step: Step) -> None:
     read = partial(moves.read_move, tools=await run.read(partial(reading.arguments_by_tool, step)))
     form = AnswerForm("plan-move", moves.SCHEMA, read, moves.growing, moves.complaint)
     assert step.agent  # noqa: S101 - a person is not prompted
-    model = step.agent.model or settings.DEFAULT_MODEL
-    await run.ask(key, model, agent.move(work), form, keep, step.agent.fallback)
+    await run.ask(key, plan.model_of(step.agent), agent.move(work), form, keep, step.agent.fallback)
 
 
 async def _use(run: RunContext, plan: Plan, step: Step) -> None:

@@ -92,11 +92,12 @@ class PlanQuerySet(models.QuerySet["Plan"]):
         TeamChanged where that version of the team is not the current one. BudgetUsedUp.
         """
         team.hold()
-        reserved = Budget.objects.reserve(owner, spend if spend is not None else _unknown(team))
+        models = models_of(team)
+        reserved = Budget.objects.reserve(owner, spend if spend is not None else _unknown(models))
         run = Run.objects.create(
             procedure="plan",
             title=title or title_of(task),
-            lane=lane_of(models_of(team)),
+            lane=lane_of(models),
             owner=owner,
             asked_by=record_name(owner),
             account=account_of(owner),
@@ -111,6 +112,7 @@ class PlanQuerySet(models.QuerySet["Plan"]):
             matter_name=matter,
             team_version=team,
             policy=policy.as_json() if policy else team.policy,
+            asked_models=models,
             prompt_version=prompts.VERSION,
             earlier=earlier,
         )
@@ -124,10 +126,10 @@ class PlanQuerySet(models.QuerySet["Plan"]):
         return plan
 
 
-def _unknown(team: TeamVersion) -> int | None:
+def _unknown(asked: Sequence[str]) -> int | None:
     """What is set aside where nobody knows what it will cost: nothing, for each call asks its budgets; None where it
     cannot be said afterwards either."""
-    return None if any(prices.cost(model, 1, 1) is None for model in models_of(team)) else 0
+    return None if any(prices.cost(model, 1, 1) is None for model in asked) else 0
 
 
 def _steps(*left: str) -> Prefetch:
@@ -136,7 +138,7 @@ def _steps(*left: str) -> Prefetch:
 
 
 def models_of(team: TeamVersion) -> list[str]:
-    """Planner's first."""
+    """Planner's first, then those of its agents in their order, as a plan that is submitted now would ask them."""
     return [one or settings.DEFAULT_MODEL for one in (team.planner, *(agent.model for agent in team.agents.all()))]
 
 
@@ -147,6 +149,7 @@ def title_of(task: str) -> str:
 
 class Plan(models.Model):
     """Steps for a task. Title, life cycle and outcome are its run's. `policy`: as it held when it was asked for.
+    `asked_models`: planner's first, then those of its agents in their order, whatever the default one is by now.
     `matter_name`: what its matter was called then; older ones do not say. `stopped`: somebody ended it."""
 
     run = models.OneToOneField(Run, on_delete=models.PROTECT, primary_key=True, related_name="plan")
@@ -155,6 +158,7 @@ class Plan(models.Model):
     matter_name = models.CharField(max_length=100, null=True, blank=True)  # noqa: DJ001 - older ones do not say
     team_version = models.ForeignKey(TeamVersion, on_delete=models.PROTECT, related_name="plans")
     policy = models.JSONField()
+    asked_models = models.JSONField()
     prompt_version = models.CharField(max_length=20)
     earlier = models.ForeignKey("self", on_delete=models.PROTECT, null=True, related_name="later")
     stopped = models.BooleanField(default=False)
@@ -223,11 +227,14 @@ class Plan(models.Model):
 
     @property
     def planner(self) -> str:
-        return self.team_version.planner or settings.DEFAULT_MODEL
+        return str(self.asked_models[0])
+
+    def model_of(self, agent: TeamAgent) -> str:
+        return str(self.asked_models[1 + [one.pk for one in self.agents].index(agent.pk)])
 
     @property
     def rehearsal(self) -> bool:
-        return any(map(is_rehearsal, models_of(self.team_version)))
+        return any(map(is_rehearsal, self.asked_models))
 
     @property
     def current(self) -> "Revision":
