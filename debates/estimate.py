@@ -6,10 +6,11 @@ from typing import Any, Protocol
 
 from engine.llm import prices
 from engine.llm.providers import is_rehearsal
+from engine.llm.tokens import ANSWER
+from engine.llm.tokens import tokens_of as tokens_of_text
 
 from .prompts.wording import counted
 
-ANSWER = 700  # tokens of one answer, the thinking of a model included
 MESSAGE, LINE = 260, 45  # tokens of a message as others read it whole, and as one line of the minutes
 WHOLE = 30  # of the newest messages are read whole, on average
 INSTRUCTIONS = 1_400
@@ -44,7 +45,7 @@ class Text(Protocol):
 def tokens_of(question: str, documents: Iterable[Text] = ()) -> int:
     """Of what everybody reads before anything is said. The lines of documents have numbers in front."""
     texts = [document.text for document in documents]
-    return prices.tokens_of(question) + sum(prices.tokens_of(text) + 2 * (text.count("\n") + 1) for text in texts)
+    return tokens_of_text(question) + sum(tokens_of_text(text) + 2 * (text.count("\n") + 1) for text in texts)
 
 
 def estimate(read: int, members: Iterable[Mapping[str, Any]], timekeeper: str, most: int) -> Estimate:
@@ -71,9 +72,9 @@ def prompt_tokens(base: int, said: int) -> int:
 
 
 def largest_prompt(read: int, most: int) -> int:
-    """Tokens that a model must have room for: its longest request, and its answer."""
+    """Tokens of the longest request."""
     whole = min(most, MOST_WHOLE)
-    return INSTRUCTIONS + read + whole * MESSAGE + (most - whole) * LINE + ANSWER
+    return INSTRUCTIONS + read + whole * MESSAGE + (most - whole) * LINE
 
 
 def _cost(asked: Sequence[Mapping[str, Any]], timekeeper: str, base: int, most: int) -> int | None:

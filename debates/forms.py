@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
-from engine.llm.providers import context_of
+from engine.llm.tokens import too_long
 from engine.models import TITLE_LENGTH, NewDocument
 from engine.models.documents import label_of
 from engine.names import look_alike
@@ -246,10 +246,7 @@ class Submission(Laid):
         needed = largest_prompt(read, self.own.cleaned_data.get("most") or 0)
         for form in self.members:
             for name in ("model", "fallback"):
-                model = form.cleaned_data.get(name, "")
-                room = context_of(model) if model else None
-                if room is not None and room < needed:
-                    said = f"{model} reads {room:,} tokens at most, and this debate may come to {needed:,}."
+                if said := too_long(form.cleaned_data.get(name, ""), needed, "this debate"):
                     form.add_error(name, f"{said} {_what_to_shorten(documents)}")
 
 

@@ -5,12 +5,14 @@ from dataclasses import dataclass
 
 from engine.hidden import visible_json
 from engine.llm import prices
+from engine.llm.tokens import tokens_of, too_long
 
 from . import prompts, rules
 
 ANSWER = 1_500  # tokens of one answer, the thinking of a model included
 REASON = 250  # tokens of one reason, as the next round reads it
-INSTRUCTIONS = prices.tokens_of(prompts.SYSTEM)
+MODELS = ("model", "fallback")  # those that an agent may ask
+INSTRUCTIONS = tokens_of(prompts.SYSTEM)
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,18 @@ def estimate(content: str, agents: Iterable[Mapping[str, str]]) -> Estimate:
 
 def _asked(content: str, agent: Mapping[str, str], number: int) -> int:
     seen = REASON * len(rules.SEATS) * (number - 1)
-    return INSTRUCTIONS + prices.tokens_of(visible_json(content)) + prices.tokens_of(agent["criteria"]) + seen
+    return INSTRUCTIONS + tokens_of(visible_json(content)) + tokens_of(agent["criteria"]) + seen
+
+
+def largest_prompt(content: str, agent: Mapping[str, str]) -> int:
+    """Tokens of what the agent is sent in the last round."""
+    return _asked(content, agent, rules.ROUNDS[-1])
+
+
+def too_long_for(content: str, agent: Mapping[str, str], name: str) -> str:
+    """Why this agent cannot be given the content; empty where it can. `name`: of its model, `model` or `fallback`."""
+    said = too_long(agent.get(name) or "", largest_prompt(content, agent), "this judgement")
+    return said and f"{said} Name another model, or shorten the content: it has {len(content):,} characters."
 
 
 def _dearest(agent: Mapping[str, str], tokens: int) -> int | None:

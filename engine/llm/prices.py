@@ -61,8 +61,3 @@ def dollars(amount: int | None) -> str:
         return "unknown"
     value = Decimal(amount) / DOLLAR
     return f"${value:,.2f}" if value >= 1 or not amount else f"${value:.4f}"
-
-
-def tokens_of(text: str) -> int:
-    """About how many tokens a text is, rather too many than too few, in any script."""
-    return -(-len(text.encode(errors="replace")) // 3)

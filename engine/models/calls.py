@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from engine import statements
 from engine.llm import prices
-from engine.llm.prices import tokens_of
+from engine.llm.tokens import tokens_of
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,120 @@
+"""About how many tokens a text is, where nobody has counted them, and whether a model has room for so many.
+
+Two estimates, for an error costs something on either side: `tokens_of` says rather too many, for what must fit and what
+it may cost; `fewer_tokens_of` rather too few, to be held against what a server says that it has read.
+
+Why so: docs/decisions.md, What models are told and asked.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from ..hidden import visible_json
+from .forms import Message
+from .providers import UnknownProvider, context_of
+
+ANSWER = 700  # tokens that an answer needs of what a model reads, its thinking included
+OF_A_MESSAGE = 8  # tokens that a chat template puts around each
+SHORTENED = 400  # characters of an older text, where there is no room for all of it
+NO_WINDOW = 16  # a count below is none of a prompt: the rest came out of a cache that is not counted
+
+_DIGIT = re.compile("[0-9]")
+_SIGN = re.compile(r"([!-/:-@\[-`{-~])(?!\1)")  # a run of one is one
+_RUN = re.compile(r"[A-Za-z0-9+/=_-]{32,}")
+_REPEATED = re.compile(r"(.)\1{2,}", re.DOTALL)
+_DENSE = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"  # Chinese, Japanese, Korean
+_UNSPACED = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
+_PIECE = re.compile(
+    rf"(?P<dense>[{_DENSE}]+)|(?P<unspaced>[{_UNSPACED}]+)|(?P<number>[0-9]+)"
+    rf"|(?P<word>[^\x00-@\[-`{{-\x7f{_DENSE}{_UNSPACED}]+)|(?P<signs>[^\sA-Za-z0-9\x80-\U0010ffff]+)"
+)
+_LONGEST = {"dense": 2, "unspaced": 4, "number": 3, "word": 16, "signs": 1_000}  # characters of one token, on average
+
+
+def tokens_of(text: str) -> int:
+    """Rather too many than too few, in any script: a third of its bytes, and more for signs, digits and what looks
+    random, of which some models read each character as a token."""
+    scrambled = "".join(filter(_is_scrambled, _RUN.findall(text)))
+    each = len(_DIGIT.findall(text)) + len(scrambled) - len(_DIGIT.findall(scrambled))
+    signs = len(_SIGN.findall(text))
+    return -(-(len(text.encode(errors="replace")) + 2 * each + signs) // 3)
+
+
+def _is_scrambled(run: str) -> bool:
+    """A key, a hash, a file in base64: not a line, and no name that somebody has made of words."""
+    return any(sign.isdigit() for sign in run) and any(sign.isalpha() for sign in run)
+
+
+def prompt_tokens(messages: Iterable[Message]) -> int:
+    """Of a conversation, rather too many than too few."""
+    return sum(tokens_of(one["content"]) + OF_A_MESSAGE for one in messages)
+
+
+def fewer_tokens_of(text: str) -> int:
+    """Rather too few than too many: far from twice as many as any model's own count. Of what tokenizers put together,
+    as words and runs of one sign, each is a piece, and a quarter more for the words that they do take apart."""
+    pieces = Counter[str]()
+    for one in _PIECE.finditer(_REPEATED.sub(r"\1", text)):
+        kind = str(one.lastgroup)
+        pieces[kind] += -(-len(one[0]) // _LONGEST[kind])
+    return min(pieces.total() + pieces["word"] // 4, len(text) * 2 // 5)
+
+
+# ---- what a model has room for ----------------------------------------------------------------------------
+
+
+def declared_of(model: str) -> int | None:
+    """Tokens that it reads at most, its answer included; None where that is not declared, or nobody knows the model."""
+    try:
+        return context_of(model) if model else None
+    except UnknownProvider:
+        return None
+
+
+def room_of(models: Iterable[str]) -> int | None:
+    """Tokens that a prompt may have so that each of these models can read it and answer; None where no limit is
+    declared."""
+    declared = [limit for limit in map(declared_of, models) if limit is not None]
+    return min(declared) - ANSWER if declared else None
+
+
+def too_long(model: str, prompt: int, about: str) -> str:
+    """That the model has no room for a prompt of so many tokens and its answer; empty where it has, or nobody knows.
+    `about`: what would come to so many."""
+    limit = declared_of(model)
+    if limit is None or prompt + ANSWER <= limit:
+        return ""
+    return f"{model} reads {limit:,} tokens at most, and {about} may come to {prompt + ANSWER:,}."
+
+
+def fitted(texts: Sequence[str], room: int) -> list[str]:
+    """These texts, oldest first, as far as there is room for them, in tokens: from the newest backwards each is whole
+    that fits, and of every other the beginning is shown, with a mark that says so."""
+    shown = []
+    for text in reversed(texts):
+        fits = text if tokens_of(visible_json(text)) <= room else _shortened(text, room)
+        room -= tokens_of(visible_json(fits))
+        shown.append(fits)
+    return shown[::-1]
+
+
+def _shortened(text: str, room: int) -> str:
+    kept = text[:SHORTENED] if room >= SHORTENED else ""
+    mark = f"[Left out: {len(text) - len(kept):,} of {len(text):,} characters, for which the model has no room.]"
+    short = f"{kept}\n{mark}".strip()
+    return short if len(short) < len(text) else text
+
+
+def unread(messages: Sequence[Message], counted: int | None) -> str:
+    """That a server has read a part alone of what it was sent, by its own count; empty where nothing shows that."""
+    sent = "\n".join(one["content"] for one in messages)
+    if counted is None or counted < NO_WINDOW or counted * 5 >= len(sent):
+        return ""
+    about = fewer_tokens_of(sent)
+    if counted * 2 >= about:
+        return ""
+    return (
+        f"The server read {counted:,} of about {about:,} tokens that it was sent, so the model has seen a part alone: "
+        "declare `context` for this model, or raise the server's window."
+    )
