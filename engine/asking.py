@@ -19,6 +19,7 @@ from .llm import failures, prices
 from .llm.answer import Reply
 from .llm.forms import AnswerForm, Continuing, Growth, Message, Way
 from .llm.providers import storable
+from .llm.tokens import declared_of, prompt_tokens, too_long, unread
 from .models import ModelCall, Run
 from .models.budgets import Budget
 from .procedure import procedures
@@ -30,6 +31,7 @@ ATTEMPTS = 4  # the first and three retries, where nothing else is asked for
 CONTINUED = 2  # times at most, one answer that was cut off; these attempts count as none
 BEFORE_FALLBACK = 2  # of them, where a fallback is declared, before it takes over
 TEXT_INTERVAL = 0.25
+SHORTEN = "Shorten what it is to read, or name a model that reads more."
 
 T = TypeVar("T")
 Keep = Callable[[ModelCall, T], None]
@@ -114,8 +116,10 @@ class Asking(Generic[T]):
             self._call, overdrawn = await self._context.write(self._open, "open")
             if overdrawn:
                 raise failures.QuotaUsedUp(f"The model was not asked. {overdrawn.over}")
+            self._refuse_what_is_too_long()
             reply = await self._reply(way)
         faults.reach("after-call")
+        self._refuse_what_was_read_in_part(reply)
         value = _read(self._form, reply, self._joined(reply))
         call = self._call
 
@@ -135,10 +139,20 @@ class Asking(Generic[T]):
             if not self._on_cut:
                 raise
             if len(self._parts) == CONTINUED:
-                counted = {"input_tokens": failure.input_tokens, "output_tokens": failure.output_tokens}
-                return Reply(failure.said, "length", self._model, **counted)
+                return Reply(failure.said, "length", self._model, failure.input_tokens, failure.output_tokens)
             failure.continued = self._on_cut.carry_on(self._messages, [*self._parts, failure.said]) is not None
             raise
+
+    def _refuse_what_is_too_long(self) -> None:
+        """A model that is sent more than it reads may answer about what is left of it, and say nothing of that."""
+        if said := too_long(self._model, prompt_tokens(self._conversation), "this request"):
+            raise failures.Refused(f"The model was not asked. {said} {SHORTEN}")
+
+    def _refuse_what_was_read_in_part(self, reply: Reply) -> None:
+        """By the server's own count. Where it is declared how much the model reads, all that was sent had room."""
+        counted = None if reply.input_tokens is None else reply.input_tokens + reply.cached_tokens
+        if declared_of(self._model) is None and (said := unread(self._conversation, counted)):
+            raise _unusable(said, reply)
 
     def _joined(self, reply: Reply) -> str:
         """What the answer says as a whole."""
@@ -261,10 +275,14 @@ def _read(form: AnswerForm[T], reply: Reply, text: str) -> T:
     try:
         return form.read(text)
     except ValueError as error:
-        failure = failures.UnusableAnswer(storable(str(error)), raw=reply.text)
-        failure.said = reply.text
-        failure.input_tokens, failure.output_tokens = reply.input_tokens, reply.output_tokens
-        raise failure from error
+        raise _unusable(storable(str(error)), reply) from error
+
+
+def _unusable(why: str, reply: Reply) -> failures.UnusableAnswer:
+    failure = failures.UnusableAnswer(why, raw=reply.text)
+    failure.said = reply.text
+    failure.input_tokens, failure.output_tokens = reply.input_tokens, reply.output_tokens
+    return failure
 
 
 # ---- in a transaction -------------------------------------------------------------------------------------

@@ -1,16 +1,18 @@
 """What an inquiry usually takes, before anybody knows its plan: a range, from one that goes smoothly to one in which
 work is sent back now and then."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from engine.llm import prices
+from engine.llm.tokens import tokens_of
 
 from .rules.facts import Station
 
 STEPS = 3  # of research, as long as there is no plan
 INSTRUCTIONS, GROWTH, ANSWER = 1_500, 1_500, 400  # tokens of a prompt, of each move in the next, of an answer
+OF_A_SOURCE = 20  # tokens of its line in a list, beside its title
 OF_A_COUNCIL = 9  # calls
 SMOOTHLY = {"plan": 1, "research": 3, "answer": 2, "review": 2}  # calls, or twice as many reviews
 SENT_BACK = {"plan": 2, "research": 6, "answer": 4, "review": 3}
@@ -33,6 +35,11 @@ def estimate(models: Mapping[str, str], critics: Mapping[str, Mapping[str, Any]]
         return Estimate(counted, None)
     least, most = (sum(cost or 0 for cost in calls) for calls in costs)
     return Estimate(counted, (least, most))
+
+
+def least_prompt(question: str, titles: Iterable[str]) -> int:
+    """Tokens that whoever works on it must have room for: what it is told, and what one move brings."""
+    return INSTRUCTIONS + GROWTH + tokens_of(question) + sum(OF_A_SOURCE + tokens_of(title) for title in titles)
 
 
 def _calls(

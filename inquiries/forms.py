@@ -1,7 +1,7 @@
 """What a new inquiry must be, for every door: the page, the command line, the API."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,11 +10,13 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 
 from engine.deciders import councils, is_council
+from engine.llm.tokens import too_long
 from engine.models import TITLE_LENGTH, NewDocument
 from runs.forms import Spend, Text, first_errors, known_fallback, known_model
 from runs.saved import NAME_LENGTH
 from runs.saved.forms import SavedForm, named
 
+from .estimate import least_prompt
 from .examples import about_magi
 from .models import ATTACHED, DOCUMENTS, POSTS, Collection, Inquiry, PostKind, Roster, RosterVersion
 from .models.rosters import ABOUT_LENGTH
@@ -172,6 +174,14 @@ class RosterForm(SavedForm, PostFields):
         return {**{name: self.cleaned_data[name] for name in ("name", "about")}, "posts": self._posts}
 
 
+def _too_long(values: Mapping[str, Any], titles: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """For models of which it is known how much they read."""
+    needed = least_prompt(values["question"], titles)
+    for name in (EVERY, "fallback", *MODELS):
+        if said := too_long(values[name], needed, "the first requests of this inquiry"):
+            yield name, f"{said} Name another model, shorten the question, or attach fewer documents."
+
+
 def followed_complaint(row: Inquiry) -> str:
     """Why nothing can follow this one; empty where something can."""
     if not row.run.over:
@@ -215,6 +225,8 @@ def asked(
     attached = [*own, *kept, *earlier] or ([] if given.get("web") else list(about_magi()))
     if complaint := ATTACHED.complaint(own) or DOCUMENTS.complaint(attached):
         problems.append(("documents", complaint))
+    if not problems:
+        problems += _too_long(form.cleaned_data, [one.title for one in attached])
     if problems:
         return {}, problems
     values = dict(form.cleaned_data)

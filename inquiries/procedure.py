@@ -3,6 +3,8 @@
 Why so: docs/decisions.md, Inquiries.
 """
 
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -18,7 +20,8 @@ from runs import submissions
 from .models import Inquiry, Order, OrderKind, PostKind, at_hand, keeping, reading
 from .models.looking import looked_at
 from .prompts import asked, critics, finalizer, moves, planner
-from .prompts.common import complaint, no_preview
+from .prompts.common import Messages, complaint, no_preview
+from .prompts.moves import Made
 from .rules.course import Impossible
 from .rules.facts import Category, Station
 from .rules.limits import pause
@@ -139,16 +142,23 @@ async def _move(run: RunContext, inquiry: Inquiry, station: Station) -> None:
     tools = await run.read(partial(at_hand.usable, inquiry, station))
     arguments = await run.read(partial(at_hand.arguments_by_tool, tools))
     sites = inquiry.bounds.sites
+    work: Any
+    told: Callable[..., Messages]
     if station is Station.RESEARCHER:
         work = await run.read(partial(reading.research_of, inquiry))
-        messages, read, schema = moves.research(work, tools, sites=sites), moves.read_research, moves.RESEARCH_SCHEMA
+        told, read, schema = moves.research, moves.read_research, moves.RESEARCH_SCHEMA
     else:
-        expertise = await run.read(partial(reading.expertise_of, inquiry))
-        messages, read, schema = moves.answer(expertise, tools, sites=sites), moves.read_answer, moves.EXPERT_SCHEMA
+        work = await run.read(partial(reading.expertise_of, inquiry))
+        told, read, schema = moves.answer, moves.read_answer, moves.EXPERT_SCHEMA
     name = f"inquiry-{station}"
     form = AnswerForm(name, schema, partial(read, tools=arguments), moves.growing, complaint)
     keep = partial(keeping.keep_move, run.pk, station)
     post, key = inquiry.post(station), await run.read(partial(reading.move_key, inquiry, station))
+
+    def messages_of(shown: Sequence[Made]) -> Messages:
+        return told(replace(work, moves=shown), tools, sites=sites)
+
+    messages = reading.in_room(messages_of, work.moves, [post.model, post.fallback])
     await run.ask(key, post.model, messages, form, keep, post.fallback)
 
 

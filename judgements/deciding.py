@@ -7,6 +7,7 @@ from uuid import UUID
 from engine.deciders import Cannot
 from engine.models import Gate
 
+from .estimate import MODELS, too_long_for
 from .models import Council, CouncilChanged, Judgement, OnlyCouncils
 from .models.judgements import CONTENT_LENGTH, RoundDecision
 from .rules import ROUNDS
@@ -19,12 +20,15 @@ def decide(gate: Gate, name: str, made_by: Mapping[str, Any]) -> Judgement:
         raise Cannot(f"There is no council named {name}, or it is archived.")
     if not gate.text.strip() or len(gate.text) > CONTENT_LENGTH:
         raise Cannot(f"A council judges texts of 1 to {CONTENT_LENGTH:,} characters; this has {len(gate.text):,}.")
+    agents = council.agents()
+    if said := next(filter(None, (too_long_for(gate.text, one, model) for one in agents for model in MODELS)), ""):
+        raise Cannot(f"The council {name} was not asked. {said}")
     try:
         return Judgement.objects.submit(
             owner=made_by["owner"],
             content=gate.text,
             title=gate.title,
-            agents=council.agents(),
+            agents=agents,
             council=council.current,
             made_by=made_by,
         )

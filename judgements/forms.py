@@ -13,6 +13,7 @@ from runs.forms import FieldProblem, Text, first_errors, known_fallback, known_m
 from runs.saved import NAME_LENGTH
 from runs.saved.forms import SavedForm, named
 
+from .estimate import MODELS, too_long_for
 from .models import CONTENT_LENGTH, CRITERIA_LENGTH, AgentValues, Council
 
 
@@ -139,6 +140,20 @@ class Submission(ThreeAgents):
         for number, agent in enumerate(agents, start=1):
             data |= {f"a{number}-{key}": value for key, value in agent.items()}
         return cls(data)
+
+    def is_valid(self) -> bool:
+        super().is_valid()
+        self._refuse_what_is_too_long()
+        return not self.problems
+
+    def _refuse_what_is_too_long(self) -> None:
+        """For a model of which it is known how much it reads."""
+        content = self.content.cleaned_data.get("content", "")
+        for form in self.agents:
+            agent = {"criteria": "", **form.cleaned_data}
+            for name in MODELS:
+                if said := too_long_for(content, agent, name):
+                    form.add_error(name, said)
 
 
 class CouncilSubmission(ThreeAgents):

@@ -8,6 +8,7 @@ from django import forms
 from django.conf import settings
 from django.core.exceptions import ValidationError
 
+from engine.llm.tokens import prompt_tokens, too_long
 from engine.models import TITLE_LENGTH
 from engine.tools import tools
 from runs.forms import Spend, Text, first_errors, known_model
@@ -17,12 +18,14 @@ from .crews import agents, crew_named, made
 from .files import LONGEST, FileProblem, inside
 from .models import CrewVersion, Mission
 from .models.files import newest
+from .models.reading import first_step
 from .origins import Origin
 from .rules import MOST, Limits, name_complaint
 from .tools import NAMES
 from .unpacking import FILES, TOGETHER
 
 GOAL_LENGTH, CHECK_LENGTH, MODEL_LENGTH, CREW_LENGTH, GIT_LENGTH = 20_000, 16_000, 200, 100, 1_000
+A_RESULT = 500  # tokens of what a first tool brings
 COORDINATES, OF_OTHERS = "finish", "mcp."
 LIMITS = ("steps", "minutes", "agents")  # that have a field of their own
 
@@ -94,6 +97,8 @@ def asked(
     if before is not None and own is None and not given.get("crew"):
         version, own = before.crew_version, list(_as_before(before, given.get("model") or ""))
     held = [made({**one, "model": one.get("model") or model}, model) for one in own] if own else agents(version, model)
+    if problems := list(_too_long(values["goal"], values["check"], held, own is not None)):
+        return {}, problems
     if before is not None:
         kept = [(one.path, one.text) for one in newest(before.files.all()).values()]
         files = [*kept, *files]
@@ -164,6 +169,15 @@ def _of_crew(crew: Sequence[dict[str, Any]]) -> Iterable[tuple[str, str]]:
                 yield f"agents.{number}.model", " ".join(error.messages)
     if crew and crew[0].get("tools") is not None and COORDINATES not in crew[0]["tools"]:
         yield "agents.0.tools", "The first coordinates and needs finish."
+
+
+def _too_long(goal: str, check: str, crew: Sequence[dict[str, Any]], own: bool) -> Iterator[tuple[str, str]]:
+    """For models of which it is known how much they read. `own`: the agents were named one by one."""
+    for number, one in enumerate(crew):
+        prompt = prompt_tokens(first_step(one, goal, check, coordinates=number == 0)) + A_RESULT
+        if said := too_long(one["model"], prompt, f"the first request to {one['name']}"):
+            shorten = "Name another model, shorten the goal, or give the agent fewer tools."
+            yield (f"agents.{number}.model" if own else "model"), f"{said} {shorten}"
 
 
 def _followed(pk: str) -> tuple[Mission | None, list[tuple[str, str]]]:

@@ -169,11 +169,13 @@ class Crew:
             await self._use(mission, made[-1])
             return
         work = await run.read(partial(reading.work_of, mission, number, run.worked, run.now))
-        prompt = steps.step(work)
-        if rules.due_for_summary(len(work.history), reading.filled(prompt)) and not work.missing:
-            await self._summarise(mission, agent, prompt)
+        whole = steps.step(work)
+        count = len(work.history)
+        due = rules.enough_for_summary(count) and rules.due_for_summary(count, reading.filled(whole, agent.model))
+        if due and not work.missing:
+            await self._summarise(mission, agent, whole)
             return
-        await self._step(mission, agent, work, prompt)
+        await self._step(mission, agent, work, reading.in_room(work, agent.model))
 
     async def _step(self, mission: Mission, agent: Agent, work: steps.Work, prompt: steps.Messages) -> None:
         run = self._run
@@ -192,7 +194,7 @@ class Crew:
         if earlier and step.tool in (SUMMARIZE, "wait"):
             work = await run.read(partial(reading.work_of, mission, number, run.worked, run.now))
             prompt = steps.step(work)
-            if step.tool == SUMMARIZE or rules.due_for_summary(len(work.history), reading.filled(prompt)):
+            if step.tool == SUMMARIZE or rules.due_for_summary(len(work.history), reading.filled(prompt, agent.model)):
                 await self._summarise(mission, agent, prompt)
         version, text = reading.memory_of(mission, number)
         if step.tool == COMPRESS and text and not reading.written_since(mission, number, step.made):
@@ -278,10 +280,10 @@ class Crew:
         run, number = self._run, agent.number
         done = await run.read(partial(reading.history_of, mission, number))
         summary = reading.summary_of(mission, agent)
-        covers, history = done[-1].number, steps.plain(done)
+        covers = done[-1].number
         dump = json.dumps(prompt, ensure_ascii=False)
         keep = partial(keeping.keep_summary, run.pk, agent.pk, covers, dump)
-        asked = memory.summarise(agent.name, summary.text if summary else "", history)
+        asked = reading.summary_in_room(agent, summary.text if summary else "", done)
         try:
             await run.ask(f"summary.{number}.{covers}", agent.model, asked, SUMMARY, keep)
         except RunFailed:

@@ -21,6 +21,7 @@ NEAR = 0.85  # of a limit: from here on every agent is told
 SAME_TOLD, SAME_STOPS = 3, 5  # equal calls in a row
 REFUSALS = 3  # in a row stop an agent
 KEPT_STEPS, KEPT_HISTORY, KEPT_SHARE = 30, 8, 0.6
+LEAST_SUMMARISED = 4
 MEMORY_LENGTH = 1_500
 A_STEP = 11_000, 250  # tokens that a step reads and writes, about
 STEPS_AT_ONCE = 20  # then other runs take their turn
@@ -241,6 +242,11 @@ def outcome(check_wanted: bool, exit_code: int | None, unproven: str) -> str:
 
 
 # ---- memory ---------------------------------------------------------------------------------------------------
+
+
+def enough_for_summary(steps: int) -> bool:
+    """Some besides those that are kept: what fills the room may be the newest."""
+    return steps >= KEPT_HISTORY + LEAST_SUMMARISED
 
 
 def due_for_summary(steps: int, filled: float) -> bool:

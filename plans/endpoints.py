@@ -67,6 +67,8 @@ def _submit(request: HttpRequest, asked: schemas.NewPlan, **once: str) -> Plan:
     with faults.noted():
         earlier = _earlier(asked.begin, owner)
     faults.refuse()
+    faults.add(forms.too_long_for(values["task"], team))
+    faults.refuse()
     try:
         return procedure.submit(owner=owner, limited=True, team=team, earlier=earlier, **once, **values)
     except TeamChanged as error:

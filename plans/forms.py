@@ -4,18 +4,25 @@ from typing import Any
 from uuid import UUID
 
 from django import forms
+from django.conf import settings
 from django.core.exceptions import ValidationError
 
+from engine.llm.tokens import prompt_tokens, too_long
 from engine.models import TITLE_LENGTH
 from runs.forms import Spend, Text, as_number, first_errors
 from runs.saved.forms import named
 
 from .models import Plan, Team, TeamVersion
 from .models.plans import TASK_LENGTH
+from .models.reading import owners_of, usable_of
+from .models.teams import TeamAgent
+from .prompts import agent, planner
+from .prompts.planner import Brief, Messages
 from .rules.course import ACTION_LENGTH, WORDS_LENGTH
 from .talking import NO_ACTION, NO_WORDS
 
 MATTER_LENGTH = 100
+A_RESULT = 500  # tokens of an action, and of what a first tool brings
 NO_TEAM = "There is no team. Make one in the library."
 
 
@@ -68,6 +75,24 @@ def team_named(which: str | int | None) -> TeamVersion:
     if first is None or first.current is None:
         raise ValidationError(NO_TEAM)
     return first.current
+
+
+def too_long_for(task: str, team: TeamVersion) -> list[tuple[str, str]]:
+    """Why models of the team cannot be given the task, as far as it is known how much they read."""
+    agents = list(team.agents.all())
+    brief = Brief(task=task, owners=owners_of(agents))
+    asked = [("planner", [team.planner or settings.DEFAULT_MODEL], planner.plan(brief))]
+    asked += [(one.name, [one.model or settings.DEFAULT_MODEL, one.fallback], _first_move(task, one)) for one in agents]
+    for name, models, messages in asked:
+        for model in models:
+            if said := too_long(model, prompt_tokens(messages) + A_RESULT, f"the first request to the {name}"):
+                return [("task", f"{said} Shorten the task, or choose a team whose models read more.")]
+    return []
+
+
+def _first_move(task: str, one: TeamAgent) -> Messages:
+    about = (one.name, one.description, one.system)
+    return agent.move(agent.Work(*about, goal=task, action="", tools=usable_of(one.tools)))
 
 
 class WordsForm(forms.Form):

@@ -148,7 +148,8 @@ async def _revise(run: RunContext, plan: Plan, number: int) -> None:
 
     read = partial(planner.read_plan, brief=brief)
     form = AnswerForm("plan", planner.SCHEMA, read, planner.growing, planner.complaint)
-    await run.ask(f"plan-{number}", plan.planner, planner.plan(brief), form, keep)
+    messages = planner.plan(reading.brief_in_room(brief, plan.planner))
+    await run.ask(f"plan-{number}", plan.planner, messages, form, keep)
 
 
 async def _think(run: RunContext, plan: Plan, step: Step) -> None:
@@ -161,7 +162,9 @@ async def _think(run: RunContext, plan: Plan, step: Step) -> None:
     read = partial(moves.read_move, tools=await run.read(partial(reading.arguments_by_tool, step)))
     form = AnswerForm("plan-move", moves.SCHEMA, read, moves.growing, moves.complaint)
     assert step.agent  # noqa: S101 - a person is not prompted
-    await run.ask(key, plan.model_of(step.agent), agent.move(work), form, keep, step.agent.fallback)
+    model, fallback = plan.model_of(step.agent), step.agent.fallback
+    messages = agent.move(reading.in_room(work, [model, fallback]))
+    await run.ask(key, model, messages, form, keep, fallback)
 
 
 async def _use(run: RunContext, plan: Plan, step: Step) -> None:

@@ -60,6 +60,7 @@ CASES = (
     says("no index", DECIDES, GOES_ON),
     says("answers twice", DECIDES, GOES_ON),
     says("odd usage", DECIDES, GOES_ON, usage={"prompt_tokens": "many", "completion_tokens": -5}),
+    says("drops the front", "unusable_answer", 4, window=100),
     says("reason with nul", DECIDES, GOES_ON),
     says("prose", "unusable_answer", 4),
     says("fenced", "unusable_answer", 4),

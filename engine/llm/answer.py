@@ -24,6 +24,7 @@ class Reply:
     model: str = ""
     input_tokens: int | None = None
     output_tokens: int | None = None
+    cached_tokens: int = 0  # of the prompt, where the endpoint counts them beside `input_tokens`
 
 
 class _Piece(BaseModel):
@@ -157,6 +158,7 @@ class Reader:
         if isinstance(chunk.usage, dict):
             reply.input_tokens = _count(chunk.usage.get("prompt_tokens"))
             reply.output_tokens = _count(chunk.usage.get("completion_tokens"))
+            reply.cached_tokens = _cached(chunk.usage)
         for choice in self._one_of(chunk.choices or []):
             piece = choice.delta or choice.message or _Piece()
             reply.finish = choice.finish_reason or reply.finish
@@ -185,6 +187,16 @@ class Reader:
 def _count(value: object) -> int | None:
     """A number of tokens that can be believed; endpoints send strings and negative numbers too."""
     return value if isinstance(value, int) and 0 <= value < 2_000_000_000 else None
+
+
+def _cached(usage: dict[str, Any]) -> int:
+    """Tokens of the prompt that came out of a cache and are not among those that were counted. Most endpoints count
+    them among those, so that there are never more of them."""
+    details = usage.get("prompt_tokens_details")
+    within = _count(details.get("cached_tokens")) if isinstance(details, dict) else None
+    beside = (_count(usage.get(name)) or 0 for name in ("cache_read_input_tokens", "cache_creation_input_tokens"))
+    more = (within or 0) > (_count(usage.get("prompt_tokens")) or 0)
+    return max(sum(beside), (within or 0) if more else 0)
 
 
 def readable(data: bytes) -> str:

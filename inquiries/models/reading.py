@@ -1,12 +1,15 @@
 """The rows of an inquiry as its rules and its prompts look at them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
+from engine.llm.tokens import fitted, prompt_tokens, room_of
 from engine.models import Gate
 
+from ..prompts.common import Messages
 from ..prompts.critics import Reviewable
 from ..prompts.finalizer import Approved
 from ..prompts.moves import Claimed, Expertise, Made, Quoted, Research, Result
@@ -341,6 +344,18 @@ def made(inquiry: Inquiry, place: str) -> list[Made]:
         room = max(room - len(result), SHORTENED)
         shown.append(Made(one.number, one.thought, one.tool, one.arguments or one.done, result))
     return shown[::-1]
+
+
+def in_room(asked: Callable[[Sequence[Made]], Messages], moves: Sequence[Made], models: Iterable[str]) -> Messages:
+    """What `asked` makes of these moves, with what came of earlier ones left out, as far as one of these models has no
+    room for it."""
+    room, whole = room_of(models), asked(moves)
+    if room is None or prompt_tokens(whole) <= room:
+        return whole
+    bare = asked([replace(one, arguments="", result="") for one in moves])
+    texts = [text for one in moves for text in (one.arguments, one.result)]
+    shown = iter(fitted(texts, room - prompt_tokens(bare)))
+    return asked([replace(one, arguments=next(shown), result=next(shown)) for one in moves])
 
 
 LEFT_OUT = "[Left out: the provider of the model refused this material.]"

@@ -1,6 +1,7 @@
 """The rows of a mission as its rules and its prompts look at them."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -8,19 +9,21 @@ from uuid import UUID
 from django.db.models import Sum
 from pydantic import BaseModel
 
+from engine.llm.tokens import fitted, prompt_tokens, room_of
 from engine.models import ModelCall, Run
 from engine.models.gates import GateState
 from engine.tools import Tool, own_tools, tools
 
 from .. import rules
-from ..prompts.steps import Done, Heard, Offered, Work
+from ..prompts import memory
+from ..prompts.steps import Done, Heard, Messages, Offered, Work, plain
+from ..prompts.steps import step as step_prompt
 from ..rules import COORDINATOR, PERSON, Seen, Used
 from . import recalling
 from .files import FileVersion, newest
 from .missions import Agent, Message, Mission, Step
 
-CHARACTERS_OF_A_TOKEN = 4
-CONTEXT = 128_000  # tokens, where nothing else is known of a model
+ROOM = 128_000  # tokens of a prompt, where nothing else is known of a model
 SHOWN_FILES = 20
 MIB = 1 << 20
 STOPPING = ("", "wait", "finish")
@@ -175,8 +178,22 @@ def written_since(mission: Mission, number: int, moment: datetime) -> bool:
 
 def tools_of(mission: Mission, agent: Agent) -> list[Tool[Any]]:
     """Also those of servers that it may have, as far as they are on."""
-    known = tools("mission") if any(name.startswith("mcp.") for name in agent.tools) else own_tools()
-    return [known[name] for name in agent.tools if name in known and (name != "finish" or agent.coordinates)]
+    return tools_named(agent.tools, coordinates=agent.coordinates)
+
+
+def tools_named(names: Sequence[str], *, coordinates: bool) -> list[Tool[Any]]:
+    known = tools("mission") if any(name.startswith("mcp.") for name in names) else own_tools()
+    return [known[name] for name in names if name in known and (name != "finish" or coordinates)]
+
+
+def first_step(agent: Mapping[str, Any], goal: str, check: str, *, coordinates: bool) -> Messages:
+    """What an agent of these columns is told at least before its first step, for its length: while nobody has said
+    anything and there are no files."""
+    found = tools_named(agent["tools"], coordinates=coordinates)
+    offered = [Offered(one.name, one.description, one.schema) for one in found]
+    now = {"goal": goal, "check": check}
+    about = (agent["name"], agent.get("description", ""), "", (), coordinates)
+    return step_prompt(Work(*about, tools=offered, summary="", history=(), heard=(), short_memory="", now=now))
 
 
 def arguments_of(mission: Mission, agent: Agent) -> dict[str, type[BaseModel]]:
@@ -340,6 +357,31 @@ def _files(mission: Mission) -> list[str]:
     return paths[:SHOWN_FILES]
 
 
-def filled(prompt: Sequence[Mapping[str, str]]) -> float:
-    """How much of a model's context a prompt takes, roughly."""
-    return sum(len(one["content"]) for one in prompt) / CHARACTERS_OF_A_TOKEN / CONTEXT
+def in_room(work: Work, model: str) -> Messages:
+    """What the agent is told, with what came of earlier steps left out, as far as its model has no room for it."""
+    room, whole = room_of([model]), step_prompt(work)
+    if room is None or prompt_tokens(whole) <= room:
+        return whole
+    bare = replace(work, history=[replace(one, args="", result="") for one in work.history])
+    return step_prompt(replace(work, history=shortened(work.history, room - prompt_tokens(step_prompt(bare)))))
+
+
+def summary_in_room(agent: Agent, before: str, history: Sequence[Done]) -> Messages:
+    """The request for a summary of this history, as `in_room`."""
+    room, whole = room_of([agent.model]), memory.summarise(agent.name, before, plain(history))
+    if room is None or prompt_tokens(whole) <= room:
+        return whole
+    bare = plain([replace(one, args="", result="") for one in history])
+    room -= prompt_tokens(memory.summarise(agent.name, before, bare))
+    return memory.summarise(agent.name, before, plain(shortened(history, room)))
+
+
+def shortened(history: Sequence[Done], room: int) -> list[Done]:
+    """As far as there is room for what was asked of tools and came of it, in tokens."""
+    shown = iter(fitted([text for one in history for text in (one.args, one.result)], room))
+    return [replace(one, args=next(shown), result=next(shown)) for one in history]
+
+
+def filled(prompt: Messages, model: str) -> float:
+    """How much of the room that this model has for a prompt it takes, roughly."""
+    return prompt_tokens(prompt) / (room_of([model]) or ROOM)

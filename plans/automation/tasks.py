@@ -52,14 +52,19 @@ def _session(name: str) -> str:
 
 def _submit(request: HttpRequest, asked: InputTask, session: str) -> Plan:
     values, wrong = forms.asked({"task": asked.description})
-    if wrong:
-        raise wrong_fields([("description", sentence) for _, sentence in wrong])
+    _refuse(wrong)
     team = _team()
+    _refuse(forms.too_long_for(values["task"], team))
     of_source = {"matter": session, "team": team, "policy": step_by_step(Policy.of(team.policy))}
     try:
         return procedure.submit(owner=owner_of(request), limited=True, **{**values, **of_source})
     except TeamChanged as error:
         raise Refusal(409, f"{error} Nothing was submitted.") from error
+
+
+def _refuse(wrong: list[tuple[str, str]]) -> None:
+    if wrong:
+        raise wrong_fields([("description", sentence) for _, sentence in wrong])
 
 
 def _team() -> TeamVersion:

@@ -4,18 +4,20 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import takewhile
 from uuid import UUID
 
 from django.db.models import Q
 
 from engine.llm.prices import dollars
+from engine.llm.tokens import fitted, prompt_tokens, room_of
 from engine.models import Gate, Run, ToolCall
 from engine.statements import by_column, fetch, keep, select
 from engine.strangers import has_read_strangers
 from engine.tools import tool_named, tools
 
-from ..prompts import agent, closing
+from ..prompts import agent, closing, planner
 from ..prompts.planner import PERSON, Brief, Earlier, Example, ExampleStep, Fixed, OwnerShown, ToolShown
 from ..rules import course, subjects
 from ..rules.course import MOVES, Facts
@@ -277,8 +279,6 @@ def is_tainted(plan: Plan) -> bool:
 
 def work_of(plan: Plan, step: Step) -> agent.Work:
     assert step.agent  # noqa: S101 - a person is not prompted
-    known = tools("plan")
-    usable = [known[name] for name in step.tools if name in known]
     needed, made = _needed(plan, step), step.moves_now
     with_states([*needed, step])
     outside = _from_outside(made)
@@ -288,12 +288,46 @@ def work_of(plan: Plan, step: Step) -> agent.Work:
         system=step.agent.system,
         goal=plan.task,
         action=step.action,
-        tools=[agent.Usable(tool.name, tool.description, tool.schema, not tool.server) for tool in usable],
+        tools=usable_of(step.tools),
         results=[(one.action, one.reply) for one in needed],
         remarks=[said.content for said in fetch(Message, "plan", [plan.pk], "number") if said.to_step == step.number],
         moves=[_made(move, move.tool_call_id in outside) for move in made],
         left=MOVES - len(made),
     )
+
+
+def brief_in_room(brief: Brief, model: str) -> Brief:
+    """With replies of earlier steps left out, as far as the planner's model has no room for them."""
+    room = room_of([model])
+    if room is None or prompt_tokens(planner.plan(brief)) <= room:
+        return brief
+    bare = replace(brief, fixed=[replace(one, reply="") for one in brief.fixed])
+    shown = fitted([one.reply for one in brief.fixed], room - prompt_tokens(planner.plan(bare)))
+    return replace(brief, fixed=[replace(one, reply=reply) for one, reply in zip(brief.fixed, shown, strict=True)])
+
+
+def in_room(work: agent.Work, models: Iterable[str]) -> agent.Work:
+    """With what came of earlier steps and moves left out, as far as one of these models has no room for it."""
+    room = room_of(models)
+    if room is None or prompt_tokens(agent.move(work)) <= room:
+        return work
+    results = [(action, "") for action, _ in work.results]
+    bare = replace(work, results=results, moves=[replace(one, arguments="", result="") for one in work.moves])
+    texts = [reply for _, reply in work.results]
+    texts += [text for one in work.moves for text in (one.arguments, one.result)]
+    shown = iter(fitted(texts, room - prompt_tokens(agent.move(bare))))
+    return replace(
+        work,
+        results=[(action, next(shown)) for action, _ in work.results],
+        moves=[replace(one, arguments=next(shown), result=next(shown)) for one in work.moves],
+    )
+
+
+def usable_of(names: Iterable[str]) -> list[agent.Usable]:
+    """Those of them that are there now."""
+    known = tools("plan")
+    usable = (known[name] for name in names if name in known)
+    return [agent.Usable(tool.name, tool.description, tool.schema, not tool.server) for tool in usable]
 
 
 def _needed(plan: Plan, step: Step) -> Sequence[Step]:

@@ -24,7 +24,7 @@ from runs.usual import usual
 from .. import procedure
 from ..estimate import planning
 from ..examples import EXAMPLES, example_called
-from ..forms import NO_TEAM, PlanForm, begun_from, team_named
+from ..forms import NO_TEAM, PlanForm, begun_from, team_named, too_long_for
 from ..models import Matter, Plan, Team, TeamChanged, TeamVersion, models_of, reading
 from ..rules.asking import SIGNS, in_short, in_three
 from ..rules.demands import Policy, is_open
@@ -101,6 +101,9 @@ def _checked(posted: Mapping[str, str]) -> Begun:
     if team is None:
         said = "Choose who is to do it." if _first_team() else NO_TEAM
         problems.append(FieldProblem("team", "teams", "Team", said))
+    elif not problems:
+        wrong = too_long_for(form.cleaned_data["task"], team)
+        problems += [FieldProblem(name, name, "Task", said) for name, said in wrong]
     return Begun(form, team, as_number(posted.get("team_version", "")), problems)
 
 

@@ -12,7 +12,7 @@ CONTENT = json.dumps(
         "decision": "approve",
     }
 )
-USAGE = {"prompt_tokens": 900, "completion_tokens": 140, "total_tokens": 1040}
+USAGE = {"prompt_tokens": 9_000, "completion_tokens": 140, "total_tokens": 9_140}  # of the longest that is asked
 COMMON = {"id": "chatcmpl-1", "created": 1_700_000_000, "model": "gpt-5-mini"}
 
 

@@ -253,6 +253,7 @@ BEHAVIOURS: dict[str, Callable[[Exchange], Awaitable[Any]]] = {
     "boolean": lambda to: to.says(to.good(decision=True)),
     "cyrillic": lambda to: to.says(to.good(decision="\u0430pprove")),
     "list": lambda to: to.says(f"[{to.good()}]"),
+    "drops_the_front": lambda to: to.says(to.rule.content or to.good()),
     "odd_usage": lambda to: to.payload(to.right() | {"usage": to.rule.usage}),
     "other_model": lambda to: to.payload(to.right() | {"model": "quite-another-model"}),
     # how the model ends

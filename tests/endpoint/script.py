@@ -30,6 +30,7 @@ class Rule:
     body: Any = None  # status: a string as it is, all else as JSON
     headers: dict[str, str] = field(default_factory=dict)  # status, redirect
     accepts: tuple[str, ...] = ()  # picky: the response formats that are not refused; "" is none at all
+    window: int = 0  # drops_the_front: so many tokens are read, as the count says
     usage: Any = None  # odd_usage: in place of the count
     later: float = 0.02  # answers_twice: seconds until the second answer
     index: Any = 1  # odd_index

@@ -74,6 +74,7 @@ class Exchange(Wire):
 
     def usage(self, message: dict) -> dict[str, int]:
         asked, said = len(text_of(self.record["messages"])) // 4 + 1, len(str(message)) // 4 + 1
+        asked = min(asked, self.rule.window or asked)
         return {"prompt_tokens": asked, "completion_tokens": said, "total_tokens": asked + said}
 
     def good(self, **other: Any) -> str:

@@ -8,7 +8,7 @@ from django.core.management.base import CommandError
 
 from engine.models import Gate, Run
 from engine.models.budgets import BudgetUsedUp
-from plans.forms import asked, begun_from, team_named
+from plans.forms import asked, begun_from, team_named, too_long_for
 from plans.models import Plan, TeamChanged
 from plans.procedure import submit
 from plans.rules.words import Outcome
@@ -38,9 +38,12 @@ class Command(RunCommand[Plan]):
         values, problems = asked({"task": task, **own})
         if problems:
             raise bad_input(self.in_options(problems, {}))
+        team = self._team(options["team"])
+        if problems := too_long_for(values["task"], team):
+            raise bad_input(self.in_options(problems, {}))
         try:
             earlier = self._earlier(options["begin"])
-            return submit(owner=None, team=self._team(options["team"]), earlier=earlier, **values)
+            return submit(owner=None, team=team, earlier=earlier, **values)
         except (BudgetUsedUp, TeamChanged) as error:
             raise CommandError(str(error), returncode=NOTHING) from error
 

@@ -1,0 +1,247 @@
+"""Nothing is decided by a model that saw a part of what it was sent, whatever the procedure and the door."""
+
+import json
+from dataclasses import replace
+from functools import partial
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.core.management import CommandError, call_command
+from django.urls import reverse
+
+from engine.deciders import Cannot
+from engine.llm.client import ModelClient
+from engine.llm.tokens import fitted, prompt_tokens
+from engine.models import Gate, ModelCall, Run
+from inquiries.forms import asked as asked_of_inquiry
+from inquiries.models import POSTS
+from inquiries.models import reading as inquiry_reading
+from inquiries.procedure import submit as ask
+from inquiries.prompts import moves
+from judgements import deciding
+from judgements.models import Council, Judgement, RoundDecision
+from judgements.one_button import judged
+from missions.crews import made
+from missions.forms import asked as asked_of_mission
+from missions.models import reading as mission_reading
+from missions.procedure import submit as pursue
+from missions.prompts.steps import Done
+from plans.forms import too_long_for
+from plans.models import reading as plan_reading
+from plans.prompts import agent, planner
+from tests.callers import Caller
+from tests.conftest import agents, perform
+from tests.debates.test_procedure import debate
+from tests.endpoint import Endpoint
+from tests.inquiries.scenes import DOCUMENTS, QUESTION
+from tests.plans.scenes import plan, team
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+NOWHERE = {"base_url": "http://127.0.0.1:9/v1", "api_key": "none"}
+LONG = "Clause 1. The supplier keeps a register of what it delivers and shows it on request. " * 200
+TRIO = agents(*["small/x"] * 3)
+SAID = "small/x reads 4,096 tokens at most"
+
+
+@pytest.fixture
+def small(settings):
+    """A provider that says that its models read 4,096 tokens; those of `large` read what they are sent."""
+    settings.PROVIDERS = {"small": {**NOWHERE, "contexts": {"*": 4_096}}, "large": NOWHERE}
+
+
+@pytest.fixture
+def council(mira):
+    return Council.objects.found(name="Trio", agents=TRIO, owner=mira)
+
+
+@pytest.fixture(scope="module")
+def endpoint():
+    with Endpoint() as endpoint:
+        yield endpoint
+
+
+# ---- a server that drops the front ------------------------------------------------------------------------
+
+
+BEGUN = {
+    "judgement": lambda mira, model: Judgement.objects.submit(owner=mira, content=LONG, agents=agents(*[model] * 3)),
+    "inquiry": lambda mira, model: ask(
+        owner=mira, question=QUESTION, models=dict.fromkeys(POSTS, model), documents=DOCUMENTS
+    ),
+    "plan": lambda mira, model: plan(mira, team(planner=model), task=LONG),
+    "mission": lambda mira, model: pursue(owner=mira, goal=LONG, agents=[made({"name": "Ada"}, model)]),
+}
+
+
+@pytest.mark.parametrize("kind", BEGUN)
+async def test_a_run_whose_server_dropped_the_front_fails_and_says_so(kind, mira, endpoint, settings):
+    settings.PROVIDERS = {"tiny": {"base_url": endpoint.base_url, "api_key": "none"}}
+    endpoint.script(default={"behaviour": "drops_the_front", "window": 100})
+    row = await sync_to_async(BEGUN[kind])(mira, "tiny/x")
+    run = await perform(row.pk, ModelClient(timeout=20))
+    assert (run.status, run.outcome) == (Run.Status.FAILED, None)
+    assert "The server read 100 of about " in run.error["message"]
+    assert "declare `context` for this model, or raise the server's window" in run.error["message"]
+    assert not await RoundDecision.objects.aexists()
+
+
+async def test_a_server_that_reads_all_decides_and_one_that_is_declared_is_believed(mira, endpoint, settings):
+    settings.PROVIDERS = {"whole": {"base_url": endpoint.base_url, "api_key": "none", "contexts": {"told": 128_000}}}
+    endpoint.script(by_text=[["Told", {"behaviour": "drops_the_front", "window": 100}]])
+    for model, content in (("whole/x", LONG), ("whole/told", f"Told {LONG}")):
+        row = await sync_to_async(Judgement.objects.submit)(owner=mira, content=content, agents=agents(*[model] * 3))
+        assert (await perform(row.pk, ModelClient(timeout=20))).outcome == "approved"
+
+
+async def test_a_member_whose_server_dropped_the_front_has_no_say_in_a_debate(mira, endpoint, settings):
+    settings.PROVIDERS = {"tiny": {"base_url": endpoint.base_url, "api_key": "none"}}
+    endpoint.script(default={"behaviour": "drops_the_front", "window": 100})
+    members = [{"name": name, "who": "", "model": "tiny/x"} for name in ("Ada", "Ben", "Cleo")]
+    row = await sync_to_async(debate)(members=members, question=LONG)
+    run = await perform(row.pk, ModelClient(timeout=20))
+    assert (run.status, run.error["code"], run.outcome) == (Run.Status.FAILED, "member_failed", None)
+    skipped = [one.reason_skipped async for one in row.turns.exclude(reason_skipped="")]
+    assert [one for one in skipped if "The server read 100 of about " not in one] == []
+    assert len(skipped) >= 2
+
+
+# ---- declared limits --------------------------------------------------------------------------------------
+
+
+async def test_a_model_is_not_asked_what_it_has_no_room_for(mira, models, small):
+    row = await sync_to_async(Judgement.objects.submit)(owner=mira, content=LONG, agents=TRIO)
+    run = await perform(row.pk, models)
+    assert (run.status, run.error["code"], models.asked) == (Run.Status.FAILED, "refused", [])
+    assert f"The model was not asked. {SAID}, and this request may come to" in run.error["message"]
+    assert await ModelCall.objects.filter(run=run, status=ModelCall.Status.FAILED).acount() == 3
+
+
+async def test_a_fallback_that_has_room_is_asked_in_its_place(mira, models, small):
+    trio = [{**one, "fallback": "large/x"} for one in TRIO]
+    row = await sync_to_async(Judgement.objects.submit)(owner=mira, content=LONG, agents=trio)
+    assert (await perform(row.pk, models)).outcome == "approved"
+    assert {model for model, _ in models.asked} == {"large/x"}
+
+
+def test_no_door_begins_a_judgement_for_which_a_model_has_no_room(page, mira, mira_calls, council, small, tmp_path):
+    trio = tmp_path / "agents.json"
+    trio.write_text(json.dumps(TRIO))
+    posted = {f"a{number}-{name}": text for number, one in enumerate(TRIO, 1) for name, text in one.items()}
+    said = [page.post(reverse("new"), {**posted, "content": LONG, "council": ""}).content.decode()]
+    said += [mira_calls.post("/judgements", {"content": LONG, **by}).content.decode() for by in ASKED_BY]
+    said.append(chat(mira, "council/Trio"))
+    with pytest.raises(CommandError) as refused:
+        call_command("judge", LONG, agents=str(trio))
+    said.append(str(refused.value))
+    assert [one for one in said if SAID not in one] == []
+    assert not Run.objects.exists()
+    assert judged(mira, LONG, "") is None
+
+
+ASKED_BY = ({"agents": TRIO}, {"council": "Trio"})
+
+
+def chat(user, model):
+    body = {"model": model, "messages": [{"role": "user", "content": LONG}]}
+    answer = Caller(user).client.post("/v1/chat/completions", body, content_type="application/json")
+    return answer.content.decode()
+
+
+def test_a_council_for_whose_models_a_gate_asks_too_much_is_not_asked(council, small):
+    with pytest.raises(Cannot, match=rf"The council Trio was not asked\. {SAID}"):
+        deciding.decide(Gate(text=LONG, title="A plan"), "Trio", {"owner": None})
+
+
+def test_what_is_short_enough_is_begun(mira, small):
+    assert mira_calls_judge(mira, "Release 4.12 goes out on Friday at 16:00.").status_code == 202
+    assert too_long_for("Add it up.", team(planner="small/x")) == []
+    assert asked_of_inquiry({"question": QUESTION, "model": "small/x"}, DOCUMENTS[:1])[1] == []
+
+
+def mira_calls_judge(user, content):
+    return Caller(user).post("/judgements", {"content": content, "agents": TRIO})
+
+
+def test_no_door_begins_a_plan_for_which_a_model_of_the_team_has_no_room(mira_calls, small):
+    team(name="Helpers", planner="small/x")
+    answer = mira_calls.post("/plans", {"task": LONG, "team": "Helpers"})
+    assert [(one["path"], SAID in one["message"]) for one in answer.json()["errors"]] == [("task", True)]
+    with pytest.raises(CommandError, match=SAID):
+        call_command("plan", LONG, team="Helpers")
+    sums = {"name": "Sums", "description": "", "model": "large/x", "fallback": "small/x", "tools": []}
+    [(field, said)] = too_long_for(LONG, team(name="Others", planner="large/x", agents=[sums]))
+    assert (field, "the first request to the Sums may come to" in said) == ("task", True)
+
+
+def test_an_inquiry_and_a_mission_are_refused_at_the_field_of_the_model(small):
+    long = "Which of these clauses holds? " * 120
+    wrong = asked_of_inquiry({"question": long, "model": "large/x", "expert_model": "small/x"}, DOCUMENTS)[1]
+    assert [(field, SAID in said) for field, said in wrong] == [("expert_model", True)]
+    wrong = asked_of_mission({"goal": LONG, "model": "small/x"})[1]
+    assert [(field, SAID in said) for field, said in wrong if field != "goal"] == [("model", True)]
+    crew = [{"name": "Ada"}, {"name": "Ben", "model": "small/x"}]
+    wrong = asked_of_mission({"goal": LONG, "model": "large/x"}, crew=crew)[1]
+    assert [field for field, _ in wrong if field != "goal"] == ["agents.1.model"]
+
+
+# ---- what tools bring -------------------------------------------------------------------------------------
+
+
+RESULTS = ["old " * 2_000, "newer " * 900, "newest " * 100]
+MARK = "[Left out: 7,600 of 8,000 characters, for which the model has no room.]"
+
+
+def test_what_tools_brought_to_a_step_of_a_plan_is_left_out_from_the_oldest(small):
+    made_moves = [agent.Made("call", "I look.", "find", "{}", result=one) for one in RESULTS]
+    work = agent.Work("Desk", "", "", goal="All of the goal.", action="All of the action.", tools=(), moves=made_moves)
+    shown = plan_reading.in_room(work, ["small/x", ""])
+    check(agent.move(shown), [one.result for one in shown.moves])
+    assert "All of the goal." in agent.move(shown)[1]["content"]
+    assert plan_reading.in_room(work, ["large/x"]) is work
+
+
+def test_what_earlier_steps_brought_is_left_out_where_a_planner_has_no_room(small):
+    fixed = [planner.Fixed(number, "Desk", f"Step {number}.", "completed", one) for number, one in enumerate(RESULTS)]
+    brief = planner.Brief(task="All of the task.", owners=(), fixed=fixed)
+    shown = plan_reading.brief_in_room(brief, "small/x")
+    check(planner.plan(shown), [one.reply for one in shown.fixed])
+    assert plan_reading.brief_in_room(brief, "large/x") is brief
+
+
+def test_what_tools_brought_to_an_inquiry_is_left_out_from_the_oldest(small):
+    made_moves = [moves.Made(number, "I look.", "find", "{}", one) for number, one in enumerate(RESULTS, 1)]
+    work = moves.Research(QUESTION, ["A step"], {}, [], [], [], [], made_moves, {"moves": 1, "tokens": 9}, "")
+
+    def messages_of(shown):
+        return moves.research(replace(work, moves=shown), ())
+
+    messages = inquiry_reading.in_room(messages_of, made_moves, ["small/x"])
+    check(messages, [one["result"] for one in material(messages)["moves"]])
+    assert material(messages)["question"] == QUESTION
+
+
+def test_what_tools_brought_to_an_agent_is_left_out_from_the_oldest(small):
+    history = [Done(number, (), "I look.", "find", "{}", one) for number, one in enumerate(RESULTS, 1)]
+    work = mission_reading.Work("Ada", "", "", (), True, (), "", history, (), "", {"goal": "All of the goal."})
+    messages = mission_reading.in_room(work, "small/x")
+    results = [one["content"] for one in messages if one["content"].startswith("RESULT")]
+    check(messages, [json.loads(one.splitlines()[2]) for one in results])
+    assert "All of the goal." in messages[-1]["content"]
+    ben = partial(mission_reading.Agent, name="Ben")
+    asked = mission_reading.summary_in_room(ben(model="small/x"), "", history)
+    assert (
+        prompt_tokens(asked)
+        <= 3_396
+        < prompt_tokens(mission_reading.summary_in_room(ben(model="large/x"), "", history))
+    )
+
+
+def material(messages):
+    return json.loads(messages[1]["content"].splitlines()[1])
+
+
+def check(messages, results):
+    assert prompt_tokens(messages) <= 4_096 - 700
+    assert results[1:] == RESULTS[1:]
+    assert results[0] in (f"{RESULTS[0][:400]}\n{MARK}", fitted([RESULTS[0]], 0)[0])
