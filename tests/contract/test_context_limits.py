@@ -163,13 +163,19 @@ def mira_calls_judge(user, content):
     return Caller(user).post("/judgements", {"content": content, "agents": TRIO})
 
 
-def test_no_door_begins_a_plan_for_which_a_model_of_the_team_has_no_room(mira_calls, small):
-    team(name="Helpers", planner="small/x")
+def test_no_door_begins_a_plan_for_which_a_model_of_the_team_has_no_room(page, mira_calls, small, settings):
+    helpers, settings.COMPAT_TEAM = team(name="Helpers", planner="small/x"), "Helpers"
+    posted = {"task": LONG, "team": helpers.team_id, "team_version": helpers.number}
+    assert SAID in page.post(reverse("plan-new"), posted).content.decode()
+    body = {"session_id": "s", "description": LONG, "user_id": "mira"}
+    answer = mira_calls.client.post("/api/automation/input_task", body, content_type="application/json")
+    assert (answer.status_code, SAID in answer.content.decode()) == (422, True)
     answer = mira_calls.post("/plans", {"task": LONG, "team": "Helpers"})
     assert [(one["path"], SAID in one["message"]) for one in answer.json()["errors"]] == [("task", True)]
     with pytest.raises(CommandError, match=SAID):
         call_command("plan", LONG, team="Helpers")
     sums = {"name": "Sums", "description": "", "model": "large/x", "fallback": "small/x", "tools": []}
+    assert not Run.objects.exists()
     [(field, said)] = too_long_for(LONG, team(name="Others", planner="large/x", agents=[sums]))
     assert (field, "the first request to the Sums may come to" in said) == ("task", True)
 
