@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from engine import steering
 from engine.live import tell_of_cancelled, tell_watchers, wake_engines
-from engine.models import Run, record_name
+from engine.models import Part, Run, RunAuthor, record_name
 from engine.models.budgets import Budget
 from engine.search import words_of
 from runs.forms import Text
@@ -78,6 +78,7 @@ class Deed:
             names_option=any(is_named(word, text) for word in self.course.settings.options),
             request=self.request,
         )
+        RunAuthor.objects.note(self.debate.pk, self.by, Part.SAID)
 
     def steer(self, act: Act, member: Member | None = None, request: str = "", name: str = "", **more: Any) -> None:
         """`name`: what whoever acts is called at the table, where that may be called otherwise today."""

@@ -22,6 +22,8 @@ DECLARE
         "engine_gate": ["title", "text", "state", "closed", "used", "asked_user_id", "asked_group_id", "council_id",
             "hides"],
         "engine_gatedecision": ["text", "answer", "by_user_id"],
+        "engine_runauthor": ["user_id"],
+        "engine_gateauthor": [],
         "engine_modelcall": ["status", "prompt", "answer", "answer_format", "answered_by", "input_tokens",
             "output_tokens", "estimated", "cost", "error_code", "error", "ended", "retry_at"],
         "engine_toolcall": ["arguments", "output", "error", "output_size", "outside", "status", "ended"],

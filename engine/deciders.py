@@ -14,7 +14,7 @@ from django.db.models.functions import Now
 from django.utils.module_loading import import_string
 
 from .cancelling import cancel
-from .models import GOING_ON, BudgetUsedUp, Gate, GateDecision, GateRule, Run
+from .models import GOING_ON, BudgetUsedUp, Gate, GateAuthor, GateDecision, GateRule, Run
 from .models.children import TooManyChildren
 from .models.gates import Decision, GateState
 from .policy import Policy, asks_council, enough_persons, policy_of, state_of, stricter, with_floors
@@ -54,6 +54,8 @@ def ask(before: Gate | None, policy: Policy | None, **values: Any) -> Gate:
     about = {name: values.get(name, "") for name in ("kind", "effect", "tool")}
     held = demanded(policy, procedure=values["run"].procedure, cut=bool(values.get("whole")), **about)
     gate = Gate.objects.ask(before, policy=held, **values)
+    if held["four_eyes"]:
+        GateAuthor.objects.add_for(gate)
     if asks_council(held):
         _convene(gate)
     return settle(gate.pk)

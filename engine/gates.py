@@ -14,9 +14,9 @@ from django.db.models.functions import Now
 from .deciders import dismiss, settle
 from .hidden import in_one_line
 from .llm.providers import storable
-from .models import Gate, GateDecision, after_deadlock, record_name
+from .models import Gate, GateAuthor, GateDecision, Part, RunAuthor, after_deadlock, record_name
 from .models.gates import DECIDE, SPOKEN, Decision, name_of_asked
-from .policy import REJECT, enough_persons
+from .policy import ALWAYS_A_PERSON, REJECT, enough_persons
 from .procedure import DoesNotFit, procedures
 from .steering import Over, act
 
@@ -31,6 +31,7 @@ __all__ = [
     "look",
     "may_decide",
     "may_override",
+    "own_words",
     "reaches_out",
 ]
 
@@ -41,6 +42,7 @@ SAID = {
     Decision.OVERRIDE: "opened",
     Decision.FAIL: "failed to decide",
 }
+PARTS = {Decision.ANSWER: Part.ANSWERED, Decision.REJECT: Part.ASKED_CHANGES}
 OVERRIDE = "engine.override_gate"
 WORDS_OF_AN_OVERRIDE = 10
 DECISION_LENGTH = 4_000
@@ -124,6 +126,8 @@ def decide(
     `digest`: SHA-256 of the text that was read; without one nothing is decided about what leaves the house.
     """
     asked = Gate.objects.whole().get(pk=pk)
+    if asked.policy["four_eyes"]:
+        GateAuthor.objects.add_for(asked)  # one that was asked before authors were kept has none yet
     _refuse_others(asked, user, decision)
 
     def say() -> Gate:
@@ -135,6 +139,7 @@ def decide(
         said = {"decision": decision, "choice": choice, "text": storable(text)}
         # in ASCII: no database refuses it
         _add(gate, user, answer=json.dumps(answer) if answer is not None else "", **said)
+        _note_words(gate, user, decision, bool(text.strip()) or answer is not None)
         gate = settle(pk)
         procedures()[gate.run.procedure].answered(gate, choice, answer)
         dismiss(gate.run_id, user)
@@ -168,20 +173,48 @@ def _act(gate: Gate, change: Callable[[], Gate]) -> Gate:
 def _add(gate: Gate, user: Any, **said: Any) -> None:
     known = bool(gate.council and gate.council.over)
     known = known and not Gate.objects.filter(pk=gate.pk).hiding_from(user).exists()
+    said |= {"authors": author_names(gate)}
     GateDecision.objects.create(gate=gate, by_user=user, by=record_name(user), knew_council=known, **said)
+
+
+def _note_words(gate: Gate, user: Any, decision: str, has_words: bool) -> None:
+    """Who says more than yes or no is read by those who go on with the run. An answer is words also where it was
+    chosen, but for the engine's own questions."""
+    answers = decision == Decision.ANSWER and gate.kind not in ALWAYS_A_PERSON
+    if not (has_words or answers):
+        return
+    part = PARTS.get(Decision(decision), Part.SAID)
+    place = procedures()[gate.run.procedure].place_of_words(gate, decision)
+    RunAuthor.objects.note(gate.run_id, user, part, place, said_at=gate)
+
+
+def author_names(gate: Gate) -> list[str]:
+    """Whose words are in what is asked, where four eyes are wanted, as they are called today."""
+    found = gate.authors.select_related("author__user").order_by("pk") if gate.policy["four_eyes"] else ()
+    return list(dict.fromkeys(one.author.name_now for one in found))
 
 
 def _refuse_others(gate: Gate, user: Any, decision: str) -> None:
     if not (may_override(gate, user) if decision == Decision.OVERRIDE else may_decide(gate, user)):
-        raise NotAsked(_not_asked(gate, decision))
+        raise NotAsked(_not_asked(gate, user, decision))
 
 
-def _not_asked(gate: Gate, decision: str) -> str:
+def own_words(gate: Gate, user: Any) -> str:
+    """Why this person is one of those whom four eyes leave out here, in words; empty where they are none."""
+    if not gate.policy["four_eyes"]:
+        return ""
+    parts = ["asked for it"] if user.pk == gate.run.owner_id else []
+    return " and ".join([*parts, *GateAuthor.objects.of_user(gate, user)])
+
+
+def _not_asked(gate: Gate, user: Any, decision: str) -> str:
     if decision == Decision.OVERRIDE:
         return "There is nothing to override here, or you have not the right to."
     if not gate.asks_persons:
         return f"The council {in_one_line(gate.policy['council'])} is asked, not you."
-    return f"{gate.asked or 'Somebody else'} is asked, not you."
+    who = f"{gate.asked or 'Somebody else'} is asked, not you"
+    why = own_words(gate, user)
+    return f"{who}: you {why}, and somebody else than who wrote it has to decide." if why else f"{who}."
 
 
 def _refuse_late(gate: Gate, user: Any, decision: str, digest: str) -> None:
@@ -248,8 +281,7 @@ def offered(gate: Gate) -> Sequence[str]:
     ):
         return (Decision.REJECT, Decision.OVERRIDE)  # an approval would open nothing
     named = {one["decision"] for one in gate.choices}
-    asks_for_answers = Decision.ANSWER in named and Decision.APPROVE not in named  # nothing is there to be approved
-    usual = tuple(one for one in SPOKEN if one in named) if asks_for_answers else SPOKEN
+    usual = tuple(one for one in SPOKEN if one in named) if gate.asks_for_answers else SPOKEN
     return (*usual, Decision.OVERRIDE) if gate.differs else usual
 
 

@@ -1,6 +1,6 @@
 """What a procedure gives the engine: one class, named in `settings.PROCEDURES` by what stands in `Run.procedure`."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 from uuid import UUID
@@ -74,9 +74,13 @@ class Procedure:
         with a network."""
         return gate.reaches_out
 
-    def written_by(self, user: Any) -> Q | None:
-        """The gates of its runs whose text this person has written, or changed; None where that is not done. Where
-        somebody else has to decide they do not, as little as who asked for the run."""
+    def place_of_words(self, gate: "Gate", decision: str) -> str:
+        """Where what somebody says with a decision at this gate comes into the run; empty: anywhere in it."""
+        return ""
+
+    def word_sources(self, run: UUID, step: str) -> Collection[str] | None:
+        """From which places of this run, as `place_of_words` names them, words come into what is asked at a gate of
+        this step; None: from all."""
         return None
 
     def grounds(self, run: UUID) -> str:

@@ -7,7 +7,7 @@ from uuid import UUID
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
-from engine.models import record_name
+from engine.models import Part, RunAuthor, record_name
 from engine.steering import interrupt
 from runs.forms import said
 from runs.steering import act
@@ -50,6 +50,8 @@ def say(inquiry: UUID, user: Any, kind: OrderKind, words: str = "") -> None:
             keeping.say(inquiry, kind, record_name(user), words)
         except Impossible as impossible:
             raise Refused(REFUSED[kind]) from impossible
+        if words:
+            RunAuthor.objects.note(inquiry, user, Part.ASKED_CHANGES if kind == OrderKind.REPLAN else Part.SAID)
         if kind != OrderKind.HINT:
             interrupt(inquiry)
 

@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from django.db.models import Max
 
 from engine.llm.providers import storable
-from engine.models import Gate, record_name
+from engine.models import Gate, Part, RunAuthor, record_name
 from runs.forms import said
 from runs.steering import act
 
@@ -51,6 +51,7 @@ def say(mission: UUID, user: Any, words: str, to: str = "") -> None:
         number = agent.number if agent else COORDINATOR
         name = record_name(user) or "the command line"
         keeping.write_message(mission, sender=0, recipient=number, text=words, by_name=name)
+        RunAuthor.objects.note(mission, user, Part.SAID)
         # whoever is told something can go on: what they shall do is asked no more
         Gate.objects.filter(run=mission, step__startswith=STUCK_STEP).void()
 
@@ -87,6 +88,7 @@ def answer(mission: UUID, user: Any, number: int, text: str) -> None:
         by = record_name(user) or "the command line"
         line = {"number": before + 1, "text": storable(f"{text}\n"), "by_name": by[:150]}
         made.append(TerminalInput.objects.create(terminal=terminal, step=None, **line))
+        RunAuthor.objects.note(mission, user, Part.SAID)
 
     act(mission, write)
     _type(spool, made[-1])

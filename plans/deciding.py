@@ -5,19 +5,18 @@ Why so: docs/decisions.md, Plans.
 """
 
 import re
+from collections.abc import Collection
 from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import CharField, Exists, ExpressionWrapper, F, OuterRef, Q, Value
-from django.db.models.functions import Cast, Concat
 
 from engine import gates
 from engine.llm.providers import storable
-from engine.models import Gate, record_name
+from engine.models import Gate
 from engine.procedure import DoesNotFit
 
-from .models import Plan, Step, StepState, keeping
+from .models import Plan, Step, keeping, reading
 from .models.reading import asked_of, step_facts, waits_for
 from .rules import decided
 from .rules.course import BEFORE_WORK
@@ -77,16 +76,21 @@ def _is_waited_for(gate: Gate) -> bool:
     return waits_for(plan, kind, step) and asked_of(plan, kind, step)[0] == gate.step
 
 
-def written_by(user: Any) -> Q:
-    """The gates about steps that this person has changed, or within them, and about a plan that has such steps."""
-    author = Q(by_user=user) | Q(by_name=record_name(user))  # who was renamed since, and older rows
-    states = StepState.objects.filter(author, step=OuterRef("pk"), event=Event.CHANGED)
-    changed = Step.objects.filter(Exists(states), plan=OuterRef("run")).annotate(
-        at=ExpressionWrapper(OuterRef("step"), CharField()),
-        place=Concat(Value("step-"), Cast("number", CharField())),
-    )
-    here = Q(at=F("place")) | Q(at__startswith=Concat(F("place"), Value("-")))
-    return Q(Exists(changed.filter(here | Q(at__startswith="plan-", last_in=None))))
+def place_of_words(gate: Gate, decision: str) -> str:
+    """What is said with a no may be what the rest is planned anew by; else it goes to the step."""
+    number = number_of(gate)
+    return f"step-{number}" if number and decision != "reject" else ""
+
+
+def word_sources(run: UUID, step: str) -> Collection[str] | None:
+    """About a step its own action alone is asked; what happens within it is made of the results of those it needs."""
+    found = STEP.match(step)
+    if found is None:
+        return None
+    own = f"step-{found[1]}"
+    if step == own:
+        return [own]
+    return [f"step-{number}" for number in reading.needed_by(run, int(found[1]))]
 
 
 def _refuse_unfitting(answer: Any) -> None:

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.core.exceptions import ValidationError
 
-from engine.models import record_name
+from engine.models import Part, RunAuthor, record_name
 from runs.forms import said
 from runs.steering import act
 
@@ -45,6 +45,7 @@ def say(plan: UUID, user: Any, text: str, step: int | None = None) -> None:
         if step is None:
             keeping.say(plan, keeping.HUMAN, text, by=by)
             _order(plan, text, by)
+            RunAuthor.objects.note(plan, user, Part.SAID)
             return
         found = _step(plan, step)
         if found.status in SETTLED:
@@ -52,6 +53,7 @@ def say(plan: UUID, user: Any, text: str, step: int | None = None) -> None:
         if Message.objects.filter(plan=plan, to_step=step).count() >= TOLD:
             raise Refused(f"Step {step} was told {TOLD} things, and is told no more. Change its action, or skip it.")
         keeping.say(plan, keeping.HUMAN, text, by=by, to=step)
+        RunAuthor.objects.note(plan, user, Part.SAID, found.gate_step)
 
     act(plan, write)
 
@@ -84,6 +86,7 @@ def change_step(plan: UUID, user: Any, number: int, given: Mapping[str, Any]) ->
         values = _values(Plan.objects.planned().get(pk=plan), step, given)
         if any(getattr(step, name) != value for name, value in values.items()):  # else what was decided holds
             keeping.edit(step, user, **values)
+            RunAuthor.objects.note(plan, user, Part.CHANGED, step.gate_step)
 
     act(plan, write)
 

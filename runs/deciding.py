@@ -8,7 +8,7 @@ from typing import Any
 
 from django.urls import reverse
 
-from engine.gates import may_decide, may_look, may_override, offered, reaches_out
+from engine.gates import author_names, may_decide, may_look, may_override, offered, own_words, reaches_out
 from engine.models import Gate, GateDecision, Run
 from engine.models.gates import Decision, GateQuerySet, in_order
 
@@ -133,6 +133,8 @@ def at_gate(gate: Gate, user: Any, typed: Mapping[str, Any]) -> dict[str, Any]:
         "folds": face.folds(gate),
         "open": gate.pending and not gate.run.over and (may_decide(gate, user) or may_override(gate, user)),
         "council": council_at(gate, user),
+        "authors": author_names(gate),
+        "own_words": own_words(gate, user) if gate.asks_persons else "",
         "own": face.gate_template(gate),
         "typed": typed.get("text", ""),
         "errors": {},

@@ -19,7 +19,9 @@ from engine import gates
 from engine.models import Gate, GateDecision, Run
 from engine.policy import policy_of
 from magi_site.models import Token
+from missions import talking as mission_talk
 from missions.spoken import Talk
+from plans import talking as plan_talk
 from plans.rules.demands import Policy
 from plans.rules.words import Effect
 from runs.api.refusals import Refusal
@@ -253,6 +255,12 @@ def ask_beside(scene):
         scene.ask(gate.run, "beside", gate.tool, {"who": "person"}, effect="writes")
 
 
+def speak(scene):
+    """Noor, who may decide, says something to who writes the letter, and to who wants the command."""
+    plan_talk.say(scene.plan.pk, scene.noor, "Make it shorter.", 1)
+    mission_talk.say(scene.mission.pk, scene.noor, "Take the other one.")
+
+
 def look_and_ask_again(scene):
     scene.look_as_program(scene.mira)
     scene.ask_again(scene.letters[0])
@@ -262,6 +270,7 @@ def look_and_ask_again(scene):
 FOUR_EYES = {"who": "person", "four_eyes": True}
 REFUSED = {
     "who asked for it decides alone": Attempt(one, policy=FOUR_EYES),
+    "whose words came into it": Attempt(one, who="noor", policy=FOUR_EYES, before=speak),
     "nothing was read": Attempt(unread),
     "something else was read": Attempt(asked_again, before=look_and_ask_again),
     "two letters in one request": Attempt(two),

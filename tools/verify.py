@@ -434,7 +434,8 @@ def is_allowed(gate):  # whether what was said there comes to a yes by its polic
     if words & {"expire", "fail"} or any(one["said"] == "reject" for one in persons):
         return False
     who, yes = facts["policy"]["who"], ("approve", "override")
-    enough = len({one["by"] for one in persons if one["said"] in yes}) >= facts["policy"]["persons"]
+    said_yes = {one["by"] for one in persons if one["said"] in yes and one["by"] not in one.get("authors", ())}
+    enough = len(said_yes) >= facts["policy"]["persons"]
     council = any("judged_by" in one and one["said"] == "approve" for one in decided) or "override" in words
     alone = who == "council" and "turn" not in words
     return council if alone else enough and (who != "both" or council or "turn" in words)

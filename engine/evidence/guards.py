@@ -334,12 +334,20 @@ _tables = (
         rules=(
             Rule(
                 "kept",
-                kept=("id", "gate_id", "by", "judged_by_id", "decision", "choice", "knew_council", "made"),
+                kept=(
+                    *("id", "gate_id", "by", "judged_by_id", "decision", "choice", "knew_council", "authors"),
+                    "made",
+                ),
                 unlinked=("by_user_id",),
                 erased=("text", "answer"),
             ),
         ),
     ),
+    Guard(
+        "engine_runauthor",
+        rules=(Rule("kept", kept=("id", "run_id", "name", "part", "place", "made"), unlinked=("user_id",)),),
+    ),
+    Guard("engine_gateauthor", unique=((("gate_id", "author_id"), ""),)),
     Guard(
         "engine_review",
         run="OLD.run_id",

@@ -4,6 +4,7 @@ from engine.evidence.checkpoints import Checkpoint
 from engine.evidence.entries import Entry
 from engine.evidence.log import Leaf, Salt
 
+from .authors import GateAuthor, Part, RunAuthor
 from .budgets import Budget, BudgetUsedUp
 from .calls import ModelCall, Usage
 from .claims import GOING_ON, Claimed, lease
@@ -35,6 +36,7 @@ __all__ = [
     "Effect",
     "Entry",
     "Gate",
+    "GateAuthor",
     "GateDecision",
     "GateRule",
     "Happening",
@@ -48,9 +50,11 @@ __all__ = [
     "Notice",
     "Pace",
     "Park",
+    "Part",
     "Reminder",
     "Review",
     "Run",
+    "RunAuthor",
     "Salt",
     "TooManyDocuments",
     "ToolCall",

@@ -48,6 +48,10 @@ class FamilyQuerySet(ClaimQuerySet):
         """A run at the top with all that it has caused."""
         return self.filter(Q(pk=root) | Q(root=root))
 
+    def family(self, pk: uuid.UUID) -> Self:
+        """All below the one at the top of this run, and that one itself."""
+        return self.of_root(self.filter(pk=pk).values_list("root", flat=True).first() or pk)
+
     def make_child(self, parent: "Run", step: str, submit: Submit, called: str = "") -> "Run":
         """The run of this step of a run, made by `submit`. In a transaction of the parent's worker. TooManyChildren.
 

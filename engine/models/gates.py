@@ -56,6 +56,7 @@ class Decision(models.TextChoices):
 
 
 NOT_DECIDED = (Decision.LOOK, Decision.TURN)  # noted, and nothing was decided by it
+OPENS = (Decision.APPROVE, Decision.OVERRIDE)
 SPOKEN = (Decision.APPROVE, Decision.REJECT, Decision.ANSWER)
 
 
@@ -247,6 +248,12 @@ class Gate(models.Model):
         return self.effect == REACHES_OUT or bool(self.tool and not self.effect)
 
     @property
+    def asks_for_answers(self) -> bool:
+        """Whether nothing is there to be approved."""
+        named = {one["decision"] for one in self.choices}
+        return Decision.ANSWER in named and Decision.APPROVE not in named
+
+    @property
     def stands(self) -> bool:
         """Whether the decision still allows what it did: not where a council's was overridden or erased since."""
         judged = next((one.judged_by for one in self.decisions.all() if one.judged_by_id), None)
@@ -331,7 +338,8 @@ class Gate(models.Model):
 
 class GateDecision(models.Model):
     """Who said what at a gate. `by`: their name then. `answer` is JSON, and empty where there is none. `judged_by`: the
-    run whose outcome it is. `knew_council`: what the council says was shown to this person by then."""
+    run whose outcome it is. `knew_council`: what the council says was shown to this person by then. `authors`: where
+    four eyes are wanted, whose words were in what was asked, by the names that they had then."""
 
     gate = models.ForeignKey(Gate, on_delete=models.PROTECT, related_name="decisions")
     by_user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
@@ -342,6 +350,7 @@ class GateDecision(models.Model):
     text = models.TextField(blank=True)
     answer = models.TextField(blank=True)
     knew_council = models.BooleanField(db_default=False)
+    authors = models.JSONField(default=list)
     made = models.DateTimeField(default=timezone.now)
 
     class Meta:
@@ -367,6 +376,7 @@ class GateDecision(models.Model):
         facts |= {"choice": self.choice} if self.choice else {}
         facts |= {"judged_by": str(self.judged_by_id)} if self.judged_by_id else {}
         facts |= {"knew_council": True} if self.knew_council else {}
+        facts |= {"authors": self.authors} if self.authors else {}
         texts = {"text": self.text, "answer": self.answer}
         return Draft(DECIDED, stamp(self.made) or "", facts, texts, row=self.pk)
 
@@ -379,9 +389,11 @@ def name_of_asked(asked: Any) -> str:
 
 
 def misjudged(runs: Sequence[UUID]) -> list[tuple[UUID, str]]:
-    """Whose gates stand otherwise than their decisions make them."""
+    """Whose gates stand otherwise than their decisions make them, or were opened by who wrote what they ask."""
     found = []
     for gate in Gate.objects.filter(run__in=list(runs)).exclude(state=GateState.VOID).prefetch_related("decisions"):
         if gate.state != state_of(gate.policy, gate.decisions.all()):
             found.append((gate.run_id, f"Its gate {gate.step} stands otherwise than it was decided."))
+        if any(one.decision in OPENS and one.by in one.authors for one in gate.decisions.all()):
+            found.append((gate.run_id, f"Its gate {gate.step} was opened by somebody whose words it asks about."))
     return found

@@ -335,6 +335,18 @@ def _needed(plan: Plan, step: Step) -> Sequence[Step]:
     return before if step.needs is None else [one for one in before if one.number in step.needs]
 
 
+def needed_by(plan: UUID, number: int) -> list[int]:
+    """The number of this step, and of all whose results come to it, by whatever way."""
+    steps = {step.number: step for step in Step.objects.filter(plan=plan)}
+    found, left = [], [number]
+    while left:
+        step = steps[left.pop()]
+        found.append(step.number)
+        before = [one.number for one in steps.values() if one.position < step.position]
+        left += {*(before if step.needs is None else step.needs)} & {*steps} - {*found, *left}
+    return found
+
+
 def _from_outside(moves: Iterable[Move]) -> set[int]:
     """The calls of these that brought text of strangers, by their keys."""
     calls = [move.tool_call_id for move in moves if move.tool_call_id]

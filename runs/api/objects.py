@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from engine.gates import author_names
 from engine.llm.prices import decimal
 from engine.models import Gate, GateDecision, ModelCall, Review, Run, ToolCall, Usage, last_override
 from runs.face import Face, face_of, faces, rows_in
@@ -104,6 +105,7 @@ def gate_object(gate: Gate, address: str) -> dict[str, Any]:
         "asked": gate.asked or None,
         "effect": gate.effect or None,
         "policy": gate.policy,
+        "authors": author_names(gate),
         "council": _council(gate),
         "choices": gate.choices,
         "made": time_of(gate.made),

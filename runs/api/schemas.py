@@ -237,6 +237,10 @@ class Gate(Strict):
     asked: str | None = Field(description="Who is asked by name; null: whose run it is, and who may decide for all.")
     effect: str | None = Field(description="Of what it asks for: reads, writes or reaches_out.")
     policy: Policy
+    authors: list[str] = Field(
+        description="Where the policy wants four eyes: whose words came into what is asked. They do not decide, nor "
+        "does who asked for the run."
+    )
     council: GateCouncil | None
     choices: list[Choice]
     made: Moment

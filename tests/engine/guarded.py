@@ -15,7 +15,20 @@ from engine.evidence.checkpoints import Checkpoint
 from engine.evidence.entries import REDACTED, Entry
 from engine.evidence.guards import ANYTHING, Guards
 from engine.evidence.log import Leaf, Salt
-from engine.models import Document, Gate, GateDecision, ModelCall, NewDocument, Park, Review, Run, ToolCall
+from engine.models import (
+    Document,
+    Gate,
+    GateAuthor,
+    GateDecision,
+    ModelCall,
+    NewDocument,
+    Park,
+    Part,
+    Review,
+    Run,
+    RunAuthor,
+    ToolCall,
+)
 from engine.policy import policy_of
 from judgements import prompts, rules
 from judgements.models import Agent, Council, CouncilChange, CouncilVersion, Judgement, Member, Receipt, RoundDecision
@@ -36,6 +49,8 @@ GUARDED = (
     ToolCall,
     Gate,
     GateDecision,
+    RunAuthor,
+    GateAuthor,
     Judgement,
     Agent,
     RoundDecision,
@@ -64,6 +79,8 @@ def make_judged():
     asked = {"step": "publish", "kind": "answer", "title": "May it go out?", "text": JAPAN, "policy": policy_of(None)}
     gate = Gate.objects.ask(None, run_id=judgement.pk, **asked)
     GateDecision.objects.create(gate=gate, by="reviewer", decision="approve", text="Yes.")
+    RunAuthor.objects.note(judgement.pk, asker, Part.SAID)
+    GateAuthor.objects.add_for(gate)
     Gate.objects.update(state="approved", closed=Now())
     tool = {"tool": "figures.today", "source": "toolbox.figures", "definition": "0" * 64, "effect": "reads"}
     said = {"arguments": "{}", "output": "2026-01-01", "error": "None.", "status": "done", "ended": timezone.now()}

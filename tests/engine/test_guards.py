@@ -11,7 +11,7 @@ from django.db.models import F
 from engine.evidence.checkpoints import Checkpoint
 from engine.evidence.entries import Entry
 from engine.evidence.log import Leaf, Salt
-from engine.models import Document, ModelCall, Review, Run, ToolCall
+from engine.models import Document, GateAuthor, ModelCall, Review, Run, RunAuthor, ToolCall
 from judgements.models import Agent, CouncilChange, CouncilVersion, Judgement, Member, RoundDecision
 from tests.conftest import only_on
 from tests.engine.guarded import GUARDED, redact, refused, run, shipped
@@ -38,6 +38,8 @@ NEVER = {
     ModelCall: tuple({field.attname for field in ModelCall._meta.fields} - {"prompt", "answer", "error"}),
     Document: ("id", "run_id", "number", "kind", "made"),
     ToolCall: tuple({field.attname for field in ToolCall._meta.fields} - {"arguments", "output", "error"}),
+    RunAuthor: ("id", "run_id", "name", "part", "place", "made"),
+    GateAuthor: tuple(field.attname for field in GateAuthor._meta.fields),
     Judgement: ("run_id", "council_version_id", "prompt_version"),
     Agent: tuple(field.attname for field in Agent._meta.fields),
     RoundDecision: tuple({field.attname for field in RoundDecision._meta.fields} - {"reason"}),

@@ -1,16 +1,19 @@
-"""Under four eyes nobody decides about their own hand's work: neither who asked, nor whoever changed a step."""
+"""Under four eyes nobody decides about their own words: neither who asked, nor who changed a step, answered, spoke to
+an agent or the planner, or asked for changes."""
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.test import Client
 
 from engine import gates
-from engine.models import Gate
+from engine.models import Gate, Part, Run, RunAuthor
 from plans import talking
 from plans.rules.demands import Policy
 from plans.rules.words import Effect
+from runs.api.objects import gate_object
 from tests.conftest import allow, perform
 from tests.databases import tampering
-from tests.plans.scenes import LETTER, SUM, calls, plan, steps, team
+from tests.plans.scenes import LETTER, SUM, calls, move, plan, replies, steps, team
 from tests.read_gates import decide_as_read
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -105,3 +108,109 @@ async def test_without_four_eyes_who_changed_it_decides(mira, models):
     await perform(made.pk, models)
     gate = await Gate.objects.select_related("run").filter(run=made.pk, step="step-1").alatest("pk")
     assert await may(gate, mira) == [True]
+
+
+# ---- whose words came into a letter -------------------------------------------------------------------------
+
+ASKS = move("ask", "To whom?")
+
+
+@pytest.fixture
+async def written(mira, models):
+    """The gate of a letter, whose agent asks a question first; what is done `before` it is answered by Noor."""
+    by_effect = {Effect.READS: {"who": "open"}, Effect.WRITES: {"who": "open"}, Effect.REACHES_OUT: {"who": "open"}}
+    version = await sync_to_async(team)(Policy(plan={"who": "open"}, steps=by_effect, calls=CALLS))
+    models.will("test/planner", *[steps(SUM, LETTER)] * 3)
+    models.will("test/sums", *[ASKS, replies("5.")] * 2)
+    texts = [calls("mail.send", to=["ben@example.org"], subject="Five", text=text) for text in ("It is 5.", "Five.")]
+    models.will("test/letters", ASKS, *texts)
+    made = await sync_to_async(plan)(mira, version)
+
+    async def at(step, kind):
+        await perform(made.pk, models)
+        pending = Gate.objects.select_related("run").filter(run=made.pk, state="pending", kind=kind)
+        return await pending.filter(step__startswith=step).alatest("pk")
+
+    at.plan = made.pk
+    return at
+
+
+CALLS = {Effect.READS: {"who": "open"}, Effect.WRITES: {"who": "open"}, Effect.REACHES_OUT: FOUR}
+say = sync_to_async(talking.say)
+answers = sync_to_async(decide_as_read)
+
+
+async def letter(written, first, second):
+    """As it waits, once these two have answered the two questions."""
+    await answers((await written("step-1-", "question")).pk, first, "answer", answer="Ada.")
+    await answers((await written("step-2-", "question")).pk, second, "answer", answer="Ben.")
+    return await written("step-2-", "tool")
+
+
+async def test_who_answers_the_agents_question_does_not_approve_its_letter(written, mira, others):
+    gate = await letter(written, mira, others[0])
+    assert await may(gate, *others) == [False, True]
+    with pytest.raises(gates.NotAsked, match="you answered a question of it"):
+        await answers(gate.pk, others[0], "approve")
+    decided = await answers(gate.pk, others[1], "approve")
+    assert decided.last.authors == ["mira", "noor"]
+
+
+async def test_nor_who_answered_in_a_step_whose_result_came_to_it(written, mira, others):
+    assert await may(await letter(written, others[0], mira), *others) == [False, True]
+
+
+@pytest.mark.parametrize("step", [2, 1, None])
+async def test_nor_who_speaks_to_its_agent_or_to_the_planner(written, mira, others, step):
+    await answers((await written("step-1-", "question")).pk, mira, "answer", answer="Ada.")
+    await written("step-2-", "question")
+    if step == 1:
+        await say(written.plan, others[0], "In words.", 2)
+    else:
+        await say(written.plan, others[0], "To Ben, please.", step)
+    await answers((await written("step-", "question")).pk, mira, "answer", answer="Ben.")
+    assert await may(await written("step-", "tool"), *others) == [False, True]
+
+
+async def test_nor_who_spoke_while_it_waited_nor_by_another_name(written, mira, others):
+    gate, noor = await letter(written, mira, mira), others[0]
+    assert await may(gate, *others) == [True, True]
+    await say(written.plan, noor, "To Ben, please.", 2)
+    noor.username = "renamed"
+    await noor.asave()
+    assert await may(gate, *others) == [False, True]
+    assert not await sync_to_async(Gate.objects.for_user(noor).exists)()
+
+
+async def test_nor_who_asked_for_changes(written, mira, others):
+    gate = await letter(written, mira, mira)
+    await answers(gate.pk, others[0], "reject", "To Ben, please.", "refuse")
+    assert await may(await written("step-2-", "tool"), *others) == [False, True]
+
+
+async def test_who_says_nothing_but_no_may_say_yes_to_the_next_one(written, mira, others):
+    gate = await letter(written, mira, mira)
+    await answers(gate.pk, others[0], "reject", "", "refuse")
+    assert await may(await written("step-2-", "tool"), *others) == [True, True]
+
+
+async def test_what_is_said_in_a_run_that_belongs_with_it_counts_too(written, mira, others):
+    gate = await letter(written, mira, mira)
+    run = await Run.objects.acreate(procedure="mission", parent=gate.run, root=gate.run, step="step-1-0-9")
+    await sync_to_async(RunAuthor.objects.note)(run.pk, others[0], Part.SAID)
+    assert await may(gate, *others) == [False, True]
+
+
+async def test_page_and_api_say_whose_words_they_are_and_why_somebody_may_not(written, mira, others):
+    gate = await letter(written, mira, others[0])
+    shown = await sync_to_async(page_of)(others[0], gate)
+    assert "whose words came into it: mira, noor" in shown
+    assert "you answered a question of it" in shown
+    found = await sync_to_async(gate_object)(gate, "")
+    assert found["authors"] == ["mira", "noor"]
+
+
+def page_of(user, gate):
+    client = Client()
+    client.force_login(user)
+    return " ".join(client.get(f"/gates/{gate.pk}/").content.decode().split())

@@ -50,6 +50,7 @@ FORGERIES = {
     ),
     "another_tool": (change("tool", {"tool": "mail.send"}, "facts", definition="0" * 64), USE),
     "letter_approved_by_nobody": (drop("decided", step="step-2-0-1"), USE),
+    "letter_approved_by_its_author": (change("decided", {"step": "step-2-0-1"}, "facts", authors=["mira"]), USE),
     "gate_of_a_letter_forgotten": (change("tool", {"tool": "mail.send"}, "facts", gate=7), USE),
     "nobody_was_asked": (
         change("plan.step", {"step": 2, "event": "approve"}, "facts", event="passed"),

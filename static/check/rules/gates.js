@@ -46,7 +46,8 @@ export function isAllowed({ facts, decided }) {
   const said = new Set(decided.map((one) => name(one.said)));
   if (facts.kind === "uncertain") return decided.some((one) => ["do", "happened"].includes(get(one, "choice")));
   if (said.has("expire") || said.has("fail") || persons.some((one) => one.said === "reject")) return false;
-  const yes = persons.filter((one) => one.said === "approve" || one.said === "override");
+  const others = persons.filter((one) => !get(one, "authors", []).includes(name(one.by))); // whose words are not in it
+  const yes = others.filter((one) => one.said === "approve" || one.said === "override");
   const enough = new Set(yes.map((one) => name(one.by))).size >= whole(facts.policy.persons);
   const byCouncil = decided.some((one) => Object.hasOwn(one, "judged_by") && one.said === "approve");
   const council = byCouncil || said.has("override");
