@@ -15,6 +15,7 @@ from runs.filters import People
 from runs.fragments import Fragment
 from runs.redaction import redact_due
 from runs.retention import KeptFor
+from runs.rows import with_run
 from runs.saved.evidence import SavedWitness
 from runs.saved.retention import kept_for
 
@@ -101,6 +102,12 @@ class Debating(Face[Debate, Display]):
 
     def rows(self) -> QuerySet[Debate]:
         return Debate.objects.whole()
+
+    def rows_of_list(self) -> QuerySet[Debate]:
+        return with_run(Debate.objects.all()).prefetch_related("members")
+
+    def facts_of_list(self, row: Debate) -> dict[str, Any]:
+        return {"rehearsal": row.rehearsal}
 
     def calls(self, row: Debate) -> list[ModelCall]:
         return row.calls

@@ -17,6 +17,7 @@ from runs.filters import People
 from runs.fragments import Fragment
 from runs.redaction import redact_due
 from runs.retention import KeptFor
+from runs.rows import with_run
 from runs.saved.evidence import SavedWitness
 from runs.saved.retention import kept_for
 
@@ -101,6 +102,12 @@ class Asking(Face[Inquiry, Display]):
 
     def rows(self) -> QuerySet[Inquiry]:
         return Inquiry.objects.whole()
+
+    def rows_of_list(self) -> QuerySet[Inquiry]:
+        return with_run(Inquiry.objects.all()).prefetch_related("posts")
+
+    def facts_of_list(self, row: Inquiry) -> dict[str, Any]:
+        return {"rehearsal": row.rehearsal}
 
     def calls(self, row: Inquiry) -> list[ModelCall]:
         return list(row.run.calls.all())

@@ -20,6 +20,17 @@ def facts(row: Judgement) -> dict[str, Any]:
     }
 
 
+def facts_of_list(row: Judgement) -> dict[str, Any]:
+    council = row.council_version
+    return {
+        "council": council.name if council else None,
+        "council_version": council.number if council else None,
+        "status": row.status,
+        "verdict": row.run.outcome,
+        "rehearsal": row.rehearsal,
+    }
+
+
 def _agent(agent: Agent) -> dict[str, Any]:
     return {
         "seat": agent.seat,

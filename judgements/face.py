@@ -13,6 +13,7 @@ from runs.face import Face, Look, Snapshot
 from runs.filters import People
 from runs.fragments import Fragment
 from runs.redaction import redact_due
+from runs.rows import with_run
 from runs.saved.evidence import SavedWitness
 
 from . import (
@@ -91,6 +92,12 @@ class Judging(Face[Judgement, Display]):
 
     def rows(self) -> QuerySet[Judgement]:
         return Judgement.objects.whole()
+
+    def rows_of_list(self) -> QuerySet[Judgement]:
+        return with_run(Judgement.objects.all()).select_related("council_version").prefetch_related("agents")
+
+    def facts_of_list(self, row: Judgement) -> dict[str, Any]:
+        return api.facts_of_list(row)
 
     def calls(self, row: Judgement) -> list[ModelCall]:
         return row.calls

@@ -7,7 +7,7 @@ from pydantic import BeforeValidator, ConfigDict, StrictBool, StrictInt, WithJso
 
 from engine.models import TITLE_LENGTH
 from runs.api import schemas as shared
-from runs.api.schemas import Address, Identifier, Moment, Run, RunError, RunOverride, Strict, text
+from runs.api.schemas import Address, Identifier, Moment, Run, RunError, RunOverride, RunSummary, Strict, text
 from runs.filters import QUERY_LENGTH
 from runs.saved import NAME_LENGTH
 
@@ -174,7 +174,7 @@ class Judgement(Run):
 
 
 class Judgements(Strict):
-    results: list[Judgement]
+    results: list[RunSummary | Judgement]
     next: Address | None = Field(description="Where the page of older ones is; null on the last page.")
 
 

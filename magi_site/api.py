@@ -29,6 +29,7 @@ from runs.face import faces
 
 from .models import Token
 from .problems import refused
+from .reads import reads
 from .strict_json import NotJson, loads
 
 log = logging.getLogger(__name__)
@@ -47,6 +48,8 @@ class Bearer(HttpBearer):
         found = Token.objects.of(token)
         if found:
             found.mark_used(timezone.now())
+            if request.method in ("GET", "HEAD"):
+                reads.take(found.owner)
         return found
 
 
@@ -125,13 +128,13 @@ def _described(api: "Api", path_prefix: str) -> OpenAPISchema:
     model = api.problem.model_json_schema(ref_template="#/components/schemas/{model}")
     schema["components"]["schemas"] |= {**model.pop("$defs"), api.problem.__name__: model}
     for operations in schema["paths"].values():
-        for operation in operations.values():
-            _say_what_it_needs(operation, api.problems)
+        for method, operation in operations.items():
+            _say_what_it_needs(operation, api.problems, 401, *([429] if method == "get" else []))
     return schema
 
 
-def _say_what_it_needs(operation: dict[str, Any], problems: Callable[..., dict[str, Any]]) -> None:
-    refusals = problems(401)["responses"]
+def _say_what_it_needs(operation: dict[str, Any], problems: Callable[..., dict[str, Any]], *statuses: int) -> None:
+    refusals = problems(*statuses)["responses"]
     if scope := operation.get("x-scope"):
         refusals |= problems(403)["responses"]
         operation["security"] = [{name: [scope] for name in way} for way in operation["security"]]

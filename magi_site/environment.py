@@ -115,6 +115,7 @@ class Environment(BaseSettings):
     MAGI_USER_QUEUED: int = Field(default=100, ge=1, le=100_000)
     MAGI_USER_WAITING: int = Field(default=50, ge=1, le=100_000)
     MAGI_USER_SUBMISSIONS: int = Field(default=60, ge=1, le=100_000)
+    MAGI_USER_READS: int = Field(default=1200, ge=0, le=1_000_000)
     MAGI_USER_RECEIPTS: int = Field(default=60, ge=1, le=100_000)
     MAGI_USER_TOKENS: int = Field(default=20, ge=1, le=10_000)
     MAGI_USER_EXPORTS: int = Field(default=2, ge=1, le=100)

@@ -16,6 +16,7 @@ from runs.filters import People
 from runs.fragments import Fragment
 from runs.redaction import redact_due
 from runs.retention import KeptFor
+from runs.rows import with_run
 from runs.saved.evidence import SavedWitness
 from runs.saved.retention import kept_for
 
@@ -94,6 +95,12 @@ class Working(Face[Mission, Display]):
 
     def rows(self) -> QuerySet[Mission]:
         return Mission.objects.whole()
+
+    def rows_of_list(self) -> QuerySet[Mission]:
+        return with_run(Mission.objects.all()).prefetch_related("agents")
+
+    def facts_of_list(self, row: Mission) -> dict[str, Any]:
+        return {"rehearsal": row.rehearsal}
 
     def calls(self, row: Mission) -> list[ModelCall]:
         return list(row.run.calls.all())

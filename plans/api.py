@@ -30,6 +30,15 @@ def facts(row: Plan) -> dict[str, Any]:
     }
 
 
+def facts_of_list(row: Plan) -> dict[str, Any]:
+    version = row.team_version
+    return {
+        "team": {"id": version.team_id, "name": version.name, "version": version.number},
+        "matter": (row.matter.name or None) if row.matter else None,
+        "rehearsal": row.rehearsal,
+    }
+
+
 def step_object(step: Step) -> dict[str, Any]:
     return {
         "number": step.number,

@@ -19,6 +19,7 @@ from runs.filters import People
 from runs.fragments import Fragment
 from runs.redaction import redact_due
 from runs.retention import KeptFor
+from runs.rows import with_run
 from runs.saved.evidence import SavedWitness
 from runs.saved.retention import kept_for
 
@@ -105,6 +106,12 @@ class Planning(Face[Plan, Display]):
 
     def rows(self) -> QuerySet[Plan]:
         return Plan.objects.whole()
+
+    def rows_of_list(self) -> QuerySet[Plan]:
+        return with_run(Plan.objects.select_related("team_version", "matter")).prefetch_related("team_version__agents")
+
+    def facts_of_list(self, row: Plan) -> dict[str, Any]:
+        return api.facts_of_list(row)
 
     def calls(self, row: Plan) -> list[ModelCall]:
         return list(row.run.calls.all())

@@ -172,6 +172,14 @@ class Face(AtGates, Compares, Procedure, Generic[Row, Displayed]):
         """What the API says of a row that was read with `rows`, beside what it says of any run or in place of it."""
         return {}
 
+    def rows_of_list(self) -> QuerySet[Any]:
+        """As much of each as `facts_of_list` needs, with what `runs.rows.with_run` brings."""
+        return self.rows()
+
+    def facts_of_list(self, row: Row) -> dict[str, Any]:
+        """The same of a row that was read with `rows_of_list`: what a list needs, and nothing that grows."""
+        return {}
+
     def estimate(self, row: Row) -> int | None:
         """What it may cost to ask all of it (again), in billionths of a dollar; None where that is unknown."""
         raise NotImplementedError

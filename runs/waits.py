@@ -58,6 +58,14 @@ def gates_in(pks: Sequence[UUID]) -> Mapping[UUID, list[Gate]]:
     return found
 
 
+def pending_in(pks: Sequence[UUID]) -> Mapping[UUID, list[Gate]]:
+    """The same of those that wait, without the texts that they are about."""
+    found: dict[UUID, list[Gate]] = {pk: [] for pk in pks}
+    for gate in Gate.objects.pending().filter(run__in=pks).defer("text").prefetch_related("decisions").order_by("pk"):
+        found[gate.run_id].append(gate)
+    return found
+
+
 # ---- at a moment in the past --------------------------------------------------------------------------------
 
 

@@ -14,3 +14,4 @@ PROCEDURES = {**PROCEDURES, "check": "tests.checking.face.Checking"}
 MISSIONS_DIR = Path(tempfile.gettempdir()) / f"magi-missions-{os.getuid()}"
 
 SERVED_AT = MISSIONS_DIR / "no site was served"
+USER_READS = 0  # tests count queries, and the first read of a process would write

@@ -120,7 +120,8 @@ class Magi:
                 return found
 
     def runs(self, **sought: str) -> Iterator[Run]:
-        """All that may be seen, newest first; sought by kind, status, outcome, q, since, until."""
+        """All that may be seen, newest first; sought by kind, status, outcome, q, since, until. Each in short: `look`
+        has all of one, and `full="1"` all of each."""
         cursor = ""
         while True:
             query = urlencode({name: value for name, value in {**sought, "cursor": cursor}.items() if value})

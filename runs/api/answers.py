@@ -16,7 +16,7 @@ from runs.given_looks import note_look, note_looks
 from runs.history import PAGE, History
 from runs.rights import SEE, Right
 
-from .objects import run_object, run_objects
+from .objects import run_object, run_objects, run_summaries
 from .refusals import Refusal, wrong_fields
 from .schemas import Sought
 from .scopes import credential
@@ -77,11 +77,12 @@ def history_answer(request: HttpRequest, asked: Sought, history: History, kind: 
         pks = history.after(UUID(asked.cursor) if asked.cursor else None, PAGE + 1)
     except ValueError as error:
         raise wrong_fields([("cursor", "There is no such place. Begin without a cursor.")]) from error
-    sought = {name: value for name, value in asked.model_dump().items() if value}
+    sought = {name: "1" if value is True else value for name, value in asked.model_dump().items() if value}
     path = f"{address_of(request)}{request.path}"
     following = f"{path}?{urlencode(sought | {'cursor': str(pks[PAGE - 1])})}" if len(pks) > PAGE else None
     note_looks(pks[:PAGE], credential(request).owner)
-    return json_answer({"results": run_objects(pks[:PAGE], address_of(request), kind), "next": following})
+    objects = run_objects if asked.full else run_summaries
+    return json_answer({"results": objects(pks[:PAGE], address_of(request), kind), "next": following})
 
 
 def json_answer(content: Any, status: int = HTTPStatus.OK, headers: dict[str, str] | None = None) -> HttpResponse:

@@ -10,7 +10,7 @@ from engine.gates import author_names
 from engine.llm.prices import decimal
 from engine.models import Gate, GateDecision, ModelCall, Review, Run, ToolCall, Usage, last_override
 from runs.face import Face, face_of, faces, rows_in
-from runs.waits import gates_in, gates_of, waits_for
+from runs.waits import gates_in, gates_of, pending_in, waits_for
 
 
 def run_object(
@@ -25,6 +25,19 @@ def run_object(
     run = row.run
     face = face_of(run)
     asked = gates_of(run.pk) if face.waits and gates is None else gates or ()
+    waits = {"waits": waits_for(run, asked), "gates": [gate_object(gate, address) for gate in asked]}
+    return {**_any_run(row, face, address, usage), **(waits if face.waits else {}), **face.facts(row)}
+
+
+def run_summary(row: Any, address: str, usage: Usage, gates: Sequence[Gate]) -> dict[str, Any]:
+    """What stands in a list of a row that was read with its face's `rows_of_list`: of its `gates` those that wait."""
+    face = face_of(row.run)
+    waits = {"waits": waits_for(row.run, gates), "gates": [gate_summary(gate, address) for gate in gates]}
+    return {**_any_run(row, face, address, usage), **(waits if face.waits else {}), **face.facts_of_list(row)}
+
+
+def _any_run(row: Any, face: Face[Any, Any], address: str, usage: Usage | None) -> dict[str, Any]:
+    run = row.run
     return {
         "id": str(run.pk),
         "kind": run.procedure,
@@ -41,8 +54,6 @@ def run_object(
         "ended": time_of(run.ended),
         "record_hash": row.record_hash,
         "override": _override(face, run),
-        **(_waits(run, asked, address) if face.waits else {}),
-        **face.facts(row),
     }
 
 
@@ -54,8 +65,13 @@ def run_objects(pks: Sequence[UUID], address: str, kind: str = "") -> list[dict[
     return [run_object(row, address, usage[row.pk], gates.get(row.pk, ())) for row in found]
 
 
-def _waits(run: Run, gates: Sequence[Gate], address: str) -> dict[str, Any]:
-    return {"waits": waits_for(run, gates), "gates": [gate_object(gate, address) for gate in gates]}
+def run_summaries(pks: Sequence[UUID], address: str, kind: str = "") -> list[dict[str, Any]]:
+    """The same in short, as lists have them."""
+    usage = ModelCall.objects.usage_of(pks)
+    gates = pending_in(pks) if not kind or faces()[kind].waits else {}
+    rows = faces()[kind].rows_of_list().in_bulk(pks) if kind else {}
+    found = _in_order(rows, pks) if kind else rows_in(pks, lambda face: face.rows_of_list())
+    return [run_summary(row, address, usage[row.pk], gates.get(row.pk, ())) for row in found]
 
 
 def _in_order(rows: Mapping[UUID, Any], pks: Sequence[UUID]) -> list[Any]:
@@ -112,6 +128,19 @@ def gate_object(gate: Gate, address: str) -> dict[str, Any]:
         "closed": time_of(gate.closed),
         "expires": time_of(gate.expires),
         "decisions": [_said(one) for one in gate.decisions.all()],
+    }
+
+
+def gate_summary(gate: Gate, address: str) -> dict[str, Any]:
+    return {
+        "id": gate.pk,
+        "url": f"{address}/gates/{gate.pk}/",
+        "kind": gate.kind,
+        "title": gate.title,
+        "state": gate.state,
+        "asked": gate.asked or None,
+        "made": time_of(gate.made),
+        "expires": time_of(gate.expires),
     }
 
 

@@ -105,6 +105,7 @@ class Sought(Schema):
     cursor: Cursor = Field(
         "", description="Where the page begins: part of the address that the page before gives as next."
     )
+    full: Flag = Field(False, description="Whole runs, of which each may have megabytes, and not what a list needs.")
 
 
 class SoughtOfKind(Sought):
@@ -177,6 +178,27 @@ class Run(Schema):
     record_hash: str | None = Field(description="Of the newest entry of its record; null until it is over.")
     redacted: Moment | None
     override: RunOverride | None = Field(description="What a person decided instead, last. The outcome stays.")
+
+
+class GateSummary(Strict):
+    """What waits for somebody, in a list."""
+
+    id: int
+    url: Address
+    kind: str
+    title: str
+    state: str
+    asked: str | None
+    made: Moment
+    expires: Moment | None
+
+
+class RunSummary(Run):
+    """What a list says of a run. All of it stands at its own address."""
+
+    rehearsal: bool = Field(False, description="True where any answer came from the rehearsal instead of a model.")
+    waits: Literal["person", "run", "time"] | None = Field(None, description="Of kinds that wait.")
+    gates: list[GateSummary] = Field([], description="Those that wait now.")
 
 
 class Choice(Strict):
@@ -288,9 +310,9 @@ class Gates(Strict):
 
 
 def page_of(nouns: str, schema: type[Schema]) -> type[Schema]:
-    """Of a list of these."""
+    """Of a list of these: in short, or whole where `full` asks for it."""
     following = Field(description="Where the page of older ones is; null on the last page.")
-    fields: Any = {"results": (list[schema], ...), "next": (Address | None, following)}  # type: ignore[valid-type]
+    fields: Any = {"results": (list[RunSummary | schema], ...), "next": (Address | None, following)}  # type: ignore[valid-type]
     return create_model(nouns.capitalize(), __base__=Strict, **fields)
 
 

@@ -6,6 +6,7 @@ Why so: docs/decisions.md, Other doors.
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
 
 from django.http import HttpRequest
@@ -59,7 +60,16 @@ class Told:
 # ---- what there is ----------------------------------------------------------------------------------------
 
 
-def tools() -> Iterator[Tool]:
+def tools() -> tuple[Tool, ...]:
+    return _tools_of(tuple(faces()))
+
+
+@cache  # 10 ms of the event loop, each time that a client lists them; they follow from the kinds that there are
+def _tools_of(kinds: tuple[str, ...]) -> tuple[Tool, ...]:
+    return tuple(_made_tools())
+
+
+def _made_tools() -> Iterator[Tool]:
     for _, offer in _offers():
         takes = _schema(offer.asked) if offer.asked else _object({})
         yield Tool(offer.name, offer.what, takes, reads=offer.asked is None)
@@ -96,6 +106,7 @@ def _object(properties: Mapping[str, Any], *required: str) -> dict[str, Any]:
 
 def _sought() -> dict[str, Any]:
     found: dict[str, Any] = schemas.SoughtOfAll.model_json_schema()["properties"]
+    found = {name: field for name, field in found.items() if name != "full"}  # a model reads all that it is given
     return found | {"kind": {"type": "string", "enum": ["", *faces()], "description": "Of which kind."}}
 
 
@@ -107,7 +118,7 @@ async def do(request: HttpRequest, name: str, asked: Mapping[str, Any]) -> Told:
     if name == "look":
         return await _looked(request, _only(asked, "id", "wait"), 0)
     if name == "list_runs":
-        sought = {name: str(value) for name, value in asked.items() if value not in ("", None)}
+        sought = {name: str(value) for name, value in _only(asked, *_sought()).items() if value not in ("", None)}
         return Told(_in_short(await inside.call(request, "GET", "runs", query=sought)))
     if name == "cancel":
         return _told(await inside.call(request, "POST", "run-cancel", at=_id(_only(asked, "id"))))

@@ -25,7 +25,7 @@ def sums(mira, models):
 
 
 def found(caller, **query):
-    return [one["task"] for one in caller.get("/plans", **query).json()["results"]]
+    return [one["task"] for one in caller.get("/plans", full="1", **query).json()["results"]]
 
 
 def test_a_matter_says_whether_work_goes_on_and_what_waits(mira_calls, sums):

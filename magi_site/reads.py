@@ -1,0 +1,48 @@
+"""How often one person may read through the API, whatever tokens they have."""
+
+import threading
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import Error as DBError
+
+from engine import trouble
+from engine.models import Pace
+from engine.models.pace import Limit
+
+MOST_PREPAID = 100
+
+
+class Reads:
+    """Counts reads by shares: what one process takes at once from the pace that all share, so that of a hundred reads
+    one writes. Where nothing can be written what can be read is read."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._prepaid: dict[int, int] = {}
+
+    def take(self, user: User) -> None:
+        """LimitReached where this person reads too often."""
+        if not (most := settings.USER_READS):
+            return
+        with self._lock:
+            if left := self._prepaid.get(user.pk, 0):
+                self._prepaid[user.pk] = left - 1
+                return
+        share = min(MOST_PREPAID, max(1, most // 10))
+        _take_share(user, most, share)
+        with self._lock:
+            self._prepaid[user.pk] = self._prepaid.get(user.pk, 0) + share - 1
+
+
+def _take_share(user: User, most: int, share: int) -> None:
+    limit = Limit(max(1, most // share), 60 * share / most)
+    sentence = f"You have read {most:,} times in a minute, as often as one person may."
+    try:
+        Pace.objects.take({f"reads of {user.pk}": limit}, sentence)
+    except DBError as error:
+        if trouble.of(error) is None:
+            raise
+
+
+reads = Reads()
