@@ -5,7 +5,7 @@ from typing import Any
 from django.utils import timezone
 
 from .display import files_changed
-from .display.ending import branches
+from .display.ending import branches, figures
 from .models import Mission, Step, Terminal, reading
 
 
@@ -15,6 +15,7 @@ def facts(row: Mission) -> dict[str, Any]:
         "goal": row.goal,
         "result": row.result or None,
         "unproven": row.unproven or None,
+        "figures": figures(row),
         "check": _check(row),
         "agents": [
             {

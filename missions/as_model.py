@@ -9,7 +9,8 @@ from .crews import names
 
 
 def said(mission: Mapping[str, Any], holds: str) -> dict[str, Any]:
-    return {"reason": "\n\n".join(filter(None, [mission["result"], mission["unproven"]]))}
+    did = f"What tools did: {mission['figures']}"
+    return {"reason": "\n\n".join(filter(None, [mission["result"], mission["unproven"], did]))}
 
 
 AS_MODEL = AsModel("crew", names, lambda name, text: {"goal": text, "crew": name}, said)

@@ -61,6 +61,7 @@ class Mission(Run):
     goal: str
     result: str | None
     unproven: str | None
+    figures: str = Field(description="What its tools really did, by counting: hold the result against it.")
     check: Check | None
     agents: list[dict[str, Any]]
     steps: list[dict[str, Any]]

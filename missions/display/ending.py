@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from engine.models import Gate, ModelCall
 from runs.face import Snapshot
@@ -11,7 +12,7 @@ from .. import publishing
 from ..models import Mission
 from ..tools.publish import PUBLISH
 from ..tools.said import facts_of
-from .files import Difference, differences
+from .files import Difference, differences, files_changed
 from .terminals import Lines, lines_of
 
 LONGEST_OUTPUT, SHOWN_LINES = 24_000, 400
@@ -57,10 +58,11 @@ class Branch:
 
 @dataclass(frozen=True)
 class Ending:
-    """`by`: who finished it, and in which step."""
+    """`figures`: what to hold the result against; `by`: who finished it, and in which step."""
 
     result: str
     unproven: str
+    figures: str
     by: str
     check: CheckShown | None
     differences: tuple[Difference, ...]
@@ -78,6 +80,7 @@ def ending(seen: Snapshot[Mission]) -> Ending | None:
     return Ending(
         mission.result,
         mission.unproven,
+        figures(mission),
         f"{finish.agent.name}, step {finish.number}" if finish else "",
         _check(mission),
         tuple(differences(mission, SHOWN_LINES)),
@@ -87,13 +90,33 @@ def ending(seen: Snapshot[Mission]) -> Ending | None:
     )
 
 
+def figures(mission: Mission) -> str:
+    """What its tools really did, by counting, whatever its result says."""
+    commands, files = len(mission.terminals.all()), len(list(files_changed(mission)))
+    counted = [
+        (commands, "command", "run"),
+        (files, "file", "changed"),
+        (len(_published(mission)), "branch", "published"),
+    ]
+    return ", ".join(_counted(*one) for one in counted).capitalize() + "."
+
+
+def _counted(number: int, noun: str, done: str) -> str:
+    nouns = {"branch": "branches"}.get(noun, f"{noun}s")
+    return f"{number:,} {noun if number == 1 else nouns} {done}" if number else f"no {noun} {done}"
+
+
 def branches(mission: Mission) -> Iterator[Branch]:
     """Of each its newest commit."""
-    steps = [one for one in mission.steps.all() if one.tool == PUBLISH and one.settled and one.ok]
-    found = {said["branch"]: said for one in steps if (said := facts_of(one.result))}
     bundled = publishing.bundle(mission.pk).exists()
-    for name, said in found.items():
+    for name, said in _published(mission).items():
         yield Branch(name, said["commit"], said["to"], bundled)
+
+
+def _published(mission: Mission) -> dict[str, dict[str, Any]]:
+    """What was said of the newest commit of each branch, by its name."""
+    steps = [one for one in mission.steps.all() if one.tool == PUBLISH and one.settled and one.ok]
+    return {said["branch"]: said for one in steps if (said := facts_of(one.result))}
 
 
 def _check(mission: Mission) -> CheckShown | None:

@@ -13,6 +13,7 @@ from engine.models import Gate, Run
 from engine.models.budgets import BudgetUsedUp
 from missions import sweep
 from missions.display import files_changed
+from missions.display.ending import figures
 from missions.files import FileProblem, Workspace, text_of
 from missions.forms import asked
 from missions.leaving import WHO
@@ -162,4 +163,5 @@ class Command(RunCommand[Mission]):
         if not row.run.outcome:
             return super().word(row)
         changed = [f"{one.word}: {one.path}" for one in files_changed(row)]
-        return "\n".join([f"{row.run.outcome}: {row.result}", *([row.unproven] if row.unproven else []), *changed])
+        said = [f"{row.run.outcome}: {row.result}", *([row.unproven] if row.unproven else [])]
+        return "\n".join([*said, f"What tools did: {figures(row)}", *changed])
