@@ -5,6 +5,7 @@ from typing import Any
 from engine.evidence.chain import stamp
 
 from .models import Claim, Inquiry, Order, Source
+from .models.reading import possible_words_to
 from .rules.course import NOT_ANSWERED, State
 
 STATE = (
@@ -29,6 +30,7 @@ def facts(row: Inquiry) -> dict[str, Any]:
         "limits": row.limits,
         "state": state_object(state),
         "error": failed,
+        "actions": [] if run.over else list(possible_words_to(row)),
         "steps": [order_object(one) for one in row.ordered],
         "claims": [claim_object(one) for one in row.claims.all()],
         "web": row.web,

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from engine.models import Run
 from runs.face import STANDINGS, Snapshot
 from runs.stamps import Stamp, stamp_of
+from runs.steering import why_not_retried
 from runs.usage import used
 from runs.waits import Wait
 from runs.words import lasting, shown_name
@@ -14,7 +15,7 @@ from runs.words import lasting, shown_name
 from .events_shown import NAMES, Event, events_of
 from .models import Inquiry, Order, OrderKind
 from .models.at_hand import PAGE
-from .models.reading import attempt, claims_of, moves_at, orders_at, place_of, plan_number
+from .models.reading import attempt, claims_of, moves_at, orders_at, place_of, plan_number, possible_words_to
 from .moves_shown import MoveShown, astray_pages, shown
 from .passages import ClaimShown, answer_of, claim_shown, passed_claims, sent_back_claims
 from .rules.course import State
@@ -100,6 +101,8 @@ class Display:
     rehearsal: bool
     over: bool
     final: bool
+    sayable: str  # what can be said to it now
+    is_followable: bool
     announcement: str
     created: datetime
     started: datetime | None
@@ -174,7 +177,9 @@ def display_of(seen: Snapshot[Inquiry]) -> Display:
         used=used(seen.calls),
         rehearsal=inquiry.rehearsal,
         over=run.over,
-        final=run.over and run.status != Run.Status.FAILED,
+        sayable="" if run.over else " ".join(possible_words_to(inquiry)),
+        is_followable=run.over and not run.redacted,
+        final=run.over and bool(why_not_retried(run)),
         announcement=_announcement(state, word, moves, run.over),
         created=run.created,
         started=run.started,

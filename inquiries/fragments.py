@@ -26,7 +26,7 @@ def fragments(display: Display) -> Iterator[Fragment]:
     yield fragment("moves", only(display, "at_work", "task", "feedback", "moves", "growing", "meter", "id"))
     yield fragment("sources", only(display, "id", "sources", "unread", "read"))
     yield fragment("before", only(display, "id", "events", "trace", "over"))
-    yield fragment("actions", only(display, "id", "over", "final", "state"), replayed=False)
+    yield fragment("actions", only(display, "id", "over", "final", "state", "sayable", "is_followable"), replayed=False)
     yield fragment("announcer", only(display, "announcement"), replayed=False)
     if display.final:
         yield fragment("socket", {"display": display}, replayed=False)

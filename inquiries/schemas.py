@@ -136,6 +136,9 @@ class Inquiry(Run):
     answer: str | None
     trace: str | None
     why: str | None
+    actions: list[Literal["hint", "stop", "replan"]] = Field(
+        description="What can be said to it now; all else is refused."
+    )
     retries: int
     retry_limit: int
     limits: dict[str, int]

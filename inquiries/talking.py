@@ -13,7 +13,9 @@ from runs.forms import said
 from runs.steering import act
 
 from .models import Order, OrderKind, keeping
-from .rules.course import NEW_PLANS, Impossible
+from .models.looking import looked_at
+from .models.reading import possible_words_to
+from .rules.course import NEW_PLANS
 from .rules.limits import HINTS
 
 WORDS_LENGTH = 2_000
@@ -44,12 +46,9 @@ def say(inquiry: UUID, user: Any, kind: OrderKind, words: str = "") -> None:
     def write() -> None:
         if kind == OrderKind.STOP and _said_just_now(inquiry):
             return  # sent twice: a second stop would leave out what the first one asks for
-        if kind == OrderKind.HINT and Order.objects.filter(inquiry=inquiry, kind=kind).count() >= HINTS:
-            raise Refused(TOO_MANY_HINTS)
-        try:
-            keeping.say(inquiry, kind, record_name(user), words)
-        except Impossible as impossible:
-            raise Refused(REFUSED[kind]) from impossible
+        if kind not in (possible := possible_words_to(looked_at(inquiry))):
+            raise Refused(TOO_MANY_HINTS if kind == OrderKind.HINT and possible else REFUSED[kind])
+        keeping.say(inquiry, kind, record_name(user), words)
         if words:
             RunAuthor.objects.note(inquiry, user, Part.ASKED_CHANGES if kind == OrderKind.REPLAN else Part.SAID)
         if kind != OrderKind.HINT:

@@ -28,7 +28,7 @@ def fragments(display: Display) -> Iterator[Fragment]:
         yield fragment("agent", {"agent": None, "number": number}, (number,))
     yield from _terminals(display)
     yield fragment("files", only(display, "id", "files", "over"))
-    yield fragment("actions", only(display, "id", "over", "final", "paused"), replayed=False)
+    yield fragment("actions", only(display, "id", "over", "final", "paused", "is_followable"), replayed=False)
     yield fragment("announcer", only(display, "announcement"), replayed=False)
     if display.final:
         yield fragment("socket", {"display": display}, replayed=False)

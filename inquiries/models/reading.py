@@ -17,7 +17,7 @@ from ..prompts.planner import Brief, FormerPlan
 from ..quotes import Folded
 from ..rules.facts import CRITIC_OF, WORK_OF, Category, Station
 from ..rules.limits import MOVES_OF_A_STEP, SAME_CALLS
-from ..rules.orders import instruction
+from ..rules.orders import instruction, possible_words
 from .inquiries import Inquiry
 from .looking import looked_at
 from .sources import Claim, Source, of_one_site
@@ -321,6 +321,11 @@ def feedback_on(inquiry: Inquiry, place: str) -> list[dict[str, str]]:
     reviews = orders_at(inquiry, place, OrderKind.REVIEW)
     rejected = [one for one in reviews if one.decision == "reject"]
     return [{"try": str(number), "text": one.feedback} for number, one in enumerate(rejected, 1)]
+
+
+def possible_words_to(inquiry: Inquiry) -> tuple[str, ...]:
+    """Of one that is not over: what can be said to it now."""
+    return possible_words(inquiry.state, len(hints(inquiry)))
 
 
 def hints(inquiry: Inquiry) -> list[dict[str, str]]:

@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
-from .course import NOT_ANSWERED, Impossible, State
-from .facts import WORK_OF, Station
+from .course import NOT_ANSWERED, Impossible, State, after
+from .facts import WORK_OF, Fact, Replanned, Station, Stopped
+from .limits import HINTS
 
 ORCHESTRATOR, INSTRUCTION = "orchestrator", "instruction"
 
@@ -60,6 +61,23 @@ def following(state: State) -> Order:
         return Finish(state.stated)
     kind = Review if state.next_step in WORK_OF else Work
     return kind(state.next_step, _step_id(state))
+
+
+def possible_words(state: State, hints: int) -> tuple[str, ...]:
+    """What a person can say to it now: nothing else is offered, and all else is refused. `hints`: given so far."""
+    if state.over or state.next_step is Station.FINALIZER:
+        return ()
+    others: dict[str, Fact] = {"stop": Stopped(""), "replan": Replanned("")}
+    taken = [word for word, fact in others.items() if _is_possible(state, fact)]
+    return (*(["hint"] if hints < HINTS else []), *taken)
+
+
+def _is_possible(state: State, fact: Fact) -> bool:
+    try:
+        after(state, fact)
+    except Impossible:
+        return False
+    return True
 
 
 def _step_id(state: State) -> int | None:

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from engine.models import Run
 from runs.deciding import mark_of
 from runs.face import Snapshot
 from runs.stamps import Stamp, stamp_of
+from runs.steering import why_not_retried
 from runs.usage import used
 from runs.waits import Wait
 from runs.words import shown_name
@@ -61,6 +61,7 @@ class Display:
     rehearsal: bool
     over: bool
     final: bool
+    is_followable: bool  # its texts are there: it can be judged, and another can go on with its files
     announcement: str
     created: datetime
     asked_by: str
@@ -100,7 +101,8 @@ def display_of(seen: Snapshot[Mission]) -> Display:
         used=used(seen.calls),
         rehearsal=mission.rehearsal,
         over=run.over,
-        final=run.over and run.status != Run.Status.FAILED,
+        is_followable=run.over and not run.redacted,
+        final=run.over and bool(why_not_retried(run)),
         announcement=announcement(mission, run, word, asked),
         created=run.created,
         asked_by=shown_name(run.asked_by),

@@ -8,10 +8,13 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from engine.evidence.audit import verify_all
+from engine.models import Run
 from judgements.models import Council, Judgement
 from missions import remembering, workshop
+from missions.api import facts
 from missions.crews import made
 from missions.display import display_of
 from missions.examples import EXAMPLES
@@ -22,6 +25,7 @@ from missions.procedure import submit
 from runs.face import snapshot_of
 from runs.family import bound_to
 from tests.conftest import ScriptedModels, need, perform
+from tests.databases import tampering
 from tests.missions.scenes import finishes, mission, runs, step
 
 JUDGE = {"model": "rehearsal/instant", "criteria": "Is it so?", "fallback": ""}
@@ -113,6 +117,26 @@ def test_what_is_unproven_is_nowhere_shown_as_done(mira: User, models):
     row = played(mira, models, finishes(), check="false")
     display = display_of(snapshot_of(row.run))
     assert (display.state, display.word, display.ending.check.state) == ("reject", "Unproven", "reject")
+
+
+def test_what_was_erased_is_neither_tried_again_nor_judged_nor_gone_on_with(mira: User):
+    row = submit(owner=mira, goal="Do it.", agents=[made({"name": "Ada"}, "test/one")])
+    with tampering():
+        gone = {"status": "failed", "error": {"code": "internal"}, "ended": timezone.now(), "redacted": timezone.now()}
+        Run.objects.filter(pk=row.pk).update(**gone)
+    display = display_of(snapshot_of(Run.objects.get(pk=row.pk)))
+    assert (display.over, display.final, display.is_followable) == (True, True, False)
+
+
+def test_beside_a_result_stands_what_tools_really_did(mira: User, models):
+    said = played(mira, models, finishes("The tests were run and the branch was published."))
+    done = played(mira, models, runs("echo hello > said"), finishes())
+    shown = [display_of(snapshot_of(row.run)).ending.figures for row in (said, done)]
+    assert shown == [facts(said)["figures"], facts(done)["figures"]]
+    assert shown == [
+        "No command run, no file changed, no branch published.",
+        "1 command run, 1 file changed, no branch published.",
+    ]
 
 
 def test_a_line_of_a_person_is_typed_once_and_stays_in_the_record(mira: User, models, mine):

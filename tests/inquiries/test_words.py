@@ -1,0 +1,84 @@
+"""What page and API offer to say to an inquiry is what is not refused."""
+
+from contextlib import suppress
+
+import pytest
+from django.db import transaction
+from django.utils import timezone
+
+from engine.models import Run
+from engine.steering import Over
+from inquiries import talking
+from inquiries.models import OrderKind
+from inquiries.rules.course import NEW_PLANS, fold
+from inquiries.rules.facts import Exhausted, Station
+from inquiries.rules.limits import HINTS
+from inquiries.rules.orders import possible_words
+from runs.api.objects import run_object
+from runs.face import face_of, snapshot_of
+from tests.databases import tampering
+from tests.inquiries.scenes import inquiry
+
+pytestmark = pytest.mark.django_db
+KINDS = (OrderKind.HINT, OrderKind.STOP, OrderKind.REPLAN)
+
+
+def taken(row, user):
+    """What is not refused; nothing of it stays."""
+    found = set()
+    for kind in KINDS:
+        with suppress(talking.Refused, Over), transaction.atomic():
+            talking.say(row.pk, user, kind, "Look again.")
+            transaction.set_rollback(True)
+            found.add(str(kind))
+    return found
+
+
+def offered(row):
+    run = Run.objects.get(pk=row.pk)
+    shown = face_of(run).display(snapshot_of(run)).sayable
+    assert shown.split() == run_object(face_of(run).rows().get(pk=row.pk), "")["actions"]
+    return set(shown.split())
+
+
+def said(kind, times):
+    def until_then(row, user):
+        for number in range(times):
+            talking.say(row.pk, user, kind, f"Look again, {number}.")
+
+    return until_then
+
+
+def failed(row, user):
+    Run.objects.filter(pk=row.pk).update(status="failed", error={"code": "internal"}, ended=timezone.now())
+
+
+STATES = {
+    "new": (said(OrderKind.HINT, 0), {"hint", "replan"}),
+    "hinted at as often as it may be": (said(OrderKind.HINT, HINTS), {"replan"}),
+    "planned anew as often as it may be": (said(OrderKind.REPLAN, NEW_PLANS), {"hint"}),
+    "failed": (failed, set()),
+}
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_what_is_offered_is_taken_and_nothing_else(mira, state):
+    row = inquiry(mira)
+    come_to, expected = STATES[state]
+    come_to(row, mira)
+    assert (offered(row), taken(row, mira)) == (expected, expected)
+
+
+def test_once_its_answer_is_worded_nobody_hears_anything():
+    state = fold("Why?", 5, [Exhausted("No moves are left.")])
+    assert (state.next_step, possible_words(state, 0)) == (Station.FINALIZER, ())
+
+
+def test_what_was_erased_is_neither_tried_again_nor_followed(mira):
+    row = inquiry(mira)
+    failed(row, mira)
+    with tampering():
+        Run.objects.filter(pk=row.pk).update(redacted=timezone.now())
+    run = Run.objects.get(pk=row.pk)
+    shown = face_of(run).display(snapshot_of(run))
+    assert (shown.final, shown.is_followable) == (True, False)
