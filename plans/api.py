@@ -8,8 +8,9 @@ from engine.tools import tools
 from runs.api.objects import time_of
 
 from .models import Plan, Step, TeamVersion
-from .models.reading import is_tainted, step_facts
+from .models.reading import figures_of, is_tainted, note_of, possible, step_facts
 from .rules import course
+from .rules.words import Status
 
 
 def facts(row: Plan) -> dict[str, Any]:
@@ -23,8 +24,10 @@ def facts(row: Plan) -> dict[str, Any]:
         "revision": current.number,
         "questions": current.questions.splitlines(),
         "counts": vars(course.counts(map(step_facts, row.steps_now))),
-        "steps": [step_object(step) for step in row.steps_now],
+        "actions": possible(row),
+        "steps": [step_object(row, step) for step in row.steps_now],
         "summary": row.summary,
+        "figures": figures_of(row),
         "tainted": is_tainted(row),
         "rehearsal": row.rehearsal,
     }
@@ -39,18 +42,23 @@ def facts_of_list(row: Plan) -> dict[str, Any]:
     }
 
 
-def step_object(step: Step) -> dict[str, Any]:
+def step_object(plan: Plan, step: Step) -> dict[str, Any]:
+    waits = step.status == Status.AWAITING and not plan.run.over  # else nobody is asked any more
     return {
         "number": step.number,
         "owner": step.owner,
         "action": step.action,
         "first_action": step.first_action,
         "tools": step.tools,
+        "tools_due": step.tools_due,
         "needs": step.needs,
         "effect": step.effect,
-        "status": step.status,
+        "status": step.status if waits or step.status != Status.AWAITING else Status.PLANNED,
+        "actions": possible(plan, step),
         "skipped": step.skipped,
         "reply": step.reply or None,
+        "claimed": bool(note_of(step)),
+        "note": note_of(step) or None,
         "error": step.error or None,
         "calls": [_call(move.tool_call) for move in step.moves.all() if move.tool_call],
         "began": time_of(step.began),

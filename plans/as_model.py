@@ -6,6 +6,7 @@ from typing import Any
 from runs.as_model import AsModel
 
 from .models import Team
+from .rules.claims import noted
 
 
 def names() -> list[str]:
@@ -13,8 +14,12 @@ def names() -> list[str]:
 
 
 def said(plan: Mapping[str, Any], holds: str) -> dict[str, Any]:
-    steps = [f"{step['number']}. {step['action']}: {step['reply'] or step['status']}" for step in plan["steps"]]
-    return {"reason": "\n\n".join(filter(None, [plan["summary"], "\n".join(steps)]))}
+    steps = [
+        f"{step['number']}. {step['action']}: {noted(step['note'] or '', step['reply'] or step['status'])}"
+        for step in plan["steps"]
+    ]
+    did = f"What tools did: {plan['figures']}"
+    return {"reason": "\n\n".join(filter(None, [plan["summary"], did, "\n".join(steps)]))}
 
 
 AS_MODEL = AsModel("team", names, lambda name, text: {"task": text, "team": name}, said)

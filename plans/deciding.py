@@ -4,7 +4,6 @@ looks at it.
 Why so: docs/decisions.md, Plans.
 """
 
-import re
 from collections.abc import Collection
 from typing import Any
 from uuid import UUID
@@ -17,14 +16,13 @@ from engine.models import Gate
 from engine.procedure import DoesNotFit
 
 from .models import Plan, Step, keeping, reading
-from .models.reading import asked_of, step_facts, waits_for
+from .models.reading import asked_of, number_of, step_facts, waits_for
 from .rules import decided
 from .rules.course import BEFORE_WORK
 from .rules.decided import Consequence, MeansNothing
 from .rules.demands import Kind, Meaning, is_plain, meaning
 from .rules.words import Event
 
-STEP = re.compile(r"step-(\d+)(?:-|$)")
 SAID = "Done."
 COUNCIL = "the council"
 OVER = "This is not asked any more."
@@ -84,7 +82,7 @@ def place_of_words(gate: Gate, decision: str) -> str:
 
 def word_sources(run: UUID, step: str) -> Collection[str] | None:
     """About a step its own action alone is asked; what happens within it is made of the results of those it needs."""
-    found = STEP.match(step)
+    found = reading.GATE_OF_STEP.match(step)
     if found is None:
         return None
     own = f"step-{found[1]}"
@@ -139,12 +137,6 @@ def _is_still_the_text(gate: Gate) -> bool:
     return asked_of(plan, Kind.PLAN, None)[2] == gate.text
 
 
-def number_of(gate: Gate) -> int | None:
-    """Of the step that it is about; None for one about the plan."""
-    found = STEP.match(gate.step)
-    return int(found[1]) if found else None
-
-
 def step_of(gate: Gate) -> Step | None:
     number = number_of(gate)
     return Step.objects.select_related("agent").get(plan=gate.run_id, number=number) if number else None
@@ -166,7 +158,7 @@ def _to_plan(gate: Gate, step: Step | None, done: Consequence, by: str, said: st
     if done.accept:
         keeping.accept(gate.run_id)
     if done.end:
-        keeping.stop(gate.run_id)
+        keeping.stop(gate.run_id, by)
 
 
 def _approve_steps(gate: Gate, user: Any, text: str) -> None:

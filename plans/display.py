@@ -13,14 +13,16 @@ from runs.deciding import mark_of
 from runs.face import STANDINGS, Snapshot
 from runs.reasons import failure_of
 from runs.stamps import Stamp, stamp_of
+from runs.steering import why_not_retried
 from runs.usage import used
 from runs.waits import Wait
 from runs.words import shown_name
 
 from .models import Message, Plan, Step
-from .models.reading import stands_at, step_facts
+from .models.reading import figures_of, note_of, stands_at, step_facts, why_not
 from .prompts.planner import PERSON
 from .rules import course
+from .rules.actions import PlanAction
 from .rules.course import MOVES
 from .rules.demands import Kind
 from .rules.words import Effect, Outcome, Status
@@ -37,6 +39,8 @@ STATES: Mapping[str, tuple[str, str, str]] = {  # of a step: look, word, sign
     Status.SUPERSEDED: ("none", "Replaced", "dash"),
 }
 STOPPED = ("failed", "Stopped", "bang")
+NOT_BEGUN = ("none", "Not begun", "dash")  # of a plan that is over
+CLAIMED = ("reject", "Claimed", "cross")  # completed, and no tool call shows it
 WITHIN: Mapping[str, str] = {  # what a step waits for by what is asked within it
     Kind.TOOL: "Waits for approval",
     Kind.QUESTION: "Asks something",
@@ -54,6 +58,7 @@ COUNTED = {  # by its sign, what one step does, and what several do
 }
 OUTCOMES = {
     Outcome.DONE: ("approve", "Done"),
+    Outcome.CLAIMED: ("reject", "Claimed"),
     Outcome.REJECTED: ("reject", "Rejected"),
     Outcome.FAILED: ("failed", "Failed"),
 }
@@ -98,6 +103,7 @@ class StepShown:
     tools: tuple[str, ...]
     after: str
     reply: str
+    note: str  # that no tool call shows the reply
     error: str
     live: str
     calls: tuple[Call, ...]
@@ -107,7 +113,7 @@ class StepShown:
 
     @property
     def settled(self) -> bool:
-        return self.state in ("approve", "none") and not self.asked
+        return self.state in ("approve", "reject", "none") and not self.asked
 
 
 @dataclass(frozen=True)
@@ -159,6 +165,8 @@ class Display:
     thought: str
     planning: str
     summary: str
+    figures: str  # what tools really did, to hold the summary against
+    claims: bool
     rehearsal: bool
     over: bool
     final: bool
@@ -195,7 +203,7 @@ def display_of(seen: Snapshot[Plan]) -> Display:
     steps = tuple(_steps(seen))
     state, word = _plate(run, plan, seen.gates)
     own = [gate for gate in seen.gates if gate.pending and not gate.step.startswith("step-")]
-    final = run.over and run.status != Run.Status.FAILED
+    final = run.over and bool(why_not_retried(run))
     return Display(
         id=str(run.pk),
         title=run.shown_title,
@@ -218,6 +226,8 @@ def display_of(seen: Snapshot[Plan]) -> Display:
         thought=plan.current.thought if plan.revisions.all() else "",
         planning=next((text for step, text in seen.texts.items() if step.startswith("plan-")), ""),
         summary=plan.summary,
+        figures=figures_of(plan) if plan.summary else "",
+        claims=any(step.note for step in steps),
         rehearsal=plan.rehearsal,
         over=run.over,
         final=final,
@@ -250,6 +260,8 @@ def _progress(plan: Plan) -> str:
     if not counts.total:
         return ""
     said = [f"{counts.completed} of {counts.total} steps completed"]
+    claimed = sum(map(bool, map(note_of, plan.steps_now)))
+    said += [f"{claimed} of these claimed only"] if claimed else []
     said += [f"{counts.rejected} left out"] if counts.rejected else []
     said += [f"{counts.failed} failed"] if counts.failed else []
     said += [f"revision {plan.current.number}"] if plan.current.number > 1 else []
@@ -266,16 +278,28 @@ def _small(gates: Sequence[Gate]) -> str:
 def _steps(seen: Snapshot[Plan]) -> Iterator[StepShown]:
     for place, step in enumerate(seen.row.steps_now, 1):
         inside = [gate for gate in seen.gates if gate.pending and stands_at(gate, step)]
-        yield _step(place, step, inside, _live(seen, step), stopped=seen.run.over)
+        yield _step(seen, place, step, inside)
 
 
 def _live(seen: Snapshot[Plan], step: Step) -> str:
     return next((text for key, text in seen.texts.items() if key.startswith(f"{step.gate_step}-")), "")
 
 
-def _step(place: int, step: Step, asked: Sequence[Gate], live: str, *, stopped: bool) -> StepShown:
-    """`stopped`: the run has ended, with whatever was under way."""
-    state, word, sign = STOPPED if stopped and step.status == Status.WORKING else STATES[step.status]
+def _look_of(run: Run, step: Step, note: str) -> tuple[str, str, str]:
+    if note:
+        return CLAIMED
+    if run.over and step.status == Status.WORKING:
+        return STOPPED
+    if not run.over or step.status not in course.BEFORE_WORK:
+        return STATES[step.status]
+    if run.status != Run.Status.FAILED:
+        return NOT_BEGUN
+    return STATES[Status.PLANNED if step.status == Status.AWAITING else step.status]  # it may be tried again
+
+
+def _step(seen: Snapshot[Plan], place: int, step: Step, asked: Sequence[Gate]) -> StepShown:
+    note = note_of(step)
+    state, word, sign = _look_of(seen.run, step, note)
     if asked and step.status != Status.AWAITING:
         state, word, sign = "asks", WITHIN.get(asked[0].kind, WITHIN[Kind.TOOL]), "pause"
     return StepShown(
@@ -292,17 +316,20 @@ def _step(place: int, step: Step, asked: Sequence[Gate], live: str, *, stopped: 
         tools=tuple(step.tools),
         after=_after(step),
         reply=step.reply,
+        note=note,
         error=step.error if step.status == Status.FAILED else "",
-        live=live,
+        live=_live(seen, step),
         calls=tuple(_call(move.tool_call) for move in step.moves.all() if move.tool_call),
         asked=tuple(map(_asked, asked)),
-        small="" if stopped else _beside(step, asked),
-        address=_address(step),
+        small="" if seen.run.over else _beside(step, asked),
+        address=_address(seen.row, step),
     )
 
 
 def _beside(step: Step, asked: Sequence[Gate]) -> str:
     """Beside the word for its state."""
+    if step.tools_due:
+        return "the planner names its tools"
     if step.status == Status.WORKING and step.agent and not asked:
         return f"move {len(step.moves_now) + 1} of at most {MOVES}"
     if waits := next((gate for gate in asked if gate.pending), None):
@@ -314,8 +341,8 @@ def _of_council(gate: Gate) -> str:
     return f"asks the council {gate.policy['council']}" if not gate.asks_persons else ""
 
 
-def _address(step: Step) -> str:
-    may = step.status in course.BEFORE_WORK and step.last_in is None
+def _address(plan: Plan, step: Step) -> str:
+    may = not why_not(PlanAction.CHANGE, plan, step)
     return reverse("plan-step", args=[step.plan_id, step.number]) if may else ""
 
 

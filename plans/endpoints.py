@@ -27,6 +27,7 @@ from runs.rights import STEER
 from . import forms, matter_endpoints, procedure, schemas, talking, team_endpoints
 from .api import tool_objects
 from .models import Plan, TeamChanged, TeamVersion
+from .rules.actions import OVER
 
 router = router_of("plan", lists=False)
 router.add_router("", matter_endpoints.router)
@@ -124,7 +125,7 @@ def _done(request: HttpRequest, pk: UUID, do: Any, status: HTTPStatus = HTTPStat
     except talking.Wrong as wrong:
         raise wrong_fields(wrong.problems) from wrong
     except (talking.Refused, Over) as refused:
-        raise Refusal(409, str(refused) if isinstance(refused, talking.Refused) else "The plan is over.") from refused
+        raise Refusal(409, str(refused) if isinstance(refused, talking.Refused) else OVER) from refused
     return answer(request, found(request, pk, "plan"), status)
 
 

@@ -15,11 +15,13 @@ from engine.evidence.chain import Draft, stamp
 from engine.evidence.entries import ENDED, SUBMITTED
 from engine.evidence.told import Said
 from engine.llm.providers import is_rehearsal
-from engine.models import Gate
+from engine.models import Gate, Run
 from engine.search import label
 
 from . import standing
 from .models import Message, Move, Plan, Revision, Step, StepState
+from .models.reading import step_facts
+from .rules.course import outcome_of
 from .rules.demands import Meaning
 from .rules.words import Event, NotPossible, Outcome, Standing, Status, after
 from .standing import AT_ONCE
@@ -28,6 +30,7 @@ REVISION, PLANNED, STATE, MOVE, RESULT, SAID = (
     f"plan.{name}" for name in ("revision", "planned", "step", "move", "result", "said")
 )
 
+BEFORE_CLAIMS = ("1", "2")  # prompt versions of plans that knew no such outcome
 USES = ("call", "ask")  # moves that come to something later
 
 
@@ -149,6 +152,16 @@ def misstanding(runs: Sequence[UUID]) -> Iterator[tuple[UUID, str]]:
         if plan.stopped and plan.run.outcome in (Outcome.DONE, Outcome.FAILED):
             yield plan.pk, f"It says that somebody has ended it, and that it came out as {plan.run.outcome}."
         yield from ((plan.pk, f"Its {one} stands otherwise than it came to.") for one in _misaccepted(plan))
+    yield from _of_other_outcome(runs)
+
+
+def _of_other_outcome(runs: Sequence[UUID]) -> Iterator[tuple[UUID, str]]:
+    for plan in Plan.objects.planned().filter(pk__in=runs, stopped=False, run__status=Run.Status.FINISHED):
+        due = {str(outcome_of(map(step_facts, plan.steps_now)))}
+        if due == {Outcome.CLAIMED} and plan.prompt_version in BEFORE_CLAIMS:
+            due |= {Outcome.DONE}
+        if plan.run.outcome not in due:
+            yield plan.pk, f"Its steps came to {' or '.join(sorted(due))}, and it says {plan.run.outcome}."
 
 
 def _decided(plan: Plan) -> Iterable[Gate]:

@@ -73,7 +73,12 @@ class Planning(Face[Plan, Display]):
     guards = guards.GUARDS
     chores = (redact_due, taking_away.erase_some)
     chains = (SavedWitness(Team),)
-    rehearsals = {"plan": rehearsal.planner, "plan-move": rehearsal.agent, "plan-summary": rehearsal.closing}
+    rehearsals = {
+        "plan": rehearsal.planner,
+        "plan-tools": rehearsal.tools,
+        "plan-move": rehearsal.agent,
+        "plan-summary": rehearsal.closing,
+    }
     stays = "What was done stays done."
     filters = ("team", "matter", "rehearsal")
     shelves = (Teams(),)
@@ -158,6 +163,9 @@ class Planning(Face[Plan, Display]):
         if gate.kind in SAID_ALONE:
             return SAID_ALONE[gate.kind]
         return {word: sentence for word, sentence in super().words(gate).items() if word != Decision.ANSWER}
+
+    def refused_at(self, gate: Gate) -> Collection[tuple[str, str]]:
+        return reading.refused_at(gate)
 
     def folds(self, gate: Gate) -> bool:
         """Its steps stand above it, and say what its text does."""

@@ -19,7 +19,7 @@ def fragments(display: Display) -> Iterator[Fragment]:
         "sub", only(display, "trouble", "small", "first", "progress", "used", "thought", "planning", "lamps")
     )
     yield fragment("asked", only(display, "asked", "bar"))
-    yield fragment("ending", only(display, "summary"))
+    yield fragment("ending", only(display, "summary", "figures", "claims"))
     yield fragment("thread", only(display, "thread"))
     for step in display.steps:
         yield fragment("step", {"step": step}, (step.place,))

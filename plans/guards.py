@@ -66,7 +66,7 @@ _tables = (
             Rule(
                 "begun",
                 when="OLD.began IS NOT NULL",
-                kept=("agent_id", "tools", "needs", "effect", "began"),
+                kept=("agent_id", "tools", "tools_due", "needs", "effect", "began"),
             ),
         ),
     ),

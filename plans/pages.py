@@ -11,9 +11,9 @@ from runs.deciding import at_gate
 from runs.rights import SEE, STEER
 
 from .models import Plan, Step
-from .models.reading import owners_of, stands_at
+from .models.reading import owners_of, stands_at, why_not
 from .prompts.planner import PERSON
-from .rules.course import SETTLED
+from .rules.actions import PlanAction
 
 ALL_BEFORE = "all"
 
@@ -25,7 +25,8 @@ def beside(plan: Plan, request: HttpRequest) -> dict[str, Any]:
     for gate in Gate.objects.whole().filter(run=plan.pk).pending():
         part = render_to_string("runs/_at_gate.html", at_gate(gate, user, {}), request)
         places.setdefault(_place_of(plan, gate), []).append(part)
-    spoken = {"hearers": hearers(plan), "may_speak": STEER.covers(user, plan.run) and not plan.run.over}
+    spoken = {**heard_by(plan), "is_own": bool(plan.run.owner_id) and plan.run.owner_id == user.pk}
+    spoken["may_speak"] = STEER.covers(user, plan.run) and bool(spoken["hearers"] or spoken["planner_hears"])
     return {"at": places, "earlier": _earlier(plan, user), "own_matter": _own_matter(plan, user), **spoken}
 
 
@@ -48,8 +49,13 @@ def _place_of(plan: Plan, gate: Gate) -> int:
 
 def hearers(plan: Plan) -> list[tuple[int, str]]:
     """Steps whose agents still hear something, with the words for them."""
-    open_ones = [step for step in plan.steps_now if step.agent and step.status not in SETTLED]
-    return [(step.number, f"{step.owner}, step {place}") for place, step in _placed(plan) if step in open_ones]
+    open_ones = [(place, step) for place, step in _placed(plan) if not why_not(PlanAction.SAY, plan, step)]
+    return [(step.number, f"{step.owner}, step {place}") for place, step in open_ones]
+
+
+def heard_by(plan: Plan) -> dict[str, Any]:
+    """Who still hears what is said, as the form shows them."""
+    return {"hearers": hearers(plan), "planner_hears": not why_not(PlanAction.SAY, plan)}
 
 
 def _placed(plan: Plan) -> list[tuple[int, Step]]:

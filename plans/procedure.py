@@ -22,8 +22,9 @@ from . import deciding
 from .models import Plan, Step, TeamChanged, keeping, reading
 from .prompts import agent, closing, planner
 from .rules import course as rules
+from .rules.actions import choices_of
 from .rules.course import Part
-from .rules.demands import Kind, choices_of, demand_of
+from .rules.demands import Kind, demand_of
 from .rules.words import Effect
 
 GAVE_UP = "It has no moves left, or was refused too often."
@@ -112,6 +113,8 @@ async def _do(run: RunContext, plan: Plan, part: Part) -> None:
     match part:
         case rules.Revise(number):
             await _revise(run, plan, number)
+        case rules.NameTools(number):
+            await _name_tools(run, plan, plan.step(number))
         case rules.Gated(kind, number, demand):
             await _ask_people(run, plan, kind, number, demand)
         case rules.Think(number):
@@ -152,6 +155,17 @@ async def _revise(run: RunContext, plan: Plan, number: int) -> None:
     await run.ask(f"plan-{number}", plan.planner, messages, form, keep)
 
 
+async def _name_tools(run: RunContext, plan: Plan, step: Step) -> None:
+    brief = await run.read(partial(reading.tools_brief_of, plan, step))
+
+    def keep(call: ModelCall, said: planner.NamedTools) -> None:
+        keeping.keep_tools(step.pk, brief.number, said)
+
+    read = partial(planner.read_tools, brief=brief)
+    form = AnswerForm("plan-tools", planner.TOOLS_SCHEMA, read, planner.growing, planner.complaint)
+    await run.ask(f"tools-{step.number}-{brief.number}", plan.planner, planner.name_tools(brief), form, keep)
+
+
 async def _think(run: RunContext, plan: Plan, step: Step) -> None:
     work = await run.read(partial(reading.work_of, plan, step))
     key = f"{step.key}-{len(step.moves_now) + 1}"
@@ -177,7 +191,7 @@ async def _use(run: RunContext, plan: Plan, step: Step) -> None:
         await run.write(partial(keeping.refuse_call, move.pk, said), "result")
         return
     demand = demand_of(Kind.TOOL, tool.effect, plan.demands)
-    choices = choices_of(Kind.TOOL)
+    choices = choices_of(Kind.TOOL, reading.state_in(plan), reading.step_facts(step))
     asked_in = ModelCall(pk=move.call_id)
     call = await run.use(move.key, move.tool, move.arguments, policy=demand, choices=choices, asked_in=asked_in)
     await run.write(partial(keeping.keep_result, run.pk, move.pk, call), "result")
@@ -185,8 +199,8 @@ async def _use(run: RunContext, plan: Plan, step: Step) -> None:
 
 async def _sum_up(run: RunContext, plan: Plan, part: rules.Close) -> None:
     """A summary that no model gives is made from the rows: a failing call is no failure of the plan."""
-    done = await run.read(partial(reading.done_of, plan))
-    by_rule = partial(keeping.keep_summary, run.pk, closing.by_rule(part.outcome, done))
+    ending = await run.read(partial(reading.ending_of, plan))
+    by_rule = partial(keeping.keep_summary, run.pk, closing.by_rule(part.outcome, ending))
     if plan.used_up:
         await run.write(by_rule, "summary")
         return
@@ -195,7 +209,7 @@ async def _sum_up(run: RunContext, plan: Plan, part: rules.Close) -> None:
         keeping.keep_summary(run.pk, said)
 
     form = AnswerForm("plan-summary", closing.SCHEMA, closing.read_summary, lambda text: "", planner.complaint)
-    messages = closing.close(plan.task, part.outcome, done)
+    messages = closing.close(plan.task, part.outcome, ending)
     try:
         await run.ask("summary", plan.planner, messages, form, keep)
     except CallFailed:
@@ -212,7 +226,7 @@ async def _ask_people(run: RunContext, plan: Plan, kind: Kind, number: int | Non
         await run.write(partial(keeping.ask_about, run.pk, step.number), "asked")
     place, title, text = asked = await run.read(partial(reading.asked_of, plan, kind, step))
     about = {"kind": kind, "title": title, "text": text, "effect": step.effect if step and kind is Kind.STEP else ""}
-    choices = choices_of(kind, of_planner=kind is Kind.QUESTION and step is None)
+    choices = choices_of(kind, reading.state_in(plan), reading.step_facts(step) if step else None)
     due = partial(keeping.refuse_outdated, run.pk, kind, number, asked)
     with suppress(keeping.Outdated):  # the rows have moved since the look: the next one says what is due
         gate = await run.gate(place, policy=demand, choices=choices, due=due, **about)

@@ -7,7 +7,8 @@
    the first), addresses, dates, numbers and the words, of two moments the later an hour after the other; then it
    replies with the first line of the result. Where the tool does not take them, it replies that the step does not say
    what the tool needs. Where an action says "fail", its first series gives up.
-3. The summary is the one by rule.
+3. Who does a step whose action was changed, and with which tool, follows by the same rule; its owner comes first.
+4. The summary is the one by rule.
 
 The same task of the same team is always planned the same.
 """
@@ -20,6 +21,7 @@ from typing import Any
 from engine.llm.prompting import read_fenced
 
 from .prompts.planner import number_of_first
+from .rules.claims import noted
 
 FEWEST_WORDS = 4
 MOST_STEPS = 6
@@ -41,6 +43,14 @@ def planner(messages: Messages) -> str:
     actions = [action for action in _actions(task, given["notes"]) if action not in done]
     steps = [_step(action, given["owners"]) for action in actions or [task[:200]]]
     return _json({"thought": "Rehearsal. A step for each sentence.", "questions": [], "steps": steps})
+
+
+def tools(messages: Messages) -> str:
+    """Of a step whose action was changed, by the same rule."""
+    given = read_fenced(messages[1]["content"])
+    own = sorted(given["owners"], key=lambda one: one["name"] != given["owner"])
+    chosen = _step(given["action"], own)
+    return _json({"thought": "Rehearsal. By what its tools say.", "owner": chosen["owner"], "tools": chosen["tools"]})
 
 
 def _actions(task: str, notes: str) -> list[str]:
@@ -145,7 +155,7 @@ def _first(pattern: str, text: str, otherwise: str) -> str:
 
 def closing(messages: Messages) -> str:
     given = read_fenced(messages[1]["content"])
-    done = [f"Step {step['place']}: {step['reply'] or step['status']}" for step in given["steps"]]
+    done = [f"Step {step['place']}: {noted(step['note'], step['reply'] or step['status'])}" for step in given["steps"]]
     return _json({"summary": "\n".join([f"Rehearsal. The plan came out as {given['outcome']}.", *done])})
 
 

@@ -79,11 +79,17 @@ class PlanStep(Strict):
     action: str
     first_action: str
     tools: list[str]
+    tools_due: bool = Field(description="Whether the planner has still to name them: its action was changed.")
     needs: list[int] | None = Field(description="Numbers of steps; null: all before it.")
     effect: Effect
     status: StepStatus
+    actions: list[Literal["change", "say"]] = Field(description="What can be done to it now; all else is refused.")
     skipped: bool
     reply: str | None
+    claimed: bool = Field(
+        description="Whether its agent says that it is done and no tool call shows it: of a step that writes or sends."
+    )
+    note: str | None = Field(description="What claimed means here, in a sentence.")
     error: str | None
     calls: list[ToolUse]
     began: Moment | None
@@ -105,7 +111,7 @@ class TeamNamed(Strict):
 
 class Plan(Run):
     status: Status
-    outcome: Literal["done", "rejected", "failed"] | None
+    outcome: Literal["done", "claimed", "rejected", "failed"] | None
     task: str
     team: TeamNamed
     matter: str | None
@@ -114,8 +120,10 @@ class Plan(Run):
     revision: int
     questions: list[str]
     counts: Counts
+    actions: list[Literal["say"]] = Field(description="What can be done to the plan now, beside its steps and gates.")
     steps: list[PlanStep]
     summary: str
+    figures: str = Field(description="What its tools really did, by counting calls: hold the summary against it.")
     tainted: bool = Field(description="Whether text of strangers was read: then every change is asked about.")
     rehearsal: bool
     waits: Literal["person", "time"] | None
@@ -132,7 +140,9 @@ class StepChange(Strict):
 
     action: Annotated[str, text(2_000, 2)] | None = None
     owner: Annotated[str, text(80, 1)] | None = None
-    tools: list[str] | None = None
+    tools: list[str] | None = Field(
+        None, description="Left out or null where action or owner change: the planner names who does it and with what."
+    )
     needs: list[int] | None = Field(None, description="Numbers of steps before it; null: all of them.")
 
 

@@ -10,11 +10,12 @@ from engine.models import Part, RunAuthor, record_name
 from runs.forms import said
 from runs.steering import act
 
-from .models import Message, Plan, Step, keeping
-from .models.reading import owners_of
+from .models import Plan, Step, keeping
+from .models.reading import owners_of, why_not
 from .prompts.planner import PERSON
-from .rules.course import ACTION_LENGTH, BEFORE_WORK, CHANGED, SETTLED, TOLD, WORDS_LENGTH
-from .rules.words import Cause, Event
+from .rules.actions import PlanAction
+from .rules.course import ACTION_LENGTH, WORDS_LENGTH
+from .rules.words import Cause
 
 NO_WORDS = "Write what is to be said. It is empty."
 NO_ACTION = "Write what is to be done. It is empty."
@@ -43,30 +44,27 @@ def say(plan: UUID, user: Any, text: str, step: int | None = None) -> None:
 
     def write() -> None:
         if step is None:
+            if refused := why_not(PlanAction.SAY, Plan.objects.planned().get(pk=plan)):
+                raise Refused(refused)
             keeping.say(plan, keeping.HUMAN, text, by=by)
-            _order(plan, text, by)
+            keeping.order(plan, Cause.CLARIFICATION, text, by)
             RunAuthor.objects.note(plan, user, Part.SAID)
             return
         found = _step(plan, step)
-        if found.status in SETTLED:
-            raise Refused(f"Step {step} is over: nobody reads it there any more.")
-        if Message.objects.filter(plan=plan, to_step=step).count() >= TOLD:
-            raise Refused(f"Step {step} was told {TOLD} things, and is told no more. Change its action, or skip it.")
+        _possible(PlanAction.SAY, found)
         keeping.say(plan, keeping.HUMAN, text, by=by, to=step)
         RunAuthor.objects.note(plan, user, Part.SAID, found.gate_step)
 
     act(plan, write)
 
 
-def _order(plan: UUID, text: str, by: str) -> None:
-    try:
-        keeping.order(plan, Cause.CLARIFICATION, text, by)
-    except keeping.TooMuch as error:
-        raise Refused(str(error)) from error
+def _possible(action: PlanAction, step: Step) -> None:
+    if refused := why_not(action, step.plan, step):
+        raise Refused(refused)
 
 
 def _step(plan: UUID, number: int) -> Step:
-    found = Step.objects.select_related("agent").filter(plan=plan, number=number).first()
+    found = Step.objects.select_related("agent", "plan__run").filter(plan=plan, number=number).first()
     if found is None:
         raise NoSuchStep(f"The plan has no step {number}.")
     return found
@@ -77,12 +75,7 @@ def change_step(plan: UUID, user: Any, number: int, given: Mapping[str, Any]) ->
 
     def write() -> None:
         step = _step(plan, number)
-        if step.status not in BEFORE_WORK or step.last_in is not None:
-            raise Refused(f"Step {number} is {step.status.replace('_', ' ')}, and is not changed any more.")
-        if step.states.filter(event=Event.CHANGED, held__isnull=False).count() >= CHANGED:
-            raise Refused(
-                f"Step {number} was changed {CHANGED} times, and is not changed again. Plan it anew, or skip it."
-            )
+        _possible(PlanAction.CHANGE, step)
         values = _values(Plan.objects.planned().get(pk=plan), step, given)
         if any(getattr(step, name) != value for name, value in values.items()):  # else what was decided holds
             keeping.edit(step, user, **values)
@@ -97,19 +90,28 @@ def _values(plan: Plan, step: Step, given: Mapping[str, Any]) -> dict[str, Any]:
     owners = {one.name: [tool.name for tool in one.tools] for one in owners_of(plan.agents)}
     if owner not in owners:
         raise Wrong([("owner", f"There is no owner named “{owner}”. The owners are: {', '.join(owners)}.")])
-    tools = (
-        given.get("tools") if given.get("tools") is not None else [one for one in step.tools if one in owners[owner]]
-    )
+    tools = given.get("tools")
     if unknown := [one for one in tools or [] if one not in owners[owner]]:
         has = ", ".join(owners[owner]) or "no tools"
         raise Wrong([("tools", f"{owner} has no tool “{unknown[0]}”, but {has}.")])
     agent = next((one for one in plan.agents if one.name == owner and owner != PERSON), None)
     return {
         "agent": agent,
-        "tools": list(dict.fromkeys(tools or [])),
+        **_tools(step, given, owner, owners[owner]),
         "needs": _needs(plan, step, given),
         **_action(given),
     }
+
+
+def _tools(step: Step, given: Mapping[str, Any], owner: str, has: Sequence[str]) -> dict[str, Any]:
+    """Those that are named. Where none are, and what is done is another thing or its owner lacks one of them, the
+    planner names them: by those of the old text an agent could do no more than say that it is done."""
+    if given.get("tools") is not None:
+        return {"tools": list(dict.fromkeys(given["tools"])), "tools_due": False}
+    another_action = given.get("action") is not None and _action(given)["action"] != step.action
+    if another_action or not set(step.tools) <= set(has):
+        return {"tools": [], "tools_due": owner != PERSON}
+    return {"tools": step.tools, "tools_due": step.tools_due}
 
 
 def _needs(plan: Plan, step: Step, given: Mapping[str, Any]) -> list[int] | None:

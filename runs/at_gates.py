@@ -1,6 +1,6 @@
 """What a procedure brings to the page of its gates, all of it with a usual answer."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar
@@ -45,6 +45,10 @@ class AtGates:
         """What its button says for each decision that can be made there without a word of the procedure's own. On
         pages no other one is offered."""
         return WORDS
+
+    def refused_at(self, gate: Gate) -> Collection[tuple[str, str]]:
+        """Decisions with their words that would be refused as the run stands now: nobody is offered them."""
+        return ()
 
     def folds(self, gate: Gate) -> bool:
         """Whether its text is folded on the live page, for what stands there above it says the same."""

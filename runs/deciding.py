@@ -37,12 +37,14 @@ class Option:
 def options(gate: Gate, user: Any) -> Iterator[Option]:
     """What this person can say there."""
     may = [one for one in offered(gate) if one != Decision.OVERRIDE] if may_decide(gate, user) else []
-    words = face_of(gate.run).words(gate)
+    face = face_of(gate.run)
+    words, refused = face.words(gate), face.refused_at(gate)
     for decision in [*may, *([Decision.OVERRIDE] if may_override(gate, user) else [])]:
         own = [one for one in gate.choices if one["decision"] == decision]
-        yield from (Option(decision, one["word"], one["sentence"]) for one in own)
+        sayable = [(one["word"], one["sentence"]) for one in own]
         if not own and decision in words:
-            yield Option(decision, "", words[decision])
+            sayable = [("", words[decision])]
+        yield from (Option(decision, *one) for one in sayable if (decision, one[0]) not in refused)
 
 
 def said_at(gate: Gate, decided: GateDecision) -> str:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 P, L = 2**255 - 19, 2**252 + 27742317777372353535851937790883648493  # of Ed25519, RFC 8032
 D, SQRT_M1 = -121665 * pow(121666, -1, P) % P, pow(2, (P - 1) // 4, P)
-WEIGHTS = {1: 1, 2: 4, 3: 5}  # of the rounds, in tenths
+WEIGHTS, EFFECTS = {1: 1, 2: 4, 3: 5}, "reads writes reaches_out"  # of rounds, in tenths; of tools, upwards
 NOTE = re.compile(r"((\S+)\n([1-9]\d{0,17})\n([A-Za-z0-9+/]{43}=)\n)\n— (\S+) ([A-Za-z0-9+/]{90}[AEIMQUYcgkosw048]=)\n")
 PART = re.compile(r"^[> ]*(magi/[0-9a-f]*|[A-Za-z0-9+/]{43}=)\s*$|\n\n— |^ma?g?i?\s*\Z", re.M)  # of a damaged NOTE
 NAMED = {"at": "time", "texts asked by": "name of who asked", "texts cancelled by": "name of who cancelled"}
@@ -71,8 +71,7 @@ def is_signed(word, message, signature):
     for bit in range(252, -1, -1):  # s times the base point, less k times the key
         found = add(add(found, found), steps[(s >> bit & 1) + 2 * (k >> bit & 1)])
     x, y = (n * pow(found[2], -1, P) % P for n in found[:2])
-    written = (y | (x & 1) << 255).to_bytes(32, "little")
-    return len(signature) == 64 and s < L and written == signature[:32]
+    return len(signature) == 64 and s < L and (y | (x & 1) << 255).to_bytes(32, "little") == signature[:32]
 
 
 @cache
@@ -104,9 +103,8 @@ def changed(difference, entry, leaves):  # a sentence about one between an entry
     return f"{what} {verb} changed after {since}."
 
 
-def examine(record, word, logged, roots):
-    """What is wrong with a record, in sentences with places. What it tells of the log is added to logged and roots."""
-    entries, leaves, votes, prev = record["entries"], record["leaves"], {}, "0" * 64
+def examine(record, word, logged, roots):  # what is wrong, and where; logged and roots learn what it tells of the log
+    entries, leaves, votes, prev, last = record["entries"], record["leaves"], {}, "0" * 64, {"index": -1, "seq": 0}
     said = {name: record[name] for name in ("id", "entries", "leaves", "checkpoint")}
     head = entries[-1]["hash"] if entries else "that of an entry"
     said.update(form="magi-record/1", log=word.split("+")[0], key=word, record_hash=head)
@@ -132,7 +130,6 @@ def examine(record, word, logged, roots):
     yield from examine_ends(entries)
     size, root = checkpoint(record["checkpoint"], word) if record["checkpoint"] is not None else (0, b"")
     roots.add((size, root))
-    last = {"index": -1, "seq": 0}
     for leaf in leaves:
         index, seq, where = leaf["index"], leaf["seq"], f", entry {leaf['seq']}: leaf {leaf['index']} "
         said = {name: leaf[name] for name in ("index", "seq", "head", "at", "prev")}
@@ -146,8 +143,7 @@ def examine(record, word, logged, roots):
             odd = "Its place in the log is not what the checkpoint vouches for, goes backwards or is there twice."
             yield odd, where
         last, logged[index] = leaf, (leaf["prev"], node, datetime.fromisoformat(leaf["at"][:19]), record["id"], size)
-    ends = {len(entries), *(entry["seq"] for entry in entries if entry["kind"] == "retried")}
-    if not ends <= {leaf["seq"] for leaf in leaves}:
+    if not {len(entries), *(e["seq"] for e in entries if e["kind"] == "retried")} <= {leaf["seq"] for leaf in leaves}:
         yield "Entries were cut off or added: the log ends elsewhere than they do.", ""
     yield from RULES[procedure(entries)](entries) if procedure(entries) in RULES else ()
 
@@ -280,7 +276,7 @@ def gates_of(entries):  # what they are, with facts and texts; and gates by plac
 
 
 def examine_plan(entries):  # steps by their table, what began or was used by its gate, and the end by both
-    (said, gates), policy, steps = gates_of(entries), entries[0]["facts"]["policy"], {}
+    (said, gates), policy, steps, acts = gates_of(entries), entries[0]["facts"]["policy"], {}, defaultdict(list)
     for _, facts, texts in (one for one in said if one[0] == "plan.step"):
         was, held, action = steps.get(facts["step"], ("", {}, None))
         held, action = (facts["held"], texts.get("action")) if "held" in facts else (held, action)
@@ -288,10 +284,14 @@ def examine_plan(entries):  # steps by their table, what began or was used by it
         yield from ((why, f": step {facts['step']}") for why in examine_step(facts, was, held, action, gates, policy))
     for _, facts, texts in (one for one in said if one[0] == "tool" and one[1]["status"] == "done"):
         found = examine_use(facts, texts.get("arguments"), gates, policy["calls"], "writes")
+        acts[facts["step"].split("-")[1]].append(EFFECTS.index(facts["effect"]))
         yield from ((why, f": {facts['tool']} in {facts['step']}") for why in found)
     (kind, end, _), standing = said[-1], [status for status, _, _ in steps.values()]
     stopped = any(one.get("choice") == "end" for _, _, decided in gates.values() for one in decided)
-    due = ["rejected"] if stopped else ["done"] if "completed" in standing else ["failed", "rejected"]
+    own = [(str(n), held) for n, (now, held, _) in steps.items() if now == "completed" and held["owner"] != "Person"]
+    claimed = any(EFFECTS.index(held["effect"]) > max(acts[n], default=0) for n, held in own)  # by no tool call
+    worked = ["done"] * (not claimed or entries[0]["facts"]["prompt_version"] in ("1", "2")) + ["claimed"] * claimed
+    due = ["rejected"] if stopped else worked if "completed" in standing else ["failed", "rejected"]
     if kind == "ended" and end["status"] == "finished" and end["outcome"] not in due:
         yield "The outcome does not follow from the steps", f": {end['outcome']}, not {' or '.join(due)}"
 
@@ -326,9 +326,8 @@ def examine_mission(entries):  # all that is in order without a gap, what left b
     tools = {(one["agent"], one["number"]): one["tool"] for kind, one, _ in said if kind == "mission.step"}
     good = [(one["agent"], one["number"]) for kind, one, _ in said if kind == "mission.result" and one["ok"]]
     check = next((one["exit_code"] for kind, one, _ in said if kind == "mission.check"), asked["check_wanted"])
-    follows = "finish" in map(tools.get, good) and (
-        check == 0 or end.get("outcome") != "done"
-    )  # False is 0: not wanted
+    passed = check == 0 or end.get("outcome") != "done"  # False is 0: not wanted
+    follows = "finish" in map(tools.get, good) and passed
     if entries[-1]["kind"] == "ended" and end["status"] == "finished" and not follows:
         yield "The outcome does not follow from the check", f": {end['outcome']}"
 

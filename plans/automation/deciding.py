@@ -24,11 +24,11 @@ from runs.forms import Text
 from runs.rights import STEER
 
 from .. import talking
-from ..deciding import number_of
 from ..models import Plan, Sent, Step
+from ..models.reading import number_of
 from ..rules.course import ACTION_LENGTH, BEFORE_WORK
 from ..rules.demands import Kind, Meaning
-from ..rules.subjects import action_in, quoted
+from ..rules.subjects import ACTION, action_in, quoted
 from .objects import gates_at, is_asked, status_of
 from .schemas import AllFeedback, Feedback
 from .sessions import owner_of, plan_in, uuid_of
@@ -80,7 +80,8 @@ async def of_step(request: HttpRequest, asked: Feedback) -> str:
     """The sentence that says what was decided."""
     step, gate, is_changed = await sync_to_async(_asked_at)(request, asked)
     if is_changed:
-        gate = await _changed(request, step, asked.action)
+        seen, gate = gate, await _changed(request, step, asked.action)
+        _refuse_unseen(step, seen, gate)
     said = what_is_said(gate, asked.approved, asked.words)
     after = await sync_to_async(decide)(request, gate, said)
     return f"{step} {_in_a_word(said)}{', others are asked as well' if after.pending else ''}"
@@ -171,9 +172,24 @@ async def _changed(request: HttpRequest, step: Step, action: str) -> Gate:
     with suppress(Refusal):  # too many wait already: it may be asked about all the same
         await until(step.plan_id, owner_of(request), PATIENCE, partial(_is_asked, step, action))
     gate = await sync_to_async(_gate_about)(step, action)
+    if gate is None and await sync_to_async(_is_a_persons)(step):
+        raise Refusal(409, f"{step} was changed, and is for a person now: no agent of the team has a tool for it.")
     if gate is None:
         raise Refusal(409, f"{step} was changed, and is not asked about yet. Look at it, and approve it then.")
     return gate
+
+
+def _refuse_unseen(step: Step, seen: Gate, gate: Gate) -> None:
+    """Its tools were named by the planner since, and the caller has seen none but those of the old text."""
+    if gate.text.partition(ACTION)[0] != seen.text.partition(ACTION)[0]:
+        raise Refusal(
+            409, f"{step} was changed, and has another agent or other tools now. Look at it, and approve it then."
+        )
+
+
+def _is_a_persons(step: Step) -> bool:
+    now = Step.objects.get(pk=step.pk)
+    return now.agent_id is None and not now.tools_due
 
 
 def change(request: HttpRequest, step: Step, action: str) -> None:
@@ -191,7 +207,9 @@ def _gate_about(step: Step, action: str) -> Gate | None:
 
 
 def _is_asked(step: Step, action: str, plan: UUID) -> bool:
-    now = Step.objects.only("status").get(pk=step.pk)
+    now = Step.objects.only("status", "agent", "tools_due").get(pk=step.pk)
+    if now.agent_id is None and not now.tools_due:
+        return True  # nobody is asked about it before a person does it
     over = now.status not in BEFORE_WORK or Run.objects.only("status").get(pk=plan).over
     return over or _gate_about(step, action) is not None
 

@@ -70,7 +70,7 @@ class Following:
         return new
 
     def _happened(self, plans: Iterable[UUID]) -> Iterable[Happened]:
-        found = Plan.objects.in_sessions(self._credential.owner).with_moves().filter(pk__in=list(plans))
+        found = Plan.objects.in_sessions(self._credential.owner, with_texts=True).filter(pk__in=list(plans))
         return (one for plan in found for one in happened_in(plan, self._user_id))
 
 

@@ -10,12 +10,12 @@ from engine.evidence.entries import ENDED, RETRIED, Entry
 from engine.models import Gate, Run
 from runs.api.objects import time_of
 
-from ..deciding import number_of
 from ..models import Move, Plan, Step, StepState
+from ..models.reading import number_of
 from ..prompts.planner import PERSON
 from ..rules.demands import Kind
-from ..rules.words import Event, Outcome, Status
-from .objects import COMPLETED, FAILED, IN_PROGRESS, OF_RUN, session_of
+from ..rules.words import Event, Status
+from .objects import COMPLETED, FAILED, IN_PROGRESS, OF_RUN, WELL, reply_of, session_of
 from .thread import Said, thread_of
 
 
@@ -120,7 +120,8 @@ def _begun(plan: Plan, step: Step, action: str, user_id: str) -> dict[str, Any]:
 def _response(step: Step, state: StepState, user_id: str) -> dict[str, Any]:
     moves = [move for move in step.moves.all() if move.series == state.series and move.tool_call]
     status = "success" if state.status == Status.COMPLETED else "failure"
-    return {"status": status, "message": state.why, "data": list(map(_given, moves)), "user_id": user_id}
+    message = reply_of(step) if state.status == Status.COMPLETED else state.why
+    return {"status": status, "message": message, "data": list(map(_given, moves)), "user_id": user_id}
 
 
 def _given(move: Move) -> dict[str, Any]:
@@ -166,5 +167,5 @@ def _told(entries: Iterable[Entry]) -> Iterator[tuple[datetime, str]]:
 
 def _ended(facts: dict[str, Any]) -> str:
     if facts["status"] == Run.Status.FINISHED:
-        return COMPLETED if facts["outcome"] == Outcome.DONE else FAILED
+        return COMPLETED if facts["outcome"] in WELL else FAILED
     return OF_RUN[Run.Status(facts["status"])]

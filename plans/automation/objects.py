@@ -12,13 +12,15 @@ from runs.api.objects import time_of
 
 from ..matters import matter_object
 from ..models import Matter, Plan, Step, TeamVersion
-from ..models.reading import stands_at
+from ..models.reading import note_of, stands_at
 from ..rules import course
+from ..rules.claims import noted
 from ..rules.demands import Kind
 from ..rules.words import Event, Outcome, Status
 
 IN_PROGRESS, COMPLETED, FAILED, CANCELED = "in_progress", "completed", "failed", "canceled"
 OF_RUN = {Run.Status.FAILED: FAILED, Run.Status.CANCELLED: CANCELED}
+WELL = (Outcome.DONE, Outcome.CLAIMED)  # they know no word for what was only claimed: their texts say it
 ADDRESSED = (Gate.State.APPROVED, Gate.State.ANSWERED)
 
 
@@ -29,7 +31,7 @@ def session_of(plan: Plan) -> str:
 
 def overall_status(run: Run) -> str:
     if run.status == Run.Status.FINISHED:
-        return COMPLETED if run.outcome == Outcome.DONE else FAILED
+        return COMPLETED if run.outcome in WELL else FAILED
     return OF_RUN.get(Run.Status(run.status), IN_PROGRESS)
 
 
@@ -88,12 +90,17 @@ def step_object(step: Step, plan: Plan, user_id: str) -> dict[str, Any]:
         "action": step.first_action,
         "agent": step.owner,
         "status": status_of(step, gates),
-        "agent_reply": (step.reply or step.error or None) if ended else None,
+        "agent_reply": (reply_of(step) or step.error or None) if ended else None,
         "human_feedback": words_of(said) or None,
         "human_feedback_status": feedback_of(step, gates),
         "updated_action": step.action if step.action != step.first_action else None,
         "ts": time_of(_changed(step, gates)),
     }
+
+
+def reply_of(step: Step) -> str:
+    """After the sentence that no tool call shows it, where that is so."""
+    return noted(note_of(step), step.reply) if step.status == Status.COMPLETED else ""
 
 
 def told(gate: Gate) -> list[GateDecision]:

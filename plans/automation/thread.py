@@ -12,12 +12,12 @@ from engine.models import Gate, GateDecision, Run
 from engine.models.gates import Decision
 from runs.api.objects import time_of
 
-from ..deciding import number_of
 from ..models import Plan, Step, StepState
 from ..models.keeping import HUMAN, MANAGER, PLANNER
+from ..models.reading import figures_of, number_of
 from ..rules.demands import Kind
 from ..rules.words import Event
-from .objects import is_asked, session_of, told, words_of
+from .objects import is_asked, reply_of, session_of, told, words_of
 
 SAID = {
     Decision.APPROVE: "Approved",
@@ -115,7 +115,8 @@ def _steps(plan: Plan, steps: dict[int, Step]) -> Iterator[Said]:
 
 
 def _ended(plan: Plan, key: str, step: Step, state: StepState) -> Said:
-    return Said(plan, key, state.made, step.owner if step.agent else HUMAN, state.why, step, state.by_name)
+    said = reply_of(step) if state.event == Event.REPLY else state.why
+    return Said(plan, key, state.made, step.owner if step.agent else HUMAN, said, step, state.by_name)
 
 
 def _words(plan: Plan, steps: dict[int, Step]) -> Iterator[Said]:
@@ -152,4 +153,4 @@ def _how_it_ended(plan: Plan) -> str:
         return str((run.error or {}).get("message", "It failed."))
     if run.status == Run.Status.CANCELLED:
         return f"Cancelled by {run.cancelled_by_name}." if run.cancelled_by_name else "Cancelled."
-    return plan.summary
+    return f"{plan.summary}\n\nWhat tools did: {figures_of(plan)}" if plan.summary else ""

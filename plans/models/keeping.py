@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Max, Q
+from django.db.models import Q
 from django.utils import timezone
 
 from engine import statements
@@ -17,13 +17,15 @@ from runs.models import SearchText
 from toolbox.moves import Act
 from toolbox.moves import Move as Moved
 
-from ..prompts.planner import PERSON, Planned, PlannedStep
-from ..rules.course import BEFORE_WORK, ORDERS, REVISIONS, STEPS_IN_ALL, is_asked
+from ..prompts.planner import PERSON, NamedTools, Planned, PlannedStep
+from ..rules.actions import why_not_replanned
+from ..rules.course import BEFORE_WORK, is_asked
 from ..rules.demands import Kind
 from ..rules.words import Cause, Effect, Event, Outcome, Standing, Status, after, strongest
 from .plans import Plan, Revision
-from .reading import asked_of, failure_of, line_of, looked_at, step_facts, subject_of, waits_for
+from .reading import asked_of, failure_of, line_of, looked_at, state_of, step_facts, subject_of, waits_for
 from .steps import Message, Move, Step, StepState
+from .teams import TeamAgent
 
 PLANNER, MANAGER, HUMAN = "Planner", "GroupChatManager", "Human"
 
@@ -52,14 +54,11 @@ def refuse_outdated(plan: UUID, kind: Kind, number: int | None, asked: tuple[str
 
 def order(plan: UUID, cause: Cause, notes: str = "", by: str = "", step: int | None = None) -> None:
     """A new revision becomes due in place of the one before; one that was never planned counts for nothing. TooMuch."""
-    if Step.objects.filter(plan=plan).count() >= STEPS_IN_ALL:
-        raise TooMuch(f"It has {STEPS_IN_ALL} steps, and gets no more. Skip the step, or end the plan.")
-    rows = Revision.objects.filter(plan=plan)
-    number = rows.aggregate(Max("number"))["number__max"] + 1
-    never_planned = {"planned": None, "standing__in": [Standing.ORDERED, Standing.REPLACED]}
-    if rows.exclude(**never_planned).count() >= REVISIONS or number > ORDERS:
-        raise TooMuch(f"It was planned {REVISIONS} times, and is not planned again. Skip the step, or end the plan.")
-    before = rows.get(number=number - 1)
+    state = state_of(plan)
+    if refused := why_not_replanned(state):
+        raise TooMuch(refused)
+    number = state.orders + 1
+    before = Revision.objects.get(plan=plan, number=state.orders)
     replace_standing(before, Standing.REPLACED)
     Gate.objects.filter(run=plan, step__in=[before.gate_step, before.question_step]).void()
     Revision.objects.create(plan_id=plan, number=number, cause=cause, notes=notes, by_name=by, cause_step=step)
@@ -100,7 +99,7 @@ def keep_plan(plan: UUID, number: int, call: ModelCall, said: Planned, told: Col
 def _keep_steps(plan: Plan, revision: int, planned: Iterable[PlannedStep], told: Collection[int]) -> list[int]:
     """Steps that are planned again as they were, and nobody began, stay and keep their gates. All of them by their
     numbers, in their order, which come after all that there were before."""
-    old = [step for step in plan.steps_now if step.status in BEFORE_WORK]
+    old = [step for step in plan.steps_now if step.status in BEFORE_WORK and not step.tools_due]
     waiting = {(subject_of(plan, step).same, _as_key(step.needs)): step for step in reversed(old)}
     first = max((step.number for step in plan.steps.all()), default=0) + 1
     said, free = list(planned), first
@@ -132,13 +131,12 @@ def _as_key(needs: list[int] | None) -> tuple[int, ...] | None:
 
 
 def _new(plan: Plan, revision: int, called: int, wanted: PlannedStep, needs: list[int] | None, position: int) -> Step:
-    agent = next((one for one in plan.agents if one.name == wanted.owner and wanted.owner != PERSON), None)
     return Step(
         plan=plan,
         number=called,
         position=position,
         first_in=revision,
-        agent=agent,
+        agent=_agent_named(plan, wanted.owner),
         tools=list(wanted.tools),
         needs=needs,
         effect=effect_of(wanted.tools),
@@ -218,7 +216,7 @@ def pass_step(plan: UUID, number: int) -> None:
 
 
 def _pass(step: Step) -> None:
-    if step.status in (Status.PLANNED, Status.AWAITING):
+    if step.status in (Status.PLANNED, Status.AWAITING) and not step.tools_due:
         change(step, Event.PASSED if step.status == Status.PLANNED else Event.APPROVE)
 
 
@@ -226,7 +224,7 @@ def ask_about(plan: UUID, number: int) -> None:
     """Unless it was changed since the look, and nobody has to be asked about it as it is now."""
     found = looked_at(plan)
     step = found.step(number)
-    if step.status == Status.PLANNED and is_asked(step_facts(step), found.demands):
+    if step.status == Status.PLANNED and not step.tools_due and is_asked(step_facts(step), found.demands):
         change(step, Event.ASKED)
 
 
@@ -254,6 +252,21 @@ def edit(step: Step, by: Any, **values: Any) -> None:
     change(step, Event.CHANGED, by=record_name(by), author=by, **values, effect=effect_of(values["tools"]))
     proposed = Revision.objects.filter(plan=step.plan_id, standing=Standing.PROPOSED)
     Gate.objects.filter(run=step.plan_id, step__in=[one.gate_step for one in proposed]).void()
+
+
+def keep_tools(pk: UUID, number: int, said: NamedTools) -> None:
+    """Who does a step whose action was changed, and with which tools, unless it was changed again meanwhile.
+    `number`: how many states it had then."""
+    step = Step.objects.select_related("agent", "plan__team_version").get(pk=pk)
+    if not step.tools_due or step.status not in BEFORE_WORK or len(step.history) != number:
+        return
+    held: dict[str, Any] = {"agent": _agent_named(step.plan, said.owner), "tools": list(said.tools), "tools_due": False}
+    change(step, Event.CHANGED, why=said.thought, action=step.action, **held, effect=effect_of(said.tools))
+
+
+def _agent_named(plan: Plan, owner: str) -> TeamAgent | None:
+    """None for a person."""
+    return next((one for one in plan.agents if one.name == owner and owner != PERSON), None)
 
 
 def give_up(plan: UUID, number: int, why: str) -> None:
@@ -314,9 +327,11 @@ def say(plan: UUID, source: str, content: str, by: str = "", to: int = 0) -> Non
     SearchText.objects.add(plan, words_of(content))
 
 
-def stop(plan: UUID) -> None:
-    """Somebody ends it: it comes to its end at the next look."""
+def stop(plan: UUID, by: str = "") -> None:
+    """Somebody ends it: it comes to its end at the next look. What has not begun is left out: it waits for nobody."""
     Plan.objects.filter(pk=plan).update(stopped=True)
+    for step in Step.objects.select_related("agent").filter(plan=plan, last_in=None, status__in=BEFORE_WORK):
+        change(step, Event.SKIP, by=by)
 
 
 def keep_summary(plan: UUID, summary: str) -> None:

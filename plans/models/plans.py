@@ -35,6 +35,9 @@ TITLE_LENGTH = 80
 TEXTS = ("arguments", "output", "error")  # of a call, up to some hundred thousand characters
 
 
+MOVE_TEXTS = ("thought", "arguments", "text", "result")
+
+
 class PlanQuerySet(models.QuerySet["Plan"]):
     def planned(self) -> "PlanQuerySet":
         """With how its steps came to stand as they do, in few queries however long it is, without what tools gave and
@@ -48,19 +51,19 @@ class PlanQuerySet(models.QuerySet["Plan"]):
         lists = ("revisions", _steps(), "messages", "team_version__agents", calls)
         return with_run(self).select_related("team_version", "matter").prefetch_related(*lists)
 
-    def in_sessions(self, owner: Any) -> "PlanQuerySet":
-        """Those of this person's matters, newest first, with what is said of each in a list.
+    def in_sessions(self, owner: Any, *, with_texts: bool = False) -> "PlanQuerySet":
+        """Those of this person's matters, newest first, with what is said of each in a list. `with_texts`: also those
+        of what was done in each step.
 
         Gates are read before what they ask about: one that is found asks about a text that is at least as new.
         """
         gates = Prefetch("run__gates", Gate.objects.prefetch_related("decisions").order_by("pk"))
-        steps = Prefetch("steps", Step.objects.select_related("agent").prefetch_related("states"))
+        left = () if with_texts else (*MOVE_TEXTS, *(f"tool_call__{name}" for name in TEXTS))
+        called = Move.objects.select_related("tool_call").defer(*left)
+        with_calls = Step.objects.select_related("agent").prefetch_related("states", Prefetch("moves", called))
+        steps = Prefetch("steps", with_calls)
         own = self.filter(run__owner=owner, matter__owner=owner, matter__erased=None).select_related("run", "matter")
         return own.prefetch_related(gates, steps, "revisions", "messages").order_by("-run__created", "-pk")
-
-    def with_moves(self) -> "PlanQuerySet":
-        """Beside what a list says, with what was done in each step."""
-        return self.prefetch_related(Prefetch("steps__moves", Move.objects.select_related("tool_call")))
 
     def taken_away(self) -> "PlanQuerySet":
         """Those of matters that are, whose texts still stand."""

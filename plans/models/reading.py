@@ -8,26 +8,39 @@ from dataclasses import replace
 from itertools import takewhile
 from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import Count, Max, Q
 
 from engine.llm.prices import dollars
 from engine.llm.tokens import fitted, prompt_tokens, room_of
-from engine.models import Gate, Run, ToolCall
+from engine.models import GOING_ON, Gate, Run, ToolCall
 from engine.statements import by_column, fetch, keep, select
 from engine.strangers import has_read_strangers
 from engine.tools import tool_named, tools
 
 from ..prompts import agent, closing, planner
-from ..prompts.planner import PERSON, Brief, Earlier, Example, ExampleStep, Fixed, OwnerShown, ToolShown
-from ..rules import course, subjects
+from ..prompts.planner import (
+    PERSON,
+    Brief,
+    Earlier,
+    Example,
+    ExampleStep,
+    Fixed,
+    OwnerShown,
+    ToolsBrief,
+    ToolShown,
+)
+from ..rules import actions, course, subjects
+from ..rules.actions import PlanAction, PlanState
+from ..rules.claims import claim_note, figures
 from ..rules.course import MOVES, Facts
 from ..rules.demands import Kind
 from ..rules.subjects import Subject, ToolLine
-from ..rules.words import Cause, Effect, Standing, Status
+from ..rules.words import Cause, Effect, Standing, Status, strongest
 from .plans import Plan, Revision
 from .steps import Message, Move, Step, StepState
 from .teams import TeamAgent, TeamVersion
 
+GATE_OF_STEP = re.compile(r"step-(\d+)(?:-|$)")
 OF_STEP = re.compile(r"step-(\d{1,4})-")
 EARLIER = 10  # plans of the same matter that the planner sees
 EARLIER_LENGTH = 4_000
@@ -48,9 +61,37 @@ def looked_at(pk: UUID) -> Plan:
         keep(step, moves=of_step[step.pk])
         for move in of_step[step.pk]:
             move.step = step
+    _with_used(steps)
     keep(plan, steps=steps, revisions=fetch(Revision, "plan", [pk], "number"))
     facts_of(plan)  # it remembers what they ask for
     return plan
+
+
+def _with_used(steps: Iterable[Step]) -> None:
+    """What the calls of those steps did that are completed and were to do more than read."""
+    completed = [step for step in steps if step.may_claim]
+    keys = {step: [move.tool_call_id for move in step.moves.all() if move.tool_call_id] for step in completed}
+    wanted = [key for of_step in keys.values() for key in of_step]
+    status_and_effect = ("pk", "status", "effect")
+    done = {
+        pk: Effect(effect)
+        for pk, status, effect in (select(ToolCall, "pk", wanted, status_and_effect) if wanted else ())
+        if status == ToolCall.Status.DONE
+    }
+    for step, of_step in keys.items():
+        effects = [done[key] for key in of_step if key in done]
+        step.used = strongest(effects) if effects else None
+
+
+def note_of(step: Step) -> str:
+    return claim_note(step_facts(step))
+
+
+def figures_of(plan: Plan) -> str:
+    """What its tools really did, of all its steps, to hold its summary against; moves with their calls were read."""
+    calls = [move.tool_call for step in plan.steps.all() for move in step.moves.all() if move.tool_call]
+    done = [(call.tool, Effect(call.effect)) for call in calls if call.done]
+    return figures(map(step_facts, plan.steps_now), done)
 
 
 def facts_of(plan: Plan) -> Facts:
@@ -85,7 +126,66 @@ def step_facts(row: Step) -> course.Step:
         refusals=sum(move.refused for move in moves),
         asks=waits and last is not None and last.act == "ask",
         calls=waits and last is not None and last.act == "call",
+        used=row.used if row.may_claim else None,
+        dropped=row.last_in is not None,
+        tools_due=row.tools_due,
     )
+
+
+# ---- what can be done -------------------------------------------------------------------------------------
+
+
+def state_of(pk: UUID) -> PlanState:
+    """By one look at the rows as they are now."""
+    never = Q(revisions__planned=None, revisions__standing__in=[Standing.ORDERED, Standing.REPLACED])
+    counted = Plan.objects.filter(pk=pk).annotate(
+        had=Count("steps", distinct=True),
+        planned=Count("revisions", filter=~never, distinct=True),
+        orders=Max("revisions__number"),
+    )
+    status, stopped, had, planned, orders = counted.values_list(
+        "run__status", "stopped", "had", "planned", "orders"
+    ).get()
+    return PlanState(status not in GOING_ON, stopped, had, planned, orders or 0)
+
+
+def state_in(plan: Plan) -> PlanState:
+    """The same of a plan whose steps and revisions were read."""
+    revisions = list(plan.revisions.all())
+    never = [one for one in revisions if not one.planned and one.standing in (Standing.ORDERED, Standing.REPLACED)]
+    orders = max((one.number for one in revisions), default=0)
+    return PlanState(plan.run.over, plan.stopped, len(plan.steps.all()), len(revisions) - len(never), orders)
+
+
+def why_not(action: PlanAction, plan: Plan, step: Step | None = None) -> str:
+    """Why this is refused, of a plan that was read with its states and messages; empty where it is not."""
+    if step is None:
+        return actions.why_not(action, state_in(plan))
+    said = action is PlanAction.SAY
+    times = sum(one.to_step == step.number for one in plan.messages.all()) if said else step.times_changed
+    return actions.why_not(action, state_in(plan), step_facts(step), times)
+
+
+def possible(plan: Plan, step: Step | None = None) -> list[str]:
+    """What can be done to it now, or to one of its steps, in the words of the API."""
+    offered = PlanAction if step else (PlanAction.SAY,)
+    return [action.value for action in offered if not why_not(action, plan, step)]
+
+
+def refused_at(gate: Gate) -> set[tuple[str, str]]:
+    """Decisions with their words that would be refused at a gate that waits."""
+    if gate.kind not in set(Kind) or not gate.pending:
+        return set()
+    kind = Kind(gate.kind)
+    number = number_of(gate)
+    step = step_facts(Step.objects.get(plan=gate.run_id, number=number)) if number else None
+    return set(actions.refused_at(kind, state_of(gate.run_id), step))
+
+
+def number_of(gate: Gate) -> int | None:
+    """Of the step that it is about; None for one about the plan."""
+    found = GATE_OF_STEP.match(gate.step)
+    return int(found[1]) if found else None
 
 
 # ---- what is decided about --------------------------------------------------------------------------------
@@ -162,10 +262,11 @@ def waits_for(plan: Plan, kind: Kind, step: Step | None) -> bool:
     if kind is Kind.BUDGET:
         return plan.used_up
     if step is None:
-        return plan.current.standing == (Standing.PROPOSED if kind is Kind.PLAN else Standing.ASKED)
+        due = kind is Kind.PLAN and any(one.tools_due for one in plan.steps_now)
+        return not due and plan.current.standing == (Standing.PROPOSED if kind is Kind.PLAN else Standing.ASKED)
     now = step_facts(step)
     if kind is Kind.STEP:
-        return now.status is Status.AWAITING
+        return now.status is Status.AWAITING and not now.tools_due
     if kind is Kind.FAILURE:
         return (now.status is Status.FAILED and not now.skipped) or now.status in course.BEFORE_WORK
     within = {Kind.SEAT: now.owner is course.Owner.PERSON, Kind.QUESTION: now.asks}.get(kind, now.calls)
@@ -184,7 +285,11 @@ def brief_of(plan: Plan, revision: Revision) -> Brief:
         cause=Cause(revision.cause),
         notes=notes_of(plan, revision),
         answers=answers_of(plan),
-        fixed=[Fixed(one.number, one.owner, one.action, one.status, one.reply) for one in now if one.status in FIXED],
+        fixed=[
+            Fixed(one.number, one.owner, one.action, one.status, one.reply, note_of(one))
+            for one in now
+            if one.status in FIXED
+        ],
         left=[one.action for one in now if one.status in course.BEFORE_WORK],
         earlier=_earlier(plan),
         example=_example(plan),
@@ -192,6 +297,11 @@ def brief_of(plan: Plan, revision: Revision) -> Brief:
         first=max((one.number for one in plan.steps.all()), default=0) + 1,
         most=min(course.STEPS_OF_ONE, course.STEPS_IN_ALL - len(plan.steps.all())),
     )
+
+
+def tools_brief_of(plan: Plan, step: Step) -> ToolsBrief:
+    with_states([step])
+    return ToolsBrief(plan.task, step.action, step.owner, owners_of(plan.agents), len(step.history))
 
 
 def notes_of(plan: Plan, revision: Revision) -> str:
@@ -231,10 +341,10 @@ def _answer(gate: Gate | None) -> str:
 
 
 def _earlier(plan: Plan) -> list[Earlier]:
-    before = Plan.objects.filter(run__in=Run.objects.filter(plan.in_its_matter, redacted=None))
-    found = before.select_related("run").order_by("-run__created")[:EARLIER]
+    before = Plan.objects.planned().filter(run__in=Run.objects.filter(plan.in_its_matter, redacted=None))
+    found = before.order_by("-run__created")[:EARLIER]
     each = EARLIER_LENGTH // EARLIER
-    return [Earlier(one.task[:each], one.run.outcome or "", one.summary[:each]) for one in found]
+    return [Earlier(one.task[:each], one.run.outcome or "", one.summary[:each], figures_of(one)) for one in found]
 
 
 def _example(plan: Plan) -> Example | None:
@@ -289,7 +399,7 @@ def work_of(plan: Plan, step: Step) -> agent.Work:
         goal=plan.task,
         action=step.action,
         tools=usable_of(step.tools),
-        results=[(one.action, one.reply) for one in needed],
+        results=[agent.StepResult(one.action, one.reply, note_of(one)) for one in needed],
         remarks=[said.content for said in fetch(Message, "plan", [plan.pk], "number") if said.to_step == step.number],
         moves=[_made(move, move.tool_call_id in outside) for move in made],
         left=MOVES - len(made),
@@ -311,14 +421,14 @@ def in_room(work: agent.Work, models: Iterable[str]) -> agent.Work:
     room = room_of(models)
     if room is None or prompt_tokens(agent.move(work)) <= room:
         return work
-    results = [(action, "") for action, _ in work.results]
+    results = [replace(one, reply="") for one in work.results]
     bare = replace(work, results=results, moves=[replace(one, arguments="", result="") for one in work.moves])
-    texts = [reply for _, reply in work.results]
+    texts = [one.reply for one in work.results]
     texts += [text for one in work.moves for text in (one.arguments, one.result)]
     shown = iter(fitted(texts, room - prompt_tokens(agent.move(bare))))
     return replace(
         work,
-        results=[(action, next(shown)) for action, _ in work.results],
+        results=[replace(one, reply=next(shown)) for one in work.results],
         moves=[replace(one, arguments=next(shown), result=next(shown)) for one in work.moves],
     )
 
@@ -364,15 +474,21 @@ def _made(move: Move, outside: bool) -> agent.Made:
     return agent.Made(move.act, move.thought, move.tool, move.arguments, move.text, move.result, outside)
 
 
-def done_of(plan: Plan) -> list[closing.Did]:
+def ending_of(plan: Plan) -> closing.Ending:
     steps = sorted((one for one in plan.steps.all() if one.status != Status.SUPERSEDED), key=lambda one: one.number)
     with_states(steps)
     calls = ToolCall.objects.filter(run=plan.pk).in_bulk()
-    return [closing.Did(one.number, one.owner, one.action, one.status, one.reply, _calls(one, calls)) for one in steps]
+    for move in (move for step in steps for move in step.moves.all() if move.tool_call_id):
+        move.tool_call = calls[move.tool_call_id]
+    did = [
+        closing.Did(one.number, one.owner, one.action, one.status, one.reply, _calls(one), note_of(one))
+        for one in steps
+    ]
+    return closing.Ending(did, figures_of(plan))
 
 
-def _calls(step: Step, calls: Mapping[int, ToolCall]) -> list[str]:
-    made = [calls[move.tool_call_id] for move in step.moves.all() if move.tool_call_id]
+def _calls(step: Step) -> list[str]:
+    made = [move.tool_call for move in step.moves.all() if move.tool_call]
     return [f"{call.tool} ({call.effect}, {call.status}): {json.dumps(_first_line(call))}" for call in made]
 
 

@@ -4,6 +4,7 @@ Why so: docs/decisions.md, Plans.
 """
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 from uuid import uuid4
 
@@ -14,7 +15,7 @@ from django.utils import timezone
 from engine.models import ModelCall, ToolCall
 
 from ..prompts.planner import PERSON
-from ..rules.words import Effect, Event, Owner, Status
+from ..rules.words import Effect, Event, Owner, Status, strongest
 from .teams import TeamAgent
 
 
@@ -24,7 +25,8 @@ def choices(words: Any) -> list[tuple[str, str]]:
 
 class Step(models.Model):
     """One action of one owner: an agent, or a person where there is none. Its number is its own for ever. `last_in`:
-    the revision that dropped it. `series`: how often it was tried, from nought."""
+    the revision that dropped it. `tools_due`: its action is another one, and the planner has still to say who does it
+    with which tools. `series`: how often it was tried, from nought."""
 
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
     plan = models.ForeignKey("plans.Plan", on_delete=models.PROTECT, related_name="steps")
@@ -34,6 +36,7 @@ class Step(models.Model):
     last_in = models.PositiveSmallIntegerField(null=True)
     agent = models.ForeignKey(TeamAgent, on_delete=models.PROTECT, null=True, related_name="+")
     tools = models.JSONField(default=list)
+    tools_due = models.BooleanField(default=False)
     needs = models.JSONField(null=True)
     effect = models.CharField(max_length=12, choices=choices(Effect))
     status = models.CharField(max_length=20, choices=choices(Status), default=Status.PLANNED.value)
@@ -73,6 +76,13 @@ class Step(models.Model):
         return sorted(self.states.all(), key=lambda one: one.number)
 
     @property
+    def times_changed(self) -> int:
+        """By people."""
+        return sum(
+            one.event == Event.CHANGED and one.held is not None and bool(one.by_name) for one in self.states.all()
+        )
+
+    @property
     def owner(self) -> str:
         return self.agent.name if self.agent else PERSON
 
@@ -80,13 +90,25 @@ class Step(models.Model):
     def held(self) -> dict[str, Any]:
         """What it is, beside its action, as it is told."""
         named = {name: getattr(self, name) for name in ("owner", "tools", "needs", "effect")}
-        return {**named, "in": self.first_in}
+        due = {"tools_due": True} if self.tools_due else {}
+        return {**named, **due, "in": self.first_in}
 
     @property
     def kind(self) -> Owner:
         if self.agent and self.agent.serves:
             return Owner.SERVICE
         return Owner.ASSISTANT if self.agent else Owner.PERSON
+
+    @cached_property
+    def used(self) -> Effect | None:
+        """The strongest effect of its tool calls that were done, in whichever series; None: there is none."""
+        done = [Effect(move.tool_call.effect) for move in self.moves.all() if move.tool_call and move.tool_call.done]
+        return strongest(done) if done else None
+
+    @property
+    def may_claim(self) -> bool:
+        """Whether it counts what its tools did: an agent has completed it, and it was to write or to reach out."""
+        return self.status == Status.COMPLETED and self.agent_id is not None and self.effect != Effect.READS
 
     @property
     def gate_step(self) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from .demands import CAREFUL, Demand, Kind, Policy, demand_of, is_open
-from .words import Cause, Effect, Outcome, Owner, Standing, Status
+from .words import EFFECTS, Cause, Effect, Outcome, Owner, Standing, Status
 
 STEPS_IN_ALL = 40
 STEPS_OF_ONE = 20
@@ -30,7 +30,9 @@ BEFORE_WORK = frozenset({Status.PLANNED, Status.AWAITING, Status.APPROVED})
 @dataclass(frozen=True)
 class Step:
     """As it stands. `needs`: numbers of steps, None for all before it; `moves` of its present series; `asks`: whether
-    its last move is a question, `calls`: whether it is a call without a result yet."""
+    its last move is a question, `calls`: whether it is a call without a result yet. `used`: the strongest effect that
+    its tool calls really had; None: no call was done. `dropped`: a revision has not taken it over.
+    `tools_due`: its action was changed, and the planner has still to name its tools."""
 
     number: int
     status: Status = Status.PLANNED
@@ -43,6 +45,15 @@ class Step:
     refusals: int = 0
     asks: bool = False
     calls: bool = False
+    used: Effect | None = None
+    dropped: bool = False
+    tools_due: bool = False
+
+    @property
+    def claims(self) -> bool:
+        """Whether its agent says that it is done, and no call did what it is there for: to write, or to reach out."""
+        weaker = EFFECTS.index(self.used or Effect.READS) < EFFECTS.index(self.effect)
+        return self.status is Status.COMPLETED and self.owner is not Owner.PERSON and weaker
 
     @property
     def settled(self) -> bool:
@@ -95,6 +106,13 @@ class Order:
 
 
 @dataclass(frozen=True)
+class NameTools:
+    """The planner is asked who does a step with which tools, since its action was changed."""
+
+    step: int
+
+
+@dataclass(frozen=True)
 class Gated:
     """Somebody is asked. `step`: None for the plan itself."""
 
@@ -142,14 +160,14 @@ class Close:
     outcome: Outcome
 
 
-Part = Revise | Order | Gated | Passed | Begin | Think | Use | GiveUp | Close
+Part = Revise | Order | NameTools | Gated | Passed | Begin | Think | Use | GiveUp | Close
 
 
 def next_parts(facts: Facts) -> list[Part]:
     """All that is due now, one for each branch; never none. What waits is among it: whoever meets it waits there. Where
     its money is used up a person is asked before any model."""
     due = _due(facts)
-    free = [part for part in due if not isinstance(part, Revise | Think)] if facts.used_up else due
+    free = [part for part in due if not isinstance(part, Revise | NameTools | Think)] if facts.used_up else due
     if len(free) == len(due):
         return due
     return [*free, Gated(Kind.BUDGET, None, demand_of(Kind.BUDGET, Effect.READS, facts.policy))]
@@ -189,7 +207,8 @@ def about(part: Part) -> int | None:
 
 
 def _of_plan(facts: Facts) -> Iterator[Part]:
-    if facts.current.standing is Standing.PROPOSED:
+    due = any(step.tools_due for step in facts.steps)  # it is another plan then
+    if facts.current.standing is Standing.PROPOSED and not due:
         demand = demand_of(Kind.PLAN, Effect.READS, facts.policy)
         yield Passed(None) if is_open(demand) else Gated(Kind.PLAN, None, demand)
 
@@ -207,6 +226,8 @@ def _of_step(facts: Facts, step: Step) -> Iterator[Part]:
         yield _after_failure(facts, step)
     elif step.status is Status.WORKING:
         yield _in_step(step)
+    elif step.tools_due:
+        yield NameTools(step.number)
     elif accepted and is_impossible(step, facts.steps):
         yield _after_failure(facts, step)
     elif step.status in (Status.PLANNED, Status.AWAITING):
@@ -283,7 +304,7 @@ def outcome_of(steps: Iterable[Step]) -> Outcome | None:
         return None
     standing = Counter(step.status for step in steps)
     if standing[Status.COMPLETED]:
-        return Outcome.DONE
+        return Outcome.CLAIMED if any(step.claims for step in steps) else Outcome.DONE
     return Outcome.FAILED if standing[Status.FAILED] else Outcome.REJECTED
 
 

@@ -83,12 +83,6 @@ PLAIN: Mapping[tuple[Kind, str], Meaning] = {
 OF_PLANNER = (Choice(Meaning.SKIP, REJECT, "Plan with what is known"), _END)  # what it asks before there is a plan
 
 
-def choices_of(kind: Kind, *, of_planner: bool = False) -> list[dict[str, str]]:
-    """As a gate takes them."""
-    offered = OF_PLANNER if of_planner else CHOICES.get(kind, ())
-    return [{"word": one.word.value, "decision": one.decision, "sentence": one.sentence} for one in offered]
-
-
 def meaning(kind: Kind, decision: str, choice: str) -> Meaning:
     """An override approves: that a council refused is the engine's concern."""
     return Meaning(choice) if choice else PLAIN[kind, APPROVE if decision == OVERRIDE else decision]

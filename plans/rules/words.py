@@ -52,6 +52,7 @@ class Cause(StrEnum):
 
 class Outcome(StrEnum):
     DONE = "done"
+    CLAIMED = "claimed"  # a step that writes or sends is completed, and no tool did so
     REJECTED = "rejected"
     FAILED = "failed"
 

@@ -17,9 +17,10 @@ from runs.views.finding import row_for
 from .. import pages, talking
 from ..forms import StepForm, WordsForm
 from ..models import Plan, Step
+from ..models.reading import why_not
+from ..rules.actions import OVER, PlanAction
 
 SAID = "Said. It is heard before the next move."
-ENDED = "The plan is over: nothing of it is changed any more."
 
 
 @require_POST
@@ -39,7 +40,7 @@ def say(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 def _words(request: HttpRequest, plan: Plan, status: int, **more: Any) -> HttpResponse:
     typed = "" if status == 200 else request.POST.get("text", "")
-    context = {"display": {"id": str(plan.pk)}, "hearers": pages.hearers(plan), "typed": typed, **more}
+    context = {"display": {"id": str(plan.pk)}, **pages.heard_by(plan), "typed": typed, **more}
     if request.htmx:  # type: ignore[attr-defined]
         return render(request, "plans/_say.html", context, status=status)
     return render(request, "plans/said.html", {**faces()["plan"].page(plan.pk), **context}, status=status)
@@ -53,12 +54,14 @@ def step(request: HttpRequest, pk: UUID, number: int) -> HttpResponse:
     if found is None:
         raise Http404
     if request.method != "POST":
+        if refused := why_not(PlanAction.CHANGE, plan, found):
+            return _change(request, plan, found, 409, problems=[("", refused)])
         return _change(request, plan, found)
     form = StepForm(as_typed(request.POST), tools=request.POST.getlist(f"tools {request.POST.get('owner', '')}"))
     if not form.is_valid():
         return _change(request, plan, found, 422, problems=first_errors(form))
     try:
-        talking.change_step(pk, request.user, number, form.change)
+        talking.change_step(pk, request.user, number, _change_of(found, form, request))
     except talking.Wrong as wrong:
         return _change(request, plan, found, 422, problems=list(wrong.problems))
     except (talking.Refused, Over) as refused:
@@ -66,6 +69,14 @@ def step(request: HttpRequest, pk: UUID, number: int) -> HttpResponse:
     if request.htmx:  # type: ignore[attr-defined]
         return render(request, "plans/_changed.html")
     return redirect(faces()["plan"].page_name("live"), pk)
+
+
+def _change_of(step: Step, form: StepForm, request: HttpRequest) -> dict[str, Any]:
+    """With no tools where the planner is to name them: its box is ticked, and nobody has chosen any anew."""
+    asked = form.change
+    same = asked["owner"] == step.owner and set(asked["tools"]) == set(step.tools)
+    untouched = same or (asked["owner"] != step.owner and not asked["tools"])
+    return {**asked, "tools": None} if request.POST.get("planner") and untouched else asked
 
 
 def _change(request: HttpRequest, plan: Plan, found: Step, status: int = 200, **more: Any) -> HttpResponse:
@@ -80,4 +91,4 @@ def _change(request: HttpRequest, plan: Plan, found: Step, status: int = 200, **
 
 
 def _why(refused: Exception) -> str:
-    return ENDED if isinstance(refused, Over) else str(refused)
+    return OVER if isinstance(refused, Over) else str(refused)

@@ -99,7 +99,7 @@ def test_what_is_asked_in_the_mission_is_asked_there(mira: User, models):
 def test_its_agent_reads_that_a_mission_was_cancelled(mira: User, models):
     run = begun(mira, models, runs("true"))
     steering.cancel(Run.objects.get(parent=run).pk, mira)
-    assert performed(run, models).outcome == "done"
+    assert performed(run, models).outcome == "claimed"
     assert ToolCall.objects.get(run=run).error == f"“{GOAL}” was cancelled."
     assert verify_all().faults == []
 
@@ -118,7 +118,7 @@ def test_what_cannot_be_a_mission_is_none_and_its_agent_reads_why(mira: User, mo
     performed(made.pk, models)
     for gate in Gate.objects.pending().filter(run=made.pk):
         steer_as_read(gate.pk, mira, "approve")
-    assert performed(made.pk, models).outcome == "done"
+    assert performed(made.pk, models).outcome == "claimed"
     assert "There is no crew “Nobody”" in ToolCall.objects.get(run=made.pk).error
     assert not Run.objects.filter(procedure="mission").exists()
     assert verify_all().faults == []

@@ -124,6 +124,8 @@ class Play:
     def _think(self, part):
         step = self.facts.step(part.step)
         act = self.die.choice(["call", "reply", "call", "ask"]) if not self.goes_wrong() else "give up"
+        if act == "reply" and step.used is None and not self.goes_wrong():
+            act = "call"  # else it would be claimed only
         step = replace(step, moves=step.moves + 1)
         self.put(replace(step, calls=act == "call", asks=act == "ask"))
         if act in ("reply", "give up"):
@@ -131,7 +133,9 @@ class Play:
 
     def _use(self, part):
         step = self.facts.step(part.step)
-        self.put(replace(step, calls=False, refusals=step.refusals + self.goes_wrong()))
+        refused = self.goes_wrong()
+        used = step.used if refused else step.effect
+        self.put(replace(step, calls=False, refusals=step.refusals + refused, used=used))
 
     def _giveup(self, part):
         self.change(part.step, Event.GIVE_UP)

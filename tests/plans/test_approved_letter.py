@@ -151,7 +151,7 @@ async def test_changed_by_one_character_in_the_database_it_is_asked_about_anew(b
 async def test_changed_by_one_character_by_an_edit_it_is_asked_about_anew_and_not_begun(begun, mira, models):
     run = await begun("steps")
     gate = await approved(run, "step", mira, models)
-    await sync_to_async(talking.change_step)(run, mira, 1, {"action": "Write it to Adam."})
+    await sync_to_async(talking.change_step)(run, mira, 1, {"action": "Write it to Adam.", "tools": LETTER[2]})
     assert (await perform(run, models)).status == Run.Status.WAITING
     anew = await newest(run, "step")
     assert (anew.number, anew.state, "Adam" in anew.text) == (gate.number + 1, "pending", True)

@@ -1,6 +1,7 @@
 """The source's calls: yes and no to steps, to all of them, and to what is asked within one."""
 
 import asyncio
+import json
 from uuid import UUID
 
 import pytest
@@ -29,7 +30,7 @@ AWAITING = ("awaiting_feedback",) * 3
 @pytest.fixture
 async def these(program, models, working):
     """Sums, a letter and sums again: each is asked about."""
-    models.will("test/planner", steps(SUM, LETTER, SEVEN), SUMMARY)
+    models.will("test/planner", steps(SUM, LETTER, SEVEN))
     models.will("test/sums", replies("It is 5."), replies("It is 7."))
     return Steps(program, await program.begin())
 
@@ -38,6 +39,11 @@ async def these(program, models, working):
 async def others(mira, these):
     """The same plan, by another token."""
     return these.of(await sync_to_async(Program)(mira))
+
+
+def names(owner, *tools):
+    """A planner's answer about a step that was changed."""
+    return json.dumps({"thought": "", "owner": owner, "tools": list(tools)})
 
 
 def told(models, who):
@@ -57,6 +63,7 @@ async def alone(program, models, step, *answers, model="test/sums"):
 
 async def test_three_steps_in_three_ways(these, models):
     first, second, third = await these.stand()
+    models.will("test/planner", names("Sums", *SUM[2]), SUMMARY)
     answer = await these.say(first, human_feedback="Quickly.")
     assert answer.json() == {"status": "Step 1 approved", "session_id": "s-1", "step_id": first["id"]}
     assert (await these.say(second, approved=False)).json()["status"] == "Step 2 rejected"
@@ -84,7 +91,9 @@ async def test_what_was_not_sent_to_a_token_is_not_decided_by_it(these, others):
 
 async def test_what_changed_since_it_was_sent_is_looked_at_first(these, mira):
     [first, *_] = await these.stand()
-    await sync_to_async(talking.change_step)(UUID(these.plan), mira, 1, {"action": "Add two and four."})
+    await sync_to_async(talking.change_step)(
+        UUID(these.plan), mira, 1, {"action": "Add two and four.", "tools": SUM[2]}
+    )
     assert (await these.say(first)).status_code == 409
     await these.stand(*AWAITING)
     assert (await these.say(first)).status_code == 200
@@ -110,7 +119,9 @@ async def test_all_steps_are_approved_by_one_call(these, models):
 
 async def test_one_of_all_that_changed_since_is_left(these, mira):
     await these.stand()
-    await sync_to_async(talking.change_step)(UUID(these.plan), mira, 2, {"action": "Write it to Ben."})
+    await sync_to_async(talking.change_step)(
+        UUID(these.plan), mira, 2, {"action": "Write it to Ben.", "tools": LETTER[2]}
+    )
     while await Gate.objects.filter(state="pending").acount() < 3:
         pass
     assert (await these.all()).json() == {"status": "2 steps approved, 1 had changed"}
@@ -155,7 +166,7 @@ async def test_a_letter_that_is_refused_is_told_to_its_agent(program, models, wo
     await these.read()
     await these.say(step, approved=False, human_feedback="Not to Ada.")
     [found] = await these.stand("completed")
-    assert (found["agent_reply"], found["human_feedback"]) == ("Not sent.", "Not to Ada.")
+    assert (found["agent_reply"], found["human_feedback"]) == ("Claimed: no tool was used. Not sent.", "Not to Ada.")
     assert "Not to Ada." in told(models, "test/letters")
 
 
@@ -283,6 +294,30 @@ async def test_what_failed_as_a_whole_waits_for_nobody(program, models, working,
     letter = (await these.stand())[1]
     assert (letter["status"], letter["human_feedback_status"]) == ("planned", None)
     assert (await these.say(letter)).status_code == 409
+
+
+async def test_no_tools_are_approved_that_were_not_seen(program, models, working):
+    models.will("test/planner", steps(SUM), names("Letters", "mail.send"), SUMMARY)
+    models.will("test/letters", replies("The letter was sent."))
+    these = Steps(program, await program.begin())
+    [step] = await these.stand("awaiting_feedback")
+    answer = await these.say(step, updated_action="Send it to Ada.")
+    assert (answer.status_code, "has another agent or other tools now" in answer.json()["detail"]) == (409, True)
+    [step] = await these.stand("awaiting_feedback")
+    assert (step["agent"], step["updated_action"]) == ("Letters", "Send it to Ada.")
+    assert (await these.say(step, updated_action="Send it to Ada.")).json()["status"] == "Step 1 approved"
+    [step] = await these.stand("completed")
+    assert step["agent_reply"] == "Claimed: no tool was used. The letter was sent."
+    [found] = await these.program.said("/plans")
+    assert found["overall_status"] == "completed"
+
+
+async def test_what_no_tool_can_do_is_approved_by_no_yes_to_a_step(program, models, working):
+    models.will("test/planner", steps(SUM), names("Person"))
+    these = Steps(program, await program.begin())
+    [step] = await these.stand("awaiting_feedback")
+    answer = await these.say(step, updated_action="Shake hands with Ada.")
+    assert (answer.status_code, "is for a person now" in answer.json()["detail"]) == (409, True)
 
 
 async def test_a_changed_step_that_nobody_asks_about_yet_is_said(program, house, models, mira, monkeypatch):

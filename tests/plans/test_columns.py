@@ -61,7 +61,7 @@ def carried_out(mira, models):
     going(plan(mira, desk, matter="Sums"), mira, models)
     made = plan(mira, desk, matter="Sums")
     asyncio.run(perform(made.pk, models))
-    talking.change_step(made.pk, mira, 2, {"action": "Write it to Ada L."})
+    talking.change_step(made.pk, mira, 2, {"action": "Write it to Ada L.", "tools": LETTER[2]})
     talking.say(made.pk, mira, "As it was, please.", None)
     return going(made, mira, models)
 

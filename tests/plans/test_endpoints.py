@@ -4,8 +4,8 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from engine.models import Run
-from plans import talking
 from plans.models import Plan, Step
+from plans.rules import actions
 from tests.callers import Caller
 from tests.conftest import perform
 from tests.plans.scenes import LETTER, SUM, plan, steps, team
@@ -98,8 +98,8 @@ def test_a_step_that_is_over_is_changed_no_more(mira_calls, proposed):
 
 
 def test_a_step_is_told_and_changed_so_often_and_no_more(mira_calls, proposed, monkeypatch):
-    monkeypatch.setattr(talking, "TOLD", 2)
-    monkeypatch.setattr(talking, "CHANGED", 2)
+    monkeypatch.setattr(actions, "TOLD", 2)
+    monkeypatch.setattr(actions, "CHANGED", 2)
     path = f"/plans/{proposed.pk}"
     words = [mira_calls.post(f"{path}/messages", {"text": "Soon.", "step": 1}) for _ in range(3)]
     changes = [mira_calls.patch(f"{path}/steps/1", {"action": f"Write it to {name}."}) for name in ("B", "C", "D")]

@@ -51,7 +51,8 @@ async def may(gate, *users):
 
 
 async def change(gate_of, user, number=2):
-    await sync_to_async(talking.change_step)(gate_of.plan, user, number, {"action": "Write it to Ben."})
+    otherwise = {"action": "Write it to Ben.", "tools": (SUM, LETTER)[number - 1][2]}
+    await sync_to_async(talking.change_step)(gate_of.plan, user, number, otherwise)
 
 
 async def test_who_changed_a_step_does_not_approve_it_alone(gate_of, mira, others):
@@ -107,7 +108,7 @@ async def test_without_four_eyes_who_changed_it_decides(mira, models):
     models.will("test/planner", steps(LETTER))
     made = await sync_to_async(plan)(mira)
     await perform(made.pk, models)
-    await sync_to_async(talking.change_step)(made.pk, mira, 1, {"action": "Write it to Ben."})
+    await sync_to_async(talking.change_step)(made.pk, mira, 1, {"action": "Write it to Ben.", "tools": LETTER[2]})
     await perform(made.pk, models)
     gate = await Gate.objects.select_related("run").filter(run=made.pk, step="step-1").alatest("pk")
     assert await may(gate, mira) == [True]

@@ -13,7 +13,8 @@ from engine.models.budgets import Budget
 from engine.policy import policy_of
 from plans import deciding, talking
 from plans.models import Matter, Move, Plan, Revision, Step, StepState, keeping, reading
-from plans.rules.demands import OPEN_READS, Kind, choices_of
+from plans.rules.actions import PlanState, choices_of
+from plans.rules.demands import OPEN_READS, Kind
 from tests.conftest import perform
 from tests.plans.scenes import AGENTS, LETTER, SUM, SUMMARY, calls, move, plan, questions, replies, steps, team
 from tests.read_gates import decide_as_read
@@ -134,7 +135,7 @@ async def test_a_question_about_a_plan_that_was_replaced_opens_nothing_of_the_ne
 async def test_an_approval_of_steps_as_they_were_accepts_no_other_ones(mira, models):
     run = await planned(mira, models, steps(LETTER))
     gate = await Gate.objects.aget(run=run, kind="plan")
-    await sync_to_async(talking.change_step)(run, mira, 1, {"action": "Write it to Ben."})
+    await sync_to_async(talking.change_step)(run, mira, 1, {"action": "Write it to Ben.", "tools": LETTER[2]})
     with pytest.raises(gates.Closed):
         await sync_to_async(decide_as_read)(gate.pk, mira, "approve", "", "all")
     await perform(run, models)
@@ -166,7 +167,7 @@ async def test_a_council_that_refuses_what_cannot_be_planned_again_leaves_it_out
     step = gate.step if kind == "step" else "plan-12"
     gate = await refused(gate, kind, step)
     await sync_to_async(deciding.take)(run, gate.pk)
-    assert await sync_to_async(statuses)(run) == ["rejected" if kind == "step" else "awaiting_feedback"]
+    assert await sync_to_async(statuses)(run) == ["rejected"]  # with the plan that ends, too
     assert (await Plan.objects.aget(pk=run)).stopped == (kind == "plan")
 
 
@@ -217,7 +218,7 @@ async def test_whoever_ends_the_plan_ends_it(mira, models):
     run = await planned(mira, models, steps(SUM), SUMMARY)
     await says(run, mira, "reject", "end")
     assert (await perform(run, models)).outcome == "rejected"
-    assert await sync_to_async(statuses)(run) == ["planned"]
+    assert await sync_to_async(statuses)(run) == ["rejected"]
 
 
 async def test_a_step_of_a_person_waits_for_that_person_and_their_words_are_its_reply(mira, models):
@@ -267,7 +268,7 @@ async def test_the_same_call_is_not_made_twice_where_it_changes_something(mira, 
     draft = calls("mail.draft", to=["ada@example.org"], subject="Five", text="It is 5.")
     models.will("test/letters", draft, draft, replies("Drafted."))
     await says(run, mira, "approve", "all")
-    assert (await perform(run, models)).outcome == "done"
+    assert (await perform(run, models)).outcome == "claimed"  # it was there to send it
     assert await ToolCall.objects.filter(run=run).acount() == 1
 
 
@@ -345,7 +346,7 @@ def test_what_was_cut_short_is_the_engines_question_and_leaving_the_step_is_the_
     Move.objects.create(step=step, series=0, number=2, act="call", tool="mail.send", call=call)
     asked = {"kind": "uncertain", "title": "Did it happen?", "text": "Nobody knows.", "policy": policy_of(None)}
     choices = [{"word": word, "decision": "answer", "sentence": word} for word in ("happened", "do", "leave")]
-    choices += choices_of(Kind.TOOL)
+    choices += choices_of(Kind.TOOL, PlanState(), reading.step_facts(step))
     for number, (decision, choice) in enumerate((("answer", "happened"), ("reject", "skip")), 1):
         gate = Gate.objects.ask(None, run=made.run, step=f"step-1-0-{number}", choices=choices, **asked)
         decide_as_read(gate.pk, mira, decision, "I looked.", choice)

@@ -65,7 +65,9 @@ async def test_planned_together_two_steps_are_edited_one_is_added_and_one_droppe
     done = (*adds("one"), *adds("two"), *adds("4"))
     run = await begun(models, mira, DESK, first, again, *done, SUMMARY)
     for number, word in ((1, "one"), (2, "two")):
-        await sync_to_async(talking.change_step)(run, mira, number, {"action": f"Add task {word}."})
+        await sync_to_async(talking.change_step)(
+            run, mira, number, {"action": f"Add task {word}.", "tools": ["tasks.add"]}
+        )
         await perform(run, models)
     await sync_to_async(talking.say)(run, mira, "Add a fourth task, too.")
     await perform(run, models)

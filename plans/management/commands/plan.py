@@ -10,6 +10,7 @@ from engine.models import Gate, Run
 from engine.models.budgets import BudgetUsedUp
 from plans.forms import asked, begun_from, team_named, too_long_for
 from plans.models import Plan, TeamChanged
+from plans.models.reading import figures_of, note_of
 from plans.procedure import submit
 from plans.rules.words import Outcome
 from runs.command import NOTHING, News, RunCommand, bad_input
@@ -19,8 +20,9 @@ from runs.site import address
 
 class Command(RunCommand[Plan]):
     help = (
-        "Have a task planned, and carried out as far as it is approved. Exit status: 0 done, 1 rejected, 2 nothing "
-        "came of it, 3 it waits for somebody, 64 bad usage or input."
+        "Have a task planned, and carried out as far as it is approved. Exit status: 0 done, 1 rejected, or claimed: a "
+        "step that writes or sends is said to be done, and no tool did it; 2 nothing came of it, 3 it waits for "
+        "somebody, 64 bad usage or input."
     )
     well = (Outcome.DONE,)
 
@@ -67,10 +69,18 @@ class Command(RunCommand[Plan]):
     def news(self, row: Plan) -> News:
         for step in row.steps_now:
             yield (step.pk, ""), f"  {step.number}. {step.owner}: {step.action}"
+        for step in row.steps_now:
+            if note := note_of(step):
+                yield (step.pk, "claimed"), f"  {step.number}. {note}"
         for said in sorted(row.messages.all(), key=lambda one: one.number):
             yield said.number, f"  {said.source}: {said.content}"
         for gate in Gate.objects.pending().filter(run=row.pk):
             yield f"gate {gate.pk}", f"  To decide: {gate.title} {address()}/gates/{gate.pk}/"
+
+    def word(self, row: Plan) -> str:
+        """The outcome, and after a summary what it is to be held against."""
+        said = [row.summary, f"What tools did: {figures_of(row)}"] if row.summary else []
+        return "\n".join([super().word(row), *said])
 
     def status_of(self, run: Run) -> int:
         return NOTHING if run.outcome == Outcome.FAILED else super().status_of(run)

@@ -23,16 +23,30 @@ export function* examinePlan(entries) {
     for (const why of examineStep(facts, before.was, now, gates, policy)) yield [why, `: step ${facts.step}`];
   }
   yield* examineUses(entries, gates, policy.calls, () => "writes");
-  yield* examineEnd(entries.at(-1), [...steps.values()].map((one) => one.was), gates);
+  yield* examineEnd(entries, steps, gates);
 }
 
-function* examineEnd({ kind, facts }, standing, gates) {
+function* examineEnd(entries, steps, gates) {
+  const { kind, facts } = entries.at(-1);
   const stopped = [...gates.values()].some(({ decided }) => decided.some((one) => get(one, "choice") === "end"));
-  const worked = standing.includes("completed") ? ["done"] : ["failed", "rejected"];
+  const completed = [...steps].filter(([, one]) => one.was === "completed");
+  const claimed = completed.some(([number, { held }]) => claims(number, held, entries));
+  const early = ["1", "2"].includes(entries[0].facts.prompt_version); // they knew no such word
+  const done = claimed ? [...(early ? ["done"] : []), "claimed"] : ["done"];
+  const worked = completed.length ? done : ["failed", "rejected"];
   const due = stopped ? ["rejected"] : worked;
   if (kind === "ended" && facts.status === "finished" && !due.includes(facts.outcome)) {
     yield ["The outcome does not follow from the steps", `: ${facts.outcome}, not ${due.join(" or ")}`];
   }
+}
+
+const EFFECTS = ["reads", "writes", "reaches_out"];
+
+// Whether no tool did what a completed step was there for.
+function claims(number, held, entries) {
+  const calls = entries.filter((one) => one.kind === "tool" && one.facts.step.startsWith(`step-${number}-`));
+  const did = calls.filter((one) => one.facts.status === "done").map((one) => EFFECTS.indexOf(one.facts.effect));
+  return held.owner !== "Person" && Math.max(0, ...did) < EFFECTS.indexOf(held.effect);
 }
 
 function* examineStep(facts, was, { held, action }, gates, policy) {

@@ -1,0 +1,201 @@
+"""What is offered of a plan is not refused, and what is not offered is, at its page and in the API alike."""
+
+from contextlib import suppress
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.db import transaction
+from django.utils import timezone
+
+from engine import gates, steering
+from engine.models import Gate, Run
+from engine.procedure import DoesNotFit
+from engine.steering import Over
+from plans import talking
+from plans.models import Plan, Revision, StepState, keeping, reading
+from plans.pages import heard_by
+from plans.rules.actions import PlanState, choices_of, refused_at
+from plans.rules.course import ORDERS, REVISIONS, STEPS_IN_ALL, Step
+from plans.rules.demands import OPEN_READS, Kind
+from plans.rules.words import Cause, Status
+from runs.api.objects import run_object
+from runs.deciding import options
+from runs.face import face_of, snapshot_of
+from runs.steering import retry
+from tests.conftest import perform
+from tests.databases import tampering
+from tests.plans.scenes import LETTER, SUM, SUMMARY, move, plan, questions, replies, steps, team
+from tests.plans.test_procedure import ADD, pending, planned, says
+
+pytestmark = pytest.mark.django_db(transaction=True)
+GIVES_UP = move("give_up", "It cannot be done.")
+
+
+async def proposed(mira, models):
+    return await planned(mira, models, steps(SUM, LETTER), SUMMARY)
+
+
+async def asking(mira, models):
+    return await planned(mira, models, questions("Which Ada?"))
+
+
+async def working(mira, models):
+    run = await proposed(mira, models)
+    models.will("test/sums", ADD, replies("5."))
+    models.will("test/letters", move("ask", "Which Ada?"))
+    await says(run, mira, "approve", "all")
+    await perform(run, models)
+    return run
+
+
+async def failed_step(mira, models):
+    version = await sync_to_async(team)(OPEN_READS)
+    models.will("test/sums", GIVES_UP, GIVES_UP, GIVES_UP)
+    return await planned(mira, models, *[steps(SUM, LETTER)] * 3, version=version)
+
+
+async def ended_by_somebody(mira, models):
+    run = await proposed(mira, models)
+    await says(run, mira, "reject", "end")
+    return run
+
+
+async def over_by_somebody(mira, models):
+    run = await ended_by_somebody(mira, models)
+    await perform(run, models)
+    return run
+
+
+async def in_error(mira, models):
+    run = await proposed(mira, models)
+    await says(run, mira, "approve", "all")
+    await Run.objects.filter(pk=run).aupdate(status="failed", error={"code": "internal"}, ended=timezone.now())
+    return run
+
+
+async def redacted_in_error(mira, models):
+    run = await in_error(mira, models)
+    await sync_to_async(redact)(run)
+    return run
+
+
+def redact(run):
+    with tampering():
+        Run.objects.filter(pk=run).update(redacted=timezone.now())
+
+
+async def cancelled(mira, models):
+    run = await proposed(mira, models)
+    await sync_to_async(steering.cancel)(run, mira)
+    return run
+
+
+STATES = [
+    *(proposed, asking, working, failed_step, ended_by_somebody, over_by_somebody),
+    *(in_error, redacted_in_error, cancelled),
+]
+
+
+def is_taken(do):
+    """Whether it is not refused. Nothing of it stays."""
+    with suppress(talking.Refused, talking.NoSuchStep, Over, DoesNotFit, gates.NotDecided), transaction.atomic():
+        do()
+        transaction.set_rollback(True)
+        return True
+    return False
+
+
+def offers_of(run, user):
+    """Each thing that somebody could do, whether page and API offer it, and whether it is taken."""
+    row = face_of(run).rows().get(pk=run.pk)
+    shown, told, heard = face_of(run).display(snapshot_of(run)), run_object(row, ""), heard_by(row)
+    yield "say", heard["planner_hears"], "say" in told["actions"], lambda: talking.say(run.pk, user, "Otherwise.")
+    for step, one in zip(shown.steps, told["steps"], strict=True):
+        number, hears = step.number, step.number in [number for number, _ in heard["hearers"]]
+        change = {"action": f"Something else {number}."}
+        do = lambda number=number, change=change: talking.change_step(run.pk, user, number, change)  # noqa: E731
+        yield f"change {number}", bool(step.address), "change" in one["actions"], do
+        tell = lambda number=number: talking.say(run.pk, user, "Mind.", number)  # noqa: E731
+        yield f"say {number}", hears, "say" in one["actions"], tell
+    is_offered = run.over and not shown.final
+    yield "retry", is_offered, is_offered, lambda: retry(row, user) or talking_refuses()
+    for gate in pending(run.pk):
+        offered = {one.value for one in options(gate, user)}
+        for decision, word in [("answer", ""), *((one["decision"], one["word"]) for one in gate.choices)]:
+            answer = "In words." if decision == "answer" else None
+            do = lambda gate=gate, said=decision, word=word, answer=answer: gates.decide(  # noqa: E731
+                gate.pk, user, said, "", word, answer=answer, digest=gate.digest
+            )
+            if decision != "answer" or gate.kind == "question":
+                is_offered = f"{decision} {word}".strip() in offered
+                yield f"{gate.kind} {decision} {word}", is_offered, is_offered, do
+
+
+def talking_refuses():
+    raise talking.Refused
+
+
+def differing(pk, user):
+    run = Run.objects.get(pk=pk)
+    found = [(what, page, api, is_taken(do)) for what, page, api, do in offers_of(run, user)]
+    return [one for one in found if not one[1] == one[2] == one[3]]
+
+
+@pytest.mark.parametrize("state", STATES)
+async def test_what_page_and_api_offer_is_taken_and_nothing_else(mira, models, state):
+    run = await state(mira, models)
+    assert await sync_to_async(differing)(run, mira) == []
+
+
+def at_its_limits(run):
+    for number in range(2, REVISIONS + 1):
+        keeping.order(run, Cause.CLARIFICATION, "Otherwise.", "mira")
+        Revision.objects.filter(plan=run, number=number).update(planned=timezone.now(), standing="asked")
+
+
+async def test_what_cannot_be_planned_again_is_offered_no_other_plan(mira, models):
+    run = await working(mira, models)
+    await sync_to_async(at_its_limits)(run)
+    found = await sync_to_async(lambda: {one.value for one in options(pending(run)[0], mira)})()
+    assert found == {"answer", "reject skip", "reject end"}
+    assert await sync_to_async(differing)(run, mira) == []
+
+
+async def test_who_ends_a_plan_leaves_out_what_has_not_begun(mira, models):
+    run = await over_by_somebody(mira, models)
+    row = await sync_to_async(lambda: face_of(Run.objects.get(pk=run)).rows().get(pk=run))()
+    told = await sync_to_async(run_object)(row, "")
+    assert [(step["status"], step["skipped"]) for step in told["steps"]] == [("rejected", True)] * 2
+    by = await sync_to_async(lambda: set(StepState.objects.filter(event="skip").values_list("by_name", flat=True)))()
+    assert by == {"mira"}
+
+
+async def test_of_an_older_plan_that_was_ended_nothing_waits(mira, models):
+    run = await proposed(mira, models)
+    stop = Plan.objects.filter(pk=run).update
+    await sync_to_async(steering.act)(run, lambda: stop(stopped=True))
+    await perform(run, models)
+    ended = await Run.objects.aget(pk=run)
+    shown = await sync_to_async(lambda: face_of(ended).display(snapshot_of(ended)))()
+    assert [(step.word, step.address) for step in shown.steps] == [("Not begun", ""), ("Not begun", "")]
+    assert not await Gate.objects.filter(run=run, state="pending").aexists()
+
+
+def test_a_step_that_was_never_tried_is_not_tried_again():
+    planned_once = PlanState(steps=2, planned=1, orders=1)
+    never, failed = Step(1, Status.APPROVED), Step(1, Status.FAILED)
+    words = [[one["word"] for one in choices_of(Kind.FAILURE, planned_once, step)] for step in (never, failed)]
+    assert words == [["revise", "skip", "end"], ["again", "revise", "skip", "end"]]
+    assert ("approve", "") in set(refused_at(Kind.FAILURE, planned_once, never))
+    assert ("approve", "") not in set(refused_at(Kind.FAILURE, planned_once, failed))
+
+
+def test_each_limit_of_planning_takes_the_choice_away():
+    limits = [PlanState(steps=STEPS_IN_ALL), PlanState(planned=REVISIONS), PlanState(orders=ORDERS)]
+    for state in limits:
+        assert [one["word"] for one in choices_of(Kind.PLAN, state)] == ["all", "accept", "end"]
+
+
+def test_what_is_read_at_once_and_what_was_read_say_the_same(mira):
+    made = plan(mira)
+    assert reading.state_of(made.pk) == reading.state_in(Plan.objects.planned().get(pk=made.pk))
