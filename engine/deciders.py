@@ -136,4 +136,4 @@ def _nothing(gate: Gate) -> Decision:
 
 def _say(gate: Gate, decision: Decision, **values: Any) -> None:
     by = f"council {gate.policy['council']}"
-    GateDecision.objects.create(gate=gate, by=by[:150], decision=decision, **values)
+    GateDecision.objects.create(gate=gate, by=by[:150], account="", decision=decision, **values)

@@ -14,8 +14,8 @@ from django.db.models.functions import Now
 from .deciders import dismiss, settle
 from .hidden import in_one_line
 from .llm.providers import storable
-from .models import Gate, GateAuthor, GateDecision, Part, RunAuthor, after_deadlock, record_name
-from .models.gates import DECIDE, SPOKEN, Decision, name_of_asked
+from .models import Gate, GateAuthor, GateDecision, Part, RunAuthor, account_of, after_deadlock, record_name
+from .models.gates import DECIDE, SPOKEN, Decision, account_of_asked, name_of_asked
 from .policy import ALWAYS_A_PERSON, REJECT, enough_persons
 from .procedure import DoesNotFit, procedures
 from .steering import Over, act
@@ -106,7 +106,8 @@ def may_look(gate: Gate, user: Any) -> bool:
 def columns_of(who: Any) -> dict[str, Any]:
     """The columns of a gate that say who is asked: a user, a group, or nobody by name."""
     group = isinstance(who, Group)
-    return {"asked_group": who if group else None, "asked_user": None if group else who, "asked": name_of_asked(who)}
+    asked = {"asked_group": who if group else None, "asked_user": None if group else who}
+    return {**asked, "asked": name_of_asked(who), "asked_account": account_of_asked(who)}
 
 
 @after_deadlock
@@ -173,8 +174,8 @@ def _act(gate: Gate, change: Callable[[], Gate]) -> Gate:
 def _add(gate: Gate, user: Any, **said: Any) -> None:
     known = bool(gate.council and gate.council.over)
     known = known and not Gate.objects.filter(pk=gate.pk).hiding_from(user).exists()
-    said |= {"authors": author_names(gate)}
-    GateDecision.objects.create(gate=gate, by_user=user, by=record_name(user), knew_council=known, **said)
+    said |= {"by_user": user, "by": record_name(user), "account": account_of(user), "authors": author_names(gate)}
+    GateDecision.objects.create(gate=gate, knew_council=known, **said)
 
 
 def _note_words(gate: Gate, user: Any, decision: str, has_words: bool) -> None:

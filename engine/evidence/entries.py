@@ -18,7 +18,7 @@ from . import chain
 from .chain import Draft, stamp
 
 SUBMITTED, ATTEMPT, ENDED, RETRIED, REDACTED = "submitted", "attempt", "ended", "retried", "redacted"
-ADOPTED, GATE, DECIDED, TOOL, CHILD = "adopted", "gate", "decided", "tool", "child"
+ADOPTED, GATE, DECIDED, USED, TOOL, CHILD = "adopted", "gate", "decided", "gate.used", "tool", "child"
 WITHOUT_ROWS = (RETRIED, REDACTED, ADOPTED, CHILD)
 MAKER = f"magi {VERSION}"
 LOG = UUID(int=0)  # the chain of the log itself: its one entry says that the log has begun, and what it adopted

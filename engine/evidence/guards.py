@@ -319,7 +319,7 @@ _tables = (
                 "kept",
                 kept=(
                     *("id", "run_id", "step", "number", "kind", "tool", "whole", "policy", "choices"),
-                    *("when_failed", "asked", "made", "expires", "effect"),
+                    *("when_failed", "asked", "asked_account", "made", "expires", "effect"),
                 ),
                 once=("closed", "used", "council_id"),
                 unlinked=("asked_user_id", "asked_group_id"),
@@ -335,8 +335,8 @@ _tables = (
             Rule(
                 "kept",
                 kept=(
-                    *("id", "gate_id", "by", "judged_by_id", "decision", "choice", "knew_council", "authors"),
-                    "made",
+                    *("id", "gate_id", "by", "account", "judged_by_id", "decision", "choice", "knew_council"),
+                    *("authors", "made"),
                 ),
                 unlinked=("by_user_id",),
                 erased=("text", "answer"),

@@ -7,10 +7,12 @@ import json
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from hashlib import sha256
+from operator import itemgetter
 from typing import Any, Self
 from uuid import UUID
 
 from django.conf import settings
+from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
 from django.db import models
 from django.db.models import F, Q
@@ -18,7 +20,7 @@ from django.db.models.lookups import IsNull
 from django.utils import timezone
 
 from engine.evidence.chain import Draft, stamp
-from engine.evidence.entries import DECIDED, GATE
+from engine.evidence.entries import DECIDED, GATE, USED
 from engine.policy import REACHES_OUT, REJECT, REMIND, asks_persons, council_of, differ, state_of
 
 from .claims import GOING_ON
@@ -155,13 +157,15 @@ class GateQuerySet(models.QuerySet["Gate"]):
         state = GateState.REJECTED if decision == Decision.REJECT else GateState.EXPIRED
         due = self.filter(pk=gate.pk, state=GateState.PENDING, expires__lte=now)
         if due.update(state=state, closed=timezone.now(), hides=False):
-            GateDecision.objects.create(gate=gate, by=NO_PERSON, decision=decision)
+            GateDecision.objects.create(gate=gate, by=NO_PERSON, account=NO_PERSON, decision=decision)
 
     def drafts(self, runs: Iterable[UUID]) -> list[tuple[UUID, Draft]]:
         """What these runs were asked and answered, each kind in its order."""
         gates = {gate.pk: gate for gate in self.filter(run__in=list(runs)).order_by("pk")}
         decisions = GateDecision.objects.filter(gate__in=gates).order_by("pk") if gates else []
         asked = [(gate.run_id, gate.draft()) for gate in gates.values()]
+        used = [(gate.used, pk, gate) for pk, gate in gates.items() if gate.used and gate.asked_account is not None]
+        asked += [(gate.run_id, gate.use_draft()) for _, _, gate in sorted(used, key=itemgetter(0, 1))]
         return asked + [(gates[one.gate_id].run_id, one.draft(gates[one.gate_id])) for one in decisions]
 
     def erase(self, run: UUID) -> None:
@@ -186,7 +190,8 @@ class Gate(models.Model):
     to and the sentence on its button. `effect`: of what it asks for, on the world. `council`: the run that was asked,
     and `hides` as long as what it says is shown to nobody; `when_failed`: what it means if it comes to nothing.
     `asked`: who was asked, as they were called then; nobody by name are the run's owner and who may decide for all.
-    `used`: when what it allowed was begun.
+    `asked_account`: the account or the group of that name, empty where nobody is asked by name; older ones do not say,
+    and their use is not told either. `used`: when what it allowed was begun.
     """
 
     State = GateState
@@ -205,6 +210,7 @@ class Gate(models.Model):
     asked_user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="gates")
     asked_group = models.ForeignKey("auth.Group", on_delete=models.SET_NULL, null=True, related_name="+")
     asked = models.CharField(max_length=150, blank=True)
+    asked_account = models.CharField(max_length=40, null=True, blank=True)  # noqa: DJ001 - older ones do not say
     state = models.CharField(max_length=10, choices=State, default=State.PENDING)
     made = models.DateTimeField()
     closed = models.DateTimeField(null=True)
@@ -319,7 +325,11 @@ class Gate(models.Model):
         """Its decision is acted on, in this transaction: it never allows anything again. AlreadyUsed."""
         if self.approved and not Gate.objects.whole().get(pk=self.pk).stands:
             raise AlreadyUsed(f"{self}: its council was decided otherwise")
-        if not Gate.objects.filter(pk=self.pk, used=None).update(used=timezone.now()):
+        # in the record uses stand in the order of their times, whichever host's clock they are of
+        before = Gate.objects.filter(run=self.run_id).aggregate(last=models.Max("used"))["last"]
+        now = timezone.now()
+        used = max(now, before + timedelta(microseconds=1)) if before else now
+        if not Gate.objects.filter(pk=self.pk, used=None).update(used=used):
             raise AlreadyUsed(str(self))
 
     def draft(self) -> Draft:
@@ -333,17 +343,24 @@ class Gate(models.Model):
         }
         facts |= {name: getattr(self, name) for name in ("tool", "whole", "asked", "effect") if getattr(self, name)}
         facts |= {"council": str(self.council_id)} if self.council_id else {}
+        if self.asked_account is not None:
+            facts |= {"asked_account": self.asked_account, "when_failed": self.when_failed}
         return Draft(GATE, stamp(self.made) or "", facts, {"title": self.title, "text": self.text}, row=self.pk)
+
+    def use_draft(self) -> Draft:
+        return Draft(USED, stamp(self.used) or "", {"step": self.step, "number": self.number}, row=self.pk)
 
 
 class GateDecision(models.Model):
-    """Who said what at a gate. `by`: their name then. `answer` is JSON, and empty where there is none. `judged_by`: the
-    run whose outcome it is. `knew_council`: what the council says was shown to this person by then. `authors`: where
-    four eyes are wanted, whose words were in what was asked, by the names that they had then."""
+    """Who said what at a gate. `by`: their name then, `account` the key of their account, empty where no person did;
+    older ones do not say. `answer` is JSON, and empty where there is none. `judged_by`: the run whose outcome it is.
+    `knew_council`: what the council says was shown to this person by then. `authors`: where four eyes are wanted, whose
+    words were in what was asked, by the names that they had then."""
 
     gate = models.ForeignKey(Gate, on_delete=models.PROTECT, related_name="decisions")
     by_user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
     by = models.CharField(max_length=150, blank=True)
+    account = models.CharField(max_length=40, null=True, blank=True)  # noqa: DJ001 - older ones do not say
     judged_by = models.ForeignKey("engine.Run", on_delete=models.PROTECT, null=True, related_name="+")
     decision = models.CharField(max_length=8, choices=Decision)
     choice = models.CharField(max_length=40, blank=True)
@@ -373,6 +390,7 @@ class GateDecision(models.Model):
 
     def draft(self, gate: Gate) -> Draft:
         facts = {"step": gate.step, "number": gate.number, "said": self.decision, "by": self.by}
+        facts |= {"account": self.account} if self.account is not None else {}
         facts |= {"choice": self.choice} if self.choice else {}
         facts |= {"judged_by": str(self.judged_by_id)} if self.judged_by_id else {}
         facts |= {"knew_council": True} if self.knew_council else {}
@@ -388,12 +406,74 @@ def name_of_asked(asked: Any) -> str:
     return asked.name if isinstance(asked, Group) else asked.get_username()
 
 
+def account_of_asked(asked: Any) -> str:
+    """Whose name that is, however it is called by now."""
+    if asked is None:
+        return ""
+    return f"{'group' if isinstance(asked, Group) else 'account'} {asked.pk}"
+
+
 def misjudged(runs: Sequence[UUID]) -> list[tuple[UUID, str]]:
-    """Whose gates stand otherwise than their decisions make them, or were opened by who wrote what they ask."""
+    """Whose gates stand otherwise than their decisions make them, ask others or were decided by others than is told, or
+    were opened by who wrote what they ask."""
+    gates = list(Gate.objects.filter(run__in=list(runs)).prefetch_related("decisions"))
+    there = _accounts_there(gates)
     found = []
-    for gate in Gate.objects.filter(run__in=list(runs)).exclude(state=GateState.VOID).prefetch_related("decisions"):
-        if gate.state != state_of(gate.policy, gate.decisions.all()):
+    for gate in gates:
+        if not _stands_as_decided(gate):
             found.append((gate.run_id, f"Its gate {gate.step} stands otherwise than it was decided."))
         if any(one.decision in OPENS and one.by in one.authors for one in gate.decisions.all()):
             found.append((gate.run_id, f"Its gate {gate.step} was opened by somebody whose words it asks about."))
+        if not _asks_as_told(gate, there):
+            found.append((gate.run_id, f"Its gate {gate.step} asks somebody else than is told."))
+        if not all(_is_of_account(one.account, one.by_user_id, there) for one in gate.decisions.all()):
+            found.append((gate.run_id, f"Its gate {gate.step} was decided by another account than is told."))
     return found
+
+
+def _stands_as_decided(gate: Gate) -> bool:
+    """Where nobody is asked any more, nothing was decided until then."""
+    comes_to = state_of(gate.policy, gate.decisions.all())
+    as_decided = comes_to == (GateState.PENDING if gate.state == GateState.VOID else gate.state)
+    return as_decided and (gate.closed is None) == gate.pending and not (gate.hides and not gate.pending)
+
+
+Accounts = tuple[set[int], set[int]]
+"""Which users and which groups are still there."""
+
+
+def _accounts_there(gates: Sequence[Gate]) -> Accounts:
+    """Of those that gates and decisions name, and have lost: an account that is deleted leaves nothing but its name."""
+    told = [one.account for gate in gates for one in gate.decisions.all() if one.account and one.by_user_id is None]
+    lost = [gate.asked_account.split() for gate in gates if gate.asked_account and not _asked_ids(gate)]
+    users = {int(one) for one in told if one.isdecimal()} | {int(pk) for kind, pk in lost if kind == "account"}
+    groups = {int(pk) for kind, pk in lost if kind == "group"}
+    return _there(get_user_model(), users), _there(Group, groups)
+
+
+def _there(model: type[models.Model], keys: set[int]) -> set[int]:
+    return set(model._default_manager.filter(pk__in=keys).values_list("pk", flat=True)) if keys else set()
+
+
+def _asked_ids(gate: Gate) -> list[str]:
+    asked = ("account", gate.asked_user_id), ("group", gate.asked_group_id)
+    return [f"{kind} {pk}" for kind, pk in asked if pk is not None]
+
+
+def _asks_as_told(gate: Gate, there: Accounts) -> bool:
+    named = _asked_ids(gate)
+    if gate.asked_account is None:
+        return bool(gate.asked) or not named
+    if named or not gate.asked_account:
+        return named == [gate.asked_account] * bool(gate.asked_account)
+    kind, _, pk = gate.asked_account.partition(" ")
+    return int(pk) not in there[kind == "group"]
+
+
+def _is_of_account(account: str | None, user: int | None, there: Accounts) -> bool:
+    """Older rows do not say, and what no person said has none."""
+    if account is None:
+        return True
+    if user is None:
+        return not account.isdecimal() or int(account) not in there[0]
+    return account == str(user)
