@@ -21,6 +21,7 @@ from django.db import connection
 from django.utils import timezone
 
 from engine.doctor import Finding
+from engine.evidence.letters import is_changed
 from engine.llm.providers import storable
 from engine.models import Letter
 from engine.models.mail import LONGEST_DELIVERY
@@ -35,6 +36,7 @@ TOO_LATE = LONGEST_DELIVERY / 2  # an engine that was so slow does not begin to 
 REFUSED = 400  # replies from here on say that it was not taken
 PERMANENT = 500  # replies from here on are the last word
 ON_THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
+CHANGED = "It was not sent: it is not what was approved. Verify the record of its run."
 State = Letter.State
 
 
@@ -133,6 +135,9 @@ def deliver() -> int:
 
 
 def _send(server: Server, letter: Letter) -> bool:
+    if is_changed(letter):
+        letter.close(State.KEPT, CHANGED)
+        return False
     try:
         text = write_message(server.sender, letter)
         with server.opened() as opened:

@@ -33,6 +33,7 @@ from .entries import (
     Entry,
 )
 from .findings import NOTHING_KEPT, Fault, Finding, Kept, Line, Place
+from .letters import misworded
 from .log import Leaf, Salt
 from .told import NAMES, Said, Witness, key, misowned, plain, said_of, unfixed
 
@@ -93,7 +94,8 @@ def _verify(runs: Sequence[UUID]) -> Iterator[Verified]:
 def _contradictions(said: dict[UUID, Said]) -> dict[UUID, list[str]]:
     """What rows that are no evidence say otherwise than what is told of these runs."""
     found: dict[UUID, list[str]] = defaultdict(list)
-    for pk, text in (*misowned(said), *misjudged(list(said)), *unfixed(said)):
+    of = list(said)
+    for pk, text in (*misowned(said), *misjudged(of), *misworded(of), *unfixed(said)):
         found[pk].append(text)
     for procedure in procedures().values():
         own = {pk: one for pk, one in said.items() if one.witness is procedure}

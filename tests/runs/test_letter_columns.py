@@ -1,0 +1,62 @@
+"""What the outbox sends is what a tool wrote, and stays so: the use of the tool is sealed."""
+
+import pytest
+
+from engine.evidence.verification import verify_one
+from engine.models import Letter
+from plans.rules.demands import Policy
+from plans.rules.words import Effect
+from runs import mail
+from tests.databases import tampering
+from tests.plans.scenes import LETTER, SUMMARY, calls, plan, replies, steps, team
+from tests.plans.test_approved_letter import OPEN
+from tests.plans.test_columns import going
+from tests.post_office import post_office
+
+pytestmark = pytest.mark.django_db(transaction=True)
+SAID = {"to": ["ada@example.org"], "subject": "The sum", "text": "It is 5."}
+
+
+@pytest.fixture
+def letters(mira, models):
+    """Of a plan that has drafted one and sent one."""
+    models.will("test/planner", steps(LETTER), SUMMARY)
+    models.will("test/letters", calls("mail.draft", **SAID), calls("mail.send", **SAID | {"text": "5."}), replies())
+    version = team(Policy(OPEN, dict.fromkeys(Effect, OPEN), dict.fromkeys(Effect, OPEN)))
+    made = plan(mira, version)
+    going(made, mira, models)
+    return list(Letter.objects.order_by("pk"))
+
+
+def faults(letter):
+    return [fault.text for fault in verify_one(letter.run_id)[2]]
+
+
+@pytest.mark.parametrize("change", [{"to": "eve@example.org"}, {"subject": "Another"}, {"text": "6."}, {"step": "x"}])
+def test_a_letter_that_was_changed_is_found(letters, change):
+    sent = letters[1]
+    assert faults(sent) == []
+    Letter.objects.filter(pk=sent.pk).update(**change)
+    assert faults(sent) == [f"Its letter {sent.pk} is not what was written with a tool."]
+
+
+def test_a_draft_that_is_said_to_leave_and_a_second_copy_are_found(letters):
+    drafted, sent = letters
+    Letter.objects.filter(pk=drafted.pk).update(state="to_send")
+    more = Letter.objects.write("sent", sent.run_id, [sent.to], sent.subject, sent.text, step=sent.step)
+    assert faults(sent) == [
+        f"Its letter {drafted.pk} was a draft, and is said to leave.",
+        f"Its letter {more.pk} is not what was written with a tool.",
+    ]
+
+
+def test_what_was_changed_or_was_a_draft_is_not_sent(letters, settings):
+    drafted, sent = letters
+    with post_office() as post, tampering():
+        settings.EMAIL_URL = post.url
+        Letter.objects.filter(pk=drafted.pk).update(state="to_send")
+        Letter.objects.filter(pk=sent.pk).update(state="to_send", text="6.")
+        assert mail.deliver() == 0
+        Letter.objects.filter(pk=sent.pk).update(state="to_send", text=sent.text)
+        assert mail.deliver() == 1
+    assert Letter.objects.get(pk=drafted.pk).error == mail.CHANGED
