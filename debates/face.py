@@ -9,6 +9,7 @@ from uuid import UUID
 from django.db.models import QuerySet
 from django.http import HttpRequest, QueryDict
 
+from engine.evidence.told import Said
 from engine.models import Gate, ModelCall, Run
 from runs.face import Face, Look, Snapshot
 from runs.filters import People
@@ -32,6 +33,7 @@ from . import (
     rehearsal,
     replaying,
     schemas,
+    standing,
     tables,
 )
 from .again import again_of, with_texts_beside
@@ -86,6 +88,11 @@ class Debating(Face[Debate, Display]):
     tell = staticmethod(evidence.tell)
     doubt = staticmethod(evidence.doubt)
     labels = staticmethod(evidence.labels)
+
+    def contradictions(self, told: Mapping[Any, Said]) -> Iterator[tuple[Any, str]]:
+        yield from super().contradictions(told)
+        yield from standing.misstanding(list(told))
+
     recorded = staticmethod(record.recorded)
     survives = True
     moments = staticmethod(replaying.moments)

@@ -32,7 +32,7 @@ from .models import (
     TerminalInput,
 )
 from .models.remarks import Remark, remarks
-from .rules import DONE, outcome
+from .rules import DONE, folded, outcome
 
 NAMES = ("spawned", "step", "result", "halted", "message", "paused", "terminal", "ended", "input", "file", "memory")
 SPAWNED, STEP, RESULT, HALTED, MESSAGE, PAUSED, TERMINAL, TERMINAL_END, INPUT, FILE, MEMORY = (
@@ -179,6 +179,13 @@ def labels(said: Said) -> Iterator[str]:
         yield label("flag", Remark.FOLLOWS)
     if any(ended.facts["outcome"] for ended in said[ENDED]):
         yield from (label("flag", remark) for remark in remarks(said))
+
+
+def misnamed(runs: Sequence[UUID]) -> Iterator[tuple[UUID, str]]:
+    """Whose agents are found by another name than they have."""
+    for agent in Agent.objects.filter(mission__in=runs).order_by("pk"):
+        if agent.folded != folded(agent.name):
+            yield agent.mission_id, f"Its agent {agent.number} is found by another name than it has."
 
 
 # ---- what cannot be -------------------------------------------------------------------------------------------

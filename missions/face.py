@@ -8,6 +8,7 @@ from uuid import UUID
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
+from engine.evidence.told import Said
 from engine.models import Gate, ModelCall, Run
 from engine.models.gates import Decision
 from runs.face import Face, Snapshot
@@ -79,6 +80,11 @@ class Working(Face[Mission, Display]):
     tell = staticmethod(evidence.tell)
     doubt = staticmethod(evidence.doubt)
     labels = staticmethod(evidence.labels)
+
+    def contradictions(self, told: Mapping[Any, Said]) -> Iterator[tuple[Any, str]]:
+        yield from super().contradictions(told)
+        yield from evidence.misnamed(list(told))
+
     moments = staticmethod(replaying.moments)
     record_styles = ("css/mission.css",)
     record_without = ("prompt",)

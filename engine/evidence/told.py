@@ -133,7 +133,7 @@ def _tell_reviews(said: Mapping[UUID, Said]) -> None:
 
 def misowned(runs: Iterable[UUID]) -> Iterator[tuple[UUID, str]]:
     """Which of these runs do not belong to the account that asked. It may be deleted: then they belong to nobody."""
-    rows = list(plain(Run.objects.filter(pk__in=list(runs)), "pk", "owner", "account", "asked_by"))
+    rows = list(plain(Run.objects.filter(pk__in=list(runs)), *OWNED))
     left = [row["account"] for row in rows if row["owner"] is None and row["account"] not in ("", NOBODY)]
     there = {str(pk) for pk in get_user_model().objects.filter(pk__in=left).values_list("pk", flat=True)}
     for row in rows:
@@ -143,6 +143,10 @@ def misowned(runs: Iterable[UUID]) -> Iterator[tuple[UUID, str]]:
         # one of before accounts were kept has none; if it has no name either, the command line asked
         elif owner is not None and str(owner) != account and (account or not row["asked_by"]):
             yield key(row["pk"]), "It belongs to another account than the one that asked for it."
+        if row["cancelled_by"] is not None and not row["cancelled_by_name"] and not row["redacted"]:
+            yield key(row["pk"]), "It says that an account has cancelled it, and nobody has."
+        if row["step"] and not row["parent"]:
+            yield key(row["pk"]), "It says at which step of another run it was made, and none has made it."
 
 
 def unfixed(runs: Iterable[UUID]) -> Iterator[tuple[UUID, str]]:
@@ -195,6 +199,7 @@ RUN = (
     *("pk", "procedure", "status", "asked_by", "account", "cancelled_by_name", "title", "request", "parent", "step"),
     *("created", "started", "ended", "error", "retries", "outcome", "redacted"),
 )
+OWNED = ("pk", "owner", "account", "asked_by", "cancelled_by", "cancelled_by_name", "redacted", "step", "parent")
 ASKED = {"asked by": "asked_by", "account": "account", "title": "title", "request": "request"}
 CALL_FACTS = (
     *("step", "series", "attempt", "status", "model", "answered_by", "answer_format"),

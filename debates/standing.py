@@ -1,0 +1,55 @@
+"""Columns of debates that no entry tells of, held against what is told: who sits where a person does, how a turn
+stands, and what only messages of other kinds have."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+from uuid import UUID
+
+from engine.models import Gate
+
+from .models import Member, Message, Turn
+from .rules.course import Sort, Standing
+
+Wrong = Iterator[tuple[UUID, str]]
+OF_MEMBERS = (
+    *("turn_id", "member_id", "reasoning", "artifact", "moved_by", "withdrawn", "continues", "heard", "cut"),
+    *("calls", "verdict_id", "abstained"),
+)
+NOT_TOLD = {
+    Sort.NOTE: (*OF_MEMBERS, "by_id", "by_name", "speaking_to", "expects_answer", "names_option", "request"),
+    Sort.CHAIR: (*OF_MEMBERS, "note", "after", "facts", "claim"),
+    **dict.fromkeys((Sort.SAID, Sort.CLOSING), ("note", "after", "facts", "claim", "names_option")),
+}
+
+
+def misstanding(runs: Sequence[UUID]) -> Wrong:
+    for turn in Turn.objects.filter(debate__in=runs).select_related("message").order_by("pk"):
+        if not _stands(turn):
+            yield turn.debate_id, f"Its {turn} stands otherwise than it came to."
+    for message in Message.objects.filter(debate__in=runs).order_by("pk"):
+        if any(_differs(message, name) for name in NOT_TOLD.get(Sort(message.kind), ())):
+            yield message.debate_id, f"Its message {message.number} has what is none of its kind."
+    yield from _seated_otherwise(runs)
+
+
+def _stands(turn: Turn) -> bool:
+    said = getattr(turn, "message", None)
+    if said:
+        return (turn.state, turn.closed, turn.reason_skipped) == (Standing.SPOKEN, said.made, "")
+    open_ = (turn.state, turn.closed, turn.reason_skipped) == (Standing.OPEN, None, "")
+    return open_ or (turn.state == Standing.SKIPPED and turn.closed is not None)
+
+
+def _differs(message: Message, name: str) -> bool:
+    field: Any = next(one for one in message._meta.concrete_fields if one.attname == name)
+    return bool(getattr(message, name) != field.get_default())
+
+
+def _seated_otherwise(runs: Sequence[UUID]) -> Wrong:
+    """Who is asked for the words of a seat is who sits there, unless that account is gone."""
+    asked = Gate.objects.filter(run__in=runs, step__startswith="turn-", asked_account__startswith="account ")
+    by_turn = {(gate.run_id, gate.step): gate.asked_account for gate in asked}
+    for member in Member.objects.filter(debate__in=runs).exclude(user=None).prefetch_related("turns"):
+        accounts = {by_turn.get((member.debate_id, turn.step)) for turn in member.turns.all()} - {None}
+        if not member.user_name or not accounts <= {f"account {member.user_id}"}:
+            yield member.debate_id, f"Somebody else sits on seat {member.seat} than is told."
