@@ -61,6 +61,7 @@ MOVED = {
     "USER_RECEIPTS": 1,
     "USER_TOKENS": 1,
     "USER_EXPORTS": 1,
+    "USER_READS": 1,
     "MCP_DOOR": True,
     "COMPAT": True,
     "COMPAT_TEAM": "Moved",
