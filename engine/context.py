@@ -22,6 +22,7 @@ from .llm.failures import QuotaUsedUp, RunFailed
 from .llm.forms import AnswerForm, Continuing, Message
 from .models import BudgetUsedUp, Gate, Happening, ModelCall, Run, ToolCall, What, children
 from .models.children import Submit
+from .models.gates import title_that_fits
 from .procedure import procedures
 from .using import Using
 from .waiting import Rests, Waits, settled
@@ -144,10 +145,17 @@ class RunContext:
         another text, or somebody else. `asked`: a user or a group; nobody by name are whose run it is, and who may
         decide for all. `policy` as in `policy_of`, made as strict as rules and floors are; `choices` with `word`,
         `decision` and `sentence`. `failed`: where a council comes to nothing a `person` decides, or with `tell` the
-        gate is returned as failed. `whole`: SHA-256 of what `text` was cut from. `due` is called in the transaction
-        that asks: where it raises, nobody is asked.
+        gate is returned as failed. `whole`: SHA-256 of what `text` was cut from; the text then names all that was left
+        out and where it is read, and a person has to approve it, and it alone. `due` is called in the transaction that
+        asks: where it raises, nobody is asked.
         """
-        about: dict[str, Any] = {"kind": kind, "title": title, "text": text, "whole": whole, "tool": tool}
+        about: dict[str, Any] = {
+            "kind": kind,
+            "title": title_that_fits(title),
+            "text": text,
+            "whole": whole,
+            "tool": tool,
+        }
         about |= {"effect": effect, "choices": list(choices), "when_failed": failed, **gates.columns_of(asked)}
         gate = await self.read(partial(Gate.objects.newest, self.pk, step))
         if gate is None or not gate.holds(text, whole, asked):

@@ -32,6 +32,10 @@ class Cannot(Exception):
     """The council cannot be asked. The text is a sentence for people."""
 
 
+class NeedsPerson(Cannot):
+    """A person decides in its place, also where the procedure would do without."""
+
+
 def demanded(
     policy: Policy | None,
     *,
@@ -67,7 +71,7 @@ def _convene(gate: Gate) -> None:
         with transaction.atomic():
             run = Run.objects.make_child(gate.run, f"gate {gate.pk}", make, called=gate.title)
     except (Cannot, BudgetUsedUp, TooManyChildren) as cannot:
-        _say(gate, _nothing(gate), text=str(cannot))
+        _say(gate, Decision.TURN if isinstance(cannot, NeedsPerson) else _nothing(gate), text=str(cannot))
     else:
         Gate.objects.filter(pk=gate.pk).update(council=run, hides=gate.policy["blind"])
 
@@ -106,7 +110,7 @@ def settle(pk: int) -> Gate:
     if shown and gate.council and gate.council.over and not gate.heard:
         _hear(gate, gate.council)
         decisions = list(GateDecision.objects.filter(gate=pk))
-    state = state_of(gate.policy, decisions)
+    state = state_of(gate.policy, decisions, cut=gate.cut)
     closed = None if state == GateState.PENDING else Now()
     hides = gate.hides and not shown and state == GateState.PENDING
     Gate.objects.filter(pk=pk, state=GateState.PENDING).update(state=state, closed=closed, hides=hides)

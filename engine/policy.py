@@ -118,8 +118,10 @@ def with_floors(policy: Policy, *, kind: str = "", effect: str = "", cut: bool =
 # ---- decided -------------------------------------------------------------------------------------------------
 
 
-def state_of(policy: Policy, decisions: Iterable[Said]) -> str:
-    """What these decisions, oldest first, come to by this policy."""
+def state_of(policy: Policy, decisions: Iterable[Said], *, cut: bool = False) -> str:
+    """What these decisions, oldest first, come to by this policy. `cut`: the text is not all of what it is about, and
+    no council opens it alone."""
+    policy = with_floors(policy, cut=True) if cut else policy
     said = list(decisions)
     words = [one.decision for one in said if not one.judged_by_id]
     for word, state in (

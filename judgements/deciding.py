@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from engine.deciders import Cannot
+from engine.deciders import Cannot, NeedsPerson
 from engine.models import Gate
 
 from .estimate import MODELS, too_long_for
@@ -18,11 +18,12 @@ def decide(gate: Gate, name: str, made_by: Mapping[str, Any]) -> Judgement:
     council = _named(name).whole().first()
     if council is None or council.current is None:
         raise Cannot(f"There is no council named {name}, or it is archived.")
-    if not gate.text.strip() or len(gate.text) > CONTENT_LENGTH:
-        raise Cannot(f"A council judges texts of 1 to {CONTENT_LENGTH:,} characters; this has {len(gate.text):,}.")
+    if not gate.text.strip() or len(gate.text) > CONTENT_LENGTH:  # a part of a text is never judged for all of it
+        size, most = f"{len(gate.text):,}", f"{CONTENT_LENGTH:,}"
+        raise NeedsPerson(f"A council judges texts of 1 to {most} characters; this has {size}. So a person decides.")
     agents = council.agents()
     if said := next(filter(None, (too_long_for(gate.text, one, model) for one in agents for model in MODELS)), ""):
-        raise Cannot(f"The council {name} was not asked. {said}")
+        raise NeedsPerson(f"The council {name} was not asked. {said}")
     try:
         return Judgement.objects.submit(
             owner=made_by["owner"],

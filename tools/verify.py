@@ -436,8 +436,8 @@ def is_allowed(gate):  # whether what was said there comes to a yes by its polic
     said_yes = {one["by"] for one in persons if one["said"] in yes and one["by"] not in one.get("authors", ())}
     enough = len(said_yes) >= facts["policy"]["persons"]
     council = any("judged_by" in one and one["said"] == "approve" for one in decided) or "override" in words
-    alone = who == "council" and "turn" not in words
-    return council if alone else enough and (who != "both" or council or "turn" in words)
+    alone = who == "council" and "turn" not in words and "whole" not in facts  # a text that was cut no council opens
+    return council if alone else enough and (who not in ("both", "council") or council or "turn" in words)
 
 
 def shows(text, use, arguments):  # whether the text of a gate is about this: laid out, or each argument in a line

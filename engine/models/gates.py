@@ -28,6 +28,7 @@ from .happenings import Happening, What
 from .whose import asked_by_no_name, asked_of, of_a_council_alone, of_author, run_goes_on, run_that, said_by
 
 DECIDE = "engine.decide_gate"  # at everybody's gates
+TITLE_LENGTH = 200  # characters
 NO_PERSON = ""  # who decided where time did
 
 
@@ -186,10 +187,11 @@ class Gate(models.Model):
 
     `kind` is the procedure's word for it, `step` the place in the run, and `number` counts how often it was asked
     there: with another text, or of somebody else. `whole`: SHA-256 of what `text` was cut from, empty where nothing
-    was cut. `policy` as in `policy_of`. `choices` are the procedure's own words, each with the decision that it belongs
-    to and the sentence on its button. `effect`: of what it asks for, on the world. `council`: the run that was asked,
-    and `hides` as long as what it says is shown to nobody; `when_failed`: what it means if it comes to nothing.
-    `asked`: who was asked, as they were called then; nobody by name are the run's owner and who may decide for all.
+    was cut: what is not in the text is named there. `policy` as in `policy_of`. `choices` are the procedure's own
+    words, each with the decision that it belongs to and the sentence on its button. `effect`: of what it asks for, on
+    the world. `council`: the run that was asked, and `hides` as long as what it says is shown to nobody; `when_failed`:
+    what it means if it comes to nothing. `asked`: who was asked, as they were called then; nobody by name are the run's
+    owner and who may decide for all.
     `asked_account`: the account or the group of that name, empty where nobody is asked by name; older ones do not say,
     and their use is not told either. `used`: when what it allowed was begun.
     """
@@ -201,7 +203,7 @@ class Gate(models.Model):
     number = models.PositiveSmallIntegerField()
     kind = models.CharField(max_length=20)
     tool = models.CharField(max_length=120, blank=True)
-    title = models.CharField(max_length=200, blank=True)
+    title = models.CharField(max_length=TITLE_LENGTH, blank=True)
     text = models.TextField(blank=True)
     whole = models.CharField(max_length=64, blank=True)
     policy = models.JSONField()
@@ -284,6 +286,11 @@ class Gate(models.Model):
     @property
     def asks_persons(self) -> bool:
         return asks_persons(self.policy, self.decisions.all())
+
+    @property
+    def cut(self) -> bool:
+        """Whether its text names something that it does not show."""
+        return bool(self.whole)
 
     @property
     def digest(self) -> str:
@@ -399,6 +406,11 @@ class GateDecision(models.Model):
         return Draft(DECIDED, stamp(self.made) or "", facts, texts, row=self.pk)
 
 
+def title_that_fits(title: str) -> str:
+    """Where it is cut one sees that; the text has all of it."""
+    return title if len(title) <= TITLE_LENGTH else f"{title[: TITLE_LENGTH - 1].rstrip()}…"
+
+
 def name_of_asked(asked: Any) -> str:
     """How a user or a group that is asked is called; empty where nobody is by name."""
     if asked is None:
@@ -433,7 +445,7 @@ def misjudged(runs: Sequence[UUID]) -> list[tuple[UUID, str]]:
 
 def _stands_as_decided(gate: Gate) -> bool:
     """Where nobody is asked any more, nothing was decided until then."""
-    comes_to = state_of(gate.policy, gate.decisions.all())
+    comes_to = state_of(gate.policy, gate.decisions.all(), cut=gate.cut)
     as_decided = comes_to == (GateState.PENDING if gate.state == GateState.VOID else gate.state)
     return as_decided and (gate.closed is None) == gate.pending and not (gate.hides and not gate.pending)
 

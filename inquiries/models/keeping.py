@@ -108,7 +108,7 @@ def keep_decision(pk: UUID, critic: Station, gate: int) -> None:
     if not (inquiry := _due(pk, critic)):
         return
     decided.use()
-    said = "\n".join(one.text for one in decided.decisions.all() if one.text)
+    said = "\n".join(one.text for one in decided.decisions.all() if one.text and one.decides)
     by = decided.last.by if decided.last else ""
     if decided.state == Gate.State.FAILED:
         error = f"The council could not judge. {said}".strip()

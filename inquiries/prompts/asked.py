@@ -2,13 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import Any
 
 from ..rules.facts import Station
 from .critics import Reviewable
 
-LONGEST = 20_000  # characters: what a council judges
 TITLES = {
     Station.CRITIC_PLANNER: "Does this plan pass?",
     Station.CRITIC_RESEARCHER: "Does this research pass?",
@@ -18,33 +16,14 @@ TITLES = {
 
 @dataclass(frozen=True)
 class Asked:
-    """`whole`: SHA-256 of what the text was cut from; empty where nothing was cut."""
-
     title: str
     text: str
-    whole: str = ""
 
 
 def asked_of(critic: Station, of: Reviewable) -> Asked:
-    head, claims = "\n".join(_head(critic, of)), ["\n".join(_claim(*one)) for one in _claims(of)]
-    tail = "\n".join(_tail(of))
-    text = "\n".join(part for part in (head, *claims, tail) if part)
-    if len(text) <= LONGEST:
-        return Asked(TITLES[critic], text)
-    kept = _fitting(claims, LONGEST - len(head) - len(tail) - 200)
-    more = f"{len(claims) - len(kept)} more claims are in the record."
-    cut = "\n".join(part for part in (head, *kept, more, tail) if part)[:LONGEST]
-    return Asked(TITLES[critic], cut, sha256(text.encode()).hexdigest())
-
-
-def _fitting(claims: list[str], room: int) -> list[str]:
-    kept: list[str] = []
-    for claim in claims:
-        room -= len(claim) + 1
-        if room < 0:
-            break
-        kept.append(claim)
-    return kept
+    """All of it: where it is too long for a council, a person reads it."""
+    claims = (line for one in _claims(of) for line in _claim(*one))
+    return Asked(TITLES[critic], "\n".join([*_head(critic, of), *claims, *_tail(of)]))
 
 
 def _head(critic: Station, of: Reviewable) -> Iterator[str]:
@@ -76,12 +55,12 @@ def _part(name: str, said: Any) -> Iterator[str]:
 
 
 def _claims(of: Reviewable) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
-    yield from zip(of.work.get("claims", ()), of.checked, strict=False)
+    yield from zip(of.work.get("claims", ()), of.checked, strict=True)
 
 
 def _claim(said: Mapping[str, Any], checked: Mapping[str, Any]) -> Iterator[str]:
     yield from _part(f"Claim {checked['claim']}", said["text"])
-    for quote, source in zip(said["quotes"], checked["quotes_found_in"], strict=False):
+    for quote, source in zip(said["quotes"], checked["quotes_found_in"], strict=True):
         yield from _quote(source, quote["quote"])
     for one in checked.get("rests_on", ()):
         yield from _part(f"  rests on claim {one['claim']}", one["text"])

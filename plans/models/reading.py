@@ -234,12 +234,12 @@ def asked_of(plan: Plan, kind: Kind, step: Step | None) -> tuple[str, str, str]:
     of = f"of {plan.run.shown_title}"
     if kind is Kind.BUDGET:
         asked = (plan.may_cost or 0) // (plan.run.spend or 1)
-        return f"budget-{asked}", f"The money {of}"[:200], text_of_budget(plan)
+        return f"budget-{asked}", f"The money {of}", text_of_budget(plan)
     if step is None:
         if kind is Kind.PLAN:
-            return plan.current.gate_step, f"The plan {of}"[:200], text_of_plan(plan)
-        return plan.current.question_step, f"The planner asks: {plan.run.shown_title}"[:200], plan.current.questions
-    title = f"{step} {of}"[:200]
+            return plan.current.gate_step, f"The plan {of}", text_of_plan(plan)
+        return plan.current.question_step, f"The planner asks: {plan.run.shown_title}", plan.current.questions
+    title = f"{step} {of}"
     match kind:
         case Kind.STEP:
             return step.gate_step, title, subject_of(plan, step).text

@@ -7,12 +7,14 @@ from asgiref.sync import sync_to_async
 from django.db import IntegrityError
 
 from engine import gates, steering
-from engine.deciders import Cannot
+from engine.deciders import Cannot, NeedsPerson
 from engine.evidence import sealing
 from engine.evidence.audit import verify_all
 from engine.gates import Closed, DoesNotFit, NotAsked
 from engine.llm.failures import RunFailed
 from engine.models import AlreadyUsed, Gate, GateDecision, GateRule, Run
+from engine.models.gates import misjudged
+from engine.policy import policy_of
 from engine.procedure import Procedure
 from runs.rights import SEE
 from tests.conftest import allow
@@ -53,6 +55,8 @@ class Oracle(Procedure):
 
 
 def decide(gate, name, made_by):
+    if len(gate.text) > 1_000:
+        raise NeedsPerson("It is too long to be judged.")
     if name != "Trio":
         raise Cannot(f"There is no council named {name}.")
     run = Run.objects.create(procedure="oracle", title=gate.title, **made_by)
@@ -219,6 +223,25 @@ async def test_what_was_overridden_since_allows_nothing(asking, says):
 async def test_a_text_that_was_cut_needs_a_person_besides(asking):
     gate = await asking(COUNCIL, whole="0" * 64)
     assert (gate.policy["who"], gate.policy["blind"]) == ("both", True)
+
+
+async def test_one_council_alone_opens_nothing_that_was_cut_whatever_its_policy_became(asking, says):
+    def change(gate, **values):
+        with tampering():
+            Gate.objects.filter(pk=gate.pk).update(**values)
+
+    gate = await asking(COUNCIL, whole="0" * 64)
+    await sync_to_async(change)(gate, policy=policy_of(COUNCIL))
+    assert (await says(gate, "approved")).state == "pending"
+    await sync_to_async(change)(gate, state="approved")
+    assert len(await sync_to_async(misjudged)([gate.run_id])) == 1
+
+
+async def test_a_text_that_is_too_long_for_a_council_is_a_persons_also_where_the_procedure_would_be_told(asking, mira):
+    gate = await asking(COUNCIL, text="long " * 300, failed="tell")
+    assert (gate.state, gate.council_id, gate.asks_persons) == ("pending", None, True)
+    assert (await GateDecision.objects.aget()).text == "It is too long to be judged."
+    assert (await say(gate.pk, mira, "approve")).approved
 
 
 # ---- both ----------------------------------------------------------------------------------------------------

@@ -107,6 +107,11 @@ async def test_another_text_is_asked_anew_and_the_old_one_no_more(asking, mira, 
         await decide(old.pk, mira, "approve")
 
 
+async def test_a_title_that_is_cut_shows_it(asking):
+    gate = await asking(title="a letter " * 50)
+    assert (len(gate.title) <= 200, gate.title[-1]) == (True, "…")
+
+
 async def test_an_approval_of_another_text_opens_nothing(asking, mira, models):
     gate = await asking()
     ASKS[gate.run_id] = {"text": "Dear Mr. Ito, pay at once."}

@@ -71,6 +71,13 @@ def test_what_decisions_come_to(who, persons, words, state):
     assert state_of(policy, said(words)) == state
 
 
+def test_no_council_alone_opens_what_leaves_something_out():
+    alone = policy_of({"who": "council", "council": "Trio"})
+    come_to = {"council:approve": "pending", "council:approve approve": "approved", "turn approve": "approved"}
+    assert {words: state_of(alone, said(words), cut=True) for words in come_to} == come_to
+    assert state_of(alone, said("council:approve")) == "approved"
+
+
 def test_what_was_asked_before_there_were_councils_comes_to_the_same():
     old = {"who": "person", "persons": 1, "four_eyes": False, "hours": None, "expiry": "remind"}
     assert state_of(old, said("approve")) == "approved"

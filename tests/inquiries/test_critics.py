@@ -14,7 +14,7 @@ from engine.procedure import DoesNotFit
 from inquiries.forms import Critic, asked
 from inquiries.models import Inquiry, Order
 from inquiries.models.looking import looked_at
-from inquiries.prompts.asked import LONGEST, asked_of
+from inquiries.prompts.asked import asked_of
 from inquiries.prompts.critics import Reviewable
 from inquiries.rules.facts import Station
 from judgements.models import Council
@@ -24,13 +24,14 @@ from tests.databases import tampering
 from tests.inquiries.scenes import answers, going_well, inquiry, passes
 
 PERSON = {"critic_expert": {"kind": "person"}}
+LONG = "It may be sold. " * 240
 COUNCIL = {"critic_expert": {"kind": "council", "council": "Trio"}}
 database = pytest.mark.django_db(transaction=True)
 
 
-async def waiting(mira, models, critics, **asked_for):
+async def waiting(mira, models, critics, said=None, **asked_for):
     row = await sync_to_async(inquiry)(mira, critics=critics, **asked_for)
-    going_well(models)
+    going_well(models, **(said or {}))
     return await perform(row.pk, models)
 
 
@@ -151,13 +152,25 @@ def test_what_others_wrote_cannot_pass_for_a_line_of_ours():
     assert [line for line in lines if not line.startswith("    ")] == ["Question:", "Answer:"]
 
 
-def test_a_text_that_is_too_long_is_cut_at_claims_and_says_so():
-    claims = [{"text": "x" * 900, "quotes": []} for _ in range(40)]
+def test_a_person_is_asked_about_all_claims_however_long_they_are():
+    claims = [{"text": f"{n} {'x' * 900}", "quotes": []} for n in range(40)]
     checked = [{"claim": n, "quotes_found_in": [], "has_numbers_without_quote": False} for n in range(40)]
-    asked_for = asked_of(Station.CRITIC_EXPERT, Reviewable("Why?", None, {"text": "So.", "claims": claims}, checked))
-    assert len(asked_for.text) <= LONGEST
-    assert "more claims are in the record." in asked_for.text
-    assert len(asked_for.whole) == 64
+    text = asked_of(Station.CRITIC_EXPERT, Reviewable("Why?", None, {"text": "So.", "claims": claims}, checked)).text
+    assert [one["text"] for one in claims if one["text"] not in text] == []
+
+
+@database
+async def test_an_answer_that_is_too_long_for_a_council_is_a_persons_to_judge(mira, models):
+    await sync_to_async(Council.objects.found)(name="Trio", owner=mira, agents=agents())
+    claims = [{"text": f"{n} {'is sold ' * 120}".strip(), "quotes": [], "reasoned_from": [1]} for n in range(12)]
+    run = await waiting(mira, models, COUNCIL, said={"expert": [answers(answer=LONG, reasoning=LONG, claims=claims)]})
+    gate = await sync_to_async(gate_of)(run)
+    assert (run.status, gate.council, gate.asks_persons, gate.cut) == ("waiting", None, True, False)
+    assert [one["text"] for one in claims if one["text"] not in gate.text] == []
+    assert "A council judges texts of 1 to 20,000 characters" in gate.decisions.all()[0].text
+    await sync_to_async(gates.decide)(gate.pk, mira, "approve")
+    assert (await perform(run.pk, models)).outcome == "answered"
+    assert not (await sync_to_async(verify_all)()).faults
 
 
 def test_what_is_usual_here_holds_where_nothing_is_said(settings):

@@ -58,6 +58,19 @@ def other_arguments(**said):
     return forge
 
 
+def a_council_alone(entries):
+    """Decides about a branch of whose text something was left out."""
+    for one in entries:
+        if one["kind"] == "gate" and one["facts"]["step"] == "1.3":
+            one["facts"] |= {
+                "whole": "0" * 64,
+                "policy": one["facts"]["policy"] | {"who": "council", "council": "Trio"},
+            }
+        if one["kind"] == "decided" and one["facts"]["step"] == "1.3":
+            one["facts"]["judged_by"] = "a judgement"
+    return entries
+
+
 LEFT_BY = ["run_with_network", "publish_commit"]
 USE, LEFT, ORDER = "Nobody has approved the use", "It left a mission that was not to", "It is not what is next"
 FORGERIES = {
@@ -65,6 +78,7 @@ FORGERIES = {
     "another command": (other_arguments(command="true\necho three"), USE),
     "another purpose": (other_arguments(purpose="To steal."), USE),
     "another commit": (change("tool", {"tool": "publish_commit"}, "texts", arguments='{"difference": ""}'), USE),
+    "a council alone about a part": (a_council_alone, USE),
     "another tool": (change("tool", {"tool": "run_with_network"}, "facts", definition="0" * 64), USE),
     "decision deleted": (drop("decided", step="1.2"), USE),
     "decision turned round": (change("decided", {"step": "1.3"}, "facts", said="reject"), USE),

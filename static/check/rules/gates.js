@@ -51,8 +51,9 @@ export function isAllowed({ facts, decided }) {
   const enough = new Set(yes.map((one) => name(one.by))).size >= whole(facts.policy.persons);
   const byCouncil = decided.some((one) => Object.hasOwn(one, "judged_by") && one.said === "approve");
   const council = byCouncil || said.has("override");
-  if (facts.policy.who === "council") return said.has("turn") ? enough : council;
-  if (facts.policy.who === "both") return enough && (council || said.has("turn"));
+  const cut = Object.hasOwn(facts, "whole"); // no council opens it alone
+  if (facts.policy.who === "council" && !cut) return said.has("turn") ? enough : council;
+  if (["both", "council"].includes(facts.policy.who)) return enough && (council || said.has("turn"));
   return enough;
 }
 
