@@ -49,6 +49,7 @@ DECISION_LENGTH = 4_000
 MAX_BATCH = 50  # gates of one request
 BATCH_TEXT = f"Together are decided up to {MAX_BATCH} of one run, of one kind or about one tool."
 ONE_BY_ONE_TEXT = "What leaves the house is decided one by one, by who has read it."
+CUT_TEXT = "The text of gate {pk} names something that it does not show, so it is decided alone."
 UNREAD_TEXT = (
     "This leaves the house: read its text, and name the SHA-256 of what you have read. Both stand on the page of gate "
     "{pk}, in its object of the API as text and digest, and in what `manage.py gates --json` prints."
@@ -251,6 +252,8 @@ def check_batch(read: Sequence[tuple[Gate, str]]) -> None:
         raise DoesNotFit([("gates", BATCH_TEXT)])
     if any(map(reaches_out, gates)):
         raise DoesNotFit([("gates", ONE_BY_ONE_TEXT)])
+    if cut := [gate.pk for gate in gates if gate.cut]:
+        raise DoesNotFit([("gates", CUT_TEXT.format(pk=cut[0]))])
     if unread := [str(gate.pk) for gate, digest in read if not digest]:
         raise DoesNotFit([("gates", f"Name the digest of the text that was read of gate {', '.join(unread)}.")])
 

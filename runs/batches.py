@@ -63,7 +63,7 @@ class Batch:
 
 def put_together(group: Group, user: Any) -> Group:
     """The group with those that are alike in batches. What leaves the house is decided one by one, and so is what
-    somebody needs a word of."""
+    somebody needs a word of, and what is not all in its text."""
     found: dict[Any, list[Item]] = {}
     for item in group.items if group.name == HERE[0] else ():
         if _fits(item.gate):
@@ -77,7 +77,7 @@ def put_together(group: Group, user: Any) -> Group:
 
 
 def _fits(gate: Gate) -> bool:
-    return gate.pending and not gate.differs and not face_of(gate.run).gate_template(gate)
+    return gate.pending and not gate.cut and not gate.differs and not face_of(gate.run).gate_template(gate)
 
 
 def _key(gate: Gate) -> Any:

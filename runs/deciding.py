@@ -17,6 +17,7 @@ from .rights import SEE, User
 
 MOST = 50  # on a page
 HASH = re.compile(r"\b([0-9a-f]{10})[0-9a-f]{50}([0-9a-f]{4})\b")
+UNFOLDED = 20_000  # characters of a text on the page of its gate; what comes after them is folded there
 GLIMPSE = 240  # characters of what is asked about, in a list
 DONE = {"approved": "approve", "rejected": "reject", "answered": "approve", "pending": "pending"}
 
@@ -122,6 +123,23 @@ def may_see(gate: Gate, user: User) -> bool:
     return SEE.covers(user, gate.run) or may_decide(gate, user)
 
 
+@dataclass(frozen=True)
+class FoldedText:
+    """All of a text: its first lines, and those that a page folds. `lines`: how many these are."""
+
+    begin: str
+    rest: str
+    lines: int
+
+
+def folded(text: str) -> FoldedText:
+    if len(text) <= UNFOLDED:
+        return FoldedText(text, "", 0)
+    at = text.rfind("\n", 0, UNFOLDED) + 1 or UNFOLDED
+    rest = text[at:]
+    return FoldedText(text[:at].removesuffix("\n"), rest, rest.count("\n") + 1)
+
+
 def at_gate(gate: Gate, user: Any, typed: Mapping[str, Any]) -> dict[str, Any]:
     """What its page, and its part of a live page, show to this person. `typed`: what was sent and not taken."""
     face = face_of(gate.run)
@@ -129,6 +147,7 @@ def at_gate(gate: Gate, user: Any, typed: Mapping[str, Any]) -> dict[str, Any]:
         "gate": gate,
         "face": face,
         "mark": mark_of(gate),
+        "exact": folded(gate.text),
         "decisions": [(one, said_at(gate, one)) for one in gate.decisions.all()],
         "options": list(options(gate, user)),
         "choices": choices(gate, user),

@@ -68,9 +68,9 @@ class Scene:
         return made
 
     @staticmethod
-    def ask(run, step, tool, policy, effect="reaches_out", before=None, text="Say it."):
+    def ask(run, step, tool, policy, effect="reaches_out", before=None, text="Say it.", whole=""):
         about = {"kind": "tool", "tool": tool, "title": f"Use {tool}", "text": f"{tool}: {text}", "effect": effect}
-        return Gate.objects.ask(before, run=run, step=step, policy=policy_of(policy), **about)
+        return Gate.objects.ask(before, run=run, step=step, policy=policy_of(policy), whole=whole, **about)
 
     def ask_again(self, gate):
         """Of another text, at the same place."""
@@ -261,6 +261,17 @@ def speak(scene):
     mission_talk.say(scene.mission.pk, scene.noor, "Take the other one.")
 
 
+def two_that_are_cut(gates_there):
+    return two(Gate.objects.filter(run=gates_there[0].run, whole="0" * 64))
+
+
+def ask_about_parts(scene):
+    """The same tool twice, where it reaches nothing and the text leaves something out."""
+    for gate in (scene.letters[0], scene.commands[0]):
+        for step in ("beside", "besides"):
+            scene.ask(gate.run, step, gate.tool, {"who": "person"}, effect="writes", whole="0" * 64)
+
+
 def look_and_ask_again(scene):
     scene.look_as_program(scene.mira)
     scene.ask_again(scene.letters[0])
@@ -276,6 +287,7 @@ REFUSED = {
     "two letters in one request": Attempt(two),
     "two letters in one request, unread": Attempt(two_unread),
     "a letter in a batch": Attempt(one_among_others, before=ask_beside),
+    "two texts that leave something out": Attempt(two_that_are_cut, before=ask_about_parts),
     "a stranger": Attempt(one, who="stranger"),
 }
 

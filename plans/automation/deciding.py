@@ -251,7 +251,7 @@ def _approved(request: HttpRequest, plan: Plan, gate: Gate, sent: dict[UUID, int
     is asked about steps as they were planned."""
     step = next((one for one in plan.steps.all() if one.number == number_of(gate)), None)
     is_sent = step is not None and sent.get(step.pk) == gate.pk
-    if gate.kind not in (Kind.STEP, Kind.PLAN) and reaches_out(gate):
+    if gate.cut or (gate.kind not in (Kind.STEP, Kind.PLAN) and reaches_out(gate)):
         return "still waiting"  # one by one
     if gate.kind == Kind.STEP and sent and not is_sent:
         return "had changed"

@@ -117,6 +117,7 @@ def gate_object(gate: Gate, address: str) -> dict[str, Any]:
         "text": gate.text,
         "digest": gate.digest,
         "whole": gate.whole or None,
+        "cut": gate.cut,
         "state": gate.state,
         "asked": gate.asked or None,
         "effect": gate.effect or None,

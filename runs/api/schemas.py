@@ -255,6 +255,9 @@ class Gate(Strict):
     text: str
     digest: str = Field(description="SHA-256 of the text.")
     whole: str | None = Field(description="SHA-256 of what the text was cut from; null where nothing was cut.")
+    cut: bool = Field(
+        description="Whether the text leaves something out, which it names: then a person approves it, and it alone."
+    )
     state: str = Field(description="One of pending, approved, rejected, answered, expired, failed and void.")
     asked: str | None = Field(description="Who is asked by name; null: whose run it is, and who may decide for all.")
     effect: str | None = Field(description="Of what it asks for: reads, writes or reaches_out.")

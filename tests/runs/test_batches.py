@@ -11,6 +11,8 @@ from engine.gates import MAX_BATCH
 from engine.models import Gate, GateDecision, Run
 from engine.policy import policy_of
 from runs import steering
+from tests.callers import API
+from tests.runs.test_councils import deciding
 
 pytestmark = pytest.mark.django_db(transaction=True)
 WAITING = "/waiting/"
@@ -114,6 +116,29 @@ def test_what_leaves_the_house_is_never_in_a_batch(run, page):
     answer = say(page, letters)
     assert (answer.status_code, set(states(letters))) == (422, {"pending"})
     assert "one by one" in words(answer)
+
+
+def test_what_leaves_something_out_is_decided_by_no_batch(run, page, mira):
+    cut = [ask(run, number, whole="0" * 64) for number in range(2)]
+    assert "alike:" not in page.get(WAITING).content.decode()
+    answer = say(page, cut)
+    assert (answer.status_code, "is decided alone" in words(answer)) == (422, True)
+    caller = deciding(mira)
+    shown = caller.get(f"{API}/gates/{cut[0].pk}").json()
+    assert (shown["cut"], shown["whole"]) == (True, "0" * 64)
+    asked = {"gates": [{"id": gate.pk, "digest": gate.digest} for gate in cut], "decision": "approve"}
+    answer = caller.post(f"{API}/gates/decide", asked, content_type="application/json")
+    assert (answer.status_code, states(cut)) == (422, ["pending"] * 2)
+    shown = page.get(reverse("gate", args=[cut[0].pk])).content.decode()
+    assert "This text does not show everything. It names what it leaves out" in shown
+
+
+def test_a_long_text_is_folded_and_all_of_it_is_on_the_page(run, page):
+    lines = [f"line {number} of many" for number in range(4_000)]
+    gate = ask(run, 0, text="\n".join(lines))
+    shown = page.get(reverse("gate", args=[gate.pk])).content.decode()
+    assert [line for line in lines if line not in shown] == []
+    assert len(re.findall(r"Show [\d]+ more lines", shown)) == 1
 
 
 def test_what_others_are_asked_is_not_there(tasks, client, noor):
