@@ -37,6 +37,7 @@ from .display import Display, display_of, newly_decided
 from .filters import HistoryForm
 from .fragments import fragments
 from .models import STANDINGS, Council, Judgement, Remark, RoundDecision, status_of
+from .models.judgements import CONTENT_LENGTH
 from .offers import OFFERS
 from .parts import PLATE
 from .rules import ROUNDS, SEATS, Verdict
@@ -52,6 +53,7 @@ class Judging(Face[Judgement, Display]):
     offers = OFFERS
     going_on = "judging"
     begun_at, begun_with = "new", "content"
+    longest_text = CONTENT_LENGTH
     verb, good_for = "Judge", "Yes or no to one thing. Three agents, each with its own criteria."
     guards = guards.GUARDS
     rehearsals = {procedure.DECISION.name: rehearsal.answer}

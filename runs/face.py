@@ -136,6 +136,7 @@ class Face(AtGates, Compares, Procedure, Generic[Row, Displayed]):
     # where a page starts one: the name of its address, what one does there, and what that is good for
     begun_at: ClassVar[str] = ""
     begun_with: ClassVar[str] = ""  # the field of that page in which the text stands
+    longest_text: ClassVar[int] = 0  # characters of what `of_text` takes
     verb: ClassVar[str] = ""
     good_for: ClassVar[str] = ""
     shelves: ClassVar[Sequence[Shelf]] = ()  # what is kept of it to be used again

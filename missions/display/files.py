@@ -18,7 +18,7 @@ WORDS_BESIDE = 60  # pairs of lines of one place that are compared word by word
 
 @dataclass(frozen=True)
 class FileShown:
-    """`digest`: of what is in it now."""
+    """`digest`: of what is in it now; `size`: then, or before it was removed. `has_lines`: it is kept as text."""
 
     path: str
     change: str
@@ -28,6 +28,8 @@ class FileShown:
     removed: int
     empty: bool = False  # on both sides
     digest: str = ""
+    size: int = 0
+    has_lines: bool = True
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,10 @@ def _file(path: str, before: FileVersion | None, after: FileVersion | None) -> F
     change = "A" if before is None else "D" if after is None else "M"
     empty = not any(one.size for one in (before, after) if one)
     counts = _counts(_text(before), _text(after))
-    return FileShown(path, change, *WORDS[change], *counts, empty, after.digest if after else "")
+    there = [one for one in (before, after) if one]
+    has_lines = all(one.text or not one.size for one in there)
+    digest = after.digest if after else ""
+    return FileShown(path, change, *WORDS[change], *counts, empty, digest, there[-1].size, has_lines)
 
 
 @lru_cache(maxsize=128)  # a page is drawn again and again

@@ -1,10 +1,12 @@
 """All that the live page has no room for: every message, every command, all that a command said."""
 
+import json
 from uuid import UUID
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods
 
 from engine.models import TITLE_LENGTH
@@ -16,6 +18,7 @@ from runs.forms import as_number
 from runs.rights import STEER
 from runs.views.finding import row_for
 
+from ..display import FileShown, files_changed
 from ..display.crew import messages as all_messages
 from ..display.terminals import terminal as shown
 from ..display.terminals import terminals as all_terminals
@@ -24,7 +27,7 @@ from ..models import Mission
 from ..models.files import patch_of
 
 LINES_OF_A_PAGE = 1_000
-LONGEST_PATCH = 12_000  # characters of it that are judged
+ROOM_FOR_WAY = 300  # characters that say what of a difference is left out, and where it is
 
 
 @require_GET
@@ -84,7 +87,8 @@ def judge(request: HttpRequest, pk: UUID) -> HttpResponse:
     row = row_for(request, face, pk)
     if not row.run.over or row.run.redacted:
         raise Http404
-    title, text, refused, status = row.run.shown_title, _case(row, request.build_absolute_uri("/")), "", 200
+    title, refused, status = row.run.shown_title, "", 200
+    text = _case(row, request.build_absolute_uri("/").rstrip("/"), judging.longest_text)
     if request.method == "POST":
         try:
             if begun := judging.of_text(request.user, text, f"Does it meet the goal? {title}"[:TITLE_LENGTH]):
@@ -96,17 +100,36 @@ def judge(request: HttpRequest, pk: UUID) -> HttpResponse:
     return render(request, "missions/judge.html", {**face.page(pk), **context}, status=status)
 
 
-def _case(row: Mission, site: str) -> str:
-    patch = patch_of(row.files.all())
-    cut = f"\n… {len(patch) - LONGEST_PATCH:,} more characters" if len(patch) > LONGEST_PATCH else ""
+def _case(row: Mission, site: str, longest: int) -> str:
+    """What is judged, in at most so many characters where that can be: what of the difference has no room is counted,
+    and each file is named with its size and digest."""
     check = getattr(row, "final_check", None)
     came = f"It ended with {check.exit_code}." if check and check.exit_code is not None else "It could not be run."
+    files = "\n".join(map(_named, files_changed(row)))
     parts = (
         "Does the result meet the goal?",
         f"Goal:\n{row.goal}",
         f"Result:\n{row.result or 'None.'}",
         f"Check: {check.command}\n{came}" if check else "No check was wanted.",
-        f"Difference of its files:\n{patch[:LONGEST_PATCH]}{cut}" if patch else "No file was changed.",
-        f"Mission: {site.rstrip('/')}{faces()['mission'].address('live', row.pk)}",
+        f"Mission: {site}{faces()['mission'].address('live', row.pk)}",
+        f"Files that were changed:\n{files}" if files else "No file was changed.",
     )
-    return "\n\n".join(parts)
+    text, patch = "\n\n".join(parts), patch_of(row.files.all())
+    if not patch:
+        return text
+    way = f"{site}{reverse('mission-patch', args=[row.pk])}"
+    return f"{text}\n\nDifference of these files:\n{_fitting(patch, longest - len(text) - ROOM_FOR_WAY, way)}"
+
+
+def _named(file: FileShown) -> str:
+    digest = f", sha256 {file.digest}" if file.digest else ""
+    lines = "" if file.has_lines else ", no text or too long: its lines are not in the difference"
+    return f"{file.word}: {json.dumps(file.path, ensure_ascii=False)}, {file.size:,} bytes{digest}{lines}"
+
+
+def _fitting(patch: str, room: int, way: str) -> str:
+    if len(patch) <= room:
+        return patch
+    kept = patch[: patch.rfind("\n", 0, max(room, 0)) + 1]
+    more = len(patch[len(kept) :].splitlines())
+    return f"{kept}… {more:,} more lines of it are not in this text. All lines: {way}"

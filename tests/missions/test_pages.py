@@ -2,6 +2,7 @@
 
 import asyncio
 import io
+import re
 import tarfile
 
 import pytest
@@ -20,7 +21,7 @@ from missions.display import display_of
 from missions.examples import EXAMPLES
 from missions.leaving import COUNCIL
 from missions.memory_files import MemoryFile
-from missions.models import Crew, Mission, TerminalInput
+from missions.models import Crew, FileVersion, Mission, TerminalInput
 from missions.procedure import submit
 from runs.face import snapshot_of
 from runs.family import bound_to
@@ -92,6 +93,21 @@ def test_what_came_of_it_is_judged_by_one_button_and_each_leads_to_the_other(mir
     assert begun["Location"] in page(mine, "live", row.pk)
     assert [one.address for one in bound_to(row.run, mira)] == [begun["Location"]]
     assert verify_all().faults == []
+
+
+def test_of_what_is_judged_each_file_is_named_and_what_has_no_room_is_counted(mira: User, models, mine):
+    Council.objects.found(name="Three", owner=mira, agents=[{"name": one, **JUDGE} for one in "ABC"])
+    many = "for n in $(seq 40); do yes line$n | head -200 > f$n; done; printf 'a\\0b' > picture; echo evil > zz"
+    row = played(mira, models, runs(many), finishes())
+    mine.post(reverse("mission-judge", args=[row.pk]))
+    content, files = Judgement.objects.get().content, FileVersion.objects.filter(mission=row.pk)
+    assert len(content) <= 20_000
+    assert [one for one in files if f'"{one.path}", {one.size:,} bytes, sha256 {one.digest}' not in content] == []
+    assert re.search(
+        rf"… [\d,]+ more lines of it are not in this text. All lines: .*/missions/{row.pk}/patch/", content
+    )
+    assert 'added: "picture", 3 bytes, sha256 ' in content.lower()
+    assert "no text or too long: its lines are not in the difference" in content
 
 
 def test_where_nobody_is_offered_to_judge_somebody_is_chosen_on_the_next_page(mira: User, models, mine):
