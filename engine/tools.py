@@ -86,8 +86,8 @@ class Tool(Generic[A]):
     person is asked what became of it, or the model is told; the latter is for calls that read or are contained.
     `outside`: it always brings text of strangers. `deed`: what it does with these arguments, as people say it, and
     `question`: how somebody is asked about that. `exact`: its arguments to the letter as a person reads them, where not
-    as JSON: other arguments are another text. `shown` and `kept`: how many characters of its output the next prompt and
-    the row hold.
+    as JSON: other arguments are another text. `cut_from`: SHA-256 of all that the text is about, where it leaves
+    something out, else empty. `shown` and `kept`: how many characters of its output the next prompt and the row hold.
     """
 
     name: str
@@ -105,6 +105,7 @@ class Tool(Generic[A]):
     deed: Callable[[A], str] | None = None
     question: str = ""
     exact: Callable[[A], str] | None = None
+    cut_from: Callable[[A], str] | None = None
     timeout: float = 60.0
     shown: int = 16_000
     kept: int = 200_000

@@ -43,7 +43,7 @@ CHOICES = (
     {"word": LEAVE, "decision": "answer", "sentence": "Leave it: go on as if it failed"},
 )
 SEEN_BY_A_PERSON = ("person", "both")
-ERROR_LENGTH, TITLE_LENGTH = 4_000, 200  # characters
+ERROR_LENGTH = 4_000  # characters
 AT_LEAST = 5.0  # seconds for what outlived its engine to come to its end
 DOES = {Effect.READS: "reads", Effect.WRITES: "writes", Effect.REACHES_OUT: "reaches out"}
 
@@ -85,7 +85,7 @@ class Using:
         return self._tool.read(self._given)
 
     def _not_begun(self, name: str, why: str) -> ToolCall:
-        return self._call(Status.FAILED, tool=name, number=0, error=why[:ERROR_LENGTH])
+        return self._call(Status.FAILED, tool=name, number=0, error=_that_fits(why))
 
     async def _newest(self) -> ToolCall | None:
         return await self._run.read(partial(ToolCall.objects.newest, self._run.pk, self._step))
@@ -132,8 +132,9 @@ class Using:
     async def _ask(self, kind: str, title: str, text: str, policy: Any, choices: Sequence[Mapping[str, str]]) -> Gate:
         asked = {
             "kind": kind,
-            "title": title[:TITLE_LENGTH],
+            "title": title,
             "text": text,
+            "whole": self._cut_from(),
             "tool": self._tool.name,
             "asked": self._asked,
         }
@@ -155,6 +156,9 @@ class Using:
         if self._tool.exact:
             return self._tool.exact(self._read)
         return json.dumps(json.loads(self._arguments), ensure_ascii=False, indent=2)
+
+    def _cut_from(self) -> str:
+        return self._tool.cut_from(self._read) if self._tool.cut_from else ""
 
     def _demand(self) -> Mapping[str, Any] | None:
         """Who has to decide first; None where nobody has. By the policy, and never less than the floors say."""
@@ -247,7 +251,7 @@ class Using:
             return then(None) if self._demand() is None else None
         now = Gate.objects.get(pk=gate.pk)
         self._demand()  # what was read meanwhile makes it another text
-        if now.kind != UNCERTAIN and not (now.approved and now.holds(self._text(), "", self._asked)):
+        if now.kind != UNCERTAIN and not (now.approved and now.holds(self._text(), self._cut_from(), self._asked)):
             return None
         now.use()
         return then(now)
@@ -288,7 +292,7 @@ class Using:
         except _NotAllowed:
             return None
         except (Refused, TooManyChildren) as refused:
-            row = partial(self._row, Status.FAILED, error=storable(str(refused))[:ERROR_LENGTH])
+            row = partial(self._row, Status.FAILED, error=_that_fits(str(refused)))
             return await self._run.write(partial(self._allowed, gate, row), "tool-done")
 
     async def _waited_for(self, gate: Gate | None = None) -> ToolCall:
@@ -351,7 +355,7 @@ class Using:
 
     async def _close(self, call: ToolCall, status: str, **values: Any) -> ToolCall:
         values = {"outside": self._tool.outside} | values
-        values["error"] = storable(values.get("error", ""))[:ERROR_LENGTH]
+        values["error"] = _that_fits(values.get("error", ""))
 
         def close() -> ToolCall:
             # of a run that is still ours nobody else closes a call
@@ -383,7 +387,16 @@ async def _within(seconds: float, performing: Awaitable[Settled]) -> Settled:
 
 def _broken(error: Exception) -> str:
     log.warning("A tool broke.", exc_info=error)
-    return storable(f"It broke: {type(error).__name__}: {error}")[:ERROR_LENGTH]
+    return _that_fits(f"It broke: {type(error).__name__}: {error}")
+
+
+def _that_fits(error: str) -> str:
+    """As a row keeps it. It may stand in what a person is asked: what is left out is named."""
+    text = storable(error)
+    if len(text) <= ERROR_LENGTH:
+        return text
+    room = ERROR_LENGTH - 60
+    return f"{text[:room]}\n[{len(text) - room:,} more characters were not kept]"
 
 
 def _why_not(gate: Gate) -> str:

@@ -24,6 +24,7 @@ from .api import terminal_object
 from .leaving import WHO
 from .models import Mission
 from .models.files import patch_of
+from .pages import decides_about_branches
 
 router = router_of("mission")
 router.add_router("", memory_endpoints.router)
@@ -132,6 +133,21 @@ def mission_bundle(request: HttpRequest, id: UUID) -> HttpResponse:
     found(request, id, "mission")
     if (data := publishing.bundled(id)) is None:
         raise Refusal(404, "Nothing of it was published on this machine.")
+    return HttpResponse(data, content_type=publishing.BUNDLE)
+
+
+@router.get(
+    "/missions/{uuid:id}/commits/{commit}",
+    openapi_extra=problems(404, 422, also={200: BUNDLED}),
+    summary="Get a commit that a gate asks about, as one file that git reads",
+)
+def mission_commit(request: HttpRequest, id: UUID, commit: str) -> HttpResponse:
+    """All bytes that would be published. 404 where it was made on another machine."""
+    take_only(request)
+    if not decides_about_branches(credential(request).owner, id):
+        found(request, id, "mission")
+    if (data := publishing.bundled_commit(id, commit)) is None:
+        raise Refusal(404, "There is no such commit of it on this machine.")
     return HttpResponse(data, content_type=publishing.BUNDLE)
 
 

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from engine.deciders import is_council
-from engine.policy import stricter
 
 from .models import Mission
 from .tools.commands import WITH_NETWORK
@@ -43,10 +42,9 @@ def _asked(who: str) -> Any:
     return {"who": who if council else "person", **council, "hours": HOURS, "expiry": "return"}
 
 
-def policy_of(mission: Mission, tool: str, *, cut: bool = False) -> Any:
-    """None: as for any tool. `cut`: not all of it stands in what is decided about, so a person is asked besides."""
+def policy_of(mission: Mission, tool: str) -> Any:
+    """None: as for any tool."""
     capability = CAPABILITIES.get(tool)
     if capability is None:
         return None
-    policy = mission.policy.get(capability) or {"who": "person", "hours": HOURS, "expiry": "return"}
-    return stricter(policy, {"who": "person"}) if cut and policy != NEVER else policy
+    return mission.policy.get(capability) or {"who": "person", "hours": HOURS, "expiry": "return"}

@@ -108,7 +108,7 @@ async def _stuck(run: RunContext, mission: Mission, told: bool) -> None:
         await run.write(partial(keeping.tell_that_nothing_is_left, run.pk), "told")
         return
     text = f"{STUCK}\n\nThe goal: {mission.goal}"
-    asked: dict[str, Any] = {"kind": "question", "title": f"Stuck: {mission.run.title}"[:200], "text": text}
+    asked: dict[str, Any] = {"kind": "question", "title": f"Stuck: {mission.run.title}", "text": text}
     heard = len(mission.talk)
     due = partial(keeping.refuse_answered, run.pk, heard)
     with suppress(keeping.Answered):  # by words that came since the look
@@ -217,7 +217,7 @@ class Crew:
 
     async def _ask_person(self, mission: Mission, step: Step) -> None:
         asked = asking.AskPerson.model_validate(step.arguments)
-        about: dict[str, Any] = {"title": f"{step.agent} asks: {mission.run.title}"[:200], "text": asked.question}
+        about: dict[str, Any] = {"title": f"{step.agent} asks: {mission.run.title}", "text": asked.question}
         gate = await self._run.gate(step.key, kind="question", choices=asking.choices_of(asked), **about)
         answer = asking.answer_of(gate)
         said = (answer, asking.result_of(answer))
@@ -229,13 +229,12 @@ class Crew:
         if why := await run.read(partial(reading.refused_before, mission, step)):
             return ToolCall(status=ToolCall.Status.FAILED, error=leaving.REFUSED_BEFORE.format(why=why))
         arguments: Any = step.args
-        cut = False
         if name == PUBLISH_COMMIT:
             try:
-                arguments, cut = await self._commit(mission, step)
+                arguments = await self._commit(mission, step)
             except NotPublished as error:
                 return ToolCall(status=ToolCall.Status.FAILED, error=str(error))
-        policy = leaving.policy_of(mission, name, cut=cut)
+        policy = leaving.policy_of(mission, name)
         if policy == leaving.NEVER:
             why = leaving.NOT_HERE.format(capability=leaving.CAPABILITIES[name])
             return ToolCall(status=ToolCall.Status.FAILED, error=why)
@@ -245,7 +244,7 @@ class Crew:
     async def _asked(self, step: Step) -> Any:
         return await self._run.read(lambda: step.call)
 
-    async def _commit(self, mission: Mission, step: Step) -> tuple[dict[str, Any], bool]:
+    async def _commit(self, mission: Mission, step: Step) -> dict[str, Any]:
         """What would be published: the commit is made once, whatever the files become while somebody decides."""
         said, run = step.arguments, self._run
         if wrong := publishing.branch_complaint(said["branch"]):
@@ -254,9 +253,8 @@ class Crew:
         message, moment = said["message"], int(step.made.timestamp())
         about = (run.pk, step.key, message, step.agent.name, first, moment)
         made = await asyncio.to_thread(publishing.prepare, *about)
-        said |= {"goal": mission.goal[:1_000], "to": publishing.to() or "the bundle of this mission"}
-        names = ("commit", "files", "difference", "digest")
-        return said | {name: getattr(made, name) for name in names}, made.cut
+        said |= {"goal": mission.goal, "to": publishing.to() or "the bundle of this mission"}
+        return said | vars(made)
 
     async def _keep(self, step: Step, call: ToolCall) -> None:
         run = self._run

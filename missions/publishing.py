@@ -7,6 +7,7 @@ Why so: docs/decisions.md, What leaves a mission.
 """
 
 import fcntl
+import json
 import os
 import re
 import shutil
@@ -15,23 +16,36 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 from django.conf import settings
+from django.urls import reverse
+
+from engine.llm.providers import storable
 
 from . import workshop
 from .files import FileProblem
 
 GIT = "/usr/bin/git"
 LONGEST = 120.0  # seconds for one call of git
-SHOWN = 12_000  # characters of the difference that stand in what is decided about
+READABLE = 1_000_000  # characters that somebody can be asked to read: what is longer is not published
+BEGINNING = 10_000  # bytes of what the mission began with that are shown, too; of more the names are
 FILES, TOGETHER = 5_000, 100_000_000
 BRANCH = re.compile(r"[A-Za-z0-9](?:[\w.-]|/(?=[A-Za-z0-9])){0,99}")
 NOTHING_OF_OURS = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_TERMINAL_PROMPT": "0"}
-SAFE = ("core.hooksPath=/dev/null", "core.attributesFile=/dev/null", "gc.auto=0", "protocol.allow=never")
+NOTHING_OF_OURS |= {"GIT_NO_REPLACE_OBJECTS": "1"}  # what is read under a name is what is pushed under it
+SAFE = (
+    *("core.hooksPath=/dev/null", "core.attributesFile=/dev/null", "core.quotePath=false"),
+    *("gc.auto=0", "protocol.allow=never"),
+)
 OUTWARD = tuple(f"protocol.{name}.allow=always" for name in ("https", "ssh", "file"))
+COMMIT = re.compile(r"[0-9a-f]{40}")
+NO_BRANCH = "_none"  # that HEAD names, of which git may read attributes: no branch of a mission is called so
+EMPTY = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # the tree without files
+DIFF = ("diff", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--full-index")
 BUNDLE = "application/x-git-bundle"
 BY = "MAGI <magi@localhost>"
 
@@ -42,13 +56,14 @@ class NotPublished(Exception):
 
 @dataclass(frozen=True)
 class Prepared:
-    """`difference`: what would be published, cut at a length; `digest`: SHA-256 of all of it."""
+    """`difference`: a line for each file of the branch, then all lines that are shown of them. `digest`: SHA-256 of the
+    lines of files. `files`: how many are otherwise than at the beginning; `left_out`: of how many not all is shown."""
 
     commit: str
+    files: int
     difference: str
     digest: str
-    cut: bool
-    files: int
+    left_out: int
 
 
 def repository(mission: UUID | str) -> Path:
@@ -89,23 +104,38 @@ def prepare(mission: UUID, key: str, message: str, by: str, first: Mapping[str, 
             _import(mission, key, message, by, first, moment)
             commit = _git(mission, "rev-parse", "--verify", name).strip()
             _git(mission, "fsck", "--strict", "--no-dangling")
-        whole = _git(mission, "diff", "--no-color", "--no-ext-diff", "--no-textconv", f"{commit}~1", commit)
-        files = len(_git(mission, "diff", "--name-only", f"{commit}~1", commit).splitlines())
-    if not files:
+        made = _described(mission, commit)
+    if not made.files:
         raise NotPublished("nothing: no file is otherwise than at the beginning.")
-    digest = sha256(whole.encode()).hexdigest()
-    return Prepared(commit, whole[:SHOWN], digest, len(whole) > SHOWN, files)
+    if len(made.difference) > READABLE:
+        size, most = f"{len(made.difference):,}", f"{READABLE:,}"
+        raise NotPublished(f"too_much: names and lines have {size} characters, and {most} are read. Publish less.")
+    return made
 
 
-def publish(mission: UUID, branch: str, commit: str) -> str:
-    """Push it where branches go, if that is said; besides it is in the bundle. Where it is now. NotPublished."""
+def publish(mission: UUID, branch: str, commit: str, shown: str) -> str:
+    """Push it where branches go, if that is said; besides it is in the bundle. Where it is now. `shown`: the difference
+    that was decided about. NotPublished, also where the commit is another."""
     with _alone(mission):
+        _git(mission, "fsck", "--strict", "--no-dangling")
+        if _described(mission, commit).difference != shown:
+            raise NotPublished(f"changed: the files of commit {commit} are not those that were shown. Publish again.")
         if settings.PUBLISH_TO:
             refs = f"{commit}:refs/heads/{branch}"
             _git(mission, "push", "--quiet", "--no-verify", settings.PUBLISH_TO, refs, outward=True)
         _git(mission, "update-ref", f"refs/heads/{branch}", commit)
         _git(mission, "bundle", "create", "--quiet", str(bundle(mission)), f"refs/heads/{branch}")
     return to() or "the bundle of this mission"
+
+
+def bundled_commit(mission: UUID, commit: str) -> bytes | None:
+    """One that was made and perhaps not published, as a file that git reads; None where it is not here."""
+    if not (COMMIT.fullmatch(commit) and (repository(mission) / "HEAD").exists()):
+        return None
+    with _alone(mission):
+        made = f"--points-at={commit}"
+        names = _git(mission, "for-each-ref", "--format=%(refname)", made, "refs/magi/", fails=True).split()
+        return _git_bytes(mission, "bundle", "create", "--quiet", "-", names[0]) if names else None
 
 
 def is_published(mission: UUID, branch: str, commit: str) -> bool:
@@ -170,6 +200,98 @@ def _file(path: str, data: bytes, runs: bool) -> bytes:
     return b'M %s inline "%s"\ndata %d\n%s\n' % (b"100755" if runs else b"100644", quoted, len(data), data)
 
 
+# ---- what is shown ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Blob:
+    size: int
+    digest: str
+    is_text: bool
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """A file of a commit: what it holds, and whether it is a program."""
+
+    blob: _Blob
+    runs: bool
+
+
+def _described(mission: UUID, commit: str) -> Prepared:
+    """By what is in the repository alone. NotPublished where the commit is not there."""
+    before, now = f"{commit}~1", commit
+    first, last = _entries(mission, before), _entries(mission, now)
+    same = [path for path in last if first.get(path) == last[path]]
+    other = sorted((first.keys() | last.keys()) - set(same))
+    lines = [*(_line(path, first.get(path), last.get(path)) for path in other)]
+    lines += [_line(path, first[path], last[path]) for path in same]
+    bytes_at_first = sum(one.blob.size for one in first.values())
+    began = _patch(mission, EMPTY, before) if first and bytes_at_first <= BEGINNING else ""
+    no_text = {path for path in last if not last[path].blob.is_text}
+    as_before = set() if began else first.keys() & last.keys()
+    parts = [
+        f"{len(other):,} files of this branch are otherwise than at the beginning, and {len(same):,} are not.",
+        *_left_out(mission, commit, len(no_text), len(as_before)),
+        *lines,
+        "",
+        _patch(mission, before, now) + (f"\nAs the mission began:\n{began}" if began else ""),
+    ]
+    digest = sha256("\n".join(lines).encode()).hexdigest()
+    return Prepared(commit, len(other), storable("\n".join(parts)), digest, len(no_text | as_before))
+
+
+def _left_out(mission: UUID, commit: str, no_text: int, began: int) -> Iterator[str]:
+    """What is not in the text, and where it is read."""
+    if no_text:
+        at = reverse("mission-commit", args=[mission, commit])
+        yield f"Not shown here: the bytes of {no_text:,} files that are no text. They are in the git bundle at {at}"
+    if began:
+        at = reverse("mission-beginning", args=[mission])
+        yield f"Not shown here: lines that are as in the {began:,} files that the mission began with. They are at {at}"
+
+
+def _line(path: bytes, first: _Entry | None, last: _Entry | None) -> str:
+    one = last or first
+    assert one  # noqa: S101 - for the type checker
+    how = "removed" if last is None else "added" if first is None else "as it began" if first == last else "changed"
+    name = json.dumps(path.decode(errors="backslashreplace"), ensure_ascii=False)
+    marks = (", a program" if one.runs else "") + ("" if one.blob.is_text else ", no text")
+    return f"{how}: {name}, {one.blob.size:,} bytes, sha256 {one.blob.digest}{marks}"
+
+
+def _patch(mission: UUID, before: str, now: str) -> str:
+    """What is no UTF-8 in it is written as \\xNN."""
+    return _git_bytes(mission, *DIFF, before, now).decode(errors="backslashreplace")
+
+
+def _entries(mission: UUID, commit: str) -> dict[bytes, _Entry]:
+    """The files of a commit by their paths, in the order of these."""
+    listed = [one.partition(b"\t") for one in _git_bytes(mission, "ls-tree", "-r", "-z", commit).split(b"\0")[:-1]]
+    heads = [(head.split(), path) for head, _, path in listed]
+    blobs = _blobs(mission, {name for (_, _, name), _ in heads})
+    return {path: _Entry(blobs[name], mode == b"100755") for (mode, _, name), path in sorted(heads, key=itemgetter(1))}
+
+
+def _blobs(mission: UUID, names: Iterable[bytes]) -> dict[bytes, _Blob]:
+    found: dict[bytes, _Blob] = {}
+    data, at = _git_bytes(mission, "cat-file", "--batch", given=b"".join(b"%s\n" % name for name in names)), 0
+    while at < len(data):
+        end = data.index(b"\n", at)
+        name, _, size = data[at:end].split()
+        text = data[end + 1 : end + 1 + int(size)]
+        found[name] = _Blob(len(text), sha256(text).hexdigest(), _is_text(text))
+        at = end + 1 + len(text) + 1
+    return found
+
+
+def _is_text(data: bytes) -> bool:
+    try:
+        return "\0" not in data.decode()
+    except UnicodeDecodeError:
+        return False
+
+
 # ---- git --------------------------------------------------------------------------------------------------------
 
 
@@ -180,11 +302,17 @@ def _alone(mission: UUID) -> Iterator[None]:
     with open(place.with_suffix(".lock"), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (place / "HEAD").exists():
-            _run(["init", "--quiet", "--bare", "--template=", str(place)], {})
+            _run(["init", "--quiet", "--bare", "--template=", f"--initial-branch={NO_BRANCH}", str(place)], {})
         yield
 
 
 def _git(mission: UUID, *words: str, given: bytes | None = None, fails: bool = False, outward: bool = False) -> str:
+    return _git_bytes(mission, *words, given=given, fails=fails, outward=outward).decode(errors="replace")
+
+
+def _git_bytes(
+    mission: UUID, *words: str, given: bytes | None = None, fails: bool = False, outward: bool = False
+) -> bytes:
     said = [*SAFE, *(OUTWARD if outward else ())]
     options = [f"--git-dir={repository(mission)}", *(part for one in said for part in ("-c", one))]
     # its keys and its way to them are the installation's; they never enter a sandbox
@@ -193,7 +321,7 @@ def _git(mission: UUID, *words: str, given: bytes | None = None, fails: bool = F
     return _run([*options, *words], own | more, given, fails)
 
 
-def _run(words: Iterable[str], env: Mapping[str, str], given: bytes | None = None, fails: bool = False) -> str:
+def _run(words: Iterable[str], env: Mapping[str, str], given: bytes | None = None, fails: bool = False) -> bytes:
     about: dict[str, Any] = {"env": {"PATH": "/usr/bin:/bin", **NOTHING_OF_OURS, **env}, "cwd": "/"}
     try:
         done = subprocess.run([GIT, *words], input=given, capture_output=True, timeout=LONGEST, check=False, **about)  # noqa: S603
@@ -202,4 +330,4 @@ def _run(words: Iterable[str], env: Mapping[str, str], given: bytes | None = Non
     if done.returncode and not fails:
         said = done.stderr.decode(errors="replace").strip()[-500:]
         raise NotPublished(f"git: {re.sub(r'//[^/@]*@', '//', said) or done.returncode}")
-    return done.stdout.decode(errors="replace")
+    return done.stdout

@@ -72,6 +72,7 @@ def address_of(pattern: str, cast: Cast, pk: UUID | None = None) -> str:
         "format": "csv",
         "token": "guessed",
         "secret": "guessed",
+        "commit": "0" * 40,
         "link": 1,
         "badge": 1,
         "given": 1,

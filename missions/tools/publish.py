@@ -24,12 +24,14 @@ class Publish(Arguments):
 
 
 class PublishCommit(Publish):
-    """`difference` is as much of it as is shown, `digest` of the whole."""
+    """As it was prepared: `difference` names all files and shows their lines, `digest` is of their names; of the files
+    that are counted in `left_out` not all is shown."""
 
     commit: str
     goal: str = ""
     to: str
     files: int
+    left_out: int
     difference: str
     digest: str
 
@@ -43,7 +45,7 @@ async def publish(asked: PublishCommit, use: Use) -> str:
     if wrong := publishing.branch_complaint(asked.branch):
         raise Refused(f"branch: {wrong}")
     try:
-        where = await asyncio.to_thread(publishing.publish, use.run.pk, asked.branch, asked.commit)
+        where = await asyncio.to_thread(publishing.publish, use.run.pk, asked.branch, asked.commit, asked.difference)
     except NotPublished as error:
         raise Refused(f"not_published: {error}") from error
     return said(PUBLISH, branch=asked.branch, commit=asked.commit, to=where)
@@ -78,6 +80,7 @@ TOOLS = (
         settle=settle,
         question="May this branch leave the sandbox?",
         exact=partial(exactly, last="difference"),
+        cut_from=lambda asked: asked.digest if asked.left_out else "",
         timeout=300.0,
         shown=SHOWN,
         kept=SHOWN,

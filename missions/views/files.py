@@ -11,12 +11,14 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from runs.face import faces
+from runs.given_looks import note_look
 from runs.views.finding import row_for
 
 from .. import publishing
 from ..display import differences
-from ..models import FileVersion
+from ..models import FileVersion, Mission
 from ..models.files import newest, patch_of
+from ..pages import decides_about_branches
 
 
 @require_GET
@@ -41,6 +43,34 @@ def archive(request: HttpRequest, pk: UUID) -> HttpResponse:
     name = f"mission-{str(pk)[:8]}"
     data = _packed(name, newest(row.files.all()).values(), row.run.created)
     return _named(HttpResponse(data, content_type="application/gzip"), f"{name}.tar.gz")
+
+
+@require_GET
+def beginning(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """All lines that the workspace held at first: they leave with each branch of it."""
+    row = _row_for_decider(request, pk)
+    found = FileVersion.objects.filter(mission=pk, step=None).order_by("path")
+    context = {"row": row, "title": row.run.shown_title, "found": found}
+    return render(request, "missions/beginning.html", {**faces()["mission"].page(pk), **context})
+
+
+@require_GET
+def commit(request: HttpRequest, pk: UUID, commit: str) -> HttpResponse:
+    """One that somebody is asked about, all bytes of it; where it was made on another machine it is not here."""
+    _row_for_decider(request, pk)
+    if (data := publishing.bundled_commit(pk, commit)) is None:
+        raise Http404
+    return _named(HttpResponse(data, content_type=publishing.BUNDLE), f"commit-{commit[:10]}.bundle")
+
+
+def _row_for_decider(request: HttpRequest, pk: UUID) -> Mission:
+    """Also for who does not see the mission and decides whether a branch of it leaves."""
+    face = faces()["mission"]
+    if not decides_about_branches(request.user, pk):
+        return row_for(request, face, pk)
+    row: Mission = face.rows().get(pk=pk)
+    note_look(row.run, request.user)
+    return row
 
 
 @require_GET

@@ -9,10 +9,11 @@ from engine import steering
 from engine.evidence.audit import verify_all
 from engine.evidence.entries import CHILD, Entry
 from engine.models import Gate, ModelCall, Run, ToolCall
+from judgements.models import Council
 from missions import workshop
 from plans.rules.demands import OPEN_READS, Policy
 from plans.rules.words import Effect
-from tests.conftest import ScriptedModels, need, perform
+from tests.conftest import ScriptedModels, agents, need, perform
 from tests.missions.scenes import finishes, runs
 from tests.plans.offline import entries_of_all, problems
 from tests.plans.scenes import SUMMARY, calls, plan, replies, steps, team
@@ -41,10 +42,10 @@ def performed(run, models):
     return asyncio.run(perform(run, models))
 
 
-def begun(mira, models, *answers, policy=OPEN_READS):
+def begun(mira, models, *answers, policy=OPEN_READS, asks=ASKS):
     """A plan whose one step waits for its mission, which has these answers."""
     models.will("test/planner", steps(WORK), SUMMARY)
-    models.will("test/builder", ASKS, replies("The file says hello."))
+    models.will("test/builder", asks, replies("The file says hello."))
     models.will("test/one", *answers)
     made = plan(mira, team(policy, agents=AGENTS), task="Have a file written that says hello.")
     performed(made.pk, models)
@@ -82,6 +83,21 @@ def test_who_is_asked_about_the_call_is_asked_once_and_before_there_is_a_mission
     call = ToolCall.objects.get(run=run)
     assert (call.gate_id, "came out as unproven. The check ended with 2." in call.output) == (asked.pk, True)
     assert problems(entries_of_all()[str(run)]) == []
+
+
+def test_all_files_that_a_mission_is_handed_are_in_the_text_and_too_much_for_a_council_is_a_persons(mira, models):
+    Council.objects.found(name="Trio", owner=mira, agents=agents("test/a", "test/b", "test/c"))
+    policy = Policy(calls={**Policy().calls, Effect.WRITES: {"who": "council", "council": "Trio"}})
+    files = [{"path": f"{n:02}.py", "text": f"first of {n} {'x' * 1_200} last of {n}"} for n in range(20)]
+    run = begun(mira, models, policy=policy, asks=calls("mission.carry_out", goal=GOAL, check="", files=files))
+    gate = Gate.objects.whole().get(run=run, kind="tool")
+    assert [one["text"] for one in files if one["text"] not in gate.text] == []
+    assert (gate.council, gate.cut, [one.decision for one in gate.decisions.all()]) == (
+        None,
+        False,
+        ["turn", "approve"],
+    )
+    assert gate.last.by == "mira"
 
 
 def test_what_is_asked_in_the_mission_is_asked_there(mira: User, models):

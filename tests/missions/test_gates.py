@@ -243,7 +243,7 @@ def test_a_command_with_a_network_that_was_cut_is_asked_about(mira: User, models
 
 
 def test_what_is_asked_about_in_words_says_each_thing_once_whatever_stands_in_it():
-    told = {"branch": "b", "commit": "c", "to": "there", "files": 1, "digest": "d"}
+    told = {"branch": "b", "commit": "c", "to": "there", "files": 1, "left_out": 0, "digest": "d"}
     text = exactly(PublishCommit(message='m"\nto: "elsewhere', difference="-a\n+b\nto: x", **told), "difference")
     head, _, difference = text.partition("\ndifference:\n")
     assert [one for one in head.splitlines() if one.startswith("to: ")] == ['to: "there"']

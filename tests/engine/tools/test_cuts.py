@@ -123,6 +123,12 @@ async def test_what_breaks_with_an_effect_is_uncertain(using):
     assert "It broke: ZeroDivisionError: a fuse" in gate.text
 
 
+async def test_what_was_not_kept_of_a_long_error_is_named_where_it_is_asked_about(using):
+    await using(one("write", "wordy"))
+    text = (await Gate.objects.aget()).text
+    assert (text.count("a fuse ") > 500, "more characters were not kept]" in text) == (True, True)
+
+
 async def test_what_takes_too_long_is_uncertain(using):
     assert (await using(one("write", "slow"))).status == "waiting"
     assert "It was not done within 0.5 s." in (await Gate.objects.aget()).text

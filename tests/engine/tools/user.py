@@ -32,6 +32,8 @@ async def send(letter, use):
         raise Refused("Nobody lives there.")
     if letter.to == "broken":
         raise ZeroDivisionError("a fuse")
+    if letter.to == "wordy":
+        raise ZeroDivisionError("a fuse " * 1_000)
     while HANGING:
         await asyncio.sleep(0.01)
     if letter.to == "slow":
