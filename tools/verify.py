@@ -432,9 +432,8 @@ def is_allowed(gate):  # whether what was said there comes to a yes by its polic
         return any(one.get("choice") in ("do", "happened") for one in decided)
     if words & {"expire", "fail"} or any(one["said"] == "reject" for one in persons):
         return False
-    who, yes = facts["policy"]["who"], ("approve", "override")
-    said_yes = {one["by"] for one in persons if one["said"] in yes and one["by"] not in one.get("authors", ())}
-    enough = len(said_yes) >= facts["policy"]["persons"]
+    who, yes = facts["policy"]["who"], [one for one in persons if one["said"] in ("approve", "override")]
+    enough = len({one["by"] for one in yes if one["by"] not in one.get("authors", ())}) >= facts["policy"]["persons"]
     council = any("judged_by" in one and one["said"] == "approve" for one in decided) or "override" in words
     alone = who == "council" and "turn" not in words and "whole" not in facts  # a text that was cut no council opens
     return council if alone else enough and (who not in ("both", "council") or council or "turn" in words)
