@@ -5,6 +5,7 @@ Why so: docs/decisions.md, Gates.
 
 from collections.abc import Mapping
 from typing import Annotated, Any
+from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
 from ninja import Field, Query, Router, Schema
@@ -19,7 +20,7 @@ from runs.deciding import for_me, may_see, seen_by
 from runs.given_looks import note_look
 
 from .answers import address_of, json_answer, missing, take_only
-from .objects import gate_object
+from .objects import gate_entry, gate_object
 from .refusals import Refusal, wrong_fields
 from .schemas import Flag, Gates, Strict, one_of, problems
 from .schemas import Gate as GateObject
@@ -37,6 +38,7 @@ class SoughtGates(Schema):
     model_config = ConfigDict(extra="forbid")
 
     mine: Flag = Field(False, description="Only those that wait for the owner of the token.")
+    full: Flag = Field(False, description="Whole gates, of which each may have hundreds of kilobytes.")
     cursor: int = Field(0, ge=0, description="Where the page begins: part of the address that the page before gives.")
 
 
@@ -87,11 +89,14 @@ class Decided(Strict):
 def gates(request: HttpRequest, asked: Query[SoughtGates]) -> HttpResponse:
     take_only(request, *SoughtGates.model_fields)
     owner, address = credential(request).owner, address_of(request)
-    found = for_me(owner).whole() if asked.mine else seen_by(owner).pending()
+    found = for_me(owner) if asked.mine else seen_by(owner).pending()
+    found = found.whole() if asked.full else found.defer("text")
     rows = list(found.filter(pk__gt=asked.cursor).order_by("pk")[: PAGE + 1])
-    page, mine = rows[:PAGE], "mine=1&" if asked.mine else ""
-    following = f"{address}{request.path}?{mine}cursor={page[-1].pk}" if len(rows) > PAGE else None
-    return json_answer({"results": [gate_object(gate, address) for gate in page], "next": following})
+    page, to_object = rows[:PAGE], gate_object if asked.full else gate_entry
+    chosen = {name: 1 for name in ("mine", "full") if getattr(asked, name)}
+    further = urlencode(chosen | {"cursor": page[-1].pk}) if len(rows) > PAGE else ""
+    following = f"{address}{request.path}?{further}" if further else None
+    return json_answer({"results": [to_object(gate, address) for gate in page], "next": following})
 
 
 def _kind_of_all(request: HttpRequest, said: SaidAtMany) -> str:

@@ -145,6 +145,12 @@ def gate_summary(gate: Gate, address: str) -> dict[str, Any]:
     }
 
 
+def gate_entry(gate: Gate, address: str) -> dict[str, Any]:
+    """What a list of gates says of one that was read without its text."""
+    place = {"run": str(gate.run_id), "step": gate.step, "number": gate.number}
+    return {**gate_summary(gate, address), **place, "effect": gate.effect or None}
+
+
 def tool_call_object(call: ToolCall) -> dict[str, Any]:
     """One use of a tool, of a call that was read with its gate."""
     return {

@@ -307,8 +307,19 @@ class Reviews(Strict):
     results: list[Review]
 
 
+class GateEntry(GateSummary):
+    """What waits for somebody, in a list of its own. Its text, digest and decisions stand at its own address."""
+
+    run: Identifier
+    step: str
+    number: int = Field(description="How often it was asked at this place: with another text, or of somebody else.")
+    effect: str | None = Field(description="Of what it asks for: reads, writes or reaches_out.")
+
+
 class Gates(Strict):
-    results: list[Gate]
+    """In short, or whole where `full` asks for it."""
+
+    results: list[Gate | GateEntry]
     next: Address | None = Field(description="Where the page of later ones is; null on the last page.")
 
 

@@ -212,7 +212,10 @@ def test_its_replay_waits_too_and_leads_nowhere(gate, mira):
 
 def test_a_program_finds_what_waits_and_decides(gate, mira):
     client = deciding(mira)
-    (found,) = client.get(f"{API}/gates?mine=1").json()["results"]
+    (entry,) = client.get(f"{API}/gates?mine=1").json()["results"]
+    found = client.get(f"{API}/gates/{entry['id']}").json()
+    assert (found | entry, "text" in entry) == (found, False)
+    assert client.get(f"{API}/gates?mine=1&full=1").json()["results"] == [found]
     assert (found["id"], found["state"], found["digest"]) == (gate.pk, "pending", gate.digest)
     assert [choice["word"] for choice in found["choices"]] == ["publish", "withdraw"]
     answer = post(client, gate, decision="reject", choice="withdraw", text="No.", digest=gate.digest)
