@@ -2,26 +2,18 @@
 
 from django.db import migrations, models
 
-from engine.evidence import guards
-from engine.on_schema import OnSchema
+from engine.migrations._aside import around
 from plans.guards import GUARDS
 
-STEP = "plans_step"
-
-
-def install(apps, schema_editor):
-    guards.install(schema_editor.connection, [GUARDS[STEP]])
-
-
-def lift(apps, schema_editor):
-    guards.lift(schema_editor.connection, [GUARDS[STEP]])
+# guards of moves and states look into this table
+ASIDE, BACK = around("plans_step", lifted=lambda: [GUARDS["plans_step"]])
 
 
 class Migration(migrations.Migration):
     dependencies = [("plans", "0012_authors")]
 
     operations = [
-        OnSchema(lift, install),
+        ASIDE,
         migrations.AddField(model_name="step", name="tools_due", field=models.BooleanField(default=False)),
-        OnSchema(install, lift),
+        BACK,
     ]
