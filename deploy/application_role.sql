@@ -35,6 +35,7 @@ DECLARE
         "judgements_councilversion": ["author_id"],
         "judgements_member": [],
         "judgements_councilchange": [],
+        "judgements_earliercouncilname": [],
         "debates_debate": ["question", "seed_word", "ended_because", "no_decision"],
         "debates_option": ["meaning"],
         "debates_member": ["who", "user_id"],

@@ -157,8 +157,8 @@ class RunContext:
             "tool": tool,
         }
         about |= {"effect": effect, "choices": list(choices), "when_failed": failed, **gates.columns_of(asked)}
-        gate = await self.read(partial(Gate.objects.newest, self.pk, step))
-        if gate is None or not gate.holds(text, whole, asked):
+        gate, holds = await self.read(partial(_newest, self.pk, step, text, whole, asked))
+        if gate is None or not holds:
             ask = partial(deciders.ask, gate, policy, run=self.claimed, step=step, **about)
             gate = await self._submitting(partial(_once_due, due, ask) if due else ask, "gate")
         if gate.pending and gate.expires and gate.expires <= self.now:
@@ -329,6 +329,12 @@ class RunContext:
 
 def _nothing() -> None:
     pass
+
+
+def _newest(run: UUID, step: str, *about: Any) -> tuple[Gate | None, bool]:
+    """The newest gate of a step, and whether it is still the one for this."""
+    gate = Gate.objects.newest(run, step)
+    return gate, gate is not None and gate.holds(*about)
 
 
 def _once_due(due: Callable[[], None], ask: Callable[[], Gate]) -> Gate:

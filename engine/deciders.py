@@ -14,18 +14,28 @@ from django.db.models.functions import Now
 from django.utils.module_loading import import_string
 
 from .cancelling import cancel
+from .councils import CouncilUse, with_earlier_id
 from .models import GOING_ON, BudgetUsedUp, Gate, GateAuthor, GateDecision, GateRule, Run
 from .models.children import TooManyChildren
 from .models.gates import Decision, GateState
+from .models.rehearsals import is_only_rehearsal, was_rehearsed
 from .policy import Policy, asks_council, enough_persons, policy_of, state_of, stricter, with_floors
 from .procedure import procedures
 
 Decider = Callable[..., Any]
-"""Makes the run that decides at a gate by the council of a name, with the columns that it gets as `made_by`, in an open
+"""Makes the run that decides at a gate by the council of an id, with the columns that it gets as `made_by`, in an open
 transaction. Cannot where it can not."""
 
 APPROVED = "approved"  # the one outcome that opens a gate
 TELL = "tell"
+NOBODY_MEANT = (
+    "No council decides here: which one “{name}” is cannot be said for certain, for it was saved as a name that no "
+    "council had, or more than one. Name it by its id where it is asked for. Until then a person decides."
+)
+REHEARSED = (
+    "The council was rehearsed: no model judged this, and a rehearsal counts for nothing where the run itself is none. "
+    "A person decides."
+)
 
 
 class Cannot(Exception):
@@ -49,7 +59,7 @@ def demanded(
     wanted = dict(policy or {})
     if rule := GateRule.objects.best(procedure=procedure, kind=kind, effect=effect, tool=tool):
         wanted = stricter(wanted, rule.policy)
-    return policy_of(with_floors(wanted, kind=kind, effect=effect, cut=cut))
+    return policy_of(with_earlier_id(with_floors(wanted, kind=kind, effect=effect, cut=cut)))
 
 
 def ask(before: Gate | None, policy: Policy | None, **values: Any) -> Gate:
@@ -66,8 +76,11 @@ def ask(before: Gate | None, policy: Policy | None, **values: Any) -> Gate:
 
 
 def _convene(gate: Gate) -> None:
+    if gate.policy["council_id"] is None:  # also where else the procedure is told: it is no failure of a council
+        _say(gate, Decision.TURN, text=NOBODY_MEANT.format(name=gate.policy["council"]))
+        return
     try:
-        make = partial(_decider(), gate, gate.policy["council"])
+        make = partial(_decider(), gate, gate.policy["council_id"])
         with transaction.atomic():
             run = Run.objects.make_child(gate.run, f"gate {gate.pk}", make, called=gate.title)
     except (Cannot, BudgetUsedUp, TooManyChildren) as cannot:
@@ -82,14 +95,11 @@ def _decider() -> Decider:
     return import_string(settings.DECIDERS["council"])
 
 
-def is_council(name: str) -> bool:
-    """Whether a council of this name could be asked now: for whoever writes a policy."""
-    return bool(settings.DECIDERS) and bool(import_string(settings.COUNCILS_KNOWN)(name))
-
-
-def councils() -> list[str]:
-    """Which could be asked now: for whoever chooses one."""
-    return import_string(settings.COUNCILS_NAMED)() if settings.DECIDERS else []
+def council_uses() -> list[CouncilUse]:
+    """What is saved and lets councils decide: gate rules, and what procedures know."""
+    rules = GateRule.objects.exclude(council_id=None).exclude(who="")
+    found = [CouncilUse(rule.council_id, f"the gate rule “{rule}”") for rule in rules if rule.council_id]
+    return [*found, *(use for procedure in procedures().values() for use in procedure.council_uses())]
 
 
 def dismiss(run: UUID, by: Any = None) -> None:
@@ -122,8 +132,13 @@ def _hear(gate: Gate, run: Run) -> None:
     if not (run.status == Run.Status.FINISHED and counts(run)):
         _say(gate, _nothing(gate), text=f"The council came to no outcome that counts: {_why(run)}.")
         return
+    if was_rehearsed(run) and not is_only_rehearsal(gate.run):
+        _say(gate, Decision.TURN, text=REHEARSED)
+        return
     decision = Decision.APPROVE if run.outcome == APPROVED else Decision.REJECT
-    _say(gate, decision, judged_by=run, text=procedures()[run.procedure].grounds(run.pk))
+    procedure = procedures()[run.procedure]
+    name = procedure.judged_as(run.pk) or gate.policy["council"]
+    _say(gate, decision, name, judged_by=run, text=procedure.grounds(run.pk))
 
 
 def counts(run: Run) -> bool:
@@ -138,6 +153,6 @@ def _nothing(gate: Gate) -> Decision:
     return Decision.FAIL if gate.when_failed == TELL else Decision.TURN
 
 
-def _say(gate: Gate, decision: Decision, **values: Any) -> None:
-    by = f"council {gate.policy['council']}"
+def _say(gate: Gate, decision: Decision, name: str = "", **values: Any) -> None:
+    by = f"council {name or gate.policy['council']}"
     GateDecision.objects.create(gate=gate, by=by[:150], account="", decision=decision, **values)

@@ -20,6 +20,7 @@ USUAL: Policy = {
     "four_eyes": False,
     "blind": None,
     "council": "",
+    "council_id": None,
     "hours": None,
     "expiry": REMIND,
 }
@@ -44,24 +45,28 @@ class Said(Protocol):
 def policy_of(given: Policy | None) -> dict[str, Any]:
     """Who has to decide, and what becomes of it in the end, with what is usual for what is not said. ValueError.
 
-    `who`: `open`, nobody; `person`; `council`, the one that is named; `both`. `persons`: how many have to approve.
-    `four_eyes`: not whoever asked for the run. `blind`: what the council says is shown when the persons have decided;
-    where both decide that is usual. `hours`: after so many `expiry` comes: `reject` closes the gate, `return` lets the
-    run go on without a decision; with `remind` it has no end.
+    `who`: `open`, nobody; `person`; `council`, the one of this `council_id`, whose name is shown; `both`. Without an id
+    nobody is meant, whoever has the name. `persons`: how many have to approve. `four_eyes`: not whoever asked for the
+    run. `blind`: what the council says is shown when the persons have decided; where both decide that is usual.
+    `hours`: after so many `expiry` comes: `reject` closes the gate, `return` lets the run go on without a decision;
+    with `remind` it has no end.
     """
     policy = {**USUAL, **(given or {})}
     known = policy.keys() == USUAL.keys() and policy["who"] in (OPEN, PERSON, COUNCIL, BOTH)
     if not (known and _is_of_its_kinds(policy)) or (asks_council(policy) and not policy["council"]):
         raise ValueError(f"no such policy: {given}")
     blind = policy["who"] == BOTH and policy["blind"] is not False
-    return policy | {"blind": blind, "council": policy["council"] if asks_council(policy) else ""}
+    named = ("council", "council_id")
+    meant = {name: policy[name] if asks_council(policy) else USUAL[name] for name in named}
+    return policy | {"blind": blind, **meant}
 
 
 def _is_of_its_kinds(policy: Policy) -> bool:
     """It may have come in a file: what is no number, no word or no yes or no ends no run later."""
-    persons, hours, council = policy["persons"], policy["hours"], policy["council"]
+    persons, hours, council, known = (policy[name] for name in ("persons", "hours", "council", "council_id"))
     numbers = type(persons) is int and 1 <= persons <= MOST_PERSONS
     numbers = numbers and (hours is None or (type(hours) in (int, float) and 0 <= hours <= MOST_HOURS))
+    numbers = numbers and (known is None or (type(known) is int and known > 0))
     words = isinstance(council, str) and len(council) <= LONGEST_NAME and not UNKEEPABLE.search(council)
     ticks = type(policy["four_eyes"]) is bool and type(policy["blind"]) in (bool, NoneType)
     return numbers and words and ticks and policy["expiry"] in (REMIND, REJECT, RETURN)
@@ -84,12 +89,16 @@ def stricter(policy: Policy, demand: Policy) -> dict[str, Any]:
     a, b = ({**USUAL, **one} for one in (policy, {"who": policy.get("who", PERSON), **demand}))
     ends = [one for one in (a, b) if one["expiry"] != REMIND and one["hours"] is not None]
     blind = [one for one in (_blind_in(policy), _blind_in(demand)) if one is not None]
+    named = demand if demand.get("council") else policy
+    # where it was saved without an id, it stays without: that is something else than to mean nobody
+    meant = {"council_id": named["council_id"]} if "council_id" in named else {}
     return {
         "who": _stricter_who(a["who"], b["who"]),
         "persons": max(a["persons"], b["persons"]),
         "four_eyes": a["four_eyes"] or b["four_eyes"],
         "blind": any(blind) if blind else None,
-        "council": b["council"] or a["council"],
+        "council": named.get("council", ""),
+        **meant,
         "hours": min((one["hours"] for one in ends), default=None),
         "expiry": next((end for end in (REJECT, RETURN) if any(one["expiry"] == end for one in ends)), REMIND),
     }

@@ -1,6 +1,6 @@
 """What a procedure gives the engine: one class, named in `settings.PROCEDURES` by what stands in `Run.procedure`."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 from uuid import UUID
@@ -11,6 +11,7 @@ from django.utils.module_loading import import_string
 
 if TYPE_CHECKING:
     from .context import RunContext
+    from .councils import CouncilUse
     from .evidence.guards import Guards
     from .evidence.told import ChainWitness, Said
     from .models import DocumentLimits, Gate, Run
@@ -86,6 +87,14 @@ class Procedure:
     def grounds(self, run: UUID) -> str:
         """Why one of its runs came to its outcome, in words, for whoever asked it at a gate."""
         return ""
+
+    def judged_as(self, run: UUID) -> str:
+        """Which council one of its runs was, with its version: for the record of a gate that asked it."""
+        return ""
+
+    def council_uses(self) -> "Iterable[CouncilUse]":
+        """What of its own is saved and lets a council decide."""
+        return ()
 
     def held_back(self, run: "Run") -> int:
         """What stays set aside while it waits, in billionths of a dollar: for an end that must not lack money."""

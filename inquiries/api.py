@@ -44,6 +44,7 @@ def facts(row: Inquiry) -> dict[str, Any]:
                 "model": post.model,
                 "fallback": post.fallback or None,
                 "council": post.council or None,
+                "council_id": post.council_id,
             }
             for post in row.posts.all()
         },

@@ -79,6 +79,7 @@ def _tell_submission(draft: Draft, inquiry: Inquiry) -> None:
 
 def _post(post: Post) -> dict[str, Any]:
     asked = {"kind": post.kind, "council": post.council, "hours": post.hours} if post.kind != PostKind.MODEL else {}
+    asked |= {"council_id": post.council_id} if post.council_id else {}
     return {"model": post.model, "fallback": post.fallback, **asked}
 
 

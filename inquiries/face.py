@@ -42,6 +42,7 @@ from .display import Display, display_of
 from .filters import HistoryForm
 from .fragments import fragments
 from .models import DOCUMENTS, Inquiry, Roster, keeping
+from .models.rosters import council_uses
 from .offers import HELD, OFFERS
 from .shelf import Rosters
 
@@ -74,6 +75,7 @@ class Asking(Face[Inquiry, Display]):
     stays = "The answer stays."
     filters = ("roster", "rehearsal")
     shelves = (Rosters(),)
+    council_uses = staticmethod(council_uses)
     chains = (SavedWitness(Roster),)
     perform = staticmethod(procedure.inquire)
     facts = staticmethod(api.facts)

@@ -9,7 +9,7 @@ from django import forms
 from django.conf import settings
 from django.core.exceptions import ValidationError
 
-from engine.deciders import councils, is_council
+from engine.councils import council_complaint, find_council, offered_councils
 from engine.llm.tokens import too_long
 from engine.models import TITLE_LENGTH, NewDocument
 from runs.forms import Spend, Text, first_errors, known_fallback, known_model
@@ -19,7 +19,7 @@ from runs.saved.forms import SavedForm, named
 from .estimate import least_prompt
 from .examples import about_magi
 from .models import ATTACHED, DOCUMENTS, POSTS, Collection, Inquiry, PostKind, Roster, RosterVersion
-from .models.rosters import ABOUT_LENGTH
+from .models.rosters import ABOUT_LENGTH, posts_of, written
 from .models.sources import SourceKind
 from .posts import COUNCIL, CRITICS, EVERY, MODELS, said_of
 from .rules.course import MOST_RETRIES
@@ -39,7 +39,7 @@ class Critic(Text):
     @staticmethod
     def choices(*chosen: Any) -> list[tuple[str, str]]:
         """What can be chosen, and its words; and what was `chosen` and is not offered, or a list would show another."""
-        named = [(f"{COUNCIL}{name}", f"Council {name}") for name in councils()]
+        named = [(f"{COUNCIL}{one.id}", f"Council {one.name}") for one in offered_councils()]
         found = [("model", "A model"), ("person", "A person, who is waited for"), *named]
         gone = {str(one) for one in chosen if one} - {value for value, _ in found}
         return [*found, *((one, f"{one}, which is not offered") for one in sorted(gone))]
@@ -196,11 +196,16 @@ def critic_of(said: str) -> dict[str, Any]:
         return {}
     if kind == PostKind.PERSON and not name:
         return {"kind": PostKind.PERSON}
-    if kind == PostKind.COUNCIL and is_council(name.strip()):
-        return {"kind": PostKind.COUNCIL, "council": name.strip()}
     if kind == PostKind.COUNCIL and name.strip():
-        raise ValidationError(f"No council is called “{name.strip()[:60]}” here, or it is archived.")
-    raise ValidationError("Write model, person, or council: and the name of the council.")
+        return _council(name.strip())
+    raise ValidationError("Write model, person, or council: and the name or id of the council.")
+
+
+def _council(which: str) -> dict[str, Any]:
+    if complaint := council_complaint(which):
+        raise ValidationError(complaint)
+    found = find_council(which)
+    return {"kind": PostKind.COUNCIL, "council": found.name, "council_id": found.id}
 
 
 def filled(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -208,7 +213,8 @@ def filled(given: Mapping[str, Any]) -> dict[str, Any]:
     form = InquiryForm({"roster": given.get("roster") or ""})
     form.is_valid()
     version = form.cleaned_data.get("roster")
-    return {**given, **{name: one for name, one in (version.posts if version else {}).items() if not given.get(name)}}
+    posts = posts_of(version) if version else {}
+    return {**given, **{name: one for name, one in posts.items() if not given.get(name)}}
 
 
 def asked(
@@ -236,6 +242,6 @@ def asked(
     limits = replace(limits, sites=2) if values.pop("two_sites") else limits
     critics = {post: held for name, post in CRITICS.items() if (held := values.pop(name))}
     values |= {"models": models, "limits": limits}
-    if values["roster"] and values["roster"].posts != said_of(given):
+    if (roster := values["roster"]) and posts_of(roster) != written({"posts": said_of(given)})["posts"]:
         values["roster"] = None
     return {**values, "critics": critics, "documents": attached, "follows": follows}, []

@@ -3,10 +3,13 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from engine.councils import council_by_id
+from runs.forms import as_number
+
 from .models import PostKind, RosterVersion
+from .models.rosters import COUNCIL
 from .rules.facts import Station
 
-COUNCIL = "council:"
 CRITICS = {
     "plan_critic": Station.CRITIC_PLANNER,
     "research_critic": Station.CRITIC_RESEARCHER,
@@ -52,7 +55,11 @@ def described(posts: Mapping[str, str]) -> list[tuple[str, str]]:
 def _shown(name: str, value: str) -> str:
     if name == "two_sites":
         return "Yes"
-    return f"The council {value.removeprefix(COUNCIL).strip()}" if value.startswith(COUNCIL) else value
+    if not value.startswith(COUNCIL):
+        return value
+    which = value.removeprefix(COUNCIL).strip()
+    found = council_by_id(as_number(which))
+    return f"The council {found.name if found else which}"
 
 
 def changes(before: RosterVersion, after: RosterVersion) -> list[str]:

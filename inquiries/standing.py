@@ -22,7 +22,7 @@ def misstanding(runs: Sequence[UUID]) -> Wrong:
     yield from _of_other_calls(runs)
     yield from _unheard(runs)
     yield from _of_other_inquiries(runs)
-    idle = Post.objects.filter(inquiry__in=runs, kind=PostKind.MODEL).exclude(council="", hours=None)
+    idle = Post.objects.filter(inquiry__in=runs, kind=PostKind.MODEL).exclude(council="", council_id=None, hours=None)
     yield from ((one.inquiry_id, f"A model holds the post {one.name}, and it names who else does.") for one in idle)
 
 

@@ -33,4 +33,8 @@ def _reason(agent: Mapping[str, Any]) -> str:
     return f"{agent['name']} {SAYS[agent['verdict']]} ({agent['score']}): {agent['decisions'][-1]['reason']}"
 
 
-AS_MODEL = AsModel("council", deciding.names, lambda name, text: {"content": text, "council": name}, said, FACTS)
+def _names() -> list[str]:
+    return [one.name for one in deciding.offered()]
+
+
+AS_MODEL = AsModel("council", _names, lambda name, text: {"content": text, "council": name}, said, FACTS)

@@ -78,6 +78,7 @@ class Judging(Face[Judgement, Display]):
     labels = staticmethod(evidence.labels)
     kept_for = staticmethod(retention.kept_for)
     grounds = staticmethod(deciding.grounds)
+    judged_as = staticmethod(deciding.judged_as)
     facts = staticmethod(api.facts)
     compared = staticmethod(comparing.compared)
     recorded = staticmethod(record.recorded)

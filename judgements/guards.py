@@ -44,5 +44,6 @@ _tables = (
     ),
     Guard("judgements_member", unique=((("version_id", "seat"), ""),)),
     Guard("judgements_councilchange"),
+    Guard("judgements_earliercouncilname", unique=((("name",), ""),)),
 )
 GUARDS: Guards = {guard.table: guard for guard in _tables}

@@ -135,8 +135,7 @@ PROCEDURES = {
 # who can be asked at a gate beside persons -> what makes such a run, see `engine.deciders.Decider`
 DECIDERS = {"council": "judgements.deciding.decide"}
 JUDGES = "judgement"  # the kind of run by which what another one came to is judged
-COUNCILS_KNOWN = "judgements.deciding.is_known"  # whether one of this name can be asked by now
-COUNCILS_NAMED = "judgements.deciding.names"  # which can be
+COUNCILS = "judgements.deciding"  # which council is meant by a name: see `engine.councils.CouncilRegister`
 TOOLBOX = [
     "toolbox.figures",
     "toolbox.mail",

@@ -27,6 +27,7 @@ from . import (
     display,
     evidence,
     guards,
+    leaving,
     pages,
     probing,
     procedure,
@@ -74,6 +75,7 @@ class Working(Face[Mission, Display]):
     stays = "The result stays."
     filters = ("crew", "rehearsal")
     perform = staticmethod(procedure.work)
+    council_uses = staticmethod(leaving.council_uses)
     held_back = staticmethod(procedure.held_back)
     facts = staticmethod(api.facts)
     compared = staticmethod(comparing.compared)

@@ -3,17 +3,18 @@
 Why so: docs/decisions.md, What leaves a mission.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
-from engine.deciders import is_council
+from engine.councils import CouncilUnknown, CouncilUse, find_council
 
 from .models import Mission
 from .tools.commands import WITH_NETWORK
 from .tools.publish import PUBLISH_COMMIT
 
 CAPABILITIES = {WITH_NETWORK: "network", PUBLISH_COMMIT: "publish"}
-COUNCIL = "Leaving review"  # one that is ready-made, and is asked where it is still there
+COUNCIL = "Leaving review"  # one that is ready-made, and is asked where it is still there, however it is called now
 HOURS = 24  # then whoever wanted it reads that nobody decided
 NEVER, BOTH = "never", "both"
 WHO = {
@@ -38,8 +39,22 @@ def policy(said: Mapping[str, str]) -> dict[str, Any]:
 def _asked(who: str) -> Any:
     if who == NEVER:
         return NEVER
-    council = {"council": COUNCIL} if who != "person" and is_council(COUNCIL) else {}
+    council = _council() if who != "person" else {}
     return {"who": who if council else "person", **council, "hours": HOURS, "expiry": "return"}
+
+
+def _council() -> dict[str, Any]:
+    """Nothing where it is archived. Where another has had its name it is not known: the gate says so."""
+    try:
+        found = find_council(COUNCIL)
+    except CouncilUnknown:
+        return {"council": COUNCIL, "council_id": None}
+    return {} if found.archived else {"council": found.name, "council_id": found.id}
+
+
+def council_uses() -> Iterator[CouncilUse]:
+    with suppress(CouncilUnknown):
+        yield CouncilUse(find_council(COUNCIL).id, "missions, before something leaves the sandbox")
 
 
 def policy_of(mission: Mission, tool: str) -> Any:

@@ -44,6 +44,7 @@ from .display import Display, display_of
 from .filters import HistoryForm
 from .fragments import fragments
 from .models import OUTCOMES, Plan, Step, Team, keeping, reading
+from .models.teams import council_uses
 from .offers import OFFERS
 from .rules.demands import Kind
 from .rules.subjects import action_in
@@ -86,6 +87,7 @@ class Planning(Face[Plan, Display]):
     answered = staticmethod(deciding.answered)
     place_of_words = staticmethod(deciding.place_of_words)
     word_sources = staticmethod(deciding.word_sources)
+    council_uses = staticmethod(council_uses)
     eased = staticmethod(easing.eased)
     facts = staticmethod(api.facts)
     compared = staticmethod(comparing.compared)

@@ -11,7 +11,7 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 
-from engine.deciders import is_council
+from engine.councils import council_complaint, with_name_now
 from engine.llm.prompting import no_key_twice
 from engine.names import look_alike
 from engine.policy import BOTH, COUNCIL, policy_of
@@ -21,7 +21,7 @@ from runs.saved import NAME_LENGTH
 
 from .models.teams import AGENT, OWN, TeamVersion
 from .prompts.planner import PERSON
-from .rules.demands import CAREFUL, Policy
+from .rules.demands import CAREFUL, Policy, each_demand
 from .rules.words import Effect
 
 LONGEST = 200_000  # characters of a file
@@ -60,7 +60,9 @@ def written_as_file(version: TeamVersion) -> str:
 
 
 def as_file(version: TeamVersion) -> dict[str, Any]:
-    return {"name": version.name, **version.held()}
+    """With its councils as they are called now: what reads it takes a name as well as an id."""
+    held = version.held()
+    return {"name": version.name, **held, "policy": each_demand(held["policy"], with_name_now)}
 
 
 def as_json(team: Mapping[str, Any]) -> str:
@@ -207,6 +209,6 @@ class _Reading:
 def unknown_council(demand: Mapping[str, Any]) -> str:
     """In a sentence, that the council which is to decide cannot be asked; empty where it can, or none is to."""
     name = demand.get("council") or ""
-    if demand.get("who") not in (COUNCIL, BOTH) or not name or is_council(name):
+    if demand.get("who") not in (COUNCIL, BOTH) or not name:
         return ""
-    return f"No council is called “{name}” here, or it is archived."
+    return council_complaint(name, demand.get("council_id"))

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.forms.boundfield import BoundField
 
+from engine.councils import with_council_id, with_earlier_id, with_name_now
 from engine.names import look_alike
 from engine.policy import MOST_PERSONS, REJECT, REMIND, RETURN, USUAL, policy_of
 from engine.tools import Tool, of_whole_servers, tools
@@ -51,7 +52,7 @@ class DemandForm(forms.Form):
     """Who decides about one kind of thing, and how."""
 
     who = choice("Decided by", WHO.items(), "person", "Choose one of these.")
-    council = Text(max_length=NAME_LENGTH, label="Name of the council")
+    council = Text(max_length=NAME_LENGTH, label="Name or id of the council")
     persons = forms.IntegerField(
         label="How many persons",
         required=False,
@@ -74,9 +75,13 @@ class DemandForm(forms.Form):
     )
     expiry = choice("Without an answer", ENDS.items(), REMIND, "Choose one of these.")
 
-    def __init__(self, key: str, posted: Mapping[str, Any] | None, demand: Mapping[str, Any]) -> None:
-        start = {**USUAL, **demand, "blind": demand.get("blind") is not False}
+    def __init__(
+        self, key: str, posted: Mapping[str, Any] | None, demand: Mapping[str, Any], saved: Mapping[str, Any]
+    ) -> None:
+        """`saved`: what the team demands there by now, whose council is still meant by each name that it has had."""
+        start = {**USUAL, **with_name_now(demand), "blind": demand.get("blind") is not False}
         super().__init__(posted, initial=start, prefix=key, auto_id="%s")
+        self._saved_id = with_earlier_id(saved).get("council_id")
         self.key, (self.sign, self.label) = key, ROWS[key]
         if key == f"calls-{Effect.REACHES_OUT}":  # never open, whatever is written
             self.fields["who"].choices = [one for one in WHO.items() if one[0] != "open"]  # type: ignore[attr-defined]
@@ -88,8 +93,11 @@ class DemandForm(forms.Form):
             self.errors.pop(name, None)
         if who in ("council", "both") and not self.cleaned_data.get("council") and "council" not in self.errors:
             self.add_error("council", "Name the council, as the library calls it.")
-        elif "council" not in self.errors and (unknown := unknown_council(self.cleaned_data)):
-            self.add_error("council", unknown)
+        elif "council" not in self.errors:
+            self.cleaned_data["council_id"] = self._saved_id
+            if unknown := unknown_council(self.cleaned_data):
+                self.add_error("council", unknown)
+            self.cleaned_data = with_council_id(self.cleaned_data)
         if who != "open" and ends != REMIND and not self.cleaned_data.get("hours") and "hours" not in self.errors:
             self.add_error("hours", "Say after how many hours.")
 
@@ -114,7 +122,7 @@ def in_short(given: Mapping[str, Any]) -> dict[str, Any]:
     if who != "council":
         said |= {"persons": given.get("persons") or 1, "four_eyes": bool(given.get("four_eyes"))}
     if who != "person":
-        said |= {"council": given.get("council") or ""}
+        said |= {"council": given.get("council") or "", "council_id": given.get("council_id")}
     if who == "both" and not given.get("blind"):
         said |= {"blind": False}
     if ends != REMIND:
@@ -251,8 +259,9 @@ class TeamSubmission:
         self.agents = [AgentForm(number, data, one, known, gone) for number, one in _places("agent", data, agents)]
         tasks = [{"task": one} for one in examples]
         self.examples = [ExampleForm(number, data, one) for number, one in _places("example", data, tasks)]
-        self.demands = [DemandForm(key, data, demand) for key, demand in spread(held).items()]
         self._kept = team.current.policy if team and team.current else None
+        saved = spread(self._kept) if self._kept else {}
+        self.demands = [DemandForm(key, data, demand, saved.get(key, {})) for key, demand in spread(held).items()]
         self._wrong_count: list[FieldProblem] = []
         self._strange = list(_strange(self.agents, data or {}))
 

@@ -108,7 +108,7 @@ ALLOWED = {
 }
 AT_GATES = (
     *("engine/models/gates.py", "engine/models/gate_rules.py", "engine/evidence/guards.py", "engine/policy.py"),
-    *("engine/context.py", "engine/deciders.py", "engine/gates.py"),
+    *("engine/context.py", "engine/councils.py", "engine/deciders.py", "engine/gates.py"),
     *(
         "runs/rights.py",
         "runs/deciding.py",

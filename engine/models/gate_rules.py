@@ -10,6 +10,7 @@ from django.core.exceptions import ValidationError
 from django.db import models
 
 from engine import statements
+from engine.councils import council_complaint, with_council_id
 from engine.policy import BOTH, asks_council
 
 WHO = [("", "as the procedure says"), ("person", "a person"), ("council", "a council"), ("both", "both")]
@@ -43,7 +44,8 @@ class GateRule(models.Model):
     persons = models.PositiveSmallIntegerField(default=1)
     four_eyes = models.BooleanField(default=False)
     blind = models.BooleanField(default=False)
-    council = models.CharField(max_length=120, blank=True)
+    council = models.CharField(max_length=120, blank=True, help_text="Its name, or its id where that is not enough.")
+    council_id = models.PositiveBigIntegerField(null=True, editable=False)
     hours = models.PositiveIntegerField(null=True, blank=True)
     expiry = models.CharField(max_length=8, blank=True, choices=EXPIRIES)
 
@@ -60,9 +62,16 @@ class GateRule(models.Model):
         named = [self.procedure, self.kind, self.effect, self.tool]
         return f"Gates of {', '.join(filter(None, named)) or 'every kind'}"
 
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        meant = with_council_id({"council": self.council, "council_id": self.council_id})
+        self.council, self.council_id = meant["council"], meant.get("council_id")
+        super().save(*args, **kwargs)
+
     def clean(self) -> None:
         if asks_council({"who": self.who}) != bool(self.council):
             raise ValidationError({"council": "A council is named where one decides, and only there."})
+        if self.council and (complaint := council_complaint(self.council, self.council_id)):
+            raise ValidationError({"council": complaint})
         if (self.hours is None) == (self.expiry in ("reject", "return")):
             raise ValidationError({"hours": "An end needs hours, and hours need an end."})
 
@@ -77,4 +86,4 @@ class GateRule(models.Model):
         # a rule that names no two who decide leaves open whether one of them is blind
         asked |= {"blind": self.blind} if self.blind or self.who == BOTH else {}
         asked |= {name: getattr(self, name) for name in ("who", "council", "hours", "expiry") if getattr(self, name)}
-        return asked
+        return asked | ({"council_id": self.council_id} if self.council else {})

@@ -25,6 +25,7 @@ from engine.policy import REACHES_OUT, REJECT, REMIND, asks_persons, council_of,
 
 from .claims import GOING_ON
 from .happenings import Happening, What
+from .rehearsals import is_only_rehearsal, was_rehearsed
 from .whose import asked_by_no_name, asked_of, of_a_council_alone, of_author, run_goes_on, run_that, said_by
 
 DECIDE = "engine.decide_gate"  # at everybody's gates
@@ -263,10 +264,15 @@ class Gate(models.Model):
 
     @property
     def stands(self) -> bool:
-        """Whether the decision still allows what it did: not where a council's was overridden or erased since."""
+        """Whether the decision still allows what it did: not where a council's was overridden or erased since, or was a
+        rehearsal."""
         judged = next((one.judged_by for one in self.decisions.all() if one.judged_by_id), None)
         overridden = any(one.decision == Decision.OVERRIDE for one in self.decisions.all())
-        return judged is None or overridden or (judged.override is None and judged.redacted is None)
+        if judged is None or overridden:
+            return True
+        if was_rehearsed(judged) and not is_only_rehearsal(self.run):  # it may be older than that this was refused
+            return False
+        return judged.override is None and judged.redacted is None
 
     @property
     def heard(self) -> bool:
@@ -326,7 +332,10 @@ class Gate(models.Model):
 
     def is_about(self, text: str, whole: str, asked: Any) -> bool:
         """Whether it asks this, of this user or group."""
-        return (self.text, self.whole, self.asked) == (text, whole, name_of_asked(asked))
+        group = isinstance(asked, Group)
+        ids = (None if group or asked is None else asked.pk, asked.pk if group else None)
+        same = (self.asked_user_id, self.asked_group_id) == ids  # another may have the name by now
+        return same and (self.text, self.whole, self.asked) == (text, whole, name_of_asked(asked))
 
     def use(self) -> None:
         """Its decision is acted on, in this transaction: it never allows anything again. AlreadyUsed."""

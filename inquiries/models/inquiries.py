@@ -8,6 +8,7 @@ from typing import Any
 from django.db import models, transaction
 from django.db.models import Prefetch, Sum
 
+from engine.councils import with_council_id
 from engine.evidence import sealing
 from engine.llm import prices
 from engine.llm.providers import is_rehearsal, lane_of
@@ -115,7 +116,7 @@ class InquiryQuerySet(models.QuerySet["Inquiry"]):
 def _post(inquiry: "Inquiry", name: str, model: str, fallback: str, critics: Mapping[str, Mapping[str, Any]]) -> "Post":
     """A model stands in for another, not for itself."""
     other = fallback if fallback != model else ""
-    return Post(inquiry=inquiry, name=name, model=model, fallback=other, **critics.get(name, {}))
+    return Post(inquiry=inquiry, name=name, model=model, fallback=other, **with_council_id(critics.get(name, {})))
 
 
 def _unknown(held: Sequence[str]) -> int | None:
@@ -189,7 +190,8 @@ class Inquiry(models.Model):
 
 class Post(models.Model):
     """Who does a kind of work in an inquiry: one for each station but the first. Where a person has so many `hours`,
-    the model reviews after these; without any it waits. A `council` is named."""
+    the model reviews after these; without any it waits. A `council` is named, and its id decides who is meant: older
+    posts have none."""
 
     inquiry = models.ForeignKey(Inquiry, on_delete=models.PROTECT, related_name="posts")
     name = models.CharField(max_length=20)
@@ -197,6 +199,7 @@ class Post(models.Model):
     model = models.CharField(max_length=200)
     fallback = models.CharField(max_length=200, blank=True)
     council = models.CharField(max_length=100, blank=True)
+    council_id = models.PositiveBigIntegerField(null=True)
     hours = models.PositiveSmallIntegerField(null=True)
 
     class Meta:
@@ -218,5 +221,6 @@ class Post(models.Model):
     def policy(self) -> dict[str, Any]:
         """Of the gate at which it is asked."""
         if self.kind == PostKind.COUNCIL:
-            return {"who": "council", "council": self.council}
+            known = {"council_id": self.council_id} if self.council_id else {}
+            return {"who": "council", "council": self.council, **known}
         return {"who": "person"} | ({"hours": self.hours, "expiry": "return"} if self.hours else {})

@@ -3,17 +3,20 @@
 Why so: docs/decisions.md, One house for all procedures.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Self
 from uuid import UUID
 
 from django.db import models
 
+from engine.councils import CouncilUnknown, CouncilUse, find_council, with_earlier_id
+from runs.forms import as_number
 from runs.saved import OutOfDate, Saved, SavedChange, SavedQuerySet, VersionInColumns
 
 ROSTERS = UUID("6d616769-0000-4000-8000-726f73746572")  # the one chain of all rosters; no run has this key
 ROSTER = "roster"  # the kind of its entries
 ABOUT_LENGTH = 300
+COUNCIL = "council:"  # what is said of a post that a council holds begins so
 
 
 class RosterChanged(OutOfDate):
@@ -69,5 +72,35 @@ class RosterChange(SavedChange):
 
 
 def written(held: Mapping[str, Any]) -> dict[str, Any]:
-    posts = {name: said for name, said in held["posts"].items() if said}
+    posts = {name: with_council_by_id(said) for name, said in held["posts"].items() if said}
     return {"about": held.get("about", ""), "posts": posts}
+
+
+def with_council_by_id(said: Any) -> Any:
+    """What is said of a post, as it is saved: a council that is named is `council:` and its id."""
+    if not isinstance(said, str) or not said.startswith(COUNCIL):
+        return said
+    try:
+        return f"{COUNCIL}{find_council(said.removeprefix(COUNCIL)).id}"
+    except CouncilUnknown:
+        return said
+
+
+def posts_of(version: RosterVersion) -> dict[str, str]:
+    """As it says them, also one that was saved when councils were named by their names alone."""
+    return {name: _with_earlier_id(said) for name, said in version.posts.items()}
+
+
+def _with_earlier_id(said: Any) -> Any:
+    if not isinstance(said, str) or not said.startswith(COUNCIL) or as_number(name := said.removeprefix(COUNCIL)):
+        return said
+    known = with_earlier_id({"council": name})["council_id"]
+    return f"{COUNCIL}{known}" if known else said
+
+
+def council_uses() -> Iterator[CouncilUse]:
+    """Of all rosters that inquiries can be begun with."""
+    for roster in Roster.objects.offered().select_related("current"):
+        for said in posts_of(roster.current).values() if roster.current else ():
+            if str(said).startswith(COUNCIL) and (council := as_number(said.removeprefix(COUNCIL))):
+                yield CouncilUse(council, f"the roster “{roster.name}”")

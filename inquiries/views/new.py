@@ -28,6 +28,7 @@ from ..estimate import estimate
 from ..examples import FILES, QUESTIONS
 from ..forms import LIMITS, Critic, InquiryForm, asked, followed_complaint
 from ..models import ATTACHED, POSTS, Collection, Inquiry, Roster
+from ..models.rosters import posts_of
 from ..posts import CRITICS, FIELDS
 from ..rules.limits import BOUNDS
 
@@ -126,7 +127,7 @@ def _of_roster(pk: int) -> dict[str, str]:
     found = Roster.objects.offered().whole().filter(pk=pk).first()
     if found is None or found.current is None:
         return {}
-    return {**dict.fromkeys(FIELDS, ""), **found.current.posts, "roster": found.name}
+    return {**dict.fromkeys(FIELDS, ""), **posts_of(found.current), "roster": found.name}
 
 
 def _own(posted: Mapping[str, str]) -> dict[str, str]:

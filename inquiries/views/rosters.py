@@ -18,6 +18,7 @@ from runs.views import changing
 
 from ..forms import Critic, RosterForm
 from ..models import Inquiry, Roster, RosterVersion
+from ..models.rosters import posts_of
 from ..posts import CRITICS, EVERY, MODELS, changes, described
 
 MAY_MAKE = "You may not make rosters. Ask who administers this site for the right to."
@@ -82,7 +83,7 @@ def edit(request: HttpRequest, pk: int) -> HttpResponse:
 def _kept(roster: Roster) -> dict[str, Any]:
     current = roster.current
     assert current  # noqa: S101 - for the type checker
-    posts = {"every_model" if name == EVERY else name: said for name, said in current.posts.items()}
+    posts = {"every_model" if name == EVERY else name: said for name, said in posts_of(current).items()}
     return {"name": roster.name, "about": current.about, **posts}
 
 

@@ -7,6 +7,7 @@ from .councils import (
     CouncilChange,
     CouncilChanged,
     CouncilVersion,
+    EarlierCouncilName,
     Member,
     Seated,
 )
@@ -42,6 +43,7 @@ __all__ = [
     "CouncilChange",
     "CouncilChanged",
     "CouncilVersion",
+    "EarlierCouncilName",
     "Expected",
     "Judgement",
     "JudgementQuerySet",

@@ -10,6 +10,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import models
 
+from engine.deciders import council_uses
 from engine.hidden import visible_text
 from runs.saved import NAME_LENGTH, OutOfDate, Saved, SavedChange, SavedQuerySet, SavedVersion
 
@@ -46,6 +47,19 @@ class Council(Saved):
     def agents(self) -> list[AgentValues]:
         """The three agents as a new judgement takes them."""
         return self.current.agents() if self.current else []
+
+    def name_complaint(self, name: str) -> str:
+        uses = {use.council_id: use.by for use in council_uses() if use.council_id != self.pk}
+        for other in Council.objects.ever_looked_like(name):
+            if other.pk in uses:
+                return (
+                    f"“{name}” is or was the name of the council “{other.name}” (id {other.pk}), which is asked by "
+                    f"{uses[other.pk]}. Give this one another name."
+                )
+        return ""
+
+    def named_by(self) -> list[str]:
+        return list(dict.fromkeys(use.by for use in council_uses() if use.council_id == self.pk))
 
     @property
     def agent_names(self) -> str:
@@ -99,6 +113,20 @@ class CouncilChange(SavedChange):
     def held(self) -> dict[str, Any]:
         members = self.version.members.all() if self.version else ()
         return {"agents": [{"seat": member.seat, **member.values()} for member in members]}
+
+
+class EarlierCouncilName(models.Model):
+    """What a name meant when policies began to name councils by their ids: for those that were saved before, which
+    never change. Of a name that several had by then there is none."""
+
+    name = models.CharField(max_length=NAME_LENGTH, unique=True)
+    council = models.ForeignKey(Council, on_delete=models.PROTECT, related_name="+")
+
+    class Meta:
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return visible_text(self.name)
 
 
 class Seated(models.Model):

@@ -9,6 +9,7 @@ from django.db import models, transaction
 from django.db.models import Prefetch
 from django.utils import timezone
 
+from engine.councils import with_council_id
 from engine.evidence import sealing
 from engine.llm import prices
 from engine.llm.providers import is_rehearsal, lane_of
@@ -89,7 +90,7 @@ class MissionQuerySet(models.QuerySet["Mission"]):
             final_check_wanted=bool(check),
             check_command=check,
             limits=vars(Limits.of(dict(limits or {}))),
-            policy=dict(policy or {}),
+            policy={name: _meant(asked) for name, asked in (policy or {}).items()},
             follows=follows,
             library=library,
             prompt_version=prompts.VERSION,
@@ -110,6 +111,11 @@ class MissionQuerySet(models.QuerySet["Mission"]):
         SearchText.objects.create(run=run, words=" ".join([*words, *words_of(f"{run.title}\n{goal}\n{names}")]))
         sealing.submit(run.pk)
         return mission
+
+
+def _meant(asked: Any) -> Any:
+    """A policy with the id of its council; a word that asks nobody stays."""
+    return with_council_id(asked) if isinstance(asked, Mapping) else asked
 
 
 def title_of(goal: str) -> str:

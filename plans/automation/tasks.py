@@ -19,6 +19,7 @@ from runs.forms import Text
 
 from .. import forms, procedure
 from ..models import Plan, TeamChanged, TeamVersion
+from ..models.teams import OF_SETTING, team_of_setting
 from ..rules.demands import Policy, step_by_step
 from ..rules.words import Standing
 from .schemas import InputTask
@@ -68,10 +69,13 @@ def _refuse(wrong: list[tuple[str, str]]) -> None:
 
 
 def _team() -> TeamVersion:
-    try:
-        return forms.team_named(settings.COMPAT_TEAM)
-    except ValidationError as error:
-        raise Refusal(409, f"{error.message} MAGI_COMPAT_TEAM names which gets these tasks.") from error
+    team = team_of_setting()
+    if team is None or team.archived or team.current is None:
+        which = settings.COMPAT_TEAM
+        why = f"“{which}” is archived." if team else f"There is no team “{which}”, or more than one was called so."
+        raise Refusal(409, f"{why} {OF_SETTING} says which gets these tasks, by its id or its name.")
+    version: TeamVersion = team.current
+    return version
 
 
 def _is_planned(pk: UUID) -> bool:

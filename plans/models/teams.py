@@ -3,21 +3,26 @@
 Why so: docs/decisions.md, One house for all procedures.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Self
 from uuid import UUID
 
+from django.conf import settings
 from django.db import models
 
+from engine.councils import CouncilUse, with_council_id, with_earlier_id
 from engine.hidden import visible_text
 from engine.mcp import PREFIX
+from engine.names import look_alike
 from engine.tools import WHOLE, meant
+from runs.forms import as_number
 from runs.saved import NAME_LENGTH, OutOfDate, Saved, SavedChange, SavedQuerySet, SavedVersion
 
-from ..rules.demands import CAREFUL
+from ..rules.demands import CAREFUL, demands_of, each_demand
 
 TEAMS = UUID("6d616769-0000-4000-8000-007465616d73")  # the one chain of all teams; no run has this key
 TEAM = "team"  # the kind of its entries
+OF_SETTING = "MAGI_COMPAT_TEAM"
 AGENT = ("name", "description", "system", "model", "fallback", "tools")
 OWN = ("description", "planner", "policy", "examples")
 
@@ -40,6 +45,35 @@ class Team(Saved):
 
     class Meta:
         ordering = ["pk"]
+
+    def name_complaint(self, name: str) -> str:
+        """The setting says who plans and carries out tasks of others: nobody gets these by taking a name."""
+        other = team_of_setting() if look_alike(name, [settings.COMPAT_TEAM]) else None
+        if other is None or other.pk == self.pk:
+            return ""
+        return (
+            f"“{name}” was the name of the team “{other.name}” (id {other.pk}), which {OF_SETTING} means. Give "
+            "this one another name."
+        )
+
+    def named_by(self) -> list[str]:
+        return [OF_SETTING] if (meant := team_of_setting()) and meant.pk == self.pk else []
+
+
+def team_of_setting() -> "Team | None":
+    """The team that gets the tasks of `/api/automation`: by its id, or by a name that no other has ever had."""
+    which: str = settings.COMPAT_TEAM
+    called = Team.objects.ever_called(which)
+    by_id = Team.objects.filter(pk=as_number(which)).first()
+    return by_id or (called[0] if len(called) == 1 else None)
+
+
+def council_uses() -> Iterator[CouncilUse]:
+    """Of all teams that plans can be made with."""
+    for team in Team.objects.offered().select_related("current"):
+        for demand in demands_of(team.current.policy) if team.current else ():
+            if council := with_earlier_id(demand).get("council_id"):
+                yield CouncilUse(council, f"the team “{team.name}”")
 
 
 class TeamVersion(SavedVersion):
@@ -133,4 +167,5 @@ def written(held: Mapping[str, Any]) -> dict[str, Any]:
     """With what stands where nothing was said."""
     usual: dict[str, Any] = {"description": "", "planner": "", "policy": CAREFUL.as_json(), "examples": []}
     agents = [{name: {**NOTHING, **agent}[name] for name in AGENT} for agent in held["agents"]]
-    return {**{name: held.get(name, usual[name]) for name in OWN}, "agents": agents}
+    own = {name: held.get(name, usual[name]) for name in OWN}
+    return {**own, "policy": each_demand(own["policy"], with_council_id), "agents": agents}

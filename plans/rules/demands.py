@@ -3,7 +3,7 @@
 A demand is handed to a gate as its policy: `engine.models.gates.policy_of` says what stands in it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Self
@@ -110,6 +110,17 @@ class Policy:
     def of(cls, kept: Mapping[str, Any]) -> Self:
         steps, calls = ({Effect(name): demand for name, demand in kept[key].items()} for key in ("steps", "calls"))
         return cls(kept["plan"], steps, calls, kept["ahead"])
+
+
+def demands_of(policy: Mapping[str, Any]) -> list[Demand]:
+    """All of a policy as it is kept."""
+    return [policy["plan"], *policy["steps"].values(), *policy["calls"].values()]
+
+
+def each_demand(policy: Mapping[str, Any], change: Callable[[Demand], Demand]) -> dict[str, Any]:
+    """The same policy as it is kept, with each demand as it becomes by this."""
+    parts = {part: {effect: change(one) for effect, one in policy[part].items()} for part in ("steps", "calls")}
+    return {**policy, "plan": change(policy["plan"]), **parts}
 
 
 def _by_effect(reads: Demand, writes: Demand, reaches_out: Demand) -> Mapping[Effect, Demand]:

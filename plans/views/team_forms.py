@@ -15,6 +15,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods
 
+from engine.councils import with_name_now
 from engine.llm import catalogue
 from engine.tools import of_whole_servers, tools
 from runs import retention
@@ -169,7 +170,8 @@ def _overtaken(team: Team | None, opened: int) -> dict[str, Any]:
 
 def _as_text(holds: Mapping[str, Any]) -> str:
     """As `team_files` reads it. What a team keeps for how long is no part of it."""
-    demands = {key: in_short(demand) for key, demand in spread(holds["policy"]).items()} if "policy" in holds else {}
+    held = spread(holds["policy"]) if "policy" in holds else {}
+    demands = {key: in_short(with_name_now(demand)) for key, demand in held.items()}
     policy = gathered(demands, holds["policy"]["ahead"]) if demands else POLICIES["Careful"].as_json()
     own = {name: holds.get(name, "") for name in ("name", "description", "planner")}
     lists = {"examples": holds.get("examples", []), "agents": holds["agents"]}

@@ -177,7 +177,8 @@ def _council(gate: Gate) -> dict[str, Any] | None:
         return None
     said = gate.council_said or None
     shown = gate.council_id is not None and not gate.hides
-    return {"name": gate.policy["council"], "run": str(gate.council_id) if shown else None, "said": said}
+    known = gate.policy.get("council_id")
+    return {"id": known, "name": gate.policy["council"], "run": str(gate.council_id) if shown else None, "said": said}
 
 
 def _said(one: GateDecision) -> dict[str, Any]:

@@ -225,7 +225,8 @@ class GateDecision(Strict):
 class GateCouncil(Strict):
     """The council that decides at a gate, alone or besides."""
 
-    name: str
+    id: int | None = Field(description="Which one it is; null: no one council was meant, so that a person is asked.")
+    name: str = Field(description="As it was called when it was asked.")
     run: Identifier | None = Field(description="Its run; null while it is hidden, and where it could not be asked.")
     said: str | None = Field(description="approve or reject; null while it is not known, or not shown.")
 
@@ -238,6 +239,7 @@ class Policy(Strict):
     four_eyes: bool
     blind: bool = Field(False, description="What the council says is shown when as many persons have decided.")
     council: str = ""
+    council_id: int | None = Field(None, description="Which one it is, however it is called now.")
     hours: int | float | None
     expiry: str = Field(description="One of remind, reject and return.")
 

@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from engine.names import look_alike
 
 from .. import retention
-from ..forms import Text, as_read
+from ..forms import Text, as_number, as_read
 from .versions import NAME_LENGTH, Saved
 
 _WHOLE = "Write a whole number of days, or nothing to keep them for ever."
@@ -53,6 +53,8 @@ class SavedForm(forms.Form):
         for other in self.model.objects.only("name", "archived"):
             if other != self.saved and look_alike(name, [other.name]):
                 raise ValidationError(self._archived if other.archived else self._taken)
+        if complaint := (self.saved or self.model()).name_complaint(name):
+            raise ValidationError(complaint)
         return name
 
     def clean_retention_days(self) -> int:
@@ -83,13 +85,20 @@ class SavedForm(forms.Form):
 
 
 def named(model: type[Saved], which: str | int) -> Any:
-    """The one that is offered under that name, as people read names, or that id. ValidationError without one."""
+    """The one that is offered under that id, or that name, as people read names. ValidationError without one, and where
+    another has had the name: who wrote it may have meant that. A number is an id where there is one: nobody gets what
+    was meant for it by that name."""
     offered = dict(model.objects.offered().values_list("pk", "name"))
-    pk = next((pk for pk, name in offered.items() if which == pk or _is_read_as(name, which)), None)
+    number = as_number(which) if isinstance(which, str) else which
+    pk = number if number in offered else next((pk for pk, name in offered.items() if _is_read_as(name, which)), None)
     if pk is None:
         known = ", ".join(offered.values()) or "none"
         noun = model._meta.model_name
         raise ValidationError(f"There is no {noun} “{str(which)[:NAME_LENGTH]}”. Known: {known}.")
+    if pk != number and len(called := model.objects.ever_called(str(which))) > 1:
+        known = ", ".join(f"{one.pk} (now “{one.name}”)" for one in called)
+        noun = model._meta.model_name
+        raise ValidationError(f"More than one {noun} has been called “{which}”. Name the one by its id: {known}.")
     return model.objects.whole().get(pk=pk)
 
 

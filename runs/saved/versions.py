@@ -19,6 +19,7 @@ from engine.models import record_name
 from engine.names import look_alike
 
 from .. import retention
+from ..forms import as_read
 
 NAME_LENGTH = 60
 RETENTION_DAYS = 365
@@ -26,6 +27,10 @@ RETENTION_DAYS = 365
 
 class RevisedMeanwhile(Exception):
     """Another version was saved since the one that somebody began to change."""
+
+
+class NameReserved(IntegrityError):
+    """What has had this name is named by something that lets it decide. The text is a sentence for people."""
 
 
 class OutOfDate(Exception):
@@ -52,6 +57,20 @@ class SavedQuerySet(models.QuerySet[Any]):
     def offered(self) -> Self:
         """What a new run may start from."""
         return self.filter(archived=None)
+
+    def ever_called(self, name: str) -> list[Any]:
+        """All that have this name or have had it in any version, as people read names: one that was given up may be
+        somebody else's by now."""
+        return self._ever(lambda other: as_read(other) == as_read(name))
+
+    def ever_looked_like(self, name: str) -> list[Any]:
+        """Those, and all whose names of any time look like this one: for refusals."""
+        return self._ever(lambda other: look_alike(name, [other]) is not None)
+
+    def _ever(self, fits: Callable[[str], bool]) -> list[Any]:
+        version = self.model.versions.rel
+        called = version.related_model.objects.order_by().values_list(version.field.name, "name").distinct()
+        return list(self.filter(pk__in={pk for pk, name in called if fits(name)}))
 
     def hold(self, pk: int) -> Any:
         """It as it is, and as it stays until this transaction ends. Any number may hold it at once."""
@@ -128,6 +147,15 @@ class Saved(models.Model):
         """Of its current version; 0 while it has none."""
         return self.current.number if self.current else 0
 
+    def name_complaint(self, name: str) -> str:
+        """Why it may not be called so although nobody else is now, in a sentence; empty where it may."""
+        return ""
+
+    def named_by(self) -> list[str]:
+        """What is saved and lets it decide or act, as in: the team “Office”. It goes on to mean this one when this one
+        is renamed."""
+        return []
+
     def state(self) -> dict[str, Any]:
         """All that a change of it changes."""
         return {
@@ -163,7 +191,8 @@ class Saved(models.Model):
         """A new version with this name, which holds this; the current one where nothing differs.
 
         RevisedMeanwhile where the current version is not the one with the number `opened`, if that is given;
-        IntegrityError where another has the name, or one that looks like it.
+        IntegrityError where another has the name, or one that looks like it; NameReserved, which is one, where nobody
+        has it and it may not be taken.
         """
         others = type(self).objects
         # the lock first and alone: a row joined to it would be the one from before the wait
@@ -173,6 +202,8 @@ class Saved(models.Model):
         if current and opened not in (None, current.number):
             raise RevisedMeanwhile
         others.refuse_look_alike(name, self)
+        if not (current and current.name == name) and (complaint := self.name_complaint(name)):
+            raise NameReserved(complaint)
         columns = self.versions.model.columns(held)
         number = current.number + 1 if current else 1
         version = self.versions.create(number=number, name=name, author=author, **columns)

@@ -99,10 +99,13 @@ def founded(model: type[Saved], submission: Submission, owner: Any) -> Any | Non
 @transaction.atomic
 def revised(saved: Saved, submission: Submission, author: Any, opened: int) -> str:
     """Save all or nothing; the sentence that says what was saved. Raises what `Saved.revise` does."""
+    before = saved.name
     version = saved.revise(author=author, opened=opened, **submission.values())
     said = [f"Version {version.number} is saved."] if version.number > opened else []
     if saved.keep_for(submission.retention_days, author):
         said.append(f"Texts are kept {saved.kept}.")
+    if saved.name != before and (named_by := saved.named_by()):
+        said.append(f"“{before}” is called “{saved.name}” now, and is still meant by {', '.join(named_by)}.")
     return " ".join(said) or "Nothing was changed."
 
 

@@ -37,7 +37,7 @@ def test_an_inquiry_of_a_person_and_a_council_comes_to_its_answer_though_its_eng
     site.die()
     page.goto(live)
     expect(page.locator("#plate")).to_contain_text(re.compile(r"^\s*answered", re.IGNORECASE), timeout=SOON)
-    expect(page.locator("#station-3")).to_contain_text("council Answer review approves")
+    expect(page.locator("#station-3")).to_contain_text("council Answer review, version 1 approves")
     expect(page.locator("#station-1")).to_contain_text("sent back 1×")
     expect(page.locator("details[open] mark").first).to_have_text(SAYS)
     told_once(tmp_path)

@@ -123,7 +123,7 @@ def approve_the_letter(page: Page) -> None:
     expect(seal).to_contain_text(walked.KIND, timeout=SOON)
     expect(seal).to_contain_text("ada@example.org")
     # what the council decides draws all of it anew
-    expect(page.locator("#at-2 .at")).to_contain_text("council Magi: Approve,", timeout=SOON)
+    expect(page.locator("#at-2 .at")).to_contain_text("council Magi, version 1: Approve,", timeout=SOON)
     press(page, page.locator("#at-2 .at").get_by_role("button", name="Approve"))
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.db import models, transaction
 
+from engine.councils import with_council_id
 from engine.evidence import sealing
 from engine.llm.providers import lane_of
 from engine.models import Document, ModelCall, NewDocument, Run, asked_for
@@ -36,7 +37,8 @@ class CheckQuerySet(models.QuerySet["Check"]):
         asked = asked_for(owner, made_by) | {"request": request}
         lane = lane_of([writer, checker])
         run = Run.objects.create(procedure="check", title=question[:80], lane=lane, **asked)
-        check = self.create(run=run, question=question, writer=writer, checker=checker, policy=policy)
+        meant = with_council_id(policy) if policy else None
+        check = self.create(run=run, question=question, writer=writer, checker=checker, policy=meant)
         Document.objects.attach(run, documents)
         SearchText.objects.create(run=run, words=" ".join([*first_labels(run), *words_of(question)]))
         sealing.submit(run.pk)

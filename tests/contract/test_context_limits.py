@@ -150,7 +150,7 @@ def chat(user, model):
 
 def test_a_council_for_whose_models_a_gate_asks_too_much_is_not_asked(council, small):
     with pytest.raises(Cannot, match=rf"The council Trio was not asked\. {SAID}"):
-        deciding.decide(Gate(text=LONG, title="A plan"), "Trio", {"owner": None})
+        deciding.decide(Gate(text=LONG, title="A plan"), council.pk, {"owner": None})
 
 
 def test_what_is_short_enough_is_begun(mira, small):

@@ -89,5 +89,5 @@ async def test_an_error_at_any_point_asks_a_council_once(mira, point):
     ended = await with_an_error_at(point, run)
     decisions = Gate.objects.values_list("decisions__by", flat=True)
     assert (ended.status, await Run.objects.acount()) == ("finished", 2)
-    assert sorted([by async for by in decisions])[0] == "council Trio"
+    assert sorted([by async for by in decisions])[0] == "council Trio, version 1"
     assert await sync_to_async(problems)() == []

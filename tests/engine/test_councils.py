@@ -7,6 +7,7 @@ from asgiref.sync import sync_to_async
 from django.db import IntegrityError
 
 from engine import gates, steering
+from engine.councils import CouncilUnknown, NamedCouncil
 from engine.deciders import Cannot, NeedsPerson
 from engine.evidence import sealing
 from engine.evidence.audit import verify_all
@@ -27,8 +28,9 @@ TEXT = "Dear Mr. Ito, we shall come on Friday."
 REASON = "They would come on the day that suits nobody, and Mr. Ito has said so before."
 ASKS: dict = {}
 SAYS: dict = {}
-COUNCIL = {"who": "council", "council": "Trio"}
-BOTH = {"who": "both", "council": "Trio"}
+TRIO = NamedCouncil(3, "Trio", archived=False)
+COUNCIL = {"who": "council", "council": "Trio", "council_id": TRIO.id}
+BOTH = {**COUNCIL, "who": "both"}
 
 
 class Polite(Procedure):
@@ -54,13 +56,19 @@ class Oracle(Procedure):
         return "The stars say so."
 
 
-def decide(gate, name, made_by):
+def decide(gate, pk, made_by):
     if len(gate.text) > 1_000:
         raise NeedsPerson("It is too long to be judged.")
-    if name != "Trio":
-        raise Cannot(f"There is no council named {name}.")
+    if pk != TRIO.id:
+        raise Cannot(f"There is no council with the id {pk}.")
     run = Run.objects.create(procedure="oracle", title=gate.title, **made_by)
     sealing.submit(run.pk)
+
+
+def find(which, saved_id):
+    if which != TRIO.name:
+        raise CouncilUnknown(f"No council is called “{which}” here.")
+    return TRIO
 
 
 @pytest.fixture(autouse=True)
@@ -68,6 +76,7 @@ def procedures(settings):
     ASKS.clear()
     SAYS.clear()
     settings.DECIDERS = {"council": f"{__name__}.decide"}
+    settings.COUNCILS = __name__
     settings.PROCEDURES = {**settings.PROCEDURES} | {
         kind.__name__.lower(): f"{__name__}.{kind.__name__}" for kind in (Polite, Oracle)
     }
@@ -198,9 +207,9 @@ async def test_where_the_procedure_wants_to_know_it_is_told(asking, says, models
 
 
 async def test_a_council_that_is_not_there_leaves_it_to_a_person_at_once(asking, mira):
-    gate = await asking({**COUNCIL, "council": "Nobody"})
+    gate = await asking({**COUNCIL, "council": "Nobody", "council_id": 404})
     assert (gate.state, gate.council_id) == ("pending", None)
-    assert (await GateDecision.objects.aget()).text == "There is no council named Nobody."
+    assert (await GateDecision.objects.aget()).text == "There is no council with the id 404."
     assert (await say(gate.pk, mira, "approve")).approved
 
 

@@ -121,16 +121,40 @@ async def test_a_council_judges_the_answer_as_a_run_of_its_own(mira, models):
     found = await sync_to_async(looked_at)(row.pk)
     review = next(one for one in found.ordered if one.station == "critic_expert" and one.kind == "review")
     assert (child.procedure, child.status) == ("judgement", "finished")
-    assert (review.by_name, bool(review.feedback)) == ("council Trio", True)
+    assert (review.by_name, bool(review.feedback)) == ("council Trio, version 1", True)
 
 
 @database
 async def test_a_council_that_cannot_judge_is_neither_a_yes_nor_a_no(mira, models):
+    trio = await sync_to_async(Council.objects.found)(name="Trio", owner=mira, agents=agents())
+    await sync_to_async(trio.archive)(mira)
     run = await waiting(mira, models, COUNCIL, retry_limit=2)
     row = await sync_to_async(looked_at)(run.pk)
     assert (run.status, run.error["component"]) == ("failed", "critic_expert")
-    assert row.state.error.startswith("The council could not judge. There is no council named Trio")
+    assert row.state.error.startswith("The council could not judge. The council “Trio” is archived.")
     assert row.state.retry_count == 2
+
+
+@database
+async def test_a_critic_that_no_one_council_is_leaves_it_to_a_person(mira, models):
+    run = await waiting(mira, models, COUNCIL)
+    await sync_to_async(Council.objects.found)(name="Trio", owner=mira, agents=agents())
+    gate = await sync_to_async(gate_of)(run)
+    said = await gate.decisions.aget()
+    assert (said.decision, "No council decides here" in said.text, gate.council_id) == ("turn", True, None)
+    await sync_to_async(gates.decide)(gate.pk, mira, "approve", "So it is.")
+    assert (await perform(run.pk, models)).outcome == "answered"
+
+
+@database
+async def test_a_rehearsed_critic_lets_nothing_of_a_real_inquiry_pass(mira, models):
+    await sync_to_async(Council.objects.found)(name="Trio", owner=mira, agents=agents())
+    run = await waiting(mira, models, COUNCIL)
+    gate = await sync_to_async(gate_of)(run)
+    assert (await perform(gate.council_id, models)).outcome == "approved"
+    assert (await perform(run.pk, models)).status == Run.Status.WAITING
+    said = await gate.decisions.aget()
+    assert (said.decision, "The council was rehearsed" in said.text) == ("turn", True)
 
 
 @database
@@ -204,9 +228,13 @@ def test_critics_are_chosen_from_a_list_with_the_ready_made_councils():
             Council.objects.found(name=name, agents=trio, owner=None)
     chosen = dict(Critic.choices())
     assert list(chosen)[:2] == ["model", "person"]
-    assert {"council:Plan review", "council:Research review", "council:Answer review"} <= set(chosen)
-    values, wrong = asked({"question": "What is it?", "answer_critic": "council:Answer review"})
-    assert (wrong, values["critics"]) == ([], {"critic_expert": {"kind": "council", "council": "Answer review"}})
+    by_name = {words: value for value, words in chosen.items()}
+    assert {"Council Plan review", "Council Research review", "Council Answer review"} <= set(by_name)
+    answer = Council.objects.get(name="Answer review").pk
+    for said in ("council:Answer review", by_name["Council Answer review"], f"council:{answer}"):
+        values, wrong = asked({"question": "What is it?", "answer_critic": said})
+        held = {"kind": "council", "council": "Answer review", "council_id": answer}
+        assert (wrong, values["critics"]) == ([], {"critic_expert": held})
     names = [agent["name"] for agent in Council.objects.get(name="Plan review").agents()]
     assert names == ["Complete", "Clear", "Sufficient"]
     _, wrong = asked({"question": "What is it?", "plan_critic": "council:Nobody"})

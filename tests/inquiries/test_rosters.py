@@ -1,8 +1,10 @@
 """Rosters in numbered versions: written on a page, taken for a question, and what inquiries keep of them."""
 
 import re
+from importlib import import_module
 
 import pytest
+from django.apps import apps
 from django.test import Client
 from django.urls import reverse
 
@@ -12,7 +14,11 @@ from inquiries.models import Inquiry, Roster
 from inquiries.models.inquiries import PostKind
 from inquiries.posts import said_of
 from inquiries.procedure import submit
+from judgements.models import Council
 from runs.history import History
+from runs.saved import NameReserved
+from tests.conftest import agents
+from tests.databases import tampering
 
 pytestmark = pytest.mark.django_db
 
@@ -102,6 +108,34 @@ def test_a_council_that_is_gone_is_named_and_not_silently_a_model(admin_client: 
     assert "council:Gone, which is not offered" in page
     [(field, said)] = asked(filled({"question": QUESTION, "roster": "Strict"}))[1]
     assert (field, "No council is called “Gone”" in said) == ("answer_critic", True)
+
+
+def renamed(council, name):
+    council.revise(name=name, author=None, agents=[{"fallback": "", **one} for one in agents()])
+
+
+def test_a_roster_goes_on_to_mean_the_council_that_it_was_saved_with(strict, mira):
+    legal = Council.objects.found(name="Legal", owner=mira, agents=agents())
+    strict.revise(name="Strict", author=mira, posts={"answer_critic": "council:Legal"})
+    renamed(legal, "Law")
+    with pytest.raises(NameReserved, match="the roster “Strict”"):
+        Council.objects.found(name="Legal", owner=mira, agents=agents())
+    values, wrong = asked(filled({"question": QUESTION, "roster": "Strict"}))
+    held = {"kind": "council", "council": "Law", "council_id": legal.pk}
+    assert (wrong, values["critics"], values["roster"]) == ([], {"critic_expert": held}, strict.current)
+    post = submit(owner=mira, **values).posts.get(name="critic_expert")
+    assert post.policy == {"who": "council", "council": "Law", "council_id": legal.pk}
+    assert verify_all().faults == []
+
+
+def test_a_roster_of_before_means_the_one_council_that_had_the_name(strict, mira):
+    legal = Council.objects.found(name="Legal", owner=mira, agents=agents())
+    import_module("judgements.migrations.0027_councils_by_id").keep(apps, None)
+    with tampering():
+        strict.versions.update(posts={"answer_critic": "council:Legal"})
+    renamed(legal, "Law")
+    values, wrong = asked(filled({"question": QUESTION, "roster": "Strict"}))
+    assert (wrong, values["critics"]["critic_expert"]["council_id"]) == ([], legal.pk)
 
 
 def test_a_history_is_asked_for_those_of_one_roster(client: Client, mira, strict, settings):

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from engine.evidence.audit import verify_all
 from engine.models import Run
-from judgements.models import Council, Judgement
+from judgements.models import Council, CouncilVersion, Judgement
 from missions import remembering, workshop
 from missions.api import facts
 from missions.crews import made
@@ -25,6 +25,7 @@ from missions.models import Crew, FileVersion, Mission, TerminalInput
 from missions.procedure import submit
 from runs.face import snapshot_of
 from runs.family import bound_to
+from runs.saved import NameReserved
 from tests.conftest import ScriptedModels, need, perform
 from tests.databases import tampering
 from tests.missions.scenes import finishes, mission, runs, step
@@ -127,6 +128,27 @@ def test_who_decides_about_what_leaves_is_said_where_it_begins(said, kept, mine)
         "never",
         kept or "never",
     )
+
+
+def test_what_leaves_is_judged_by_the_ready_made_council_however_it_is_called_now(mine):
+    agents = [{"name": one, **JUDGE} for one in "ABC"]
+    review = Council.objects.found(name=COUNCIL, owner=None, agents=agents)
+    review.revise(name="Our review", author=None, agents=[{"fallback": "", **one} for one in agents])
+    with pytest.raises(NameReserved, match="missions, before something leaves the sandbox"):
+        Council.objects.found(name=COUNCIL, owner=None, agents=agents)
+    mine.post(reverse("mission-new"), {"goal": "Do it."})
+    published = Mission.objects.get().policy["publish"]
+    assert (published["council"], published["council_id"]) == ("Our review", review.pk)
+
+
+def test_where_another_has_had_its_name_no_council_is_meant_and_a_person_is_asked(mine):
+    for name in (COUNCIL, "Another"):
+        Council.objects.found(name=name, owner=None, agents=[{"name": one, **JUDGE} for one in "ABC"])
+    with tampering():
+        CouncilVersion.objects.update(name=COUNCIL)
+    mine.post(reverse("mission-new"), {"goal": "Do it."})
+    published = Mission.objects.get().policy["publish"]
+    assert (published["who"], published["council_id"]) == ("both", None)
 
 
 def test_what_is_unproven_is_nowhere_shown_as_done(mira: User, models):

@@ -75,10 +75,10 @@ def begun(mira, models):
 async def test_nobody_is_asked_about_a_subject_that_is_read_otherwise(mira, models):
     """An encoded word with line breaks in it: some patches of Python would write further headers and another text."""
     subject = "=?utf-8?q?Five=0d=0aReply-To:_x@evil.example=0d=0a=0d=0aPay_9=2C000_to_me.?="
+    await sync_to_async(found_council)()
     version = await sync_to_async(team)(by_both("steps"))
     models.will("test/planner", steps(LETTER), SUMMARY)
     models.will("test/letters", calls("mail.send", to=["ada@example.org"], subject=subject, text=WORDS), replies())
-    await sync_to_async(found_council)()
     run = (await sync_to_async(plan)(mira, version)).pk
     await perform(run, models)
     await approved(run, "step", mira, models)

@@ -74,6 +74,7 @@ def test_a_demand_is_kept_as_it_was_chosen(page, mine, council):
         "persons": 2,
         "four_eyes": True,
         "council": "Magi",
+        "council_id": council.pk,
         "expiry": "reject",
         "hours": 48,
     }

@@ -13,6 +13,7 @@ from django.urls import reverse
 from engine import deciders
 from engine.models import Gate, GateDecision, Run
 from engine.policy import policy_of
+from judgements.models import Council
 from magi_site.models import Token
 from runs import steering
 from runs.face import face_of
@@ -74,7 +75,8 @@ def test_what_it_said_is_shown_behind_no_door_before_the_person_has_decided(gate
     assert client.get(f"{API}/judgements/{council.pk}").status_code == 404
     assert client.get(f"{API}/judgements/{council.pk}/record").status_code == 404
     seen = client.get(f"{API}/gates/{gate.pk}").json()
-    assert (seen["council"], seen["decisions"]) == ({"name": "Trio", "run": None, "said": None}, [])
+    trio = Council.objects.get(name="Trio").pk
+    assert (seen["council"], seen["decisions"]) == ({"id": trio, "name": "Trio", "run": None, "said": None}, [])
     assert "has decided; it is shown after you" in html(page, page_of(gate))
 
 
@@ -83,7 +85,7 @@ def test_afterwards_both_stand_there(gate, mira, page):
     seen = deciding(mira).get(f"{API}/gates/{gate.pk}").json()
     said = [(one["by"], one["decision"], one["knew_council"]) for one in seen["decisions"]]
     assert said[0] == ("mira", "approve", False)
-    assert said[1][0] == "council Trio"
+    assert said[1][0] == "council Trio, version 1"
     assert (seen["council"]["run"], seen["decisions"][1]["judged_by"]) == (str(gate.council_id),) * 2
     assert face_of(gate.council).address("live", gate.council_id) in html(page, page_of(gate))
     assert f"Doubted: A {MARKER} is an instrument." in html(page, face_of(gate.run).address("live", gate.run_id))

@@ -9,6 +9,7 @@ from django.db import IntegrityError
 from engine import terminal
 from plans import team_files
 from plans.models import Team
+from runs.saved import NameReserved
 
 
 class Command(terminal.Command):
@@ -25,6 +26,10 @@ class Command(terminal.Command):
         for sentence in team.left_out:
             self.stderr.write(f"Left out: {sentence}")
         existing = Team.objects.filter(name=team.name).first()
+        if len(Team.objects.ever_called(team.name)) > 1:
+            raise CommandError(
+                f"More than one team has been called {team.name}. Change the one that is meant by its id."
+            )
         if existing and existing.archived:
             raise CommandError(f"The team {team.name} is archived. Bring it back, or name yours otherwise.")
         try:
@@ -32,6 +37,8 @@ class Command(terminal.Command):
                 version = existing.revise(name=team.name, author=None, **team.held)
             else:
                 version = Team.objects.found(name=team.name, owner=None, **team.held).current
+        except NameReserved as reserved:
+            raise CommandError(str(reserved)) from reserved
         except IntegrityError as error:
             raise CommandError(f"Another team has the name {team.name}, or one that looks like it.") from error
         self.stdout.write(f"{version.name}, version {version.number}, with {len(team.held['agents'])} agents.")
