@@ -78,6 +78,7 @@ def script() -> list[tuple[list[str], dict[str, object]]]:
             ["Your questions were answered", ANSWER],
             planned((AS_PLANNED, "Desk", "tasks.add"), (WRITE, "Letters", "mail.send")),
         ),
+        (["A person has changed the action"], {"thought": "So it can.", "owner": "Desk", "tools": ["tasks.add"]}),
         ([desk, "was added"], replies("The task is entered.")),
         ([desk, AS_CHANGED], calls("tasks.add", title="Sign and scan the contract")),
         ([letters, "is about to be sent"], replies("Ada is written to.")),
