@@ -81,14 +81,14 @@ def place_of_words(gate: Gate, decision: str) -> str:
 
 
 def word_sources(run: UUID, step: str) -> Collection[str] | None:
-    """About a step its own action alone is asked; what happens within it is made of the results of those it needs."""
+    """About a step its action alone is asked, which was planned by what became of steps of earlier revisions; what
+    happens within it is made of the results of those it needs, too."""
     found = reading.GATE_OF_STEP.match(step)
     if found is None:
         return None
-    own = f"step-{found[1]}"
-    if step == own:
-        return [own]
-    return [f"step-{number}" for number in reading.needed_by(run, int(found[1]))]
+    number = int(found[1])
+    sources = reading.planned_from if step == f"step-{number}" else reading.needed_by
+    return [f"step-{one}" for one in sources(run, number)]
 
 
 def _refuse_unfitting(answer: Any) -> None:

@@ -453,8 +453,20 @@ def needed_by(plan: UUID, number: int) -> list[int]:
         step = steps[left.pop()]
         found.append(step.number)
         before = [one.number for one in steps.values() if one.position < step.position]
-        left += {*(before if step.needs is None else step.needs)} & {*steps} - {*found, *left}
+        needed = {*(before if step.needs is None else step.needs), *_planned_from(steps.values(), step)}
+        left += needed & {*steps} - {*found, *left}
     return found
+
+
+def planned_from(plan: UUID, number: int) -> list[int]:
+    """The number of this step, and of those that its planner was told of: what was done, what was left and why others
+    failed are words in its action."""
+    steps = list(Step.objects.filter(plan=plan))
+    return [number, *_planned_from(steps, next(one for one in steps if one.number == number))]
+
+
+def _planned_from(steps: Iterable[Step], step: Step) -> list[int]:
+    return [one.number for one in steps if one.first_in < step.first_in]
 
 
 def _from_outside(moves: Iterable[Move]) -> set[int]:

@@ -91,6 +91,15 @@ async def test_of_other_steps_they_decide(gate_of, others):
     assert await may(await gate_of("step-2"), *others) == [True, True]
 
 
+async def test_nor_the_step_that_the_planner_made_of_it(gate_of, models, mira, others):
+    await change(gate_of, others[0])
+    await gate_of("step-2")
+    models.will("test/planner", steps(SUM, ("Write it to Ben, in short.", *LETTER[1:])))
+    await say(gate_of.plan, mira, "In short.")
+    planned = await gate_of("step-")
+    assert (planned.step, await may(planned, *others)) == ("step-3", [False, True])
+
+
 async def test_what_others_have_to_decide_does_not_wait_for_who_wrote_it(gate_of, mira, others):
     await change(gate_of, others[0])
     changed = await gate_of("step-2")
