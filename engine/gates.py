@@ -187,7 +187,8 @@ def _note_words(gate: Gate, user: Any, decision: str, has_words: bool) -> None:
         return
     part = PARTS.get(Decision(decision), Part.SAID)
     place = procedures()[gate.run.procedure].place_of_words(gate, decision)
-    RunAuthor.objects.note(gate.run_id, user, part, place, said_at=gate)
+    if place is not None:
+        RunAuthor.objects.note(gate.run_id, user, part, place, said_at=gate)
 
 
 def author_names(gate: Gate) -> list[str]:

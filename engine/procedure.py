@@ -75,8 +75,9 @@ class Procedure:
         with a network."""
         return gate.reaches_out
 
-    def place_of_words(self, gate: "Gate", decision: str) -> str:
-        """Where what somebody says with a decision at this gate comes into the run; empty: anywhere in it."""
+    def place_of_words(self, gate: "Gate", decision: str) -> str | None:
+        """Where what somebody says with a decision at this gate comes into the run; empty: anywhere in it, None:
+        nowhere."""
         return ""
 
     def word_sources(self, run: UUID, step: str) -> Collection[str] | None:

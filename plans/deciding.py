@@ -74,10 +74,15 @@ def _is_waited_for(gate: Gate) -> bool:
     return waits_for(plan, kind, step) and asked_of(plan, kind, step)[0] == gate.step
 
 
-def place_of_words(gate: Gate, decision: str) -> str:
-    """What is said with a no may be what the rest is planned anew by; else it goes to the step."""
+def place_of_words(gate: Gate, decision: str) -> str | None:
+    """What is said with a no may be what the rest is planned anew by; else it goes to the step. With a yes to the plan
+    or to its money people alone read it."""
+    if decision == "reject":
+        return ""
     number = number_of(gate)
-    return f"step-{number}" if number and decision != "reject" else ""
+    if number:
+        return f"step-{number}"
+    return "" if decision == "answer" else None
 
 
 def word_sources(run: UUID, step: str) -> Collection[str] | None:

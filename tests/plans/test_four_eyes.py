@@ -113,6 +113,14 @@ def _waits_if_asked(gate, user):
     return Gate.objects.for_user(user).exists()
 
 
+@pytest.mark.parametrize("choice", ["accept", "all"])
+async def test_words_with_a_yes_to_the_plan_come_into_nothing_of_it(gate_of, others, choice):
+    await gate_of("step-2")
+    await sync_to_async(decide_as_read)((await gate_of("plan-1")).pk, others[0], "approve", "Well planned.", choice)
+    gate = await Gate.objects.select_related("run").aget(run=gate_of.plan, step="step-2")
+    assert (gate.state, await may(gate, *others)) == ("approved" if choice == "all" else "pending", [True, True])
+
+
 async def test_without_four_eyes_who_changed_it_decides(mira, models):
     models.will("test/planner", steps(LETTER))
     made = await sync_to_async(plan)(mira)
