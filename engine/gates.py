@@ -48,11 +48,11 @@ WORDS_OF_AN_OVERRIDE = 10
 DECISION_LENGTH = 4_000
 MAX_BATCH = 50  # gates of one request
 BATCH_TEXT = f"Together are decided up to {MAX_BATCH} of one run, of one kind or about one tool."
-ONE_BY_ONE_TEXT = "What leaves the house is decided one by one, by who has read it."
+ONE_BY_ONE_TEXT = "What is sent out of this installation is decided one by one: open each, read it, and decide there."
 CUT_TEXT = "The text of gate {pk} names something that it does not show, so it is decided alone."
 UNREAD_TEXT = (
-    "This leaves the house: read its text, and name the SHA-256 of what you have read. Both stand on the page of gate "
-    "{pk}, in its object of the API as text and digest, and in what `manage.py gates --json` prints."
+    "This is sent out of this installation: read its text, and name the SHA-256 of what you read. Both are on the page "
+    "of gate {pk}, in its object of the API as text and digest, and in what `manage.py gates --json` prints."
 )
 NOT_ASKED_ANY_MORE = "Not asked any more."
 
@@ -125,7 +125,7 @@ def decide(
     """Say it at this gate; the gate as it is then. It closes when its policy has enough.
 
     Gate.DoesNotExist, NotAsked, Closed, TooLate, or DoesNotFit with what its procedure or its choices complain of.
-    `digest`: SHA-256 of the text that was read; without one nothing is decided about what leaves the house.
+    `digest`: SHA-256 of the text that was read; without one nothing is decided about what is sent out.
     """
     asked = Gate.objects.whole().get(pk=pk)
     if asked.policy["four_eyes"]:

@@ -20,7 +20,7 @@ from engine.doctor import Finding
 
 from . import workshop
 from .sandbox import held
-from .sandbox.bounds import BOUNDS, Bound
+from .sandbox.bounds import BOUNDS, SandboxBound
 from .sandbox.held import PROBES, Held
 from .sandbox.levels import told_of_landlock
 from .sandbox.probe import LONGEST, probe, stand_in
@@ -109,7 +109,7 @@ def _try() -> tuple[bool, str]:
     return True, f"{found} {BY_GROUP if ends[BOUNDS[0]]['grouped'] else BY_SUM}"
 
 
-def _end(mission: str, bound: Bound) -> dict[str, Any]:
+def _end(mission: str, bound: SandboxBound) -> dict[str, Any]:
     return _run(mission, f"bound-{BOUNDS.index(bound)}", bound.program, bound.limits).end or {}
 
 

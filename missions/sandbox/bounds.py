@@ -12,7 +12,7 @@ SECONDS = 20  # so long the program goes on by itself, if nothing ends it
 
 
 @dataclass(frozen=True)
-class Bound:
+class SandboxBound:
     """`reason`: how the keeper says that it ended the command for this."""
 
     name: str
@@ -43,11 +43,11 @@ for number in range(1200):
 time.sleep({SECONDS})
 """
 BOUNDS = (
-    Bound(
+    SandboxBound(
         "memory of all processes",
         MEMORY,
         {"all_memory": 64 * MIB, "temporary": MIB, "home": MIB, "shared": MIB},
         "too_much_memory",
     ),
-    Bound("number of files", FILES, {"entries": 2_000}, "too_many_files"),
+    SandboxBound("number of files", FILES, {"entries": 2_000}, "too_many_files"),
 )

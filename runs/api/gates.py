@@ -52,7 +52,7 @@ class Said(Strict):
     digest: str = Field(
         "",
         description="SHA-256 of the text that was read: another one is refused with 409. Needed where the decision is "
-        "about what leaves the house.",
+        "about what is sent out of this installation.",
     )
 
 
@@ -113,7 +113,7 @@ def _kind_of_all(request: HttpRequest, said: SaidAtMany) -> str:
 @needs(Scope.DECIDE, _kind_of_all)
 def decide_all(request: HttpRequest, said: SaidAtMany) -> HttpResponse:
     """The same at gates of one run and one kind, or about one tool. One result each: none stops the others. What
-    leaves the house is decided one by one: with such a gate among them nothing is decided."""
+    is sent out is decided one by one: with such a gate among them nothing is decided."""
     found, address = [_found(request, one.id) for one in said.gates], address_of(request)
     read = list(zip(found, (one.digest for one in said.gates), strict=True))
     words = {"decision": said.decision, "text": said.text, "choice": said.choice}

@@ -23,7 +23,7 @@ class Command(terminal.Command):
         _add_decisions(parser)
         parser.add_argument("--then", default="", metavar="WORD", help="one of the gate's choices")
         parser.add_argument(
-            "--digest", default="", help="SHA-256 of the text that was read; needed where it leaves the house"
+            "--digest", default="", help="SHA-256 of the text that was read; needed where something is sent out"
         )
 
     def handle(self, *, gate: int, by: str, then: str, digest: str, **options: Any) -> None:
