@@ -33,7 +33,7 @@ APPS = ("debates", "inquiries", "engine", "judgements", "magi_site", "missions",
 
 def environment(data: Path, *, empty: bool = False, **more: str) -> dict[str, str]:
     """What a process is told. Its folder has a migrated database, as 3 s of work before, unless it is to be `empty`."""
-    bare = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+    bare = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
     if not (empty or "DATABASE_URL" in more or (data / "magi.sqlite3").exists()):
         shutil.copy(migrated(), data / "magi.sqlite3")
     # commands of missions run as somebody else, who may not pass the folders of others

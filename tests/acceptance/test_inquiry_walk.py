@@ -46,7 +46,7 @@ def test_an_inquiry_of_a_person_and_a_council_comes_to_its_answer_though_its_eng
 def ask(page: Page, url: str) -> str:
     page.goto(f"{url}/inquiries/new/?example=1")
     page.get_by_label("The plan").select_option("person")
-    page.get_by_label("The answer").select_option("council:Answer review")
+    page.get_by_label("The answer").select_option(label="Council Answer review")
     page.get_by_role("button", name="Start inquiry").last.click()
     page.wait_for_url("**/inquiries/*-*/")
     return page.url

@@ -7,9 +7,9 @@ from engine.models import Gate, ToolCall
 from missions import workshop
 from missions.forms import asked
 from missions.procedure import submit
-from runs import steering
 from tests.conftest import need, perform
 from tests.missions.scenes import MODEL, finishes, step
+from tests.read_gates import steer_as_read
 
 pytestmark = pytest.mark.django_db(transaction=True)
 NAME = "mcp.others.letter"
@@ -35,7 +35,7 @@ async def test_it_does_nothing_before_somebody_has_allowed_it(mira, models, clas
     assert (await perform(row.pk, models)).status == "waiting"
     assert not folder.calls
     gate = await Gate.objects.aget(run=row.pk)
-    await sync_to_async(steering.decide)(gate.pk, mira, "approve", choice="allow")
+    await sync_to_async(steer_as_read)(gate.pk, mira, "approve", choice="allow")
     assert (await perform(row.pk, models)).outcome == "done"
     assert (await ToolCall.objects.aget(run=row.pk, tool=NAME)).done
     assert len(folder.calls) == 1

@@ -12,6 +12,7 @@ from engine.policy import policy_of
 from judgements.models import Council
 from tests.conftest import agents
 from tests.missions.scenes import mission
+from tests.plans.cast import team
 
 LONG = "x" * 400
 WRONG = {
@@ -53,6 +54,7 @@ def complaint(*words):
 @pytest.mark.django_db
 def test_what_is_wrong_is_said_under_the_option_that_gave_it(mira):
     members = [{"name": name, "who": "", "model": "", "fallback": ""} for name in ("Ada", "Ben")]
+    team("Posts")
     Panel.objects.found(name="Posts", owner=mira, members=members, options=OPTIONS)
     Council.objects.found(name="Magi", owner=mira, agents=agents())
     said = {words: complaint(*words) for many in WRONG.values() for words in many}
