@@ -36,6 +36,7 @@ LOOK, SOONEST = 0.25, 0.02  # how often limits are looked at, in seconds: the so
 SHARE = 3  # a look is followed by a pause of so many times its own length
 NO_SPACE, MANY_FILES, MUCH_MEMORY = "no_space", "too_many_files", "too_much_memory"  # reasons of an end
 NEW_USER = 0x10000000  # CLONE_NEWUSER
+GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)  # meanwhile, or something else has its name, as a link to itself
 UNASKED = 15 * 60  # nobody needs it any more
 LONGEST_REQUEST = 65_536
 INTERRUPTED, ASKED = 3.0, 5.0  # from being told to end until it is told harder, and until it is killed
@@ -382,12 +383,11 @@ def _counted(folder: str, size: int, entries: int) -> tuple[int, int]:
                         total += entry.stat(follow_symlinks=False).st_blocks * 512
                         if entry.is_dir(follow_symlinks=False):
                             todo.append(entry.path)
-        except (FileNotFoundError, NotADirectoryError):
-            pass  # it has gone meanwhile
         except OSError as error:
             if error.errno == errno.ENAMETOOLONG:
                 return total, entries + 1
-            raise
+            if error.errno not in GONE:
+                raise
     return total, number
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from missions.sandbox import bounds, control_groups
 from missions.sandbox.box import MIB
-from missions.terminals import launcher
+from missions.terminals import keeper, launcher
 from missions.terminals.launcher import is_root
 from tests.missions.commands import ended
 
@@ -52,6 +52,12 @@ def test_shared_pages_of_many_processes_count_once(workshop):
 @pytest.mark.parametrize("command", [FILES, CLOSED, f'python3 -c "{DEEP}"'])
 def test_files_without_bytes_end_the_command(workshop, command):
     assert ended(workshop.begin(command, entries=600))["reason"] == "too_many_files"
+
+
+def test_a_folder_that_becomes_a_link_to_itself_while_it_is_counted_ends_no_keeper(tmp_path):
+    """As a program can have it that trades their names again and again."""
+    (tmp_path / "link").symlink_to("link")
+    assert keeper.taken_of(str(tmp_path / "link"), MIB, MIB, []) == (0, 0)
 
 
 def test_bytes_in_a_closed_folder_count(workshop):
