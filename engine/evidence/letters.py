@@ -33,9 +33,10 @@ def misworded(runs: Sequence[UUID]) -> Iterator[tuple[UUID, str]]:
 
 
 def is_changed(letter: Letter) -> bool:
-    """Whether it says something else than the use of a tool at its step."""
-    calls = [] if letter.run_id is None else [one for one in _calls([letter.run_id]) if one.step == letter.step]
-    return bool(calls) and not any(one.tool == SENT and _is_of(letter, one) for one in calls)
+    """Whether it says something else than the use of a tool in its run. What is of no run a reminder says."""
+    if letter.run_id is None:
+        return False
+    return not any(one.tool == SENT and _is_of(letter, one) for one in _calls([letter.run_id]))
 
 
 def _calls(runs: Sequence[UUID]) -> Iterator[ToolCall]:

@@ -57,6 +57,8 @@ def test_what_was_changed_or_was_a_draft_is_not_sent(letters, settings):
         Letter.objects.filter(pk=drafted.pk).update(state="to_send")
         Letter.objects.filter(pk=sent.pk).update(state="to_send", text="6.")
         assert mail.deliver() == 0
-        Letter.objects.filter(pk=sent.pk).update(state="to_send", text=sent.text)
+        Letter.objects.filter(pk=sent.pk).update(state="to_send", step="another")
+        assert mail.deliver() == 0
+        Letter.objects.filter(pk=sent.pk).update(state="to_send", text=sent.text, step=sent.step)
         assert mail.deliver() == 1
     assert Letter.objects.get(pk=drafted.pk).error == mail.CHANGED

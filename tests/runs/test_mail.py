@@ -13,9 +13,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from engine import doctor
-from engine.models import Letter, Run
+from engine.models import Letter, Run, ToolCall
 from engine.models.mail import GIVEN_UP, LONGEST_DELIVERY, InvalidLetter
-from engine.tools import Refused, Use, tools
+from engine.tools import Refused, Use, tools, written
 from runs import mail
 from runs.mail_message import write_message
 from tests.conftest import at_once
@@ -33,7 +33,10 @@ def run(db):
 
 def use(name, run, **values):
     tool = tools()[name]
-    return tool.change(tool.read(LETTER | values), Use(run, "1", "key"))
+    given, number = tool.read(LETTER | values), ToolCall.objects.filter(run=run).count() + 1
+    said = tool.change(given, Use(run, "1", "key"))
+    ToolCall.objects.create(run=run, step="1", number=number, tool=name, arguments=written(given), status="done")
+    return said
 
 
 def send(run, settings, url="smtp://127.0.0.1:1"):
@@ -114,6 +117,7 @@ def test_a_letter_that_is_read_otherwise_than_it_was_approved_is_not_sent(run, s
         if "text" in values:  # no database has such a text
             monkeypatch.setattr(mail, "write_message", partial(with_values, values))
         else:
+            monkeypatch.setattr(mail, "is_changed", lambda letter: False)
             Letter.objects.update(**values)
         assert (mail.deliver(), again(letter), office.close()) == (0, "kept", [])
     assert "Nothing was sent." in letter.error
