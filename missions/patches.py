@@ -43,11 +43,11 @@ def read(patch: str) -> list[FilePatch]:
     if not starts:
         raise FileProblem("no_patch", "It has no three lines that begin with ---, then +++, then @@.")
     found = [_file(lines[at:end], at + 1) for at, end in zip(starts, [*starts[1:], len(lines)], strict=True)]
+    if len(found) > MOST_FILES:
+        raise FileProblem("too_many", f"It changes {len(found)} files, and {MOST_FILES} are taken.")
     paths = [one.path for one in found]
     if twice := next((path for path in paths if paths.count(path) > 1), ""):
         raise FileProblem("no_patch", f"{twice} stands there twice.")
-    if len(found) > MOST_FILES:
-        raise FileProblem("too_many", f"It changes {len(found)} files, and {MOST_FILES} are taken.")
     return found
 
 

@@ -14,6 +14,7 @@ from magi_site.api import api
 from magi_site.environment import Environment
 from magi_site.mcp_servers import DeclaredServer
 from magi_site.model_providers import Declared
+from magi_site.strict_json import NotJson, with_each_name_once
 from plans import team_files
 from plans.rules.demands import CAREFUL
 from runs.api.schemas import Flag
@@ -129,3 +130,21 @@ def test_a_setting_in_json_is_read_the_same_way(monkeypatch, variable, value):
     monkeypatch.setenv(variable, json.dumps(value))
     with pytest.raises(ValidationError):
         Environment()
+
+
+class Compared(str):
+    """A name that counts how often it is compared with others."""
+
+    times = 0
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        Compared.times += 1
+        return str.__eq__(self, other)
+
+
+def test_of_many_names_the_one_that_is_there_twice_is_found_by_a_look_at_each():
+    pairs = [(Compared(number), 0) for number in (*range(500), 499)]
+    with pytest.raises(NotJson, match='names "499" twice'):
+        with_each_name_once(pairs)
+    assert Compared.times < 1_000

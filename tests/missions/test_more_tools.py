@@ -78,6 +78,7 @@ def test_a_hunk_goes_where_its_lines_stand(hunk, came_to):
         ("--- a/poem\n+++ b/poem\n@@ -1 +1 @@\n*one\n", "no_patch"),
         ("--- a/poem\n+++ b/song\n@@ -1 +1 @@\n-one\n+eins\n", "not_taken"),
         ("diff --git a/x b/x\nGIT binary patch\n", "not_taken"),
+        ("--- a/poem\n+++ b/poem\n@@ -1 +1 @@\n-one\n+eins\n" * 51, "too_many"),  # and looked at no further
         ("--- a/poem\n+++ b/poem\n@@ -1 +1 @@\n-oen\n+eins\n", "no_match"),
         ("--- a/song\n+++ b/song\n@@ -1 +1 @@\n-one\n+eins\n", "not_found"),
         ("--- /dev/null\n+++ b/poem\n@@ -0,0 +1 @@\n+one\n", "changed_meanwhile"),
