@@ -40,8 +40,8 @@ def waiting(request: HttpRequest) -> HttpResponse:
     decision, _, choice = request.POST.get("said", "").partition(" ")
     text = request.POST.get("text", "").strip()
     if problem := _not_together(read, decision, choice, text):
-        at = request.POST.get("batch", "")
-        typed = {"ticked": request.POST.getlist("gate"), "typed": text, "typed_at": int(at) if at.isdecimal() else 0}
+        at = as_number(request.POST.get("batch", ""))
+        typed = {"ticked": request.POST.getlist("gate"), "typed": text, "typed_at": at}
         return _waiting(request, view, 422, line=problem, **typed)
     results = batches.decide(read, request.user, decision, text, choice)
     return _waiting(request, view, results=results, left=sum(bool(one.refused) for one in results))

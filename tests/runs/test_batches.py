@@ -165,3 +165,9 @@ def test_who_sees_them_for_a_group_decides_them_for_it(run, page, mira):
 
 def test_its_page_leads_to_each_alone(tasks, page):
     assert reverse("gate", args=[tasks[2].pk]) in page.get(WAITING).content.decode()
+
+
+def test_a_batch_that_is_no_number_is_none(tasks, page):
+    for at in ("x", "\N{SUPERSCRIPT TWO}", "9" * 5_000):
+        answer = page.post(WAITING, {"said": "approve", "batch": at})
+        assert (answer.status_code, "Nothing was ticked" in words(answer)) == (422, True)
