@@ -206,7 +206,9 @@ def own_words(gate: Gate, user: Any) -> str:
     """Why this person is one of those whom four eyes leave out here, in words; empty where they are none."""
     if not gate.policy["four_eyes"]:
         return ""
-    parts = ["asked for it"] if user.pk == gate.run.owner_id else []
+    run, name = gate.run, record_name(user)
+    asked = user.pk == run.owner_id or (run.owner_id is None and name == run.asked_by)
+    parts = ["asked for it"] if asked else []
     return " and ".join([*parts, *GateAuthor.objects.of_user(gate, user)])
 
 

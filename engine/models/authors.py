@@ -15,6 +15,7 @@ from engine.procedure import procedures
 
 from .gates import Gate, GateState
 from .runs import Run, record_name
+from .whose import by_author
 
 
 class Part(models.TextChoices):
@@ -90,7 +91,7 @@ class GateAuthorQuerySet(models.QuerySet["GateAuthor"]):
 
     def of_user(self, gate: Gate, user: Any) -> list[str]:
         """By what this person's words came into it."""
-        found = self.filter(gate=gate, author__user=user).order_by("pk").select_related("author")
+        found = self.filter(by_author(user), gate=gate).order_by("pk").select_related("author")
         return list(dict.fromkeys(one.author.get_part_display() for one in found))
 
 

@@ -15,8 +15,15 @@ def _rows_of(name: str) -> Manager[Any]:
 
 
 def of_author(user: Any) -> Q:
-    written = _rows_of("GateAuthor").filter(gate=OuterRef("pk"), author__user=user)
-    return Q(run_that(owner=user)) | Q(Exists(written))
+    written = _rows_of("GateAuthor").filter(by_author(user), gate=OuterRef("pk"))
+    asked = Q(run_that(owner=user)) | Q(run_that(owner=None, asked_by=user.get_username()))
+    return asked | Q(Exists(written))
+
+
+def by_author(user: Any) -> Q:
+    """Of rows about authors. Who has the name of one whose account was deleted may be the same person with a new one,
+    and the record tells them by that name."""
+    return Q(author__user=user) | Q(author__user=None, author__name=user.get_username())
 
 
 def run_that(**is_so: Any) -> Exists:

@@ -5,6 +5,7 @@ from importlib import import_module
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.contrib.auth import get_user_model
 from django.db import connection
 from django.test import Client
 
@@ -201,6 +202,24 @@ async def test_nor_who_spoke_while_it_waited_nor_by_another_name(written, mira, 
     await noor.asave()
     assert await may(gate, *others) == [False, True]
     assert not await sync_to_async(Gate.objects.for_user(noor).exists)()
+
+
+async def test_nor_by_a_new_account_of_the_same_name(written, mira, others):
+    gate, noor = await letter(written, mira, others[0]), others[0]
+    await noor.adelete()
+    same = await sync_to_async(get_user_model().objects.create_user)("noor")
+    same = await sync_to_async(allow)(same, "engine.decide_gate", "engine.view_run")
+    assert await may(gate, same, others[1]) == [False, True]
+    assert await sync_to_async(gates.own_words)(gate, same) == "answered a question of it"
+
+
+async def test_nor_who_asked_for_it_by_a_new_account_of_the_same_name(written, mira, others):
+    gate = await letter(written, others[0], others[0])
+    await mira.adelete()
+    same = await sync_to_async(get_user_model().objects.create_user)("mira")
+    same, gate = await sync_to_async(allow)(same, "engine.decide_gate"), await Gate.objects.whole().aget(pk=gate.pk)
+    assert await may(gate, same, others[1]) == [False, True]
+    assert await sync_to_async(gates.own_words)(gate, same) == "asked for it"
 
 
 async def test_nor_who_asked_for_changes(written, mira, others):
