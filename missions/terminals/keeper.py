@@ -99,8 +99,7 @@ class Keeper:
         self._began = self._last_asked = self._looked = time.monotonic()
         self._read_in_second, self._second, self._pause = 0, 0, SOONEST
         self._unwritten = b""
-        size, entries = taken_of(asked["folder"], sys.maxsize, sys.maxsize, [])
-        self._taken = {NO_SPACE: size, MANY_FILES: entries, MUCH_MEMORY: 0}
+        self._taken = left_in(asked["folder"])
         limits = {NO_SPACE: asked["disk"], MANY_FILES: asked["entries"], MUCH_MEMORY: asked["memory"]}
         # where earlier commands left more than that, this one may still take something away
         self._limits = {name: max(most, self._taken[name]) for name, most in limits.items()}
@@ -360,6 +359,13 @@ def _blocked_in(pid: int) -> list[str]:
 
 
 # ---- what it takes ----------------------------------------------------------------------------------------------
+
+
+def left_in(folder: str) -> dict[str, int]:
+    """What earlier commands have left. Of what is too deep to be counted nobody knows how much it is: it raises no
+    limit."""
+    size, entries = taken_of(folder, sys.maxsize, sys.maxsize, [])
+    return {NO_SPACE: size, MANY_FILES: entries if entries <= sys.maxsize else 0, MUCH_MEMORY: 0}
 
 
 def taken_of(folder: str, size: int, entries: int, inside: list[int]) -> tuple[int, int]:

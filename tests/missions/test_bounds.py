@@ -1,5 +1,7 @@
 """What all processes of a command take together has a bound, however they take it. Each attempt runs in a sandbox."""
 
+import errno
+
 import pytest
 
 from missions.sandbox import bounds, control_groups
@@ -58,6 +60,14 @@ def test_a_folder_that_becomes_a_link_to_itself_while_it_is_counted_ends_no_keep
     """As a program can have it that trades their names again and again."""
     (tmp_path / "link").symlink_to("link")
     assert keeper.taken_of(str(tmp_path / "link"), MIB, MIB, []) == (0, 0)
+
+
+def test_what_is_left_too_deep_to_be_counted_raises_no_limit_of_the_next_command(tmp_path, monkeypatch):
+    def too_deep(folder):
+        raise OSError(errno.ENAMETOOLONG, "File name too long")
+
+    monkeypatch.setattr(keeper.os, "scandir", too_deep)
+    assert keeper.left_in(str(tmp_path))[keeper.MANY_FILES] == 0
 
 
 def test_bytes_in_a_closed_folder_count(workshop):
