@@ -26,7 +26,7 @@ LOG, MEMORIES = "00000000-0000-0000-0000-000000000000", "6d616769-0000-4000-8000
 # SHA-256, begun, of the complaint about an answer and of what stands around the criteria in each round's system message
 ASKED = "be6aa23e01ff327965a0bc28 f3188361b6fa8679f36caa7c f844b751ce122d952c3fef25 d49aefc0f1c5bb4deaf81bda".split()
 HIDDEN = re.compile(r"[\0-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")  # what a reason may not have
-LATER = re.compile(r"attempt|gate|decided|.*\..*", re.S)  # kinds of entries that are sealed with what comes after them
+LATER = re.compile(r"attempt|gate|decided|tool|.*\..*", re.S)  # kinds sealed with what comes after them
 NotSigned = type("NotSigned", (ValueError,), {})  # with this key
 FORGED = (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError)  # what odd files lead to
 STEPS = {  # what happens to a step of a plan, how it stood, how it stands then; first of one that has not begun

@@ -292,7 +292,7 @@ def _examine_times(kept: Kept) -> Iterator[Finding]:
         if leaf is None or leaf.index < begun:
             continue
         at, logged = _time_of(line), datetime.fromisoformat(stamp(leaf.at) or "")
-        since = first if _is_sealed_later(kind) else logged
+        since = first if is_sealed_later(kind) else logged
         if not (since - MOST_APART <= at <= logged + MOST_APART):
             yield Finding(
                 seq,
@@ -300,7 +300,7 @@ def _examine_times(kept: Kept) -> Iterator[Finding]:
             )
 
 
-def _is_sealed_later(kind: str) -> bool:
+def is_sealed_later(kind: str) -> bool:
     """With the park, the rest or the end after it; all else in the transaction in which it happens. What a procedure
     tells has its name before a dot."""
     return kind in (ATTEMPT, GATE, DECIDED, TOOL) or "." in kind

@@ -6,7 +6,7 @@ import { procedureOf, RULES } from "./rules/all.js";
 
 export const LOG = "00000000-0000-0000-0000-000000000000"; // the record of the log itself: that it has begun
 const NAMED = { at: "time", "texts asked by": "name of who asked", "texts cancelled by": "name of who cancelled" };
-const LATER = /^(?:attempt|gate|decided|[^]*\.[^]*)$/u; // kinds of entries that are sealed with what comes after them
+const LATER = /^(?:attempt|gate|decided|tool|[^]*\.[^]*)$/u; // kinds of entries that are sealed with what comes after them
 const MONTHS = "January February March April May June July August September October November December".split(" ");
 const DAY = 86_400_000;
 

@@ -11,7 +11,7 @@ import rfc8785
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.evidence import chain, signing
+from engine.evidence import chain, entries, signing, verification
 from tests.tools.offline import RECEIPTS, verifier
 from tests.verifier import VERIFIER
 
@@ -93,6 +93,22 @@ def test_it_needs_nothing_but_the_standard_library_and_is_short():
         imports = re.findall(r"^\s*(?:from|import) (\w+)", file.read_text(), re.MULTILINE)
         assert set(imports) <= sys.stdlib_module_names | more
     assert len(VERIFIER.read_text().splitlines()) < LINES
+
+
+def test_all_three_programs_take_the_same_kinds_for_sealed_later():
+    page = re.search("LATER = /(.*)/u;", (VERIFIER.parents[1] / "static/check/record.js").read_text())[1]
+    named = [kind for name, kind in vars(entries).items() if name.isupper() and isinstance(kind, str)]
+    kinds = [*named, "note", "override", "plan.step", "a\n.b", "tools", "a tool", "gates", ""]
+    said = {
+        kind: (
+            verification.is_sealed_later(kind),
+            bool(verifier.LATER.fullmatch(kind)),
+            bool(re.fullmatch(page.replace("[^]", "(?s:.)"), kind)),
+        )
+        for kind in kinds
+    }
+    assert "tool" in said
+    assert [kind for kind, answers in said.items() if len(set(answers)) > 1] == []
 
 
 def test_an_old_python_can_read_it():
