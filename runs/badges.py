@@ -20,6 +20,7 @@ from .face import face_of
 from .models import Badge, Start
 from .rights import SHARE, Reach
 from .sharing import why_not
+from .show_notes import ended_note, made_note
 
 LOOKED_AT = 50  # of the newest runs from one thing
 MOST = 50  # of one person that hold at once
@@ -68,7 +69,7 @@ def make(by: Any, days: int, words: str, run: Run | None = None, shelf: str = ""
     badge = Badge.drawn(by, days, words=words, run=run, shelf=shelf, key=key)
     badge.save()
     if run:
-        reviews.add(run, by, f"Badge {badge.pk} made: whoever knows its address sees how this came out.")
+        reviews.note(run, by, made_note(badge))
     return badge
 
 
@@ -78,7 +79,7 @@ def end(badge: Badge, by: Any) -> None:
     """At once; what others have kept of the picture, they drop within a minute."""
     run = _locked(badge.run_id) if badge.run_id else None
     if Badge.objects.filter(pk=badge.pk, ended=None).update(ended=timezone.now()) and run:
-        reviews.note(run, by, f"Badge {badge.pk} ended.")
+        reviews.note(run, by, ended_note(badge))
 
 
 def _locked(pk: UUID) -> Run:

@@ -1,4 +1,5 @@
-"""Rows that are no evidence, held against what is: they decide who finds a run, or gets it as an answer."""
+"""Rows that are no evidence, held against what is: they decide who finds a run, gets it as an answer,
+and to whom it is shown."""
 
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from engine.search import label, labels_of
 
 from .models import Flag, SearchText, digest_of
 from .models.search import ABOUT
+from .show_notes import misshown
 
 if TYPE_CHECKING:
     from .face import Face
@@ -24,7 +26,8 @@ FLAGS = ((REDACTED, Flag.REDACTED), (Review.Kind.NOTE, Flag.NOTED), (Review.Kind
 
 
 def contradictions(face: "Face[Any, Any]", told: Mapping[UUID, Said]) -> Iterator[tuple[UUID, str]]:
-    """Whose override, idempotency key or place in the search index is not that of the run, and in which way."""
+    """Whose override, idempotency key or place in the search index is not that of the run, and in which way; and what
+    shows it otherwise than is noted."""
     sought: dict[int, tuple[UUID, set[str]]] = {}
     for row in plain(Run.objects.filter(pk__in=list(told)).order_by("search__id"), *COLUMNS):
         pk = key(row["pk"])
@@ -42,6 +45,7 @@ def contradictions(face: "Face[Any, Any]", told: Mapping[UUID, Said]) -> Iterato
     yield from ((sought[number][0], "Lists and searches do not find it: the index has lost it.") for number in lost)
     text = "Lists and searches find it by what it is not: so says the index beside its words."
     yield from ((sought[number][0], text) for number in strayed)
+    yield from misshown(list(told))
 
 
 def _of_override(row: dict[str, Any], said: Said, outcome_name: str) -> str:

@@ -9,13 +9,14 @@ from django.contrib.auth.models import Group, User
 from django.db import transaction
 from django.utils import timezone
 
-from engine.hidden import in_one_line
 from engine.models import Run, after_deadlock
 
 from . import reviews
 from .models import Given
+from .models.given import TO_LENGTH
 from .rights import SEE
 from .sharing import why_not
+from .show_notes import ended_note, made_note
 from .words import shown_name
 
 MOST = 100  # people and groups of one record
@@ -66,8 +67,8 @@ def give(run: Run, by: Any, name: str) -> Given:
         raise ValueError(
             f"{MOST} people and groups were given it, as many as there may be. Take it back from one first."
         )
-    given = Given.objects.create(run=run, user=user, group=group, to=to[:150], by=by)
-    reviews.add(run, by, f"Given to {in_one_line(to)}: to be seen until it is taken back.")
+    given = Given.objects.create(run=run, user=user, group=group, to=to[:TO_LENGTH], by=by)
+    reviews.note(run, by, made_note(given))
     return given
 
 
@@ -77,4 +78,4 @@ def take_back(given: Given, by: Any) -> None:
     """At once, from whoever has it open, too."""
     run = Run.objects.select_for_update(no_key=True).get(pk=given.run_id)
     if Given.objects.filter(pk=given.pk, ended=None).update(ended=timezone.now()):
-        reviews.note(run, by, f"Taken back from {in_one_line(given.to)}.")
+        reviews.note(run, by, ended_note(given))

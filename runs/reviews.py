@@ -14,8 +14,10 @@ from engine.models import REVIEW_LENGTH, Review, Run, after_deadlock, record_nam
 from .face import face_of
 from .forms import Text
 from .models import Flag, SearchText
+from .show_notes import is_reserved
 
 JUST_NOW = timedelta(minutes=10)
+RESERVED = "The record notes in these words itself to whom it is shown: write yours in others."
 
 
 class ReviewText(forms.Form):
@@ -29,6 +31,12 @@ def add(run: Run, author: Any, text: str, outcome: str | None = None) -> Review:
 
     Who says the very same twice within minutes has sent it twice: it is kept once. ValueError where it cannot be said.
     """
+    if not outcome and is_reserved(text):
+        raise ValueError(RESERVED)
+    return _add(run, author, text, outcome)
+
+
+def _add(run: Run, author: Any, text: str, outcome: str | None = None) -> Review:
     # the run first, then the log, as in a redaction and a retry: whoever locks in another order waits for ever
     run = Run.objects.select_for_update(no_key=True).get(pk=run.pk)
     Leaf.objects.lock()
@@ -52,7 +60,7 @@ def add(run: Run, author: Any, text: str, outcome: str | None = None) -> Review:
 def note(run: Run, author: Any, text: str) -> Review | None:
     """That somebody did something with its record. Of one that is tried again just now nothing can be noted."""
     run = Run.objects.select_for_update(no_key=True).get(pk=run.pk)
-    return add(run, author, text) if run.over else None
+    return _add(run, author, text) if run.over else None
 
 
 def why_not(run: Run, outcome: str | None = None) -> str:

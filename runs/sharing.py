@@ -11,9 +11,7 @@ from typing import Any
 from django.db import Error as DBError
 from django.db import transaction
 from django.utils import timezone
-from django.utils.dateformat import format as date_format
 
-from engine.hidden import in_one_line
 from engine.models import Gate, Run, after_deadlock
 
 from . import reviews
@@ -22,6 +20,7 @@ from .models import Share
 from .models.shares import MOST_LINKS
 from .record import record_of
 from .rights import SHARE
+from .show_notes import ended_note, made_note
 
 log = logging.getLogger(__name__)
 
@@ -46,8 +45,7 @@ def make(run: Run, by: Any, for_whom: str, days: int) -> Share:
         raise ValueError(f"{MOST_LINKS} links to it hold, as many as there may be. End one first.")
     share = Share.new(run, by, for_whom, days)
     share.save()
-    to = f" for {in_one_line(for_whom)}" if for_whom else ""
-    reviews.add(run, by, f"Link {share.pk} made{to}: it shows this record, read only, until {_day(share.until)}.")
+    reviews.note(run, by, made_note(share))
     return share
 
 
@@ -57,7 +55,7 @@ def end(share: Share, by: Any) -> None:
     """At once, for whoever has it open, too, when they load it again."""
     run = Run.objects.select_for_update(no_key=True).get(pk=share.run_id)
     if Share.objects.filter(pk=share.pk, ended=None).update(ended=timezone.now()):
-        reviews.note(run, by, f"Link {share.pk} ended.")
+        reviews.note(run, by, ended_note(share))
 
 
 def shown_by(secret: str) -> Share | None:
@@ -92,7 +90,3 @@ def shown_to_guests(row: Any) -> dict[str, Any]:
     gates, what tools gave, and how it came about."""
     shown = record_of(row, [])
     return shown | {"record": replace(shown["record"], reviews=(), gates=(), uses=(), provenance=())}
-
-
-def _day(moment: Any) -> str:
-    return date_format(moment, "j F Y, H:i") + " UTC"

@@ -38,6 +38,7 @@ ELSEWHERE = {
     "tests/inquiries/test_columns.py": ["inquiries"],
     "tests/engine/test_gate_columns.py": ["engine.Gate", "engine.GateDecision"],
     "tests/runs/test_letter_columns.py": ["engine.Letter"],
+    "tests/runs/test_shown_columns.py": ["runs.Share", "runs.Badge", "runs.Given"],
 }
 NO_TABLES_OF_EVIDENCE = {
     "accounts and sessions of today: what they did is told by name and key": [
@@ -49,8 +50,9 @@ NO_TABLES_OF_EVIDENCE = {
         *("engine.Budget", "engine.GateRule", "engine.Pace", "engine.McpTool", "engine.Reminder", "engine.NoMail"),
     ],
     "how engines work together": ["engine.WriterMarker", "engine.Park"],
-    "who is shown what from now on: a note of the run tells who began and ended it": [
-        *("runs.Share", "runs.ShareLook", "runs.Badge", "runs.Given", "runs.GivenLook"),
+    "how often somebody has looked: the first look of each with an account is noted": [
+        "runs.ShareLook",
+        "runs.GivenLook",
     ],
     "what somebody has set up for their own work": ["runs.Hook", "runs.SavedView", "runs.IdempotencyKey", "runs.Start"],
 }

@@ -10,6 +10,8 @@ from django.utils import timezone
 
 from .shares import Badge, Look, Share
 
+TO_LENGTH = 150
+
 
 class GivenQuerySet(models.QuerySet["Given"]):
     def holding(self) -> Self:
@@ -28,7 +30,7 @@ class Given(models.Model):
     run = models.ForeignKey("engine.Run", on_delete=models.CASCADE, related_name="given")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, null=True, related_name="given")
     group = models.ForeignKey("auth.Group", on_delete=models.CASCADE, null=True, related_name="+")
-    to = models.CharField(max_length=150)
+    to = models.CharField(max_length=TO_LENGTH)
     by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
     made = models.DateTimeField(default=timezone.now)
     ended = models.DateTimeField(null=True)

@@ -100,10 +100,11 @@ def test_it_ends_with_the_texts_and_with_the_right_of_who_gave_it(run, mira, noo
 
 
 def test_that_it_was_given_and_taken_back_stands_in_the_record(run, mira, noor):
-    take_back(give(run, mira, "noor"), mira)
+    given = give(run, mira, "noor")
+    take_back(given, mira)
     assert [review.text.partition(":")[0] for review in Review.objects.filter(run=run)] == [
         "Given to noor",
-        "Taken back from noor.",
+        f"Taken back from noor, number {given.pk}.",
     ]
     assert not verify_all().faults
 

@@ -1,0 +1,147 @@
+"""Links, badges and given records are what the notes of their run tell of them, or `verify_record` names them."""
+
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth.models import Group
+from django.utils import timezone
+
+from engine.evidence.verification import verify_one
+from engine.models import Review
+from runs import badges, giving, reviews, sharing, show_notes
+from runs.models import Badge, Given, Share
+from tests.columns import turned
+from tests.conftest import judged
+from tests.databases import once, tampering
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+NO_EVIDENCE = {
+    **dict.fromkeys(("digest", "made"), "whoever changes the secret can read the record; its note has its own time"),
+    "until": "its minute is noted",
+    **dict.fromkeys(("words", "shelf", "key"), "words of its maker, and of what else than a run a badge shows"),
+}
+
+
+@pytest.fixture
+def run(mira, noor):
+    once(judged, noor)  # another one, to which rows could be moved
+    return once(judged, mira).run
+
+
+def shown(run, mira):
+    return [
+        sharing.make(run, mira, "Ada", 14),
+        badges.make(mira, 14, "Gate", run),
+        giving.give(run, mira, "noor"),
+        giving.give(run, mira, Group.objects.get_or_create(name="Board")[0].name),
+    ]
+
+
+def end(row, by):
+    door = {Share: sharing.end, Badge: badges.end, Given: giving.take_back}
+    door[type(row)](row, by)
+
+
+def as_noted_before(monkeypatch):
+    """As before notes told accounts and numbers."""
+    for module in (sharing, badges, giving):
+        monkeypatch.setattr(module, "made_note", show_notes._made_before)
+    monkeypatch.setattr(giving, "ended_note", lambda row: f"Taken back from {row.to}.")
+
+
+def faults(row):
+    row.refresh_from_db()
+    return [fault.text for fault in verify_one(row.run_id)[2]]
+
+
+def test_a_change_of_any_column_is_noticed_or_named(run, mira, noor, reviewer):
+    reviewer.groups.add(Group.objects.create(name="Board"))
+    Group.objects.create(name="Others")
+    unnoticed = set()
+    with tampering():
+        for row in shown(run, mira):
+            assert faults(row) == []
+            unnoticed |= {column for column, _ in turned(row) if not faults(row)}
+    assert unnoticed <= set(NO_EVIDENCE)
+
+
+@pytest.mark.parametrize("before", [False, True])
+def test_what_was_ended_and_shows_it_again_is_named(run, mira, noor, reviewer, monkeypatch, before):
+    reviewer.groups.add(Group.objects.create(name="Board"))
+    if before:
+        as_noted_before(monkeypatch)
+    rows = shown(run, mira)
+    for row in rows:
+        end(row, mira)
+        assert faults(row) == []
+    for row in rows:
+        type(row).objects.filter(pk=row.pk).update(ended=None)
+        assert faults(row) == [f"{show_notes._name(row)} was ended and shows it again."]
+        type(row).objects.filter(pk=row.pk).update(ended=timezone.now())
+
+
+def test_one_that_was_put_in_or_made_longer_is_named(run, mira):
+    rows = [sharing.make(run, mira, "", 14), badges.make(mira, 14, "Gate", run)]
+    for row in rows:
+        type(row).objects.filter(pk=row.pk).update(until=row.until + timedelta(minutes=1))
+        assert faults(row) == [f"{show_notes._name(row)} shows it otherwise than is noted."]
+        type(row).objects.filter(pk=row.pk).update(until=row.until - timedelta(minutes=1))  # `faults` has read it
+    more = Share.new(run, mira, "", 14)
+    more.save()
+    assert faults(more) == [f"Link {more.pk} shows it otherwise than is noted."]
+
+
+def test_what_was_shown_before_notes_told_accounts_is_intact_and_held_against_its_author(
+    run, mira, noor, reviewer, monkeypatch
+):
+    reviewer.groups.add(Group.objects.create(name="Board"))
+    as_noted_before(monkeypatch)
+    for row in shown(run, mira):
+        assert faults(row) == []
+        type(row).objects.filter(pk=row.pk).update(by=noor)
+        assert faults(row) == [f"{show_notes._name(row)} shows it otherwise than is noted."]
+        type(row).objects.filter(pk=row.pk).update(by=mira)
+
+
+def test_who_was_given_it_twice_before_has_it_once(run, mira, noor, monkeypatch):
+    with monkeypatch.context() as patched:
+        as_noted_before(patched)
+        first = giving.give(run, mira, "noor")
+        giving.take_back(first, mira)
+        second = giving.give(run, mira, "noor")
+    assert faults(second) == []
+    giving.take_back(second, mira)
+    third = giving.give(run, mira, "noor")
+    assert faults(third) == []
+    giving.take_back(third, mira)
+    Given.objects.filter(pk=first.pk).update(ended=None)
+    assert faults(first) == [f"Given record {first.pk} was ended and shows it again."]
+
+
+def test_people_who_are_renamed_and_deleted_change_nothing(run, mira, noor, reviewer):
+    reviewer.groups.add(Group.objects.create(name="Board"))
+    rows = shown(run, mira)
+    mira.username, noor.first_name = "other", "Noor"
+    mira.save()
+    noor.save()
+    assert faults(rows[0]) == []
+    noor.delete()
+    assert faults(rows[0]) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Link 3 ended.",
+        " Badge 1 ended.\n",
+        "Link 9 made: it shows this record, read only, until 1 May 2027, 10:00 UTC.",
+        "Taken back from noor.",
+        "Given to noor: to be seen until it is taken back. Account 1 shows it.",
+    ],
+)
+def test_nobody_writes_a_note_that_reads_as_one_about_a_link(run, mira, text):
+    with pytest.raises(ValueError, match="write yours in others"):
+        reviews.add(run, mira, text)
+    assert not Review.objects.exists()
+    reviews.add(run, mira, f"He said: {text}")
