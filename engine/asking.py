@@ -139,7 +139,8 @@ class Asking(Generic[T]):
             if not self._on_cut:
                 raise
             if len(self._parts) == CONTINUED:
-                return Reply(failure.said, "length", self._model, failure.input_tokens, failure.output_tokens)
+                counted = {name: getattr(failure, name) for name in ("input_tokens", "output_tokens", "cached_tokens")}
+                return Reply(failure.said, "length", self._model, **counted)
             failure.continued = self._on_cut.carry_on(self._messages, [*self._parts, failure.said]) is not None
             raise
 

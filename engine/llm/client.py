@@ -91,6 +91,7 @@ class ModelClient:
             failure.raw = failure.raw or reader.raw
             failure.said = provider.clean_cut(reader.text)
             failure.input_tokens, failure.output_tokens = reader.reply.input_tokens, reader.reply.output_tokens
+            failure.cached_tokens = reader.reply.cached_tokens
             raise
         self._ways[model] = replace(way, streams=self.way(model).streams)
         came_soon = time.monotonic() - began < SOON

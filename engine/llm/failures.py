@@ -47,6 +47,7 @@ class CallFailed(RunFailed):
     attempts = 0  # how many were made when this one was given up
     said = ""  # what the model had said until then
     input_tokens: int | None = None  # what the endpoint counted before it failed
+    cached_tokens: int = 0  # beside them
     output_tokens: int | None = None
 
     def __init__(self, sentence: str, *, raw: str = "") -> None:

@@ -391,6 +391,14 @@ for _name, _number, _arguments in (
     attempt(_name)(partial(_calls, _number, _arguments))
 
 
+@attempt("a longer buffer of a socket")
+def _longer_buffer(told: dict[str, Any]) -> bool:
+    one, _ = socket.socketpair()
+    before = one.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
+    one.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4 * before)
+    return one.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) > before
+
+
 @attempt("a dump of its memory")
 def _dumps(told: dict[str, Any]) -> bool:
     return resource.getrlimit(resource.RLIMIT_CORE)[1] != 0

@@ -37,6 +37,7 @@ NETLINK, ROUTES = 16, 0  # getaddrinfo looks at addresses by it
 # memory that belongs to no process: nothing that looks at processes finds it. What asks for it goes on without
 MEMFD_CREATE, MEMFD_SECRET, SHMGET, SEMGET, MSGGET = 319, 447, 29, 64, 68
 SHARED_BYTES, SEMAPHORES = 64 * 1024, 32  # of one segment, of one set: the kernel takes 4,096 and 32,000 of these
+SETSOCKOPT, OF_SOCKETS, LONGER_BUFFERS = 54, 1, (7, 32)  # SOL_SOCKET; SO_SNDBUF, SO_SNDBUFFORCE
 TYPED_FOR_US = (0x5412, 0x541C)  # TIOCSTI and TIOCLINUX put words into a terminal's mouth
 
 Instruction = tuple[int, int, int, int]
@@ -68,6 +69,11 @@ def _program(families: tuple[int, ...]) -> list[Instruction]:
         *_on(SHMGET, _at_most(1, SHARED_BYTES)),
         *_on(SEMGET, _at_most(1, SEMAPHORES)),
         *_on(IOCTL, [_argument(1), *_each(TYPED_FOR_US, _refuse()), _allow()]),
+        # as if it were done: a buffer stays as long as is usual, which a program cannot rely on either
+        *_on(
+            SETSOCKOPT,
+            [_argument(1), (EQUAL, 0, 5, OF_SOCKETS), _argument(2), *_each(LONGER_BUFFERS, _refuse(0)), _allow()],
+        ),
         *_on(SOCKET, _by_family(families)),
         *_on(SOCKETPAIR, _by_family(families)),
         _allow(),

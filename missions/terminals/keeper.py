@@ -233,7 +233,7 @@ class Keeper:
         most = self._limits[MUCH_MEMORY]
         if group := self._asked["group"]:  # the kernel bounds it, and says only whether it had to
             return (most + 1) * killed_in(group)
-        return memory_of(inside, most)
+        return memory_of(inside, most) + (socket_bytes(inside[0]) if inside else 0)
 
     def _end(self, reason: str, how_hard: int) -> None:
         if not self._told:
@@ -446,6 +446,17 @@ def memory_of(processes: list[int], enough: int) -> int:
     if at_most <= enough:
         return at_most
     return sum(_kilobytes(pid, "smaps_rollup", ("Pss_Anon:", "Pss_Shmem:", "SwapPss:")) for pid in processes) * 1024
+
+
+def socket_bytes(pid: int) -> int:
+    """The most that the Unix sockets in the network of this process can hold: what they do hold nobody says. The filter
+    of calls lets no program ask for more than is usual."""
+    try:
+        lines = Path(f"/proc/{pid}/net/protocols").read_text().splitlines()
+        each = int(Path("/proc/sys/net/core/wmem_default").read_text())
+    except OSError:
+        return 0
+    return each * sum(int(line.split()[2]) for line in lines if line.startswith("UNIX"))
 
 
 def _kilobytes(pid: int, file: str, names: tuple[str, ...]) -> int:

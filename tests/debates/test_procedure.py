@@ -205,4 +205,5 @@ async def test_a_turn_can_be_skipped_and_the_debate_goes_on(clara):
 def cut_off(said):
     failure = failures.CutOff("The answer was cut off.")
     failure.said = said
+    failure.input_tokens, failure.cached_tokens = 20, 10_000  # all but a little was read before
     return failure

@@ -51,6 +51,13 @@ def test_shared_pages_of_many_processes_count_once(workshop):
     assert workshop.done(f'python3 -c "{SHARES}"', all_memory=128 * MIB) == (0, "")
 
 
+def test_buffers_of_sockets_count_where_no_group_counts_them(workshop, monkeypatch):
+    monkeypatch.setattr(launcher.control_groups, "create_group", lambda memory: None)
+    pairs = "python3 -c 'import socket, time; held = [socket.socketpair() for _ in range({})]; time.sleep({})'"
+    assert ended(workshop.begin(pairs.format(400, 30), all_memory=64 * MIB))["reason"] == "too_much_memory"
+    assert workshop.done(pairs.format(50, 1), all_memory=64 * MIB) == (0, "")
+
+
 @pytest.mark.parametrize("command", [FILES, CLOSED, f'python3 -c "{DEEP}"'])
 def test_files_without_bytes_end_the_command(workshop, command):
     assert ended(workshop.begin(command, entries=600))["reason"] == "too_many_files"

@@ -15,7 +15,7 @@ from tests.conftest import ScriptedModels, need, perform
 from tests.missions.commands import ended
 from tests.missions.scenes import finishes, mission, runs
 
-GOT_OUT = "1 of 69 attempts got out of the sandbox: a socket for vsock."
+GOT_OUT = "1 of 70 attempts got out of the sandbox: a socket for vsock."
 
 
 def test_no_command_begins_before_the_sandbox_was_tried_nor_when_it_did_not_hold(workshop):
