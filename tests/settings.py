@@ -13,5 +13,6 @@ PROCEDURES = {**PROCEDURES, "check": "tests.checking.face.Checking"}
 # commands run as somebody else, who may not pass the folders of others
 MISSIONS_DIR = Path(tempfile.gettempdir()) / f"magi-missions-{os.getuid()}"
 
-SERVED_AT = MISSIONS_DIR / "no site was served"
+if "MAGI_DATA_DIR" not in os.environ:  # a site of the tests has its own folder, and says there where it is
+    SERVED_AT = MISSIONS_DIR / "no folder" / "address"
 USER_READS = 0  # tests count queries, and the first read of a process would write

@@ -19,7 +19,7 @@ from engine.evidence.checkpoints import Checkpoint
 from engine.evidence.entries import Entry
 from engine.evidence.log import Leaf, Salt
 from engine.evidence.verification import verify_one
-from engine.models import Run
+from engine.models import Run, RunAuthor
 from runs.models import SearchText
 from tests.conftest import perform
 from tests.corpus.means import resign, retell
@@ -81,6 +81,7 @@ def forget(before: int) -> None:
         SearchText.objects.filter(run__in=pks).delete()
         for run in Run.objects.filter(pk__in=pks):
             run.calls.all().delete()
+            RunAuthor.objects.filter(run=run).delete()
             run.delete()
         User.objects.filter(username="mira-of-the-debates").delete()
 

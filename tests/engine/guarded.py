@@ -31,7 +31,17 @@ from engine.models import (
 )
 from engine.policy import policy_of
 from judgements import prompts, rules
-from judgements.models import Agent, Council, CouncilChange, CouncilVersion, Judgement, Member, Receipt, RoundDecision
+from judgements.models import (
+    Agent,
+    Council,
+    CouncilChange,
+    CouncilVersion,
+    EarlierCouncilName,
+    Judgement,
+    Member,
+    Receipt,
+    RoundDecision,
+)
 from runs import reviews
 from tests.checking.models import Check
 from tests.conftest import JAPAN, agents, says
@@ -59,6 +69,7 @@ GUARDED = (
     CouncilVersion,
     Member,
     CouncilChange,
+    EarlierCouncilName,
 )
 
 
@@ -70,6 +81,7 @@ def make_judged():
     Check.objects.submit(owner=asker, question="Sound?", writer="openai/a", checker="openai/b", documents=[read])
     three = [{**agent, "model": "", "fallback": ""} for agent in agents()]
     council = Council.objects.found(name="Kept", agents=three, owner=None)
+    EarlierCouncilName.objects.create(name=council.name, council=council)
     judgement = Judgement.objects.submit(
         owner=reviewer, content="Shall we?", agents=council.agents(), council=council.current
     )

@@ -12,7 +12,7 @@ from engine.evidence.checkpoints import Checkpoint
 from engine.evidence.entries import Entry
 from engine.evidence.log import Leaf, Salt
 from engine.models import Document, GateAuthor, ModelCall, Review, Run, RunAuthor, ToolCall
-from judgements.models import Agent, CouncilChange, CouncilVersion, Judgement, Member, RoundDecision
+from judgements.models import Agent, CouncilChange, CouncilVersion, EarlierCouncilName, Judgement, Member, RoundDecision
 from tests.conftest import only_on
 from tests.engine.guarded import GUARDED, redact, refused, run, shipped
 
@@ -47,6 +47,7 @@ NEVER = {
     CouncilVersion: ("id", "council_id", "number", "name", "created"),
     Member: tuple(field.attname for field in Member._meta.fields),
     CouncilChange: tuple(field.attname for field in CouncilChange._meta.fields),
+    EarlierCouncilName: ("id", "name", "council_id"),
 }
 OTHER = {
     models.BooleanField: True,
