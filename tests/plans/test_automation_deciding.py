@@ -308,8 +308,7 @@ async def test_no_tools_are_approved_that_were_not_seen(program, models, working
     assert (await these.say(step, updated_action="Send it to Ada.")).json()["status"] == "Step 1 approved"
     [step] = await these.stand("completed")
     assert step["agent_reply"] == "Claimed: no tool was used. The letter was sent."
-    [found] = await these.program.said("/plans")
-    assert found["overall_status"] == "completed"
+    await these.comes_to("completed")
 
 
 async def test_what_no_tool_can_do_is_approved_by_no_yes_to_a_step(program, models, working):
