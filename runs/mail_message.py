@@ -12,7 +12,7 @@ from email.headerregistry import Address
 from email.message import EmailMessage
 from email.policy import SMTP, EmailPolicy
 from email.policy import default as as_read
-from email.utils import format_datetime, parseaddr
+from email.utils import format_datetime
 
 from engine.headers import encode_header, header_complaint
 from engine.models import Letter
@@ -52,7 +52,7 @@ def write_message(sender: str, letter: Letter) -> bytes:
 
 
 def _written(sender: str, letter: Letter) -> bytes:
-    name, address = parseaddr(sender)
+    name, address = _name_and_address(sender)
     message = EmailMessage(policy=AS_WRITTEN)
     message["From"] = f"{_quoted(name)} <{address}>" if name else address
     message["To"] = ",\n ".join(letter.recipients)
@@ -60,6 +60,12 @@ def _written(sender: str, letter: Letter) -> bytes:
     message["Message-ID"], message["Date"] = letter.message_id, format_datetime(letter.made)
     message.set_content(letter.text)
     return message.as_bytes()
+
+
+def _name_and_address(sender: str) -> tuple[str, str]:
+    """`email.utils.parseaddr` of Debian's Python 3.11.2 takes no address at an IP number."""
+    found = as_read.header_factory("From", sender).addresses
+    return (found[0].display_name, found[0].addr_spec) if found else ("", sender)
 
 
 def _quoted(name: str) -> str:
@@ -77,7 +83,7 @@ def _differences(data: bytes, sender: str, letter: Letter) -> list[str]:
     read = message_from_bytes(data, policy=as_read)
     if Counter(name.lower() for name in read) != HEADERS or read.defects or read.get_content_type() != "text/plain":
         return ["it has other headers or parts than ours"]
-    name, address = parseaddr(sender)
+    name, address = _name_and_address(sender)
     shown_and_approved = {
         "another sender": (_addresses(read["From"]), [(name, _plain(address))]),
         "other recipients": (_addresses(read["To"]), [("", _plain(one)) for one in letter.recipients]),
