@@ -10,22 +10,16 @@ DATABASE ?= sqlite
 # one more than processors, and the one on PostgreSQL: each waits now and then, for a page or for a process of its own
 WORKERS ?= 3
 # files stay whole, for tests of one file share servers; those that take longest come first
-TOGETHER := --dist loadfile --no-loadscope-reorder --numprocesses
-# one by one: the longest two of these must not both be for the same worker
-CALM := --dist loadgroup --no-loadscope-reorder --numprocesses
-# a third of the time of all that open no browser
-LONG := tests/test_simulation.py tests/test_tampering.py tests/test_walk.py tests/tools/test_forgeries.py
-QUICK := tests/contract tests/engine tests/runs tests/judgements tests/magi_site tests/toolbox tests/tools $(filter-out $(LONG),$(wildcard tests/test_*.py))
-# whatever ARGS choose may all be on the other side: 5 says that there was no test
-NONE_IS_FINE := || [ $$? -eq 5 ]
-# files in which something is marked so: to collect all others takes a worker 3 s
-marked = $(if $(findstring tests/,$(ARGS)),,$(sort $(shell grep -lrw --include='test_*.py' 'mark.$(1)' tests)))
+PYTEST := -m pytest --dist loadfile --no-loadscope-reorder --durations 10 --numprocesses
+POSTGRES := $(or $(MAGI_TEST_POSTGRES),postgres://postgres@127.0.0.1:5432/postgres)
+# what ARGS choose may all be of the other part: 5 says that there was no test
+NONE_IS_FINE = $(if $(ARGS),|| [ $$? -eq 5 ])
 INSTALL := $(PY) tools/install.py
 # environments of what others have made, of the locked requirements in these folders
 PEERS := langgraph pydantic_ai agent_framework crewai
 vpath requirements-%.txt tests/bench tests/missions
 
-.PHONY: help serve test test-many test-calm test-alone test-together test-on-postgresql test-every-size test-quick check chaos bench bench-push bench-peers bench-missions screenshots format lock clean
+.PHONY: help serve test test-sqlite test-postgresql test-all test-every-size check mutation chaos bench bench-push bench-peers bench-missions screenshots format lock clean
 .DEFAULT_GOAL := help
 # else each process of pytest would rewrite all tests anew: 2 s
 unexport PYTHONDONTWRITEBYTECODE
@@ -36,32 +30,22 @@ help: ## list the commands
 serve: $(VENV)/installed ## site and engine on http://127.0.0.1:8000 (HOST=, PORT= change it)
 	@exec $(PY) manage.py serve --host $(HOST) --port $(PORT)
 
-test: $(VENV)/installed-dev ## all tests; what the machine lacks is skipped with the reason (WORKERS=, ARGS=)
-	@$(MAKE) --no-print-directory test-many
-	@$(MAKE) --no-print-directory test-calm
-	@$(MAKE) --no-print-directory test-alone
+test: $(VENV)/installed-dev ## every rule, door and page once; what the machine lacks is skipped with the reason (WORKERS=, ARGS=)
+	@$(MAKE) --no-print-directory --jobs 2 --keep-going test-sqlite test-postgresql
 
-test-many: $(VENV)/installed-dev
-	@$(MAKE) --no-print-directory --jobs 2 --keep-going test-together test-on-postgresql
+test-sqlite:
+	@$(PY) $(PYTEST) $(WORKERS) -o cache_dir=.pytest_cache/sqlite -m "not slow" $(ARGS) $(NONE_IS_FINE)
 
-test-calm: $(VENV)/installed-dev
-	@$(PY) -m pytest $(CALM) 3 -m calm --durations 10 $(call marked,calm) $(ARGS) $(NONE_IS_FINE)
+# a little behind the others, so that it fills their pauses; no test of these crashes the server, no commit need wait
+test-postgresql:
+	@DATABASE_URL=$(POSTGRES) PGOPTIONS="-c synchronous_commit=off" nice -n 5 \
+	  $(PY) $(PYTEST) 1 -o cache_dir=.pytest_cache/postgresql -m "postgresql and not slow" $(ARGS) $(NONE_IS_FINE)
 
-test-alone: $(VENV)/installed-dev
-	@$(PY) -m pytest -m alone --durations 10 $(call marked,alone) $(ARGS) $(NONE_IS_FINE)
-
-test-together:
-	@$(PY) -m pytest $(TOGETHER) $(WORKERS) -m "not alone and not calm" --durations 10 $(ARGS) $(NONE_IS_FINE)
-
-# a little behind the others, so that it fills their pauses to the end instead of ending long before them
-test-on-postgresql:
-	@nice -n 5 $(PY) -m tests.on_postgresql $(ARGS)
+test-all: $(VENV)/installed-dev ## all that there is, for a night or a release, to the end, with a table (about an hour)
+	@$(PY) -m tests.all $(ARGS)
 
 test-every-size: $(VENV)/installed-dev ## every state of every page by axe and for its width, at all sizes in both themes
 	@MAGI_TEST_EVERY_SIZE=1 $(PY) -m pytest -q tests/acceptance/test_accessibility.py $(ARGS)
-
-test-quick: $(VENV)/installed-dev ## for the hand: pure tests and those that roll back, on SQLite, without the longest
-	@$(PY) -m pytest $(TOGETHER) 3 -q -m "not alone and not commits" $(QUICK) $(LONG:%=--ignore=%) $(ARGS)
 
 check: $(VENV)/installed-dev ## format, lint, types, import contract, migrations, deployment settings
 	@$(PY) -m ruff format --check .

@@ -9,7 +9,7 @@ import shutil
 import socket
 import threading
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from typing import Any, TypeVar
@@ -35,6 +35,9 @@ from magi_site.static import StaticFiles
 from tests import services
 from tests.acceptance.chromium import program
 from tests.callers import Caller
+
+EVERYTHING = bool(os.environ.get("MAGI_TEST_EVERYTHING"))  # `make test-all` sets it
+REQUIRED = set(filter(None, os.environ.get("MAGI_TEST_REQUIRE", "").split(",")))
 
 # MAGI_TEST_EXAMPLES=100000 makes the property tests long; the suite is quick and the same every time
 examples = int(os.environ.get("MAGI_TEST_EXAMPLES", 0))
@@ -273,11 +276,26 @@ def commits(item: pytest.Item) -> bool:
     return "transactional_db" in item.fixturenames or bool(mark and mark.kwargs.get("transaction"))
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addini("postgresql", "files and folders whose tests of the database are repeated on PostgreSQL", "linelist")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """A repetition on PostgreSQL ends at once, with the reason, where none can be asked."""
+    if connection.vendor != "postgresql" or listens(5432):
+        return
+    pytest.exit("PostgreSQL: SKIPPED, none listens on port 5432", returncode=int("postgres" in REQUIRED))
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
+    repeated = tuple(config.getini("postgresql"))
     for item in items:
-        if "db" in item.fixturenames or item.get_closest_marker("django_db"):
+        database = "db" in item.fixturenames or item.get_closest_marker("django_db")
+        if database:
             item.add_marker("database")
+        if database and item.nodeid.startswith(repeated):
+            item.add_marker("postgresql")
         if commits(item):
             item.add_marker("commits")
     yield  # pytest-django would begin with what opens the database
@@ -297,14 +315,18 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(20_000, 20, 20)
 
 
+def some_of(rows: Iterable[T], number: int) -> list[T]:
+    """So many of these, spread over them, and all of them under `make test-all`. For `parametrize`."""
+    rows = list(rows)
+    return rows if EVERYTHING else [rows[place * len(rows) // number] for place in range(min(number, len(rows)))]
+
+
 def only_on(vendor: str) -> Callable[[Any], Any]:
     """Of a test that says nothing on the other database: there it does not exist. It stands above all marks."""
     return lambda test: test if connection.vendor == vendor else None
 
 
 # ---- what the machine must have -------------------------------------------------------------------------------
-
-REQUIRED = set(filter(None, os.environ.get("MAGI_TEST_REQUIRE", "").split(",")))
 
 
 def need(what: str, there: bool, reason: str) -> None:
@@ -315,7 +337,7 @@ def need(what: str, there: bool, reason: str) -> None:
     pytest.skip(reason)
 
 
-def _listens(port: int) -> bool:
+def listens(port: int) -> bool:
     with socket.socket() as probe:
         probe.settimeout(1)
         return probe.connect_ex(("127.0.0.1", port)) == 0
@@ -345,13 +367,13 @@ def litellm() -> str:
 
 @pytest.fixture(scope="session")
 def redis_url() -> str:
-    need("redis", _listens(6379), "no Redis listens on port 6379")
+    need("redis", listens(6379), "no Redis listens on port 6379")
     return "redis://127.0.0.1:6379/9"
 
 
 @pytest.fixture(scope="session")
 def postgres_url() -> str:
-    need("postgres", _listens(5432), "no PostgreSQL listens on port 5432")
+    need("postgres", listens(5432), "no PostgreSQL listens on port 5432")
     return os.environ.get("MAGI_TEST_POSTGRES", "postgres://postgres@127.0.0.1:5432/postgres")
 
 

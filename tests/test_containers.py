@@ -125,7 +125,7 @@ def engine():
     need("docker", there, "no container engine answers")
 
 
-@pytest.mark.alone
+@pytest.mark.slow
 def test_the_image_is_built_and_its_site_answers(engine):
     assert docker("build", "-f", "deploy/Dockerfile", "-t", "magi-tests", ".", cwd=ROOT).returncode == 0
     started = docker("run", "--detach", "--rm", "--read-only", "--tmpfs", "/tmp", "--cap-drop", "ALL", "magi-tests")

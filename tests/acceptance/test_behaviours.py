@@ -4,7 +4,7 @@ from tests.behaviour_table import CASES, DEADLINE, DOCUMENT, KEY, document, play
 from tests.endpoint import Endpoint
 
 
-@pytest.mark.calm
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 async def test_whatever_an_endpoint_does_ends_in_the_right_failure_after_the_right_requests(settings, caplog):
     with Endpoint() as endpoint:

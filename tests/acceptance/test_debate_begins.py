@@ -12,7 +12,7 @@ QUESTION = "Should the city library open on Sundays, for a year to begin with?"
 LETTER = {"name": "letter.md", "mimeType": "text/markdown", "buffer": b"Two thirds of those asked want it."}
 
 
-@pytest.mark.calm
+@pytest.mark.slow
 def test_from_new_to_a_debate_that_is_over_takes_less_than_two_minutes(desk: Page, site: Site):
     desk.goto(site.url)
     began = time.monotonic()

@@ -15,13 +15,13 @@ def test_an_answer_that_comes_a_second_time_is_taken_for_nobodys(tmp_path):
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.alone
+@pytest.mark.slow
 def test_seven_agents_that_are_sent_torrents_hold_up_neither_the_site_nor_others(tmp_path):
     done = play("tests.torrents", "--seconds", "8", "--limit", "5", data=tmp_path)
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.calm
+@pytest.mark.slow
 def test_following_and_waiting_cost_no_thread_and_shut_nobody_out(tmp_path):
     done = play("tests.many_streams", "--streams", "24", "--waits", "24", data=tmp_path)
     assert done.returncode == 0, done.stdout

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from tests.acceptance.site import Site
 
 
-@pytest.mark.calm
+@pytest.mark.slow
 def test_from_new_to_an_answer_with_checked_quotes_takes_less_than_a_minute(desk: Page, site: Site):
     began = time.monotonic()
     desk.goto(f"{site.url}/")

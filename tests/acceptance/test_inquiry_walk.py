@@ -23,7 +23,7 @@ def walk(browser, tmp_path):
         page.context.close()
 
 
-@pytest.mark.calm
+@pytest.mark.slow
 def test_an_inquiry_of_a_person_and_a_council_comes_to_its_answer_though_its_engine_is_killed(walk, tmp_path):
     page, site = walk
     live = ask(page, site.url)

@@ -256,7 +256,7 @@ def test_an_upright_tablet_shows_states_and_places_whole(scripted, scripted_site
 # ---- panels ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.alone
+@pytest.mark.slow
 def test_decisions_are_pushed_into_the_page(scripted, scripted_site, endpoint):
     """Within 100 ms where the machine has nothing else to do: `python -m tests.acceptance.push` measures it."""
     endpoint.script(**push.APART)
@@ -284,7 +284,7 @@ YELLOW = """
 """
 
 
-@pytest.mark.alone
+@pytest.mark.slow
 def test_who_has_decided_is_seen_waiting_also_when_all_three_are_equally_fast(scripted, scripted_site, endpoint):
     endpoint.script(delay=2)  # the page is there before the first of them answers
     scripted.add_init_script(YELLOW)

@@ -107,7 +107,7 @@ def resident(process):
     return int(re.search(r"VmRSS:\s+(\d+) kB", status)[1]) * 1024
 
 
-@pytest.mark.calm
+@pytest.mark.slow
 def test_pages_that_never_read_cost_little_memory(browser, scripted_site, endpoint):
     endpoint.script(default={"reason": "It is clear. " * 300, "chunks": 80, "chunk_delay": 0.04})
     page = open_page(browser, scripted_site).page
@@ -129,7 +129,7 @@ def test_pages_that_never_read_cost_little_memory(browser, scripted_site, endpoi
 # ---- many pages -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.alone
+@pytest.mark.slow
 def test_a_change_reaches_a_hundred_watchers_without_waiting_for_the_next_look(tmp_path, own_redis):
     command = [sys.executable, "-m", "tests.acceptance.watchers", "100"]
     done = subprocess.run(command, cwd=ROOT, env=environment(tmp_path), capture_output=True, text=True, timeout=120)
@@ -146,7 +146,7 @@ def decided(data):
         return rows.execute("SELECT count(*) FROM judgements_rounddecision").fetchone()[0]
 
 
-@pytest.mark.calm
+@pytest.mark.slow
 def test_pages_follow_the_rows_while_redis_is_gone_and_are_live_again_after(browser, tmp_path, endpoint, own_redis):
     slow = {"chunks": 100, "chunk_delay": 0.3, "reason": "It is clear, and the effort fits it. " * 20}
     endpoint.script(by_text=[["round 2 of 3.", slow], ["round 1 of 3.", {"chunks": 20, "chunk_delay": 0.2}]])

@@ -15,7 +15,7 @@ from tests.conftest import need
 DONE = re.compile("done", re.IGNORECASE)
 
 
-@pytest.mark.calm
+@pytest.mark.slow
 def test_from_new_to_a_mission_whose_check_passed_takes_less_than_a_minute(desk: Page, site: Site):
     need("sandbox", not available(), available())
     began = time.monotonic()
@@ -34,7 +34,7 @@ def test_from_new_to_a_mission_whose_check_passed_takes_less_than_a_minute(desk:
     expect(desk.locator(".made")).to_contain_text("About what came of it")
 
 
-@pytest.mark.calm
+@pytest.mark.slow
 def test_a_kill_of_the_engine_repeats_no_command_and_takes_nothing_that_was_typed(browser: Browser, tmp_path: Path):
     need("sandbox", not available(), available())
     with Site(tmp_path, "--no-engine") as site, EngineProcess(site.env, tmp_path / "first") as engine:

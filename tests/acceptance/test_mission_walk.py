@@ -30,7 +30,7 @@ def walk(browser, tmp_path):
         page.context.close()
 
 
-@pytest.mark.calm
+@pytest.mark.slow
 def test_a_mission_comes_to_a_published_branch_though_all_is_killed_while_a_command_lives(walk, tmp_path):
     page, site = walk
     live = begin(page, site.url)

@@ -10,7 +10,7 @@ from tests.acceptance.site import Newcomer
 from tests.conftest import JAPAN
 
 
-@pytest.mark.calm
+@pytest.mark.slow
 def test_a_newcomer_clones_types_one_command_signs_in_decides_and_watches(browser, tmp_path):
     with Newcomer(tmp_path) as site:
         watched = Watched(browser.new_context(viewport=DESK, color_scheme="dark").new_page(), site)

@@ -98,7 +98,7 @@ def begin(desk: Page, site: Site) -> None:
     expect(desk.locator(".at")).to_have_count(3)
 
 
-@pytest.mark.calm
+@pytest.mark.slow
 def test_from_new_to_a_plan_that_is_done_takes_less_than_two_minutes(desk: Page, site: Site):
     began = time.monotonic()
     begin(desk, site)

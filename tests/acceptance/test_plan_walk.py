@@ -34,7 +34,7 @@ def walk(browser, endpoint, tmp_path):
             page.context.close()
 
 
-@pytest.mark.calm
+@pytest.mark.slow
 def test_a_plan_comes_to_its_end_though_everything_is_killed_between_any_two_acts(walk, tmp_path):
     page, site, post = walk
     begin(page, site)

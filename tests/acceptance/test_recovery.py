@@ -48,7 +48,7 @@ def request(endpoint, number):
     return requests[number - 1]
 
 
-@pytest.mark.calm
+@pytest.mark.slow
 def test_after_a_kill_another_worker_goes_on_within_twenty_seconds(endpoint, env, tmp_path):
     with one_works_one_waits(endpoint, env, tmp_path) as busy:
         busy.process.kill()
@@ -56,7 +56,7 @@ def test_after_a_kill_another_worker_goes_on_within_twenty_seconds(endpoint, env
         assert request(endpoint, 4)["received"] - killed < 20
 
 
-@pytest.mark.calm
+@pytest.mark.slow
 def test_after_a_stop_another_worker_goes_on_within_two_seconds(endpoint, env, tmp_path):
     with one_works_one_waits(endpoint, env, tmp_path) as busy:
         assert busy.stop() == 0

@@ -314,7 +314,7 @@ async def torrent(models, number):
 KINDS = ["characters", "small_chunks", "thoughts", "no_pieces"]
 
 
-@pytest.mark.alone
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "rule", [*({"behaviour": "torrent", "torrent": [k]} for k in KINDS), {"behaviour": "informational"}], ids=str
 )
@@ -326,7 +326,7 @@ async def test_seven_torrents_hold_up_nobody(models, endpoint, rule):
     assert share < 0.8
 
 
-@pytest.mark.alone
+@pytest.mark.slow
 async def test_beside_torrents_an_answer_comes_at_once(models, endpoint):
     models.timeout = 4
     endpoint.script(default={"behaviour": "torrent"}, queue=[{"behaviour": "torrent"}] * 7 + [{}])
