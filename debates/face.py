@@ -56,6 +56,7 @@ class Debating(Face[Debate, Display]):
     offers = OFFERS
     going_on = "debating"
     begun_at, begun_with = "debate-new", "question"
+    begins_from = "debate__earlier"
     verb, good_for = "Debate", "What speaks for what. Two to nine members argue until each stands by an option."
     guards = guards.GUARDS
     documents = DOCUMENTS

@@ -85,6 +85,10 @@ class Procedure:
         this step; None: from all."""
         return None
 
+    def begun_from(self, runs: Collection[UUID]) -> Iterable[tuple[UUID, UUID]]:
+        """Which of these of its runs began from another run, by whose work they go on, and from which."""
+        return ()
+
     def grounds(self, run: UUID) -> str:
         """Why one of its runs came to its outcome, in words, for whoever asked it at a gate."""
         return ""

@@ -55,6 +55,7 @@ class Asking(Face[Inquiry, Display]):
     offers = OFFERS
     held = HELD
     begun_at, begun_with = "inquiry-new", "question"
+    begins_from = "inquiry__follows"
     verb, good_for = "Inquire", "A question answered from sources. Every quote is looked for where it is said to stand."
     going_on = "asking"
     outcomes = tuple(display.OUTCOMES)

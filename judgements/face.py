@@ -53,6 +53,7 @@ class Judging(Face[Judgement, Display]):
     offers = OFFERS
     going_on = "judging"
     begun_at, begun_with = "new", "content"
+    begins_from = "judgement__earlier"
     longest_text = CONTENT_LENGTH
     verb, good_for = "Judge", "Yes or no to one thing. Three agents, each with its own criteria."
     guards = guards.GUARDS

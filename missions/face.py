@@ -55,6 +55,7 @@ class Working(Face[Mission, Display]):
     offers = OFFERS
     held = HELD
     begun_at, begun_with = "mission-new", "goal"
+    begins_from = "mission__follows"
     verb, good_for = "Work", "A goal that agents pursue in a sandbox: they run commands and change files."
     going_on = "working"
     outcomes = tuple(display.OUTCOMES)

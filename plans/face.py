@@ -68,6 +68,7 @@ class Planning(Face[Plan, Display]):
     as_model = AS_MODEL
     offers = OFFERS
     begun_at, begun_with = "plan-new", "task"
+    begins_from = "plan__earlier"
     verb, good_for = "Plan", "A task in steps. You see all of them before anything happens."
     going_on = "going on"
     outcomes = tuple(OUTCOMES)

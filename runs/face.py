@@ -128,6 +128,7 @@ class Face(AtGates, Compares, Procedure, Generic[Row, Displayed]):
     schema: ClassVar[type[Schema]] = schemas.Run  # of its object in the API
     waits: ClassVar[bool] = True  # whether its runs may be parked
     acts: ClassVar[bool] = False  # whether its runs use tools
+    begins_from: ClassVar[str] = ""  # of a run of it, the column with the run from which that one began
     flags: ClassVar[Sequence[TextChoices]] = ()  # its own, beside those that any run may have
     looks: ClassVar[Sequence[Look]] = ()  # those of its flags that need a look first
     stays: ClassVar[str] = "The outcome stays."  # what an override does not change
@@ -189,6 +190,12 @@ class Face(AtGates, Compares, Procedure, Generic[Row, Displayed]):
         """Queue one of a text alone, and give its key; None where something has to be chosen first. BudgetUsedUp or
         LimitReached."""
         return None
+
+    def begun_from(self, runs: Collection[UUID]) -> Iterable[tuple[UUID, UUID]]:
+        if not self.begins_from:
+            return ()
+        began = Run.objects.filter(pk__in=runs, **{f"{self.begins_from}__isnull": False})
+        return began.values_list("pk", self.begins_from)
 
     def bound(self, run: UUID) -> QuerySet[Run]:
         """Others that hold texts of this one, beside those that it has made: named before it is redacted."""

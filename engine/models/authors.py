@@ -3,7 +3,10 @@
 Why so: docs/decisions.md, Gates.
 """
 
-from typing import Any, Self
+from collections import defaultdict
+from collections.abc import Collection, Iterator
+from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -25,6 +28,7 @@ class Part(models.TextChoices):
     ANSWERED = "answered", "answered a question of it"
     ASKED_CHANGES = "changes", "asked for changes"
     CHANGED = "changed", "changed its text"
+    ASKED = "asked", "asked for a run that it began from"
 
 
 class RunAuthorQuerySet(models.QuerySet["RunAuthor"]):
@@ -44,14 +48,56 @@ class RunAuthorQuerySet(models.QuerySet["RunAuthor"]):
             if gate != said_at:
                 GateAuthor.objects.add_for(gate)
 
-    def of(self, gate: Gate) -> Self:
-        """Those of its run at the places that feed what it asks about, and all of runs that its run belongs with."""
+    def of(self, gate: Gate) -> list["RunAuthor"]:
+        """Those of its run at the places that feed what it asks about, and all of runs that its run belongs with, or
+        began from."""
         places = procedures()[gate.run.procedure].word_sources(gate.run_id, gate.step)
         here = Q(run=gate.run_id)
         if places is not None:
             here &= Q(place__in=["", *places])
         beside = Q(run__in=Run.objects.family(gate.run_id).exclude(pk=gate.run_id))
-        return self.filter(here | beside).order_by("pk")
+        return [*self.filter(here | beside).order_by("pk"), *self._before(gate)]
+
+    def _before(self, gate: Gate) -> list["RunAuthor"]:
+        until = begun_from(gate.run_id)
+        if not until:
+            return []
+        self._note_askers(gate, until)
+        found = self.filter(run__in=until).order_by("pk")
+        return [one for one in found if one.part == Part.ASKED or one.made <= until[one.run_id]]
+
+    def _note_askers(self, gate: Gate, runs: Collection[UUID]) -> None:
+        """Who asked for one of these runs wrote what it was about. Who asked for the gate's run is left out anyway."""
+        mine = gate.run.owner_id or gate.run.asked_by
+        for run in Run.objects.filter(pk__in=runs, parent=None).exclude(asked_by="").select_related("owner"):
+            asked = self.filter(run=run, user=run.owner, part=Part.ASKED)
+            if (run.owner_id or run.asked_by) != mine and not asked.exists():
+                self.create(run=run, user=run.owner, name=run.asked_by, part=Part.ASKED)
+
+
+def begun_from(run: UUID) -> dict[UUID, datetime]:
+    """The runs from which this one began, or one that it belongs with, or again one of those: with all that they belong
+    with, and until when what was said there could come along."""
+    until: dict[UUID, datetime] = {}
+    seen: set[UUID] = set()
+    new = set(Run.objects.family(run).values_list("pk", flat=True))
+    while new:
+        seen |= new
+        for earlier, moment in _origins(new):
+            for one in Run.objects.family(earlier).values_list("pk", flat=True):
+                until[one] = max(moment, until.get(one, moment))
+        new = until.keys() - seen
+    return until
+
+
+def _origins(runs: Collection[UUID]) -> Iterator[tuple[UUID, datetime]]:
+    """From which runs these began, and when they did."""
+    created: dict[str, dict[UUID, datetime]] = defaultdict(dict)
+    for pk, procedure, moment in Run.objects.filter(pk__in=runs).values_list("pk", "procedure", "created"):
+        created[procedure][pk] = moment
+    for procedure, moments in created.items():
+        for later, earlier in procedures()[procedure].begun_from(moments):
+            yield earlier, moments[later]
 
 
 class RunAuthor(models.Model):

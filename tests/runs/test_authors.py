@@ -1,13 +1,19 @@
-"""Whoever says something to a run, of whatever kind, is one of those whose words are in what it asks."""
+"""Whoever says something to a run, of whatever kind, is one of those whose words are in what it asks, and in what a run
+that begins from it asks."""
 
 import pytest
 
 from debates import chair
-from engine.models import RunAuthor
+from engine.gates import may_decide
+from engine.models import Gate, GateAuthor, Part, Run, RunAuthor
+from engine.policy import policy_of
 from inquiries import talking as inquiry_talk
 from inquiries.models import OrderKind
+from judgements.models import Judgement
 from missions import talking as mission_talk
 from plans import talking as plan_talk
+from tests.conftest import agents, allow
+from tests.databases import tampering
 from tests.debates.rows import queued
 from tests.inquiries.scenes import inquiry
 from tests.missions.scenes import mission
@@ -35,3 +41,70 @@ def test_whoever_says_something_to_it_is_known_as_one_of_its_authors(mira, noor)
 def test_the_command_line_is_nobody_who_decides(mira):
     mission_talk.say(mission(mira).pk, None, "Take the second file.")
     assert not RunAuthor.objects.exists()
+
+
+# ---- a run that begins from another one ----------------------------------------------------------------------
+
+
+def judgement(owner, **asked):
+    return Judgement.objects.submit(owner=owner, content="Shall we?", agents=agents(), **asked)
+
+
+def planned(owner, earlier=None):
+    return plan(owner, earlier and earlier.team_version, earlier=earlier)
+
+
+FROM = {
+    "earlier": (judgement, queued, planned),
+    "follows": (inquiry, mission),
+}
+BEGINS = [(begin, name) for name, kinds in FROM.items() for begin in kinds]
+
+
+def asks(run):
+    """Its gate under four eyes."""
+    policy = policy_of({"who": "person", "four_eyes": True})
+    gate = Gate.objects.ask(None, run=run, step="ask-1", kind="tool", title="A letter", text="Dear Ben", policy=policy)
+    GateAuthor.objects.add_for(gate)
+    return gate
+
+
+def may(gate, *users):
+    return [may_decide(Gate.objects.whole().get(pk=gate.pk), allow(one, "engine.decide_gate")) for one in users]
+
+
+@pytest.mark.parametrize(("begin", "earlier"), BEGINS, ids=[begin.__name__ for begin, _ in BEGINS])
+def test_who_spoke_in_what_a_run_began_from_or_asked_for_that_does_not_decide_there(
+    mira, noor, reviewer, admin_user, begin, earlier
+):
+    first = begin(reviewer)
+    RunAuthor.objects.note(first.pk, noor, Part.SAID)
+    again = begin(mira, **{earlier: begin(mira, **{earlier: first})})
+    gate = asks(again.run)
+    assert may(gate, mira, noor, reviewer, admin_user) == [False, False, False, True]
+    waits = [Gate.objects.for_user(one).filter(pk=gate.pk).exists() for one in (noor, reviewer, admin_user)]
+    assert waits == [False, False, True]
+
+
+def test_nor_who_spoke_where_the_earlier_run_was_made(mira, noor, reviewer):
+    above = plan(mira)
+    step = {"parent": above.run, "root": above.run, "step": "step-1", "owner": mira}
+    made = mission(mira, made_by=step)
+    RunAuthor.objects.note(above.pk, noor, Part.SAID, "step-1")
+    assert may(asks(mission(mira, follows=made).run), noor, reviewer) == [False, True]
+
+
+def test_what_is_said_in_the_earlier_run_after_the_later_one_began_comes_into_nothing_of_it(mira, noor):
+    first = mission(mira)
+    later = mission(mira, follows=first)
+    RunAuthor.objects.note(first.pk, noor, Part.SAID)
+    assert may(asks(later.run), noor) == [True]
+
+
+def test_runs_that_began_from_each_other_are_no_endless_way(mira, noor):
+    first = mission(mira)
+    later = mission(mira, follows=first)
+    with tampering():
+        Run.objects.filter(pk=later.pk).update(parent=first.run, root=first.run, step="agent-1")
+    RunAuthor.objects.note(first.pk, noor, Part.SAID)
+    assert may(asks(later.run), noor) == [False]
