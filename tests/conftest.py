@@ -45,7 +45,7 @@ settings.register_profile("long", max_examples=examples or 100, deadline=None, s
 settings.register_profile("suite", deadline=None, derandomize=True)
 settings.load_profile("long" if examples else "suite")
 
-pytest_plugins = ["tests.databases", "tests.others"]
+pytest_plugins = ["tests.databases", "tests.others", "tests.scenes"]
 
 T = TypeVar("T")
 JAPAN = "I am going to travel to Japan next week."
@@ -208,19 +208,29 @@ def models() -> ScriptedModels:
     return ScriptedModels()
 
 
+PEOPLE = ("mira", "noor", "reviewer")
+
+
+def person(name: str) -> User:
+    """One of the cast, under the same number in every test and scene, which no sequence comes to."""
+    found = User.objects.filter(username=name).first()
+    make = User.objects.create_superuser if name == "reviewer" else User.objects.create_user
+    return found or make(name, password="a long enough secret", pk=9_000 + PEOPLE.index(name))
+
+
 @pytest.fixture
 def mira(db: None) -> User:
-    return User.objects.create_user("mira", password="a long enough secret")
+    return person("mira")
 
 
 @pytest.fixture
 def noor(db: None) -> User:
-    return User.objects.create_user("noor", password="a long enough secret")
+    return person("noor")
 
 
 @pytest.fixture
 def reviewer(db: None) -> User:
-    return User.objects.create_superuser("reviewer", password="a long enough secret")
+    return person("reviewer")
 
 
 @pytest.fixture
