@@ -5,13 +5,14 @@ import functools
 import itertools
 import sqlite3
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from copy import deepcopy
 from functools import partial, wraps
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
 import pytest
+from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
@@ -232,17 +233,43 @@ def copied(make: Callable[P, T]) -> Callable[P, T]:
     def copy(*args: P.args, **options: P.kwargs) -> T:
         if connection.vendor != "sqlite":
             return make(*args, **options)
-        highest = _highest()
-        before = make, _told(args), _told(sorted(options.items())), highest
-        if before in _left:
-            made, rows = _left[before]
-            _put_in(rows)
-            return cast(T, deepcopy(made))
+        if (before := _state(make, args, options)) in _left:
+            return cast(T, _put_back(before))
         made = make(*args, **options)
-        _left[before] = deepcopy(made), _rows_after(highest)
+        _leave(before, made)
         return made
 
     return copy
+
+
+def copied_async(make: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
+    """The same of what is awaited."""
+
+    @wraps(make)
+    async def copy(*args: P.args, **options: P.kwargs) -> T:
+        if connection.vendor != "sqlite":
+            return await make(*args, **options)
+        if (before := await sync_to_async(_state)(make, args, options)) in _left:
+            return cast(T, await sync_to_async(_put_back)(before))
+        made = await make(*args, **options)
+        await sync_to_async(_leave)(before, made)
+        return made
+
+    return copy
+
+
+def _state(make: Callable[..., Any], args: Iterable[Any], options: Mapping[str, Any]) -> Any:
+    return make, _told(args), _told(sorted(options.items())), _highest()
+
+
+def _put_back(before: Any) -> Any:
+    made, rows = _left[before]
+    _put_in(rows)
+    return deepcopy(made)
+
+
+def _leave(before: Any, made: Any) -> None:
+    _left[before] = deepcopy(made), _rows_after(before[-1])
 
 
 @transaction.atomic
