@@ -1,16 +1,18 @@
 """What somebody with the whole database could do to the record of a debate, and that each of it is found.
 
-Every case changes the same honest debates and is rolled back. The attacker may lift the triggers.
+Every case changes the same honest debate and is rolled back. The attacker may lift the triggers.
 """
 
 import asyncio
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import SimpleNamespace
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import transaction
 
 from debates import chair, procedure
 from debates.models import Debate
@@ -21,7 +23,7 @@ from engine.evidence.log import Leaf, Salt
 from engine.evidence.verification import verify_one
 from engine.models import Run, RunAuthor
 from runs.models import SearchText
-from tests.conftest import perform
+from tests.conftest import perform, some_of
 from tests.corpus.means import resign, retell
 from tests.databases import tampering
 from tests.debates.tampering import CASES, REWRITTEN
@@ -51,7 +53,7 @@ def held(mira: User) -> Any:
         for n, what in enumerate(VIEWS, 1)
     ]
     known = {"question": "Shall we hire her to lead the laboratory?", "options": OPTIONS, "members": members}
-    debate = procedure.submit(owner=mira, most=20, seed=bytes(32), word="tulips at noon", **known)
+    debate = procedure.submit(owner=mira, most=4, seed=bytes(32), word="tulips at noon", **known)
     chair.say(debate.pk, mira, "Think of the costs.")
     chair.say(debate.pk, mira, "And of the team.", to=2, ask=True)
     chair.steer(debate.pk, mira, "extend")
@@ -92,23 +94,37 @@ def test_the_debate_itself_is_intact(history: SimpleNamespace, tmp_path: Any) ->
     assert status == 0, said
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_it_is_found_inside_and_offline(name: str, history: SimpleNamespace, tmp_path: Any) -> None:
+def after(names: Iterable[str], debate: UUID, look: Callable[[], Any]) -> dict[str, Any]:
+    """What is seen after each of these cases, alone."""
+    seen = {}
     with tampering():
-        CASES[name](history.debate)
-    report = verify_all(history.anchor)
-    assert report.faults
-    assert report.faults[0].run == history.debate
-    status, said = offline(history, tmp_path)
-    assert status == 1
-    assert re.search(f"record {history.debate}", said, re.IGNORECASE), said
+        for name in names:
+            with transaction.atomic():
+                CASES[name](debate)
+                seen[name] = look()
+                transaction.set_rollback(True)
+    return seen
 
 
-@pytest.mark.parametrize("name", REWRITTEN)
-def test_it_is_doubted_with_all_hashes_right(name: str, history: SimpleNamespace) -> None:
-    with tampering():
-        CASES[name](history.debate)
+def test_whatever_is_changed_is_found(history: SimpleNamespace) -> None:
+    found = after(CASES, history.debate, lambda: verify_one(history.debate)[2])
+    assert [name for name, faults in found.items() if not faults] == []
+
+
+def test_whose_record_it_is_is_said_inside_and_offline(history: SimpleNamespace, tmp_path: Any) -> None:
+    found = after(
+        some_of(CASES, 10), history.debate, lambda: (verify_all(history.anchor).faults, offline(history, tmp_path))
+    )
+    assert [name for name, (faults, _) in found.items() if [one.run for one in faults[:1]] != [history.debate]] == []
+    told = f"record {history.debate}"
+    assert [name for name, (_, (status, said)) in found.items() if not status or told not in said.lower()] == []
+
+
+def test_with_all_hashes_right_it_is_doubted(history: SimpleNamespace) -> None:
+    def told_anew() -> list[str]:
         retell(history.debate)
         resign()
-    texts = [fault.text for fault in verify_one(history.debate)[2]]
-    assert any(re.search(REWRITTEN[name], text) for text in texts), texts
+        return [fault.text for fault in verify_one(history.debate)[2]]
+
+    texts = after(REWRITTEN, history.debate, told_anew)
+    assert {name: said for name, said in texts.items() if not re.search(REWRITTEN[name], "\n".join(said))} == {}
