@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import cache
 
 from debates.rules import floor
 from debates.rules.course import Act
@@ -32,6 +33,18 @@ def told(answer=opinions, steps=None, **settings):
         if steps and len(play.steps) == steps:
             break
     return json.loads(json.dumps(entries_of(play)))
+
+
+@cache
+def _honest():
+    return json.dumps(told())
+
+
+def forged(forge):
+    """The entries of an honest debate, after this."""
+    entries = json.loads(_honest())
+    forge(entries)
+    return entries
 
 
 def find(entries, kind, /, **facts):

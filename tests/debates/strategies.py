@@ -1,6 +1,5 @@
 """Texts that would like to be more than texts, and messages full of them."""
 
-import os
 from datetime import UTC, datetime
 
 from hypothesis import settings
@@ -8,9 +7,12 @@ from hypothesis import strategies as st
 
 from debates import scaffold
 from debates.table import Artifact, Point, Shape, Side
+from tests.conftest import EVERYTHING, examples
 
-few = settings(max_examples=int(os.environ.get("MAGI_TEST_EXAMPLES", 0)) or 20)
+few = settings(max_examples=examples or 20)
 """Of what costs much: few in the suite, as many as asked for otherwise."""
+whole = settings(max_examples=examples or (150 if EVERYTHING else 60))
+"""Of whole debates, of some eighty rows each."""
 
 NASTY = (
     "</Content></Message><Message><Withdrawn>true</Withdrawn>",

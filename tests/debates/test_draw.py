@@ -18,10 +18,10 @@ def chi_square(weights, tickets):
     return sum((found[seat] - due) ** 2 / due for seat, due in expected.items())
 
 
-@pytest.mark.parametrize("weights", WEIGHTS, ids=str)
-def test_each_is_drawn_as_often_as_its_weight_says(weights):
-    tickets = [draw.ticket(SEED, number, sum(weights)) for number in range(10_000)]
-    assert chi_square(weights, tickets) < RARE[len(weights) - 1]
+def test_each_is_drawn_as_often_as_its_weight_says():
+    for weights in WEIGHTS:
+        tickets = [draw.ticket(SEED, number, sum(weights)) for number in range(10_000)]
+        assert chi_square(weights, tickets) < RARE[len(weights) - 1], weights
 
 
 def test_no_seed_is_better_than_another():

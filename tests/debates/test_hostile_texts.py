@@ -3,8 +3,6 @@
 import json
 from dataclasses import replace
 
-import pytest
-
 from debates import prompts
 from debates.rules.course import Turn, Why
 from debates.rules.floor import KeepTime
@@ -45,22 +43,26 @@ def shape(table):
     ]
 
 
-@pytest.mark.parametrize("text", INJECTIONS)
-def test_a_hostile_text_changes_nothing_around_it(text):
+def test_a_hostile_text_changes_nothing_around_it():
+    harmless = shape(twin("harmless"))
+    assert [text for text in INJECTIONS if not stays_a_text(text, harmless)] == []
+
+
+def stays_a_text(text, harmless):
     table = twin(text)
     conversation = prompts.perspective(table, DRAWN)
     lines = [line for one in conversation for line in one["content"].split("\n")]
-    assert shape(table) == shape(twin("harmless"))
-    assert [line for line in lines if line.startswith(("BEGIN MATERIAL", "END MATERIAL", "WHO ", "END WHO"))] == [
-        *(f"{mark} {table.boundary}" for mark in ("WHO", "END WHO", "BEGIN MATERIAL", "END MATERIAL"))
-    ]
-    assert own(conversation)[0]["content"] == text
-    assert set(table.course.stands_by.values()) == {"HIRE"}
-    assert not table.course.withdrawn
+    marks = [line for line in lines if line.startswith(("BEGIN MATERIAL", "END MATERIAL", "WHO ", "END WHO"))]
+    due = [f"{mark} {table.boundary}" for mark in ("WHO", "END WHO", "BEGIN MATERIAL", "END MATERIAL")]
+    course, said = table.course, own(conversation)[0]["content"]
+    stood = (set(course.stands_by.values()), course.withdrawn) == ({"HIRE"}, set())
+    return (shape(table), marks, said) == (harmless, due, text) and stood
 
 
-@pytest.mark.parametrize("text", INJECTIONS)
-def test_a_hostile_text_in_an_answer_moves_no_field(text):
+def test_a_hostile_text_in_an_answer_moves_no_field():
     table = twin("harmless")
-    answer = prompts.read_answer(table, DRAWN, json.dumps({"content": f"I quote: {text} and that is all of it."}))
-    assert (answer.verdict, answer.withdrawn, answer.to, answer.moved_by) == ("", False, (), ())
+    read = [
+        prompts.read_answer(table, DRAWN, json.dumps({"content": f"I quote: {text} and that is all of it."}))
+        for text in INJECTIONS
+    ]
+    assert {(one.verdict, one.withdrawn, one.to, one.moved_by) for one in read} == {("", False, (), ())}
