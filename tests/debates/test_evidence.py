@@ -18,11 +18,12 @@ from engine.llm.failures import Unauthorized, Unreachable
 from engine.models import Gate, GateDecision, NewDocument, Run
 from runs import steering
 from runs.redaction import redact
-from tests.conftest import perform
+from tests.conftest import perform, some_of
 from tests.corpus.means import resign, retell
 from tests.databases import tampering
 from tests.debates.test_missing import Patient
 from tests.debates.test_procedure import OPTIONS, Panel, clara, cut_for_good, cut_off, debate, held, says, waiting_for
+from tests.waiting import until
 
 __all__ = ["clara"]
 
@@ -50,7 +51,7 @@ def facts(pk, kind):
 
 
 async def test_all_that_happened_is_told_in_the_order_in_which_it_did():
-    run, _ = await held(most=4)
+    run, _ = await held()
     told = await sync_to_async(kinds)(run.pk)
     assert told[:7] == ["submitted", *["attempt", "debate.first"] * 3]
     assert told[7:13] == ["debate.note", "debate.turn", "attempt", "debate.message", "debate.turn", "attempt"]
@@ -58,16 +59,17 @@ async def test_all_that_happened_is_told_in_the_order_in_which_it_did():
     assert await faults(run.pk) == []
 
 
-async def test_the_seed_is_fixed_at_the_submission_and_told_at_the_end():
+async def test_the_seed_is_fixed_at_the_submission_and_told_at_the_end_and_it_is_found_by_what_came_of_it():
     run, found = await held()
-    [asked] = await sync_to_async(facts)(run.pk, "submitted")
-    [ended] = await sync_to_async(facts)(run.pk, "ended")
+    [asked], [ended] = [await sync_to_async(facts)(run.pk, kind) for kind in ("submitted", "ended")]
     assert ended["seed"] == found.seed
     assert found.seed not in json.dumps(asked)
+    words = await sync_to_async(lambda: Run.objects.get(pk=run.pk).search.words)()
+    assert {"=flag=challenged", "=flag=unanimous"} <= set(words.split())
 
 
 async def test_a_word_against_a_chosen_seed_goes_into_it():
-    submitted = await sync_to_async(debate)(seed=None, word="tulips at noon")
+    submitted = await sync_to_async(debate)(seed=None, word="tulips at noon", most=4)
     await perform(submitted.pk, Panel())
     assert await faults(submitted.pk) == []
     [ended] = await sync_to_async(facts)(submitted.pk, "ended")
@@ -75,7 +77,7 @@ async def test_a_word_against_a_chosen_seed_goes_into_it():
 
 
 async def test_at_each_deadline_it_is_sealed_so_far():
-    submitted = await sync_to_async(rehearsed)(most=48, switches={"challenge": False})
+    submitted = await sync_to_async(rehearsed)(most=22, switches={"challenge": False})
     run = await perform(submitted.pk)
     found = await Debate.objects.talked().aget(pk=run.pk)
     deadlines = [message for message in found.messages.all() if message.note == "deadline"]
@@ -84,10 +86,10 @@ async def test_at_each_deadline_it_is_sealed_so_far():
     assert await Leaf.objects.filter(run=run.pk).acount() == 2 + len(deadlines) > 2
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", some_of(range(3, -1, -1), 1))
 async def test_nothing_is_wrong_with_a_rehearsal(seed):
     switches = {"free_floor": seed % 2 == 0, "advisory": seed == 3}
-    submitted = await sync_to_async(rehearsed)(most=30, seed=bytes([seed] * 32), switches=switches)
+    submitted = await sync_to_async(rehearsed)(most=24, seed=bytes([seed] * 32), switches=switches)
     run = await perform(submitted.pk)
     assert run.status == Run.Status.FINISHED, run.error
     assert await faults(run.pk) == []
@@ -98,7 +100,7 @@ async def test_nothing_is_wrong_with_a_rehearsal(seed):
 @pytest.mark.parametrize("view", ["perspective", "minutes"])
 async def test_nothing_is_wrong_with_one_about_documents(view):
     read = [NewDocument(f"{name}.txt", "text", (name, "She led a <group>.", ""), "0" * 64) for name in ("One", "Two")]
-    submitted = await sync_to_async(rehearsed)(most=45, view=view, documents=read, switches={"free_floor": True})
+    submitted = await sync_to_async(rehearsed)(most=24, view=view, documents=read, switches={"free_floor": True})
     run = await perform(submitted.pk)
     assert run.status == Run.Status.FINISHED, run.error
     assert await faults(run.pk) == []
@@ -118,8 +120,8 @@ async def test_nothing_is_wrong_where_the_chair_talks_while_others_do():
 
     async def interfere():
         for clock, act in enumerate(acts, 2):
-            while not await Message.objects.filter(debate=submitted.pk, clock=clock).aexists():
-                await asyncio.sleep(0.01)
+            said = Message.objects.filter(debate=submitted.pk, clock=clock)
+            await until(said.aexists, f"message {clock}")
             await sync_to_async(act)()
         models.all_have_spoken.set()
 
@@ -190,22 +192,19 @@ async def test_what_is_redacted_is_intact_and_has_no_text():
     assert not re.search("Remark number|Shall we hire|looks at methods", entries)
 
 
-async def test_it_is_found_by_what_came_of_it():
-    run, _ = await held()
-    assert await faults(run.pk) == []
-    words = await sync_to_async(lambda: Run.objects.get(pk=run.pk).search.words)()
-    assert {"=flag=challenged", "=flag=unanimous"} <= set(words.split())
-
-
 LONG = "So it stands, friends, and the clock goes on. " * 20
 
 
 @pytest.mark.parametrize(
-    ("frame", "kept"),
-    [("%s", True), ("```json\n%s\n```", False), ("Here you are:\n```\n%s\n```\nAt your service.", False)],
-    ids=["bare", "fenced", "within words"],
+    ("frame", "kept", "words"),
+    [
+        ("%s", True, "It  is\tlate.\x07"),
+        ("%s", True, LONG),
+        ("```json\n%s\n```", False, LONG),
+        ("Here you are:\n```\n%s\n```\nAt your service.", False, "The clock goes on."),
+    ],
+    ids=["odd", "long", "fenced", "within words"],
 )
-@pytest.mark.parametrize("words", ["The clock goes on.", LONG, "It  is\tlate.\x07"], ids=["short", "long", "odd"])
 async def test_a_timekeeper_is_believed_however_its_model_puts_its_words(words, frame, kept):
     models = Panel()
     models.will("test/keeper", *[frame % json.dumps({"words": words})] * 20)

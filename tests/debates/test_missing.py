@@ -24,6 +24,7 @@ from tests.conftest import at_once, claim, perform
 from tests.databases import tampering
 from tests.debates.table import asked
 from tests.debates.test_procedure import Panel, clara, held, says, waiting_for
+from tests.waiting import until
 
 __all__ = ["clara"]
 
@@ -161,13 +162,13 @@ class Patient(ModelClient):
 async def test_fifty_words_and_acts_among_turns_leave_no_gap_and_it_is_known_who_had_heard_them():
     """Forty words are as many as the chair has; ten acts come with them."""
     mira = await User.objects.acreate_user("mira")
-    told = asked(9, model="rehearsal/instant", most=60, switches={"first": False}) | {"title": "A post"}
+    told = asked(9, model="rehearsal/instant", most=20, switches={"first": False}) | {"title": "A post"}
     submitted = await sync_to_async(procedure.submit)(owner=mira, **told)
 
     async def interfere():
         for number in range(5):
-            while not await Message.objects.filter(debate=submitted.pk, clock=1 + number).aexists():
-                await asyncio.sleep(0.01)
+            said = Message.objects.filter(debate=submitted.pk, clock=1 + number)
+            await until(said.aexists, f"message {1 + number}")
             words = [partial(chair.say, submitted.pk, mira, f"Words {number}, {n}.") for n in range(8)]
             asks = [partial(chair.steer, submitted.pk, mira, "ask", seat=1 + (2 * number + n) % 9) for n in (0, 1)]
             assert await asyncio.to_thread(at_once, *words, *asks, refused=chair.Refused) == [None] * 10

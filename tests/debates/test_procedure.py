@@ -18,6 +18,7 @@ from engine.procedure import DoesNotFit
 from runs import steering
 from runs.face import Snapshot
 from tests.conftest import ScriptedModels, perform
+from tests.databases import copied_async
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -57,50 +58,54 @@ class Panel(ScriptedModels):
 
 
 async def held(models=None, **asked):
+    if not models:
+        return await usual(**asked)
     submitted = await sync_to_async(debate)(**asked)
-    run = await perform(submitted.pk, models or Panel())
+    run = await perform(submitted.pk, models)
     return run, await Debate.objects.talked().aget(pk=submitted.pk)
 
 
-async def test_a_panel_of_one_mind_is_challenged_once_and_agrees():
+@copied_async
+async def usual(**asked):
+    return await held(Panel(), **asked)
+
+
+async def test_a_panel_of_one_mind_is_asked_alone_challenged_once_and_agrees():
     run, found = await held()
     assert (run.status, run.outcome, run.error) == (Run.Status.FINISHED, "HIRE", None)
+    assert [first.stated for member in found.seated for first in [member.first]] == ["HIRE"] * 3
     assert [turn.why for turn in found.turns.all()].count("challenge") == 1
-
-
-async def test_the_same_seed_gives_the_same_turns():
-    (_, one), (_, other) = await held(), await held()
-    assert [(t.member.name, t.why, t.ticket) async for t in one.turns.select_related("member")] == [
-        (t.member.name, t.why, t.ticket) async for t in other.turns.select_related("member")
+    assert [(one.note, one.after) for one in found.messages.all() if one.kind == "note"][:2] == [
+        ("opening", 0),
+        ("reminder", 4),
     ]
 
 
-async def test_each_is_asked_alone_first_and_hears_nothing_of_it():
+async def test_the_same_seed_gives_the_same_turns_and_nobody_hears_what_was_said_alone():
     models = Panel()
-    _, found = await held(models)
-    assert [first.stated for member in found.seated for first in [member.first]] == ["HIRE"] * 3
+    (_, one), (_, other) = await held(), await held(models)
+    assert [(t.member.name, t.why, t.ticket) async for t in one.turns.select_related("member")] == [
+        (t.member.name, t.why, t.ticket) async for t in other.turns.select_related("member")
+    ]
     assert not any("confidence" in json.dumps(messages[1:]) for _, messages in models.asked[3:])
 
 
-async def test_the_timekeeper_opens_and_reminds_after_every_fourth_message():
-    _, found = await held(switches={"challenge": False}, most=8)
-    notes = [(one.note, one.after) for one in found.messages.all() if one.kind == "note"]
-    assert notes[:2] == [("opening", 0), ("reminder", 4)]
+@copied_async
+async def ben_falls_silent():
+    models = Panel()
+    models.will("test/ben", *[failures.Unauthorized("No key.")] * 20)
+    return await held(models, most=12, switches={"first": False})
 
 
 async def test_a_member_that_cannot_speak_is_skipped_and_after_three_turns_silent():
-    models = Panel()
-    models.will("test/ben", *[failures.Unauthorized("No key.")] * 20)
-    run, found = await held(models, most=20, switches={"first": False})
+    run, found = await ben_falls_silent()
     skipped = [turn for turn in found.turns.all() if turn.state == "skipped"]
     assert {(turn.member.name, turn.reason_skipped) for turn in skipped} == {("Ben", "Ben could not speak: No key.")}
     assert (len(skipped), run.outcome) == (3, "HIRE")
 
 
 async def test_who_fell_silent_is_named_wherever_the_outcome_is():
-    models = Panel()
-    models.will("test/ben", *[failures.Unauthorized("No key.")] * 20)
-    run, _found = await held(models, most=20, switches={"first": False})
+    run, _ = await ben_falls_silent()
     whole = await sync_to_async(lambda: Debate.objects.whole().get(pk=run.pk))()
     shown = await sync_to_async(lambda: display_of(Snapshot(run, whole, list(whole.calls), {})))()
     assert shown.rest.endswith("Ben gave no verdict and counts for none. Ben fell silent.")
@@ -114,7 +119,7 @@ async def test_a_prompt_that_is_too_long_for_a_model_skips_the_turn_and_says_so(
     models = Panel()
     said = "The endpoint refused the request (400): “This model's maximum context length is 4096 tokens.”"
     models.will("test/ben", failures.Refused(said))
-    run, found = await held(models, most=20, switches={"first": False})
+    run, found = await held(models, switches={"first": False})
     [skipped] = [turn for turn in found.turns.all() if turn.state == "skipped"]
     assert skipped.reason_skipped == f"Ben could not speak: {said}"
     assert await ModelCall.objects.filter(run=run.pk, step=skipped.step).acount() == 1
@@ -141,6 +146,7 @@ async def test_a_message_that_was_cut_is_continued_and_kept_once():
     assert len(spoken.calls) == 2
 
 
+@copied_async
 async def cut_for_good():
     """A debate of which a message has no end, though its rest was asked for twice."""
     models = Panel()
@@ -166,6 +172,7 @@ def clara(transactional_db):
     return User.objects.create_user("clara")
 
 
+@copied_async
 async def waiting_for(clara, **asked):
     """A debate of two in which Clara has the floor."""
     members = [{"name": "Ada", "who": "Ada asks.", "model": "test/ada"}, {"name": "Clara", "user": clara}]
