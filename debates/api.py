@@ -7,6 +7,7 @@ from typing import Any
 from engine.llm.prices import decimal
 from engine.models import Document
 from runs.api.objects import time_of
+from runs.api.saved import part
 
 from . import prompts
 from .estimate import Estimate, estimate
@@ -85,6 +86,13 @@ def panel_object(version: PanelVersion) -> dict[str, Any]:
     held = version.held()
     members = [{"seat": seat, **one} for seat, one in enumerate(held.pop("members"), 1)]
     return {"id": version.panel_id, "name": version.name, "version": version.number, "members": members, **held}
+
+
+def panel_in_short(version: PanelVersion) -> dict[str, Any]:
+    found = panel_object(version)
+    members = [part(one, "seat", "name", "person") for one in found["members"]]
+    options = [part(one, "word") for one in found["options"]]
+    return {**part(found, "id", "name", "version", "rule"), "members": members, "options": options}
 
 
 def _document(one: Document) -> dict[str, Any]:

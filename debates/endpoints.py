@@ -18,13 +18,14 @@ from runs.api.answers import answer, found, json_answer, take_only
 from runs.api.endpoints import router_of
 from runs.api.limits import submits
 from runs.api.refusals import Faults, Refusal, wrong_fields
-from runs.api.schemas import placed, problems
+from runs.api.saved import list_answer, saved_one
+from runs.api.schemas import SoughtSaved, placed, problems
 from runs.api.scopes import Scope, credential, needs
 from runs.api.submitting import OnceKey, submitted
 from runs.rights import EXPORT, SEE, STEER
 
 from . import chair, procedure, schemas
-from .api import messages, panel_object
+from .api import messages, panel_in_short, panel_object
 from .attached import FILES, Attached, from_text
 from .forms import Submission, as_asked, panel_named
 from .models import Debate, Panel, PanelChanged, PanelVersion
@@ -115,11 +116,20 @@ def _texts(one: schemas.NewOption | schemas.NewMember) -> dict[str, str]:
 
 
 @router.get("/panels", response=schemas.Panels, openapi_extra=problems(422), summary="The panels to debate by")
-def panels(request: HttpRequest) -> HttpResponse:
+def panels(request: HttpRequest, asked: Query[SoughtSaved]) -> HttpResponse:
+    """Who sits there and what they choose from, and nothing of what each is told."""
+    take_only(request, *SoughtSaved.model_fields)
+    found = [one.current for one in Panel.objects.offered().whole() if one.current]
+    return list_answer(asked, found, short=panel_in_short, whole=panel_object)
+
+
+@router.get(
+    "/panels/{name}", response=schemas.Panel, openapi_extra=problems(404, 422), summary="One panel, by name or id"
+)
+def panel(request: HttpRequest, name: str) -> HttpResponse:
+    """As it is now, with all that it holds."""
     take_only(request)
-    return json_answer(
-        {"results": [panel_object(one.current) for one in Panel.objects.offered().whole() if one.current]}
-    )
+    return json_answer(panel_object(saved_one(Panel, name).current))
 
 
 # ---- what is said -----------------------------------------------------------------------------------------

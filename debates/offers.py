@@ -14,7 +14,8 @@ OFFERS = (
     ),
     Offer(
         "list_panels",
-        "The panels that can debate, with their options and members.",
+        "The panels that can debate, their options and members. By `name`, all that one panel holds.",
         "panels",
+        one="panel",
     ),
 )

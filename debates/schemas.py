@@ -296,6 +296,25 @@ class PanelMember(Strict):
     person: bool = Field(description="A person sits here, whom a debate names by `members`.")
 
 
+class PanelOptionInShort(Strict):
+    word: str
+
+
+class PanelMemberInShort(Strict):
+    seat: int
+    name: str
+    person: bool = Field(description="A person sits here, whom a debate names by `members`.")
+
+
+class PanelInShort(Strict):
+    id: int
+    name: str
+    version: int
+    members: list[PanelMemberInShort]
+    options: list[PanelOptionInShort]
+    rule: Rule
+
+
 class Panel(Strict):
     id: int
     name: str
@@ -311,7 +330,9 @@ class Panel(Strict):
 
 
 class Panels(Strict):
-    results: list[Panel]
+    """In short, or whole where `full` asks for it."""
+
+    results: list[PanelInShort | Panel]
 
 
 class Debate(Run):

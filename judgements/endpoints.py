@@ -17,7 +17,8 @@ from runs.api.answers import history_answer, json_answer, take_only
 from runs.api.endpoints import router_of
 from runs.api.limits import submits
 from runs.api.refusals import Faults, Refusal, wrong_fields
-from runs.api.schemas import placed, problems
+from runs.api.saved import list_answer, part, saved_one
+from runs.api.schemas import SoughtSaved, placed, problems
 from runs.api.scopes import Scope, credential, needs
 from runs.api.submitting import OnceKey, OneOfMany, submitted, submitted_together
 from runs.face import faces
@@ -133,9 +134,19 @@ def judgements(request: HttpRequest, asked: Query[schemas.SoughtJudgements]) -> 
 @router.get(
     "/councils", response=schemas.Councils, openapi_extra=problems(422), summary="The councils that can be asked"
 )
-def councils(request: HttpRequest) -> HttpResponse:
+def councils(request: HttpRequest, asked: Query[SoughtSaved]) -> HttpResponse:
+    """Who sits there, and not by which criteria they judge."""
+    take_only(request, *SoughtSaved.model_fields)
+    return list_answer(asked, Council.objects.offered().whole(), short=_council_in_short, whole=_council)
+
+
+@router.get(
+    "/councils/{name}", response=schemas.Council, openapi_extra=problems(404, 422), summary="One council, by name or id"
+)
+def council(request: HttpRequest, name: str) -> HttpResponse:
+    """As it is now, with the criteria of its agents."""
     take_only(request)
-    return json_answer({"results": [_council(council) for council in Council.objects.offered().whole()]})
+    return json_answer(_council(saved_one(Council, name)))
 
 
 @router.get("/models", response=schemas.Models, openapi_extra=problems(422), summary="The models that can be asked")
@@ -181,3 +192,8 @@ def _council(council: Council) -> dict[str, Any]:
     ]
     version = council.number
     return {"id": council.pk, "name": council.name, "version": version, "agents": agents}
+
+
+def _council_in_short(council: Council) -> dict[str, Any]:
+    found = _council(council)
+    return {**found, "agents": [part(agent, "seat", "name", "model") for agent in found["agents"]]}

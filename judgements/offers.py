@@ -14,7 +14,8 @@ OFFERS = (
     ),
     Offer(
         "list_councils",
-        "The councils that can judge, with what each agent looks for.",
+        "The councils that can judge, and their agents. By `name`, one council with what each agent looks for.",
         "councils",
+        one="council",
     ),
 )

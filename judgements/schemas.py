@@ -186,6 +186,19 @@ class CouncilMember(Strict):
     fallback: str | None
 
 
+class CouncilMemberInShort(Strict):
+    seat: Literal["A", "B", "C"]
+    name: str
+    model: str
+
+
+class CouncilInShort(Strict):
+    id: int
+    name: str
+    version: int
+    agents: list[CouncilMemberInShort]
+
+
 class Council(Strict):
     id: int
     name: str
@@ -198,7 +211,9 @@ class SubmittedJudgements(Strict):
 
 
 class Councils(Strict):
-    results: list[Council]
+    """In short, or whole where `full` asks for it."""
+
+    results: list[CouncilInShort | Council]
 
 
 class Model(Strict):

@@ -27,7 +27,10 @@ ACCEPT = "missions.change_memory"
 Library = Annotated[str, Query(description="The name of a library; empty: everybody's.", max_length=80)]
 
 
-def memory_object(one: MemoryVersion) -> dict[str, Any]:
+Version = Annotated[int | None, Query(ge=1, description="Another version than the one that holds.")]
+
+
+def memory_in_short(one: MemoryVersion) -> dict[str, Any]:
     memory, mission = one.memory, one.mission_id
     state = "proposed" if one.decided is None else "accepted" if one.accepted else "refused"
     return {
@@ -35,18 +38,38 @@ def memory_object(one: MemoryVersion) -> dict[str, Any]:
         "version": one.number,
         "base": one.base,
         "state": state,
-        **{name: getattr(one, name) for name in ("description", "text", *LISTS, "by", "decided_by")},
+        **{name: getattr(one, name) for name in ("description", "by", "decided_by")},
         "mission": str(mission) if mission else None,
     }
 
 
+def memory_object(one: MemoryVersion) -> dict[str, Any]:
+    return {**memory_in_short(one), **{name: getattr(one, name) for name in ("text", *LISTS)}}
+
+
 @router.get("/memories", response=schemas.Memories, openapi_extra=problems(422), summary="Long-term memories of crews")
-def memories(request: HttpRequest, library: Library = "") -> HttpResponse:
-    """What holds by now, and what waits to be accepted."""
-    take_only(request, "library")
-    held = [memory_object(one) for one in MemoryVersion.objects.current(library).order_by("memory__folded")]
-    waits = MemoryVersion.objects.proposed().filter(memory__library=library).order_by("pk")
-    return json_answer({"results": held, "proposals": [memory_object(one) for one in waits]})
+def memories(request: HttpRequest, asked: Query[schemas.SoughtMemories]) -> HttpResponse:
+    """What holds by now, and what waits to be accepted: without the texts, and without who sees them."""
+    take_only(request, *schemas.SoughtMemories.model_fields)
+    held = MemoryVersion.objects.current(asked.library).order_by("memory__folded")
+    waits = MemoryVersion.objects.proposed().filter(memory__library=asked.library).order_by("pk")
+    if asked.full:
+        return json_answer({"results": list(map(memory_object, held)), "proposals": list(map(memory_object, waits))})
+    short = [list(map(memory_in_short, some.defer("text", "front", *LISTS))) for some in (held, waits)]
+    return json_answer(dict(zip(("results", "proposals"), short, strict=True)))
+
+
+@router.get(
+    "/memories/{name}", response=schemas.Memory, openapi_extra=problems(404, 422), summary="One memory, with its text"
+)
+def memory(request: HttpRequest, name: str, library: Library = "", version: Version = None) -> HttpResponse:
+    """As it holds now, or in another of its versions, such as one that waits to be accepted."""
+    take_only(request, "library", "version")
+    one = _named(name, library)
+    found = remembering.current_of(one) if version is None else one.versions.filter(number=version).first()
+    if found is None:
+        raise missing("memory")
+    return json_answer(memory_object(found))
 
 
 @router.post(

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from ninja import Field
 
 from engine.models import TITLE_LENGTH
-from runs.api.schemas import Gate, Run, Strict, text
+from runs.api.schemas import Gate, Run, SoughtSaved, Strict, text
 
 Status = Literal["queued", "running", "waiting", "finished", "failed", "cancelled"]
 
@@ -123,6 +123,23 @@ class MemoryDecision(Strict):
     accept: bool = True
 
 
+class SoughtMemories(SoughtSaved):
+    library: str = Field("", max_length=80, description="The name of a library; empty: everybody's.")
+
+
+class MemoryInShort(Strict):
+    name: str
+    file: str
+    library: str
+    version: int
+    base: int
+    state: Literal["proposed", "accepted", "refused"]
+    description: str
+    by: str
+    decided_by: str
+    mission: str | None
+
+
 class Memory(Strict):
     name: str
     file: str
@@ -141,5 +158,7 @@ class Memory(Strict):
 
 
 class Memories(Strict):
-    results: list[Memory]
-    proposals: list[Memory]
+    """In short, or whole where `full` asks for it."""
+
+    results: list[MemoryInShort | Memory]
+    proposals: list[MemoryInShort | Memory]

@@ -14,8 +14,9 @@ OFFERS = (
     ),
     Offer(
         "list_teams",
-        "The teams that can plan, with their agents and tools.",
+        "The teams that can plan, and their agents. By `name`, one team with tools and policy.",
         "teams",
+        one="team",
     ),
     Offer(
         "list_tools",

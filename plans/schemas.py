@@ -146,6 +146,19 @@ class StepChange(Strict):
     needs: list[int] | None = Field(None, description="Numbers of steps before it; null: all of them.")
 
 
+class TeamAgentInShort(Strict):
+    name: str
+    model: str | None = Field(description="Null: the installation's default one.")
+
+
+class TeamInShort(Strict):
+    id: int
+    name: str
+    version: int
+    description: str
+    agents: list[TeamAgentInShort]
+
+
 class TeamAgent(Strict):
     name: str
     description: str
@@ -162,10 +175,6 @@ class Team(Strict):
     agents: list[TeamAgent]
 
 
-class Teams(Strict):
-    results: list[Team]
-
-
 class WholeAgent(TeamAgent):
     system: str = Field(description="What it is told.")
     fallback: str | None
@@ -176,6 +185,12 @@ class WholeTeam(Team):
     examples: list[str]
     retention_days: int | None = Field(description="For so long texts of its plans are kept; null: for ever.")
     agents: list[WholeAgent]  # type: ignore[assignment]
+
+
+class Teams(Strict):
+    """In short, or whole where `full` asks for it."""
+
+    results: list[TeamInShort | WholeTeam]
 
 
 class AgentInFile(Strict):

@@ -3,19 +3,17 @@
 from http import HTTPStatus
 from typing import Annotated, Any
 
-from django.core.exceptions import ValidationError
 from django.db import IntegrityError
 from django.http import HttpRequest, HttpResponse
 from ninja import Body, Query, Router
 from pydantic import WithJsonSchema
 
-from runs.api.answers import json_answer, missing, take_only
+from runs.api.answers import json_answer, take_only
 from runs.api.refusals import Refusal, wrong_fields
-from runs.api.schemas import placed, problems
+from runs.api.saved import list_answer, part, saved_one
+from runs.api.schemas import SoughtSaved, placed, problems
 from runs.api.scopes import Scope, credential, needs
-from runs.forms import as_number
 from runs.saved import RevisedMeanwhile
-from runs.saved.forms import named
 
 from . import schemas, team_files
 from .api import team_object
@@ -37,9 +35,11 @@ Opened = Annotated[
 
 
 @router.get("/teams", response=schemas.Teams, openapi_extra=problems(422), summary="The teams to plan with")
-def teams(request: HttpRequest) -> HttpResponse:
-    take_only(request)
-    return json_answer({"results": [team_object(one.current) for one in Team.objects.offered().whole() if one.current]})
+def teams(request: HttpRequest, asked: Query[SoughtSaved]) -> HttpResponse:
+    """Who works there, and nothing of tools, policy and what each is told."""
+    take_only(request, *SoughtSaved.model_fields)
+    found = [one.current for one in Team.objects.offered().whole() if one.current]
+    return list_answer(asked, found, short=_in_short, whole=_whole)
 
 
 @router.post(
@@ -132,14 +132,14 @@ def _saved(team: Team, read: TeamRead, status: int, headers: dict[str, str] | No
 
 
 def _named(which: str) -> TeamVersion:
-    """One that is offered; a name is taken before an id."""
-    for one in (which, as_number(which)):
-        try:
-            found: TeamVersion = named(Team, one).current
-        except ValidationError:
-            continue
-        return found
-    raise missing("team")
+    found: TeamVersion = saved_one(Team, which).current
+    return found
+
+
+def _in_short(version: TeamVersion) -> dict[str, Any]:
+    found = team_object(version)
+    agents = [part(agent, "name", "model") for agent in found["agents"]]
+    return {**part(found, "id", "name", "version", "description"), "agents": agents}
 
 
 def _whole(version: TeamVersion) -> dict[str, Any]:

@@ -10,12 +10,14 @@ from ninja import Schema
 
 @dataclass(frozen=True)
 class Offer:
-    """A tool, by which a call of the API is made. `asked`: what the API is sent; None where it only lists."""
+    """A tool, by which a call of the API is made. `asked`: what the API is sent; None where it only lists. `one`: the
+    call that has all of one of those that are listed, by its name or id."""
 
     name: str
     what: str  # what a model is told of it
     call: str  # the call's name in the API
     asked: type[Schema] | None = None
+    one: str = ""
 
 
 @dataclass(frozen=True)

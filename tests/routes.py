@@ -207,7 +207,8 @@ ROUTES = {
     "memory-decide": (SIGNED_IN_NO_METHOD, COUNCIL),
     "api:memories": (SIGNED_IN, SIGNED_IN),
     "api:propose_memory": (SIGNED_IN, SIGNED_IN),
-    "api:change_memory": (NO_METHOD, NO_METHOD),
+    "api:memory": (SIGNED_IN_NONE, NO_METHOD),  # nobody has accepted it yet
+    "api:change_memory": (SIGNED_IN_NONE, NO_METHOD),
     "api:accept_memory": (NO_METHOD, SIGNED_IN),
     "mission-judge": (SEE, SEE),
     "mission-answer": (SIGNED_IN_NO_METHOD, STEER),
@@ -266,7 +267,9 @@ ROUTES = {
     "api:issue": (NO_METHOD, RECEIPT),
     "api:consume": (NO_METHOD, SIGNED_IN),
     "api:councils": (SIGNED_IN, NO_METHOD),
+    "api:council": (SIGNED_IN, NO_METHOD),
     "api:panels": (SIGNED_IN, NO_METHOD),
+    "api:panel": (SIGNED_IN, NO_METHOD),
     "api:models": (SIGNED_IN, NO_METHOD),
     # coming in, and what machines look at
     "check-page": (OPEN, NO_METHOD),

@@ -66,7 +66,7 @@ def address_of(pattern: str, cast: Cast, pk: UUID | None = None) -> str:
         "id": _in_the_api(pattern, cast, of_kinds, judgement) if pattern.startswith("api/") else rows["auth/user"],
         "pk": (cast.folders | of_kinds).get(pattern.partition("/<")[0], judgement),
         "plan_id": plan,
-        "name": cast.plan.team_version.name,
+        "name": cast.council.name if "/councils/" in pattern else cast.plan.team_version.name,
         "session_id": "posts",
         "number": 1,
         "format": "csv",

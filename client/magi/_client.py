@@ -138,6 +138,7 @@ class Magi:
         return self._wire.send("GET", f"/runs/{run}/record")
 
     def councils(self) -> Any:
+        """Each in short: its id, name, version, and the names and models of its agents."""
         return self._wire.send("GET", "/councils")["results"]
 
     def receipt(self, judgement: str, *, lifetime: int = 600, audience: str = "") -> dict[str, Any]:

@@ -108,6 +108,12 @@ class Sought(Schema):
     full: Flag = Field(False, description="Whole runs, of which each may have megabytes, and not what a list needs.")
 
 
+class SoughtSaved(Schema):
+    """Of a list of what is saved to be used again."""
+
+    full: Flag = Field(False, description="All of each, as its own address has it.")
+
+
 class SoughtOfKind(Sought):
     status: Literal["", *RunStatus.values] = Field("", description="How they stand.")  # type: ignore[valid-type]
     outcome: str = Field("", max_length=OUTCOME_LENGTH, description="What came of them, in the kind's words.")

@@ -35,6 +35,7 @@ KEY = {
     "maxLength": KEY_LENGTH,
     "description": "Of your choice. The same request under the same key is begun once, however often it is sent.",
 }
+NAME = {"type": "string", "description": "Name or id of one: all of that. Without it, each is listed in short."}
 ID = {"type": "string", "format": "uuid", "description": "Of the run."}
 
 
@@ -71,7 +72,7 @@ def _tools_of(kinds: tuple[str, ...]) -> tuple[Tool, ...]:
 
 def _made_tools() -> Iterator[Tool]:
     for _, offer in _offers():
-        takes = _schema(offer.asked) if offer.asked else _object({})
+        takes = _schema(offer.asked) if offer.asked else _object({"name": NAME} if offer.one else {})
         yield Tool(offer.name, offer.what, takes, reads=offer.asked is None)
     yield Tool("look", LOOK, _object({"id": ID, "wait": WAIT | {"default": 0}}, "id"), reads=True)
     yield Tool("list_runs", LIST, _object(_sought()), reads=True)
@@ -126,8 +127,17 @@ async def do(request: HttpRequest, name: str, asked: Mapping[str, Any]) -> Told:
     if not face or not offer:
         raise Refusal(404, f"There is no tool “{name}”. There are: {', '.join(tool.name for tool in tools())}.")
     if offer.asked is None:
-        return Told(await inside.call(request, "GET", offer.call, query=_only(asked)))
+        return Told(await _listed(request, offer, asked))
     return await _begun(request, offer, asked)
+
+
+async def _listed(request: HttpRequest, offer: Offer, asked: Mapping[str, Any]) -> Any:
+    name = _only(asked, *(["name"] if offer.one else [])).get("name", "")
+    if not isinstance(name, str):
+        raise wrong_fields([("name", "It is a text.")])
+    if name:
+        return await inside.call(request, "GET", offer.one, at={"name": name})
+    return await inside.call(request, "GET", offer.call)
 
 
 async def _begun(request: HttpRequest, offer: Offer, asked: Mapping[str, Any]) -> Told:

@@ -7,14 +7,19 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from debates.models import Panel
 from engine.models import Gate, ModelCall
 from engine.policy import policy_of
-from judgements.models import Judgement
+from judgements.models import Council, Judgement
 from magi_site.api import api
+from missions import remembering
+from missions.memory_files import MemoryFile
 from missions.models import Step
+from plans.models import Team
 from runs.api.schemas import RunSummary
 from tests.callers import Caller, fields
 from tests.conftest import agents
+from tests.debates.rows import OPTIONS, member
 from tests.missions.scenes import mission
 
 pytestmark = pytest.mark.django_db
@@ -78,3 +83,49 @@ def test_full_is_a_flag_and_described(mira):
     results = described["components"]["schemas"]["Missions"]["properties"]["results"]["items"]["anyOf"]
     assert {one["$ref"].rpartition("/")[2] for one in results} == {"RunSummary", "Mission"}
     assert "steps" not in json.dumps(described["components"]["schemas"]["RunSummary"])
+
+
+# ---- what is saved to be used again --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def saved():
+    """One of each sort with as much text as it may have, by the path of its list."""
+    Council.objects.found(name="Long", agents=[one | {"criteria": "x" * 4_000} for one in agents()], owner=None)
+    members = [member(name) | {"who": "x" * 1_000} for name in ("Ada", "Ben")]
+    Panel.objects.found(name="Long", owner=None, members=members, options=OPTIONS)
+    Team.objects.found(name="Long", owner=None, agents=[{"name": "Ada", "description": "Adds.", "system": "x" * 4_000}])
+    proposed = remembering.propose(MemoryFile("Long", "What is long.", "x" * 20_000), "mira", library="", base=0)
+    remembering.decide(proposed.pk, "noor", True)
+
+
+@pytest.mark.parametrize("path", ["/councils", "/panels", "/teams", "/memories"])
+def test_what_is_saved_is_short_in_a_list_and_whole_at_its_address_and_where_that_is_asked(mira, saved, path):
+    calls = Caller(mira)
+    (short,), (full,) = (
+        [one for one in calls.get(path, full=word).json()["results"] if one["name"] == "Long"] for word in ("0", "1")
+    )
+    assert (len(json.dumps(short)) < 500, len(json.dumps(full)) > 2_000) == (True, True)
+    assert full == calls.get(f"{path}/Long").json()
+    assert is_part(short, full)
+
+
+def is_part(short, full):
+    """Whether nothing is said otherwise, or under another name."""
+    if isinstance(short, dict):
+        return all(is_part(value, full[name]) for name, value in short.items())
+    return all(map(is_part, short, full)) if isinstance(short, list) else short == full
+
+
+@pytest.mark.parametrize("path", ["/councils", "/panels", "/teams", "/memories"])
+def test_of_what_is_not_saved_there_is_no_address(mira, path):
+    assert Caller(mira).get(f"{path}/Nothing").status_code == 404
+    assert "full" in fields(Caller(mira).get(path, full="yes"))
+
+
+def test_a_proposed_memory_is_short_in_the_list_and_whole_by_its_version(mira):
+    remembering.propose(MemoryFile("New", "", "x" * 20_000), "mira", library="", base=0)
+    calls = Caller(mira)
+    (listed,) = calls.get("/memories").json()["proposals"]
+    assert (listed["state"], "text" in listed, calls.get("/memories/New").status_code) == ("proposed", False, 404)
+    assert calls.get("/memories/New", version=listed["version"]).json()["text"] == "x" * 20_000
