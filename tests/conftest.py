@@ -45,7 +45,7 @@ settings.register_profile("long", max_examples=examples or 100, deadline=None, s
 settings.register_profile("suite", deadline=None, derandomize=True)
 settings.load_profile("long" if examples else "suite")
 
-pytest_plugins = ["tests.databases", "tests.others", "tests.scenes"]
+pytest_plugins = ["tests.databases", "tests.others", "tests.scenes", "tests.shared_transaction"]
 
 T = TypeVar("T")
 JAPAN = "I am going to travel to Japan next week."
@@ -168,6 +168,14 @@ def submitted_at(moment: datetime) -> Iterator[None]:
 def _quick_passwords() -> Iterator[None]:
     """A slow hash for every test's users would be a minute of the suite. Servers in processes of their own keep it."""
     with override_settings(PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"]):
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _engines_only_perform_runs() -> Iterator[None]:
+    """Not what they do beside: each would look for letters, hooks and terminals at its start, a tenth of a short run's
+    time. Tests of these call them; servers in processes of their own do them."""
+    with override_settings(BESIDE=[]):
         yield
 
 

@@ -7,7 +7,7 @@ from engine.llm.prices import DOLLAR
 from engine.models import ModelCall
 from engine.models.budgets import Budget
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def test_the_limit_of_a_budget_can_be_changed_and_nothing_else_of_it(client, reviewer, mira):

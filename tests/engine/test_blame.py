@@ -9,7 +9,7 @@ from engine.models import Run, lease
 from engine.models.claims import ALONE
 from tests.conftest import claim
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def queue(number=1, **values):

@@ -17,7 +17,7 @@ from judgements.models import Judgement
 from tests.budget_race import race
 from tests.conftest import JAPAN, agents, claim, perform
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 DEAR = ("dear/one",) * 3
 

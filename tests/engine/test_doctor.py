@@ -8,7 +8,7 @@ from engine.hidden import in_one_line
 from tests.endpoint import Endpoint
 from tests.injections import INJECTIONS, STEERING
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(scope="module")

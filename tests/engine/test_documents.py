@@ -82,7 +82,7 @@ def test_one_that_came_later_or_is_gone_is_found(asked):
     assert "The documents were changed" in problems()
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db
 def test_an_outcome_about_other_documents_is_refused(asked):
     with tampering():
         asked.run.documents.filter(number=1).update(text="The bridge opens in June.")
@@ -100,7 +100,7 @@ def test_a_text_goes_once_the_redaction_is_recorded_and_is_never_replaced(asked,
     assert not refused(lambda: documents.update(**{column: ""}))
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db
 def test_a_redaction_erases_them_and_the_record_says_so(asked):
     asyncio.run(perform(asked.pk))
     assert shown(asked)["Document A2"] == f"letter.txt, Text, sha256 {LETTER.digest} of the file"

@@ -21,7 +21,7 @@ from tests.conftest import allow, at_once
 from tests.databases import tampering
 from tests.engine.test_waiting import perform_until, queued
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 TEXT = "Dear Mr. Ito, we shall come on Friday."
 ASKS: dict = {}  # what the procedure asks, beside what it usually does

@@ -14,7 +14,7 @@ from engine.models.claims import MOST_DEATHS
 from tests.conftest import claim, perform
 from tests.engine.test_worker import Coin
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 NONSENSE = "nonsense"
 

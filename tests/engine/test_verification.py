@@ -18,7 +18,7 @@ from runs import reviews, steering
 from tests.conftest import ScriptedModels, perform
 from tests.databases import tampering
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 async def found(anchor: str | None = None) -> Report:

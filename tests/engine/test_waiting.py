@@ -22,10 +22,10 @@ from engine.steering import Over
 from engine.waiting import Rests, Waits, settled
 from engine.worker import Engine
 from engine.writer import Writer
-from tests.conftest import claim
+from tests.conftest import claim, standing
 from tests.engine.test_worker import COIN, let_leases_end
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 SAID: set = set()  # stands for rows that somebody writes from outside
 LOOKS: list = []
@@ -130,12 +130,12 @@ async def perform_until(run, models, *statuses, engine=None):
     performing = asyncio.create_task(engine.run())
     try:
         async with asyncio.timeout(60):
-            while (now := await Run.objects.aget(pk=run.pk)).status not in statuses:
+            while (await standing(run.pk))[0] not in statuses:
                 await asyncio.sleep(0.01)
     finally:
         await engine.stop(grace=0)
         await performing
-    return now
+    return await Run.objects.aget(pk=run.pk)
 
 
 async def say(run):

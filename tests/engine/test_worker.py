@@ -17,7 +17,7 @@ from engine.procedure import Change, Procedure
 from engine.worker import Engine
 from tests.conftest import claim, perform
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 COIN = AnswerForm("coin", {"type": "string"}, str.strip, str, str)

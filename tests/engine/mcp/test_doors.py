@@ -10,7 +10,7 @@ from django.urls import reverse
 from engine import doctor, mcp, remote
 from engine.models import McpTool
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 LIST = "admin:engine_mcptool_changelist"
 OTHERWISE = {"letter": "Sends a letter to everybody at once."}

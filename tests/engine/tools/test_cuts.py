@@ -18,7 +18,7 @@ from tests.engine.tools.user import (
     statuses,
 )
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 # ---- cut short ----------------------------------------------------------------------------------------------

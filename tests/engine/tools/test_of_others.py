@@ -12,7 +12,7 @@ from engine.worker import Engine
 from tests.engine.test_waiting import queued
 from tests.engine.tools.user import STEPS, assert_sound, decide, one, statuses
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 NAME = "mcp.others.letter"
 OTHERWISE = {"letter": "Sends a letter to everybody at once."}

@@ -30,7 +30,7 @@ from tests.engine.tools.user import (
     tool,
 )
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 TOOLS: tuple = ()
 
