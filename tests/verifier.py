@@ -1,4 +1,4 @@
-"""The program that auditors run, `tools/verify.py`, without a process for each of many cases."""
+"""The programs that auditors run, `tools/verify.py` and its like, without a process for each of many cases."""
 
 import contextlib
 import io
@@ -13,11 +13,11 @@ VERIFIER = Path(__file__).parents[1] / "tools" / "verify.py"
 
 
 @cache
-def _code() -> CodeType:
-    return compile(VERIFIER.read_bytes(), str(VERIFIER), "exec")
+def _code(program: Path) -> CodeType:
+    return compile(program.read_bytes(), str(program), "exec")
 
 
-def run_here(*words: object) -> tuple[int, str, str]:
+def run_here(*words: object, program: Path = VERIFIER) -> tuple[int, str, str]:
     """The whole program with nothing left of an earlier run: its exit status, and what it says and complains."""
     said, complained = io.StringIO(), io.StringIO()
     with (
@@ -25,9 +25,9 @@ def run_here(*words: object) -> tuple[int, str, str]:
         contextlib.redirect_stderr(complained),
         pytest.MonkeyPatch.context() as patched,
     ):
-        patched.setattr(sys, "argv", [str(VERIFIER), *map(str, words)])
+        patched.setattr(sys, "argv", [str(program), *map(str, words)])
         try:
-            exec(_code(), {"__name__": "__main__"})
+            exec(_code(program), {"__name__": "__main__"})
         except SystemExit as left:
             return int(left.code or 0), said.getvalue(), complained.getvalue()
     raise AssertionError("it ends with an exit status")

@@ -14,7 +14,7 @@ from judgements.models import Judgement
 from judgements.rules import Verdict
 from runs import reviews, steering
 from tests.conftest import JAPAN, ScriptedModels, agents, perform
-from tests.verifier import VERIFIER
+from tests.verifier import VERIFIER, run_here
 
 RECEIPTS = VERIFIER.with_name("receipt.py")
 sys.path.insert(0, str(VERIFIER.parent))
@@ -48,10 +48,24 @@ def exported(mira: User, reviewer: User) -> tuple[str, str]:
     return out.getvalue(), conf.settings.CHECKPOINT_FILE.read_text()
 
 
-def verify(*words, program=(sys.executable,)):
-    command = [*program, "-I", "-S", str(VERIFIER), *map(str, words)]
+def verify(*words):
+    """Its exit status and all its lines."""
+    status, said, complained = run_here(*words)
+    return status, (said + complained).splitlines()
+
+
+def verify_in_a_process(*words):
+    """The same as auditors run it, with nothing but Python."""
+    command = [sys.executable, "-I", "-S", str(VERIFIER), *map(str, words)]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     return done.returncode, done.stdout.splitlines()
+
+
+def cancelled(owner):
+    """One more record of two leaves, without an engine."""
+    judgement = Judgement.objects.submit(owner=owner, content="x", agents=agents())
+    steering.cancel(judgement, owner)
+    return judgement
 
 
 def summary(records, redacted=0, since=0, elsewhere=0):

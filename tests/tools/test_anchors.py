@@ -7,16 +7,15 @@ import pytest
 from engine.evidence import checkpoints, signing
 from engine.evidence.checkpoints import Checkpoint
 from engine.evidence.log import Salt
-from engine.llm.failures import Unauthorized
 from engine.models import Run
 from judgements.models import Expected, Judgement, Receipt
 from runs import reviews, steering
 from runs.redaction import redact
 from tests.databases import tampering
-from tests.tools.offline import export, judged, summary, verify
+from tests.tools.offline import cancelled, export, summary, verify
 from tests.verifier import run_here
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 CUT = "The log is cut, or not all of it is here: export all, or with --anchor. (the anchor at {})"
@@ -25,7 +24,7 @@ CUT = "The log is cut, or not all of it is here: export all, or with --anchor. (
 def test_an_anchor_of_an_earlier_log_is_held_against_all_leaves(bundle, mira, tmp_path):
     anchor = tmp_path / "anchor"
     anchor.write_text(f"Mail of last week:\n\n{Checkpoint.objects.get().note}\n")
-    judged(mira)
+    cancelled(mira)
     key = ("--key", signing.verifier_key())
     whole = export(tmp_path)
     assert verify(whole, *key, "--anchor", anchor)[0] == 0
@@ -37,13 +36,13 @@ def test_an_anchor_of_an_earlier_log_is_held_against_all_leaves(bundle, mira, tm
 def test_an_export_with_an_anchor_leads_to_that_anchor(bundle, mira, tmp_path):
     anchor = tmp_path / "anchor"
     anchor.write_text(Checkpoint.objects.get().note)
-    judged(mira)
+    cancelled(mira)
     status, said = verify(export(tmp_path, "--anchor", anchor), "--key", signing.verifier_key(), "--anchor", anchor)
     assert (status, said) == (0, summary(records=6, since=1))
 
 
 def test_a_log_that_is_shorter_than_the_anchor_is_cut(bundle, mira, tmp_path):
-    judged(mira)
+    cancelled(mira)
     anchor = tmp_path / "anchor"
     anchor.write_text(checkpoints.make_and_send().note)
     status, said = verify(bundle, "--key", signing.verifier_key(), "--anchor", anchor)
@@ -53,7 +52,7 @@ def test_a_log_that_is_shorter_than_the_anchor_is_cut(bundle, mira, tmp_path):
 def test_the_newest_of_many_anchors_has_to_be_compared(bundle, mira, tmp_path):
     anchor, notes = tmp_path / "anchor", [Checkpoint.objects.get().note]
     for _ in range(2):
-        judged(mira)
+        cancelled(mira)
         notes.append(checkpoints.make_and_send().note)
     anchor.write_text("\n".join(notes[:2]))
     whole, key = export(tmp_path), ("--key", signing.verifier_key(), "--anchor", anchor)
@@ -107,15 +106,15 @@ def test_an_anchor_may_lack_its_last_line_end(bundle, tmp_path):
     assert verify(bundle, "--key", signing.verifier_key(), "--anchor", tmp_path / "anchor")[0] == 0
 
 
-@pytest.mark.parametrize("words", [("--key", ""), ("--key", "x"), ("--anchor", ""), ("--key", "", "--anchor", "")])
-def test_an_empty_option_is_not_one_that_was_left_out(bundle, words):
-    status, (said,) = verify(bundle, *words)
-    assert (status, said[:21]) == (2, "Nothing was verified:")
+def test_an_empty_option_is_not_one_that_was_left_out(bundle):
+    for words in (("--key", ""), ("--key", "x"), ("--anchor", ""), ("--key", "", "--anchor", "")):
+        status, (said,) = verify(bundle, *words)
+        assert (status, said[:21]) == (2, "Nothing was verified:"), words
 
 
 @pytest.mark.parametrize("names", [False, True])
-def test_a_redacted_record_is_intact_without_its_texts(mira, tmp_path, names):
-    judgement = judged(mira)
+def test_a_redacted_record_is_intact_without_its_texts(approved_judgement, tmp_path, names):
+    judgement = approved_judgement
     redact(judgement.pk, "mira", "It is time.", names=names)
     key = ("--key", signing.verifier_key())
     assert verify(export(tmp_path), *key) == (0, summary(records=1, redacted=1))
@@ -126,8 +125,8 @@ def test_a_redacted_record_is_intact_without_its_texts(mira, tmp_path, names):
     assert said[0].startswith("A later entry took its texts away, and they or their key are still there.")
 
 
-def test_a_name_that_a_redaction_left_cannot_be_changed(mira, tmp_path):
-    judgement = judged(mira)
+def test_a_name_that_a_redaction_left_cannot_be_changed(approved_judgement, tmp_path):
+    judgement = approved_judgement
     redact(judgement.pk, "mira", "It is time.")
     with tampering():
         Run.objects.filter(pk=judgement.pk).update(asked_by="noor")
@@ -135,14 +134,14 @@ def test_a_name_that_a_redaction_left_cannot_be_changed(mira, tmp_path):
     assert (status, said[0][:39]) == (1, "The name of who asked was changed after")
 
 
-def test_a_redacted_failure_is_intact_without_its_message(mira, tmp_path):
-    redact(judged(mira, b=[Unauthorized("The key was refused.")]).pk, "mira", "It is time.")
+def test_a_redacted_failure_is_intact_without_its_message(failed_judgement, tmp_path):
+    redact(failed_judgement.pk, "mira", "It is time.")
     status, said = verify(export(tmp_path), "--key", signing.verifier_key())
     assert (status, said) == (0, summary(records=1, redacted=1))
 
 
-def test_a_record_is_intact_after_two_redactions_and_a_note_in_between(mira, tmp_path):
-    judgement = judged(mira)
+def test_a_record_is_intact_after_two_redactions_and_a_note_in_between(approved_judgement, mira, tmp_path):
+    judgement = approved_judgement
     redact(judgement.pk, "mira", "It is time.")
     reviews.add(judgement.run, mira, "A note.")
     redact(judgement.pk, "mira", "Once more.")
@@ -150,8 +149,8 @@ def test_a_record_is_intact_after_two_redactions_and_a_note_in_between(mira, tmp
     assert verify(export(tmp_path), "--key", signing.verifier_key()) == (0, summary(records=1, redacted=1))
 
 
-def test_texts_that_are_gone_without_a_redaction_are_missed(mira, tmp_path):
-    judgement = judged(mira)
+def test_texts_that_are_gone_without_a_redaction_are_missed(approved_judgement, tmp_path):
+    judgement = approved_judgement
     with tampering():
         Run.objects.filter(pk=judgement.pk).update(title="")
         Judgement.objects.filter(pk=judgement.pk).update(content="")
@@ -159,13 +158,13 @@ def test_texts_that_are_gone_without_a_redaction_are_missed(mira, tmp_path):
     assert verify(export(tmp_path), "--key", signing.verifier_key())[0] == 1
 
 
-def test_a_judgement_that_is_tried_again_and_goes_on_is_intact_so_far(mira, tmp_path):
-    failed = judged(mira, b=[Unauthorized("The key was refused.")])
-    steering.retry(failed, mira)
-    judged(mira)
+def test_a_judgement_that_is_tried_again_and_goes_on_is_intact_so_far(failed_judgement, mira, tmp_path):
+    steering.retry(failed_judgement, mira)
+    cancelled(mira)
     assert verify(export(tmp_path), "--key", signing.verifier_key()) == (0, summary(records=2))
 
 
-def test_receipts_are_entries_like_all_others(mira, tmp_path):
-    Receipt.objects.consume(Receipt.objects.issue(judged(mira), mira), mira, Expected(None, rehearsal=True))
+def test_receipts_are_entries_like_all_others(approved_judgement, mira, tmp_path):
+    receipt = Receipt.objects.issue(approved_judgement, mira)
+    Receipt.objects.consume(receipt, mira, Expected(None, rehearsal=True))
     assert verify(export(tmp_path), "--key", signing.verifier_key()) == (0, summary(records=1))

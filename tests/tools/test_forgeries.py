@@ -9,9 +9,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from engine.evidence import chain, signing
+from tests.conftest import EVERYTHING
 from tests.tools.offline import verifier
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
+EXAMPLES = 1_000 if EVERYTHING else 100
 
 
 def is_intact(lines, key):
@@ -93,7 +95,7 @@ def test_whatever_is_changed_in_a_bundle_is_found(bundle):
     assert is_intact(lines, key)
 
     @given(forged(lines))
-    @settings(max_examples=300)
+    @settings(max_examples=EXAMPLES)
     def found(changed):
         assume(changed != lines)
         assert not is_intact(changed, key)
@@ -112,7 +114,7 @@ def test_whatever_byte_of_a_bundle_is_changed_is_found(bundle):
             return None
 
     @given(st.integers(0, len(record) - 2), st.integers(0, 255), st.sampled_from(["put", "insert", "delete"]))
-    @settings(max_examples=300)
+    @settings(max_examples=EXAMPLES)
     def found(place, byte, how):
         new = b"" if how == "delete" else bytes([byte])
         changed = record[:place] + new + record[place + (how != "insert") :]

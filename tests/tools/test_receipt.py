@@ -13,9 +13,7 @@ import pytest
 
 from engine.evidence import chain, signing
 from tests.tools.offline import RECEIPTS, receipts
-
-pytestmark = pytest.mark.django_db(transaction=True)
-
+from tests.verifier import run_here
 
 NOW = "2026-11-21T12:00:00Z"
 CONTENT = "Send 40 € to Noor."
@@ -52,20 +50,24 @@ def use(receipt, *options, folder, content=CONTENT, key=None, audience="till", c
     options = (*options, "--audience", audience) if audience else options
     options = (*options, "--council", council) if council else options
     named = [folder / "receipt", "--content", folder / "content", "--key", key or signing.verifier_key(), "--now", NOW]
-    done = subprocess.run([sys.executable, "-E", "-S", RECEIPTS, *named, *options], capture_output=True, text=True)
-    assert done.stderr == "" or (done.returncode == 2 and "Traceback" not in done.stderr)
-    return done.returncode, done.stdout.splitlines()
+    status, said, complained = run_here(*named, *options, program=RECEIPTS)
+    assert complained == "" or status == 2
+    return status, said.splitlines()
 
 
-@pytest.mark.parametrize("words", [(), ("nowhere",), ("x", "--content", "x", "--key", "y")])
-def test_bad_usage_of_a_receipt_has_a_status_of_its_own(words):
-    done = subprocess.run([sys.executable, "-E", "-S", RECEIPTS, *words], capture_output=True, text=True)
-    assert (done.returncode, "Traceback" in done.stderr) == (2, False)
+def test_bad_usage_of_a_receipt_has_a_status_of_its_own():
+    for words in ((), ("nowhere",), ("x", "--content", "x", "--key", "y")):
+        assert run_here(*words, program=RECEIPTS)[0] == 2, words
 
 
-@pytest.mark.parametrize(
-    ("changed", "council", "options"),
-    [
+def test_it_runs_with_nothing_but_python():
+    done = subprocess.run([sys.executable, "-E", "-S", RECEIPTS, "nowhere"], capture_output=True, text=True)
+    assert (done.returncode, "Traceback" in done.stderr, "usage" in done.stderr) == (2, False, True)
+
+
+def test_an_honest_receipt_is_accepted(tmp_path):
+    said = (0, ["Accepted: exactly this content was approved, by whom you expect."])
+    for changed, council, options in (
         ({}, "3", ()),
         ({}, "Payments", ("--version", "2")),
         ({"council": None}, "none", ()),
@@ -73,16 +75,12 @@ def test_bad_usage_of_a_receipt_has_a_status_of_its_own(words):
         ({"rehearsal": True}, "3", ("--allow-rehearsal",)),
         ({"form": "magi-receipt/1", "council": "Payments"}, "Payments", ()),
         ({"form": "magi-receipt/1", "council": None}, "none", ()),
-    ],
-)
-def test_an_honest_receipt_is_accepted(tmp_path, changed, council, options):
-    said = (0, ["Accepted: exactly this content was approved, by whom you expect."])
-    assert use(receipt(**changed), *options, folder=tmp_path, council=council) == said
+    ):
+        assert use(receipt(**changed), *options, folder=tmp_path, council=council) == said, (changed, council)
 
 
-@pytest.mark.parametrize(
-    ("changed", "council", "options", "who"),
-    [
+def test_a_receipt_of_another_council_is_refused(tmp_path):
+    for changed, council, options, who in (
         ({}, "Travel", (), 'version 2 of the council "Payments" (id 3)'),
         ({}, "payments", (), 'version 2 of the council "Payments" (id 3)'),
         ({}, "4", (), 'version 2 of the council "Payments" (id 3)'),
@@ -93,25 +91,20 @@ def test_an_honest_receipt_is_accepted(tmp_path, changed, council, options):
         ({"form": "magi-receipt/1", "council": "Payments"}, "3", (), 'the council "Payments"'),
         ({"form": "magi-receipt/1", "council": "Payments"}, "Payments", ("--version", "2"), 'the council "Payments"'),
         ({"form": "magi-receipt/1", "council": "3"}, "3", (), 'the council "3"'),
-    ],
-)
-def test_a_receipt_of_another_council_is_refused(tmp_path, changed, council, options, who):
-    said = use(receipt(**changed), *options, folder=tmp_path, council=council)
-    assert said == (1, [f"Refused. It was judged by {who}."])
+    ):
+        said = use(receipt(**changed), *options, folder=tmp_path, council=council)
+        assert said == (1, [f"Refused. It was judged by {who}."]), (changed, council)
 
 
-@pytest.mark.parametrize(
-    ("council", "options"),
-    [
+def test_who_does_not_say_whose_approval_counts_is_told_so(tmp_path):
+    for council, options in (
         ("", ()),
         ("", ("--council", "")),
         ("none", ("--version", "1")),
         ("3", ("--version", "0")),
         ("3", ("--version", "x")),
-    ],
-)
-def test_who_does_not_say_whose_approval_counts_is_told_so(tmp_path, council, options):
-    assert use(receipt(), *options, folder=tmp_path, council=council)[0] == 2
+    ):
+        assert use(receipt(), *options, folder=tmp_path, council=council)[0] == 2, (council, options)
 
 
 @pytest.mark.parametrize(
@@ -164,13 +157,13 @@ def test_a_list_of_used_receipts_without_a_name_is_an_error(tmp_path):
     assert use(receipt(), "--seen", "", folder=tmp_path)[0] == 2
 
 
-@pytest.mark.parametrize("key", ["", "x", "x+00000000+"])
-def test_what_is_no_verifier_key_accepts_no_receipt(tmp_path, key):
+def test_what_is_no_verifier_key_accepts_no_receipt(tmp_path):
     (tmp_path / "receipt").write_text(json.dumps(receipt()))
     (tmp_path / "content").write_text(CONTENT)
-    words = [tmp_path / "receipt", "--content", tmp_path / "content", "--key", key, "--council", "3"]
-    done = subprocess.run([sys.executable, "-E", "-S", RECEIPTS, *words], capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (2, "It cannot be read: this is no verifier key\n")
+    for key in ("", "x", "x+00000000+"):
+        words = [tmp_path / "receipt", "--content", tmp_path / "content", "--key", key, "--council", "3"]
+        status, said, _ = run_here(*words, program=RECEIPTS)
+        assert (status, said) == (2, "It cannot be read: this is no verifier key\n"), key
 
 
 def test_of_two_that_use_a_receipt_at_once_one_is_refused(tmp_path):
@@ -189,13 +182,14 @@ def test_of_two_that_use_a_receipt_at_once_one_is_refused(tmp_path):
     assert sorted(said) == ["", *["It was used already."] * 7]
 
 
-@pytest.mark.parametrize("name", receipts.RECEIPT)
-def test_a_receipt_with_any_field_changed_or_missing_is_refused(tmp_path, name):
-    honest = receipt(rehearsal=False)
+def test_a_receipt_with_any_field_changed_or_missing_is_refused(tmp_path):
+    honest, accepted = receipt(rehearsal=False), []
     values = {"rehearsal": True, "verdict": "approved ", "signature": base64.b64encode(bytes(64)).decode()}
-    changed = values.get(name, str(honest[name])[:-1] + ("1" if str(honest[name])[-1] != "1" else "2"))
-    assert use(honest | {name: changed}, folder=tmp_path)[0] == 1
-    assert use({key: value for key, value in honest.items() if key != name}, folder=tmp_path)[0] == 1
+    for name in receipts.RECEIPT:
+        other = values.get(name, str(honest[name])[:-1] + ("1" if str(honest[name])[-1] != "1" else "2"))
+        without = {key: value for key, value in honest.items() if key != name}
+        accepted += [name for forged in (honest | {name: other}, without) if use(forged, folder=tmp_path)[0] != 1]
+    assert not accepted
 
 
 def test_a_receipt_is_one_json_object_with_each_key_once(tmp_path):

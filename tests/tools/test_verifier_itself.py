@@ -16,7 +16,7 @@ from tests.tools.offline import RECEIPTS, verifier
 from tests.verifier import VERIFIER
 
 LINES = 600  # a part for each procedure: whoever verifies reads the rules of what was done, and what all share
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 # RFC 8032, 7.1: secret key, public key, message, signature
