@@ -1,19 +1,16 @@
-"""A model endpoint in a process of its own that can debate, and is as strict as some are.
-
-`python -m tests.debates.endpoint FORMATS TEMPLATE`: which response formats it takes, with commas between, and whose
-chat template it has (`tests/strict_roles.py`). Each fifth answer is of no use. GET says what it was asked and refused.
-"""
+"""A model endpoint that can debate, and is as strict as some are: it takes the response formats `formats`, and has the
+chat template `template` (`tests/strict_roles.py`). Each fifth answer is of no use."""
 
 import json
-import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from typing import Any
 
 from tests.strict_roles import TEMPLATES, TemplateError
 
-numbers = count(1)
-asked: list[dict[str, Any]] = []
 WORDS = "alpha bravo cedar delta ember fjord grove haven islet jetty knoll ledge marsh north ocean plain quarry".split()
 
 
@@ -29,31 +26,39 @@ def answer(messages: list[dict[str, str]], number: int) -> dict[str, Any]:
     return {**spoken, "artifact": None, **stated, "moved_by": [], "withdrawn": False}
 
 
-class Handler(BaseHTTPRequestHandler):
-    formats: tuple[str, ...] = ()
-    template = "any"
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
 
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        wanted = body.get("response_format", {}).get("type", "")
-        roles = [message["role"] for message in body["messages"]]
-        kept = {"format": wanted, "roles": roles, "refused": ""}
-        asked.append(kept)
+    def __init__(self, formats: tuple[str, ...], template: str) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.formats, self.template = formats, template
+        self.numbers, self.refused = count(1), set[str]()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/v1"
+
+    def complaint(self, body: dict[str, Any]) -> str:
         try:
             TEMPLATES[self.template](body["messages"])
         except TemplateError as error:
-            kept["refused"] = str(error)
-            return self.reply(400, {"error": {"message": str(error), "code": 400}})
-        if wanted and wanted not in self.formats:
-            kept["refused"] = wanted
-            return self.reply(400, {"error": {"message": f"Unsupported value: response_format {wanted}"}})
-        number = next(numbers)
+            return str(error)
+        wanted = body.get("response_format", {}).get("type", "")
+        return f"Unsupported value: response_format {wanted}" if wanted and wanted not in self.formats else ""
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Server
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if refused := self.server.complaint(body):
+            self.server.refused.add(refused)
+            return self.reply(400, {"error": {"message": refused, "code": 400}})
+        number = next(self.server.numbers)
         text = json.dumps(answer(body["messages"], number)) if number % 5 else "I would rather not say."
         choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
         return self.reply(200, {"model": body["model"], "choices": [choice]})
-
-    def do_GET(self) -> None:
-        self.reply(200, asked)
 
     def reply(self, status: int, body: Any) -> None:
         data = json.dumps(body).encode()
@@ -67,8 +72,9 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
 
-if __name__ == "__main__":
-    Handler.formats, Handler.template = tuple(sys.argv[1].split(",")), sys.argv[2]
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    print(server.server_port, flush=True)
-    server.serve_forever()
+@contextmanager
+def serving(formats: tuple[str, ...], template: str) -> Iterator[Server]:
+    with Server(formats, template) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server
+        server.shutdown()

@@ -8,6 +8,7 @@ from debates import people
 from debates.models import Debate
 from engine.models import Gate, Run
 from tests.conftest import perform
+from tests.databases import copied_async
 from tests.debates.test_evidence import faults
 from tests.debates.test_procedure import Panel, clara, debate, says
 
@@ -48,6 +49,7 @@ async def test_who_is_disabled_before_the_turn_is_silent_at_once(clara):
     await goes_on_without_her(await perform(submitted.pk, Asking()))
 
 
+@copied_async
 async def waits_for_her(clara):
     submitted, models = await with_clara(clara), Asking()
     await perform(submitted.pk, models)

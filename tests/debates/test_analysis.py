@@ -212,25 +212,22 @@ def test_who_answers_itself_with_the_contrary_takes_it_back():
     assert hire_of(table).for_it[0].state == State.TAKEN_BACK
 
 
-@pytest.mark.parametrize("id", ["1.1", "2.1", "9.9", ""])
-def test_what_answers_itself_or_nothing_that_was_said_before_stands_alone(id):
-    table = say(begun(), 1, HIRE, answering(id, FOR_HIRE))
-    assert [one.state for one in hire_of(table).for_it] == [State.OPEN]
+def test_what_answers_itself_or_nothing_that_was_said_before_stands_alone():
+    for place in ("1.1", "2.1", "9.9", ""):
+        table = say(begun(), 1, HIRE, answering(place, FOR_HIRE))
+        assert [one.state for one in hire_of(table).for_it] == [State.OPEN]
 
 
-@pytest.mark.parametrize(
-    ("claim", "document", "line", "expected"),
-    [
+def test_a_source_is_looked_up_word_by_word():
+    for claim, document, line, expected in (
         ("In 2003 she led five", "A1", 4, Source.FOUND),
         ("She has published a lot", "A1", 4, Source.NOT_FOUND),
         ("In 2003 she led five", "A1", 99, Source.NOT_FOUND),
         ("In 2003 she led five", "A9", 4, Source.NOT_FOUND),
         ("In 2003 she led five", "", 0, Source.OWN),
-    ],
-)
-def test_a_source_is_looked_up_word_by_word(claim, document, line, expected):
-    point = Point(claim, HIRE, "for", document, line)
-    assert hire_of(say(begun(), 1, HIRE, point)).for_it[0].source == expected
+    ):
+        point = Point(claim, HIRE, "for", document, line)
+        assert hire_of(say(begun(), 1, HIRE, point)).for_it[0].source == expected
 
 
 # ---- the minority -----------------------------------------------------------------------------------------
@@ -281,9 +278,9 @@ def test_who_left_out_of_turn_has_the_words_of_its_leaving():
 # ---- voices -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("models", "voices"), [("abcde", 5), ("aabcd", 25 / 7), ("aaaaa", 1), ("aabb", 2)], ids=str)
-def test_members_on_one_model_are_fewer_voices(models, voices):
-    assert by_model(models) == pytest.approx(voices)
+def test_members_on_one_model_are_fewer_voices():
+    found = {models: by_model(models) for models in ("abcde", "aabcd", "aaaaa", "aabb")}
+    assert found == pytest.approx({"abcde": 5, "aabcd": 25 / 7, "aaaaa": 1, "aabb": 2})
 
 
 def held(debates, draw):

@@ -58,10 +58,10 @@ def test_it_can_be_found_by_what_the_chair_said(debate: Debate, mira: User):
     assert "zanzibar" in SearchText.objects.get(run=debate.pk).words.split()
 
 
-@pytest.mark.parametrize(("text", "named"), [("I am for hire.", True), ("Do  NOT hire!", True), ("Hired?", False)])
-def test_it_is_kept_that_the_chair_named_an_option(debate: Debate, mira: User, text: str, named: bool):
-    chair.say(debate.pk, mira, text)
-    assert Message.objects.get(debate=debate).names_option is named
+def test_it_is_kept_that_the_chair_named_an_option(debate: Debate, mira: User):
+    for text in ("I am for hire.", "Do  NOT hire!", "Hired?"):
+        chair.say(debate.pk, mira, text)
+    assert [one.names_option for one in Message.objects.filter(debate=debate).order_by("number")] == [True, True, False]
 
 
 def test_the_same_form_says_it_once(debate: Debate, mira: User):
@@ -70,9 +70,9 @@ def test_the_same_form_says_it_once(debate: Debate, mira: User):
     assert (Message.objects.count(), Steer.objects.count()) == (1, 1)
 
 
-@pytest.mark.parametrize("text", ["", "  \n", "x" * 4_001, "a\x00b"])
-def test_words_that_cannot_be_kept_are_refused(debate: Debate, mira: User, text: str):
-    assert refused(partial(chair.say, debate.pk, mira, text))
+def test_words_that_cannot_be_kept_are_refused(debate: Debate, mira: User):
+    for text in ("", "  \n", "x" * 4_001, "a\x00b"):
+        assert refused(partial(chair.say, debate.pk, mira, text))
     assert not Message.objects.exists()
 
 
@@ -82,9 +82,9 @@ def test_the_chair_speaks_forty_times_at_most(debate: Debate, mira: User):
     assert "40 times" in refused(partial(chair.say, debate.pk, mira, "Once more."))
 
 
-@pytest.mark.parametrize("seat", [0, 4, 77])
-def test_nobody_is_asked_who_does_not_sit_there(debate: Debate, mira: User, seat: int):
-    assert "Nobody sits there" in refused(partial(chair.say, debate.pk, mira, "And you?", to=seat, ask=True))
+def test_nobody_is_asked_who_does_not_sit_there(debate: Debate, mira: User):
+    for seat in (0, 4, 77):
+        assert "Nobody sits there" in refused(partial(chair.say, debate.pk, mira, "And you?", to=seat, ask=True))
 
 
 def test_whoever_is_silent_is_not_asked(debate: Debate, mira: User):
@@ -118,9 +118,9 @@ def test_no_debate_gets_more_than_two_hundred(mira: User):
     assert "at most 200" in refused(partial(chair.steer, debate.pk, mira, rules.Act.EXTEND))
 
 
-@pytest.mark.parametrize("amount", [0, -20, 7, 21])
-def test_time_is_given_in_steps(debate: Debate, mira: User, amount: int):
-    assert "steps of 20" in refused(partial(chair.steer, debate.pk, mira, rules.Act.EXTEND, amount=amount))
+def test_time_is_given_in_steps(debate: Debate, mira: User):
+    for amount in (0, -20, 7, 21):
+        assert "steps of 20" in refused(partial(chair.steer, debate.pk, mira, rules.Act.EXTEND, amount=amount))
 
 
 def test_no_time_is_given_once_the_closing_has_begun(debate: Debate, mira: User):
@@ -162,22 +162,23 @@ def test_more_time_needs_the_money_for_it(settings: Any, mira: User):
 # ---- closing ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("first", "then", "fits"),
-    [
-        ("close", "close", False),
-        ("close", "close_at_once", True),
-        ("close", "extend", False),
-        ("close_at_once", "close_at_once", False),
-        ("close_at_once", "end", True),
-        ("end", "close", False),
-        ("end", "end", False),
-    ],
+CLOSED_AGAIN = (
+    ("close", "close", False),
+    ("close", "close_at_once", True),
+    ("close", "extend", False),
+    ("close_at_once", "close_at_once", False),
+    ("close_at_once", "end", True),
+    ("end", "close", False),
+    ("end", "end", False),
 )
-def test_a_debate_is_closed_once_and_then_only_sooner(debate: Debate, mira: User, first: str, then: str, fits: bool):
-    chair.steer(debate.pk, mira, first)
-    again = partial(chair.steer, debate.pk, mira, then)
-    assert (again() is None) if fits else refused(again)
+
+
+def test_a_debate_is_closed_once_and_then_only_sooner(mira: User):
+    for first, then, fits in CLOSED_AGAIN:
+        debate = queued(mira)
+        chair.steer(debate.pk, mira, first)
+        again = partial(chair.steer, debate.pk, mira, then)
+        assert (again() is None) if fits else refused(again), (first, then)
 
 
 def test_who_is_just_speaking_is_dropped_where_it_closes_at_once(debate: Debate, mira: User):
@@ -262,17 +263,14 @@ def test_a_person_leaves_with_what_it_stood_by(with_noor: Debate, noor: User):
     assert Debate.objects.talked().get(pk=with_noor.pk).course().stands_by == {3: "HIRE"}
 
 
-@pytest.mark.parametrize(
-    ("verdict", "reasoning", "sentence"),
-    [
+def test_nobody_leaves_without_a_verdict_and_its_reason(with_noor: Debate, noor: User):
+    for verdict, reasoning, sentence in (
         ("", "", "You have no verdict yet"),
         ("FIRE", "Because of it.", "There is no such option"),
         ("HIRE", "Because.", "Say in a sentence why"),
         ("ABSTAIN", "", "Say in a sentence why"),
-    ],
-)
-def test_nobody_leaves_without_a_verdict_and_its_reason(with_noor, noor, verdict, reasoning, sentence):
-    assert sentence in refused(partial(chair.withdraw, with_noor.pk, noor, verdict, reasoning))
+    ):
+        assert sentence in refused(partial(chair.withdraw, with_noor.pk, noor, verdict, reasoning))
 
 
 def test_nobody_leaves_for_somebody_else(with_noor: Debate, mira: User):

@@ -46,9 +46,9 @@ def test_a_cut_answer_is_asked_for_the_rest_after_its_own_words():
     assert [one["role"] for one in (part, asked)] == ["assistant", "user"]
 
 
-@pytest.mark.parametrize("part", ["", "no JSON", "[1]", "null", '{"content": 7', up_to("word20"), up_to("Hana")])
-def test_too_little_is_not_gone_on_from(part):
-    assert prompts.carry_on([], [part]) is None
+def test_too_little_is_not_gone_on_from():
+    parts = ["", "no JSON", "[1]", "null", '{"content": 7', up_to("word20"), up_to("Hana")]
+    assert [part for part in parts if prompts.carry_on([], [part]) is not None] == []
 
 
 def test_the_parts_are_one_message_with_one_space_between_them():

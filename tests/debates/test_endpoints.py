@@ -12,7 +12,7 @@ from debates.models.values import OFF
 from debates.scaffold import as_it_was
 from magi_site.models import Token
 from tests.callers import API, Caller, fields, problem
-from tests.conftest import NOBODYS_ID, allow
+from tests.conftest import allow
 
 from .rows import NAMES, OPTIONS, member, over, queued, say
 
@@ -53,36 +53,36 @@ def test_the_object_is_as_it_is_described(mira_calls: Caller, debate: Debate):
     assert mira_calls.get(f"/runs/{debate.pk}").json() == found
 
 
-@pytest.mark.parametrize(
-    ("change", "path"),
-    [
-        ({"question": ""}, "question"),
-        ({"question": None}, "question"),
-        ({"question": "a\x00b"}, "question"),
-        ({"options": OPTIONS[:1]}, "options"),
-        ({"options": [*OPTIONS, OPTIONS[0]]}, "options.3.word"),
-        ({"options": [{"word": "abstain"}, *OPTIONS]}, "options.0.word"),
-        ({"options": [{"word": "A", "direction": "up"}, *OPTIONS]}, "options.0.direction"),
-        ({"members": []}, "members"),
-        ({"members": [member(f"Of {n}") for n in range(10)]}, "members"),
-        ({"members": [member("Chair"), member("A")]}, "members.0.name"),
-        ({"members": [{"name": "A"}, member("B")]}, "members.0.model"),
-        ({"members": [{"name": "A", "user": "nobody"}, member("B")]}, "members.0.user"),
-        ({"members": [{"name": "A", "seat": 4}, member("B")]}, "members.0.seat"),
-        ({"most": 2}, "most"),
-        ({"most": "60"}, "most"),
-        ({"most": True}, "most"),
-        ({"spend": "much"}, "spend"),
-        ({"until": "2020-01-01T00:00:00Z"}, "until"),
-        ({"rule": "dice"}, "rule"),
-        ({"seed": "7"}, "seed"),
-        ({"first": "yes"}, "first"),
-        ({"reply_within": 0}, "reply_within"),
-        ({"verdict": "HIRE"}, "verdict"),
-    ],
-)
-def test_what_is_wrong_is_named_and_nothing_is_submitted(mira_calls: Caller, change: dict[str, Any], path: str):
-    assert path in fields(mira_calls.post("/debates", {**ASKED, **change}))
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"question": ""}, "question"),
+    ({"question": None}, "question"),
+    ({"question": "a\x00b"}, "question"),
+    ({"options": OPTIONS[:1]}, "options"),
+    ({"options": [*OPTIONS, OPTIONS[0]]}, "options.3.word"),
+    ({"options": [{"word": "abstain"}, *OPTIONS]}, "options.0.word"),
+    ({"options": [{"word": "A", "direction": "up"}, *OPTIONS]}, "options.0.direction"),
+    ({"members": []}, "members"),
+    ({"members": [member(f"Of {n}") for n in range(10)]}, "members"),
+    ({"members": [member("Chair"), member("A")]}, "members.0.name"),
+    ({"members": [{"name": "A"}, member("B")]}, "members.0.model"),
+    ({"members": [{"name": "A", "user": "nobody"}, member("B")]}, "members.0.user"),
+    ({"members": [{"name": "A", "seat": 4}, member("B")]}, "members.0.seat"),
+    ({"most": 2}, "most"),
+    ({"most": "60"}, "most"),
+    ({"most": True}, "most"),
+    ({"spend": "much"}, "spend"),
+    ({"until": "2020-01-01T00:00:00Z"}, "until"),
+    ({"rule": "dice"}, "rule"),
+    ({"seed": "7"}, "seed"),
+    ({"first": "yes"}, "first"),
+    ({"reply_within": 0}, "reply_within"),
+    ({"verdict": "HIRE"}, "verdict"),
+]
+
+
+def test_what_is_wrong_is_named_and_nothing_is_submitted(mira_calls: Caller):
+    named = [(fields(mira_calls.post("/debates", {**ASKED, **change})), path) for change, path in WRONG]
+    assert [(path, found) for found, path in named if path not in found] == []
     assert not Debate.objects.exists()
 
 
@@ -138,9 +138,9 @@ def test_what_cannot_be_done_is_said(mira_calls: Caller, debate: Debate):
     assert problem(answer, 409)["detail"].startswith("Amara Osei has not withdrawn")
 
 
-@pytest.mark.parametrize("asked", [{"kind": "wait"}, {"kind": "extend", "amount": "20"}, {"kind": "close", "why": "x"}])
-def test_steering_is_described(mira_calls: Caller, debate: Debate, asked: dict[str, Any]):
-    problem(mira_calls.post(f"/debates/{debate.pk}/steer", asked), 422)
+def test_steering_is_described(mira_calls: Caller, debate: Debate):
+    for asked in ({"kind": "wait"}, {"kind": "extend", "amount": "20"}, {"kind": "close", "why": "x"}):
+        problem(mira_calls.post(f"/debates/{debate.pk}/steer", asked), 422)
 
 
 def test_a_person_on_a_seat_leaves_it(mira: User, noor: User):
@@ -163,16 +163,12 @@ def test_whoever_may_only_see_it_is_no_chair(debate: Debate, noor: User, path: s
     assert everybodys.post(f"/debates/{debate.pk}/{path}", body).status_code == 202
 
 
-@pytest.mark.parametrize(("path", "body"), [("messages", {"text": "Go on."}), ("steer", {"kind": "close"})])
-def test_a_token_without_the_scope_steers_nothing(debate: Debate, mira: User, client: Any, path: str, body: Any):
+def test_a_token_without_the_scope_steers_nothing(debate: Debate, mira: User, client: Any):
     token = Token.objects.make(mira, scopes=["submit:debate", "steer:judgement"]).secret
     headers = {"Authorization": f"Bearer {token}"}
-    answer = client.post(f"{API}/debates/{debate.pk}/{path}", body, "application/json", headers=headers)
-    assert "lacks the scope" in problem(answer, 403)["detail"]
-
-
-def test_there_is_no_debate_of_nobody(mira_calls: Caller):
-    problem(mira_calls.post(f"/debates/{NOBODYS_ID}/steer", {"kind": "close"}), 404)
+    for path, body in (("messages", {"text": "Go on."}), ("steer", {"kind": "close"})):
+        answer = client.post(f"{API}/debates/{debate.pk}/{path}", body, "application/json", headers=headers)
+        assert "lacks the scope" in problem(answer, 403)["detail"]
 
 
 # ---- the record -------------------------------------------------------------------------------------------
@@ -186,10 +182,10 @@ def test_what_was_said_is_given_as_xml(mira_calls: Caller, debate: Debate):
     assert as_it_was(root.findtext(".//Message/Content", "")) == "Read <this> & that.\x1b"
 
 
-@pytest.mark.parametrize("path", ["debates", "runs"])
-def test_with_a_person_at_the_table_the_record_waits_for_the_end(path: str, mira_calls: Caller, mira: User):
+def test_with_a_person_at_the_table_the_record_waits_for_the_end(mira_calls: Caller, mira: User):
     debate = queued(mira, members=[*map(member, NAMES), member("Elin Sato", "", user=mira)])
-    refused = problem(mira_calls.get(f"/{path}/{debate.pk}/record"), 409)
-    assert refused["detail"].startswith("A person sits at the table.")
+    paths = [f"/{kind}/{debate.pk}/record" for kind in ("debates", "runs")]
+    for path in paths:
+        assert problem(mira_calls.get(path), 409)["detail"].startswith("A person sits at the table.")
     over(debate)
-    assert mira_calls.get(f"/{path}/{debate.pk}/record").status_code == 200
+    assert [mira_calls.get(path).status_code for path in paths] == [200, 200]

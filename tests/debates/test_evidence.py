@@ -9,7 +9,7 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
 from debates import chair, procedure
-from debates.models import Debate, Message
+from debates.models import Message
 from engine.evidence.entries import Entry
 from engine.evidence.log import Leaf
 from engine.evidence.verification import verify_one
@@ -22,7 +22,7 @@ from tests.conftest import perform, some_of
 from tests.corpus.means import resign, retell
 from tests.databases import tampering
 from tests.debates.test_missing import Patient
-from tests.debates.test_procedure import OPTIONS, Panel, clara, cut_for_good, cut_off, debate, held, says, waiting_for
+from tests.debates.test_procedure import OPTIONS, Panel, clara, cut_for_good, debate, held, in_two_parts, waiting_for
 from tests.waiting import until
 
 __all__ = ["clara"]
@@ -76,16 +76,6 @@ async def test_a_word_against_a_chosen_seed_goes_into_it():
     assert ended["seed_random"]
 
 
-async def test_at_each_deadline_it_is_sealed_so_far():
-    submitted = await sync_to_async(rehearsed)(most=22, switches={"challenge": False})
-    run = await perform(submitted.pk)
-    found = await Debate.objects.talked().aget(pk=run.pk)
-    deadlines = [message for message in found.messages.all() if message.note == "deadline"]
-    assert run.status == Run.Status.FINISHED, run.error
-    assert await faults(run.pk) == []
-    assert await Leaf.objects.filter(run=run.pk).acount() == 2 + len(deadlines) > 2
-
-
 @pytest.mark.parametrize("seed", some_of(range(3, -1, -1), 1))
 async def test_nothing_is_wrong_with_a_rehearsal(seed):
     switches = {"free_floor": seed % 2 == 0, "advisory": seed == 3}
@@ -98,12 +88,14 @@ async def test_nothing_is_wrong_with_a_rehearsal(seed):
 
 
 @pytest.mark.parametrize("view", ["perspective", "minutes"])
-async def test_nothing_is_wrong_with_one_about_documents(view):
+async def test_nothing_is_wrong_with_one_about_documents_and_at_each_deadline_it_is_sealed_so_far(view):
     read = [NewDocument(f"{name}.txt", "text", (name, "She led a <group>.", ""), "0" * 64) for name in ("One", "Two")]
     submitted = await sync_to_async(rehearsed)(most=24, view=view, documents=read, switches={"free_floor": True})
     run = await perform(submitted.pk)
     assert run.status == Run.Status.FINISHED, run.error
     assert await faults(run.pk) == []
+    deadlines = await Message.objects.filter(debate=run.pk, note="deadline").acount()
+    assert await Leaf.objects.filter(run=run.pk).acount() == 2 + deadlines > 2
 
 
 async def test_nothing_is_wrong_where_the_chair_talks_while_others_do():
@@ -146,24 +138,22 @@ async def test_nothing_is_wrong_while_a_person_is_waited_for_or_after(clara):
     assert (run.status, number > 1) == (Run.Status.FINISHED, True)
 
 
-async def test_nothing_is_wrong_with_one_that_failed_and_was_tried_again():
+async def test_fewer_than_two_that_can_speak_are_no_debate_and_a_retry_asks_them_again():
     models = Panel()
     for name in ("ada", "ben"):
         models.will(f"test/{name}", *[Unauthorized("No key.")] * 3)
     run, found = await held(models, count=2, switches={"first": False})
+    assert (run.status, run.error["code"]) == (Run.Status.FAILED, "member_failed")
     assert await faults(run.pk) == []
     await sync_to_async(steering.retry)(found, None)
-    await perform(run.pk, models)
+    assert (await perform(run.pk, models)).outcome == "HIRE"
     assert await faults(run.pk) == []
     seeds = [ended.get("seed") for ended in await sync_to_async(facts)(run.pk, "ended")]
     assert seeds == [None, found.seed]  # what may be tried again goes on with it
 
 
 async def test_nothing_is_wrong_with_an_answer_in_two_parts():
-    models = Panel()
-    part = says(" ".join(f"word{number}" for number in range(40)))
-    models.will("test/ada", cut_off(part[: part.index("word39")]), says("And that is the rest."))
-    run, _ = await held(models, switches={"first": False})
+    run, _ = await in_two_parts()
     assert run.status == Run.Status.FINISHED
     assert await faults(run.pk) == []
 

@@ -80,20 +80,20 @@ def test_a_change_counts_and_the_last_word_holds(mira):
     assert (glance.seats[0].look.word, glance.in_figures) == ("Abstains", "4 messages, 2 changes")
 
 
-@pytest.mark.parametrize(
-    ("verdicts", "shown"),
-    [
-        (("HIRE", "HIRE", "WAIT"), ("approve", "Hire", ["minority of 1"])),
-        (("WAIT", "WAIT", "WAIT"), ("mid", "Wait", [])),
-        (("DO NOT HIRE", "DO NOT HIRE", ABSTAIN), ("reject", "Do not hire", [])),
-        (("HIRE", "WAIT", "DO NOT HIRE"), ("stopped", "No decision", ["a tie"])),
-    ],
-)
-def test_the_outcome_has_the_sign_of_its_option_and_what_is_to_be_known_of_it(mira, verdicts, shown):
-    ended(mira, *verdicts)
-    one = row(mira)
-    notes = [stamp.words for stamp in one.stamps if stamp.words != "Rehearsal"]
-    assert (one.state, one.word, notes) == shown
+SHOWN = {
+    ("HIRE", "HIRE", "WAIT"): ("approve", "Hire", ["minority of 1"]),
+    ("WAIT", "WAIT", "WAIT"): ("mid", "Wait", []),
+    ("DO NOT HIRE", "DO NOT HIRE", ABSTAIN): ("reject", "Do not hire", []),
+    ("HIRE", "WAIT", "DO NOT HIRE"): ("stopped", "No decision", ["a tie"]),
+}
+
+
+def test_the_outcome_has_the_sign_of_its_option_and_what_is_to_be_known_of_it(mira):
+    for verdicts, shown in SHOWN.items():
+        ended(mira, *verdicts)
+        one = row(mira)
+        notes = [stamp.words for stamp in one.stamps if stamp.words != "Rehearsal"]
+        assert (one.state, one.word, notes) == shown
 
 
 def test_what_goes_on_says_so(mira):

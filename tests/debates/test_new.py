@@ -56,20 +56,20 @@ def test_every_fault_is_said_with_a_link_to_its_field(page: Client):
     assert not Debate.objects.exists()
 
 
-@pytest.mark.parametrize(
-    ("do", "options", "members"),
-    [
-        ("add-option", ["HIRE", "WAIT", "DO NOT HIRE", ""], 3),
-        ("remove-option-1", ["WAIT", "DO NOT HIRE"], 3),
-        ("add-member", ["HIRE", "WAIT", "DO NOT HIRE"], 4),
-        ("remove-member-2", ["HIRE", "WAIT", "DO NOT HIRE"], 2),
-    ],
-)
-def test_options_and_members_come_and_go_by_buttons(page: Client, do: str, options: list[str], members: int):
-    context = page.post(NEW, {**WRITTEN, "do": do}).context
-    assert [form["word"].value() or "" for form in context["options"]] == options
-    assert len(context["members"]) == members
-    assert context["form"]["question"].value() == WRITTEN["question"]
+BUTTONS = {
+    "add-option": (["HIRE", "WAIT", "DO NOT HIRE", ""], 3),
+    "remove-option-1": (["WAIT", "DO NOT HIRE"], 3),
+    "add-member": (["HIRE", "WAIT", "DO NOT HIRE"], 4),
+    "remove-member-2": (["HIRE", "WAIT", "DO NOT HIRE"], 2),
+}
+
+
+def test_options_and_members_come_and_go_by_buttons(page: Client):
+    for do, (options, members) in BUTTONS.items():
+        context = page.post(NEW, {**WRITTEN, "do": do}).context
+        assert [form["word"].value() or "" for form in context["options"]] == options
+        assert len(context["members"]) == members
+        assert context["form"]["question"].value() == WRITTEN["question"]
     assert not Debate.objects.exists()
 
 
@@ -122,23 +122,21 @@ def test_a_rehearsal_takes_seconds(page: Client):
     assert "It takes seconds" in page.post("/debates/cost/", WRITTEN | rehearsed).content.decode()
 
 
-@pytest.mark.parametrize(
-    ("models", "most", "minutes"),
-    [
+def test_an_estimate_says_how_long_all_of_it_takes():
+    for models, most, minutes in (
         (["test/x"] * 3, 60, (8, 15)),
         (["test/x", "rehearsal/magi"], 60, (4, 8)),
         (["rehearsal/magi"] * 2, 200, (0, 1)),
         (["test/x"] * 2, 4, (1, 1)),
         ([], 60, (0, 0)),
-    ],
-)
-def test_an_estimate_says_how_long_all_of_it_takes(models: list[str], most: int, minutes: tuple[int, int]):
-    assert estimate(100, [{"model": model} for model in models], "", most).minutes == minutes
+    ):
+        assert estimate(100, [{"model": model} for model in models], "", most).minutes == minutes, models
 
 
-@pytest.mark.parametrize("broken", [{}, {"most": "x"}, {"most": "9" * 50}, {"m1-model": ""}, {"m99-name": "x"}])
-def test_half_of_it_costs_nothing_yet(page: Client, broken: dict[str, str]):
-    assert page.post("/debates/cost/", WRITTEN | broken if broken else {}).status_code == 200
+def test_half_of_it_costs_nothing_yet(page: Client):
+    broken = [{"most": "x"}, {"most": "9" * 50}, {"m1-model": ""}, {"m99-name": "x"}]
+    for posted in ({}, *(WRITTEN | one for one in broken)):
+        assert page.post("/debates/cost/", posted).status_code == 200
 
 
 def test_a_budget_that_does_not_suffice_starts_nothing(page: Client, mira: User, settings):

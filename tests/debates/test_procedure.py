@@ -15,7 +15,6 @@ from engine.gates import decide
 from engine.llm import failures
 from engine.models import Gate, ModelCall, Run
 from engine.procedure import DoesNotFit
-from runs import steering
 from runs.face import Snapshot
 from tests.conftest import ScriptedModels, perform
 from tests.databases import copied_async
@@ -126,21 +125,16 @@ async def test_a_prompt_that_is_too_long_for_a_model_skips_the_turn_and_says_so(
     assert (run.outcome, found.course().silent) == ("HIRE", set())
 
 
-async def test_fewer_than_two_that_can_speak_are_no_debate_and_a_retry_asks_them_again():
-    models = Panel()
-    for name in ("ada", "ben"):
-        models.will(f"test/{name}", *[failures.Unauthorized("No key.")] * 3)
-    run, found = await held(models, count=2, switches={"first": False})
-    assert (run.status, run.error["code"]) == (Run.Status.FAILED, "member_failed")
-    await sync_to_async(steering.retry)(found, None)
-    assert (await perform(found.pk, models)).outcome == "HIRE"
-
-
-async def test_a_message_that_was_cut_is_continued_and_kept_once():
+@copied_async
+async def in_two_parts():
     models = Panel()
     part = says(" ".join(f"word{number}" for number in range(40)))
     models.will("test/ada", cut_off(part[: part.index("word39")]), says("And that is the rest."))
-    _, found = await held(models, switches={"first": False})
+    return await held(models, switches={"first": False})
+
+
+async def test_a_message_that_was_cut_is_continued_and_kept_once():
+    _, found = await in_two_parts()
     spoken = next(one for one in found.messages.all() if one.member and one.member.name == "Ada")
     assert spoken.content.endswith("word38 And that is the rest.")
     assert len(spoken.calls) == 2

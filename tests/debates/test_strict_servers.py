@@ -1,9 +1,4 @@
-"""Debates with real endpoints in other processes, each as strict as some servers are."""
-
-import json
-import subprocess
-import sys
-from urllib.request import urlopen
+"""Debates with real endpoints, each as strict as some servers are."""
 
 import pytest
 from asgiref.sync import sync_to_async
@@ -13,47 +8,42 @@ from debates.models import Debate
 from engine.llm.client import ModelClient
 from engine.llm.forms import Way, as_sent
 from engine.models import ModelCall
-from tests.acceptance.site import ROOT
-from tests.conftest import perform
+from tests.conftest import perform, some_of
 from tests.strict_roles import TEMPLATES, TemplateError
 
+from .endpoint import serving
 from .random_histories import table_of
 from .table import asked
 
 SERVERS = {
-    "json_schema": ("json_schema,json_object", "any"),
-    "json_object": ("json_object", "any"),
-    "plain": ("", "any"),
-    "mistral": ("json_schema,json_object", "mistral"),
-    "gemma": ("json_object", "gemma"),
+    "json_schema": (("json_schema", "json_object"), "any"),
+    "json_object": (("json_object",), "any"),
+    "plain": ((), "any"),
+    "mistral": (("json_schema", "json_object"), "mistral"),
+    "gemma": (("json_object",), "gemma"),
 }
 
 
-@pytest.fixture(params=SERVERS)
-def server(request, settings):
-    command = [sys.executable, "-m", "tests.debates.endpoint", *SERVERS[request.param]]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
-        url = f"http://127.0.0.1:{process.stdout.readline().strip()}"
-        settings.PROVIDERS = {"strict": {"base_url": f"{url}/v1", "api_key": "none"}}
-        yield request.param, url
-        process.terminate()
-
-
 @pytest.mark.django_db(transaction=True)
-async def test_twenty_messages_are_debated_with(server, mira):
-    name, url = server
-    told = asked(3, model="strict/one", most=20, spend=None)
+@pytest.mark.parametrize("name", SERVERS)
+async def test_eight_messages_are_debated_with(name, mira, settings):
+    with serving(*SERVERS[name]) as server:
+        settings.PROVIDERS = {"strict": {"base_url": server.url, "api_key": "none"}}
+        await debated_with(mira)
+    assert not any("alternate" in words or "last role" in words for words in server.refused)
+    assert ("System role not supported" in server.refused) == (name == "gemma")
+    assert bool(server.refused) == (name not in ("json_schema", "mistral"))
+
+
+async def debated_with(mira):
+    told = asked(3, model="strict/one", most=8, spend=None)
     debate = await sync_to_async(Debate.objects.submit)(owner=mira, **told)
     client = ModelClient(timeout=20)
     run = await perform(debate.pk, client)
     await client.close()
     course = (await Debate.objects.talked().aget(pk=debate.pk)).course()
-    assert (run.status, run.error, course.clock) == ("finished", None, 20)
+    assert (run.status, run.error, course.clock) == ("finished", None, 8)
     assert await ModelCall.objects.filter(run=debate.pk, error_code="unusable_answer").aexists()
-    said = json.load(await sync_to_async(urlopen)(url))
-    refused = {one["refused"] for one in said if one["refused"]}
-    assert not any("alternate" in words or "last role" in words for words in refused)
-    assert ("System role not supported" in refused) == (name == "gemma")
 
 
 def strictly(conversation):
@@ -70,16 +60,13 @@ def test_the_templates_refuse_what_they_are_there_to_refuse():
                 TEMPLATES[template](roles)
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_every_prompt_of_a_debate_is_taken_and_so_is_a_complaint_about_its_answer(seed):
-    table, turn = table_of(seed)
+def test_every_prompt_of_a_debate_is_taken_and_so_is_a_complaint_about_its_answer():
     complaint = {"role": "user", "content": prompts.complaint("It is no JSON.")}
-    asked = [prompts.perspective(table, turn)]
-    asked += [prompts.first(table, seat) for seat in (1, 2)]
-    for conversation in asked:
-        strictly(conversation)
-        strictly([*conversation, complaint])
-        strictly([*conversation, {"role": "assistant", "content": "{}"}, complaint])
+    for table, turn in map(table_of, some_of(range(60), 20)):
+        for conversation in (prompts.perspective(table, turn), *(prompts.first(table, seat) for seat in (1, 2))):
+            strictly(conversation)
+            strictly([*conversation, complaint])
+            strictly([*conversation, {"role": "assistant", "content": "{}"}, complaint])
 
 
 def test_what_stands_in_a_row_is_sent_as_one():

@@ -13,7 +13,7 @@ from debates.rules.course import Act
 from tests.databases import tampering
 from tests.debates.table import Table
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 STEPS = (
     lambda table: table.chair("Think of the law."),
