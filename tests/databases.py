@@ -259,7 +259,8 @@ def copied_async(make: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
 
 
 def _state(make: Callable[..., Any], args: Iterable[Any], options: Mapping[str, Any]) -> Any:
-    return make, _told(args), _told(sorted(options.items())), _highest()
+    highest = tuple(one for one in _highest() if one[0] != Session._meta.db_table)  # whoever has signed in meanwhile
+    return make, _told(args), _told(sorted(options.items())), highest
 
 
 def _put_back(before: Any) -> Any:

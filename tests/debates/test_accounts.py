@@ -14,7 +14,7 @@ from tests.debates.test_procedure import Panel, clara, debate, says
 
 __all__ = ["clara"]
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 async def with_clara(clara):

@@ -97,6 +97,7 @@ def test_nothing_is_said_to_a_debate_that_is_over(debate: Debate, mira: User):
     assert refused(partial(chair.say, debate.pk, mira, "Wait!")) == chair.OVER
 
 
+@pytest.mark.postgresql
 def test_words_at_the_same_moment_get_numbers_without_a_gap(transactional_db: None, mira: User):
     debate = queued(mira)
     words = [partial(chair.say, debate.pk, mira, f"Words number {number}.") for number in range(6)]

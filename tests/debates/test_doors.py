@@ -26,7 +26,7 @@ from tests.debates.test_procedure import Panel, clara, debate, says, waiting_for
 
 __all__ = ["clara"]
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 TYPED = {"content": "I have read it all.", "verdict": "DO NOT HIRE", "verdict_reasoning": "It has no methods."}
 
 

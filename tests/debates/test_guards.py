@@ -16,7 +16,7 @@ from tests.engine.guarded import changed, columns_of, deleted, not_only_erased, 
 
 from .rows import OPTIONS, queued, say
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
 
 MODELS = {model._meta.db_table: model for model in apps.get_app_config("debates").get_models()}
 

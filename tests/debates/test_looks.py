@@ -22,7 +22,7 @@ TOLD = "looks at what the members said alone."
 
 
 @pytest.fixture
-def elin(db: None) -> User:
+def elin(mira: User) -> User:
     return User.objects.create_user("elin")
 
 

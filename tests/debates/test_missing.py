@@ -28,7 +28,7 @@ from tests.waiting import until
 
 __all__ = ["clara"]
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 class Undecided(Panel):
@@ -128,6 +128,8 @@ async def test_three_days_of_waiting_take_no_lease_and_no_call(clara):
     assert [one.pk for one in await sync_to_async(claim)("an engine")] == [submitted.pk]
 
 
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
 async def test_a_turn_that_is_answered_and_skipped_at_the_same_moment_is_one_of_both(clara):
     submitted, _ = await waiting_for(clara)
     gate = await Gate.objects.aget(run=submitted.pk, state="pending")
@@ -159,6 +161,8 @@ class Patient(ModelClient):
         return await super().ask(*asked)
 
 
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
 async def test_fifty_words_and_acts_among_turns_leave_no_gap_and_it_is_known_who_had_heard_them():
     """Forty words are as many as the chair has; ten acts come with them."""
     mira = await User.objects.acreate_user("mira")

@@ -16,7 +16,7 @@ from tests.debates.test_procedure import Panel, clara, debate, says, waiting_for
 
 __all__ = ["clara"]
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 CENT = DOLLAR // 100
 

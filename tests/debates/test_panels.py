@@ -162,6 +162,7 @@ def test_who_saves_over_a_version_not_seen_is_told(posts: Panel, mira: User):
         posts.revise(name="Posts", author=mira, opened=1, **held(most=80))
 
 
+@pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 def test_two_changes_at_once_get_two_numbers(posts: Panel, mira: User):
     def revise(most: int) -> int:

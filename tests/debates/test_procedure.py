@@ -19,7 +19,7 @@ from runs.face import Snapshot
 from tests.conftest import ScriptedModels, perform
 from tests.databases import copied_async
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
 
 OPTIONS = [
     {"word": "HIRE", "meaning": "Offer the post.", "direction": "for"},
@@ -56,17 +56,23 @@ class Panel(ScriptedModels):
         return await super().ask(model, messages, form, on_growth, way)
 
 
-async def held(models=None, **asked):
-    if not models:
-        return await usual(**asked)
+async def performed(models, **asked):
     submitted = await sync_to_async(debate)(**asked)
-    run = await perform(submitted.pk, models)
-    return run, await Debate.objects.talked().aget(pk=submitted.pk)
+    return (await perform(submitted.pk, models)).pk
+
+
+async def look(pk):
+    return await Run.objects.aget(pk=pk), await Debate.objects.talked().aget(pk=pk)
+
+
+async def held(models=None, **asked):
+    """A run and its debate; the same once and for all where its panel has nothing of its own to say."""
+    return await look(await (performed(models, **asked) if models else usual(**asked)))
 
 
 @copied_async
 async def usual(**asked):
-    return await held(Panel(), **asked)
+    return await performed(Panel(), **asked)
 
 
 async def test_a_panel_of_one_mind_is_asked_alone_challenged_once_and_agrees():
@@ -93,18 +99,18 @@ async def test_the_same_seed_gives_the_same_turns_and_nobody_hears_what_was_said
 async def ben_falls_silent():
     models = Panel()
     models.will("test/ben", *[failures.Unauthorized("No key.")] * 20)
-    return await held(models, most=12, switches={"first": False})
+    return await performed(models, most=12, switches={"first": False})
 
 
 async def test_a_member_that_cannot_speak_is_skipped_and_after_three_turns_silent():
-    run, found = await ben_falls_silent()
+    run, found = await look(await ben_falls_silent())
     skipped = [turn for turn in found.turns.all() if turn.state == "skipped"]
     assert {(turn.member.name, turn.reason_skipped) for turn in skipped} == {("Ben", "Ben could not speak: No key.")}
     assert (len(skipped), run.outcome) == (3, "HIRE")
 
 
 async def test_who_fell_silent_is_named_wherever_the_outcome_is():
-    run, _ = await ben_falls_silent()
+    run, _ = await look(await ben_falls_silent())
     whole = await sync_to_async(lambda: Debate.objects.whole().get(pk=run.pk))()
     shown = await sync_to_async(lambda: display_of(Snapshot(run, whole, list(whole.calls), {})))()
     assert shown.rest.endswith("Ben gave no verdict and counts for none. Ben fell silent.")
@@ -130,11 +136,11 @@ async def in_two_parts():
     models = Panel()
     part = says(" ".join(f"word{number}" for number in range(40)))
     models.will("test/ada", cut_off(part[: part.index("word39")]), says("And that is the rest."))
-    return await held(models, switches={"first": False})
+    return await performed(models, switches={"first": False})
 
 
 async def test_a_message_that_was_cut_is_continued_and_kept_once():
-    _, found = await in_two_parts()
+    _, found = await look(await in_two_parts())
     spoken = next(one for one in found.messages.all() if one.member and one.member.name == "Ada")
     assert spoken.content.endswith("word38 And that is the rest.")
     assert len(spoken.calls) == 2
@@ -147,11 +153,11 @@ async def cut_for_good():
     part = says(" ".join(f"word{number}" for number in range(40)), verdict="HIRE", verdict_reasoning="So it is.")
     rest = [cut_off(f'{{"content": "{words}') for words in ("and so on", "and on")]
     models.will("test/ada", cut_off(part[: part.index("word39")]), *rest)
-    return await held(models, switches={"first": False})
+    return await performed(models, switches={"first": False})
 
 
 async def test_a_message_that_has_no_end_even_then_ends_in_dots_and_says_so_at_every_door():
-    run, found = await cut_for_good()
+    run, found = await look(await cut_for_good())
     spoken, *others = [one for one in found.messages.all() if one.member]
     assert spoken.content.endswith("word38 and so on and on…")
     assert (spoken.cut, len(spoken.calls), any(one.cut for one in others)) == (True, 3, False)
@@ -162,7 +168,7 @@ async def test_a_message_that_has_no_end_even_then_ends_in_dots_and_says_so_at_e
 
 
 @pytest.fixture
-def clara(transactional_db):
+def clara(db):
     return User.objects.create_user("clara")
 
 

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def elin(db: None) -> User:
+def elin(mira: User) -> User:
     return User.objects.create_user("elin", email="elin@example.com")
 
 

@@ -19,7 +19,7 @@ from tests.conftest import only_on, perform
 from tests.debates.test_evidence import rehearsed
 from tests.debates.test_procedure import Panel, debate, says
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 ERASED = "title question document content reason claim artifact chair alone last who".split()
 
@@ -53,6 +53,7 @@ def files() -> str:
 
 
 @only_on("sqlite")
+@pytest.mark.django_db(transaction=True)
 async def test_no_file_of_sqlite_has_a_text_of_one_that_was_redacted():
     mira, word = await User.objects.acreate_user("mira"), f"zyx{uuid4().hex[:12]}"
     members = [{"name": name, "who": f"Looks at {word}who.", "model": f"test/{name}"} for name in ("ada", "ben")]

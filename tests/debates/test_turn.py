@@ -27,7 +27,7 @@ SAID = {"content": "The workshop can run both of them until September.", "to": "
 
 
 @pytest.fixture
-def elin(db: None) -> User:
+def elin(mira: User) -> User:
     return User.objects.create_user("elin")
 
 

@@ -13,7 +13,7 @@ from debates.rules.course import Act
 from tests.databases import tampering
 from tests.debates.table import Table
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
 
 STEPS = (
     lambda table: table.chair("Think of the law."),
