@@ -54,7 +54,8 @@ class Dice:
 
         await asyncio.sleep(self.chance.uniform(0, 0.03))
         given = read_fenced(messages[1]["content"])
-        made = {"plan": self.plan, "plan-move": self.move, "plan-summary": self.summary}[form.name](given, messages)
+        answers = {"plan": self.plan, "plan-tools": self.tools, "plan-move": self.move, "plan-summary": self.summary}
+        made = answers[form.name](given, messages)
         return Reply(text=json.dumps(made), finish="stop", model=model)
 
     def plan(self, given: Any, messages: Any) -> Any:
@@ -66,13 +67,21 @@ class Dice:
         most = int(re.findall(r"at most (\d+) steps", messages[0]["content"])[0])
         steps: list[Any] = []
         for number in range(first, first + self.chance.randint(1, min(most, 5))):
-            owner = self.chance.choice(given["owners"])
-            tools = [tool["name"] for tool in owner["tools"] if self.chance.random() < 0.7]
+            owner, tools = self.owner(given)
             before = [*(one["number"] for one in given["fixed"]), *range(first, number)]
             needs = self.chance.sample(before, min(len(before), 2)) if self.chance.random() < 0.6 else None
             action = f"Do what is the {self.chance.randint(1, 9)}. thing."
-            steps.append({"action": action, "owner": owner["name"], "tools": tools, "needs": needs})
+            steps.append({"action": action, "owner": owner, "tools": tools, "needs": needs})
         return {"thought": "", "questions": [], "steps": steps}
+
+    def tools(self, given: Any, messages: Any) -> Any:
+        """Of a step whose action somebody has changed."""
+        owner, tools = self.owner(given)
+        return {"thought": "", "owner": owner, "tools": tools}
+
+    def owner(self, given: Any) -> tuple[str, list[str]]:
+        owner = self.chance.choice(given["owners"])
+        return owner["name"], [tool["name"] for tool in owner["tools"] if self.chance.random() < 0.7]
 
     def move(self, given: Any, messages: Any) -> Any:
         made = {"thought": "", "act": "reply", "tool": "", "arguments": "{}", "text": "Done."}
