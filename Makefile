@@ -57,7 +57,7 @@ check: $(VENV)/installed-dev ## format, lint, types, import contract, migrations
 	  $(PY) manage.py check --deploy --fail-level WARNING
 
 chaos: $(VENV)/installed-dev ## kill workers under load, then check every row (KILLS=, PAUSES=, DATABASE=sqlite|postgres)
-	@$(PY) -m tests.chaos --kills $(KILLS) --pauses $(PAUSES) --database $(DATABASE)
+	@$(PY) -m tests.crash.chaos --kills $(KILLS) --pauses $(PAUSES) --database $(DATABASE)
 
 bench: $(VENV)/installed-dev ## what a judgement costs, beside raw aiohttp and the openai SDK (ARGS=--short, --json, --database postgres)
 	@$(PY) -m tests.bench $(ARGS)

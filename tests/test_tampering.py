@@ -20,11 +20,11 @@ from engine.evidence.audit import verify_all
 from engine.evidence.findings import Report
 from engine.evidence.log import Leaf
 from runs.export import bundle
-from tests.audit_load import fill
 from tests.conftest import EVERYTHING
 from tests.corpus import CASES, INSIDE
 from tests.corpus.history import History, forget, make
 from tests.databases import tampering
+from tests.load.audit_load import fill
 from tests.verifier import VERIFIER, run_here
 
 pytestmark = pytest.mark.django_db

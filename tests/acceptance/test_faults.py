@@ -1,13 +1,16 @@
 import re
 
+import pytest
+
 from engine import faults
 from tests.acceptance.site import ROOT, play
-from tests.fault_table import ACTIONS
+from tests.crash.fault_table import ACTIONS
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_at_any_point_costs_no_judgement(tmp_path):
     """What errs there is every kind's: tests/contract/."""
-    done = play("tests.fault_table", "--database", "sqlite", "--action", "exit", data=tmp_path)
+    done = play("tests.crash.fault_table", "--database", "sqlite", "--action", "exit", data=tmp_path)
     assert done.returncode == 0, done.stdout
 
 

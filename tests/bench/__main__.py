@@ -14,9 +14,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Self
 
-from tests.audit_load import ENTRIES_EACH, fill
 from tests.bench.environments import ENVIRONMENTS
 from tests.bench.work import CONTENT, Play
+from tests.load.audit_load import ENTRIES_EACH, fill
 from tests.stage import DATABASES, stage
 
 CONTESTANTS = ("floor", "sdk", "magi")

@@ -14,8 +14,8 @@ from engine.models import ModelCall, Run
 from engine.models.budgets import Budget, BudgetUsedUp
 from judgements.estimate import estimate
 from judgements.models import Judgement
-from tests.budget_race import race
 from tests.conftest import JAPAN, agents, claim, perform
+from tests.crash.spending import race
 
 pytestmark = pytest.mark.django_db
 

@@ -8,9 +8,9 @@ from engine.models import Run
 from judgements.models import Council
 from runs.history import PAGE
 from tests.conftest import NAMES, agents, only_on
-from tests.history_load import EVERYWHERE, HALF, RARE, Load
 from tests.judgements.past import NOON, History, judged, many, submit, titles
 from tests.judgements.test_search import decide
+from tests.load.history_load import EVERYWHERE, HALF, RARE, Load
 
 pytestmark = pytest.mark.django_db
 
