@@ -2,13 +2,13 @@
 
 import json
 import threading
-import time
 from http.client import HTTPConnection
 
 import pytest
 
 from tests.acceptance.site import Site, manage
 from tests.plans.test_automation_events import KEYS
+from tests.waiting import wait_until
 
 EVERY_SCOPE = "submit,steer,decide"
 PEOPLE = ("Enter Ada Lovelace among the people.", "People partner", ["people.add"])
@@ -80,20 +80,17 @@ class Program:
 
     def until(self, plan, enough):
         """The steps, as soon as they are enough: a status, and where it is wanted of which action."""
-        end = time.monotonic() + 60
-        while time.monotonic() < end:
+
+        def found():
             steps = self.said("GET", f"/steps/{plan}")
-            if enough(steps):
-                return steps
-            time.sleep(0.1)
-        raise AssertionError(steps)
+            return steps if enough(steps) else None
+
+        return wait_until(found, "the steps are as they are to be")
 
     def hears(self, session, words):
         """Until these words are in the session; what people say at the same time may come after them."""
-        end = time.monotonic() + 60
-        while words not in {one["content"] for one in self.said("GET", f"/agent_messages/{session}")}:
-            assert time.monotonic() < end
-            time.sleep(0.1)
+        messages = f"/agent_messages/{session}"
+        wait_until(lambda: words in {one["content"] for one in self.said("GET", messages)}, f"it is said: {words}")
 
     def waits(self, plan, step):
         """The step of this action, as soon as it waits for an answer."""

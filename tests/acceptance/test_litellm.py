@@ -2,7 +2,7 @@
 
 import json
 import subprocess
-import time
+from contextlib import suppress
 from urllib.error import URLError
 from urllib.request import urlopen
 
@@ -14,7 +14,9 @@ from judgements.procedure import DECISION
 from tests.acceptance.site import environment, free_port, judge
 from tests.conftest import JAPAN, agents, says
 from tests.endpoint import Endpoint
+from tests.waiting import wait_until
 
+pytestmark = pytest.mark.slow
 KEY = "sk-litellm-canary-12345"
 MOCKED = {
     "approving": says("approve", "The criteria are met, as far as can be seen."),
@@ -68,14 +70,13 @@ def proxy(litellm, tmp_path_factory):
 
 
 def wait_for(url, process):
-    end = time.monotonic() + 300
-    while process.poll() is None and time.monotonic() < end:
-        try:
-            with urlopen(url, timeout=2):
-                return
-        except (URLError, OSError):
-            time.sleep(0.3)
-    raise AssertionError("the proxy did not start")
+    def answers():
+        assert process.poll() is None, "the proxy has ended"
+        with suppress(URLError, OSError), urlopen(url, timeout=2):
+            return True
+        return False
+
+    wait_until(answers, "the proxy answers", limit=300)
 
 
 @pytest.fixture

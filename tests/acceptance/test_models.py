@@ -7,7 +7,7 @@ import pytest
 
 from judgements import prompts
 from tests.acceptance.site import environment, judge, manage
-from tests.conftest import JAPAN, agents
+from tests.conftest import JAPAN, agents, some_of
 
 KEY = "sk-canary-1234567890"
 MODELS = ("openai/gpt-a", "openai/gpt-b", "openai/gpt-c")
@@ -67,7 +67,7 @@ TROUBLE = {
 }
 
 
-@pytest.mark.parametrize(("rule", "code", "attempts", "words"), TROUBLE.values(), ids=TROUBLE.keys())
+@pytest.mark.parametrize(("rule", "code", "attempts", "words"), some_of(TROUBLE.values(), 2))
 def test_trouble_with_a_model_is_an_error_said_in_one_sentence(endpoint, env, rule, code, attempts, words):
     endpoint.script(by_text=[["Criteria of Casper.", rule]])
     status, judgement = judge_japan(env)

@@ -8,7 +8,6 @@ receipts, idempotency keys, in the older one records from before there was a log
 
 import contextlib
 import gzip
-import os
 import shutil
 import subprocess
 import sys
@@ -26,13 +25,9 @@ from tests.services import postgres_programs
 OLD = ROOT / "tests" / "records"
 SIGNING_KEY = "5" * 64
 VERIFIER_KEY = "magi/b4c1ece898ece24e+63c83b11+AcaCJjfH0xDsV2J74AuiWdJTdJ9Kr2REcM/75To19zJC"
-
-
 VERSIONS = ("sealed_at_end", "sealed_at_submission")
-# to migrate one takes 18 s of a processor: each version and each database once, unless all are wanted
-KEPT = ["sealed_at_end/postgres", "sealed_at_submission/sqlite"]
-if os.environ.get("MAGI_TEST_EVERY_HISTORY"):
-    KEPT += ["sealed_at_end/sqlite", "sealed_at_submission/postgres"]
+# to migrate one takes 18 s of a processor: that is for the night
+KEPT = [f"{version}/{database}" for version in VERSIONS for database in ("sqlite", "postgres")]
 
 
 @pytest.fixture(scope="module", params=KEPT)
@@ -88,6 +83,7 @@ def offline(bundle: Path, anchor: Path) -> str:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout
 
 
+@pytest.mark.slow
 def test_every_old_record_verifies_after_the_migration(old):
     assert is_intact(old)
 
@@ -98,6 +94,7 @@ def schema(env: dict[str, str]) -> list[str]:
     return done.stdout.splitlines()
 
 
+@pytest.mark.slow
 def test_its_tables_are_those_of_a_new_database(old, tmp_path, request):
     new = environment(tmp_path, empty=True)
     with contextlib.ExitStack() as stack:
@@ -107,12 +104,14 @@ def test_its_tables_are_those_of_a_new_database(old, tmp_path, request):
         assert Counter(schema(migrated(new))) == Counter(schema(old))
 
 
+@pytest.mark.slow
 def test_what_is_exported_of_old_records_verifies_offline_with_the_old_anchor(old, kept, tmp_path):
     exported = tmp_path / "bundle.jsonl"
     exported.write_text(manage("export_records", env=old).stdout)
     assert offline(exported, kept / "checkpoints").startswith("Intact")
 
 
+@pytest.mark.slow
 def test_an_installation_with_old_records_goes_on_judging(old):
     judge(JAPAN, env=old)
     assert is_intact(old)

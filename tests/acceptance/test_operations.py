@@ -3,7 +3,6 @@
 import json
 import re
 import sqlite3
-import time
 from contextlib import closing, contextmanager
 from http.client import HTTPConnection, RemoteDisconnected
 from urllib.parse import urlencode, urlsplit
@@ -13,6 +12,7 @@ import pytest
 from tests.acceptance.proxy import HOST, PATIENCE, Proxy
 from tests.acceptance.site import Site, free_port, manage
 from tests.conftest import JAPAN, agents
+from tests.waiting import wait_until
 
 SIGN_IN = "/accounts/login/"
 POSTED = {"Content_Type": "application/x-www-form-urlencoded", "Origin": f"https://{HOST}"}
@@ -120,10 +120,8 @@ def test_a_backup_made_while_the_site_works_goes_on_elsewhere(tmp_path):
     with Site(new, MAGI_DEFAULT_MODEL="rehearsal/instant"), database(new) as restored:
         assert restored.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         assert restored.execute("SELECT count(*) FROM judgements_council").fetchone() > (0,)
-        end = time.monotonic() + PATIENCE
-        while (status := restored.execute("SELECT status FROM engine_run").fetchone()) != ("finished",):
-            assert time.monotonic() < end, status
-            time.sleep(0.05)
+        status = "SELECT status FROM engine_run"
+        wait_until(lambda: restored.execute(status).fetchone() == ("finished",), "what waited is finished")
 
 
 @contextmanager

@@ -4,7 +4,6 @@ import os
 import sqlite3
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 
@@ -14,6 +13,7 @@ import pytest
 from tests.acceptance.site import ROOT, Site, environment, judge, manage
 from tests.acceptance.test_api import ASKED, Caller, token_of
 from tests.conftest import need
+from tests.waiting import wait_until
 
 SIZE = 40_000_000
 
@@ -50,28 +50,23 @@ def ready(site):
         return refusal.code, refusal.read().decode().strip()
 
 
-def wait_until(happened, longest=60.0):
-    end = time.monotonic() + longest
-    while not happened():
-        assert time.monotonic() < end
-        time.sleep(0.2)
-
-
 def test_on_a_full_disk_what_is_there_can_be_read_and_the_rest_is_refused_in_words(small_disk):
     with Site(small_disk, "--no-engine") as site:
         caller = Caller(site, token_of(site))
         judgement = caller.submit()
         assert ready(site) == (200, "ready")
         filler = fill(small_disk)
-        wait_until(lambda: caller.call("POST", "/judgements", ASKED)[0] == 503)
+        wait_until(lambda: caller.call("POST", "/judgements", ASKED)[0] == 503, "nothing more is taken")
         status, problem = caller.call("POST", "/judgements", ASKED)
         assert (status, problem["detail"].split(".")[0]) == (503, "The disk of the database is full")
         assert caller.call("GET", judgement)[0] == 200
-        wait_until(lambda: ready(site) == (503, "the disk of the database is full"))
+        wait_until(
+            lambda: ready(site) == (503, "the disk of the database is full"), "readyz: the disk of the database is full"
+        )
         doctor = manage("doctor", env=site.env)
         assert (doctor.returncode, "PROBLEM  database: The disk of the database is full." in doctor.stdout) == (1, True)
         filler.unlink()
-        wait_until(lambda: ready(site) == (200, "ready"))
+        wait_until(lambda: ready(site) == (200, "ready"), "readyz: ready")
         caller.submit()
 
 
@@ -95,7 +90,7 @@ def test_logging_on_a_full_disk_ends_no_engine(tmp_path):
     with engine:
         database = sqlite3.connect(tmp_path / "magi.sqlite3")
         query = "SELECT status FROM engine_run WHERE id = ?"
-        wait_until(lambda: database.execute(query, [pk.replace("-", "")]).fetchone() == ("finished",))
+        wait_until(lambda: database.execute(query, [pk.replace("-", "")]).fetchone() == ("finished",), "it is finished")
         engine.terminate()
 
 
@@ -134,7 +129,9 @@ def test_a_server_that_became_read_only_is_read_and_says_so(postgres_database, t
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
                 " WHERE datname = current_database() AND pid <> pg_backend_pid()"
             )
-        wait_until(lambda: ready(site) == (503, "the database can only be read"))
+        wait_until(
+            lambda: ready(site) == (503, "the database can only be read"), "readyz: the database can only be read"
+        )
         assert caller.call("GET", judgement)[0] == 200
         status, problem = caller.call("POST", "/judgements", ASKED)
         assert (status, problem["detail"].split(".")[0]) == (503, "The database can only be read")
