@@ -3,9 +3,13 @@
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 from django.db import DatabaseError, transaction
 from django.db import models as fields
+
+from engine.evidence.told import said_of
+from engine.evidence.verification import UNREADABLE, _contradictions, _examine, kept_of
 
 
 def turned(row: Any) -> Iterator[tuple[str, str]]:
@@ -50,3 +54,12 @@ def another(field: Any, value: Any, row: Any) -> Any:
 def _taken(field: Any, row: Any) -> Any:
     """Those that another row of its kind has, where only one may."""
     return type(row).objects.exclude(**{field.attname: None}).values(field.attname) if field.unique else []
+
+
+def faults(chain: UUID) -> list[Any]:
+    """As `verification.verify` finds them, but read once, as nothing else changes meanwhile, and to the first."""
+    try:
+        said, kept = said_of([chain]), kept_of([chain])
+        return list(_examine(chain, said[chain], kept[chain])) or _contradictions(said)[chain]
+    except UNREADABLE as error:
+        return [error]

@@ -6,6 +6,7 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from engine.worker import Engine
+from tests.databases import copied
 from tests.plans.scenes import team
 from tests.plans.source import Program
 
@@ -21,6 +22,12 @@ async def working(models):
 
 @pytest.fixture
 def house(db):
+    return house_as_ever()
+
+
+@copied
+def house_as_ever():
+    """By the same rows, which stand in the log before what was performed by it, and is put in again."""
     return team(name="House")
 
 

@@ -6,8 +6,11 @@ from contextlib import aclosing
 
 from django.test import AsyncClient
 
+from engine.models import Run
 from magi_site.models import Token
-from tests.conftest import ScriptedModels
+from tests.conftest import ScriptedModels, standing
+from tests.databases import copied_async
+from tests.waiting import until
 
 A = "/api/automation"
 EVERY_SCOPE = ("submit", "steer", "decide")
@@ -23,7 +26,7 @@ class Held(ScriptedModels):
     async def ask(self, model, *asked):
         if model == self.thinker:
             self.asked.append((model, asked[0]))
-            await asyncio.sleep(60)
+            await asyncio.Event().wait()
         return await super().ask(model, *asked)
 
 
@@ -34,6 +37,9 @@ class Program:
         self.user = user
         self.client = AsyncClient()
         self.headers = {"Authorization": f"Bearer {Token.objects.make(user, scopes=scopes).secret}", **named}
+
+    def __repr__(self):
+        return f"{type(self).__name__} of {self.user.username}"
 
     async def get(self, path, **query):
         return await self.client.get(f"{A}{path}", query_params=query, headers=self.headers)
@@ -58,14 +64,51 @@ class Program:
 
     async def steps(self, plan, *statuses):
         """Its steps, when they stand so."""
-        end = asyncio.get_running_loop().time() + 40
-        while True:
-            found = await self.said(f"/steps/{plan}")
-            stand = [one["status"] for one in found]
-            if not statuses or stand == list(statuses):
-                return found
-            assert asyncio.get_running_loop().time() < end, stand
-            await asyncio.sleep(0.02)
+
+        async def found():
+            steps = await self.said(f"/steps/{plan}")
+            return steps if not statuses or [one["status"] for one in steps] == list(statuses) else None
+
+        return await until(whenever_it_moves(plan, found), f"steps that stand as {statuses}")
+
+
+def whenever_it_moves(plan, look):
+    """What `look` finds, which is asked again only once the run has moved: to ask it all the time would be dear."""
+    seen = None
+
+    async def found():
+        nonlocal seen
+        before, seen = seen, await standing(plan)
+        return await look() if before != seen else None
+
+    return found
+
+
+class Script:
+    """What these models are about to say to the planner's question, by which the same plan is known again."""
+
+    def __init__(self, models, answer):
+        self.models, self.answer = models, answer
+
+    def __repr__(self):
+        return self.answer
+
+
+async def begun(program, models, *answers):
+    """A plan that this program has begun and that waits, while an engine works with these models: performed for the
+    first test that begins so, and put in again for all others."""
+    said, told = await _begun(program, Script(models, answers[0]))
+    models.asked += told[len(models.asked) :]
+    models.will("test/planner", *answers[1:])
+    return Steps(program, said)
+
+
+@copied_async
+async def _begun(program, script):
+    script.models.will("test/planner", script.answer)
+    said = await program.begin()
+    await until(Run.objects.filter(pk=said["plan_id"], status=Run.Status.WAITING).aexists, "the plan waits")
+    return said, script.models.asked
 
 
 class Events:
@@ -90,6 +133,14 @@ class Events:
                     break
         answer.close()
         return self.told
+
+    async def begins(self):
+        """Until something was told."""
+
+        async def has_begun():
+            return self.told
+
+        await until(has_begun, "the first event")
 
     def _read(self, message):
         lines = dict(line.split(": ", 1) for line in message.split("\n") if not line.startswith(":"))
@@ -121,6 +172,7 @@ class Steps:
         return (await self.program.said(f"/agent_messages/{self.session}"))[-1]
 
     async def comes_to(self, status):
-        async with asyncio.timeout(40):
-            while (await self.program.said("/plans"))[0]["overall_status"] != status:
-                await asyncio.sleep(0.02)
+        async def has_come():
+            return (await self.program.said("/plans"))[0]["overall_status"] == status
+
+        await until(whenever_it_moves(self.plan, has_come), f"a plan that is {status}")

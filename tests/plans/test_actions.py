@@ -24,8 +24,21 @@ from runs.face import face_of, snapshot_of
 from runs.steering import retry
 from tests.conftest import perform
 from tests.databases import tampering
-from tests.plans.scenes import LETTER, SUM, SUMMARY, move, plan, questions, replies, steps, team
-from tests.plans.test_procedure import ADD, pending, planned, says
+from tests.plans.scenes import (
+    ADD,
+    LETTER,
+    SUM,
+    SUMMARY,
+    move,
+    pending,
+    plan,
+    planned,
+    questions,
+    replies,
+    says,
+    steps,
+    team,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 GIVES_UP = move("give_up", "It cannot be done.")

@@ -14,9 +14,9 @@ from plans.models import Message, Move
 from plans.rules.demands import Policy
 from plans.rules.words import Effect
 from runs.export import FORMATS
-from tests.conftest import perform
-from tests.databases import tampering
-from tests.plans.scenes import LETTER, SUMMARY, calls, plan, replies, steps, team
+from tests.conftest import ScriptedModels, perform
+from tests.databases import copied_async, tampering
+from tests.plans.scenes import LETTER, SUMMARY, calls, planned, replies, said_by, steps, take_up, team
 from tests.read_gates import decide_as_read
 from tests.tools.offline import verifier
 
@@ -55,33 +55,37 @@ async def approved(run, kind, mira, models):
 
 @pytest.fixture
 def begun(mira, models):
-    """A plan with one letter, up to where a council and a person are asked about the step, or about the call."""
+    """A plan with one letter, up to where a council and a person are asked about the step, or about the call; and
+    `approved`, once both have approved it."""
 
-    async def begun(where):
-        await sync_to_async(found_council)()
-        version = await sync_to_async(team)(by_both(where))
-        models.will("test/planner", steps(LETTER), SUMMARY)
-        models.will("test/letters", calls("mail.send", to=["ada@example.org"], subject="Five", text=WORDS), replies())
-        run = (await sync_to_async(plan)(mira, version)).pk
-        await perform(run, models)
-        if where == "calls":
-            await sync_to_async(decide_as_read)((await newest(run, "step")).pk, mira, "approve")
-            await perform(run, models)
+    async def begun(where, approved=False):
+        run, kept = await letter_of(mira, where, approved)
+        take_up(models, kept)
         return run
 
     return begun
 
 
+@copied_async
+async def letter_of(mira, where, is_approved, subject="Five"):
+    models = ScriptedModels()
+    await sync_to_async(found_council)()
+    version = await sync_to_async(team)(by_both(where))
+    models.will("test/letters", calls("mail.send", to=["ada@example.org"], subject=subject, text=WORDS), replies())
+    run = await planned(mira, models, steps(LETTER), SUMMARY, version=version)
+    if where == "calls":
+        await sync_to_async(decide_as_read)((await newest(run, "step")).pk, mira, "approve")
+        await perform(run, models)
+    if is_approved:
+        await approved(run, {"steps": "step", "calls": "tool"}[where], mira, models)
+    return run, said_by(models)
+
+
 async def test_nobody_is_asked_about_a_subject_that_is_read_otherwise(mira, models):
     """An encoded word with line breaks in it: some patches of Python would write further headers and another text."""
     subject = "=?utf-8?q?Five=0d=0aReply-To:_x@evil.example=0d=0a=0d=0aPay_9=2C000_to_me.?="
-    await sync_to_async(found_council)()
-    version = await sync_to_async(team)(by_both("steps"))
-    models.will("test/planner", steps(LETTER), SUMMARY)
-    models.will("test/letters", calls("mail.send", to=["ada@example.org"], subject=subject, text=WORDS), replies())
-    run = (await sync_to_async(plan)(mira, version)).pk
-    await perform(run, models)
-    await approved(run, "step", mira, models)
+    run, kept = await letter_of(mira, "steps", True, subject)
+    take_up(models, kept)
     await perform(run, models)
     told = str([messages for model, messages in models.asked if model == "test/letters"][-1])
     assert "has “=?”, which begins text in a code: write the characters themselves" in told
@@ -90,8 +94,7 @@ async def test_nobody_is_asked_about_a_subject_that_is_read_otherwise(mira, mode
 
 
 async def test_it_is_sent_as_it_was_approved(begun, mira, models):
-    run = await begun("calls")
-    await approved(run, "tool", mira, models)
+    run = await begun("calls", approved=True)
     assert (await perform(run, models)).status == Run.Status.FINISHED
     assert (await Letter.objects.aget()).text == WORDS
 
@@ -108,9 +111,7 @@ async def test_what_the_person_said_reaches_the_agent_though_the_council_speaks_
 async def test_all_steps_stay_approved_though_the_council_speaks_last(mira, models):
     await sync_to_async(found_council)()
     version = await sync_to_async(team)(Policy({**BOTH, "blind": False}))
-    models.will("test/planner", steps(LETTER))
-    run = (await sync_to_async(plan)(mira, version)).pk
-    await perform(run, models)
+    run = await planned(mira, models, steps(LETTER), version=version)
     gate = await newest(run, "plan")
     await sync_to_async(decide_as_read)(gate.pk, mira, "approve", choice="all")
     await perform(gate.council_id, models)
@@ -138,8 +139,8 @@ def _tamper(change):
 
 @pytest.mark.parametrize("change", [_in_the_call, _in_the_gate])
 async def test_changed_by_one_character_in_the_database_it_is_asked_about_anew(begun, mira, models, change):
-    run = await begun("calls")
-    gate = await approved(run, "tool", mira, models)
+    run = await begun("calls", approved=True)
+    gate = await newest(run, "tool")
     await sync_to_async(_tamper)(change)
     assert (await perform(run, models)).status == Run.Status.WAITING
     anew = await newest(run, "tool")
@@ -149,8 +150,8 @@ async def test_changed_by_one_character_in_the_database_it_is_asked_about_anew(b
 
 
 async def test_changed_by_one_character_by_an_edit_it_is_asked_about_anew_and_not_begun(begun, mira, models):
-    run = await begun("steps")
-    gate = await approved(run, "step", mira, models)
+    run = await begun("steps", approved=True)
+    gate = await newest(run, "step")
     await sync_to_async(talking.change_step)(run, mira, 1, {"action": "Write it to Adam.", "tools": LETTER[2]})
     assert (await perform(run, models)).status == Run.Status.WAITING
     anew = await newest(run, "step")
@@ -173,8 +174,8 @@ def problems(lines):
 
 
 async def test_its_bundle_leads_to_the_verdict_of_the_council(begun, mira, models):
-    run = await begun("steps")
-    gate = await approved(run, "step", mira, models)
+    run = await begun("steps", approved=True)
+    gate = await newest(run, "step")
     await perform(run, models)
     plan, council = lines = await sync_to_async(given)(run)
     assert [json.loads(line)["id"] for line in lines] == [str(run), str(gate.council_id)]

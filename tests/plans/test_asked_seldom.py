@@ -13,7 +13,7 @@ from office.models import CalendarEntry, Person, Request, Task
 from plans.migrations._ready_made import POLICY, TEAMS
 from plans.models import Step, Team
 from plans.rules.demands import Policy
-from tests.conftest import perform
+from tests.conftest import perform, some_of
 from tests.plans.scenes import SUMMARY, calls, plan, questions, replies, steps, team
 from tests.read_gates import decide_as_read
 
@@ -29,16 +29,20 @@ def letter(tool, to, about):
 
 @dataclass(frozen=True)
 class Use:
-    """`at_most`: how often somebody is asked. `answers`: of the models, in their order."""
+    """`acts`: how often somebody decides. `letters`: what became of them. `answers`: of the models, in their order."""
 
+    name: str
     team: str
-    at_most: int
+    acts: int
+    letters: tuple[str, ...]
     answers: tuple[str, ...]
 
 
 ONBOARD = Use(
+    "onboard",
     "People",
     2,
+    ("draft", "kept"),
     (
         steps(
             ("Enter Jessica Smith.", "People partner", ["people.find", "people.add"]),
@@ -63,8 +67,10 @@ ONBOARD = Use(
     ),
 )
 PRESS = Use(
+    "press",
     "Marketing",
     3,
+    ("kept",),
     (
         questions("To whom does it go?"),
         steps(
@@ -85,8 +91,10 @@ PRESS = Use(
     ),
 )
 ORDER = Use(
+    "order",
     "Procurement",
-    2,
+    1,
+    (),
     (
         steps(
             ("What is there, and what is asked for?", "Buyer", ["items.find", "purchases.find"]),
@@ -103,8 +111,10 @@ ORDER = Use(
     ),
 )
 MOVE = Use(
+    "move",
     "Office",
     3,
+    ("kept", "kept"),
     (
         steps(
             ("What is there on both Fridays?", "Calendar", ["calendar.find"]),
@@ -123,8 +133,10 @@ MOVE = Use(
     ),
 )
 MONDAY = Use(
+    "monday",
     "Office",
     1,
+    ("draft", "draft"),
     (
         steps(
             ("Which tasks are overdue?", "Desk", ["tasks.find"]),
@@ -176,34 +188,18 @@ async def carried_out(use, models, mira, office):
     return made.pk, await decided(made.pk, models, mira)
 
 
-@pytest.mark.parametrize("use", [ONBOARD, PRESS, ORDER, MOVE, MONDAY], ids="onboard press order move monday".split())
+@pytest.mark.parametrize("use", some_of([ONBOARD, PRESS, MONDAY, ORDER, MOVE], 3), ids=lambda use: use.name)
 async def test_somebody_decides_once_about_the_plan_and_once_about_each_text_that_leaves(use, models, mira, office):
     run, acts = await carried_out(use, models, mira, office)
-    assert (await Run.objects.aget(pk=run)).outcome == "done"
-    assert acts <= use.at_most
+    assert ((await Run.objects.aget(pk=run)).outcome, acts) == ("done", use.acts)
     assert not models.script[settings.DEFAULT_MODEL], "all of it was done"
     reading = [one async for one in Step.objects.filter(plan=run, effect="reads")]
     places = [one async for one in Gate.objects.filter(run=run).values_list("step", flat=True)]
     assert reading
     for step in reading:
         assert not [place for place in places if place.startswith(f"step-{step.number}-") or place == step.gate_step]
-
-
-async def test_what_was_approved_was_really_done(models, mira, office):
-    await carried_out(ONBOARD, models, mira, office)
-    assert await Person.objects.filter(mail=JESSICA).aexists()
-    assert await Task.objects.filter(title__in=("Order a laptop", "Prepare the contract")).acount() == 2
-    assert [one async for one in Letter.objects.values_list("state", flat=True).order_by("pk")] == ["draft", "kept"]
-    await carried_out(ORDER, models, mira, office)
-    assert await Request.objects.acount() == 1
-
-
-async def test_six_steps_of_which_one_reaches_out_ask_twice(models, mira, office):
-    read = ("Look.", "Desk", ["tasks.find"])
-    write = ("Add a task.", "Desk", ["tasks.add"])
-    looked, added = (calls("tasks.find"), replies()), (calls("tasks.add", title="One more"), replies())
-    sent = (letter("mail.send", "ada@example.org", "It is done"), replies())
-    proposed = steps(read, write, read, write, read, ("Tell Ada.", "Letters", ["mail.send"]))
-    use = Use("Office", 2, (proposed, *looked, *added, *looked, *added, *looked, *sent))
-    _, acts = await carried_out(use, models, mira, office)
-    assert acts == 2
+    assert [one async for one in Letter.objects.values_list("state", flat=True).order_by("pk")] == list(use.letters)
+    assert await Person.objects.filter(mail=JESSICA).aexists() == (use is ONBOARD)
+    bought = Task.objects.filter(title__in=("Order a laptop", "Prepare the contract"))
+    assert await bought.acount() == (2 if use is ONBOARD else 0)
+    assert await Request.objects.acount() == (use is ORDER)

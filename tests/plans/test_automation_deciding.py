@@ -18,7 +18,8 @@ from plans.rules.words import Effect
 from runs.api.refusals import Refusal
 from tests.conftest import perform
 from tests.plans.scenes import LETTER, SUM, SUMMARY, calls, move, plan, replies, steps, team
-from tests.plans.source import Held, Program, Steps
+from tests.plans.source import Held, Program, Steps, begun
+from tests.waiting import until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -30,9 +31,8 @@ AWAITING = ("awaiting_feedback",) * 3
 @pytest.fixture
 async def these(program, models, working):
     """Sums, a letter and sums again: each is asked about."""
-    models.will("test/planner", steps(SUM, LETTER, SEVEN))
     models.will("test/sums", replies("It is 5."), replies("It is 7."))
-    return Steps(program, await program.begin())
+    return await begun(program, models, steps(SUM, LETTER, SEVEN))
 
 
 @pytest.fixture
@@ -53,9 +53,8 @@ def told(models, who):
 
 async def alone(program, models, step, *answers, model="test/sums"):
     """A plan of one step that is approved, by an agent that answers so."""
-    models.will("test/planner", steps(step), SUMMARY)
     models.will(model, *answers)
-    these = Steps(program, await program.begin())
+    these = await begun(program, models, steps(step), SUMMARY)
     [found] = await these.stand()
     assert (await these.say(found)).status_code == 200
     return these, found
@@ -122,8 +121,8 @@ async def test_one_of_all_that_changed_since_is_left(these, mira):
     await sync_to_async(talking.change_step)(
         UUID(these.plan), mira, 2, {"action": "Write it to Ben.", "tools": LETTER[2]}
     )
-    while await Gate.objects.filter(state="pending").acount() < 3:
-        pass
+    changed = Gate.objects.filter(state="pending", text__contains="Write it to Ben.")
+    await until(changed.aexists, "the changed step is asked about")
     assert (await these.all()).json() == {"status": "2 steps approved, 1 had changed"}
 
 
@@ -182,8 +181,7 @@ async def test_an_agents_question_is_answered_in_words(program, models, working)
 
 
 async def test_a_step_of_a_person_is_completed_by_a_reply(program, models, working):
-    models.will("test/planner", steps(("Sign the contract.", "Person", [])), SUMMARY)
-    these = Steps(program, await program.begin())
+    these = await begun(program, models, steps(("Sign the contract.", "Person", [])), SUMMARY)
     [step] = await these.stand("awaiting_feedback")
     assert (await these.read())["content"] == "Sign the contract."
     assert (await these.say(step, human_feedback="Signed.")).status_code == 200
@@ -194,9 +192,8 @@ async def test_a_step_of_a_person_is_completed_by_a_reply(program, models, worki
 @pytest.mark.parametrize(("approved", "status"), [(True, "completed"), (False, "failed")])
 async def test_a_failure_is_tried_again_or_left_out(program, models, working, approved, status):
     failing = [move("give_up", "I cannot.")] * 3
-    models.will("test/planner", *[steps(SUM)] * 3, SUMMARY)
     models.will("test/sums", *failing, replies("It is 5."))
-    these = Steps(program, await program.begin())
+    these = await begun(program, models, *[steps(SUM)] * 3, SUMMARY)
     for _ in failing:
         [step] = await these.stand("awaiting_feedback")
         assert (await these.say(step)).status_code == 200
@@ -206,25 +203,25 @@ async def test_a_failure_is_tried_again_or_left_out(program, models, working, ap
     await these.comes_to(status)
 
 
-@pytest.mark.parametrize(
-    ("more", "status", "path"),
-    [
-        ({"approved": False, "updated_action": "Add nothing."}, 422, "updated_action"),
-        ({"updated_action": "a" * 2_001}, 422, "updated_action"),
-        ({"session_id": "s-2"}, 422, "session_id"),
-        ({"human_feedback": "a" * 4_001}, 422, "human_feedback"),
-        ({"plan_id": "none"}, 404, None),
-        ({"step_id": "none"}, 404, None),
-        ({"step_id": None}, 422, "step_id"),
-        ({"approved": None}, 422, "approved"),
-    ],
-)
-async def test_what_cannot_be_said_is_refused_with_its_place(these, more, status, path):
+CANNOT_BE_SAID = [
+    ({"approved": False, "updated_action": "Add nothing."}, 422, "updated_action"),
+    ({"updated_action": "a" * 2_001}, 422, "updated_action"),
+    ({"session_id": "s-2"}, 422, "session_id"),
+    ({"human_feedback": "a" * 4_001}, 422, "human_feedback"),
+    ({"plan_id": "none"}, 404, None),
+    ({"step_id": "none"}, 404, None),
+    ({"step_id": None}, 422, "step_id"),
+    ({"approved": None}, 422, "approved"),
+]
+
+
+async def test_what_cannot_be_said_is_refused_with_its_place(these):
     [first, *_] = await these.stand()
     said = {"plan_id": these.plan, "session_id": "s-1", "step_id": first["id"], "approved": True}
-    answer = await these.program.post("/human_feedback", **{**said, **more})
-    assert answer.status_code == status
-    assert [one["path"] for one in answer.json().get("errors", [])] == ([path] if path else [])
+    for more, status, path in CANNOT_BE_SAID:
+        answer = await these.program.post("/human_feedback", **{**said, **more})
+        places = [one["path"] for one in answer.json().get("errors", [])]
+        assert (answer.status_code, places) == (status, [path] if path else []), more
     assert not await GateDecision.objects.aexists()
 
 
@@ -271,9 +268,7 @@ async def test_what_nobody_decided_in_time_is_gone(mira, models, working):
     program = await sync_to_async(Program)(mira)
     these = Steps(program, await program.begin())
     [step] = await these.stand()
-    async with asyncio.timeout(30):
-        while not await Gate.objects.filter(expires__lte=timezone.now()).aexists():
-            await asyncio.sleep(0.05)
+    await until(lambda: Gate.objects.filter(expires__lte=timezone.now()).aexists(), "it is too late")
     answer = await these.say(step)
     assert (answer.status_code, "was over" in answer.json()["detail"]) == (410, True)
 
@@ -286,9 +281,8 @@ def test_where_more_can_be_said_than_yes_and_no_the_page_is_named(rf, kind):
 
 
 async def test_what_failed_as_a_whole_waits_for_nobody(program, models, working, mira):
-    models.will("test/planner", steps(SUM, (*LETTER, [])))
     models.will("test/sums", Unauthorized("No key."))
-    these = Steps(program, await program.begin())
+    these = await begun(program, models, steps(SUM, (*LETTER, [])))
     await these.say((await these.stand())[0])
     await these.comes_to("failed")
     letter = (await these.stand())[1]
@@ -297,9 +291,8 @@ async def test_what_failed_as_a_whole_waits_for_nobody(program, models, working,
 
 
 async def test_no_tools_are_approved_that_were_not_seen(program, models, working):
-    models.will("test/planner", steps(SUM), names("Letters", "mail.send"), SUMMARY)
     models.will("test/letters", replies("The letter was sent."))
-    these = Steps(program, await program.begin())
+    these = await begun(program, models, steps(SUM), names("Letters", "mail.send"), SUMMARY)
     [step] = await these.stand("awaiting_feedback")
     answer = await these.say(step, updated_action="Send it to Ada.")
     assert (answer.status_code, "has another agent or other tools now" in answer.json()["detail"]) == (409, True)
@@ -312,8 +305,7 @@ async def test_no_tools_are_approved_that_were_not_seen(program, models, working
 
 
 async def test_what_no_tool_can_do_is_approved_by_no_yes_to_a_step(program, models, working):
-    models.will("test/planner", steps(SUM), names("Person"))
-    these = Steps(program, await program.begin())
+    these = await begun(program, models, steps(SUM), names("Person"))
     [step] = await these.stand("awaiting_feedback")
     answer = await these.say(step, updated_action="Shake hands with Ada.")
     assert (answer.status_code, "is for a person now" in answer.json()["detail"]) == (409, True)

@@ -10,8 +10,8 @@ from plans.automation.schemas import EVENT_NAMES
 from plans.models import Plan
 from runs import steering
 from tests.conftest import allow
-from tests.plans.scenes import SUM, SUMMARY, calls, move, plan, replies, steps
-from tests.plans.source import Events, Program, Steps
+from tests.plans.scenes import ADD, SUM, SUMMARY, move, plan, replies, steps
+from tests.plans.source import Events, Program, Steps, begun
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -23,7 +23,6 @@ KEYS = {
     "group_chat_message": "message_id session_id user_id content timestamp",
     "request_to_speak": "request_id session_id user_id reason timestamp",
 }
-ADD = calls("figures.calculate", expression="2 + 3")
 
 
 def ended(told):
@@ -41,9 +40,8 @@ def of(told, name):
 @pytest.fixture
 async def these(program, models, working):
     """A sum, at which its agent asks first, and a step that fails."""
-    models.will("test/planner", steps(SUM, ("Add six and one.", *SUM[1:])), SUMMARY)
     models.will("test/sums", move("ask", "Which two?"), ADD, replies("It is 5."), replies("It is 7."))
-    return Steps(program, await program.begin())
+    return await begun(program, models, steps(SUM, ("Add six and one.", *SUM[1:])), SUMMARY)
 
 
 async def carried_out(these):
@@ -55,15 +53,11 @@ async def carried_out(these):
     return await Events(these.program, "s-1").until(ended)
 
 
-async def test_each_event_has_exactly_its_keys(these):
+async def test_what_happens_is_told_once_in_order_and_with_exactly_its_keys(these):
     told = await carried_out(these)
     assert {name: set(data) for _, name, data in told} == {name: set(keys.split()) for name, keys in KEYS.items()}
     assert set(EVENT_NAMES) == set(KEYS)
     assert [number for number, _, _ in told] == list(range(1, len(told) + 1))
-
-
-async def test_what_happens_is_told_once_and_in_order(these):
-    told = await carried_out(these)
     first, second = await these.stand()
     asked = [(one["step_id"], one["approved"]) for one in of(told, "approval_request")]
     assert asked == [(None, False), (first["id"], False)]
@@ -78,36 +72,26 @@ async def test_what_happens_is_told_once_and_in_order(these):
     assert [one["reason"] for one in of(told, "request_to_speak")] == ["Which two?"]
 
 
-async def test_each_message_of_the_thread_is_told_with_who_spoke(these):
+async def test_two_that_follow_are_told_the_thread_by_the_same_numbers_by_which_one_goes_on(these, mira):
+    programs = [these.program, await sync_to_async(Program)(mira)]
+    following = [asyncio.create_task(Events(one, "s-1").until(ended)) for one in programs]
     told = await carried_out(these)
-    thread = await these.program.said("/agent_messages/s-1")
-    spoken = of(told, "group_chat_message")
+    assert await asyncio.gather(*following) == [told, told]
+    thread, spoken = await these.program.said("/agent_messages/s-1"), of(told, "group_chat_message")
     assert [one["message_id"] for one in spoken] == [one["id"] for one in thread]
     assert {one["user_id"] for one in spoken} == {"mira", "Planner", "GroupChatManager", "Sums"}
-
-
-async def test_a_program_goes_on_after_the_last_event_that_it_has(these):
-    told = await carried_out(these)
     headers = {"Last-Event-ID": str(told[2][0])}
     assert await Events(these.program, "s-1", **headers).until(ended) == told[3:]
 
 
 async def test_events_come_as_they_happen_and_of_each_plan_of_the_session(these, models):
-    following = asyncio.create_task(Events(these.program, "s-1").until(two_asked))
-    await asyncio.sleep(0.3)
+    events = Events(these.program, "s-1")
+    following = asyncio.create_task(events.until(two_asked))
+    await events.begins()
     models.script["test/planner"].insert(0, steps(SUM))
     second = await these.program.begin("Add it again.", "s-1")
     asked = of(await following, "approval_request")
     assert [one["plan_id"] for one in asked] == [these.plan, second["plan_id"]]
-
-
-async def test_two_that_follow_are_told_the_same_by_the_same_numbers(these, mira):
-    programs = [these.program, await sync_to_async(Program)(mira)]
-    following = [asyncio.create_task(Events(one, "s-1").until(ended)) for one in programs]
-    await carried_out(these)
-    first, second = await asyncio.gather(*following)
-    assert first == second
-    assert [number for number, _, _ in first] == list(range(1, len(first) + 1))
 
 
 async def test_what_was_sent_as_an_event_can_be_decided(these, mira):
@@ -132,8 +116,9 @@ async def test_a_failed_plan_that_goes_on_says_both(program, models, working, mi
 async def test_a_stream_ends_with_its_session(these, mira):
     program = these.program
     await sync_to_async(allow)(mira, "engine.redact_run")
-    following = asyncio.create_task(Events(program, "s-1").until(lambda told: False))
-    await asyncio.sleep(0.3)
+    events = Events(program, "s-1")
+    following = asyncio.create_task(events.until(lambda told: False))
+    await events.begins()
     await program.delete("/messages", confirm="mira")
     assert await following
     assert (await program.get("/events/s-1")).status_code == 404

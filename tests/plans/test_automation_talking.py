@@ -1,19 +1,18 @@
 """The source's calls: words to the planner, and everything deleted."""
 
-import asyncio
-
 import pytest
 from asgiref.sync import sync_to_async
 
 from engine.evidence.audit import verify_all
 from engine.models import Gate, GateDecision, ModelCall, Run
 from plans import taking_away
-from plans.models import Matter, Message, Plan, StepState
+from plans.models import Matter, Message, Plan, Step, StepState
 from plans.rules.demands import Policy
 from plans.rules.words import Effect
 from tests.conftest import allow
 from tests.plans.scenes import SUM, plan, questions, steps, team
-from tests.plans.source import Held, Program, Steps
+from tests.plans.source import Held, Program, Steps, begun
+from tests.waiting import until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -30,13 +29,11 @@ def told(models):
 
 @pytest.fixture
 async def these(program, models, working):
-    models.will("test/planner", steps(SUM))
-    return Steps(program, await program.begin())
+    return await begun(program, models, steps(SUM))
 
 
 async def test_a_question_of_the_planner_is_answered_and_the_plan_comes(program, models, working):
-    models.will("test/planner", questions("Until when?"), steps(SUM))
-    these = Steps(program, await program.begin())
+    these = await begun(program, models, questions("Until when?"), steps(SUM))
     answer = await clarify(these)
     assert answer.json() == {"status": "Answered: the planner goes on", "session_id": "s-1"}
     await these.stand("awaiting_feedback")
@@ -47,29 +44,28 @@ async def test_a_question_of_the_planner_is_answered_and_the_plan_comes(program,
 
 async def test_where_nothing_is_asked_the_rest_is_planned_anew(these, models):
     models.will("test/planner", steps(("Add three and three.", *SUM[1:])))
-    [before] = await these.stand("awaiting_feedback")
     assert (await clarify(these, "Take three.")).status_code == 200
-    while (await these.stand())[0]["id"] == before["id"]:
-        pass
+    newest = Step.objects.filter(plan=these.plan, number=2)
+    await until(newest.aexists, "another step")
     assert "Take three." in told(models)
     said = [(one["source"], one["content"]) for one in await these.program.said("/agent_messages/s-1")]
     assert ("Human", "Take three.") in said
 
 
-@pytest.mark.parametrize(
-    ("more", "status", "path"),
-    [
-        ({"human_clarification": " "}, 422, "human_clarification"),
-        ({"human_clarification": "a" * 4_001}, 422, "human_clarification"),
-        ({"session_id": "s-2"}, 422, "session_id"),
-        ({"plan_id": "none"}, 404, None),
-        ({"user_id": "noor"}, 403, None),
-    ],
-)
-async def test_words_that_cannot_be_taken_are_refused_with_their_place(these, more, status, path):
-    answer = await clarify(these, **more)
-    assert answer.status_code == status
-    assert [one["path"] for one in answer.json().get("errors", [])] == ([path] if path else [])
+CANNOT_BE_TAKEN = [
+    ({"human_clarification": " "}, 422, "human_clarification"),
+    ({"human_clarification": "a" * 4_001}, 422, "human_clarification"),
+    ({"session_id": "s-2"}, 422, "session_id"),
+    ({"plan_id": "none"}, 404, None),
+    ({"user_id": "noor"}, 403, None),
+]
+
+
+async def test_words_that_cannot_be_taken_are_refused_with_their_place(these):
+    for more, status, path in CANNOT_BE_TAKEN:
+        answer = await clarify(these, **more)
+        places = [one["path"] for one in answer.json().get("errors", [])]
+        assert (answer.status_code, places) == (status, [path] if path else []), more
     assert not await Message.objects.filter(source="Human").aexists()
 
 
@@ -94,10 +90,10 @@ async def deleter(program, mira):
     return program
 
 
-@pytest.mark.parametrize("sent", [{}, {"confirm": ""}, {"confirm": "noor"}, {"confirm": "yes"}])
-async def test_nothing_is_deleted_without_the_own_name(these, deleter, sent):
-    answer = await deleter.delete("/messages", **sent)
-    assert (answer.status_code, [one["path"] for one in answer.json()["errors"]]) == (422, ["confirm"])
+async def test_nothing_is_deleted_without_the_own_name(these, deleter):
+    for sent in ({}, {"confirm": ""}, {"confirm": "noor"}, {"confirm": "yes"}):
+        answer = await deleter.delete("/messages", **sent)
+        assert (answer.status_code, [one["path"] for one in answer.json()["errors"]]) == (422, ["confirm"])
     assert len(await deleter.said("/plans")) == 1
 
 
@@ -131,21 +127,15 @@ def texts_left(pk):
     } - {""}
 
 
-async def test_a_session_of_the_same_name_begins_anew(these, deleter, models):
+async def test_what_ran_is_cancelled_and_a_session_of_the_same_name_begins_anew(these, deleter, models):
+    assert (await Run.objects.aget(pk=these.plan)).status == Run.Status.WAITING
     await deleter.delete("/messages", confirm="mira")
+    run = await Run.objects.aget(pk=these.plan)
+    assert (run.status, run.redacted is not None) == (Run.Status.CANCELLED, True)
     models.will("test/planner", steps(SUM))
-    begun = await deleter.begin()
-    assert [one["id"] for one in await deleter.said("/plans", session_id="s-1")] == [begun["plan_id"]]
+    second = await deleter.begin()
+    assert [one["id"] for one in await deleter.said("/plans", session_id="s-1")] == [second["plan_id"]]
     assert await Matter.objects.acount() == 2
-
-
-async def test_what_runs_is_cancelled_and_nothing_is_asked_after(these, deleter, models):
-    run = await Run.objects.aget(pk=these.plan)
-    assert run.status == Run.Status.WAITING
-    await deleter.delete("/messages", confirm="mira")
-    asked = len(models.asked)
-    run = await Run.objects.aget(pk=these.plan)
-    assert (run.status, run.redacted is not None, len(models.asked)) == (Run.Status.CANCELLED, True, asked)
 
 
 @pytest.fixture
@@ -155,14 +145,16 @@ def models():
 
 async def test_a_step_under_way_is_cancelled_and_nothing_comes_after(these, deleter, models):
     await these.all()
-    async with asyncio.timeout(40):
-        while "test/sums" not in {model for model, _ in models.asked}:
-            await asyncio.sleep(0.02)
+
+    async def asks():
+        return [model for model, _ in models.asked].count("test/sums")
+
+    await until(asks, "its agent is asked")
     assert (await deleter.delete("/messages", confirm="mira")).json() == {"status": "1 plan deleted"}
-    asked = len(models.asked)
-    await asyncio.sleep(0.5)
+    models.will("test/planner", steps(SUM))
+    await deleter.begin("Add it again.", "s-2")  # meanwhile the engine looks for what there is to do
     run = await Run.objects.aget(pk=these.plan)
-    assert (run.status, run.redacted is not None, len(models.asked)) == (Run.Status.CANCELLED, True, asked)
+    assert (run.status, run.redacted is not None, await asks()) == (Run.Status.CANCELLED, True, 1)
     assert await sync_to_async(texts_left)(these.plan) == set()
 
 

@@ -13,7 +13,8 @@ from engine.strangers import has_read_strangers
 from plans.models import Plan, reading
 from runs import redaction
 from tests.callers import Caller, fields
-from tests.conftest import perform
+from tests.conftest import NOBODYS_ID, ScriptedModels, perform
+from tests.databases import copied
 from tests.plans.scenes import SUM, SUMMARY, calls, plan, replies, steps
 from tests.read_gates import decide_as_read
 
@@ -32,8 +33,13 @@ def carried_out(mira, models, by=None, **asked):
 
 
 @pytest.fixture
-def done(mira, models):
-    return carried_out(mira, models)
+def done(mira):
+    return _done(mira)
+
+
+@copied
+def _done(mira):
+    return carried_out(mira, ScriptedModels())
 
 
 def shown(pk):
@@ -73,14 +79,11 @@ def test_a_plan_of_its_own_is_shown_no_example(mira, done):
     assert shown(plan(mira, done.team_version).pk) is None
 
 
-@pytest.mark.parametrize("which", ["", "no id", "11111111-1111-4111-8111-111111111111"])
-def test_only_what_is_there_can_be_begun_from(mira_calls, done, which):
-    answer = mira_calls.post("/plans", {"task": "Add.", "from": which, "team": done.team_version.name})
-    assert answer.status_code == 202 if not which else list(fields(answer)) == ["from"]
-
-
-def test_neither_others_plans_nor_those_that_go_on_or_were_erased_are_begun_from(mira, noor, mira_calls, done):
+def test_none_that_is_not_there_or_not_ones_own_or_goes_on_or_was_erased_is_begun_from(mira, noor, mira_calls, done):
     going_on, asked = plan(mira, done.team_version), {"task": "Add.", "team": done.team_version.name}
+    assert mira_calls.post("/plans", asked | {"from": ""}).status_code == 202
+    for which in ("no id", NOBODYS_ID):
+        assert list(fields(mira_calls.post("/plans", asked | {"from": which}))) == ["from"]
     assert list(fields(mira_calls.post("/plans", asked | {"from": str(going_on.pk)}))) == ["from"]
     assert list(fields(Caller(noor).post("/plans", asked | {"from": str(done.pk)}))) == ["from"]
     redaction.redact(done.pk, "mira", "Old.")

@@ -19,8 +19,7 @@ from runs.api.objects import run_object
 from runs.face import face_of
 from tests.conftest import perform
 from tests.plans.offline import entries_of_all, problems
-from tests.plans.scenes import SUM, steps, team
-from tests.plans.test_procedure import pending, planned, says
+from tests.plans.scenes import SUM, pending, planned, says, steps, team
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SENDS = {"action": "Send the sum to Ada."}

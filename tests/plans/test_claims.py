@@ -14,12 +14,12 @@ from plans.rules.course import Step, outcome_of
 from plans.rules.words import Effect, Outcome, Owner, Status
 from runs.api.objects import run_object
 from runs.face import face_of, snapshot_of
-from tests.conftest import perform
-from tests.databases import tampering
+from tests.conftest import ScriptedModels, perform
+from tests.databases import copied_async, tampering
 from tests.plans.offline import entries_of_all, problems
-from tests.plans.scenes import LETTER, SUM, SUMMARY, plan, replies, steps, team
-from tests.plans.test_procedure import ADD, planned, says
+from tests.plans.scenes import ADD, LETTER, SUM, SUMMARY, plan, planned, replies, says, steps, team
 
+pytestmark = pytest.mark.django_db(transaction=True)
 NOTE = "Claimed: no tool was used."
 FIGURES = "0 of 1 completed steps that write or send used a tool for it. No tool changed or sent anything."
 
@@ -57,14 +57,19 @@ def test_figures_count_calls_and_read_no_text():
 @pytest.fixture
 async def claimed(mira, models):
     """A letter that its agent only says to have sent, and a sum that comes after it."""
+    run, asked = await _claimed(mira)
+    models.asked += asked
+    return run
+
+
+@copied_async
+async def _claimed(mira):
+    models = ScriptedModels()
     run = await planned(mira, models, steps(LETTER, SUM), SUMMARY)
     models.will("test/letters", replies("The letter was sent."))
     models.will("test/sums", ADD, replies("It is 5."))
     await says(run, mira, "approve", "all")
-    return await perform(run, models)
-
-
-pytestmark = pytest.mark.django_db(transaction=True)
+    return await perform(run, models), models.asked
 
 
 async def test_every_reader_of_a_plan_meets_the_claim(claimed):

@@ -8,7 +8,7 @@ from plans.models import Plan, Step
 from plans.rules import actions
 from tests.callers import Caller
 from tests.conftest import perform
-from tests.plans.scenes import LETTER, SUM, plan, steps, team
+from tests.plans.scenes import LETTER, SUM, planned, steps, team
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -16,10 +16,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture
 async def proposed(mira, models):
     """Its one step may be changed, and waits with the plan."""
-    models.will("test/planner", steps(LETTER))
-    found = await sync_to_async(plan)(mira)
-    await perform(found.pk, models)
-    return found
+    pk = await planned(mira, models, steps(LETTER))
+    return await Plan.objects.select_related("run").aget(pk=pk)
 
 
 def test_a_task_is_taken_with_a_team_by_name(mira_calls):
@@ -30,14 +28,11 @@ def test_a_task_is_taken_with_a_team_by_name(mira_calls):
     assert (said["team"]["name"], said["matter"], said["status"], said["steps"]) == ("Helpers", "Sums", "queued", [])
 
 
-@pytest.mark.parametrize(
-    ("wrong", "path"),
-    [({"task": " . "}, "task"), ({"team": "Nobody"}, "team"), ({"spend": "-1"}, "spend"), ({"steps": []}, "steps")],
-)
-def test_what_cannot_be_planned_is_refused_with_its_place(mira_calls, wrong, path):
+def test_what_cannot_be_planned_is_refused_with_its_place(mira_calls):
     team(name="Helpers")
-    answer = mira_calls.post("/plans", {"task": "Add it up.", "team": "Helpers", **wrong})
-    assert (answer.status_code, [one["path"] for one in answer.json()["errors"]]) == (422, [path])
+    for wrong in ({"task": " . "}, {"team": "Nobody"}, {"spend": "-1"}, {"steps": []}):
+        answer = mira_calls.post("/plans", {"task": "Add it up.", "team": "Helpers", **wrong})
+        assert (answer.status_code, [one["path"] for one in answer.json()["errors"]]) == (422, [*wrong])
     assert not Plan.objects.exists()
 
 
@@ -74,21 +69,21 @@ def test_a_change_that_changes_nothing_leaves_what_was_decided(mira_calls, propo
     assert [one["state"] for one in mira_calls.get(f"/plans/{proposed.pk}").json()["gates"]] == ["pending"] * 2
 
 
-@pytest.mark.parametrize(
-    ("number", "change", "status", "path"),
-    [
-        (1, {"owner": "Nobody"}, 422, "owner"),
-        (1, {"owner": "Sums", "tools": ["mail.send"]}, 422, "tools"),
-        (1, {"needs": [1]}, 422, "needs"),
-        (1, {"action": " "}, 422, "action"),
-        (1, {"action": "a" * 2_001}, 422, "action"),
-        (9, {"action": "Anything."}, 404, None),
-    ],
-)
-def test_a_change_that_cannot_be_is_refused(mira_calls, proposed, number, change, status, path):
-    answer = mira_calls.patch(f"/plans/{proposed.pk}/steps/{number}", change)
-    assert answer.status_code == status
-    assert [one["path"] for one in answer.json().get("errors", [])] == ([path] if path else [])
+CANNOT_BE = [
+    (1, {"owner": "Nobody"}, 422, "owner"),
+    (1, {"owner": "Sums", "tools": ["mail.send"]}, 422, "tools"),
+    (1, {"needs": [1]}, 422, "needs"),
+    (1, {"action": " "}, 422, "action"),
+    (1, {"action": "a" * 2_001}, 422, "action"),
+    (9, {"action": "Anything."}, 404, None),
+]
+
+
+def test_a_change_that_cannot_be_is_refused(mira_calls, proposed):
+    for number, change, status, path in CANNOT_BE:
+        answer = mira_calls.patch(f"/plans/{proposed.pk}/steps/{number}", change)
+        places = [one["path"] for one in answer.json().get("errors", [])]
+        assert (answer.status_code, places) == (status, [path] if path else []), change
 
 
 def test_a_step_that_is_over_is_changed_no_more(mira_calls, proposed):

@@ -10,9 +10,10 @@ from engine.evidence.audit import verify_all
 from engine.models import Gate
 from plans import talking
 from plans.models import Matter, Move, Plan, Revision, Step
-from tests.conftest import perform
-from tests.databases import tampering
-from tests.plans.scenes import SUM, SUMMARY, calls, plan, replies, steps
+from tests.columns import faults
+from tests.conftest import ScriptedModels, perform
+from tests.databases import copied, tampering
+from tests.plans.scenes import ADD, SUM, SUMMARY, plan, replies, steps
 from tests.read_gates import decide_as_read
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -22,16 +23,22 @@ ANSWER = steps(SUM, ("Add it again.", "Sums", ["figures.calculate"]))
 
 
 @pytest.fixture
-def done(mira, models):
+def done(mira):
     """Of two steps, the first of which used a tool."""
+    return _done(mira)
+
+
+@copied
+def _done(mira):
+    models = ScriptedModels()
     models.will("test/planner", ANSWER, SUMMARY)
-    models.will("test/sums", calls("figures.calculate", expression="2 + 3"), replies("5."), replies("5."))
+    models.will("test/sums", ADD, replies("5."), replies("5."))
     made = plan(mira, matter="Sums")
     asyncio.run(perform(made.pk, models))
     decide_as_read(Gate.objects.get(run=made.pk).pk, mira, "approve", "", "all")
     asyncio.run(perform(made.pk, models))
     assert not verify_all().faults
-    return made
+    return made.pk
 
 
 # what is there in place of what is possible; another value of each column stands in test_columns
@@ -46,36 +53,30 @@ CHANGES = [
 ]
 
 
-@pytest.mark.usefixtures("done")
-def test_each_change_of_a_column_that_says_what_is_due_is_found():
+def test_each_change_of_a_column_that_says_what_is_due_is_found(done):
     unseen = []
     with tampering():
         for model, change in CHANGES:
             row = model.objects.last()
             before = {name: getattr(row, name) for name in change}
             model.objects.filter(pk=row.pk).update(**change)
-            unseen += [] if faults() else [(model.__name__, change)]
+            unseen += [] if faults(done) else [(model.__name__, change)]
             model.objects.filter(pk=row.pk).update(**before)
-        assert (unseen, faults()) == ([], [])
+    assert (unseen, verify_all().faults) == ([], [])
 
 
-@pytest.mark.usefixtures("done")
-def test_so_is_a_move_that_is_given_the_answer_or_the_call_of_another():
+def test_so_is_a_move_that_is_given_the_answer_or_the_call_of_another(done):
     first, last = Move.objects.earliest("pk"), Move.objects.latest("pk")
     other = first.tool_call
     with tampering():
         for change in ({"tool_call": None, "settled": timezone.now()}, {"step_id": last.step_id, "number": 9}):
             before = {name: getattr(first, name) for name in change}
             Move.objects.filter(pk=first.pk).update(**change)
-            assert faults()
+            assert faults(done)
             Move.objects.filter(pk=first.pk).update(**before)
         Move.objects.filter(pk=first.pk).update(tool_call=None)
         Move.objects.filter(pk=last.pk).update(tool_call=other)
-        assert faults()
-
-
-def faults():
-    return [str(one) for one in verify_all().faults if one.run]
+        assert faults(done)
 
 
 def test_steps_of_a_later_revision_come_after_all_before_them(mira, models):

@@ -12,12 +12,12 @@ from django.test import Client
 from engine import gates
 from engine.models import Gate, GateAuthor, Part, Run, RunAuthor
 from plans import talking
-from plans.rules.demands import Policy
+from plans.rules.demands import OPEN, Policy
 from plans.rules.words import Effect
 from runs.api.objects import gate_object
-from tests.conftest import allow, perform
-from tests.databases import tampering
-from tests.plans.scenes import LETTER, SUM, calls, move, plan, replies, steps, team
+from tests.conftest import ScriptedModels, allow, perform
+from tests.databases import copied_async, tampering
+from tests.plans.scenes import LETTER, SUM, calls, move, planned, replies, said_by, steps, take_up, team
 from tests.read_gates import decide_as_read
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -33,18 +33,22 @@ def others(noor, reviewer):
 @pytest.fixture
 async def gate_of(mira, models):
     """Of the letter's step, or of what is named, of a plan whose second step Noor has changed."""
-    by_effect = {Effect.READS: {"who": "open"}, Effect.WRITES: FOUR, Effect.REACHES_OUT: FOUR}
-    version = await sync_to_async(team)(Policy(plan=FOUR, steps=by_effect, calls=by_effect))
-    models.will("test/planner", steps(SUM, LETTER))
-    made = await sync_to_async(plan)(mira, version)
-    await perform(made.pk, models)
+    pk = await under_four_eyes(mira)
 
     async def gate_of(step):
-        await perform(made.pk, models)
-        return await Gate.objects.select_related("run").filter(run=made.pk, step__startswith=step).alatest("pk")
+        await perform(pk, models)
+        return await Gate.objects.select_related("run").filter(run=pk, step__startswith=step).alatest("pk")
 
-    gate_of.plan = made.pk
+    gate_of.plan = pk
     return gate_of
+
+
+@copied_async
+async def under_four_eyes(mira):
+    by_effect = {Effect.READS: {"who": "open"}, Effect.WRITES: FOUR, Effect.REACHES_OUT: FOUR}
+    version = await sync_to_async(team)(Policy(plan=FOUR, steps=by_effect, calls=by_effect))
+    models = ScriptedModels()
+    return await planned(mira, models, steps(SUM, LETTER), version=version)
 
 
 async def may(gate, *users):
@@ -123,12 +127,10 @@ async def test_words_with_a_yes_to_the_plan_come_into_nothing_of_it(gate_of, oth
 
 
 async def test_without_four_eyes_who_changed_it_decides(mira, models):
-    models.will("test/planner", steps(LETTER))
-    made = await sync_to_async(plan)(mira)
-    await perform(made.pk, models)
-    await sync_to_async(talking.change_step)(made.pk, mira, 1, {"action": "Write it to Ben.", "tools": LETTER[2]})
-    await perform(made.pk, models)
-    gate = await Gate.objects.select_related("run").filter(run=made.pk, step="step-1").alatest("pk")
+    run = await planned(mira, models, steps(LETTER))
+    await sync_to_async(talking.change_step)(run, mira, 1, {"action": "Write it to Ben.", "tools": LETTER[2]})
+    await perform(run, models)
+    gate = await Gate.objects.select_related("run").filter(run=run, step="step-1").alatest("pk")
     assert await may(gate, mira) == [True]
 
 
@@ -140,21 +142,34 @@ ASKS = move("ask", "To whom?")
 @pytest.fixture
 async def written(mira, models):
     """The gate of a letter, whose agent asks a question first; what is done `before` it is answered by Noor."""
-    by_effect = {Effect.READS: {"who": "open"}, Effect.WRITES: {"who": "open"}, Effect.REACHES_OUT: {"who": "open"}}
-    version = await sync_to_async(team)(Policy(plan={"who": "open"}, steps=by_effect, calls=CALLS))
-    models.will("test/planner", *[steps(SUM, LETTER)] * 3)
+    pk, kept = await asks_twice(mira)
+    take_up(models, kept)
+    return Written(pk, models)
+
+
+class Written:
+    def __init__(self, pk, models):
+        self.plan, self.models = pk, models
+
+    async def __call__(self, step, kind):
+        await perform(self.plan, self.models)
+        pending = Gate.objects.select_related("run").filter(run=self.plan, state="pending", kind=kind)
+        return await pending.filter(step__startswith=step).alatest("pk")
+
+
+@copied_async
+async def asks_twice(mira, *answered_by):
+    """Up to the first question of an agent, or the letter once these two have answered both."""
+    models, open_ = ScriptedModels(), dict.fromkeys(Effect, OPEN)
+    version = await sync_to_async(team)(Policy(plan={"who": "open"}, steps=open_, calls=CALLS))
     models.will("test/sums", *[ASKS, replies("5.")] * 2)
     texts = [calls("mail.send", to=["ben@example.org"], subject="Five", text=text) for text in ("It is 5.", "Five.")]
     models.will("test/letters", ASKS, *texts)
-    made = await sync_to_async(plan)(mira, version)
-
-    async def at(step, kind):
-        await perform(made.pk, models)
-        pending = Gate.objects.select_related("run").filter(run=made.pk, state="pending", kind=kind)
-        return await pending.filter(step__startswith=step).alatest("pk")
-
-    at.plan = made.pk
-    return at
+    at = Written(await planned(mira, models, *[steps(SUM, LETTER)] * 3, version=version), models)
+    for number, (who, answer) in enumerate(zip(answered_by, ("Ada.", "Ben."), strict=False), 1):
+        await answers((await at(f"step-{number}-", "question")).pk, who, "answer", answer=answer)
+        await perform(at.plan, models)
+    return at.plan, said_by(models)
 
 
 CALLS = {Effect.READS: {"who": "open"}, Effect.WRITES: {"who": "open"}, Effect.REACHES_OUT: FOUR}
@@ -162,15 +177,21 @@ say = sync_to_async(talking.say)
 answers = sync_to_async(decide_as_read)
 
 
-async def letter(written, first, second):
-    """As it waits, once these two have answered the two questions."""
-    await answers((await written("step-1-", "question")).pk, first, "answer", answer="Ada.")
-    await answers((await written("step-2-", "question")).pk, second, "answer", answer="Ben.")
-    return await written("step-2-", "tool")
+@pytest.fixture
+def letter(mira, models):
+    """It as it waits, once these two have answered the two questions."""
+
+    async def letter(first, second):
+        pk, kept = await asks_twice(mira, first, second)
+        take_up(models, kept)
+        written = Written(pk, models)
+        return written, await written("step-2-", "tool")
+
+    return letter
 
 
-async def test_who_answers_the_agents_question_does_not_approve_its_letter(written, mira, others):
-    gate = await letter(written, mira, others[0])
+async def test_who_answers_the_agents_question_does_not_approve_its_letter(letter, mira, others):
+    _, gate = await letter(mira, others[0])
     assert await may(gate, *others) == [False, True]
     with pytest.raises(gates.NotAsked, match="you answered a question of it"):
         await answers(gate.pk, others[0], "approve")
@@ -178,8 +199,9 @@ async def test_who_answers_the_agents_question_does_not_approve_its_letter(writt
     assert decided.last.authors == ["mira", "noor"]
 
 
-async def test_nor_who_answered_in_a_step_whose_result_came_to_it(written, mira, others):
-    assert await may(await letter(written, others[0], mira), *others) == [False, True]
+async def test_nor_who_answered_in_a_step_whose_result_came_to_it(letter, mira, others):
+    _, gate = await letter(others[0], mira)
+    assert await may(gate, *others) == [False, True]
 
 
 @pytest.mark.parametrize("step", [2, 1, None])
@@ -194,8 +216,8 @@ async def test_nor_who_speaks_to_its_agent_or_to_the_planner(written, mira, othe
     assert await may(await written("step-", "tool"), *others) == [False, True]
 
 
-async def test_nor_who_spoke_while_it_waited_nor_by_another_name(written, mira, others):
-    gate, noor = await letter(written, mira, mira), others[0]
+async def test_nor_who_spoke_while_it_waited_nor_by_another_name(letter, mira, others):
+    (written, gate), noor = await letter(mira, mira), others[0]
     assert await may(gate, *others) == [True, True]
     await say(written.plan, noor, "To Ben, please.", 2)
     noor.username = "renamed"
@@ -204,8 +226,8 @@ async def test_nor_who_spoke_while_it_waited_nor_by_another_name(written, mira, 
     assert not await sync_to_async(Gate.objects.for_user(noor).exists)()
 
 
-async def test_nor_by_a_new_account_of_the_same_name(written, mira, others):
-    gate, noor = await letter(written, mira, others[0]), others[0]
+async def test_nor_by_a_new_account_of_the_same_name(letter, mira, others):
+    (_, gate), noor = await letter(mira, others[0]), others[0]
     await noor.adelete()
     same = await sync_to_async(get_user_model().objects.create_user)("noor")
     same = await sync_to_async(allow)(same, "engine.decide_gate", "engine.view_run")
@@ -213,8 +235,8 @@ async def test_nor_by_a_new_account_of_the_same_name(written, mira, others):
     assert await sync_to_async(gates.own_words)(gate, same) == "answered a question of it"
 
 
-async def test_nor_who_asked_for_it_by_a_new_account_of_the_same_name(written, mira, others):
-    gate = await letter(written, others[0], others[0])
+async def test_nor_who_asked_for_it_by_a_new_account_of_the_same_name(letter, mira, others):
+    _, gate = await letter(others[0], others[0])
     await mira.adelete()
     same = await sync_to_async(get_user_model().objects.create_user)("mira")
     same, gate = await sync_to_async(allow)(same, "engine.decide_gate"), await Gate.objects.whole().aget(pk=gate.pk)
@@ -222,27 +244,27 @@ async def test_nor_who_asked_for_it_by_a_new_account_of_the_same_name(written, m
     assert await sync_to_async(gates.own_words)(gate, same) == "asked for it"
 
 
-async def test_nor_who_asked_for_changes(written, mira, others):
-    gate = await letter(written, mira, mira)
+async def test_nor_who_asked_for_changes(letter, mira, others):
+    written, gate = await letter(mira, mira)
     await answers(gate.pk, others[0], "reject", "To Ben, please.", "refuse")
     assert await may(await written("step-2-", "tool"), *others) == [False, True]
 
 
-async def test_who_says_nothing_but_no_may_say_yes_to_the_next_one(written, mira, others):
-    gate = await letter(written, mira, mira)
+async def test_who_says_nothing_but_no_may_say_yes_to_the_next_one(letter, mira, others):
+    written, gate = await letter(mira, mira)
     await answers(gate.pk, others[0], "reject", "", "refuse")
     assert await may(await written("step-2-", "tool"), *others) == [True, True]
 
 
-async def test_what_is_said_in_a_run_that_belongs_with_it_counts_too(written, mira, others):
-    gate = await letter(written, mira, mira)
+async def test_what_is_said_in_a_run_that_belongs_with_it_counts_too(letter, mira, others):
+    _, gate = await letter(mira, mira)
     run = await Run.objects.acreate(procedure="mission", parent=gate.run, root=gate.run, step="step-1-0-9")
     await sync_to_async(RunAuthor.objects.note)(run.pk, others[0], Part.SAID)
     assert await may(gate, *others) == [False, True]
 
 
-async def test_page_and_api_say_whose_words_they_are_and_why_somebody_may_not(written, mira, others):
-    gate = await letter(written, mira, others[0])
+async def test_page_and_api_say_whose_words_they_are_and_why_somebody_may_not(letter, mira, others):
+    _, gate = await letter(mira, others[0])
     shown = await sync_to_async(page_of)(others[0], gate)
     assert "whose words came into it: mira, noor" in shown
     assert "you answered a question of it" in shown

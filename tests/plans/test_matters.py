@@ -8,15 +8,22 @@ from engine.evidence.audit import verify_all
 from engine.models import Gate
 from plans.models import Matter
 from tests.callers import Caller, fields, problem
-from tests.conftest import perform
+from tests.conftest import ScriptedModels, perform
+from tests.databases import copied
 from tests.plans.scenes import LETTER, plan, steps, team
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def sums(mira, models):
+def sums(mira):
     """A matter with a plan that waits and one that has just begun."""
+    return _sums(mira)
+
+
+@copied
+def _sums(mira):
+    models = ScriptedModels()
     models.will("test/planner", steps(LETTER))
     first = plan(mira, matter="Sums", task="Add it up.")
     asyncio.run(perform(first.pk, models))

@@ -2,11 +2,13 @@
 
 import asyncio
 import json
+from copy import deepcopy
 
 import pytest
 
 from engine.models import Gate
-from tests.conftest import perform
+from tests.conftest import ScriptedModels, perform
+from tests.databases import copied
 from tests.plans.offline import entries_of_all, problems
 from tests.plans.scenes import LETTER, SUM, SUMMARY, calls, plan, replies, steps, team
 from tests.read_gates import decide_as_read
@@ -18,8 +20,14 @@ LETTER_TO_ADA = {"to": ["ada@example.org"], "subject": "The sum", "text": "It is
 
 
 @pytest.fixture
-def entries(mira, models):
+def entries(mira):
     """Of a plan with a sum and a letter, which was approved by its words."""
+    return _entries(mira)
+
+
+@copied
+def _entries(mira):
+    models = ScriptedModels()
     models.will("test/planner", steps(SUM, LETTER), SUMMARY)
     models.will("test/sums", calls("figures.calculate", expression="2 + 3"), replies("5."))
     models.will("test/letters", calls("mail.send", **LETTER_TO_ADA), replies("Sent."))
@@ -62,11 +70,9 @@ FORGERIES = {
 }
 
 
-@pytest.mark.parametrize("name", FORGERIES)
-def test_each_forgery_is_a_problem(entries, name):
-    forge, sentence = FORGERIES[name]
-    found = problems(forge(entries))
-    assert any(sentence in one for one in found), found
+def test_each_forgery_is_a_problem(entries):
+    found = {name: problems(forge(deepcopy(entries))) for name, (forge, _) in FORGERIES.items()}
+    assert {name: said for name, said in found.items() if FORGERIES[name][1] not in str(said)} == {}
 
 
 def test_what_was_erased_is_no_problem(entries):

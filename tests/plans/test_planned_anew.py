@@ -10,8 +10,7 @@ from plans.models import Step, keeping
 from plans.prompts.planner import Planned, PlannedStep
 from plans.rules.demands import OPEN_READS
 from tests.conftest import perform
-from tests.plans.scenes import LETTER, SUM, SUMMARY, move, replies, steps, team
-from tests.plans.test_procedure import pending, planned, says
+from tests.plans.scenes import LETTER, SUM, SUMMARY, move, pending, planned, replies, says, steps, team
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -16,35 +16,31 @@ from plans.models import Matter, Move, Plan, Revision, Step, StepState, keeping,
 from plans.rules.actions import PlanState, choices_of
 from plans.rules.demands import OPEN_READS, Kind
 from tests.conftest import perform
-from tests.plans.scenes import AGENTS, LETTER, SUM, SUMMARY, calls, move, plan, questions, replies, steps, team
+from tests.plans.scenes import (
+    ADD,
+    AGENTS,
+    LETTER,
+    SUM,
+    SUMMARY,
+    calls,
+    move,
+    pending,
+    plan,
+    planned,
+    questions,
+    replies,
+    says,
+    steps,
+    team,
+)
 from tests.read_gates import decide_as_read
 from tests.statements import counted
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-ADD = calls("figures.calculate", expression="2 + 3")
-
-
-def pending(run):
-    return list(Gate.objects.whole().filter(run=run).pending().order_by("pk"))
-
-
-async def says(run, user, decision, choice="", text="", kind=None):
-    """Decide at the first gate that is asked, of this kind if one is named."""
-    asked = await sync_to_async(pending)(run)
-    gate = next(one for one in asked if kind in (None, one.kind))
-    return await sync_to_async(decide_as_read)(gate.pk, user, decision, text, choice)
-
 
 def statuses(run):
     return list(Step.objects.filter(plan=run).order_by("number").values_list("status", flat=True))
-
-
-async def planned(mira, models, *answers, version=None, **asked):
-    """Performed until it waits for the first time."""
-    models.will("test/planner", *answers)
-    found = await sync_to_async(plan)(mira, version, **asked)
-    return (await perform(found.pk, models)).pk
 
 
 async def test_nothing_begins_before_somebody_approved_and_then_all_is_done(mira, models):
@@ -181,12 +177,12 @@ def refused(like, kind, step):
     return gate
 
 
-@pytest.mark.parametrize("answer", ["", "x" * 4_001, {"by": "Friday"}])
-async def test_an_answer_is_words_and_not_too_many(mira, models, answer):
+async def test_an_answer_is_words_and_not_too_many(mira, models):
     run = await planned(mira, models, questions("By when?"))
     [gate] = await sync_to_async(pending)(run)
-    with pytest.raises(gates.DoesNotFit):
-        await sync_to_async(decide_as_read)(gate.pk, mira, "answer", answer=answer)
+    for answer in ("", "x" * 4_001, {"by": "Friday"}):
+        with pytest.raises(gates.DoesNotFit):
+            await sync_to_async(decide_as_read)(gate.pk, mira, "answer", answer=answer)
 
 
 async def test_an_answer_of_characters_that_no_database_takes_is_taken(mira, models):

@@ -13,8 +13,7 @@ from plans import team_files
 from plans.models import Move, Plan, Step, Team
 from plans.team_forms import TeamSubmission
 from tests.conftest import perform
-from tests.plans.scenes import SUMMARY, calls, plan, replies, steps, team
-from tests.plans.test_procedure import pending, planned, says
+from tests.plans.scenes import SUMMARY, calls, pending, plan, planned, replies, says, steps, team
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
