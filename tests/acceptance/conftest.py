@@ -1,3 +1,4 @@
+import asyncio
 import secrets
 import shutil
 from collections.abc import Iterator
@@ -6,12 +7,13 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 from psycopg import sql
 
 from tests.acceptance.chromium import launch
-from tests.acceptance.pages import CASPER, END, PHONE, cancel, models_of, open_page, start
+from tests.acceptance.pages import CASPER, DESK, END, cancel, models_of, open_page, start
 from tests.acceptance.redis import Redis
+from tests.acceptance.scene import Scene
 from tests.acceptance.site import Site
 from tests.conftest import need
 from tests.endpoint import Endpoint
@@ -43,12 +45,31 @@ def own_redis(tmp_path: Path) -> Iterator[Redis]:
         yield redis
 
 
-@pytest.fixture(scope="module")
-def browser(chromium):
+@pytest.fixture(scope="session")
+def _started(chromium: str) -> Iterator[tuple[Browser, asyncio.AbstractEventLoop]]:
+    """Once in each worker: a start takes a second of a processor. The loop of Playwright's driver counts as running in
+    this thread for as long as there is one."""
     with sync_playwright() as playwright:
-        browser = launch(playwright)
-        yield browser
+        browser, loop = launch(playwright), asyncio.get_running_loop()
+        asyncio._set_running_loop(None)
+        yield browser, loop
+        asyncio._set_running_loop(loop)
         browser.close()
+
+
+@pytest.fixture(scope="module")
+def browser(_started: tuple[Browser, asyncio.AbstractEventLoop]) -> Iterator[Browser]:
+    """Where a test has it, nothing else can run in a loop of its own in this thread; afterwards, everything can."""
+    browser, loop = _started
+    asyncio._set_running_loop(loop)
+    yield browser
+    asyncio._set_running_loop(None)
+
+
+@pytest.fixture(scope="module")
+def scene(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+    with Scene(browser, tmp_path_factory.mktemp("scene")) as scene:
+        yield scene
 
 
 @pytest.fixture(scope="module")
@@ -70,12 +91,20 @@ def scripted_site(endpoint, tmp_path_factory):
         yield site
 
 
-@pytest.fixture
-def desk(browser, site):
+@pytest.fixture(scope="module")
+def _desk(browser, site):
     watched = open_page(browser, site)
-    yield watched.page
+    yield watched
     watched.page.context.close()
-    assert watched.complaints == []
+
+
+@pytest.fixture
+def desk(_desk):
+    """One tab for all tests of a file, for a new one takes half a second; whoever gives it a clock opens another."""
+    _desk.complaints.clear()
+    _desk.page.set_viewport_size(DESK)
+    yield _desk.page
+    assert _desk.complaints == []
 
 
 @pytest.fixture
@@ -86,14 +115,6 @@ def scripted(browser, scripted_site, endpoint):
     yield watched.page
     if watched.page.locator("[data-cancel]").count():
         cancel(watched.page)
-    watched.page.context.close()
-    assert watched.complaints == []
-
-
-@pytest.fixture
-def phone(browser, site):
-    watched = open_page(browser, site, PHONE, has_touch=True, is_mobile=True)
-    yield watched.page
     watched.page.context.close()
     assert watched.complaints == []
 

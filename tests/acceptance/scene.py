@@ -7,8 +7,8 @@ import sqlite3
 import subprocess
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -80,25 +80,29 @@ REVIEWS = (
 class Scene:
     """Two sites, one with an engine and one without, models that answer as written, and one page that goes about.
 
-    `pace` is how many seconds an agent takes for an answer.
+    The one without an engine is started when it is first asked for. `pace` is how many seconds an agent takes for an
+    answer.
     """
 
     def __init__(self, browser: Browser, folder: Path, pace: float = 0.0) -> None:
         self.pace = pace
         self._browser, self._folder, self._judgements = browser, folder, dict[str, str]()
         self._stack = contextlib.ExitStack()
+        self.listed = tuple(MOMENTS)  # what there is at least in lists of judgements
 
     def __enter__(self) -> "Scene":
-        with contextlib.ExitStack() as stack:
-            self.endpoint = stack.enter_context(Endpoint())
-            with ThreadPoolExecutor() as both:
-                starting = [both.submit(self._start, stack, name, *options) for name, *options in SITES]
-            self.site, self.idle_site = (site.result() for site in starting)
+        with self._stack:
+            self.endpoint = self._stack.enter_context(Endpoint())
+            self.site = self._start("site")
             self.context = visit(self._browser, viewport={"width": 1440, "height": 900})
-            stack.callback(self.context.close)
+            self._stack.callback(self.context.close)
             self.page = self.context.new_page()
-            self._stack = stack.pop_all()
+            self._stack = self._stack.pop_all()
         return self
+
+    @cached_property
+    def idle_site(self) -> Site:
+        return self._start("idle", "--no-engine")
 
     def __exit__(self, *_: object) -> None:
         self.site.process.terminate()
@@ -107,7 +111,7 @@ class Scene:
         self.site.process.kill()  # it would give the answers that never come their ten seconds
         self._stack.close()
 
-    def _start(self, stack: contextlib.ExitStack, name: str, *options: str) -> Site:
+    def _start(self, name: str, *options: str) -> Site:
         provider = {"base_url": self.endpoint.base_url, "price": {"input": 2.5, "output": 10}}
         providers = {model.partition("/")[0]: provider for model in MODELS}
         folder = self._folder / name
@@ -115,7 +119,7 @@ class Scene:
         env = {"MAGI_PROVIDERS": json.dumps(providers), "MAGI_CALL_TIMEOUT": "3600"}
         if "--no-engine" in options:  # so that nothing ever asks it
             env["MAGI_MCP_SERVERS"] = json.dumps({"others": {"url": "https://tools.example/mcp"}})
-        site = stack.enter_context(Site(folder, *options, **env))
+        site = self._stack.enter_context(Site(folder, *options, **env))
         cast(site)
         return site
 
@@ -159,6 +163,10 @@ class Scene:
                 self.post(self.site, reverse("redact", args=[pk]), {"reason": "Demand of the tenant, ticket 812."})
         return self._judgements[moment]
 
+    def fill_lists(self) -> None:
+        for moment in self.listed:
+            self.judgement(moment)
+
     def submit(self, case: Case, site: Site | None = None, **changes: str) -> str:
         answer = self.post(site or self.site, reverse("new"), case.form(**changes))
         found = re.search(r"/judgements/([0-9a-f-]{36})/", answer.headers.get("location", ""))
@@ -181,7 +189,6 @@ class Scene:
             time.sleep(0.2)  # to answer with a whole page is work for the site
 
 
-SITES = (("site",), ("idle", "--no-engine"))
 MODELS = [member.model for case in (RELEASE, REFUND) for member in case.members]
 
 

@@ -9,10 +9,9 @@ from urllib.request import urlopen
 
 import pytest
 from django.urls import reverse
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import expect
 
 from tests.acceptance.cases import REFUND, RELEASE
-from tests.acceptance.chromium import launch
 from tests.acceptance.scene import Scene
 from tests.acceptance.site import ROOT, environment, manage
 
@@ -41,10 +40,10 @@ sealing.adopt()
 
 
 @pytest.fixture(scope="module")
-def scene(chromium, tmp_path_factory):
+def scene(browser, tmp_path_factory):
     """Of three judgements the rejected one is of last month."""
     folder = tmp_path_factory.mktemp("review")
-    with sync_playwright() as playwright, Scene(launch(playwright), folder) as scene:
+    with Scene(browser, folder) as scene:
         for moment in ("rejected", "approved", "error"):
             scene.judgement(moment)
         aged = AGED.format(pk=scene.judgement("rejected"), days=(datetime.now(UTC) - LAST_MONTH).days)
@@ -54,15 +53,18 @@ def scene(chromium, tmp_path_factory):
         yield scene
 
 
-@pytest.fixture
-def page(scene):
+@pytest.fixture(scope="module")
+def complaints(scene):
     complaints = []
-    page = scene.context.new_page()
-    page.on("console", lambda said: said.type == "error" and complaints.append(said.text))
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.goto(f"{scene.site.url}{LIST}")
-    yield page
-    page.close()
+    scene.page.on("console", lambda said: said.type == "error" and complaints.append(said.text))
+    scene.page.on("pageerror", lambda error: complaints.append(str(error)))
+    return complaints
+
+
+@pytest.fixture
+def page(scene, complaints):
+    scene.page.emulate_media(media="screen")
+    yield scene.open(LIST)
     assert complaints == []
 
 

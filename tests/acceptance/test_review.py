@@ -5,10 +5,9 @@ import re
 
 import pytest
 from django.urls import reverse
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import expect
 
 from tests.acceptance.cases import REFUND, RELEASE
-from tests.acceptance.chromium import launch
 from tests.acceptance.scene import Scene
 
 DESK = f"{reverse('review')}?look=swayed"
@@ -21,25 +20,28 @@ J_TWICE = """() => {
 
 
 @pytest.fixture(scope="module")
-def scene(chromium, tmp_path_factory):
+def scene(browser, tmp_path_factory):
     """Three judgements that were swayed, and one that failed."""
     folder = tmp_path_factory.mktemp("desk")
-    with sync_playwright() as playwright, Scene(launch(playwright), folder) as scene:
+    with Scene(browser, folder) as scene:
         for moment in ("rejected", "approved", "overridden", "error"):
             scene.judgement(moment)
         scene.sign_in(scene.site)
         yield scene
 
 
-@pytest.fixture
-def page(scene):
+@pytest.fixture(scope="module")
+def complaints(scene):
     complaints = []
-    page = scene.context.new_page()
-    page.on("console", lambda said: said.type == "error" and complaints.append(said.text))
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.goto(f"{scene.site.url}{DESK}")
-    yield page
-    page.close()
+    scene.page.on("console", lambda said: said.type == "error" and complaints.append(said.text))
+    scene.page.on("pageerror", lambda error: complaints.append(str(error)))
+    return complaints
+
+
+@pytest.fixture
+def page(scene, complaints):
+    scene.page.set_viewport_size({"width": 1440, "height": 900})
+    yield scene.open(DESK)
     assert complaints == []
 
 

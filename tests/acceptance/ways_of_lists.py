@@ -6,12 +6,11 @@ from django.urls import reverse
 from playwright.sync_api import Page, expect
 
 from tests.acceptance.cases import REFUND
-from tests.acceptance.scene import MOMENTS, Scene, rows, unguarded
+from tests.acceptance.scene import Scene, rows, unguarded
 
 
 def full_history(scene: Scene) -> Page:
-    for moment in MOMENTS:
-        scene.judgement(moment)
+    scene.fill_lists()
     return scene.open(reverse("history"))
 
 
@@ -28,14 +27,12 @@ def two_ticked(scene: Scene) -> Page:
 
 
 def reviewers_list(scene: Scene) -> Page:
-    for moment in MOMENTS:
-        scene.judgement(moment)
+    scene.fill_lists()
     return scene.open(reverse("admin:judgements_judgement_changelist"))
 
 
 def desk(scene: Scene) -> Page:
-    for moment in MOMENTS:
-        scene.judgement(moment)
+    scene.fill_lists()
     return scene.open(reverse("review"))
 
 
