@@ -1,6 +1,5 @@
 """The ways to the states of a debate: rows on a site that performs nothing, as `tests/debates/cast.py` makes them."""
 
-import json
 from collections.abc import Callable
 
 from django.urls import reverse
@@ -9,20 +8,22 @@ from playwright.sync_api import Page, expect
 from tests.acceptance.scene import Scene
 from tests.acceptance.site import Site, python
 
-_keys: dict[str, dict[str, str]] = {}
+_keys: dict[tuple[str, ...], str] = {}
 
 
-def keys_of(site: Site) -> dict[str, str]:
-    """Of all debates, by the names of their scenes; made when one is first asked for."""
-    if site.url not in _keys:
-        _keys[site.url] = cast(site)
-    return _keys[site.url]
-
-
-def cast(site: Site, *words: str, module: str = "tests.debates.cast") -> dict[str, str]:
+def cast(site: Site, *words: str, module: str = "tests.debates.cast") -> str:
+    """The key of what this module makes of the words."""
     made = python("-m", module, *words, env=site.env | {"DJANGO_SETTINGS_MODULE": "magi_site.settings"}, wait=600)
     assert made.returncode == 0, made.stderr
-    return json.loads(made.stdout)
+    return made.stdout.strip()
+
+
+def key_of(site: Site, name: str, module: str = "tests.debates.cast") -> str:
+    """Of the run of this name, made when it is first asked for."""
+    asked = site.url, module, name
+    if asked not in _keys:
+        _keys[asked] = cast(site, name, module=module)
+    return _keys[asked]
 
 
 def debate(name: str) -> Callable[[Scene], Page]:
@@ -31,7 +32,7 @@ def debate(name: str) -> Callable[[Scene], Page]:
     def go(scene: Scene) -> Page:
         site = scene.idle_site
         scene.sign_in(site)
-        page = scene.open(reverse("debate-live", args=[keys_of(site)[name]]), site)
+        page = scene.open(reverse("debate-live", args=[key_of(site, name)]), site)
         if page.locator("#conn").count():
             expect(page.locator("#conn")).to_have_text("Live")
         return page
@@ -45,7 +46,7 @@ def told(name: str, page: str = "debate-record") -> Callable[[Scene], Page]:
     def go(scene: Scene) -> Page:
         site = scene.idle_site
         scene.sign_in(site)
-        return scene.open(reverse(page, args=[keys_of(site)[name]]), site)
+        return scene.open(reverse(page, args=[key_of(site, name)]), site)
 
     return go
 

@@ -7,9 +7,9 @@ from django.urls import reverse
 from playwright.sync_api import Page, expect
 
 from tests.acceptance.scene import Scene
-from tests.acceptance.ways_of_debates import cast
+from tests.acceptance.ways_of_debates import key_of
 
-_keys: dict[str, dict[str, str]] = {}
+CAST = "tests.inquiries.cast"
 
 
 def inquiry(name: str, page: str = "inquiry-live", *more: int) -> Callable[[Scene], Page]:
@@ -18,9 +18,7 @@ def inquiry(name: str, page: str = "inquiry-live", *more: int) -> Callable[[Scen
     def go(scene: Scene) -> Page:
         site = scene.idle_site
         scene.sign_in(site)
-        if site.url not in _keys:
-            _keys[site.url] = cast(site, module="tests.inquiries.cast")
-        opened = scene.open(reverse(page, args=[_keys[site.url][name], *more]), site)
+        opened = scene.open(reverse(page, args=[key_of(site, name, CAST), *more]), site)
         if opened.locator("#conn").count():
             expect(opened.locator("#conn")).to_have_text("Live")
         return opened

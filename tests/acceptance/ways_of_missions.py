@@ -8,10 +8,10 @@ from playwright.sync_api import Page, expect
 
 from missions.sandbox.box import available
 from tests.acceptance.scene import Scene
-from tests.acceptance.ways_of_debates import cast
+from tests.acceptance.ways_of_debates import key_of
 from tests.conftest import need
 
-_keys: dict[str, dict[str, str]] = {}
+CAST = "tests.missions.cast"
 
 
 def mission(name: str, page: str = "mission-live", *more: int) -> Callable[[Scene], Page]:
@@ -21,9 +21,7 @@ def mission(name: str, page: str = "mission-live", *more: int) -> Callable[[Scen
         need("sandbox", not available(), available())
         site = scene.idle_site
         scene.sign_in(site)
-        if site.url not in _keys:
-            _keys[site.url] = cast(site, module="tests.missions.cast")
-        opened = scene.open(reverse(page, args=[_keys[site.url][name], *more]), site)
+        opened = scene.open(reverse(page, args=[key_of(site, name, CAST), *more]), site)
         if opened.locator("#conn").count():
             expect(opened.locator("#conn")).to_have_text("Live")
         return opened

@@ -6,9 +6,9 @@ from django.urls import reverse
 from playwright.sync_api import Page, expect
 
 from tests.acceptance.scene import Scene
-from tests.acceptance.ways_of_debates import cast
+from tests.acceptance.ways_of_debates import key_of
 
-_keys: dict[str, dict[str, str]] = {}
+CAST = "tests.plans.cast"
 
 
 def plan(name: str, page: str = "plan-live") -> Callable[[Scene], Page]:
@@ -17,9 +17,7 @@ def plan(name: str, page: str = "plan-live") -> Callable[[Scene], Page]:
     def go(scene: Scene) -> Page:
         site = scene.site
         scene.sign_in(site)
-        if site.url not in _keys:
-            _keys[site.url] = cast(site, module="tests.plans.cast")
-        opened = scene.open(reverse(page, args=[_keys[site.url][name]]), site)
+        opened = scene.open(reverse(page, args=[key_of(site, name, CAST)]), site)
         if opened.locator("#conn").count():
             expect(opened.locator("#conn")).to_have_text("Live")
         return opened
@@ -53,6 +51,7 @@ def gate(scene: Scene) -> Page:
 
 def ticked(scene: Scene) -> Page:
     """Some are alike, and were approved before one was ticked."""
+    plan("alike")(scene)
     page = waiting(scene)
     page.locator(".batch").first.get_by_role("button", name="Approve").click()
     expect(page.get_by_role("alert")).to_contain_text("Nothing was ticked")

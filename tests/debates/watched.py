@@ -59,10 +59,10 @@ def main(pushes: int, out: Path) -> bool:
 def opened(scene: Any, name: str, site: Any, words: tuple[str, ...]) -> Page:
     from django.urls import reverse
 
-    from tests.acceptance.ways_of_debates import cast, keys_of
+    from tests.acceptance.ways_of_debates import cast, key_of
 
     scene.sign_in(site)
-    key = cast(site, *words)[words[0]] if words else keys_of(site)[name]
+    key = cast(site, *words) if words else key_of(site, name)
     return scene.open(reverse("debate-live", args=[key]), site)
 
 

@@ -1,11 +1,12 @@
 """Missions in every state a page can be seen in, on a site without an engine: they are performed here, by models that
 say what is written. Commands really run.
 
-`python -m tests.missions.cast`, told of the site by its environment, prints their keys by the names of their scenes.
+`python -m tests.missions.cast SCENE`, told of the site by its environment, prints the key of the one that it made.
 """
 
 import asyncio
-import json
+import sys
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -35,7 +36,7 @@ TESTED = runs(
     "python3 -m unittest -v 2>&1 | tail -12; false", reasoning="I run the tests and stop at the first failure."
 )
 SERVES = runs(
-    r"printf '\033[32mINFO\033[0m:     Started server process [14]\n'; sleep 900",
+    r"printf '\033[32mINFO\033[0m:     Started server process [14]\n'; sleep 300",
     reasoning="The service must answer before its tests mean anything, so I start it in the background.",
     timeout=0,
 )
@@ -97,46 +98,59 @@ def performed(owner: User, name: str, *answers: Any, **asked: Any) -> Any:
     return pk
 
 
-def over(owner: User) -> dict[str, Any]:
-    said = step(reasoning="I cannot tell which of the two rounding rules the law wants.")
-    answers = (READS, TESTED, EDITS, runs("python3 -m unittest"), KEPT, finishes(RESULT))
-    nothing = finishes("Nothing was changed yet.")
-    return {
-        "done": performed(owner, "done", *answers, check=FAULT.check),
-        "unproven": performed(owner, "unproven", READS, nothing, check=FAULT.check),
-        "failed": performed(owner, "failed", READS, Unauthorized("test/one refused its key.")),
-        "gate": performed(owner, "gate", READS, TESTED, said, said),
-        "question": performed(owner, "question", READS, TESTED, QUESTION),
-    }
+ANSWERS = (READS, TESTED, EDITS, runs("python3 -m unittest"), KEPT, finishes(RESULT))
+SAID = step(reasoning="I cannot tell which of the two rounding rules the law wants.")
+OVER: dict[str, tuple[Any, ...]] = {
+    "done": ANSWERS,
+    "unproven": (READS, finishes("Nothing was changed yet.")),
+    "failed": (READS, Unauthorized("test/one refused its key.")),
+    "gate": (READS, TESTED, SAID, SAID),
+    "question": (READS, TESTED, QUESTION),
+}
+CHECKED = ("done", "unproven")
 
 
-def left(owner: User) -> dict[str, Any]:
-    """They go on, and nobody goes on with them."""
-    models = Stalling()
+def live(owner: User) -> Any:
+    memories()
     kept = (KEPT, step(reasoning="Kept: this project rounds half up."))
     crew = {"Coordinator": (ORDERS, WAITS), "Tester": (READS, TESTED, SERVES), "LTM-Manager": kept}
-    keys = {
-        "live": begun(owner, models, "live", crew, limits={"at_once": 3}),
-        "asks": begun(owner, models, "asks", {"Coordinator": (READS, ASKS)}),
-        "paused": begun(owner, models, "paused", {"Coordinator": (READS, TESTED)}),
-    }
-    talking.say(keys["live"], owner, "Amounts must round half up, never half to even.")
-    asyncio.run(until(models, {keys["live"]: 7, keys["asks"]: 2, keys["paused"]: 2}))
-    talking.pause(keys["paused"], owner, True)
+    told = "Amounts must round half up, never half to even."
+    return left(owner, "live", crew, 7, told=told, limits={"at_once": 3})
+
+
+def asks(owner: User) -> Any:
+    return left(owner, "asks", {"Coordinator": (READS, ASKS)}, 2)
+
+
+def paused(owner: User) -> Any:
+    pk = left(owner, "paused", {"Coordinator": (READS, TESTED)}, 2)
+    talking.pause(pk, owner, True)
+    Run.objects.filter(pk=pk).update(status=Run.Status.WAITING, worker="", lease_expires_at=None)
+    return pk
+
+
+LEFT: dict[str, Callable[[User], Any]] = {"live": live, "asks": asks, "paused": paused}
+
+
+def left(owner: User, name: str, crew: dict[str, tuple[Any, ...]], steps: int, told: str = "", **asked: Any) -> Any:
+    """It goes on, and nobody goes on with it."""
+    models = Stalling()
+    pk = begun(owner, models, name, crew, **asked)
+    if told:
+        talking.say(pk, owner, told)
+    asyncio.run(until(models, pk, steps))
     held = {"status": Run.Status.RUNNING, "worker": "nobody", "lease_expires_at": timezone.now() + ENDLESS}
-    Run.objects.filter(pk__in=[keys["live"], keys["asks"]]).update(**held)
-    Run.objects.filter(pk=keys["paused"]).update(status=Run.Status.WAITING, worker="", lease_expires_at=None)
-    return keys
+    Run.objects.filter(pk=pk).update(**held)
+    return pk
 
 
-async def until(models: ScriptedModels, steps: dict[Any, int]) -> None:
-    """So many steps of each have come to their end."""
+async def until(models: ScriptedModels, pk: Any, steps: int) -> None:
+    """So many steps have come to their end."""
     engine = Engine(models=models)
     performing = asyncio.create_task(engine.run())
     async with asyncio.timeout(60):
-        for pk, number in steps.items():
-            while await Step.objects.filter(mission=pk, settled__isnull=False).acount() < number:
-                await asyncio.sleep(0.05)
+        while await Step.objects.filter(mission=pk, settled__isnull=False).acount() < steps:
+            await asyncio.sleep(0.05)
     await engine.stop(grace=0)
     await performing
 
@@ -148,7 +162,11 @@ def memories() -> None:
     remembering.propose(more, "LTM-Manager")
 
 
+def made_here(owner: User, name: str) -> Any:
+    if name in LEFT:
+        return LEFT[name](owner)
+    return performed(owner, name, *OVER[name], **({"check": FAULT.check} if name in CHECKED else {}))
+
+
 if __name__ == "__main__":
-    first = User.objects.order_by("pk")[0]
-    memories()
-    print(json.dumps({name: str(pk) for name, pk in {**over(first), **left(first)}.items()}))
+    print(made_here(User.objects.order_by("pk")[0], sys.argv[1]))
