@@ -45,7 +45,7 @@ test-all: $(VENV)/installed-dev ## all that there is, for a night or a release, 
 	@$(PY) -m tests.all $(ARGS)
 
 test-every-size: $(VENV)/installed-dev ## every state of every page by axe and for its width, at all sizes in both themes
-	@MAGI_TEST_EVERY_SIZE=1 $(PY) -m pytest -q tests/acceptance/test_accessibility.py $(ARGS)
+	@MAGI_TEST_EVERYTHING=1 $(PY) -m pytest -q tests/acceptance/test_accessibility.py $(ARGS)
 
 check: $(VENV)/installed-dev ## format, lint, types, import contract, migrations, deployment settings
 	@$(PY) -m ruff format --check .

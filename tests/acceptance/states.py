@@ -176,6 +176,7 @@ EVERY = [
     State("compare-print", ways_of_lists.compared, printed=True),
     State("history-search", at("history", q="release", outcome="approved")),
     State("history-none", at("history", q="zeppelin")),
+    State("history-wrong", at("history", since="x")),
     State("history-loosened", at("runs-history", q="release", outcome="rejected")),
     State("history-sorted", at("runs-history", sort="-took")),
     State("history-unfolded", ways_of_lists.history_unfolded),
@@ -214,6 +215,7 @@ EVERY = [
     State("team-edit-errors", ways_of_teams.edit_with_errors),
     State("team-text", ways_of_teams.as_text),
     State("api-docs", at("api:openapi-view")),
+    State("api-docs-few", at("model:openapi-view")),
     State("400", ways.not_understood),
     State("403", ways.not_allowed),
     State("404", lambda scene: scene.open("/nowhere/")),
@@ -240,6 +242,19 @@ EVERY = [
     State("tools-none", at("tools", q="zeppelin")),
     State("library-none", at("library", q="zeppelin")),
 ]
+
+# one for each page, the one that shows most of it: these are looked at by `make test`
+EACH_PAGE = """
+    sign-in-error sign-in-link password tokens-new notices input-errors debate-new-errors inquiry-new-errors
+    inquiry-answered inquiry-record inquiry-source mission-new-errors mission-gate mission-files mission-judge
+    mission-terminals mission-terminal mission-messages mission-record mission-replay crew crew-version crew-edit
+    roster roster-new memories memory-new plan-new-errors plan-changed plan-record plan-matter waiting gate
+    debate-nine debate-replay debate-record-early debate-asked debate-alone live-round2 live-error live-approved
+    cancel redact-error share-given shared shared-ended badges hooks-errors hook check-changed overridden-record
+    compare replay history-search history-wrong history-sorted review-override council council-version council-edit
+    panel panel-version panel-edit outbox team team-version team-edit-errors team-text api-docs-few 403 404 500 503
+    admin admin-list admin-run admin-judgement-overridden admin-printout doctor library tools-mcp
+""".split()
 
 
 def states(only: str = "") -> list[State]:

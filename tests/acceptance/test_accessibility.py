@@ -1,35 +1,33 @@
 """What every page owes its readers, checked in every state: axe, both themes, from a wide window to a small phone.
 
-Each state is seen by axe either wide and dark or small and light, in turn, and a width at which nothing new comes is
-left out, unless MAGI_TEST_EVERY_SIZE is set: that takes three times as long (`make test-every-size`).
+`make test` looks at one state of each page, either wide and dark or small and light, in turn. All states, sizes and
+themes are looked at by `make test-all` and `make test-every-size`.
 """
 
 import base64
-import os
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from importlib.resources import files
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
 
-from tests.acceptance.chromium import launch
 from tests.acceptance.scene import Scene
-from tests.acceptance.states import AT_ONCE, State, reach, resize, states
+from tests.acceptance.states import AT_ONCE, EACH_PAGE, State, reach, resize, states
+from tests.conftest import EVERYTHING
 
 AXE = files("axe_playwright_python").joinpath("axe.min.js").read_text()
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 ALL = {"runOnly": {"type": "tag", "values": TAGS}}
 COLOURS = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
 NO_COLOURS = ALL | {"rules": {"color-contrast": {"enabled": False}}}
-EVERY_SIZE = bool(os.environ.get("MAGI_TEST_EVERY_SIZE"))
 SIZES: tuple[tuple[str, int, int, dict[str, Any]], ...] = (("dark", 1440, 900, ALL), ("light", 390, 844, ALL))
-if EVERY_SIZE:
+if EVERYTHING:
     # of a theme the colours alone are new, of a size what it moves, shows and hides
     SIZES += (("light", 1440, 900, COLOURS), ("light", 1024, 768, NO_COLOURS), ("dark", 320, 568, ALL))
 # Two thirds of the time of axe is for the contrast of texts. Those that look alike down to their last ancestor have the
-# same: each such look is examined three times, in the first state that has it, unless axe was not sure there.
+# same: each such look is examined once, in the first state that has it, unless axe was not sure there.
 NEW_LOOKS = """([within, known, most]) => {
     const attributes = /^(class|style|hidden|inert|disabled|open|role|type|aria-(disabled|hidden|current)|data-state)$/;
     const painted = ["color", "backgroundColor", "backgroundImage", "opacity", "filter", "mixBlendMode", "textShadow",
@@ -72,12 +70,12 @@ RUN = f"""async ([within, options, known, most]) => {{
     return [violations.map(text), examined.join(" ")]; // a list of so many would take longer to hand over than to find
 }}"""
 EVERY_TEXT = 1_000_000  # of any look
-MOST = EVERY_TEXT if EVERY_SIZE else 3
+MOST = EVERY_TEXT if EVERYTHING else 1
 
 # 200 % and 400 % zoom of a window of 1440 and 1280 pixels are the widths 720 and 320
-WIDTHS: tuple[tuple[int, int], ...] = ((320, 256), (720, 900), (1440, 900))
-if EVERY_SIZE:
-    WIDTHS += ((390, 844), (1024, 768), (1920, 1080))
+WIDTHS: tuple[tuple[int, int], ...] = ((320, 256),)
+if EVERYTHING:
+    WIDTHS += ((390, 844), (720, 900), (1024, 768), (1440, 900), (1920, 1080))
 # what WCAG 1.4.12 lets readers set
 SPACED = """
     * { line-height: 1.5 !important; letter-spacing: .12em !important; word-spacing: .16em !important }
@@ -200,15 +198,18 @@ CONTRASTS = """async ([png, texts]) => {
 
 
 @pytest.fixture(scope="module")
-def scene(chromium, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("scene")
-    with sync_playwright() as playwright, Scene(launch(playwright), folder) as scene:
-        yield scene
+def scene(scene: Scene) -> Scene:
+    if not EVERYTHING:
+        scene.listed = ("approved", "rejected", "error", "overridden")
+    return scene
+
+
+LOOKED_AT = [one for one in states() if not one.printed and (EVERYTHING or one.name in EACH_PAGE)]
 
 
 def on(which: Callable[[State], bool]) -> pytest.MarkDecorator:
-    """In each of these states, as far as they are seen on a screen."""
-    chosen = [state for state in states() if which(state) and not state.printed]
+    """In each of these states."""
+    chosen = [state for state in LOOKED_AT if which(state)]
     return pytest.mark.parametrize("shown", chosen, indirect=True, ids=lambda state: state.name)
 
 
@@ -221,39 +222,45 @@ def shown(scene: Scene, request: pytest.FixtureRequest) -> Iterator[tuple[Page, 
         page.close()
 
 
-def sizes_of(state: State) -> tuple[tuple[str, int, int, dict[str, Any]], ...]:
-    place = [one.name for one in states()].index(state.name)
-    return SIZES if EVERY_SIZE else (SIZES[place % 2],)
-
-
 @pytest.fixture(scope="module")
 def known() -> dict[tuple[str, int], set[str]]:
     """The looks of texts whose contrast is known, in each theme and size."""
     return defaultdict(set)
 
 
+Found = dict[tuple[str, Any], Any]
+Known = dict[tuple[str, int], set[str]]
+
+
 @on(lambda state: True)
-def test_axe_finds_nothing(shown: tuple[Page, State], known: dict[tuple[str, int], set[str]]) -> None:
-    page, state = shown
-    page.evaluate(AXE)
-    page.evaluate(BAR_ASIDE)
-    found = {}
-    for theme, width, height, options in sizes_of(state):
-        resize(page, state, width, height, theme)
-        looks = known[theme, width]
-        found[theme, width], seen = page.evaluate(RUN, [state.ours, options, " ".join(looks), MOST])
-        looks.update(() if EVERY_SIZE else seen.split())
+def test_axe_finds_nothing_and_no_text_is_cut(
+    shown: tuple[Page, State], known: dict[tuple[str, int], set[str]]
+) -> None:
+    found = what_axe_finds(*shown, known) | what_is_cut(*shown)
     assert not {where: problems for where, problems in found.items() if problems}
 
 
-@on(lambda state: state.ours in ("html", ".review"))  # the rest of the admin has the layout of Django
-def test_nothing_is_wider_than_the_window_nor_cut(shown: tuple[Page, State]) -> None:
-    page, state = shown
+def what_axe_finds(page: Page, state: State, known: Known) -> Found:
+    page.evaluate(AXE)
+    page.evaluate(BAR_ASIDE)
     found = {}
+    for theme, width, height, options in SIZES if EVERYTHING else [SIZES[LOOKED_AT.index(state) % 2]]:
+        resize(page, state, width, height, theme)
+        looks = known[theme, width]
+        found[theme, width], seen = page.evaluate(RUN, [state.ours, options, " ".join(looks), MOST])
+        looks.update(() if EVERYTHING else seen.split())
+    return found
+
+
+def what_is_cut(page: Page, state: State) -> Found:
+    """In the window that axe has seen, and in others."""
+    if state.ours not in ("html", ".review"):  # the rest of the admin has the layout of Django
+        return {}
+    cut: dict[Any, Any] = {"as axe saw it": page.evaluate(CUT_EITHER_WAY)}
     for width, height in WIDTHS:
         resize(page, state, width, height, "dark")
-        found[width] = page.evaluate(CUT_EITHER_WAY)
-    assert not {width: cut for width, cut in found.items() if any(cut)}
+        cut[width] = page.evaluate(CUT_EITHER_WAY)
+    return {("cut", width): texts for width, texts in cut.items() if any(texts)}
 
 
 # the sizes of usual windows, from the smallest that shows the whole triangle
