@@ -1,18 +1,15 @@
 """The product in a real browser: a site in a process of its own, Chromium, nothing in the environment."""
 
 import re
-import subprocess
-import sys
-import time
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.acceptance.pages import (
     CASPER,
     END,
     HELD,
-    PHONE,
     ROUND_2,
     VERDICT,
     cancel,
@@ -22,9 +19,9 @@ from tests.acceptance.pages import (
     open_page,
     start,
 )
-from tests.acceptance.site import ROOT, Site
+from tests.acceptance.scene import stalls
+from tests.acceptance.site import ROOT, EngineProcess, Site
 
-SLOW = {"chunks": 400, "chunk_delay": 0.3}
 # where the reader is: the open panel, the focus, the place in the page; and whether anything is there twice
 WHERE = """() => [
     [...document.querySelectorAll("[data-open]")].map(e => e.id), document.activeElement.id, Math.round(scrollY),
@@ -32,31 +29,35 @@ WHERE = """() => [
 ]"""
 
 
-def test_the_three_flash_while_they_judge(scripted, scripted_site, endpoint):
+# the corner that the cut leaves least room: whether the state's words lie below the slanting line
+CLIPPED = """() => [...document.querySelectorAll(".agent--left, .agent--right")].flatMap(agent => {
+    const head = agent.querySelector(".agent__head").getBoundingClientRect(), range = document.createRange();
+    range.selectNodeContents(agent.querySelector(".agent__state"));
+    return [...range.getClientRects()].filter(line => {
+        const far = agent.matches(".agent--left") ? head.right - line.right : line.left - head.left;
+        return far < Math.max(0, 80 - (line.top - head.top)) * 1.732;
+    });
+})"""
+
+
+def test_the_three_flash_while_they_judge_but_not_for_who_wants_less_motion(scripted, scripted_site, endpoint):
     endpoint.script(default=HELD)
     start(scripted, scripted_site)
     expect(scripted.locator("#plate")).to_contain_text("Judging", timeout=END)
     expect(scripted.locator(".agent__state[data-state=judging]")).to_have_count(3)
     assert flashing(scripted) == ["flash 1.2s"] * 3
-
-
-def test_an_agent_that_has_decided_is_yellow_until_the_next_round(scripted, scripted_site, endpoint):
-    endpoint.script(by_text=[[CASPER, HELD]])
-    start(scripted, scripted_site)
-    waiting = scripted.locator(".agent__state[data-state=pending]")
-    expect(waiting).to_have_count(2, timeout=END)
-    expect(waiting.first).to_contain_text("for round 2")
-    expect(scripted.locator("#agent-3-state")).to_contain_text("Judging")
-
-
-def test_reasons_grow_while_they_stream(scripted, scripted_site, endpoint):
-    endpoint.script(default=SLOW | {"reason": "It is clear, and the effort fits it. " * 40})
-    start(scripted, scripted_site)
-    growing = scripted.locator("#agent-1-reason [data-stream]")
-    expect(growing).to_contain_text("It is", timeout=END)
-    first = growing.inner_text()
-    expect(growing).not_to_have_text(first, timeout=END)
-    expect(growing).to_contain_text(first)
+    scripted.emulate_media(reduced_motion="reduce")
+    assert [animation.split()[0] for animation in flashing(scripted)] == ["none"] * 3
+    scripted.emulate_media(reduced_motion="no-preference")
+    scripted.get_by_role("button", name="Reduce motion").click()
+    assert [animation.split()[0] for animation in flashing(scripted)] == ["none"] * 3
+    scripted.set_viewport_size({"width": 720, "height": 1000})  # an upright tablet shows states and places whole
+    assert scripted.evaluate(CLIPPED) == []
+    tall = "links => links.filter(link => link.scrollHeight > 57 || link.scrollWidth > link.clientWidth).length"
+    assert scripted.locator(".bar .nav a").evaluate_all(tall) == 0
+    assert scripted.locator(".bar .nav a").first.inner_text() == "New"
+    nav, end = scripted.locator(".bar .nav").bounding_box(), scripted.locator(".bar__end").bounding_box()
+    assert nav["x"] + nav["width"] <= end["x"]
 
 
 def test_a_reload_and_a_late_visit_show_the_same_truth(scripted, scripted_site, endpoint):
@@ -73,33 +74,27 @@ def test_a_reload_and_a_late_visit_show_the_same_truth(scripted, scripted_site, 
     assert scripted.locator("#matrix").inner_text() == end
 
 
-def test_cancelling_asks_first_and_every_open_page_is_told(scripted, scripted_site, endpoint):
-    endpoint.script(by_text=[[CASPER, HELD]])
+def test_cancelling_asks_first_counts_what_is_in_and_every_open_page_is_told(scripted, scripted_site, endpoint):
+    endpoint.script(by_text=[[CASPER, HELD]], delay=6)
     start(scripted, scripted_site)
-    other = scripted.context.new_page()
-    other.goto(scripted.url)
-    expect(scripted.locator("#verdict-sub")).to_contain_text("2 of 9 decisions are in.", timeout=END)
+    expect(scripted.locator("#verdict-sub")).to_contain_text("0 of 9 decisions")
     question = scripted.get_by_role("dialog", name="Cancel this judgement?")
     scripted.get_by_role("link", name="Cancel judgement").click()
-    expect(question).to_contain_text("The 2 decisions so far are kept. There will be no verdict.")
+    expect(question).to_contain_text("The 2 decisions so far are kept. There will be no verdict.", timeout=END)
     expect(question.get_by_role("button", name="Keep judging")).to_be_focused()
     question.get_by_role("button", name="Keep judging").click()
     expect(question).to_be_hidden()
+    waiting = scripted.locator(".agent__state[data-state=pending]")
+    expect(waiting).to_have_count(2)
+    expect(waiting.first).to_contain_text("for round 2")
+    expect(scripted.locator("#agent-3-state")).to_contain_text("Judging")
+    other = scripted.context.new_page()
+    other.goto(scripted.url)
     cancel(scripted)
     for page in (scripted, other):
         expect(page.locator("#verdict-sub")).to_contain_text("Cancelled in round 1 by")
         expect(page.locator("#ws")).not_to_have_attribute("ws-connect", re.compile(".*"))
     other.close()
-
-
-def test_the_question_stays_open_while_decisions_come_in_and_counts_them(scripted, scripted_site, endpoint):
-    endpoint.script(by_text=[[CASPER, HELD]], delay=8)
-    start(scripted, scripted_site)
-    expect(scripted.locator("#verdict-sub")).to_contain_text("0 of 9 decisions")
-    scripted.get_by_role("link", name="Cancel judgement").click()
-    expect(scripted.get_by_role("dialog")).to_contain_text("The 2 decisions so far are kept.", timeout=END)
-    expect(scripted.get_by_role("dialog")).to_be_visible()
-    scripted.keyboard.press("Escape")
 
 
 def test_without_scripts_cancelling_is_a_page_that_asks(browser, scripted_site, endpoint):
@@ -113,11 +108,19 @@ def test_without_scripts_cancelling_is_a_page_that_asks(browser, scripted_site, 
     page.context.close()
 
 
-def test_a_retry_goes_on_with_what_is_missing_on_every_open_page(scripted, scripted_site, endpoint):
+def test_trouble_with_a_model_is_said_and_a_retry_goes_on_with_what_is_missing(scripted, scripted_site, endpoint):
     endpoint.script(by_text=[[CASPER, {"behaviour": "prose", "times": 4}]])
     start(scripted, scripted_site)
     expect(scripted.locator("#plate")).to_contain_text("Error", timeout=END)
+    expect(scripted.locator("#verdict-sub")).to_contain_text("Casper gave no decision in round 1 after 4 attempts")
+    expect(scripted.locator("#agent-3-state")).to_contain_text("Failed")
     other = scripted.context.new_page()
+    judgement = scripted.url.rstrip("/").split("/")[-1]
+    other.goto(f"{scripted_site.url}/admin/judgements/judgement/{judgement}/change/")
+    fourth = other.locator(".attempt", has_text="Attempt 4: failed")
+    fourth.get_by_text("Prompt and raw answer").click()
+    expect(fourth.get_by_text("I would approve this.").first).to_be_visible()
+    assert "sk-canary" not in other.content()
     other.goto(scripted.url)
     scripted.get_by_role("button", name="Retry").click()
     for page in (other, scripted):
@@ -127,105 +130,48 @@ def test_a_retry_goes_on_with_what_is_missing_on_every_open_page(scripted, scrip
     other.close()
 
 
-def test_details_open_by_hover_focus_and_key_and_close_by_escape(desk, site):
-    start(desk, site)
-    expect(desk.locator("#plate")).to_contain_text(VERDICT, timeout=END)
-    panel = desk.locator("#agent-2-detail")
-    box = desk.locator("#agent-2 .agent__name").bounding_box()
-    desk.mouse.move(box["x"] + 10, box["y"] + 10)
-    expect(panel).to_be_visible()
-    for number in (1, 2, 3):
-        expect(panel).to_contain_text(f"Round {number}")
-    desk.keyboard.press("Escape")
-    expect(panel).to_be_hidden()
-    desk.mouse.move(5, 5)
-    button = desk.locator("#agent-3 .agent__more")
-    button.focus()
-    desk.keyboard.press("Enter")
-    expect(desk.locator("#agent-3-detail")).to_be_visible()
-    desk.keyboard.press("Escape")
-    expect(button).to_be_focused()
-
-
-def test_on_a_phone_a_tap_opens_all_rounds(phone, site):
-    start(phone, site)
-    expect(phone.locator("#plate")).to_contain_text(VERDICT, timeout=END)
-    phone.locator("#agent-1").tap()
-    expect(phone.locator("#agent-1-detail")).to_be_visible()
-    assert phone.evaluate("document.documentElement.scrollWidth") <= 390
-
-
-def test_on_a_phone_nothing_is_wider_than_the_window(browser, scripted_site, endpoint):
-    endpoint.script(by_text=[[CASPER, {"behaviour": "prose", "delay": 3, "times": 4}]])
-    page = open_page(browser, scripted_site, PHONE, has_touch=True, is_mobile=True).page
-    start(page, scripted_site)
-    expect(page.locator("#plate")).to_contain_text("Judging", timeout=END)
-    page.get_by_role("link", name="Cancel judgement").click()
-    page.get_by_role("button", name="Keep judging").click()
-    expect(page.locator("#plate")).to_contain_text("Error", timeout=END)
-    endpoint.script(default=HELD)
-    page.get_by_role("button", name="Retry").click()
-    cancel(page)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    page.context.close()
-
-
-def test_a_queued_judgement_is_idle_until_an_engine_in_another_process_takes_it(browser, tmp_path):
-    with Site(tmp_path, "--no-engine") as site:
+@pytest.fixture
+def idle(browser, tmp_path):
+    """A page that shows a queued judgement, and its site, which performs nothing."""
+    with Site(tmp_path, "--no-engine", MAGI_DEFAULT_MODEL="rehearsal/instant") as site:
         page = open_page(browser, site).page
         start(page, site)
         expect(page.locator("#plate")).to_contain_text("Idle")
-        engine = subprocess.Popen([sys.executable, "manage.py", "runengine"], cwd=ROOT, env=site.env)
-        try:
-            expect(page.locator("#plate")).to_contain_text(VERDICT, timeout=END)
-        finally:
-            engine.terminate()
-        assert engine.wait(60) == 0
-
-
-def test_who_signs_out_is_told_on_every_page_that_it_is_no_longer_updated(browser, tmp_path):
-    with Site(tmp_path, "--no-engine") as site:
-        page = open_page(browser, site).page
-        start(page, site)
         expect(page.locator("#conn")).to_have_text("Live")
-        other = page.context.new_page()
-        other.goto(site.url)
-        other.locator("details.menu summary").first.click()
-        other.get_by_role("button", name="Sign out").click()
-        expect(page.locator("#conn-banner")).to_contain_text("This page is no longer updated.")
+        yield page, site
+        page.context.close()
+
+
+def test_a_queued_judgement_is_idle_until_an_engine_in_another_process_takes_it(idle, tmp_path):
+    page, site = idle
+    with EngineProcess(site.env, tmp_path / "engine.log") as engine:
+        expect(page.locator("#plate")).to_contain_text(VERDICT, timeout=END)
+        assert engine.stop() == 0
+
+
+def test_who_signs_out_is_told_on_every_page_that_it_is_no_longer_updated(idle):
+    page, site = idle
+    other = page.context.new_page()
+    other.goto(site.url)
+    other.locator("details.menu summary").first.click()
+    other.get_by_role("button", name="Sign out").click()
+    expect(page.locator("#conn-banner")).to_contain_text("This page is no longer updated.")
 
 
 def test_with_postgresql_and_redis_another_process_streams_into_the_page(
     browser, tmp_path, postgres_database, redis_url, endpoint
 ):
-    endpoint.script(by_text=[["This is round 1 of 3.", {"chunks": 60, "chunk_delay": 0.2}]])
+    endpoint.script(by_text=[[CASPER, stalls(6)]])
     services = {"DATABASE_URL": postgres_database, "REDIS_URL": redis_url, **models_of(endpoint)}
-    with Site(tmp_path, "--no-engine", **services) as site:
-        engine = subprocess.Popen([sys.executable, "manage.py", "runengine"], cwd=ROOT, env=site.env)
-        try:
-            page = open_page(browser, site).page
-            start(page, site)
-            # a growing reason is in no row: only Redis can have brought it
-            expect(page.locator("#agent-1-reason [data-stream]")).to_contain_text("The proposal", timeout=END)
-            expect(page.locator("#plate")).to_contain_text(VERDICT, timeout=END)
-        finally:
-            engine.terminate()
-        assert engine.wait(60) == 0
-
-
-def test_trouble_with_a_model_is_said_on_the_page_and_readable_in_the_admin(scripted, scripted_site, endpoint):
-    endpoint.script(by_text=[[CASPER, {"behaviour": "prose"}]])
-    start(scripted, scripted_site)
-    expect(scripted.locator("#plate")).to_contain_text("Error", timeout=END)
-    expect(scripted.locator("#verdict-sub")).to_contain_text("Casper gave no decision in round 1 after 4 attempts")
-    expect(scripted.locator("#agent-3-state")).to_contain_text("Failed")
-    judgement = scripted.url.rstrip("/").split("/")[-1]
-    admin = scripted.context.new_page()
-    admin.goto(f"{scripted_site.url}/admin/judgements/judgement/{judgement}/change/")
-    fourth = admin.locator(".attempt", has_text="Attempt 4: failed")
-    fourth.get_by_text("Prompt and raw answer").click()
-    expect(fourth.get_by_text("I would approve this.").first).to_be_visible()
-    assert "sk-canary" not in admin.content()
+    with Site(tmp_path, "--no-engine", **services) as site, EngineProcess(site.env, tmp_path / "engine.log") as engine:
+        page = open_page(browser, site).page
+        start(page, site)
+        # a growing reason is in no row: only Redis can have brought it
+        expect(page.locator("#agent-3-reason [data-stream]")).to_contain_text("The proposal", timeout=END)
+        expect(page.locator("#verdict-sub")).to_contain_text("2 of 9 decisions", timeout=END)
+        cancel(page)
+        assert engine.stop() == 0
+        page.context.close()
 
 
 def test_a_site_that_is_asked_to_stop_gives_its_work_back_and_ends_well(browser, tmp_path, endpoint):
@@ -259,9 +205,7 @@ def test_a_page_heals_after_the_server_was_killed_and_started_again(browser, tmp
         expect(page.locator("#conn-banner")).to_be_visible()
     endpoint.reset()
     with site:
-        started = time.monotonic()
         expect(page.locator("#conn")).to_have_text("Live")
-        print(f"live {time.monotonic() - started:.1f} s after the server listened again")
         expect(page.locator("#conn-banner")).to_be_hidden()
         assert page.evaluate(WHERE) == before
         expect(page.locator("#plate")).to_contain_text(VERDICT, timeout=END)

@@ -17,11 +17,11 @@ from tests.acceptance.pages import (
     ROUND_2,
     cancel,
     expect_nothing_more,
-    flashing,
     middle_of,
     open_page,
     start,
 )
+from tests.conftest import some_of
 
 FAILS_ONCE = {"behaviour": "status", "error": "invalid_api_key", "times": 1}
 SAID_AFTER = 245  # milliseconds, and a few for the clock of the page
@@ -59,7 +59,7 @@ def poll_until(page, selector, word, least=0):
     raise AssertionError(f"the polls brought no {word}")
 
 
-def test_without_a_socket_the_page_asks_for_the_same_fragments(without_sockets, scripted_site, endpoint):
+def test_without_a_socket_the_page_asks_for_the_same_fragments_to_the_end(without_sockets, scripted_site, endpoint):
     page = without_sockets
     endpoint.script(by_text=[[ROUND_2, HELD]])
     start(page, scripted_site)
@@ -73,6 +73,14 @@ def test_without_a_socket_the_page_asks_for_the_same_fragments(without_sockets, 
         poll_until(page, "#verdict-sub", "3 of 9 decisions", least=2)
     expect(page.locator("#conn-banner")).to_be_hidden()
     expect(page.locator("#agent-2-detail")).to_be_visible()
+    other = page.context.new_page()
+    other.goto(f"{page.url}cancel/")
+    other.get_by_role("button", name="Cancel judgement").click()
+    poll_until(page, "#plate", "CANCELLED")
+    expect(page.locator("#announcer")).to_contain_text("Cancelled.")
+    expect(page).to_have_title(re.compile(r"^(\(\d+\) )?Cancelled: "))
+    assert page.locator("#ws").get_attribute("ws-connect") is None
+    other.close()
 
 
 def test_a_page_says_a_moment_later_and_once_what_it_has(scripted, scripted_site, endpoint):
@@ -85,22 +93,6 @@ def test_a_page_says_a_moment_later_and_once_what_it_has(scripted, scripted_site
     said = [one["at"] for one in heard if "sent" in one]
     begun = next(one["at"] for one in heard if "told" in one)
     assert all(later - earlier >= SAID_AFTER for earlier, later in pairwise([begun, *said]))
-
-
-def test_a_poll_brings_the_end_and_says_it(without_sockets, scripted_site, endpoint):
-    page = without_sockets
-    endpoint.script(default=HELD)
-    start(page, scripted_site)
-    page.clock.fast_forward(15_000)
-    expect(page.locator("#conn")).to_have_text("Every 5 s")
-    other = page.context.new_page()
-    other.goto(f"{page.url}cancel/")
-    other.get_by_role("button", name="Cancel judgement").click()
-    poll_until(page, "#plate", "CANCELLED")
-    expect(page.locator("#announcer")).to_contain_text("Cancelled.")
-    expect(page).to_have_title(re.compile(r"^(\(\d+\) )?Cancelled: "))
-    assert page.locator("#ws").get_attribute("ws-connect") is None
-    other.close()
 
 
 def test_polls_follow_a_failure_and_its_retry(without_sockets, scripted_site, endpoint):
@@ -132,24 +124,35 @@ def test_who_polls_and_has_signed_out_is_told_so(without_sockets, scripted_site,
 # ---- what is said of the connection ---------------------------------------------------------------------------
 
 
-def test_the_mark_says_live_only_while_the_socket_is_open(browser, scripted_site, endpoint):
+def test_the_mark_says_live_only_while_the_socket_is_open_and_the_focus_stays(browser, scripted_site, endpoint):
     endpoint.script(default=HELD)
     page = open_page(browser, scripted_site).page
     page.add_init_script("document.addEventListener('htmx:wsConnecting', () => seen = [conn.textContent])")
     start(page, scripted_site)
-    mark, banner = page.locator("#conn"), page.locator("#conn-banner")
+    mark, banner, button = page.locator("#conn"), page.locator("#conn-banner"), page.locator("[data-cancel]")
     expect(mark).to_have_text("Live")
     assert page.evaluate("seen") == ["Connecting"]
     expect_nothing_more(page)  # what came later would bring a button that can be pressed
+    button.focus()
     page.context.set_offline(True)
     expect(banner).to_contain_text("You are offline. The judgement goes on without this page.")
     expect(mark).to_have_text("Offline")
-    expect(page.locator("[data-cancel]")).to_have_attribute("aria-disabled", "true")
+    expect(button).to_have_attribute("aria-disabled", "true")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog")).to_be_hidden()  # it could not be sent
     page.context.set_offline(False)
     expect(mark).to_have_text("Live")
     expect(banner).to_be_hidden()
     expect(page.locator("#announcer")).to_contain_text("Connected again. The page is up to date.")
-    cancel(page)
+    expect(button).to_be_focused()
+    button.press("Enter")
+    other = page.context.new_page()
+    other.goto(page.url)
+    cancel(other)
+    expect(page.locator("#plate")).to_contain_text("Cancelled")
+    expect(page.locator("#actions")).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Open record")).to_be_focused()
     page.context.close()
 
 
@@ -188,69 +191,6 @@ SHIFTS = """
         )).observe({ type: "layout-shift", buffered: true });
     })));
 """
-
-
-@pytest.mark.parametrize("by", ["the system", "the button"])
-def test_nothing_flashes_for_who_wants_less_motion(browser, scripted_site, endpoint, by):
-    endpoint.script(default=HELD)
-    page = open_page(browser, scripted_site, reduced_motion="reduce" if by == "the system" else "no-preference").page
-    start(page, scripted_site)
-    expect(page.locator(".agent__state[data-state=judging]")).to_have_count(3, timeout=END)
-    if by == "the button":
-        page.get_by_role("button", name="Reduce motion").click()
-    assert [animation.split()[0] for animation in flashing(page)] == ["none"] * 3
-    cancel(page)
-    page.context.close()
-
-
-def test_the_focus_stays_when_its_button_is_replaced_or_goes(browser, scripted_site, endpoint):
-    endpoint.script(default=HELD)
-    page = open_page(browser, scripted_site).page
-    start(page, scripted_site)
-    expect(page.locator("#conn")).to_have_text("Live")
-    expect_nothing_more(page)
-    button = page.get_by_role("link", name="Cancel judgement")
-    button.focus()
-    page.context.set_offline(True)
-    expect(page.locator("#conn")).to_have_text("Offline")
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("dialog")).to_be_hidden()  # it could not be sent
-    page.context.set_offline(False)
-    expect(page.locator("#announcer")).to_contain_text("Connected again.")
-    expect(button).to_be_focused()
-    button.press("Enter")
-    other = page.context.new_page()
-    other.goto(page.url)
-    cancel(other)
-    expect(page.locator("#plate")).to_contain_text("Cancelled")
-    expect(page.locator("#actions")).to_be_focused()
-    page.keyboard.press("Tab")
-    expect(page.get_by_role("link", name="Open record")).to_be_focused()
-    page.context.close()
-
-
-# the corner that the cut leaves least room: whether the state's words lie below the slanting line
-CLIPPED = """() => [...document.querySelectorAll(".agent--left, .agent--right")].flatMap(agent => {
-    const head = agent.querySelector(".agent__head").getBoundingClientRect(), range = document.createRange();
-    range.selectNodeContents(agent.querySelector(".agent__state"));
-    return [...range.getClientRects()].filter(line => {
-        const far = agent.matches(".agent--left") ? head.right - line.right : line.left - head.left;
-        return far < Math.max(0, 80 - (line.top - head.top)) * 1.732;
-    });
-})"""
-
-
-def test_an_upright_tablet_shows_states_and_places_whole(scripted, scripted_site, endpoint):
-    endpoint.script(default=HELD)
-    scripted.set_viewport_size({"width": 720, "height": 1000})
-    start(scripted, scripted_site)
-    expect(scripted.locator("#agent-3-state")).to_contain_text("Judging")
-    assert scripted.evaluate(CLIPPED) == []
-    tall = "links => links.filter(link => link.scrollHeight > 57 || link.scrollWidth > link.clientWidth).length"
-    assert scripted.locator(".bar .nav a").evaluate_all(tall) == 0
-    assert scripted.locator(".bar .nav a").first.inner_text() == "New"
-    nav, end = scripted.locator(".bar .nav").bounding_box(), scripted.locator(".bar__end").bounding_box()
-    assert nav["x"] + nav["width"] <= end["x"]
 
 
 # ---- panels ---------------------------------------------------------------------------------------------------
@@ -297,12 +237,14 @@ def test_who_has_decided_is_seen_waiting_also_when_all_three_are_equally_fast(sc
 
 
 def test_nothing_moves_while_reasons_grow(scripted, scripted_site, endpoint, judged):
-    growing = {"reason": "It is clear, and the effort fits its aim. " * 25, "chunks": 12, "chunk_delay": 0.15}
+    growing = {"reason": "It is clear, and the effort fits its aim. " * 25, "chunks": 6, "chunk_delay": 0.3}
     endpoint.script(by_text=[[part, rule | growing] for part, rule in push.APART["by_text"]], default=growing)
     scripted.goto(judged)  # brings the fonts
     scripted.add_init_script(SHIFTS)
     start(scripted, scripted_site)
-    expect(scripted.locator("[data-stream]").first).to_contain_text("It is clear", timeout=END)
+    growing = scripted.locator("#agent-3-reason [data-stream]")
+    expect(growing).to_contain_text("It is clear", timeout=END)
+    expect(growing).to_contain_text(re.compile("It is clear.*It is clear"))  # it grows in its place
     expect(scripted.locator("#plate")).to_contain_text("Approved", timeout=END)
     assert scripted.evaluate("shifts") == []
 
@@ -335,12 +277,17 @@ def test_panels_follow_focus_arrows_and_clicks(reader, judged):
     reader.keyboard.press("Tab")
     expect(button[1]).to_be_focused()
     expect(panel[1]).to_be_visible()
+    expect(panel[1]).to_contain_text(re.compile("Round 3.*Round 2.*Round 1", re.DOTALL))
     for key, number in (("ArrowLeft", 2), ("ArrowRight", 3), ("ArrowUp", 1), ("ArrowDown", 2)):
         reader.keyboard.press(key)
         expect(button[number]).to_be_focused()
         assert [panel[n].is_visible() for n in (1, 2, 3)] == [n == number for n in (1, 2, 3)]
     reader.keyboard.press("Escape")
     expect(panel[2]).to_be_hidden()
+    expect(button[2]).to_be_focused()
+    reader.keyboard.press("Enter")
+    expect(panel[2]).to_be_visible()
+    reader.keyboard.press("Escape")
     expect(button[2]).to_be_focused()
     button[3].click()
     expect(panel[3]).to_be_focused()
@@ -351,7 +298,7 @@ def test_panels_follow_focus_arrows_and_clicks(reader, judged):
     expect(panel[3]).to_be_hidden()
 
 
-@pytest.mark.parametrize("size", [PHONE, {"width": 320, "height": 640}], ids=["390", "320"])
+@pytest.mark.parametrize("size", some_of([{"width": 320, "height": 640}, PHONE], 1), ids=str)
 def test_a_phone_s_sheet_leaves_the_plate_in_view_and_scrolls_inside(browser, scripted_site, judged, size):
     page = open_page(browser, scripted_site, size, has_touch=True, is_mobile=True).page
     page.goto(judged)
@@ -363,6 +310,30 @@ def test_a_phone_s_sheet_leaves_the_plate_in_view_and_scrolls_inside(browser, sc
     assert sheet.bounding_box()["height"] <= 0.78 * size["height"] + 1
     assert sheet.evaluate("sheet => sheet.scrollHeight > sheet.clientHeight")
     assert "Line one.\nLine two." in sheet.inner_text()
+    assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
     page.touchscreen.tap(*middle_of(page, "#plate"))
     expect(sheet).to_be_hidden()
     page.context.close()
+
+
+# ---- what a first visit costs -----------------------------------------------------------------------------------
+
+MOST_BYTES = 250_000
+
+
+def test_a_first_visit_is_light_and_asks_no_other_host(reader, judged, scripted_site):
+    asked, kinds, weights = [], {}, Counter()
+    devtools = reader.context.new_cdp_session(reader)
+    devtools.send("Network.enable")
+    devtools.on("Network.requestWillBeSent", lambda event: asked.append(event["request"]["url"]))
+    devtools.on("Network.responseReceived", lambda event: kinds.update({event["requestId"]: event["type"]}))
+    devtools.on(
+        "Network.loadingFinished",
+        lambda event: weights.update({kinds[event["requestId"]]: int(event["encodedDataLength"])}),
+    )
+    reader.goto(judged)
+    reader.evaluate("document.fonts.ready.then(() => null)")
+    reader.wait_for_load_state("networkidle")
+    assert [url for url in asked if not url.startswith(f"{scripted_site.url}/")] == []
+    assert {"Document", "Stylesheet", "Script", "Font"} <= weights.keys()
+    assert weights.total() < MOST_BYTES
