@@ -1,7 +1,7 @@
-"""The live page of a debate that goes on: who types there is left in peace, and who has the floor speaks once."""
+"""The live page of a debate that goes on, where who types is left in peace and who has the floor speaks once; and the
+pages that tell of one that is over."""
 
 import re
-import time
 
 import pytest
 from django.urls import reverse
@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.acceptance.pages import END, open_page
 from tests.acceptance.ways_of_debates import cast
+from tests.waiting import wait_until
 
 PUSHES = """let pushes = 0;
     document.addEventListener("htmx:wsAfterMessage", () => document.documentElement.dataset.pushes = ++pushes)"""
@@ -18,7 +19,7 @@ PUSHES = """let pushes = 0;
 def page(browser, site):
     """Of somebody who is the chair, and sits at the table."""
     site.visitor_session  # noqa: B018 - only then there is somebody
-    key = cast(site, "live", "rehearsal/magi")["live"]
+    key = cast(site, "live", "rehearsal/magi")
     watched = open_page(browser, site)
     watched.page.add_init_script(PUSHES)
     watched.page.goto(f"{site.url}{reverse('debate-live', args=[key])}")
@@ -34,7 +35,7 @@ def test_words_stay_through_a_reload_and_many_pushes_and_a_turn_in_two_tabs_is_o
     page.reload()
     expect(say).to_have_value("Elin, can both run", timeout=END)
     say.focus()
-    grown = re.compile(r"[2-9]\d|\d{3}")
+    grown = re.compile(r"\d\d")
     expect(page.locator("html")).to_have_attribute("data-pushes", grown, timeout=END)
     expect(say).to_be_focused(timeout=END)
     page.get_by_role("button", name="20 messages more").click()
@@ -76,7 +77,7 @@ def close(page: Page) -> None:
 
 def test_what_is_typed_while_the_next_turn_is_on_its_way_stays(browser, site):
     site.visitor_session  # noqa: B018
-    key = cast(site, "live", "rehearsal/instant")["live"]
+    key = cast(site, "live", "rehearsal/instant")
     page, held = open_page(browser, site).page, []
     page.goto(f"{site.url}{reverse('debate-live', args=[key])}")
     own = page.get_by_label("What you say")
@@ -99,15 +100,17 @@ def test_what_is_typed_while_the_next_turn_is_on_its_way_stays(browser, site):
 
 def test_without_scripts_a_turn_is_taken_and_what_does_not_fit_comes_back(browser, site):
     site.visitor_session  # noqa: B018
-    key = cast(site, "live", "rehearsal/instant")["live"]
+    key = cast(site, "live", "rehearsal/instant")
     page = open_page(browser, site, java_script_enabled=False).page
     page.goto(f"{site.url}{reverse('debate-live', args=[key])}")
     own = page.get_by_label("What you say")
-    end = time.monotonic() + 60
-    while not own.count():  # it reads on as the page says: by a reload
-        assert time.monotonic() < end
+
+    def there_after_a_reload():  # which is how the page says that one reads on
         page.wait_for_timeout(300)
         page.reload()
+        return own.count()
+
+    wait_until(there_after_a_reload, "the turn")
     own.fill("Both run until September.")
     page.get_by_label("You stand by", exact=True).select_option("HIRE")
     page.get_by_role("button", name="Say it").click()
@@ -116,4 +119,56 @@ def test_without_scripts_a_turn_is_taken_and_what_does_not_fit_comes_back(browse
     page.get_by_label("Why you stand by it").fill("The staff can do it.")
     page.get_by_role("button", name="Say it").click()
     expect(page.locator(".log__list article", has_text="Both run until September.")).to_have_count(1)
+    page.context.close()
+
+
+# ---- told of when it is over ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def over(site) -> str:
+    site.visitor_session  # noqa: B018
+    return cast(site, "decided")
+
+
+@pytest.fixture
+def record(browser, site, over):
+    watched = open_page(browser, site)
+    watched.page.goto(f"{site.url}{reverse('debate-record', args=[over])}")
+    yield watched.page
+    watched.page.context.close()
+    assert watched.complaints == []
+
+
+def test_a_replay_goes_to_the_end_and_back_and_its_time_line_shows_the_course(record: Page, site, over) -> None:
+    record.goto(f"{site.url}{reverse('debate-replay', args=[over])}")
+    record.locator(".player__controls").wait_for()
+    expect(record.locator(".player__chapter")).to_have_text(["Alone", "Debate", "20", "40", "Last words"])
+    states = [mark.get_attribute("data-state") for mark in record.locator(".player__marks [data-state]").all()]
+    assert states == ["pending", "mid", "approve", "pending", "approve", "approve"]
+    record.locator("[data-time]").focus()
+    record.keyboard.press("End")
+    expect(record.locator("#msg-64")).to_contain_text("The code is better than I first said.")
+    expect(record.locator("#ending")).to_contain_text("Minority opinions")
+    record.keyboard.press("Home")
+    expect(record.locator("#msg-64")).to_be_hidden()
+    expect(record.locator("#ending")).to_be_hidden()
+    expect(record.locator("#seat-1")).to_contain_text("None yet")
+
+
+def test_a_change_in_the_record_leads_to_its_message_and_that_to_what_was_asked(record: Page) -> None:
+    record.locator("#moves").get_by_role("link", name="59").first.click()
+    expect(record.locator("#msg-59")).to_be_in_viewport()
+    record.locator("#msg-59 summary").click()
+    record.locator("#msg-59").get_by_role("link", name="All that was asked").click()
+    expect(record.get_by_role("heading", level=1)).to_have_text("All that was asked")
+    record.get_by_role("link", name="Back to the record").click()
+    expect(record.locator("#transcript")).to_be_in_viewport()
+
+
+def test_without_scripts_the_record_is_whole(browser, site, over) -> None:
+    page = open_page(browser, site, java_script_enabled=False).page
+    page.goto(f"{site.url}{reverse('debate-record', args=[over])}")
+    expect(page.locator("#msg-64")).to_contain_text("The code is better than I first said.")
+    expect(page.get_by_role("link", name="Download XML")).to_be_visible()
     page.context.close()

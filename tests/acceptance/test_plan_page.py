@@ -2,12 +2,14 @@
 
 import re
 import time
+from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.acceptance.pages import open_page
 from tests.acceptance.site import Site
+from tests.waiting import wait_until
 
 TASK = (
     "Look for “Ada Lovelace” with people.find.\n"
@@ -25,12 +27,27 @@ CHANGED = """{
 TOUCHED = "document.querySelector('#plan').append(document.createComment('as a push does'))"
 
 
-def test_gates_that_open_together_come_once_each_though_the_page_is_told_of_more_meanwhile(desk: Page, site: Site):
-    begin(desk, site)
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    with Site(tmp_path_factory.mktemp("site"), MAGI_DEFAULT_MODEL="rehearsal/instant") as site:
+        yield site
+
+
+@pytest.fixture(scope="module")
+def begun(browser: Browser, site: Site) -> str:
+    """The address of a plan that waits for its approval."""
+    page = open_page(browser, site).page
+    begin(page, site)
+    page.context.close()
+    return page.url
+
+
+def test_gates_that_open_together_come_once_each_though_the_page_is_told_of_more_meanwhile(desk: Page, begun: str):
+    see(desk, begun)
     held: list[Route] = []
     desk.route("**/gates/*/here/", lambda route: held.append(route))
     desk.evaluate(BEGUN_ANEW)
-    wait_for_three(desk, held)
+    wait_until(lambda: desk.wait_for_timeout(50) or len(held) == 3, "all three gates are asked for")
     for _ in range(3):
         desk.evaluate(TOUCHED)
         desk.wait_for_timeout(100)
@@ -42,16 +59,9 @@ def test_gates_that_open_together_come_once_each_though_the_page_is_told_of_more
     assert len(held) == 3
 
 
-def wait_for_three(desk: Page, held: list[Route]) -> None:
-    end = time.monotonic() + 30
-    while len(held) < 3:
-        assert time.monotonic() < end, "not all gates are asked for"
-        desk.wait_for_timeout(50)
-
-
-def test_a_gate_that_the_site_could_not_bring_is_asked_for_again(browser: Browser, site: Site):
+def test_a_gate_that_the_site_could_not_bring_is_asked_for_again(browser: Browser, site: Site, begun: str):
     page, asked = open_page(browser, site).page, list[Route]()
-    begin(page, site)
+    see(page, begun)
 
     def away_at_first(route: Route) -> None:
         asked.append(route)
@@ -65,9 +75,10 @@ def test_a_gate_that_the_site_could_not_bring_is_asked_for_again(browser: Browse
     page.context.close()
 
 
-def test_a_gate_that_is_pressed_is_not_replaced_by_what_has_changed(desk: Page, site: Site):
-    begin(desk, site)
-    begun = desk.locator("#at-2 .at[data-seen]")
+def test_a_gate_that_is_pressed_is_not_replaced_by_what_has_changed(browser: Browser, site: Site, begun: str):
+    desk = open_page(browser, site).page
+    see(desk, begun)
+    pressed = desk.locator("#at-2 .at[data-seen]")
     desk.evaluate("document.querySelector('#at-2 .at').dataset.seen = ''")
     held: list[Route] = []
     desk.route("**/gates/*/here/", lambda route: held.append(route))
@@ -81,12 +92,13 @@ def test_a_gate_that_is_pressed_is_not_replaced_by_what_has_changed(desk: Page, 
         held[0].continue_()
     desk.unroute("**/gates/*/here/")
     desk.wait_for_timeout(300)
-    expect(begun).to_have_count(1)
+    expect(pressed).to_have_count(1)
     desk.clock.resume()
     desk.mouse.move(0, 0)
     desk.mouse.up()
-    expect(begun).to_have_count(0)
+    expect(pressed).to_have_count(0)
     expect(desk.locator("#at-2 .at")).to_have_count(1)
+    desk.context.close()
 
 
 def begin(desk: Page, site: Site) -> None:
@@ -94,6 +106,12 @@ def begin(desk: Page, site: Site) -> None:
     desk.locator("#task").fill(TASK)
     desk.get_by_role("button", name="Plan it").last.click()
     desk.wait_for_url("**/plans/*-*/")
+    see(desk, desk.url)
+
+
+def see(desk: Page, begun: str) -> None:
+    if desk.url != begun:
+        desk.goto(begun)
     expect(desk.get_by_role("heading", name="Approve all 3 steps?")).to_be_visible(timeout=60_000)
     expect(desk.locator(".at")).to_have_count(3)
 

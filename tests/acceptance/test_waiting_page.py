@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.acceptance.pages import END, VERDICT, open_page, start
+from tests.acceptance.site import Site
 from tests.conftest import JAPAN
 
 # stands where the browser's notices do: what was asked for, and what was shown
@@ -27,15 +28,28 @@ window.Notification = class extends EventTarget {
 TASK = "Look for “Ada Lovelace” with people.find."
 
 
+LAST_ROUND_LATER = [["This is round 3 of 3.", {"delay": 5}]]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    with Site(tmp_path_factory.mktemp("site"), MAGI_DEFAULT_MODEL="rehearsal/instant") as site:
+        yield site
+
+
 @pytest.fixture
 def page(browser, site):
     watched = open_page(browser, site)
-    watched.page.add_init_script(NOTICES)
-    watched.page.goto(f"{site.url}/waiting/")
-    expect(watched.page.locator("#tell-state")).to_contain_text("Off in this browser")
-    yield watched.page
+    yield go_to(watched.page, site)
     watched.page.context.close()
     assert watched.complaints == []
+
+
+def go_to(page, site):
+    page.add_init_script(NOTICES)
+    page.goto(f"{site.url}/waiting/")
+    expect(page.locator("#tell-state")).to_contain_text("Off in this browser")
+    return page
 
 
 def plan(page, site):
@@ -91,12 +105,14 @@ def test_a_live_page_counts_what_waits(page, site):
             plan(page, site)
 
 
-def test_who_wants_notices_and_looks_elsewhere_is_told_that_it_is_over(browser, site):
-    watched = open_page(browser, site)
+def test_who_wants_notices_and_looks_elsewhere_is_told_that_it_is_over(browser, scripted_site, endpoint):
+    endpoint.reset()
+    endpoint.script(by_text=LAST_ROUND_LATER)
+    watched = open_page(browser, scripted_site)
     for script in (NOTICES, "Notification.permission = 'granted'", "localStorage.setItem('magi-notices', 'on')"):
         watched.page.add_init_script(script)
     watched.page.add_init_script("Object.defineProperty(document, 'hidden', { get: () => window.elsewhere })")
-    start(watched.page, site)
+    start(watched.page, scripted_site)
     watched.page.evaluate("window.elsewhere = true")
     expect(watched.page.locator("#plate")).to_contain_text(VERDICT, timeout=END)
     assert watched.page.evaluate("shown").count(JAPAN) == 1  # beside others of theirs that ended meanwhile
@@ -104,11 +120,13 @@ def test_who_wants_notices_and_looks_elsewhere_is_told_that_it_is_over(browser, 
     assert watched.complaints == []
 
 
-def test_the_bar_and_the_icon_say_what_is_under_way_and_the_end_is_told_elsewhere(page, site):
+def test_the_bar_and_the_icon_say_what_is_under_way_and_the_end_is_told_elsewhere(scripted, scripted_site, endpoint):
+    endpoint.script(by_text=LAST_ROUND_LATER)
+    page = go_to(scripted, scripted_site)
     page.get_by_role("button", name="Notices in this browser").click()
     other = page.context.new_page()
     other.add_init_script(NOTICES)
-    start(other, site)
+    start(other, scripted_site)
     expect(page.locator(".nav .nav__runs")).to_have_text("1")
     expect(page.locator("#icon")).to_have_attribute("href", re.compile(r"/icon/\d+/1\.svg"))
     expect(other.locator("#plate")).to_contain_text(VERDICT, timeout=END)
