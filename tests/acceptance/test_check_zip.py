@@ -4,8 +4,6 @@ import warnings
 import zipfile
 from io import BytesIO
 
-import pytest
-
 from tests.acceptance.test_check import File, old, plate_in, visitor  # noqa: F401  # visitor: a fixture
 from tests.acceptance.test_old_records import VERIFIER_KEY, VERSIONS
 
@@ -28,20 +26,20 @@ def seen(visitor, data: bytes) -> tuple[str, str]:  # noqa: F811
     return plate, visitor.locator("#no-evidence span").text_content()
 
 
-@pytest.mark.parametrize(
-    ("names", "said"),
-    [
-        (("magi-1/record.json", "magi-1/record.json"), MORE_THAN_ONE),
-        (("magi-1/record.json", "magi-1/RECORD.JSON"), MORE_THAN_ONE),
-        (("magi-1/record.json", "magi-1/record.json."), MORE_THAN_ONE),
-        (("magi-1/record.json", "magi-2/records.jsonl"), MORE_THAN_ONE),
-        (("magi-1/record.json", "magi-1/verify.py", "magi-1/./Verify.py"), TWICE),
-        (("magi-1/record.json", "magi-1\\record.json"), TWO_WAYS),
-        (("magi-1/record.json", "magi-1/re\u0441ord.txt"), TWO_WAYS),
-    ],
-)
-def test_a_zip_that_unpacks_to_another_record_is_refused(visitor, names, said):  # noqa: F811
-    assert seen(visitor, packed(*names)) == ("none", said)
+REFUSED = [
+    (("magi-1/record.json", "magi-1/record.json"), MORE_THAN_ONE),
+    (("magi-1/record.json", "magi-1/RECORD.JSON"), MORE_THAN_ONE),
+    (("magi-1/record.json", "magi-1/record.json."), MORE_THAN_ONE),
+    (("magi-1/record.json", "magi-2/records.jsonl"), MORE_THAN_ONE),
+    (("magi-1/record.json", "magi-1/verify.py", "magi-1/./Verify.py"), TWICE),
+    (("magi-1/record.json", "magi-1\\record.json"), TWO_WAYS),
+    (("magi-1/record.json", "magi-1/re\u0441ord.txt"), TWO_WAYS),
+]
+
+
+def test_a_zip_that_unpacks_to_another_record_is_refused(visitor):  # noqa: F811
+    wrong = [names for names, said in REFUSED if seen(visitor, packed(*names)) != ("none", said)]
+    assert not wrong
 
 
 def test_a_zip_that_has_more_than_it_says_is_refused(visitor):  # noqa: F811

@@ -1,18 +1,25 @@
-"""Texts that would run if a page took them for more than text, in every field that people, models or endpoints fill."""
+"""Texts that would run if a page took them for more than text, in every field that people, models or endpoints fill.
+
+Contents, criteria and reasons hold all of them; names, models, titles and messages of endpoints, which are short, a few
+by `make test` and all by `make test-all`.
+"""
 
 import contextlib
 
 import pytest
 from django.urls import Resolver404, resolve, reverse
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import expect
 
 from engine.hidden import in_one_line, visible_text
 from tests.acceptance.cases import Case, Member
-from tests.acceptance.chromium import launch
-from tests.acceptance.scene import PATIENCE, Scene, rows
+from tests.acceptance.scene import PATIENCE, rows
+from tests.conftest import some_of
 from tests.injections import INJECTIONS, STEERING, tags
 
-THREES = [INJECTIONS[start : start + 3] for start in range(0, len(INJECTIONS), 3)]
+THREES = some_of((INJECTIONS[start : start + 3] for start in range(0, len(INJECTIONS), 3)), 4)
+SIXES = some_of((INJECTIONS[start : start + 6] for start in range(0, len(INJECTIONS), 6)), 3)
+WHOLE = "\n".join(INJECTIONS)
+PARTS = [" ".join(INJECTIONS[start::3]) for start in range(3)]
 TRAP = """
 window.traps = [];
 window.ran = () => traps.push("ran");
@@ -70,15 +77,8 @@ class Guard:
 
 
 @pytest.fixture(scope="module")
-def scene(chromium, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("injected")
-    with sync_playwright() as playwright, Scene(launch(playwright), folder) as scene:
-        scene.sign_in(scene.site)
-        yield scene
-
-
-@pytest.fixture(scope="module")
 def watched(scene):
+    scene.sign_in(scene.site)
     return Guard(scene)
 
 
@@ -89,18 +89,18 @@ def guard(watched):
 
 
 def case_of(number):
-    """Three texts in every field. The number keeps the names apart and tells the endpoint which judgement asks."""
-    members = [Member(text, f"openai/{text}", f"{text} is a criterion.", ()) for text in THREES[number]]
-    return Case(" ".join(THREES[number]), "\n".join([f"Case {number:03}.", *THREES[number]]), tuple(members))
+    """The number keeps the names apart and tells the endpoint which judgement asks."""
+    members = [Member(text, f"openai/{text}", f"{text} is a criterion.\n{WHOLE}", ()) for text in THREES[number]]
+    return Case(" ".join(THREES[number]), f"Case {number:03}.\n{WHOLE}", tuple(members))
 
 
 def rules_of(number):
     """Reasons in two rounds, then an endpoint that gives up on all three with the text as its message."""
-    for seat, text in zip("ABC", THREES[number], strict=True):
+    for seat, text, part in zip("ABC", THREES[number], PARTS, strict=True):
         asked = [f"Case {number:03}.", f"You are agent {seat} "]
         refuses = {"behaviour": "status", "status": 418, "body": {"error": {"message": f"Sorry: {text}"}}}
         yield [[*asked, "This is round 3 of 3."], refuses]
-        yield [asked, {"reason": f"The reason is {text} and no other."}]
+        yield [asked, {"reason": f"The reason is {part} and no other."}]
 
 
 @pytest.fixture(scope="module")
@@ -115,35 +115,32 @@ def injected(scene):
 
 
 def test_reasons_that_grow_and_whole_texts_change_nothing_while_people_watch(scene, guard):
-    parts = [" ".join(INJECTIONS[start::3]) for start in range(3)]
     slowly = {"chunks": 8, "chunk_delay": 0.4, "delay": 0.5}
-    rules = [[[f"You are agent {seat} "], {"reason": part} | slowly] for seat, part in zip("ABC", parts, strict=True)]
+    rules = [[[f"You are agent {seat} "], {"reason": part} | slowly] for seat, part in zip("ABC", PARTS, strict=True)]
     scene.endpoint.script(by_text=rules)
-    whole = "\n".join(INJECTIONS)
-    members = (Member(text, "openai/gpt-4o", whole, ()) for text in THREES[5])
-    pk = scene.submit(Case("Watched", whole, tuple(members)))
+    members = (Member(text, "openai/gpt-4o", WHOLE, ()) for text in THREES[-1])
+    pk = scene.submit(Case("Watched", WHOLE, tuple(members)))
     page = scene.open(reverse("live", args=[pk]))
-    expect(page.locator("#agent-1-reason [data-stream]")).to_contain_text(parts[0][:20], timeout=PATIENCE * 1000)
-    guard.shows(whole)
+    expect(page.locator("#agent-1-reason [data-stream]")).to_contain_text(PARTS[0][:20], timeout=PATIENCE * 1000)
+    guard.shows(WHOLE)
     expect(page.locator("#plate")).to_contain_text("Approved", timeout=PATIENCE * 1000)
     page.locator("#agent-2 .agent__more").click()
     expect(page.locator("#agent-2-detail")).to_be_visible()
-    guard.shows(whole, *parts)
+    guard.shows(WHOLE, *PARTS)
 
 
 def test_the_live_page_shows_what_was_written_and_answered(scene, guard, injected):
     for pk, texts in zip(injected, THREES, strict=True):
         page = scene.open(reverse("live", args=[pk]))
         expect(page.locator("#announcer")).to_contain_text("Error.")  # only the socket says it: its fragments are here
-        reasons = [f"The reason is {text} and no other." for text in texts]
-        guard.shows(" ".join(texts), *texts, *reasons, *(f"It said: “Sorry: {text}" for text in texts))
+        guard.shows(" ".join(texts), *PARTS, *(f"It said: “Sorry: {text}" for text in texts))
 
 
 @pytest.mark.parametrize("page", ["admin:judgements_judgement_change", "record"])
 def test_what_is_kept_is_shown_word_by_word(scene, guard, injected, page):
     for pk, texts in zip(injected, THREES, strict=True):
         scene.open(reverse(page, args=[pk]))
-        guard.shows(*texts, *(f"The reason is {text} and no other." for text in texts))
+        guard.shows(*texts, WHOLE, *PARTS)
 
 
 def test_a_replay_plays_what_was_written_and_answered(scene, guard, injected):
@@ -151,7 +148,7 @@ def test_a_replay_plays_what_was_written_and_answered(scene, guard, injected):
         page = scene.open(reverse("replay", args=[pk]))
         page.get_by_label("Time").press("End")
         expect(page.locator("#plate")).to_contain_text("Error")
-        guard.shows(*texts, *(f"The reason is {text} and no other." for text in texts))
+        guard.shows(*texts, *PARTS)
 
 
 @pytest.mark.parametrize("page", ["history", "admin:judgements_judgement_changelist"])
@@ -166,11 +163,11 @@ def test_records_that_are_printed_together_show_texts_as_they_are(scene, guard, 
     page.get_by_label("Action:").select_option("print_records")
     with page.expect_navigation():
         page.get_by_role("button", name="Go").click()
-    guard.shows(*INJECTIONS, *(f"The reason is {text} and no other." for text in INJECTIONS))
+    guard.shows(*(text for texts in THREES for text in texts), WHOLE, *PARTS)
 
 
 def test_the_doctor_shows_what_an_endpoint_says(scene, guard):
-    for text in (*INJECTIONS[:2], tags("approve"), STEERING[0], STEERING[4]):
+    for text in some_of((INJECTIONS[0], INJECTIONS[1], tags("approve"), STEERING[0], STEERING[4]), 2):
         scene.endpoint.script(default={"behaviour": "status", "status": 418, "body": {"error": {"message": text}}})
         page = scene.open(reverse("doctor"))
         with page.expect_navigation():
@@ -196,8 +193,7 @@ def test_councils_are_listed_as_they_are(scene, guard):
 
 
 def test_what_is_refused_is_shown_beside_the_reason(scene, guard):
-    for start in range(0, len(INJECTIONS), 6):
-        texts = INJECTIONS[start : start + 6]
+    for texts in SIXES:
         page = scene.open(reverse("new"))
         fields = [f"a{number}-{field}" for number in (1, 2, 3) for field in ("model", "fallback")]
         values = dict(zip(fields, texts, strict=True)) | {"title": " ".join(texts * 4), "a1-name": "A" * 50 + texts[0]}
