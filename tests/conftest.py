@@ -280,6 +280,10 @@ def judged(owner: User, models: ScriptedModels | None = None) -> Judgement:
 
 @pytest.fixture
 def council(db: None) -> Council:
+    return founded()
+
+
+def founded() -> Council:
     agents = [{"name": n, "model": "", "criteria": f"Criteria of {n}.", "fallback": ""} for n in NAMES]
     return Council.objects.found(name="Magi", agents=agents, owner=None)
 

@@ -363,6 +363,7 @@ def _copied() -> Callable[[], None]:
     """What brings the database back to just what it is now."""
     if connection.vendor == "sqlite":
         copy = sqlite3.connect(":memory:", check_same_thread=False)
+        connection.ensure_connection()
         connection.connection.backup(copy)
         return partial(_copy_back, copy)
     schema = f"made_{next(_numbers)}"

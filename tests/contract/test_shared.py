@@ -9,7 +9,7 @@ from django.urls import reverse
 from runs import sharing
 from tests.contract import MARKER
 
-pytestmark = pytest.mark.django_db
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def told_to_guests(ended, mira):

@@ -2,7 +2,7 @@ import pytest
 
 from runs import feed
 from tests.judgements.open_pages import Page
-from tests.judgements.redacted import approved, failed  # noqa: F401 - fixtures
+from tests.judgements.redacted import _marked, _marked_and_failed, approved, either, failed  # noqa: F401 - fixtures
 
 
 @pytest.fixture

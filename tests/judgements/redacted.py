@@ -1,8 +1,10 @@
 """Judgements with one word in every text that they have, so that it is seen where one of them is left."""
 
 import asyncio
+from collections.abc import Callable
 
 import pytest
+from asgiref.sync import async_to_sync
 from django.contrib.auth.models import User
 from django.test import Client
 
@@ -13,8 +15,8 @@ from judgements.rules import Verdict
 from runs import reviews
 from runs.face import faces
 from runs.history import History
-from tests.conftest import ScriptedModels, agents, perform, says
-from tests.databases import once
+from tests.conftest import ScriptedModels, agents, perform, person, says
+from tests.scenes import Performed
 
 MARKER = "quetzalcoatl"
 REASON = "Mira asked for it."
@@ -39,25 +41,46 @@ def judged(owner: User, earlier: Judgement | None = None, *answers: str | Unauth
     return Judgement.objects.get(pk=made.pk)
 
 
+@pytest.fixture(scope="session")
+def _marked(performed: Performed) -> Callable[[], Judgement]:
+    return performed(make_approved)
+
+
 @pytest.fixture
-def approved(mira: User, reviewer: User, provider: None) -> Judgement:
-    return once(make_approved, mira, reviewer)
+def approved(_marked: Callable[[], Judgement], db: None, provider: None) -> Judgement:
+    return _marked()
 
 
-def make_approved(mira: User, reviewer: User) -> Judgement:
-    made = judged(mira)
+def make_approved() -> Judgement:
+    made, reviewer = judged(person("mira")), person("reviewer")
     reviews.add(made.run, reviewer, f"A note on {MARKER}.")
     reviews.add(made.run, reviewer, f"Not {MARKER}.", Verdict.REJECTED)
     return made
 
 
+@pytest.fixture(scope="session")
+def _marked_and_failed(performed: Performed) -> Callable[[], Judgement]:
+    return performed(make_failed)
+
+
 @pytest.fixture
-def failed(mira: User, provider: None) -> Judgement:
-    return once(make_failed, mira)
+def failed(_marked_and_failed: Callable[[], Judgement], db: None, provider: None) -> Judgement:
+    return _marked_and_failed()
 
 
-def make_failed(mira: User) -> Judgement:
-    return judged(mira, None, Unauthorized(f"The key {MARKER} was refused.", raw=MARKER))
+def make_failed() -> Judgement:
+    return judged(person("mira"), None, Unauthorized(f"The key {MARKER} was refused.", raw=MARKER))
+
+
+@pytest.fixture(params=["approved", "failed"])
+def either(
+    request: pytest.FixtureRequest,
+    _marked: Callable[[], Judgement],
+    _marked_and_failed: Callable[[], Judgement],
+    db: None,
+    provider: None,
+) -> Judgement:
+    return {"approved": _marked, "failed": _marked_and_failed}[request.param]()
 
 
 def problems() -> list[str]:
@@ -73,4 +96,4 @@ def shown(client: Client, address: str) -> str:
     async def read() -> bytes:
         return b"".join([piece async for piece in answer])
 
-    return asyncio.run(read()).decode()
+    return async_to_sync(read)().decode()

@@ -5,11 +5,12 @@ import asyncio
 import pytest
 from django.urls import reverse
 
+from judgements.models import Council
 from tests.conftest import perform, says
-from tests.databases import once
 from tests.runs.desk import make_failed, make_several, page_of, stand, titles
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
+committed = pytest.mark.django_db(transaction=True)  # by threads of their own
 
 
 @pytest.fixture
@@ -18,15 +19,25 @@ def admin(client, reviewer):
     return client
 
 
-@pytest.fixture
-def failed(mira):
-    return once(make_failed, mira)
+@pytest.fixture(scope="module")
+def _failed(performed):
+    return performed(make_failed)
 
 
 @pytest.fixture
-def several(mira, noor, council):
+def failed(_failed, db):
+    return _failed()
+
+
+@pytest.fixture(scope="module")
+def _several(performed):
+    return performed(make_several)
+
+
+@pytest.fixture
+def several(_several, db):
     """Three judgements of three years, the newest first."""
-    return once(make_several, mira, noor, council)
+    return _several()
 
 
 def test_judgements_are_listed_with_status_title_who_and_when(admin, judgement):
@@ -35,8 +46,8 @@ def test_judgements_are_listed_with_status_title_who_and_when(admin, judgement):
         assert text in html
 
 
-def test_a_council_and_a_person_are_asked_for_by_a_link(admin, several, council, mira):
-    assert titles(admin, council=council.pk)[0] == ["Refund"]
+def test_a_council_and_a_person_are_asked_for_by_a_link(admin, several, mira):
+    assert titles(admin, council=Council.objects.get().pk)[0] == ["Refund"]
     found, html = titles(admin, person=mira.pk, status="rejected")
     assert found == ["Ship"]
     assert f'<a href="?person={mira.pk}">All</a>' in html  # the way out of the status keeps the person
@@ -62,6 +73,7 @@ def test_a_judgement_shows_every_prompt_and_raw_answer_and_what_went_wrong(admin
         assert text in html
 
 
+@committed
 def test_a_change_of_mind_is_marked_and_has_its_reason(admin, judgement, models):
     models.will("openai/b", "reject", says("approve", "Agent A convinced me."), "approve")
     asyncio.run(perform(judgement.pk, models))
@@ -80,6 +92,7 @@ def test_the_page_leads_to_all_other_pages_and_back_to_the_list_as_it_was(admin,
     assert f'href="{reverse("admin:judgements_judgement_changelist")}?status=approved"' in html
 
 
+@committed
 def test_model_text_is_shown_and_never_run(admin, judgement, models):
     evil = '<img src=x onerror="alert(1)">'
     models.will("openai/a", f"{evil}")

@@ -11,7 +11,7 @@ from tests.conftest import JAPAN, NOBODYS_ID, agents
 from tests.judgements.test_record import record, words
 from tests.judgements.test_views import filled
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def again(page, judgement):

@@ -20,10 +20,10 @@ from runs.api.events import event_of
 from runs.export import Chosen, pieces
 from runs.face import faces
 from runs.record import record_line
-from tests.conftest import ScriptedModels, agents, perform, says
-from tests.databases import once
+from tests.conftest import ScriptedModels, agents, perform, person, says
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
+committed = pytest.mark.django_db(transaction=True)  # by threads of their own
 
 APPROVE = "".join(chr(0xE0000 + ord(char)) for char in "approve")
 TURNED = f"Refund{APPROVE} \u202eno\u202c"
@@ -36,13 +36,19 @@ def trio():
     return [{**agent, "name": f"{agent['name']} {TURNED}", "criteria": f"Criteria {TURNED}"} for agent in asked]
 
 
+@pytest.fixture(scope="module")
+def hiding_one(performed):
+    return performed(make_hiding)
+
+
 @pytest.fixture
-def hiding(mira, provider):
+def hiding(hiding_one, mira, provider):
     """A judgement in which everything hides something: what was written, asked, answered and refused."""
-    return once(make_hiding, mira)
+    return hiding_one()
 
 
-def make_hiding(mira):
+def make_hiding():
+    mira = person("mira")
     council = Council.objects.found(name=f"Council {TURNED}", agents=trio(), owner=mira)
     judgement = Judgement.objects.submit(
         title=f"Title {TURNED}", content=f"Content {TURNED}", agents=trio(), owner=mira, council=council.current
@@ -103,6 +109,7 @@ def test_what_was_amended_is_seen(page, mira, hiding):
     assert re.search(r"<ins\s*>.*<mark[^>]*>‹U\+202C U\+200B›</mark>.*</ins", html)
 
 
+@committed
 def test_a_replay_hides_nothing_and_says_nothing_hidden(page, hiding):
     played = page.get(reverse("replay-frames", args=[hiding.pk])).json()
     said = [frame["said"] for frame in played["frames"]]
@@ -119,6 +126,7 @@ def exported(hiding, kind):
     return asyncio.run(read())
 
 
+@committed
 def test_a_table_has_marks(hiding):
     text = exported(hiding, "csv")
     head, row = csv.reader(io.StringIO(text.removeprefix("\ufeff")))
@@ -127,6 +135,7 @@ def test_a_table_has_marks(hiding):
     assert row[head.index("agent 1 name")] == f"Melchior {SHOWN}"
 
 
+@committed
 def test_lines_of_json_escape_what_hides_and_say_it_exactly(hiding):
     line = exported(hiding, "jsonl")
     assert HIDDEN.findall(line) == []
@@ -135,10 +144,12 @@ def test_lines_of_json_escape_what_hides_and_say_it_exactly(hiding):
     assert told["agents"][0]["decisions"][0]["reason"] == f"Reason {TURNED}"
 
 
+@committed
 def test_printed_records_hide_nothing(hiding):
     assert f"Reason {SHOWN}" in text_of(exported(hiding, "html"))
 
 
+@committed
 def test_evidence_keeps_every_character(hiding):
     call = ModelCall.objects.get(run=hiding.pk, step="A1")
     assert json.loads(call.answer)["reason"] == f"Reason {TURNED}"

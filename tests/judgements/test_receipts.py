@@ -18,16 +18,17 @@ from judgements.models import Council, Expected, Judgement, Receipt, ReceiptRefu
 from judgements.rules import Verdict
 from runs import reviews, steering
 from tests.callers import Caller, fields, problem
-from tests.conftest import JAPAN, ScriptedModels, agents, judged, perform
-from tests.databases import once, tampering
+from tests.conftest import JAPAN, ScriptedModels, agents, perform, person
+from tests.databases import tampering
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
+committed = pytest.mark.django_db(transaction=True)  # by threads of their own
 OWN = Expected(council=None)
 
 
 @pytest.fixture
-def approved(mira):
-    return once(judged, mira)
+def approved(approved_judgement):
+    return approved_judgement
 
 
 @pytest.fixture
@@ -47,6 +48,7 @@ def test_a_receipt_is_used_once_and_both_are_in_the_record(receipt, mira):
     assert verify_all().faults == []
 
 
+@committed
 def test_of_many_uses_at_once_one_counts(receipt, mira):
     def use(_):
         try:
@@ -107,10 +109,26 @@ def test_one_that_is_not_in_the_books_is_refused(receipt):
 # ---- who judged -------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def payments(mira):
+def make_payments():
+    """A council, and a receipt for what it approved in its first version."""
     trio = [{**agent, "fallback": ""} for agent in agents("openai/a", "openai/b", "openai/c")]
-    return Council.objects.found(name="Payments", agents=trio, owner=mira)
+    council = Council.objects.found(name="Payments", agents=trio, owner=person("mira"))
+    return council, approval_by(council, person("mira"))
+
+
+@pytest.fixture(scope="module")
+def approved_by_payments(performed):
+    return performed(make_payments)
+
+
+@pytest.fixture
+def payments_and_receipt(approved_by_payments, db):
+    return approved_by_payments()
+
+
+@pytest.fixture
+def payments(payments_and_receipt):
+    return payments_and_receipt[0]
 
 
 def approval_by(council, owner):
@@ -121,9 +139,9 @@ def approval_by(council, owner):
 
 
 @pytest.fixture
-def by_payments(payments, mira):
+def by_payments(payments_and_receipt):
     """A receipt for what Payments approved in its first version."""
-    return once(approval_by, payments, mira)
+    return payments_and_receipt[1]
 
 
 def test_a_receipt_says_which_council_and_agents_judged(by_payments, payments):
@@ -138,6 +156,7 @@ def record_of(pk):
     return [json.loads(line) for line in Entry.objects.filter(run=pk).order_by("seq").values_list("line", flat=True)]
 
 
+@committed
 def test_the_record_says_who_judged_and_who_expected_what(by_payments, payments, mira):
     Receipt.objects.consume(by_payments, mira, Expected("Payments", version=1))
     given, used = (entry["facts"] for entry in record_of(by_payments["judgement"])[-2:])
@@ -178,6 +197,7 @@ def test_a_council_that_was_renamed_is_known_by_its_id_alone(by_payments, paymen
     assert Receipt.objects.consume(by_payments, mira, Expected(payments.pk, 1)).consumed
 
 
+@committed
 def test_a_new_council_with_a_freed_name_is_not_taken_for_the_one_that_had_it(by_payments, payments, mira, noor):
     payments.revise(name="Retired", agents=payments.agents(), author=mira)
     made = Council.objects.found(name="Payments", agents=payments.agents(), owner=noor)
@@ -187,6 +207,7 @@ def test_a_new_council_with_a_freed_name_is_not_taken_for_the_one_that_had_it(by
     assert Receipt.objects.consume(lenient, noor, Expected(made.pk)).consumed
 
 
+@committed
 def test_a_council_that_has_changed_since_is_told_by_its_version(by_payments, payments, mira):
     payments.revise(name="Payments", agents=[a | {"criteria": "Be kind."} for a in payments.agents()], author=mira)
     later = approval_by(Council.objects.get(pk=payments.pk), mira)
@@ -195,6 +216,7 @@ def test_a_council_that_has_changed_since_is_told_by_its_version(by_payments, pa
     assert Receipt.objects.consume(by_payments, mira, Expected("Payments", 1)).consumed
 
 
+@committed
 def test_a_rehearsal_counts_only_where_it_is_allowed(mira):
     judgement = Judgement.objects.submit(owner=mira, content="Approve, please: yes.", agents=rehearsing())
     asyncio.run(perform(judgement.pk))
@@ -208,6 +230,7 @@ def rehearsing():
     return [agent | {"criteria": "Approve everything."} for agent in agents()]
 
 
+@committed
 def test_what_answered_counts_and_not_what_was_to_answer(mira, models):
     """A rehearsal stood in for a model: no form takes that, but rows may say it."""
     trio = [agent | {"fallback": "rehearsal/instant"} for agent in agents("openai/a", "openai/b", "openai/c")]

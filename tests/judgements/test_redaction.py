@@ -25,7 +25,8 @@ from tests.databases import tampering
 from tests.judgements.past import submit
 from tests.judgements.redacted import MARKER, REASON, history, judged, problems, shown
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
+committed = pytest.mark.django_db(transaction=True)  # by threads of their own
 
 
 def rows() -> str:
@@ -61,11 +62,9 @@ def test_an_open_page_hears_of_each_redaction(approved: Judgement, page: Client,
 # ---- what goes and what stays -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("which", ["approved", "failed"])
-def test_no_row_has_a_word_of_it_any_more(which: str, request: pytest.FixtureRequest) -> None:
-    judgement = request.getfixturevalue(which)
+def test_no_row_has_a_word_of_it_any_more(either: Judgement) -> None:
     assert MARKER in rows()
-    redact(judgement.pk, "reviewer", REASON)
+    redact(either.pk, "reviewer", REASON)
     assert MARKER not in rows()
 
 
@@ -117,9 +116,8 @@ def test_open_pages_follow(approved: Judgement) -> None:
 
 
 @pytest.mark.parametrize("names", [False, True])
-@pytest.mark.parametrize("which", ["approved", "failed"])
-def test_an_honest_redaction_verifies(which: str, names: bool, request: pytest.FixtureRequest) -> None:
-    redact(request.getfixturevalue(which).pk, "reviewer", REASON, names=names)
+def test_an_honest_redaction_verifies(either: Judgement, names: bool) -> None:
+    redact(either.pk, "reviewer", REASON, names=names)
     assert problems() == []
     assert verify_all().redacted == 1
 
@@ -155,6 +153,7 @@ def test_texts_that_are_still_there_are_an_alarm(approved: Judgement) -> None:
     assert any("its content is still there" in problem for problem in problems())
 
 
+@committed
 def test_the_later_one_of_two_verifies_and_compares_to_nothing(approved: Judgement, page: Client, mira: User) -> None:
     later = judged(mira, approved)
     redact(approved.pk, "reviewer", REASON)
@@ -182,16 +181,12 @@ def pages_of(judgement: Judgement) -> list[str]:
     return [*about, *history, input_page, changes, *admin, reverse("redact", args=[judgement.pk]), reverse("councils")]
 
 
-@pytest.mark.parametrize("which", ["approved", "failed"])
-def test_no_page_and_no_file_shows_a_word_of_it(
-    which: str, request: pytest.FixtureRequest, client: Client, reviewer: User
-) -> None:
-    judgement = request.getfixturevalue(which)
+def test_no_page_and_no_file_shows_a_word_of_it(either: Judgement, client: Client, reviewer: User) -> None:
     client.force_login(reviewer)
-    before = [address for address in pages_of(judgement) if MARKER in shown(client, address)]
+    before = [address for address in pages_of(either) if MARKER in shown(client, address)]
     assert len(before) >= 12
-    redact(judgement.pk, "reviewer", REASON)
-    assert [address for address in pages_of(judgement) if MARKER in shown(client, address)] == []
+    redact(either.pk, "reviewer", REASON)
+    assert [address for address in pages_of(either) if MARKER in shown(client, address)] == []
 
 
 def test_the_history_finds_it_by_no_word_but_by_what_was_decided(approved: Judgement, mira: User) -> None:

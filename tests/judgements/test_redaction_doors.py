@@ -19,10 +19,12 @@ from runs.redaction import redact, redactions_of, wipe
 from tests.conftest import NOBODYS_ID, ScriptedModels, agents, at_once, only_on, perform, says
 from tests.judgements.redacted import MARKER, REASON, history, judged, problems, shown
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
+committed = pytest.mark.django_db(transaction=True)  # by threads of their own
 
 
 @only_on("sqlite")
+@committed
 def test_no_file_of_sqlite_has_a_word_of_it(mira: User, provider: None) -> None:
     judged(mira)
     word = f"zyx{uuid4().hex[:12]}"
@@ -50,6 +52,7 @@ def files() -> str:
     return "".join(path.read_bytes().decode("latin-1") for path in name.parent.glob(f"{name.name}*"))
 
 
+@committed
 def test_the_search_still_finds_the_others_after_wiping(approved: Judgement, mira: User) -> None:
     judged(mira)
     redact(approved.pk, "reviewer", REASON)
@@ -83,6 +86,7 @@ def test_nobody_else_may(approved: Judgement, client: Client, mira: User, noor: 
     assert Run.objects.get().redacted is None
 
 
+@committed
 def test_the_question_names_the_others_of_the_same_content(approved: Judgement, client: Client, reviewer: User) -> None:
     later = judged(reviewer, approved)
     last = judged(reviewer, later)
@@ -126,6 +130,7 @@ def test_the_command_line_says_what_is_missing(arguments: list[str], sentence: s
         call_command("redact", *arguments)
 
 
+@committed
 def test_the_files_can_be_written_anew(approved: Judgement, capsys: pytest.CaptureFixture[str]) -> None:
     redact(approved.pk, "reviewer", REASON)
     call_command("redact", wipe=True)
@@ -141,6 +146,7 @@ def test_the_command_line_leaves_what_goes_on(judgement: Judgement, capsys: pyte
 
 
 @pytest.mark.parametrize("other", ["redact", "retry"])
+@committed
 def test_an_override_at_the_same_time_waits_its_turn(other: str, failed: Judgement, mira: User) -> None:
     """Both touch the run and the log: in one order."""
     against = {

@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 from django.contrib.auth.models import User
 from django.core.management import call_command
-from django.db import DatabaseError
+from django.db import DatabaseError, transaction
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -28,7 +28,8 @@ from runs.redaction import due, redact, redactions_of
 from tests.conftest import JAPAN, agents
 from tests.databases import tampering
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
+committed = pytest.mark.django_db(transaction=True)  # by threads of their own
 
 
 def ended(owner: User, days: float, council: Council | None = None) -> Judgement:
@@ -135,7 +136,7 @@ def test_each_change_is_on_record_and_stays(mira: User, council: Council) -> Non
     council.keep_for(30, by=mira)
     assert list(council.changes.values_list("retention_days", "by")) == [(365, ""), (30, "mira")]
     for forbidden in (council.changes.all().delete, lambda: council.changes.update(retention_days=1)):
-        with pytest.raises(DatabaseError, match="evidence is only added"):
+        with pytest.raises(DatabaseError, match="evidence is only added"), transaction.atomic():
             forbidden()
 
 
@@ -187,6 +188,7 @@ def works() -> bool:
     return len(done) < 3
 
 
+@committed
 async def test_chores_are_done_to_their_end_and_a_failure_is_logged(
     settings: object, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -17,17 +17,17 @@ from magi_site.groups import EVERYBODY, REVIEWERS
 from magi_site.models import Token
 from runs import rights, steering
 from runs.rights import EXPORT, REDACT, REVIEW, SEE, STEER, Right
-from tests.conftest import agents, allow, judged
-from tests.databases import once
+from tests.conftest import agents, allow
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
+committed = pytest.mark.django_db(transaction=True)  # by threads of their own
 
 RIGHTS = (SEE, STEER, EXPORT, RECEIVE, REVIEW, REDACT)
 
 
 @pytest.fixture
-def approved(mira: User) -> Judgement:
-    return once(judged, mira)
+def approved(approved_judgement: Judgement) -> Judgement:
+    return approved_judgement
 
 
 @pytest.fixture
@@ -161,6 +161,7 @@ def test_buttons_are_offered_to_who_may_press_them(noor: User, judgement: Judgem
     assert "<dialog" in html
 
 
+@committed
 async def test_an_export_brings_what_one_may_export_and_the_page_says_so(noor: User, judgement: Judgement) -> None:
     await database_sync_to_async(Judgement.objects.submit)(owner=noor, content="Mine.", agents=agents())
 
@@ -175,6 +176,7 @@ async def test_an_export_brings_what_one_may_export_and_the_page_says_so(noor: U
     assert await exported("engine.export_run") == (2, False)
 
 
+@committed
 async def test_a_wait_answers_by_the_rights_at_its_end(noor: User, judgement: Judgement) -> None:
     token = await database_sync_to_async(lambda: Token.objects.make(allow(noor, "engine.view_run")))()
     bearer = {"Authorization": f"Bearer {token.secret}"}

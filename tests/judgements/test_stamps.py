@@ -11,7 +11,7 @@ from runs.face import face_of, snapshot_of
 from tests.conftest import agents
 from tests.judgements.test_display import decide, display, start
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture

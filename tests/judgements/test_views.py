@@ -11,7 +11,8 @@ from engine.models.budgets import Budget
 from judgements.models import Judgement
 from tests.conftest import JAPAN, agents
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
+committed = pytest.mark.django_db(transaction=True)  # by threads of their own
 
 
 def filled(council="", **changes):
@@ -29,6 +30,7 @@ def test_the_input_page_starts_with_a_council_and_exactly_three_agents(page, cou
     assert 'id="a4-name"' not in html
 
 
+@committed
 def test_starting_a_judgement_leads_to_its_live_page(page):
     answer = page.post(reverse("new"), filled())
     judgement = Judgement.objects.get()

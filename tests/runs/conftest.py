@@ -1,7 +1,11 @@
+import asyncio
+
 import pytest
 
-from tests.conftest import judged as judged_by
-from tests.databases import once
+from engine.models import Gate
+from tests.conftest import person
+from tests.contract import doubted
+from tests.engine.test_waiting import perform_until
 from tests.runs.desk import make_failed, make_several
 
 
@@ -11,17 +15,44 @@ def admin(client, reviewer):
     return client
 
 
-@pytest.fixture
-def failed(mira):
-    return once(make_failed, mira)
+@pytest.fixture(scope="session")
+def _failed(performed):
+    return performed(make_failed)
 
 
 @pytest.fixture
-def several(mira, noor, council):
+def failed(_failed, db):
+    return _failed()
+
+
+@pytest.fixture(scope="session")
+def _several(performed):
+    return performed(make_several)
+
+
+@pytest.fixture
+def several(_several, db):
     """Three judgements of three years, the newest first."""
-    return once(make_several, mira, noor, council)
+    return _several()
+
+
+def make_gate():
+    """Mira is asked whether a doubted answer may go out."""
+    run = doubted(person("mira")).run
+    asyncio.run(perform_until(run, None, "waiting"))
+    return Gate.objects.get()
+
+
+@pytest.fixture(scope="session")
+def _gate(performed):
+    return performed(make_gate)
 
 
 @pytest.fixture
-def approved(mira):
-    return once(judged_by, mira)
+def gate(_gate, db):
+    return _gate()
+
+
+@pytest.fixture
+def approved(approved_judgement):
+    return approved_judgement

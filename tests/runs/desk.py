@@ -8,7 +8,7 @@ from django.urls import reverse
 from engine.llm.failures import Unauthorized
 from judgements.models import Remark
 from runs.models import SearchText
-from tests.conftest import ScriptedModels
+from tests.conftest import ScriptedModels, founded, person
 from tests.conftest import judged as judged_by
 from tests.judgements.test_history import judged
 
@@ -17,10 +17,10 @@ def page_of(judgement):
     return reverse("admin:judgements_judgement_change", args=[judgement.pk])
 
 
-def make_failed(mira):
+def make_failed():
     models = ScriptedModels()
     models.will("openai/c", "prose, not JSON", "approve", Unauthorized("The key was refused.", raw="HTTP 401 body"))
-    return judged_by(mira, models)
+    return judged_by(person("mira"), models)
 
 
 def titles(client, **asked):
@@ -35,7 +35,8 @@ def stand(owner, title, votes="AAR", created=None, **more):
     return judged(owner, title, votes, **more)
 
 
-def make_several(mira, noor, council):
+def make_several():
+    mira, noor, council = person("mira"), person("noor"), founded()
     oldest = stand(mira, "Ship", "RRR", "2024-12-31")
     stand(noor, "Refund", "AAR", "2025-02-28", council=council.current)
     stand(mira, "Travel", "AAA", "2026-11-02")

@@ -18,7 +18,8 @@ from tests.conftest import allow, perform
 from tests.databases import tampering
 from tests.runs.desk import steer
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
+committed = pytest.mark.django_db(transaction=True)  # by threads of their own
 
 
 async def selected(reviewer, action, *judgements, query=""):
@@ -39,17 +40,20 @@ def test_the_selection_cannot_be_deleted(admin, judgement):
     judgement.refresh_from_db()
 
 
+@committed
 async def test_a_selection_is_exported_as_a_table(reviewer, several):
     chosen = await Judgement.objects.aget(run__title="Ship")
     rows = list(csv.DictReader(io.StringIO((await selected(reviewer, "export_table", chosen)).removeprefix("\ufeff"))))
     assert [(row["title"], row["outcome"]) for row in rows] == [("Ship", "rejected")]
 
 
+@committed
 async def test_all_that_a_filter_finds_is_exported(reviewer, several):
     lines = (await selected(reviewer, "export_lines", query="?status=approved")).splitlines()
     assert [json.loads(line)["title"] for line in lines] == ["Travel", "Refund"]
 
 
+@committed
 async def test_records_are_printed_one_after_the_other_on_one_page(reviewer, several):
     html = await selected(reviewer, "print_records", query="?status=approved")
     assert re.findall(r'<h1 id="[0-9a-f]{8}-rec-h">(\w+)</h1>', html) == ["Travel", "Refund"]
@@ -59,6 +63,7 @@ async def test_records_are_printed_one_after_the_other_on_one_page(reviewer, sev
     assert html.rstrip().endswith("</html>")
 
 
+@committed
 async def test_more_records_than_fit_on_a_page_are_refused(reviewer, several, monkeypatch):
     monkeypatch.setattr("runs.admin.actions.MOST_PRINTED", 2)
     html = await selected(reviewer, "print_records")
@@ -100,12 +105,14 @@ def test_each_action_asks_for_its_own_right(client, judgement, rights, offered):
     assert answer.streaming == ("export_table" in offered)
 
 
+@committed
 async def test_the_evidence_of_a_selection_is_exported(reviewer, judgement, models):
     await perform(judgement.pk, models)
     [line] = (await selected(reviewer, "export_evidence", judgement)).splitlines()
     assert json.loads(line)["checkpoint"]
 
 
+@committed
 async def test_the_evidence_of_a_damaged_log_is_refused_in_a_sentence(reviewer, judgement, models):
     await perform(judgement.pk, models)
     await sync_to_async(damage)()

@@ -14,7 +14,8 @@ from runs.admin.runs import RunAdmin
 from runs.face import faces
 from tests.contract import EXAMPLES
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
+committed = pytest.mark.django_db(transaction=True)  # by threads of their own
 LIST = reverse("admin:engine_run_changelist")
 
 
@@ -95,6 +96,7 @@ def test_a_longer_list_of_all_kinds_needs_no_more_queries(admin, mixed, mira):
     assert asked() == before <= 8 + 3 * len(EXAMPLES)
 
 
+@committed
 async def test_a_table_of_all_kinds_names_the_kind_of_each(reviewer, mixed):
     client = AsyncClient()
     await client.aforce_login(reviewer)

@@ -14,7 +14,7 @@ from judgements.models import Judgement
 from runs.admin.filters import MOST_PEOPLE
 from tests.runs.desk import stand, titles
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def test_the_status_filter_finds_what_failed(admin, failed):

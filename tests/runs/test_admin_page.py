@@ -13,7 +13,7 @@ from tests.conftest import allow
 from tests.databases import tampering
 from tests.runs.desk import page_of
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def test_there_is_no_page_of_nothing(admin):

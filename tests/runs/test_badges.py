@@ -10,15 +10,13 @@ from django.utils import timezone
 from engine.models import Review
 from runs import badges, redaction, reviews
 from runs.models import Badge, Start
-from tests.conftest import judged
-from tests.databases import once
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def run(mira):
-    return once(judged, mira).run
+def run(approved_judgement):
+    return approved_judgement.run
 
 
 def seen_by(badge):

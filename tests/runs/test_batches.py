@@ -14,7 +14,7 @@ from runs import steering
 from tests.callers import API
 from tests.runs.test_councils import deciding
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 WAITING = "/waiting/"
 
 

@@ -17,7 +17,8 @@ from tests.inquiries.scenes import inquiry
 from tests.judgements.test_record import words
 from tests.missions.scenes import finishes, mission, step
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
+committed = pytest.mark.django_db(transaction=True)  # by threads of their own
 
 
 def judge(owner, content, decision, title="Release", **more):
@@ -39,6 +40,7 @@ def side_by_side(page, a, b):
     return page.get(reverse("compare"), {"a": a.pk, "b": b.pk})
 
 
+@committed
 def test_two_judgements_say_what_differs_and_last_what_does_not(page, mira):
     said = [f"{one.lead} {one.rest}" for one in side_by_side(page, *two(mira)).context["differs"]]
     assert said[0] == "The text. Content: 5 words stand in A alone, 1 in B alone."
@@ -47,6 +49,7 @@ def test_two_judgements_say_what_differs_and_last_what_does_not(page, mira):
     assert said[3] == "Not the rest. The same three agents, models, criteria and weights."
 
 
+@committed
 def test_who_decided_otherwise_is_framed_and_last_reasons_stand_in_pairs(page, mira):
     html = side_by_side(page, *two(mira)).content.decode()
     assert html.count('class="mini__differs"') == 12
@@ -82,6 +85,7 @@ def test_nobody_sees_by_the_side_of_an_own_one_what_is_anothers(page, mira, noor
     assert page.get(reverse("compare"), {"a": own.pk, "b": "none"}).status_code == 404
 
 
+@committed
 def test_what_was_erased_is_not_compared(page, mira):
     first, second = two(mira)
     redaction.redact(first.pk, "reviewer", "Asked for.")
@@ -90,6 +94,7 @@ def test_what_was_erased_is_not_compared(page, mira):
     assert "Friday" not in answer.content.decode()
 
 
+@committed
 def test_what_was_judged_again_leads_to_both(page, mira):
     first, second = two(mira)
     html = page.get(reverse("record", args=[second.pk])).content.decode()
@@ -110,6 +115,7 @@ RESTS_ON_TEXTS = (
 
 @pytest.mark.parametrize("both", [False, True])
 @pytest.mark.parametrize("kind", PLAYED)
+@committed
 def test_nothing_is_said_that_rests_on_texts_that_were_erased(page, mira, kind, both):
     first, second = played(kind, mira), played(kind, mira)
     for run in (first, second)[: 1 + both]:
@@ -153,6 +159,7 @@ def writes(text):
     return step("write_to_file", path="sum.py", content=text)
 
 
+@committed
 def test_files_are_the_same_by_what_is_in_them_and_not_by_how_many_lines_changed(page, mira):
     first = changed_to(mira, "a + b\n")
     assert "The same text, outcome, changed files and crew." in sentences(page, first, changed_to(mira, "a + b\n"))[-1]

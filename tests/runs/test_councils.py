@@ -19,30 +19,37 @@ from runs import steering
 from runs.face import face_of
 from tests import contract
 from tests.callers import API
-from tests.conftest import allow
+from tests.conftest import allow, person
 from tests.contract import MARKER, doubted, play
 from tests.engine.test_waiting import perform_until
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
+committed = pytest.mark.django_db(transaction=True)  # by threads of their own
 
 HISTORY = "/runs/"
 BOTH = {"who": "both", "council": "Trio"}
 REASON = "The council has not seen the letter that came with it, and I have."
 
 
-@pytest.fixture
-def trio(mira):
-    return contract.trio(mira)
-
-
-@pytest.fixture
-def gate(mira, trio):
+def make_both():
     """Mira is asked besides a council that has come to its end, and hides that."""
+    mira = person("mira")
+    contract.trio(mira)
     run = doubted(mira, BOTH).run
     asyncio.run(perform_until(run, None, "waiting"))
     gate = Gate.objects.whole().get()
     asyncio.run(perform_until(gate.council, None, "finished"))
     return Gate.objects.whole().get()
+
+
+@pytest.fixture(scope="module")
+def both(performed):
+    return performed(make_both)
+
+
+@pytest.fixture
+def gate(both, db):
+    return both()
 
 
 def html(client, address):
@@ -142,7 +149,9 @@ def test_the_record_says_what_was_asked_and_who_said_what(gate, mira, page):
         assert said in told, said
 
 
-def test_a_yes_is_not_offered_where_it_would_open_nothing(mira, page, trio):
+@committed
+def test_a_yes_is_not_offered_where_it_would_open_nothing(mira, page):
+    contract.trio(mira)
     run = doubted(mira, BOTH | {"blind": False}).run
     asyncio.run(perform_until(run, None, "waiting"))
     gate = Gate.objects.get()
@@ -165,6 +174,7 @@ def test_an_open_page_hears_that_a_run_belongs_to_it_as_soon_as_that_may_be_seen
     assert face_of(gate.council).address("live", gate.council_id) in html(page, made)
 
 
+@committed
 def test_a_redaction_names_what_may_repeat_its_texts(gate, mira, reviewer, client):
     steering.decide(gate.pk, mira, "reject", choice="withdraw")
     asyncio.run(play(gate.run_id))
@@ -192,12 +202,21 @@ def test_an_export_of_all_leaves_out_what_is_shown_to_nobody_yet(gate, mira, for
 # ---- many at once --------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def questions(mira):
-    run = doubted(mira).run
+def make_questions():
+    run = doubted(person("mira")).run
     asyncio.run(perform_until(run, None, "waiting"))
     usual = {"run": run, "kind": "step", "title": "A step", "text": "Do it.", "policy": policy_of(None)}
     return [Gate.objects.ask(None, step=f"step {number}", **usual) for number in range(3)]
+
+
+@pytest.fixture(scope="module")
+def asked(performed):
+    return performed(make_questions)
+
+
+@pytest.fixture
+def questions(asked, db):
+    return asked()
 
 
 def decide_all(user, gates):

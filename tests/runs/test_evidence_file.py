@@ -9,15 +9,14 @@ import pytest
 from django.urls import reverse
 
 from engine.evidence import signing
-from tests.conftest import judged, submitted
-from tests.databases import once
+from tests.conftest import submitted
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def folder(page, mira, tmp_path):
-    run = once(judged, mira).run
+def folder(page, approved_judgement, tmp_path):
+    run = approved_judgement.run
     packed = page.get(reverse("evidence", args=[run.pk]))
     zipfile.ZipFile(io.BytesIO(packed.content)).extractall(tmp_path)
     return tmp_path / f"magi-{str(run.pk)[:8]}"
@@ -42,8 +41,8 @@ def test_what_was_changed_in_it_is_named(folder):
     assert verified(folder, "--key", signing.verifier_key()).returncode == 1
 
 
-def test_the_same_run_is_the_same_file(page, mira):
-    address = reverse("evidence", args=[once(judged, mira).run.pk])
+def test_the_same_run_is_the_same_file(page, approved_judgement):
+    address = reverse("evidence", args=[approved_judgement.pk])
     assert page.get(address).content == page.get(address).content
 
 

@@ -22,18 +22,10 @@ from runs.face import face_of, snapshot_of
 from runs.replay import replay
 from tests.callers import API, Caller, fields, problem
 from tests.conftest import allow, only_on
-from tests.contract import MARKER, doubted, play
-from tests.engine.test_waiting import perform_until
+from tests.contract import MARKER, play
 
-pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def gate(mira):
-    """Mira is asked whether a doubted answer may go out."""
-    run = doubted(mira).run
-    asyncio.run(perform_until(run, None, "waiting"))
-    return Gate.objects.get()
+pytestmark = pytest.mark.django_db
+committed = pytest.mark.django_db(transaction=True)  # by threads of their own
 
 
 def ask(gate, number=1, **values):
@@ -138,6 +130,7 @@ def test_a_gate_shows_exactly_the_text_and_its_digest(gate, page):
     assert "Let it go out</button>" in html
 
 
+@committed
 def test_what_is_decided_on_the_page_lets_the_run_go_on(gate, mira, page):
     address = reverse("gate", args=[gate.pk])
     answer = page.post(address, {"said": "approve publish", "text": "It is fine.", "digest": gate.digest})
@@ -155,7 +148,7 @@ def test_a_rejection_without_a_word_is_asked_for_one(gate, page):
 
 
 def test_who_comes_second_reads_who_was_first_and_keeps_the_word(gate, mira, noor, client):
-    asyncio.run(asyncio.to_thread(lambda: (decide(gate, mira), connection.close())))
+    decide(gate, mira)
     client.force_login(allow(noor, "engine.view_run", "engine.decide_gate"))
     answer = client.post(reverse("gate", args=[gate.pk]), {"said": "reject withdraw", "text": "No."})
     assert answer.status_code == 409
@@ -198,6 +191,7 @@ def test_the_live_page_says_for_whom_it_waits_since_when_and_leads_there(gate, p
     assert 'ws-connect="' in html
 
 
+@committed
 def test_its_replay_waits_too_and_leads_nowhere(gate, mira):
     decide(gate, mira)
     asyncio.run(play(gate.run_id))

@@ -16,13 +16,13 @@ from runs.giving import give
 from runs.models import GivenLook
 from runs.rights import SEE
 from tests.callers import bearer
-from tests.conftest import ScriptedModels, agents, allow, judged, perform
+from tests.conftest import ScriptedModels, agents, allow, perform, person
 from tests.contract import EXAMPLES, play
-from tests.databases import once
 from tests.judgements.open_pages import Page, until
 from tests.judgements.redacted import shown
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
+committed = pytest.mark.django_db(transaction=True)  # by threads of their own
 
 
 MARKER = "quetzalcoatl"
@@ -50,8 +50,8 @@ LISTING = ["/judgements/", "/runs/", "/runs/?q=Japan", "/judgements/{own}/"]
 
 
 @pytest.fixture
-def run(mira):
-    return once(judged, mira).run
+def run(approved_judgement):
+    return approved_judgement.run
 
 
 def asked(owner, content, **more):
@@ -61,16 +61,22 @@ def asked(owner, content, **more):
     return made
 
 
-def make_three(mira, noor):
+def make_three():
     """One to be given, one of noor's own, and one of hers that judged again what was to be given."""
+    mira, noor = person("mira"), person("noor")
     first = asked(mira, f"Send {MARKER} to Japan.")
     return first, asked(noor, "Send a letter to Japan."), asked(noor, "Send a card to Japan.", earlier=first)
 
 
+@pytest.fixture(scope="module")
+def three(performed):
+    return performed(make_three)
+
+
 @pytest.fixture
-def given(mira, noor):
+def given(three, mira, noor):
     """The addresses of doors have these; noor may go through every one of them."""
-    first, own, later = once(make_three, mira, noor)
+    first, own, later = three()
     give(first.run, mira, "noor")
     allow(noor, "engine.export_run")
     return {"pk": first.pk, "own": own.pk, "later": later.pk}
@@ -95,6 +101,7 @@ def test_a_look_is_on_record_by_whichever_door(given, noor, door):
     assert looks() == 1
 
 
+@committed
 def test_an_open_page_that_asks_for_all_of_it_is_a_look(given, noor):
     async def watched():
         page = await Page(noor).open(given["pk"])
@@ -130,6 +137,7 @@ def test_a_look_at_its_letters_is_one(run, mira, noor):
 @pytest.mark.parametrize(
     ("kind", "door"), [("debate", "/debates/new/?again={pk}"), ("mission", "/missions/new/?follows={pk}")]
 )
+@committed
 def test_to_begin_another_from_it_is_a_look(mira, noor, kind, door):
     run = asyncio.run(play(EXAMPLES[kind](mira).pk))
     give(run, mira, "noor")

@@ -16,15 +16,15 @@ from runs.giving import give, take_back
 from runs.history import History
 from runs.models import Badge, Given, Share
 from runs.rights import EXPORT, SEE, SHARE, STEER
-from tests.conftest import ScriptedModels, judged, perform, submitted
-from tests.databases import once
+from tests.conftest import ScriptedModels, perform, submitted
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
+committed = pytest.mark.django_db(transaction=True)  # by threads of their own
 
 
 @pytest.fixture
-def run(mira):
-    return once(judged, mira).run
+def run(approved_judgement):
+    return approved_judgement.run
 
 
 def anew(user):
@@ -182,6 +182,7 @@ def test_what_is_not_over_is_given_to_nobody(mira, noor):
         give(submitted(mira).run, mira, "noor")
 
 
+@committed
 def test_what_is_tried_again_is_seen_and_a_look_once_it_is_over(failed, mira, noor):
     give(failed.run, mira, "noor")
     steering.retry(failed, mira)

@@ -7,25 +7,37 @@ from engine.models import Letter
 from plans.rules.demands import Policy
 from plans.rules.words import Effect
 from runs import mail
+from tests.conftest import ScriptedModels, person
 from tests.databases import tampering
 from tests.plans.scenes import LETTER, SUMMARY, calls, plan, replies, steps, team
 from tests.plans.test_approved_letter import OPEN
 from tests.plans.test_columns import going
 from tests.post_office import post_office
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
+committed = pytest.mark.django_db(transaction=True)  # by threads of their own
 SAID = {"to": ["ada@example.org"], "subject": "The sum", "text": "It is 5."}
 
 
-@pytest.fixture
-def letters(mira, models):
+def make_letters():
     """Of a plan that has drafted one and sent one."""
+    mira, models = person("mira"), ScriptedModels()
     models.will("test/planner", steps(LETTER), SUMMARY)
     models.will("test/letters", calls("mail.draft", **SAID), calls("mail.send", **SAID | {"text": "5."}), replies())
     version = team(Policy(OPEN, dict.fromkeys(Effect, OPEN), dict.fromkeys(Effect, OPEN)))
     made = plan(mira, version)
     going(made, mira, models)
     return list(Letter.objects.order_by("pk"))
+
+
+@pytest.fixture(scope="module")
+def drafted_and_sent(performed):
+    return performed(make_letters)
+
+
+@pytest.fixture
+def letters(drafted_and_sent, db):
+    return drafted_and_sent()
 
 
 def faults(letter):

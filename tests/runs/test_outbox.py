@@ -13,7 +13,8 @@ from tests.conftest import allow, perform
 from tests.plans.scenes import LETTER, SUMMARY, calls, plan, replies, steps
 from tests.read_gates import decide_as_read
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
+committed = pytest.mark.django_db(transaction=True)  # by threads of their own
 State = Letter.State
 
 
@@ -37,6 +38,7 @@ def test_a_letter_says_how_it_stands_and_of_which_plan_it_is(page, mine):
         assert said in html, said
 
 
+@committed
 def test_one_that_an_agent_wrote_leads_to_its_step(page, mira, models):
     models.will("test/planner", steps(LETTER), SUMMARY)
     sent = calls("mail.send", to=["ada@example.org"], subject="Five", text="It is five.")

@@ -14,11 +14,13 @@ from tests.conftest import JAPAN, submitted
 from tests.contract import EXAMPLES, played
 from tests.databases import once
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
+committed = pytest.mark.django_db(transaction=True)  # by threads of their own
 INLINE = re.compile(r'<(script|style)(?: type="module")?>(.*?)</\1>', re.DOTALL)
 
 
 @pytest.mark.parametrize("kind", sorted(EXAMPLES))
+@committed
 def test_a_replay_of_any_kind_has_all_in_it_and_a_policy_that_lets_in_no_more(page, mira, kind):
     run = once(played, kind, mira)
     html = page.get(face_of(run).address("replay-file", run.pk)).content.decode()
@@ -31,6 +33,7 @@ def test_a_replay_of_any_kind_has_all_in_it_and_a_policy_that_lets_in_no_more(pa
 
 
 @pytest.mark.parametrize("kind", sorted(EXAMPLES))
+@committed
 def test_nothing_in_it_speaks_of_what_only_the_site_has(page, mira, kind):
     run = once(played, kind, mira)
     html = page.get(face_of(run).address("replay-file", run.pk)).content.decode()

@@ -13,7 +13,8 @@ from runs.redaction import redact
 from tests.conftest import ScriptedModels, allow, judged
 from tests.databases import tampering
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
+committed = pytest.mark.django_db(transaction=True)  # by threads of their own
 
 REVIEW = reverse("review")
 
@@ -29,6 +30,7 @@ def test_a_record_says_why_what_and_whether_it_is_unchanged(admin, approved, rev
         assert text in html
 
 
+@committed
 def test_a_judgement_says_who_was_swayed(admin, mira):
     models = ScriptedModels()
     models.will("openai/a", "approve", "approve", "approve")

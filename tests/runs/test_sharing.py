@@ -15,15 +15,14 @@ from runs import redaction, sharing
 from runs.giving import give
 from runs.models import Share, ShareLook
 from runs.secret_paths import WithoutSecrets
-from tests.conftest import judged, submitted
-from tests.databases import once
+from tests.conftest import submitted
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def run(mira):
-    return once(judged, mira).run
+def run(approved_judgement):
+    return approved_judgement.run
 
 
 def seen_by(link):

@@ -11,16 +11,14 @@ from runs.given_looks import note_look
 from runs.giving import give
 from runs.models import Badge, Given, GivenLook, Share
 from runs.redaction import redact
-from tests.conftest import judged
-from tests.databases import once
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def run(mira, noor):
+def run(approved_judgement, mira, noor):
     """Shown to others in every way, and looked at."""
-    run = once(judged, mira).run
+    run = approved_judgement.run
     sharing.make(run, mira, "Ada of the auditors", 14)
     badges.make(mira, 30, "Gate of Ada", run)
     give(run, mira, "noor")

@@ -11,10 +11,10 @@ from engine.models import Review
 from runs import badges, giving, reviews, sharing, show_notes
 from runs.models import Badge, Given, Share
 from tests.columns import turned
-from tests.conftest import judged
-from tests.databases import once, tampering
+from tests.conftest import judged, person
+from tests.databases import tampering
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 NO_EVIDENCE = {
     **dict.fromkeys(("digest", "made"), "whoever changes the secret can read the record; its note has its own time"),
@@ -23,10 +23,19 @@ NO_EVIDENCE = {
 }
 
 
+def make_two():
+    judged(person("noor"))  # another one, to which rows could be moved
+    return judged(person("mira")).run
+
+
+@pytest.fixture(scope="module")
+def two_runs(performed):
+    return performed(make_two)
+
+
 @pytest.fixture
-def run(mira, noor):
-    once(judged, noor)  # another one, to which rows could be moved
-    return once(judged, mira).run
+def run(two_runs, mira, noor):
+    return two_runs()
 
 
 def shown(run, mira):
