@@ -76,6 +76,9 @@ var/bench/%/installed: requirements-%.txt
 	@var/bench/$*/bin/python tools/install.py $<
 	@touch $@
 
+mutation: $(VENV)/installed-dev ## whether the tests notice 60 faults, each in a copy of the tree (ARGS=--record first; --only 3,17)
+	@$(PY) -m tests.mutation $(ARGS)
+
 screenshots: $(VENV)/installed-dev ## every state of every page as a picture, in var/screenshots (ARGS=--only live)
 	@$(PY) -m tests.screenshots $(ARGS)
 
