@@ -99,9 +99,6 @@ class Table:
         with self._later():
             keeping.keep_first(self.pk, seat, self.call(f"first-{seat}"), said)
 
-    def could_not_be_asked(self, seat: int) -> None:
-        keeping.keep_first_missing(self.pk, seat, "timeout")
-
     def note(self, words: str = "") -> None:
         """The one that is due; the opening where there is none yet."""
         course = self.course
