@@ -74,6 +74,7 @@ async def test_the_seed_is_fixed_at_the_submission_and_told_at_the_end_and_it_is
     [asked], [ended] = [await sync_to_async(facts)(run.pk, kind) for kind in ("submitted", "ended")]
     assert ended["seed"] == found.seed
     assert found.seed not in json.dumps(asked)
+    assert "advisory" not in asked  # what is off is not told: those that were sealed before it had a name are the same
     words = await sync_to_async(lambda: Run.objects.get(pk=run.pk).search.words)()
     assert {"=flag=challenged", "=flag=unanimous"} <= set(words.split())
 
