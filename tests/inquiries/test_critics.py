@@ -11,16 +11,17 @@ from engine import gates
 from engine.evidence.audit import verify_all
 from engine.models import Gate, Run
 from engine.procedure import DoesNotFit
+from engine.steering import act
 from inquiries.forms import Critic, asked
-from inquiries.models import Inquiry, Order
+from inquiries.models import Inquiry, Order, OrderKind, keeping
 from inquiries.models.looking import looked_at
 from inquiries.prompts.asked import asked_of
 from inquiries.prompts.critics import Reviewable
 from inquiries.rules.facts import Station
 from judgements.models import Council
-from tests.conftest import agents, perform
+from tests.conftest import ScriptedModels, agents, perform
 from tests.contract import play
-from tests.databases import tampering
+from tests.databases import copied_async, tampering
 from tests.inquiries.scenes import answers, going_well, inquiry, passes
 
 PERSON = {"critic_expert": {"kind": "person"}}
@@ -35,6 +36,22 @@ async def waiting(mira, models, critics, said=None, **asked_for):
     return await perform(row.pk, models)
 
 
+@pytest.fixture
+async def run(mira, models):
+    """It waits for a person to let its answer pass."""
+    found, script, asked = await _asked_a_person(mira)
+    models.script.update(script)
+    models.asked += asked
+    return found
+
+
+@copied_async
+async def _asked_a_person(mira):
+    models = ScriptedModels()
+    run = await waiting(mira, models, PERSON)
+    return run, dict(models.script), models.asked
+
+
 def gate_of(run):
     return Gate.objects.whole().get(run=run, state="pending")
 
@@ -47,8 +64,7 @@ def time_passes(run):
 
 
 @database
-async def test_a_person_reads_the_answer_with_its_checked_claims_and_sends_it_back(mira, models):
-    run = await waiting(mira, models, PERSON)
+async def test_a_person_reads_the_answer_with_its_checked_claims_and_sends_it_back(run, mira, models):
     gate = await sync_to_async(gate_of)(run)
     assert (run.status, gate.kind, gate.title) == ("waiting", "review", "Does this answer pass?")
     assert "Question:\n    May the Norrvik N12 be sold in 2027?" in gate.text
@@ -72,8 +88,7 @@ def break_rows(run):
 
 
 @database
-async def test_rows_that_do_not_fit_together_end_it_and_name_who_found_that(mira, models):
-    run = await waiting(mira, models, PERSON)
+async def test_rows_that_do_not_fit_together_end_it_and_name_who_found_that(run, mira, models):
     await sync_to_async(gates.decide)((await sync_to_async(gate_of)(run)).pk, mira, "approve")
     await sync_to_async(break_rows)(run)
     ended = await perform(run.pk, models)
@@ -82,16 +97,14 @@ async def test_rows_that_do_not_fit_together_end_it_and_name_who_found_that(mira
 
 
 @database
-async def test_a_review_changes_nothing_and_is_listed_as_that(mira, models, client):
-    await waiting(mira, models, PERSON)
+async def test_a_review_changes_nothing_and_is_listed_as_that(run, mira, models, client):
     await sync_to_async(client.force_login)(mira)
     page = (await sync_to_async(client.get)("/waiting/")).content.decode()
     assert ("Lets work pass" in page, "Changes something here" in page) == (True, False)
 
 
 @database
-async def test_a_person_lets_it_pass(mira, models):
-    run = await waiting(mira, models, PERSON)
+async def test_a_person_lets_it_pass(run, mira, models):
     await sync_to_async(gates.decide)((await sync_to_async(gate_of)(run)).pk, mira, "approve")
     ended = await perform(run.pk, models)
     assert ended.outcome == "answered"
@@ -158,11 +171,7 @@ async def test_a_rehearsed_critic_lets_nothing_of_a_real_inquiry_pass(mira, mode
 
 
 @database
-async def test_a_new_plan_takes_back_what_is_asked(mira, models):
-    from engine.steering import act
-    from inquiries.models import OrderKind, keeping
-
-    run = await waiting(mira, models, PERSON)
+async def test_a_new_plan_takes_back_what_is_asked(run, mira, models):
     await sync_to_async(act)(run.pk, lambda: keeping.say(run.pk, OrderKind.REPLAN, "mira", "Otherwise."))
     assert (await Gate.objects.aget(run=run)).state == "void"
 

@@ -20,8 +20,8 @@ from inquiries.rules.limits import Limits
 from inquiries.web import MADE_UP, WebSearch, examine
 from runs.models import SearchText
 from runs.redaction import redact
-from tests.conftest import perform
-from tests.databases import tampering
+from tests.conftest import ScriptedModels, perform
+from tests.databases import copied_async, tampering
 from tests.inquiries.offline import entries_of_all, problems
 from tests.inquiries.scenes import answers, calls, final, found, going_well, inquiry
 from tests.web import Site
@@ -50,6 +50,17 @@ def read(site, path="/page"):
     return calls("web.read", address=site.address(path))
 
 
+@pytest.fixture
+async def read_outside(mira, outside):
+    """An inquiry that was answered by a page that it searched for and read."""
+    return await _read_outside(mira, outside.address("/page"))
+
+
+@copied_async
+async def _read_outside(mira, address):
+    return await researched(mira, ScriptedModels(), LOOK, calls("web.read", address=address))
+
+
 async def researched(mira, models, *moves, source=1, quote=OF_PAGE, **asked_for):
     """By these moves and what is quoted then."""
     handed_in = found(("The limit is 150.", source, quote)) if quote else found(there=False, result="Nothing there.")
@@ -70,8 +81,8 @@ async def result_of(row, number):
     return [one.result async for one in row.moves.filter(place="research.1.0").order_by("number")][number - 1]
 
 
-async def test_a_page_that_was_found_is_kept_as_it_was_read_and_quoted(mira, models, outside):
-    run, row = await researched(mira, models, LOOK, read(outside))
+async def test_a_page_that_was_found_is_kept_as_it_was_read_and_quoted(read_outside, outside):
+    run, row = read_outside
     assert run.outcome == "answered"
     source = await Source.objects.aget(inquiry=row)
     assert (source.number, source.kind, source.address) == (1, "page", outside.address("/page"))
@@ -88,8 +99,8 @@ def faults():
     return list(verify_all().faults)
 
 
-async def test_another_text_under_a_quote_is_found_out_by_both(mira, models, outside):
-    run, _ = await researched(mira, models, LOOK, read(outside))
+async def test_another_text_under_a_quote_is_found_out_by_both(read_outside):
+    run, _ = read_outside
     entries = (await sync_to_async(entries_of_all)())[str(run.pk)]
     source = next(one for one in entries if one["kind"] == "inquiry.source")
     source["texts"]["text"] = source["texts"]["text"].replace("150", "950")
@@ -204,8 +215,8 @@ async def test_a_sum_can_be_quoted_as_it_was_worked_out(mira, models):
     assert not await sync_to_async(faults)()
 
 
-async def test_what_was_read_goes_with_a_redaction(mira, models, outside):
-    run, _ = await researched(mira, models, LOOK, read(outside))
+async def test_what_was_read_goes_with_a_redaction(read_outside):
+    run, _ = read_outside
     await sync_to_async(redact)(run.pk, "mira", "It is asked for.")
     source = await Source.objects.aget(inquiry=run.pk)
     assert (source.read, source.address, source.title, source.number) == ("", "", "", 1)

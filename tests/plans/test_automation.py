@@ -187,7 +187,7 @@ async def test_lists_take_as_many_queries_however_many_plans_there_are(program, 
         await program.begin()
         return [await sync_to_async(counted)(path) for path in ("/plans", "/messages", "/agent_messages/s-1")]
 
-    assert await all_counted() == await all_counted() == await all_counted()
+    assert await all_counted() == await all_counted()
 
 
 async def test_the_tools_of_agents_are_listed_with_their_arguments(program):

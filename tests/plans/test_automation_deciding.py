@@ -9,7 +9,7 @@ from asgiref.sync import sync_to_async
 from django.utils import timezone
 
 from engine.llm.failures import Unauthorized
-from engine.models import Gate, GateDecision, GateRule, ToolCall
+from engine.models import Gate, GateDecision, GateRule, Run, ToolCall
 from engine.worker import Engine
 from plans import talking
 from plans.automation import deciding
@@ -17,8 +17,9 @@ from plans.rules.demands import Policy, step_by_step
 from plans.rules.words import Effect
 from runs.api.refusals import Refusal
 from tests.conftest import perform
+from tests.databases import copied_async
 from tests.plans.scenes import LETTER, SUM, SUMMARY, calls, move, plan, replies, steps, team
-from tests.plans.source import Held, Program, Steps, begun
+from tests.plans.source import Held, Program, Script, Steps, begun
 from tests.waiting import until
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -189,14 +190,25 @@ async def test_a_step_of_a_person_is_completed_by_a_reply(program, models, worki
     assert (found["agent"], found["agent_reply"]) == ("Person", "Signed.")
 
 
-@pytest.mark.parametrize(("approved", "status"), [(True, "completed"), (False, "failed")])
-async def test_a_failure_is_tried_again_or_left_out(program, models, working, approved, status):
-    failing = [move("give_up", "I cannot.")] * 3
-    models.will("test/sums", *failing, replies("It is 5."))
-    these = await begun(program, models, *[steps(SUM)] * 3, SUMMARY)
-    for _ in failing:
+@copied_async
+async def _failed_thrice(program, script):
+    """Its step has failed as often as that goes without a question, each time approved before."""
+    models = script.models
+    models.will("test/sums", *[move("give_up", "I cannot.")] * 3)
+    these = await begun(program, models, *[script.answer] * 3)
+    for _ in range(3):
         [step] = await these.stand("awaiting_feedback")
         assert (await these.say(step)).status_code == 200
+    await until(Run.objects.filter(status="waiting", gates__kind="failure").aexists, "it is asked what to do")
+    return these.plan
+
+
+@pytest.mark.parametrize(("approved", "status"), [(True, "completed"), (False, "failed")])
+async def test_a_failure_is_tried_again_or_left_out(program, models, working, approved, status):
+    plan_id = await _failed_thrice(program, Script(models, steps(SUM)))
+    these = Steps(program, {"plan_id": plan_id, "session_id": "s-1"})
+    models.will("test/sums", replies("It is 5."))
+    models.will("test/planner", SUMMARY)
     [step] = await these.stand("awaiting_feedback")
     assert "I cannot." in (await these.read())["content"]
     await these.say(step, approved)

@@ -8,8 +8,10 @@ from django.contrib.auth.models import User
 
 from plans.guards import GUARDS
 from plans.models import Plan
+from plans.rules.demands import OPEN_READS
 from runs.redaction import erase
 from tests.conftest import ScriptedModels, perform
+from tests.databases import copied
 from tests.engine.guarded import changed, columns_of, deleted, not_only_erased, redact, refused, run, taking, texts_held
 from tests.plans.scenes import SUM, SUMMARY, calls, plan, replies, steps, team
 
@@ -19,10 +21,14 @@ MODELS = {model._meta.db_table: model for model in apps.get_app_config("plans").
 
 
 @pytest.fixture
-def carried_out(mira: User, models: ScriptedModels) -> Plan:
+def carried_out(mira: User) -> Plan:
     """With a row of every table."""
-    from plans.rules.demands import OPEN_READS
+    return _carried_out(mira)
 
+
+@copied
+def _carried_out(mira: User) -> Plan:
+    models = ScriptedModels()
     models.will("test/planner", steps(SUM), SUMMARY)
     models.will("test/sums", calls("figures.calculate", expression="2 + 3"), replies("It is 5."))
     made = plan(mira, team(OPEN_READS), matter="Sums")

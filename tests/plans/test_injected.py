@@ -60,7 +60,6 @@ class Obeys(ScriptedModels):
 
     async def ask(self, model, messages, form, on_growth, way):
         self.asked.append((model, messages))
-        await asyncio.sleep(0)
         return Reply(text=self.says(model, "\n".join(one["content"] for one in messages)), finish="stop", model=model)
 
     def says(self, model, told):

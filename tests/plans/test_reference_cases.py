@@ -82,6 +82,7 @@ async def test_planned_together_two_steps_are_edited_one_is_added_and_one_droppe
     assert await GateDecision.objects.filter(gate__kind="plan").acount() == 1
 
 
+@pytest.mark.slow
 async def test_satisfaction_is_analysed_and_a_plan_proposed_and_she_is_asked_once(models, mira, decide):
     await sync_to_async(example.load)()
     await OfficeDocument.objects.acreate(name="Survey", text="Desk 3 of 5. Heating 2 of 5. Coffee 5 of 5.")
