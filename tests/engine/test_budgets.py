@@ -182,5 +182,6 @@ def test_hidden_characters_are_estimated_as_they_are_sent():
     assert hidden > plain + 9 * 1000
 
 
+@pytest.mark.django_db(transaction=True)  # fifty connections
 def test_of_fifty_submissions_at_once_with_money_for_one_exactly_one_is_admitted(mira):
     assert [race(mira, agents(*DEAR)) for _ in range(5)] == [1] * 5

@@ -206,6 +206,7 @@ async def test_who_comes_second_is_told_who_was_first(asking, mira, noor):
         await decide(gate.pk, may, "approve")
 
 
+@pytest.mark.django_db(transaction=True)  # two connections
 async def test_of_two_at_once_one_decides(asking, mira, noor):
     gate = await asking()
     may = await sync_to_async(allow)(noor, "engine.decide_gate")

@@ -1,7 +1,6 @@
 """Commands in a sandbox: begun as the launcher does, by a keeper in another process."""
 
 import json
-import time
 from collections.abc import Callable
 from pathlib import Path
 from uuid import uuid4
@@ -12,8 +11,7 @@ from missions.terminals.launcher import Launcher
 from missions.terminals.screen import Screen
 from missions.terminals.spool import Silent, Spool, State
 from missions.terminals.waiting import Waiting, waiting_for
-
-PATIENCE = 30
+from tests.waiting import wait_until
 
 
 class Workshop:
@@ -43,10 +41,7 @@ class Workshop:
 
 
 def until(holds: Callable[[], object]) -> None:
-    give_up = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < give_up, "it did not come"
-        time.sleep(0.01)
+    wait_until(holds, "what a command was to do")
 
 
 def ended(spool: Spool) -> dict:

@@ -1,9 +1,13 @@
 """Missions as tests need them, and answers of models written out."""
 
+import asyncio
 import json
 
 from missions.crews import made
 from missions.procedure import submit
+from missions.sweep import sweep
+from tests.conftest import perform
+from tests.waiting import wait_until
 
 MODEL = "test/one"
 
@@ -26,3 +30,15 @@ def runs(command, **more):
 
 def finishes(result="It is so.", **more):
     return step("finish", result=result, **more)
+
+
+def until_over(row, models):
+    """The mission when it has ended: performed again whenever its commands have woken it."""
+
+    def over():
+        run = asyncio.run(perform(row.pk, models))
+        if not run.over:
+            sweep()
+        return run if run.over else None
+
+    return wait_until(over, "the end of a mission")

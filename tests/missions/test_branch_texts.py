@@ -71,7 +71,7 @@ def sandbox():
     need("sandbox", not workshop.missing(), workshop.missing())
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db
 def test_all_of_60_files_is_read_and_exactly_that_is_pushed(sandbox, mira, models, settings, tmp_path, client):
     there = tmp_path / "there.git"
     subprocess.run(["git", "init", "-q", "--bare", str(there)], check=True)
@@ -92,7 +92,7 @@ def test_all_of_60_files_is_read_and_exactly_that_is_pushed(sandbox, mira, model
     assert verify_all().faults == []
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db
 def test_what_is_not_in_the_text_is_named_and_no_council_alone_lets_it_out(sandbox, mira, models, client):
     Council.objects.found(name="Trio", owner=mira, agents=agents("test/a", "test/b", "test/c"))
     files = [("kept.py", "secret = 1\n" * 2_000), ("sum.py", "n[1:]\n")]

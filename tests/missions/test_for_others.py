@@ -19,7 +19,7 @@ from tests.plans.offline import entries_of_all, problems
 from tests.plans.scenes import SUMMARY, calls, plan, replies, steps, team
 from tests.read_gates import steer_as_read
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 GOAL = "A file says hello."
 WORK = ("Have a file written that says hello.", "Builder", ["mission.carry_out"])

@@ -11,7 +11,7 @@ from tests.missions.goals import GOALS, plain, wrong
 CONFLICT = next(one for one in GOALS if one.name == "conflict")
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db
 def test_a_goal_is_reached_with_the_same_rows_each_time(mira: User):
     need("sandbox", not workshop.missing(), workshop.missing())
     assert wrong(CONFLICT, mira, times=2) == []

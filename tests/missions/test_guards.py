@@ -1,30 +1,30 @@
 """What the database itself refuses to do to the rows of missions, whoever asks."""
 
 import asyncio
+from collections.abc import Callable
 
 import pytest
 from django.apps import apps
-from django.contrib.auth.models import User
 from django.db import DatabaseError, IntegrityError
 
 from missions import remembering, talking, workshop
 from missions.guards import GUARDS
 from missions.memory_files import MemoryFile
 from missions.models import Activation, Agent, Connection, Crew, MemoryUse, MemoryVersion, Mission, Summary, keeping
-from tests.conftest import ScriptedModels, need, perform
+from tests.conftest import ScriptedModels, need, perform, person
 from tests.engine.guarded import changed, deleted, not_only_erased, redact, taking, texts_held
 from tests.missions.scenes import finishes, mission, runs, step
+from tests.scenes import Performed
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 MODELS = {model._meta.db_table: model for model in apps.get_app_config("missions").get_models()}
 
 
-@pytest.fixture
-def done(mira: User) -> Mission:
+def made() -> Mission:
     """With a row of every table."""
+    mira = person("mira")
     Crew.objects.found(name="House", owner=mira, agents=[{"name": "Ada"}])
-    need("sandbox", not workshop.missing(), workshop.missing())
     models = ScriptedModels()
     typed = step("send_command_input", command_id=1, input="Ada\n", wait=5)
     asks = runs("read -p 'Name? ' name; echo $name > said")
@@ -45,6 +45,17 @@ def done(mira: User) -> Mission:
     MemoryUse.objects.create(mission=row, agent=agent, version=proposed, on=True)
     Summary.objects.create(mission=row, agent=agent, covers=1, text="Short.", dump="Long.", digest="0" * 64)
     return Mission.objects.select_related("run").get(pk=row.pk)
+
+
+@pytest.fixture(scope="session")
+def _done(performed: Performed) -> Callable[[], Mission]:
+    need("sandbox", not workshop.missing(), workshop.missing())
+    return performed(made)
+
+
+@pytest.fixture
+def done(_done: Callable[[], Mission], db: None) -> Mission:
+    return _done()
 
 
 def test_no_row_is_deleted(done: Mission) -> None:

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import shutil
-import time
 
 import pytest
 from asgiref.sync import sync_to_async
@@ -17,15 +16,15 @@ from engine.worker import Engine
 from missions import procedure, talking, workshop
 from missions.models import Message, Mission, Step
 from missions.models.files import patch_of
-from missions.sweep import sweep
 from missions.terminals.spool import State
 from missions.tools.commands import settle_input
 from missions.tools.files import settle_edit
 from runs import redaction, steering
 from tests.conftest import ScriptedModels, need, perform
-from tests.missions.scenes import finishes, mission, runs, step
+from tests.missions.scenes import finishes, mission, runs, step, until_over
+from tests.waiting import wait_until
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
@@ -176,15 +175,7 @@ def test_words_that_come_just_before_a_person_is_asked_answer_that_too(mira: Use
 
 def test_a_command_that_ends_wakes_who_waits_for_it(mira: User, models):
     row = mission(mira, runs("sleep 0.7; echo slow", timeout=0), step("wait"), finishes(), models=models)
-
-    async def until_over():
-        async with asyncio.timeout(30):
-            while not (run := await perform(row.pk, models)).over:
-                await asyncio.to_thread(sweep)
-                await asyncio.sleep(0.2)
-            return run
-
-    assert asyncio.run(until_over()).outcome == "done"
+    assert until_over(row, models).outcome == "done"
     assert Mission.objects.whole().get(pk=row.pk).terminals.get().output == "slow\n"
 
 
@@ -213,10 +204,11 @@ def test_the_same_call_again_and_again_stops_an_agent(mira: User, models):
     assert run.status == Run.Status.WAITING
 
 
-def test_a_redaction_takes_its_texts_and_its_workspace(mira: User, models):
+def test_a_redaction_takes_its_texts_and_its_workspace(mira: User, models, django_capture_on_commit_callbacks):
     row = played(mira, models, runs("echo secret > said"), finishes())
     assert workshop.place(row.pk).is_dir()
-    redaction.redact(row.pk, "mira", "Asked for it.")
+    with django_capture_on_commit_callbacks(execute=True):
+        redaction.redact(row.pk, "mira", "Asked for it.")
     assert not workshop.place(row.pk).exists()
     assert verify_all().faults == []
 
@@ -228,9 +220,7 @@ def test_a_command_outlives_its_engine_and_the_next_one_attaches_to_it(mira: Use
     async def left_alone():
         engine = Engine(models=models)
         performing = asyncio.create_task(engine.run())
-        async with asyncio.timeout(30):
-            while workshop.spool(row.pk, "1-1").state != State.LIVES:
-                await asyncio.sleep(0.02)
+        await asyncio.to_thread(wait_until, lambda: workshop.spool(row.pk, "1-1").state == State.LIVES, "its command")
         await engine.stop(grace=0)
         await performing
 
@@ -263,15 +253,7 @@ def test_whoever_waits_beside_a_command_that_asks_is_told_once(mira: User, model
     typed = step("send_command_input", command_id=1, input="Ada\n", wait=5)
     asks = runs("sleep 1; read -p 'Name? ' name; echo $name", timeout=0)
     row = mission(mira, asks, step("wait", for_command=1), typed, finishes(), models=models)
-
-    async def until_over():
-        async with asyncio.timeout(30):
-            while not (run := await perform(row.pk, models)).over:
-                await asyncio.to_thread(sweep)
-                await asyncio.sleep(0.2)
-            return run
-
-    assert asyncio.run(until_over()).outcome == "done"
+    assert until_over(row, models).outcome == "done"
     assert [one.text for one in Message.objects.filter(mission=row, sender=0)] == ["Command 1 waits for input."]
 
 
@@ -297,8 +279,7 @@ def test_another_machine_leaves_it_alone_until_somebody_gives_the_first_up(mira:
     engine = Engine(models=models)
     assert (Run.objects.get(pk=row.pk).host, engine._queue.waits(engine.worker)) == (here, False)
     workshop.stop_all(row.pk, "away")
-    while not list(workshop.place(row.pk).glob("spool/*/end")):
-        time.sleep(0.02)
+    wait_until(lambda: list(workshop.place(row.pk).glob("spool/*/end")), "the end of its command")
     shutil.rmtree(workshop.place(row.pk))  # as on a machine that has it not
     call_command("give_up_machine", str(row.pk))
     assert asyncio.run(perform(row.pk, models)).outcome == "done"

@@ -106,7 +106,7 @@ def played(mira, models, *answers, **asked):
     return Mission.objects.whole().get(pk=made.pk)
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db
 def test_of_a_patch_that_fits_one_file_alone_nothing_is_done(mira: User, models):
     bad = PATCH.replace("-gone", "-here")
     row = played(
@@ -120,7 +120,7 @@ def test_of_a_patch_that_fits_one_file_alone_nothing_is_done(mira: User, models)
     assert verify_all().faults == []
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db
 @pytest.mark.parametrize("written", [0, 1, 3])
 def test_a_patch_that_an_engine_died_in_is_done_once(mira: User, models, written):
     row = mission(mira, models=models, files=FILES)
@@ -133,7 +133,7 @@ def test_a_patch_that_an_engine_died_in_is_done_once(mira: User, models, written
     assert {path: patching._text(place, path) for path in DONE} == DONE
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db
 def test_a_person_is_asked_with_choices_and_heard_as_a_person(mira: User, models):
     asks = step("ask_person", question="Which format?", choices=["CSV", "JSON"])
     row = mission(mira, asks, finishes(), models=models)
@@ -148,7 +148,7 @@ def test_a_person_is_asked_with_choices_and_heard_as_a_person(mira: User, models
     assert verify_all().faults == []
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db
 def test_a_picture_is_not_shown_to_who_reads_text_alone(mira: User, models):
     looks = [step("view_image", path=path) for path in ("a.png", "poem", "no.png", "../../etc/passwd")]
     makes = runs(r"printf '\x89PNG\r\n\x1a\n' > a.png")

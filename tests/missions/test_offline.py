@@ -19,7 +19,7 @@ from tests.missions.scenes import finishes, mission, runs, step
 from tests.read_gates import decide_as_read
 from tests.tools.offline import change, drop, verifier
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 PERSON = {"who": "person", "hours": 24, "expiry": "return"}
 REACHES = runs("true\necho two", network=["example.org:443"], purpose="To look.")

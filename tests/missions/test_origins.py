@@ -147,7 +147,7 @@ def models():
     return ScriptedModels()
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db
 def test_a_mission_begins_with_a_repository_and_its_crew_knows_which(mira: User, models, repository, settings):
     settings.WORKSPACES_FROM = [str(repository)]
     values, problems = asked({"goal": "Look.", "git": str(repository)})

@@ -50,7 +50,7 @@ def nobody_elses_place(settings):
         yield
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db
 @pytest.mark.usefixtures("nobody_elses_place")
 def test_a_sandbox_that_does_not_hold_refuses_new_missions_and_new_commands(mira: User):
     need("sandbox", not workshop.missing(), workshop.missing())

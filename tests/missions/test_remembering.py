@@ -18,7 +18,7 @@ from runs.models import SearchText
 from tests.conftest import ScriptedModels, need, perform
 from tests.missions.scenes import finishes, mission, runs, step
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 RULE = MemoryFile("rounding", "How we round.", "Half to even.", visible_to=("all",), except_for=("Reader",))
 NEW = "---\nname: money\ndescription: ''\nvisible_to: all\n---\nCents.\n"

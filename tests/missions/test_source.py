@@ -20,7 +20,7 @@ from missions.rules import GoOn, Limits, Seen, State, Used
 from missions.tools.crew import SendMessage, Wait
 from missions.tools.said import FIRST, LAST, cut
 from tests.conftest import ScriptedModels, need, perform
-from tests.missions.scenes import finishes, mission, runs, step
+from tests.missions.scenes import finishes, mission, runs, step, until_over
 
 TOOLS = {"wait": Wait, "send_message": SendMessage}
 MARK = "mark"
@@ -142,7 +142,7 @@ def played(mira, models, *answers, **asked):
     return Mission.objects.whole().get(pk=row.pk)
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db
 def test_the_tools_by_their_results_and_errors(mira: User, models, held):
     lines = "".join(f"line {number}\n" for number in range(1, 11))
     row = played(
@@ -186,14 +186,14 @@ def test_the_tools_by_their_results_and_errors(mira: User, models, held):
     assert said[15].startswith("not_found")
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db
 def test_five_commands_that_ended_stay_at_hand(mira: User, models, held):
     row = played(mira, models, *[runs(f"echo {n}") for n in range(6)], step("list_commands"), finishes())
     listed = row.steps.get(number=7).result.splitlines()[1:]
     assert [line.split()[0] for line in listed] == ["2", "3", "4", "5", "6"]
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db
 def test_the_sequence_of_the_source_message_by_message(mira: User, held):
     """User, coordinator, the one who keeps memories, a proposal, back, and the user again."""
     models = ScriptedModels()
@@ -223,7 +223,7 @@ def test_the_sequence_of_the_source_message_by_message(mira: User, held):
     assert MemoryFile("x", "", "X.\n", visible_to=("all",)).text == row.memories_proposed.get().text
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db
 def test_who_is_in_error_is_revived_by_the_coordinator_or_a_person_alone(mira: User, held):
     models = ScriptedModels()
     ask = [step("send_message", recipient="Ben", message="please do not go on"), step("wait", seconds=1)]
@@ -231,20 +231,13 @@ def test_who_is_in_error_is_revived_by_the_coordinator_or_a_person_alone(mira: U
     models.will("test/one", step("wait", seconds=1), *ask, *go, finishes())
     models.will("test/Ben", *["prose"] * 4, step("remember", text="I live."), step("wait"))
     row = mission(mira, crew=("Ada", "Ben"))
-
-    async def until_over():
-        async with asyncio.timeout(60):
-            while not (run := await perform(row.pk, models)).over:
-                await asyncio.sleep(0.2)
-            return run
-
-    run = asyncio.run(until_over())
+    run = until_over(row, models)
     steps = list(Step.objects.filter(mission=row).order_by("pk").values_list("agent__name", "tool"))
     told = steps.index(("Ben", "remember"))
     assert (run.status, steps[:told].count(("Ada", "send_message"))) == (Run.Status.FINISHED, 2)
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db
 def test_an_agent_that_waits_has_its_long_history_summarised(mira: User, models, held):
     lists = [step("ls", depth=1 + n % 3) for n in range(31)]
     summary = json.dumps({"summary": "Lists.", "facts": []})

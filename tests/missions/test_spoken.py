@@ -6,7 +6,6 @@ import pty
 import re
 import select
 import sys
-import time
 
 import pytest
 
@@ -20,8 +19,7 @@ from runs import steering
 from tests.acceptance.site import ROOT, environment, manage
 from tests.conftest import need
 from tests.missions.scenes import mission
-
-PATIENCE = 120
+from tests.waiting import wait_until
 
 
 class Terminal:
@@ -33,14 +31,15 @@ class Terminal:
             os.execve(sys.executable, [sys.executable, "manage.py", *words], env)
 
     def until(self, pattern):
-        stop = time.monotonic() + PATIENCE
-        while not re.search(pattern, self.said):
-            assert time.monotonic() < stop, self.said
-            if select.select([self.end], [], [], 1)[0]:
-                try:
-                    self.said += os.read(self.end, 65536).decode(errors="replace")
-                except OSError:
-                    assert re.search(pattern, self.said), self.said
+        wait_until(lambda: re.search(pattern, self.heard()), pattern)
+
+    def heard(self):
+        if select.select([self.end], [], [], 1)[0]:
+            try:
+                self.said += os.read(self.end, 65536).decode(errors="replace")
+            except OSError:  # it has ended: no more will come
+                assert self.said, "it said nothing"
+        return self.said
 
     def types(self, line):
         os.write(self.end, line.encode())

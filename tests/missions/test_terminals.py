@@ -3,7 +3,6 @@
 import hashlib
 import os
 import signal
-import time
 
 import pytest
 
@@ -11,7 +10,7 @@ from missions.terminals.keeper import HEAD, RING
 from missions.terminals.launcher import Refused
 from missions.terminals.spool import State
 from missions.terminals.waiting import Waiting
-from tests.missions.commands import becomes, ended, keeper_of, screen_of, until
+from tests.missions.commands import becomes, ended, keeper_of, screen_of, standing, until
 
 
 def test_a_command_runs_in_the_workspace_and_its_code_and_output_are_kept(workshop):
@@ -26,7 +25,7 @@ def test_whoever_asks_twice_begins_it_once(workshop):
     for _ in range(5):
         workshop.begin("echo once >> file; sleep 0.3", call="c1")
     ended(workshop.begin("echo once >> file", call="c1"))
-    time.sleep(0.3)
+    assert workshop.done("true") == (0, "")  # what had begun a second time would be done by now
     assert (workshop.workspace / "file").read_text() == "once\n"
 
 
@@ -37,7 +36,7 @@ def test_what_was_refused_first_never_begins(workshop):
     late = type(spool)(spool.folder.parent / "late")
     assert late.refuse()
     workshop.begin("echo never > file", call="late")
-    time.sleep(0.5)
+    assert workshop.done("true") == (0, "")  # nor has it begun by the end of the next one
     assert (late.state, (workshop.workspace / "file").exists()) == (State.REFUSED, False)
 
 
@@ -72,10 +71,10 @@ def test_each_input_is_typed_once_by_its_number(workshop):
     ],
 )
 def test_what_it_waits_for_is_known_from_the_kernel(workshop, command, state):
-    spool = workshop.begin(command)
+    spool = workshop.begin(f"echo begun; {command}")
+    until(lambda: b"begun" in spool.said().data)
     becomes(spool, state)
-    time.sleep(0.2)
-    becomes(spool, state)
+    assert {standing(spool) for _ in range(5)} == {state}
     spool.stop("ended")
 
 
@@ -114,11 +113,10 @@ def test_it_is_interrupted_first_told_harder_then_and_killed_at_last(workshop):
     said = "trap 'echo int' INT; trap 'echo term' TERM; echo begun; while :; do sleep 0.1; done"
     spool = workshop.begin(said)
     until(lambda: b"begun" in spool.said().data)
-    began = time.monotonic()
     spool.stop("cancelled")
     end = ended(spool)
     assert [line for line in screen_of(spool).text.split() if line in ("int", "term")] == ["int", "term"]
-    assert (end["reason"], end["code"], 4.5 < time.monotonic() - began < 9) == ("cancelled", -9, True)
+    assert (end["reason"], end["code"]) == ("cancelled", -9)
 
 
 def test_a_program_may_tidy_up_when_it_is_interrupted(workshop):
@@ -133,10 +131,10 @@ def test_a_fork_bomb_is_held_and_the_next_command_runs(workshop):
     assert workshop.done("echo still here") == (0, "still here\n")
 
 
-@pytest.mark.parametrize("name", ["", "..", "a/b", "a b", "ä", ".hidden"])
-def test_what_is_no_name_begins_nothing(workshop, name):
-    with pytest.raises(Refused):
-        workshop.launcher.begin(name, "c1", ("true",), ".", None)
+def test_what_is_no_name_begins_nothing(workshop):
+    for name in ("", "..", "a/b", "a b", "ä", ".hidden"):
+        with pytest.raises(Refused):
+            workshop.launcher.begin(name, "c1", ("true",), ".", None)
 
 
 def living(word: str) -> bool:

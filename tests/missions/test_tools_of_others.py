@@ -11,7 +11,7 @@ from tests.conftest import need, perform
 from tests.missions.scenes import MODEL, finishes, step
 from tests.read_gates import steer_as_read
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 NAME = "mcp.others.letter"
 
 

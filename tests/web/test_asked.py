@@ -6,7 +6,7 @@ from tests.web.asked import asked
 from tests.web.wide import Wide
 from tests.web.world import NOWHERE, PAGES, world
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(scope="module")
