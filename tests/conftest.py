@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
+from pathlib import Path
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -137,6 +138,7 @@ def claim(worker: str, places: int = 1, *args: Any, **options: Any) -> list[Run]
 
 def at_once(*work: Callable[[], T], refused: type[Exception]) -> list[T | Exception]:
     """What each of these comes to, done or refused, in threads that begin together."""
+    assert not connection.in_atomic_block, "they would take turns in one transaction: django_db(transaction=True)"
     together = threading.Barrier(len(work))
 
     def do(one: Callable[[], T]) -> T | Exception:
@@ -307,6 +309,15 @@ def pytest_configure(config: pytest.Config) -> None:
     if connection.vendor != "postgresql" or listens(5432):
         return
     pytest.exit("PostgreSQL: SKIPPED, none listens on port 5432", returncode=int("postgres" in REQUIRED))
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """What has no test for PostgreSQL need not be loaded to find that out: two thirds of a minute."""
+    if not config.getoption("markexpr").startswith("postgresql") or collection_path.suffix != ".py":
+        return None
+    name = collection_path.relative_to(config.rootpath).as_posix()
+    listed = name.startswith(tuple(config.getini("postgresql"))) or "mark.postgresql" in collection_path.read_text()
+    return None if listed else True
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

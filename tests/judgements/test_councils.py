@@ -201,6 +201,7 @@ def test_a_change_of_no_version_overwrites_nothing(page, travel, version):
     assert page.post(reverse("council-edit", args=[travel.pk]), posted).status_code == 409
 
 
+@pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 def test_two_changes_at_once_get_two_numbers_or_one_is_refused(travel, mira):
     def revise(number, opened):

@@ -48,6 +48,7 @@ def test_what_was_refused_takes_no_key_and_what_took_the_money_is_found(mira, se
     assert submit(mira, **put) == first
 
 
+@pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 def test_of_many_requests_at_once_one_submits(mira):
     def call(_):

@@ -136,6 +136,7 @@ def test_one_person_has_only_so_many_exports_under_way(client, mira, settings):
     assert not export._under_way
 
 
+@pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 def test_of_many_submissions_at_once_no_more_get_through_than_may(mira, settings):
     settings.USER_QUEUED = 3

@@ -74,6 +74,7 @@ def test_a_council_with_another_name_is_another_version(travel, mira):
         submit(mira, version)
 
 
+@pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("change", ["revise", "archive"])
 def test_a_change_in_the_same_instant_waits_or_is_heeded(travel, mira, change):
@@ -102,6 +103,7 @@ def test_a_change_in_the_same_instant_waits_or_is_heeded(travel, mira, change):
     assert ended == ["changed"]
 
 
+@pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 def test_a_submission_on_its_way_holds_the_council_for_nobody_but_who_changes_it(travel, mira):
     order, submitted = [], threading.Event()

@@ -48,6 +48,7 @@ def test_a_receipt_is_used_once_and_both_are_in_the_record(receipt, mira):
     assert verify_all().faults == []
 
 
+@pytest.mark.postgresql
 @committed
 def test_of_many_uses_at_once_one_counts(receipt, mira):
     def use(_):

@@ -145,6 +145,7 @@ def test_the_command_line_leaves_what_goes_on(judgement: Judgement, capsys: pyte
     assert not ModelCall.objects.exists()
 
 
+@pytest.mark.postgresql
 @pytest.mark.parametrize("other", ["redact", "retry"])
 @committed
 def test_an_override_at_the_same_time_waits_its_turn(other: str, failed: Judgement, mira: User) -> None:

@@ -370,6 +370,7 @@ def test_what_says_nothing_any_more_is_forgotten(monkeypatch):
     assert (pace.forget(), Pace.objects.count()) == (False, 0)
 
 
+@pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 def test_of_many_at_once_no_more_get_through_than_may():
     take = partial(Pace.objects.take, {"a": Limit(3, 600), "b": Limit(5, 600)}, "")

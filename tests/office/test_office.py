@@ -202,6 +202,7 @@ def in_transaction(name, /, **arguments):
     return do
 
 
+@pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 def test_of_many_who_book_at_once_the_first_get_it():
     Item.objects.create(name="Chair", number=5)
@@ -209,6 +210,7 @@ def test_of_many_who_book_at_once_the_first_get_it():
     assert (sum(isinstance(one, str) for one in done), Item.objects.get().number) == (5, 0)
 
 
+@pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 def test_of_many_who_want_one_hour_one_gets_it():
     for number in range(6):

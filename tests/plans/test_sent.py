@@ -13,6 +13,7 @@ from tests.plans.scenes import plan, steps, team
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
+@pytest.mark.postgresql
 def test_two_answers_at_once_note_the_same_in_whatever_order(mira, models):
     models.will("test/planner", steps(*((f"Add {n}.", "Sums", ["figures.calculate"]) for n in range(12))))
     made = plan(mira, team())

@@ -200,6 +200,7 @@ def test_a_password_is_told_to_no_server_without_tls(run, settings, monkeypatch)
     assert letter.error == "The mail server offers no TLS, so the password was not told to it."
 
 
+@pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 def test_of_many_who_deliver_at_once_one_takes_it(settings):
     letter = send(Run.objects.create(procedure="judgement"), settings)
@@ -239,6 +240,7 @@ def test_a_person_says_what_becomes_of_an_uncertain_one(run, settings, client, r
     assert (again(letter), "1 changed." in page.content.decode()) == (state, True)
 
 
+@pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 def test_of_two_who_say_it_at_once_one_is_heard(settings):
     letter = send(Run.objects.create(procedure="judgement"), settings)

@@ -190,6 +190,7 @@ def test_without_a_mail_server_nothing_is_written(run, mailed, settings, client)
     assert "No mail server is set up here" in client.get(reverse("notices")).content.decode()
 
 
+@pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 def test_of_many_engines_one_writes(mailed):
     waiting = Run.objects.create(procedure="judgement", owner=mailed, status=Run.Status.WAITING)
