@@ -59,9 +59,10 @@ def _giving_it_back(leave: Callable[..., None]) -> Callable[..., None]:
 
 
 def _forget() -> None:
-    """This thread asks for a connection anew."""
-    if hasattr(connections._connections, DEFAULT_DB_ALIAS):
-        del connections[DEFAULT_DB_ALIAS]
+    """This thread asks for a connection anew; its own goes back to the pool."""
+    for own in connections.all(initialized_only=True):
+        own.close()
+        del connections[own.alias]
 
 
 def _threads_forget() -> None:

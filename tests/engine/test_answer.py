@@ -59,6 +59,7 @@ def piece(text, **other):
     return b"data: %b\n\n" % json.dumps({"choices": [{"delta": {"content": text}} | other]}).encode()
 
 
+@pytest.mark.slow
 def test_a_piece_costs_the_same_however_much_came_before():
     reader, took = Reader(lambda: None, PROVIDER), []
     for _ in range(10):

@@ -1,24 +1,22 @@
 """An engine takes on as much as its process keeps up with."""
 
 import asyncio
-import time
+import threading
 
 from engine.models import Run
-from engine.pulse import Pulse
+from engine.pulse import BEAT, Pulse
 from engine.worker import ALWAYS, Engine
-
-
-def hold_up() -> None:
-    time.sleep(0.6)
+from tests.waiting import LIMIT
 
 
 async def test_a_process_that_is_held_up_is_late_and_comes_to_again():
     pulse = Pulse()
     beating = asyncio.create_task(pulse.beat())
-    await asyncio.sleep(0)
-    hold_up()
-    await asyncio.sleep(0.15)
-    assert pulse.late
+    await asyncio.sleep(0)  # it has begun
+    threading.Event().wait(6 * BEAT)
+    async with asyncio.timeout(LIMIT):
+        while not pulse.late:
+            await asyncio.sleep(0)
     for _ in range(10):
         pulse.feel(0.0)
     assert not pulse.late

@@ -16,6 +16,7 @@ from engine.models import ModelCall, Run
 from engine.procedure import Change, Procedure
 from engine.worker import Engine
 from tests.conftest import claim, perform
+from tests.waiting import until
 
 pytestmark = pytest.mark.django_db
 
@@ -55,9 +56,8 @@ SEEN = []
 
 class Slow(Procedure):
     async def perform(self, run: RunContext):
-        """For a second; it looks at its own lease in the end."""
-        await asyncio.sleep(1)
-        SEEN.append((await Run.objects.aget(pk=run.pk)).lease_expires_at)
+        """Until its lease was renewed after it had ended."""
+        SEEN.append(await until(Run.objects.filter(pk=run.pk, lease_expires_at__gt=Now()).aexists, "a renewed lease"))
         return lambda: None
 
 
@@ -89,29 +89,32 @@ async def test_a_bug_in_a_procedure_ends_its_run_only(models):
     assert (broken.status, broken.error["code"]) == ("failed", "internal")
 
 
+async def all_finished():
+    return not await Run.objects.exclude(status="finished").aexists()
+
+
 async def test_one_engine_performs_many_runs_at_once(models):
     for _ in range(20):
         await Run.objects.acreate(procedure="coin")
     engine = Engine(models=models)
     performing = asyncio.create_task(engine.run())
-    while await Run.objects.exclude(status="finished").aexists():
-        await asyncio.sleep(0.01)
+    await until(all_finished, "the end of all runs")
     await engine.stop()
     await performing
     assert await Run.objects.filter(claims=1).acount() == len(models.asked) == 20
 
 
 async def test_an_engine_hears_of_work_long_before_it_looks_again(models, monkeypatch):
-    monkeypatch.setattr(worker, "SWEEP", 60)
-    engine = Engine(models=models)
+    monkeypatch.setattr(worker, "SWEEP", 3_600)
+    engine, looked = Engine(models=models), asyncio.Event()
+    wait = engine._wait_for_bell
+    monkeypatch.setattr(engine, "_wait_for_bell", lambda longest: looked.set() or wait(longest))
     performing = asyncio.create_task(engine.run())
-    await asyncio.sleep(0.3)
+    await looked.wait()
     await Run.objects.acreate(procedure="coin")
     await get_channel_layer().group_send(live.ENGINES, {"type": "engine.of_a_later_version"})
     await live.wake_engines()
-    async with asyncio.timeout(30):
-        while await Run.objects.exclude(status="finished").aexists():
-            await asyncio.sleep(0.01)
+    await until(all_finished, "the end of a run that it was told of")
     await engine.stop()
     await performing
 
@@ -159,8 +162,7 @@ async def test_an_engine_for_one_run_leaves_the_others_alone(models):
     mine, other = [await Run.objects.acreate(procedure="coin") for _ in range(2)]
     engine = Engine(only=mine.pk, models=models)
     performing = asyncio.create_task(engine.run())
-    while not (await Run.objects.aget(pk=mine.pk)).over:
-        await asyncio.sleep(0.01)
+    await until(Run.objects.filter(pk=mine.pk, status="finished").aexists, "the end of its run")
     await engine.stop(grace=0)
     await performing
     assert (await Run.objects.aget(pk=other.pk)).status == Run.Status.QUEUED
@@ -236,13 +238,11 @@ async def test_a_run_has_a_deadline(models, settings):
 
 
 async def test_what_a_worker_holds_without_performing_it_goes_back(models):
-    run = await Run.objects.acreate(procedure="coin")
+    await Run.objects.acreate(procedure="coin")
     engine = Engine(models=models)
     await asyncio.to_thread(lambda: (claim(engine.worker, 1), connection.close()))
     performing = asyncio.create_task(engine.run())
-    async with asyncio.timeout(30):
-        while not (await Run.objects.aget(pk=run.pk)).over:
-            await asyncio.sleep(0.05)
+    await until(all_finished, "the end of what it held")
     await engine.stop(grace=0)
     await performing
 
@@ -290,12 +290,12 @@ async def test_a_lease_is_renewed_until_the_grace_is_over(models, settings, monk
     run = await Run.objects.acreate(procedure="slow")
     engine = Engine(models=models)
     performing = asyncio.create_task(engine.run())
-    while not (await Run.objects.aget(pk=run.pk)).claims:
-        await asyncio.sleep(0.02)
+    await until(Run.objects.filter(claims=1).aexists, "its claim")
     await Run.objects.aupdate(lease_expires_at=run.created)
-    await engine.stop(grace=10)
+    await engine.stop(grace=60)
     await performing
-    assert SEEN[-1] > run.created + timedelta(seconds=10)
+    assert SEEN.pop()
+    assert (await Run.objects.aget()).status == "finished"
 
 
 async def test_a_pause_that_a_wrong_clock_wrote_is_not_waited_for(models, monkeypatch):

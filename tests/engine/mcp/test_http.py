@@ -2,7 +2,6 @@
 
 import gzip
 import subprocess
-import time
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -16,6 +15,7 @@ from tests import mcp_forks
 from tests.acceptance.site import free_port
 from tests.engine.mcp.test_sessions import said
 from tests.mcp_folder import Folder
+from tests.waiting import wait_until
 
 
 @contextmanager
@@ -29,15 +29,15 @@ def serving(folder, port):
 
 
 def answers(url, process):
-    until = time.monotonic() + 30
-    while process.poll() is None and time.monotonic() < until:
+    def answered():
+        assert process.poll() is None, "the server has ended"
         with suppress(OSError):
             try:
                 return urlopen(url, timeout=5)
-            except HTTPError:
-                return None
-        time.sleep(0.05)
-    raise AssertionError("the server does not answer")
+            except HTTPError as error:  # which is an answer
+                return error
+
+    wait_until(answered, f"an answer of {url}")
 
 
 @pytest.fixture(scope="module", params=["a stream", "JSON"])

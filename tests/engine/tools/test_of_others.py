@@ -11,6 +11,7 @@ from engine.tools import Refused, Tool, found, tools
 from engine.worker import Engine
 from tests.engine.test_waiting import queued
 from tests.engine.tools.user import STEPS, assert_sound, decide, one, statuses
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.django_db
 
@@ -44,9 +45,7 @@ def cut(mira, models, folder):
         STEPS[run.pk] = steps
         engine = Engine(models=models)
         performing = asyncio.create_task(engine.run())
-        async with asyncio.timeout(60):
-            while not folder.calls:
-                await asyncio.sleep(0.01)
+        await asyncio.to_thread(wait_until, lambda: folder.calls, "the call")
         await engine.stop(grace=0)
         await performing
         return run
@@ -180,13 +179,10 @@ async def test_who_cancels_a_run_cancels_the_call_that_is_under_way(classed, fol
     STEPS[run.pk] = (one(NAME),)
     engine = Engine(models=models)
     performing = asyncio.create_task(engine.run())
-    async with asyncio.timeout(60):
-        while not folder.calls:
-            await asyncio.sleep(0.01)
-        await sync_to_async(steering.cancel)(run.pk)
-        engine.drop(run.pk)
-        while not (folder.path / "cancelled").exists():
-            await asyncio.sleep(0.01)
+    await asyncio.to_thread(wait_until, lambda: folder.calls, "the call")
+    await sync_to_async(steering.cancel)(run.pk)
+    engine.drop(run.pk)
+    await asyncio.to_thread(wait_until, (folder.path / "cancelled").exists, "that the call is cancelled")
     await engine.stop(grace=0)
     await performing
     assert [(status, "nobody knows whether it happened" in said) for status, said in await result(run)] == [
