@@ -107,15 +107,34 @@ def desk(_desk):
     assert _desk.complaints == []
 
 
-@pytest.fixture
-def scripted(browser, scripted_site, endpoint):
-    """A page on the scripted site. What still runs at the end is cancelled, so that nothing waits for it."""
-    endpoint.reset()
+@pytest.fixture(scope="module")
+def _scripted(browser, scripted_site):
     watched = open_page(browser, scripted_site)
+    yield watched
+    watched.page.context.close()
+
+
+@pytest.fixture
+def scripted(_scripted, endpoint):
+    """The tab of a file on the scripted site. What still runs at the end is cancelled, so that nothing waits for it."""
+    _scripted.complaints.clear()
+    _scripted.page.set_viewport_size(DESK)
+    yield from begun_anew(_scripted, endpoint)
+
+
+@pytest.fixture
+def scripted_alone(browser, scripted_site, endpoint):
+    """A new tab of that kind, for tests that leave something in it."""
+    watched = open_page(browser, scripted_site)
+    yield from begun_anew(watched, endpoint)
+    watched.page.context.close()
+
+
+def begun_anew(watched, endpoint):
+    endpoint.reset()
     yield watched.page
     if watched.page.locator("[data-cancel]").count():
         cancel(watched.page)
-    watched.page.context.close()
     assert watched.complaints == []
 
 

@@ -240,6 +240,7 @@ EVERY = [
     State("tools", at("tools")),
     State("tools-mcp", ways_of_teams.tools_of_others),
     State("tools-none", at("tools", q="zeppelin")),
+    State("library-few", at("library")),
     State("library-none", at("library", q="zeppelin")),
 ]
 
@@ -253,7 +254,7 @@ EACH_PAGE = """
     cancel redact-error share-given shared shared-ended badges hooks-errors hook check-changed overridden-record
     compare replay history-search history-wrong history-sorted review-override council council-version council-edit
     panel panel-version panel-edit outbox team team-version team-edit-errors team-text api-docs-few 403 404 500 503
-    admin admin-list admin-run admin-judgement-overridden admin-printout doctor library tools-mcp
+    admin admin-list admin-run admin-judgement-overridden admin-printout doctor tools-mcp library-few
 """.split()
 
 

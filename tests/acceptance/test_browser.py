@@ -51,6 +51,7 @@ def test_the_three_flash_while_they_judge_but_not_for_who_wants_less_motion(scri
     scripted.emulate_media(reduced_motion="no-preference")
     scripted.get_by_role("button", name="Reduce motion").click()
     assert [animation.split()[0] for animation in flashing(scripted)] == ["none"] * 3
+    scripted.evaluate("localStorage.clear()")
     scripted.set_viewport_size({"width": 720, "height": 1000})  # an upright tablet shows states and places whole
     assert scripted.evaluate(CLIPPED) == []
     tall = "links => links.filter(link => link.scrollHeight > 57 || link.scrollWidth > link.clientWidth).length"

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.acceptance.pages import cancel, models_of, open_page, start
+from tests.acceptance.pages import cancel, models_of, start
 from tests.acceptance.site import Site, manage
 
 ROWS = "tbody tr:not(.list__day)"
@@ -21,12 +21,9 @@ def site(endpoint, tmp_path_factory):
 
 
 @pytest.fixture
-def page(browser, site):
-    watched = open_page(browser, site)
-    watched.page.goto(f"{site.url}/judgements/")
-    yield watched.page
-    watched.page.context.close()
-    assert watched.complaints == []
+def page(desk, site):
+    desk.goto(f"{site.url}/judgements/")
+    return desk
 
 
 def seek(page, words):

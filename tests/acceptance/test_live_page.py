@@ -83,13 +83,13 @@ def test_without_a_socket_the_page_asks_for_the_same_fragments_to_the_end(withou
     other.close()
 
 
-def test_a_page_says_a_moment_later_and_once_what_it_has(scripted, scripted_site, endpoint):
-    scripted.add_init_script(HEARD)
+def test_a_page_says_a_moment_later_and_once_what_it_has(scripted_alone, scripted_site, endpoint):
+    scripted_alone.add_init_script(HEARD)
     endpoint.script(by_text=[[ROUND_2, HELD]])
-    start(scripted, scripted_site)
-    expect(scripted.locator("#verdict-sub")).to_contain_text("3 of 9 decisions")
-    scripted.wait_for_function("() => heard.at(-1)?.sent >= Math.max(...heard.map(one => one.told ?? 0))")
-    heard = scripted.evaluate("heard")
+    start(scripted_alone, scripted_site)
+    expect(scripted_alone.locator("#verdict-sub")).to_contain_text("3 of 9 decisions")
+    scripted_alone.wait_for_function("() => heard.at(-1)?.sent >= Math.max(...heard.map(one => one.told ?? 0))")
+    heard = scripted_alone.evaluate("heard")
     said = [one["at"] for one in heard if "sent" in one]
     begun = next(one["at"] for one in heard if "told" in one)
     assert all(later - earlier >= SAID_AFTER for earlier, later in pairwise([begun, *said]))
@@ -197,13 +197,13 @@ SHIFTS = """
 
 
 @pytest.mark.slow
-def test_decisions_are_pushed_into_the_page(scripted, scripted_site, endpoint):
+def test_decisions_are_pushed_into_the_page(scripted_alone, scripted_site, endpoint):
     """Within 100 ms where the machine has nothing else to do: `python -m tests.acceptance.push` measures it."""
     endpoint.script(**push.APART)
-    scripted.add_init_script(push.REMEMBER)
-    start(scripted, scripted_site)
-    expect(scripted.locator("#plate")).to_contain_text("Approved", timeout=END)
-    after = push.milliseconds(scripted, scripted_site.log.parent)
+    scripted_alone.add_init_script(push.REMEMBER)
+    start(scripted_alone, scripted_site)
+    expect(scripted_alone.locator("#plate")).to_contain_text("Approved", timeout=END)
+    after = push.milliseconds(scripted_alone, scripted_site.log.parent)
     print(f"in the page after {sorted(after)} ms")
     assert len(after) == 9
     assert statistics.median(after) < 1_000
@@ -225,28 +225,28 @@ YELLOW = """
 
 
 @pytest.mark.slow
-def test_who_has_decided_is_seen_waiting_also_when_all_three_are_equally_fast(scripted, scripted_site, endpoint):
+def test_who_has_decided_is_seen_waiting_also_when_all_three_are_equally_fast(scripted_alone, scripted_site, endpoint):
     endpoint.script(delay=2)  # the page is there before the first of them answers
-    scripted.add_init_script(YELLOW)
-    start(scripted, scripted_site)
-    expect(scripted.locator("#plate")).to_contain_text("Approved", timeout=END)
-    scripted.wait_for_function("Object.values(yellow).every(seen => seen.to)")
-    seen = scripted.evaluate("yellow")
+    scripted_alone.add_init_script(YELLOW)
+    start(scripted_alone, scripted_site)
+    expect(scripted_alone.locator("#plate")).to_contain_text("Approved", timeout=END)
+    scripted_alone.wait_for_function("Object.values(yellow).every(seen => seen.to)")
+    seen = scripted_alone.evaluate("yellow")
     assert Counter(head.split()[0] for head in seen) == {f"agent-{n}-state": 2 for n in (1, 2, 3)}
     assert all(one["to"] - one["from"] >= 600 for one in seen.values())
 
 
-def test_nothing_moves_while_reasons_grow(scripted, scripted_site, endpoint, judged):
+def test_nothing_moves_while_reasons_grow(scripted_alone, scripted_site, endpoint, judged):
     growing = {"reason": "It is clear, and the effort fits its aim. " * 25, "chunks": 6, "chunk_delay": 0.3}
     endpoint.script(by_text=[[part, rule | growing] for part, rule in push.APART["by_text"]], default=growing)
-    scripted.goto(judged)  # brings the fonts
-    scripted.add_init_script(SHIFTS)
-    start(scripted, scripted_site)
-    growing = scripted.locator("#agent-3-reason [data-stream]")
+    scripted_alone.goto(judged)  # brings the fonts
+    scripted_alone.add_init_script(SHIFTS)
+    start(scripted_alone, scripted_site)
+    growing = scripted_alone.locator("#agent-3-reason [data-stream]")
     expect(growing).to_contain_text("It is clear", timeout=END)
     expect(growing).to_contain_text(re.compile("It is clear.*It is clear"))  # it grows in its place
-    expect(scripted.locator("#plate")).to_contain_text("Approved", timeout=END)
-    assert scripted.evaluate("shifts") == []
+    expect(scripted_alone.locator("#plate")).to_contain_text("Approved", timeout=END)
+    assert scripted_alone.evaluate("shifts") == []
 
 
 def test_a_panel_opens_a_moment_after_the_mouse_comes_and_closes_after_it_left(reader, judged):

@@ -120,9 +120,9 @@ def test_who_wants_notices_and_looks_elsewhere_is_told_that_it_is_over(browser, 
     assert watched.complaints == []
 
 
-def test_the_bar_and_the_icon_say_what_is_under_way_and_the_end_is_told_elsewhere(scripted, scripted_site, endpoint):
+def test_the_bar_and_the_icon_say_what_is_under_way_and_elsewhere_its_end(scripted_alone, scripted_site, endpoint):
     endpoint.script(by_text=LAST_ROUND_LATER)
-    page = go_to(scripted, scripted_site)
+    page = go_to(scripted_alone, scripted_site)
     page.get_by_role("button", name="Notices in this browser").click()
     other = page.context.new_page()
     other.add_init_script(NOTICES)
