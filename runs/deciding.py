@@ -38,14 +38,21 @@ class Option:
 def options(gate: Gate, user: Any) -> Iterator[Option]:
     """What this person can say there."""
     may = [one for one in offered(gate) if one != Decision.OVERRIDE] if may_decide(gate, user) else []
-    face = face_of(gate.run)
-    words, refused = face.words(gate), face.refused_at(gate)
+    face, named = face_of(gate.run), {one["decision"] for one in gate.choices}
+    words, own, refused = face.words(gate), choices_left(gate), face.refused_at(gate)
     for decision in [*may, *([Decision.OVERRIDE] if may_override(gate, user) else [])]:
-        own = [one for one in gate.choices if one["decision"] == decision]
-        sayable = [(one["word"], one["sentence"]) for one in own]
-        if not own and decision in words:
-            sayable = [("", words[decision])]
-        yield from (Option(decision, *one) for one in sayable if (decision, one[0]) not in refused)
+        yield from (Option(**one) for one in own if one["decision"] == decision)
+        if decision not in named and decision in words and (decision, "") not in refused:
+            yield Option(decision, "", words[decision])
+
+
+def choices_left(gate: Gate) -> list[dict[str, str]]:
+    """The procedure's own choices there, of a gate that waits without those that would be refused now: what no page
+    offers no other interface does."""
+    if not gate.pending or not gate.choices:
+        return gate.choices
+    refused, may = face_of(gate.run).refused_at(gate), offered(gate)
+    return [one for one in gate.choices if one["decision"] in may and (one["decision"], one["word"]) not in refused]
 
 
 def said_at(gate: Gate, decided: GateDecision) -> str:

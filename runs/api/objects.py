@@ -9,6 +9,7 @@ from uuid import UUID
 from engine.gates import author_names
 from engine.llm.prices import decimal
 from engine.models import Gate, GateDecision, ModelCall, Review, Run, ToolCall, Usage, last_override
+from runs.deciding import choices_left
 from runs.face import Face, face_of, faces, rows_in
 from runs.waits import gates_in, gates_of, pending_in, waits_for
 
@@ -124,7 +125,7 @@ def gate_object(gate: Gate, address: str) -> dict[str, Any]:
         "policy": gate.policy,
         "authors": author_names(gate),
         "council": _council(gate),
-        "choices": gate.choices,
+        "choices": choices_left(gate),
         "made": time_of(gate.made),
         "closed": time_of(gate.closed),
         "expires": time_of(gate.expires),

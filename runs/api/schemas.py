@@ -275,7 +275,7 @@ class Gate(Strict):
         "does who asked for the run."
     )
     council: GateCouncil | None
-    choices: list[Choice]
+    choices: list[Choice] = Field(description="While it waits, those that would be taken now; afterwards all.")
     made: Moment
     closed: Moment | None
     expires: Moment | None

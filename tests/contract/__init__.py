@@ -13,6 +13,7 @@ from debates.models import Debate
 from engine.evidence import guards
 from engine.evidence.audit import verify_all
 from engine.gates import may_decide, offered
+from engine.llm.failures import Unauthorized
 from engine.models import Gate, NewDocument, Run
 from engine.worker import Engine
 from inquiries.models import POSTS, Inquiry
@@ -22,7 +23,7 @@ from plans.models import Plan, Team
 from plans.rules.demands import OPEN_READS
 from runs import steering
 from tests.checking.models import Check
-from tests.conftest import JAPAN, agents, standing
+from tests.conftest import JAPAN, ScriptedModels, agents, standing
 
 INSTANT = "rehearsal/instant"
 MARKER = "Xylophone"  # in every text that somebody wrote
@@ -137,6 +138,12 @@ PLAYED = EXAMPLES | THAT_WAIT
 
 def played(name, owner):
     return asyncio.run(play(PLAYED[name](owner).run.pk))
+
+
+def broken_off(name, owner):
+    models = ScriptedModels()
+    models.will(INSTANT, *[Unauthorized("The key was refused.")] * 3)
+    return asyncio.run(play(PLAYED[name](owner).run.pk, models))
 
 
 def problems():

@@ -36,7 +36,7 @@ from tests.endpoint import Endpoint
 from tests.inquiries.scenes import DOCUMENTS, QUESTION
 from tests.plans.scenes import plan, team
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 NOWHERE = {"base_url": "http://127.0.0.1:9/v1", "api_key": "none"}
 LONG = "Clause 1. The supplier keeps a register of what it delivers and shows it on request. " * 200

@@ -30,7 +30,7 @@ from tests.conftest import JAPAN, ScriptedModels, agents
 from tests.contract import INSTANT, play
 from tests.tools.offline import verifier
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 ELSEWHERE = {"base_url": "https://elsewhere.example/v1", "api_key": "a key of another", "prices": {"*": (9.0, 9.0)}}
 MOVED = {

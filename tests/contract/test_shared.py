@@ -9,7 +9,7 @@ from django.urls import reverse
 from runs import sharing
 from tests.contract import MARKER
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def told_to_guests(ended, mira):

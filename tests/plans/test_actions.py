@@ -18,7 +18,7 @@ from plans.rules.actions import PlanState, choices_of, refused_at
 from plans.rules.course import ORDERS, REVISIONS, STEPS_IN_ALL, Step
 from plans.rules.demands import OPEN_READS, Kind
 from plans.rules.words import Cause, Status
-from runs.api.objects import run_object
+from runs.api.objects import gate_object, run_object
 from runs.deciding import options
 from runs.face import face_of, snapshot_of
 from runs.steering import retry
@@ -132,16 +132,18 @@ def offers_of(run, user):
         yield f"say {number}", hears, "say" in one["actions"], tell
     is_offered = run.over and not shown.final
     yield "retry", is_offered, is_offered, lambda: retry(row, user) or talking_refuses()
+    at = {gate["id"]: place for place, gate in enumerate(told["gates"])}
     for gate in pending(run.pk):
         offered = {one.value for one in options(gate, user)}
+        by_api = {f"{one['decision']} {one['word']}" for one in told["gates"][at[gate.pk]]["choices"]}
         for decision, word in [("answer", ""), *((one["decision"], one["word"]) for one in gate.choices)]:
             answer = "In words." if decision == "answer" else None
             do = lambda gate=gate, said=decision, word=word, answer=answer: gates.decide(  # noqa: E731
                 gate.pk, user, said, "", word, answer=answer, digest=gate.digest
             )
             if decision != "answer" or gate.kind == "question":
-                is_offered = f"{decision} {word}".strip() in offered
-                yield f"{gate.kind} {decision} {word}", is_offered, is_offered, do
+                said = f"{decision} {word}".strip()
+                yield f"{gate.kind} {said}", said in offered, said in (by_api if word else offered), do
 
 
 def talking_refuses():
@@ -169,9 +171,19 @@ def at_its_limits(run):
 async def test_what_cannot_be_planned_again_is_offered_no_other_plan(mira, models):
     run = await working(mira, models)
     await sync_to_async(at_its_limits)(run)
-    found = await sync_to_async(lambda: {one.value for one in options(pending(run)[0], mira)})()
+    gate = (await sync_to_async(pending)(run))[0]
+    found = await sync_to_async(lambda: {one.value for one in options(gate, mira)})()
+    told = await sync_to_async(gate_object)(gate, "")
     assert found == {"answer", "reject skip", "reject end"}
+    assert ([one["word"] for one in told["choices"]], len(gate.choices)) == (["skip", "end"], 3)
     assert await sync_to_async(differing)(run, mira) == []
+
+
+async def test_of_a_gate_that_is_decided_all_choices_are_told(mira, models):
+    run = await ended_by_somebody(mira, models)
+    gate = await Gate.objects.whole().aget(run=run, step="plan-1")
+    told = await sync_to_async(gate_object)(gate, "")
+    assert (told["state"], told["choices"]) == ("rejected", gate.choices)
 
 
 async def test_who_ends_a_plan_leaves_out_what_has_not_begun(mira, models):
