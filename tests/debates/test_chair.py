@@ -64,12 +64,6 @@ def test_it_is_kept_that_the_chair_named_an_option(debate: Debate, mira: User):
     assert [one.names_option for one in Message.objects.filter(debate=debate).order_by("number")] == [True, True, False]
 
 
-def test_the_same_form_says_it_once(debate: Debate, mira: User):
-    for _ in range(2):
-        chair.say(debate.pk, mira, "Let us speak of money.", to=1, ask=True, key="of-the-form")
-    assert (Message.objects.count(), Steer.objects.count()) == (1, 1)
-
-
 def test_words_that_cannot_be_kept_are_refused(debate: Debate, mira: User):
     for text in ("", "  \n", "x" * 4_001, "a\x00b"):
         assert refused(partial(chair.say, debate.pk, mira, text))

@@ -18,7 +18,7 @@ from magi_site.models import Token
 from runs import steering
 from runs.models import SearchText
 from runs.record import record_line
-from tests.callers import API, problem
+from tests.callers import API
 from tests.conftest import perform
 from tests.databases import copied_async
 from tests.debates.rows import over, queued, say
@@ -187,17 +187,6 @@ async def test_after_the_end_it_is_there(calls, veiled, pages):
     await sync_to_async(lambda: steering.cancel(Debate.objects.get(pk=veiled), None))()
     assert "marmots" in await pages(veiled)
     assert (await calls.get(f"/debates/{veiled}")).json()["first"]["verdicts"][0]["reasoning"] == "The marmots say so."
-
-
-async def test_the_record_is_had_once_it_is_over(calls, asked, mira, clara):
-    refused = await calls.get(f"/debates/{asked.pk}/record")
-    assert "before the debate is over" in problem(refused, 409)["detail"]
-    page = AsyncClient()
-    await page.aforce_login(mira)
-    assert (await page.get(reverse("debate-record-file", args=[asked.pk]))).status_code == 409
-    await sync_to_async(lambda: steering.cancel(Debate.objects.get(pk=asked.pk), None))()
-    assert (await calls.get(f"/debates/{asked.pk}/record")).status_code == 200
-    assert (await page.get(reverse("debate-record-file", args=[asked.pk]))).status_code == 200
 
 
 async def test_without_a_person_the_record_is_had_at_any_time(calls, mira):
