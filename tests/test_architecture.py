@@ -13,7 +13,7 @@ from runs.face import faces
 
 ROOT = Path(__file__).resolve().parent.parent
 TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
-DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md")), ROOT / "tests" / "README.md"]
 STYLES = sorted((ROOT / "static" / "css").glob("*.css"))
 
 
@@ -66,6 +66,12 @@ def test_no_line_of_a_document_is_too_long_but_rows_of_tables():
     lines = [(path.name, line) for path in DOCUMENTS for line in path.read_text().splitlines()]
     too_long = [(name, line) for name, line in lines if len(line) > 120 and not line.startswith("|")]
     assert not too_long
+
+
+def test_each_example_of_how_to_write_a_test_is_a_test():
+    examples = re.findall(r"```python\n(.+?)```", text_of("tests/README.md"), re.DOTALL)
+    tests = "".join(path.read_text() for path in sorted((ROOT / "tests").rglob("test_*.py")))
+    assert [example for example in examples if example not in tests] == []
 
 
 def test_the_flash_stays_below_three_a_second_for_three_blocks():
