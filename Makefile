@@ -42,7 +42,7 @@ test-postgresql:
 	  $(PY) $(PYTEST) 1 -o cache_dir=.pytest_cache/postgresql -m "postgresql and not slow" $(ARGS) $(NONE_IS_FINE)
 
 test-all: $(VENV)/installed-dev var/litellm/installed ## all that there is, for a night or a release, to the end, with a table (about an hour)
-	@MAGI_TEST_LITELLM=var/litellm/bin/litellm $(PY) -m tests.all $(ARGS)
+	@MAGI_TEST_LITELLM=$(CURDIR)/var/litellm/bin/litellm $(PY) -m tests.all $(ARGS)
 
 # a gateway to be tested through, in an environment of its own: it needs an older openai than we do. The lock is whole; of
 # an extra that one of them asks for, pip would want a hash of its own

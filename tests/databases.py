@@ -2,7 +2,6 @@
 
 import contextlib
 import functools
-import itertools
 import sqlite3
 import tempfile
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
@@ -219,7 +218,6 @@ def once(make: Callable[..., T], *args: Any) -> T:
     return made
 
 
-_numbers = itertools.count()  # of schemas that rows are kept in
 _left: dict[Any, tuple[Any, dict[str, list[Any]]]] = {}
 
 
@@ -277,65 +275,7 @@ def _leave(before: Any, made: Any) -> None:
 def _put_in(rows: Mapping[str, list[Any]]) -> None:
     with connection.cursor() as cursor:
         for table, new in rows.items():
-            # whoever is there already is the same person, by a number that the cast of `conftest.py` gives
-            insert = "INSERT OR IGNORE" if table == User._meta.db_table else "INSERT"
-            cursor.executemany(f'{insert} INTO "{table}" VALUES ({", ".join(["%s"] * len(new[0]))})', new)
-
-
-@pytest.fixture(scope="session")
-def performed(django_db_setup: Callable[[], None], django_db_blocker: Any) -> Callable[[Callable[[], T]], Any]:
-    """What makes a scene: of what `make` returns and leaves in an empty database, all rows are put into the test that
-    calls the scene, and rolled back with it. `tests/scenes.py` has those that many files look at, and says how."""
-
-    def perform(make: Callable[[], T]) -> Callable[[], T]:
-        with django_db_blocker.unblock():
-            before = _copied()  # a file may have rows of its own
-            django_db_setup()
-            kept = _highest() if connection.vendor == "sqlite" else ()
-            made, put_in = make(), _scene_of_rows(kept)
-            before()
-
-        def scene() -> T:
-            put_in()
-            return deepcopy(made)
-
-        return scene
-
-    return perform
-
-
-def _scene_of_rows(kept: Iterable[tuple[str, int]]) -> Callable[[], None]:
-    """What puts all rows that are there now, and were not in the empty gate, into a test's own transaction."""
-    if connection.vendor == "sqlite":
-        return partial(_put_in, _rows_after(kept))
-    schema = f"scene_{next(_numbers)}"
-    with connection.cursor() as cursor:
-        cursor.execute(f"CREATE SCHEMA {schema}")
-        tables = [table for table in _kept_rows("public") if _keep_new_rows(cursor, schema, table)]
-        cursor.execute(f"CREATE TABLE {schema}.places AS {PLACES}")
-    columns = {table: names for table, names in _kept_rows("public").items() if table in tables}
-    return partial(_put_in_again, schema, columns)
-
-
-def _keep_new_rows(cursor: Any, schema: str, table: str) -> bool:
-    key = connection.introspection.get_primary_key_column(cursor, table)
-    new = f'SELECT * FROM "{table}" WHERE "{key}" NOT IN (SELECT "{key}" FROM {EMPTY}."{table}")'
-    cursor.execute(f'CREATE TABLE {schema}."{table}" AS {new}')
-    return bool(cursor.rowcount)
-
-
-@transaction.atomic
-def _put_in_again(schema: str, columns: Mapping[str, str]) -> None:
-    with tampering(), connection.cursor() as cursor:
-        for table, names in columns.items():
-            cursor.execute(
-                f'INSERT INTO "{table}" ({names}) OVERRIDING SYSTEM VALUE SELECT {names} FROM {schema}."{table}" '
-                "ON CONFLICT DO NOTHING"
-            )
-        cursor.execute(
-            "SELECT setval(name::regclass, greatest(kept.place, here.place), kept.used OR here.used) "
-            f"FROM {schema}.places AS kept JOIN ({PLACES}) AS here USING (name)"
-        )
+            cursor.executemany(f'INSERT INTO "{table}" VALUES ({", ".join(["%s"] * len(new[0]))})', new)
 
 
 def _told(found: Iterable[Any]) -> tuple[str, ...]:
@@ -366,7 +306,7 @@ def _copied() -> Callable[[], None]:
         connection.ensure_connection()
         connection.connection.backup(copy)
         return partial(_copy_back, copy)
-    schema = f"made_{next(_numbers)}"
+    schema = f"made_{len(_made)}"
     _keep_rows(schema)
     return partial(_fill_again, schema, _kept_rows(schema))
 

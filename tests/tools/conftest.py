@@ -1,10 +1,9 @@
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from django.test import override_settings
+from django.contrib.auth.models import User
 
-from tests.conftest import person
+from tests.databases import copied
 from tests.tools.offline import exported
 
 
@@ -13,16 +12,10 @@ def _own_checkpoint_file(settings, tmp_path):
     settings.CHECKPOINT_FILE = tmp_path / "checkpoints"
 
 
-@pytest.fixture(scope="session")
-def _exported(performed, tmp_path_factory) -> Callable[[], tuple[str, str]]:
-    with override_settings(CHECKPOINT_FILE=tmp_path_factory.mktemp("exported") / "checkpoints"):
-        return performed(lambda: exported(person("mira"), person("reviewer")))
-
-
 @pytest.fixture
-def bundle(_exported: Callable[[], tuple[str, str]], db: None, tmp_path: Path) -> Path:
+def bundle(_own_checkpoint_file: None, mira: User, reviewer: User, tmp_path: Path) -> Path:
     """Approved, rejected after a complaint, failed and tried again, cancelled, and with reviews."""
-    text, anchor = _exported()
+    text, anchor = copied(exported)(mira, reviewer)
     (tmp_path / "checkpoints").write_text(anchor)
     file = tmp_path / "bundle.jsonl"
     file.write_text(text)
