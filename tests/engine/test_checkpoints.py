@@ -109,12 +109,14 @@ def test_a_webhook_that_fails_and_a_file_that_cannot_be_written_are_logged(run, 
     assert "could not be sent to the webhook (HTTPStatusError)" in caplog.text
 
 
-@pytest.mark.parametrize("hash_", ["zz", "", "ab", "g" * 64, "A" * 64])
-def test_a_log_with_a_leaf_that_is_no_hash_is_not_signed(run, hash_):
+def test_a_log_with_a_leaf_that_is_no_hash_is_not_signed(run):
     grow(run, 3)
     with tampering():
-        Leaf.objects.filter(index=1).update(hash=hash_)
-    with pytest.raises(BrokenLog, match=r"leaf 1 of the log was damaged\. manage\.py verify_record says more\."):
-        Checkpoint.objects.make()
-    with pytest.raises(CommandError, match="leaf 1"):
-        call_command("checkpoint")
+        for damaged in ("zz", "", "ab", "g" * 64, "A" * 64):
+            Leaf.objects.filter(index=1).update(hash=damaged)
+            with pytest.raises(
+                BrokenLog, match=r"leaf 1 of the log was damaged\. manage\.py verify_record says more\."
+            ):
+                Checkpoint.objects.make()
+        with pytest.raises(CommandError, match="leaf 1"):
+            call_command("checkpoint")
