@@ -242,9 +242,8 @@ def test_nothing_of_the_example_clashes(db):
         assert not others.exists()
 
 
-@pytest.mark.parametrize("kind", ["person", "task", "calendarentry", "officedocument", "item", "request"])
-def test_whoever_may_sees_the_rows_in_the_admin(db, client, reviewer, kind):
+def test_whoever_may_sees_the_rows_in_the_admin(client, reviewer):
     example.load()
     client.force_login(reviewer)
-    page = client.get(reverse(f"admin:office_{kind}_changelist"))
-    assert page.status_code == 200
+    for kind in ("person", "task", "calendarentry", "officedocument", "item", "request"):
+        assert client.get(reverse(f"admin:office_{kind}_changelist")).status_code == 200, kind

@@ -22,8 +22,8 @@ from runs.api.objects import gate_object, run_object
 from runs.deciding import options
 from runs.face import face_of, snapshot_of
 from runs.steering import retry
-from tests.conftest import perform
-from tests.databases import tampering
+from tests.conftest import ScriptedModels, perform
+from tests.databases import copied_async, tampering
 from tests.plans.scenes import (
     ADD,
     LETTER,
@@ -53,6 +53,12 @@ async def asking(mira, models):
 
 
 async def working(mira, models):
+    return await _working(mira)
+
+
+@copied_async
+async def _working(mira):
+    models = ScriptedModels()
     run = await proposed(mira, models)
     models.will("test/sums", ADD, replies("5."))
     models.will("test/letters", move("ask", "Which Ada?"))

@@ -10,8 +10,9 @@ from plans.automation.schemas import EVENT_NAMES
 from plans.models import Plan
 from runs import steering
 from tests.conftest import allow
+from tests.databases import copied_async
 from tests.plans.scenes import ADD, SUM, SUMMARY, move, plan, replies, steps
-from tests.plans.source import Events, Program, Steps, begun
+from tests.plans.source import Events, Program, Script, Steps, begun
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -39,22 +40,33 @@ def of(told, name):
 
 @pytest.fixture
 async def these(program, models, working):
-    """A sum, at which its agent asks first, and a step that fails."""
-    models.will("test/sums", move("ask", "Which two?"), ADD, replies("It is 5."), replies("It is 7."))
+    """Two sums, which wait for an approval."""
     return await begun(program, models, steps(SUM, ("Add six and one.", *SUM[1:])), SUMMARY)
 
 
-async def carried_out(these):
+@pytest.fixture
+async def followed(program, models, working, mira):
+    """What two that followed it were told, of a plan that was carried out."""
+    plan_id, told = await _followed(program, Script(models, steps(SUM, ("Add six and one.", *SUM[1:]))), mira)
+    return Steps(program, {"plan_id": plan_id, "session_id": "s-1"}), told
+
+
+@copied_async
+async def _followed(program, script, owner):
+    script.models.will("test/sums", move("ask", "Which two?"), ADD, replies("It is 5."), replies("It is 7."))
+    these = await begun(program, script.models, script.answer, SUMMARY)
+    programs = [program, await sync_to_async(Program)(owner)]
+    following = [asyncio.create_task(Events(one, "s-1").until(ended)) for one in programs]
     await these.all()
     await these.stand("awaiting_feedback", "approved")
     await these.read()
     await these.say((await these.stand())[0], human_feedback="Two and three.")
     await these.comes_to("completed")
-    return await Events(these.program, "s-1").until(ended)
+    return these.plan, await asyncio.gather(*following)
 
 
-async def test_what_happens_is_told_once_in_order_and_with_exactly_its_keys(these):
-    told = await carried_out(these)
+async def test_what_happens_is_told_once_in_order_and_with_exactly_its_keys(followed):
+    these, (told, _) = followed
     assert {name: set(data) for _, name, data in told} == {name: set(keys.split()) for name, keys in KEYS.items()}
     assert set(EVENT_NAMES) == set(KEYS)
     assert [number for number, _, _ in told] == list(range(1, len(told) + 1))
@@ -72,11 +84,9 @@ async def test_what_happens_is_told_once_in_order_and_with_exactly_its_keys(thes
     assert [one["reason"] for one in of(told, "request_to_speak")] == ["Which two?"]
 
 
-async def test_two_that_follow_are_told_the_thread_by_the_same_numbers_by_which_one_goes_on(these, mira):
-    programs = [these.program, await sync_to_async(Program)(mira)]
-    following = [asyncio.create_task(Events(one, "s-1").until(ended)) for one in programs]
-    told = await carried_out(these)
-    assert await asyncio.gather(*following) == [told, told]
+async def test_two_that_follow_are_told_the_thread_by_the_same_numbers_by_which_one_goes_on(followed):
+    these, (told, as_well) = followed
+    assert told == as_well
     thread, spoken = await these.program.said("/agent_messages/s-1"), of(told, "group_chat_message")
     assert [one["message_id"] for one in spoken] == [one["id"] for one in thread]
     assert {one["user_id"] for one in spoken} == {"mira", "Planner", "GroupChatManager", "Sums"}

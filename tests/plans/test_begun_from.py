@@ -47,7 +47,7 @@ def shown(pk):
     return reading.brief_of(made, made.current).example
 
 
-def test_the_planner_is_shown_the_steps_by_which_it_was_done(mira, mira_calls, models, done):
+def test_the_planner_is_shown_the_steps_by_which_it_was_done(done, mira, mira_calls, models):
     asked = {"task": "Add four and five.", "team": done.team_version.name, "from": str(done.pk)}
     answer = mira_calls.post("/plans", asked)
     assert answer.status_code == 202, answer.content
@@ -59,7 +59,7 @@ def test_the_planner_is_shown_the_steps_by_which_it_was_done(mira, mira_calls, m
     assert not verify_all().faults
 
 
-def test_its_page_and_its_object_say_from_which_plan_it_began(client, mira, noor, mira_calls, done):
+def test_its_page_and_its_object_say_from_which_plan_it_began(done, client, mira, noor, mira_calls):
     begun = plan(mira, done.team_version, earlier=done)
     assert mira_calls.get(f"/plans/{begun.pk}").json()["from"] == str(done.pk)
     assert mira_calls.get(f"/plans/{done.pk}").json()["from"] is None
@@ -67,7 +67,7 @@ def test_its_page_and_its_object_say_from_which_plan_it_began(client, mira, noor
     assert f"/plans/{done.pk}/" in client.get(f"/plans/{begun.pk}/").content.decode()
 
 
-def test_who_may_not_see_that_plan_is_not_shown_its_title(client, mira, noor, done):
+def test_who_may_not_see_that_plan_is_not_shown_its_title(done, client, mira, noor):
     begun = plan(mira, done.team_version, earlier=done)
     Run.objects.filter(pk=begun.pk).update(owner=noor)
     client.force_login(noor)
@@ -75,11 +75,11 @@ def test_who_may_not_see_that_plan_is_not_shown_its_title(client, mira, noor, do
     assert (page.status_code, f"/plans/{done.pk}/" in page.content.decode()) == (200, False)
 
 
-def test_a_plan_of_its_own_is_shown_no_example(mira, done):
+def test_a_plan_of_its_own_is_shown_no_example(done, mira):
     assert shown(plan(mira, done.team_version).pk) is None
 
 
-def test_none_that_is_not_there_or_not_ones_own_or_goes_on_or_was_erased_is_begun_from(mira, noor, mira_calls, done):
+def test_none_that_is_not_there_or_not_ones_own_or_goes_on_or_was_erased_is_begun_from(done, mira, noor, mira_calls):
     going_on, asked = plan(mira, done.team_version), {"task": "Add.", "team": done.team_version.name}
     assert mira_calls.post("/plans", asked | {"from": ""}).status_code == 202
     for which in ("no id", NOBODYS_ID):
@@ -90,7 +90,7 @@ def test_none_that_is_not_there_or_not_ones_own_or_goes_on_or_was_erased_is_begu
     assert list(fields(mira_calls.post("/plans", asked | {"from": str(done.pk)}))) == ["from"]
 
 
-def test_what_strangers_wrote_is_kept_in_mind_along_all_that_was_begun_from(mira, models, done):
+def test_what_strangers_wrote_is_kept_in_mind_along_all_that_was_begun_from(done, mira, models):
     """Also through the matter of the one in between."""
     second = carried_out(mira, models, version=done.team_version, earlier=done, matter="Sums")
     third = carried_out(mira, models, version=done.team_version, matter="Sums")
@@ -103,20 +103,20 @@ def test_what_strangers_wrote_is_kept_in_mind_along_all_that_was_begun_from(mira
     assert reading.is_tainted(Plan.objects.planned().get(pk=fourth.pk))
 
 
-def test_whoever_erases_a_plan_is_told_of_those_begun_from_it(mira, done):
+def test_whoever_erases_a_plan_is_told_of_those_begun_from_it(done, mira):
     later = plan(mira, done.team_version, earlier=done)
     assert reading.with_texts_beside(done.pk) == [later]
     redaction.redact(done.pk, "mira", "Old.")
     assert shown(later.pk) is None
 
 
-def test_the_page_of_a_done_plan_leads_to_another_one(page, done):
+def test_the_page_of_a_done_plan_leads_to_another_one(done, page):
     assert f'href="/plans/new/?from={done.pk}"' in page.get(f"/plans/{done.pk}/").content.decode()
     html = page.get(f"/plans/new/?from={done.pk}").content.decode()
     assert (TASK in html, f'value="{done.pk}" checked' in html) == (True, True)
 
 
-def test_the_page_begins_from_what_is_chosen_there(page, mira, done):
+def test_the_page_begins_from_what_is_chosen_there(done, page, mira):
     version = done.team_version
     asked = {"task": "Add six.", "team": version.team_id, "team_version": version.number}
     assert page.post("/plans/new/", asked | {"from": str(done.pk)}).status_code == 302
@@ -125,7 +125,7 @@ def test_the_page_begins_from_what_is_chosen_there(page, mira, done):
     assert "You have no such plan" in refused.content.decode()
 
 
-def test_plans_that_share_words_with_the_task_are_offered(page, done):
+def test_plans_that_share_words_with_the_task_are_offered(done, page):
     def offered(task):
         return str(done.pk) in page.post("/plans/cost/", {"task": task}).content.decode()
 
@@ -134,7 +134,7 @@ def test_plans_that_share_words_with_the_task_are_offered(page, done):
     assert not offered("")
 
 
-def test_the_command_begins_from_what_the_command_line_asked_for(mira, models, done, capsys):
+def test_the_command_begins_from_what_the_command_line_asked_for(done, mira, models, capsys):
     version, chief = done.team_version, User.objects.create_superuser("chief")
     own, name = carried_out(None, models, by=chief, version=version), version.name
     call_command("plan", "Add six.", "--from", str(own.pk), "--team", name, "--no-wait")

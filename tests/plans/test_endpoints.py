@@ -36,7 +36,7 @@ def test_what_cannot_be_planned_is_refused_with_its_place(mira_calls):
     assert not Plan.objects.exists()
 
 
-def test_whoever_lets_too_many_wait_is_told_which(mira_calls, proposed, settings):
+def test_whoever_lets_too_many_wait_is_told_which(proposed, mira_calls, settings):
     settings.USER_WAITING = 1
     answer = mira_calls.post("/plans", {"task": "Add it up.", "team": "Desk"})
     assert (answer.status_code, answer.headers["Retry-After"]) == (429, "30")
@@ -46,14 +46,14 @@ def test_whoever_lets_too_many_wait_is_told_which(mira_calls, proposed, settings
     assert mira_calls.post("/plans", {"task": "Add it up.", "team": "Desk"}).status_code == 202
 
 
-def test_what_waits_stands_with_the_plan(mira_calls, proposed):
+def test_what_waits_stands_with_the_plan(proposed, mira_calls):
     said = mira_calls.get(f"/plans/{proposed.pk}").json()
     assert (said["status"], said["waits"]) == ("waiting", "person")
     assert [(one["kind"], one["step"]) for one in said["gates"]] == [("plan", "plan-1"), ("step", "step-1")]
     assert [one["status"] for one in said["steps"]] == ["awaiting_feedback"]
 
 
-def test_a_step_is_changed_before_it_begins_and_then_asked_about_anew(mira_calls, proposed):
+def test_a_step_is_changed_before_it_begins_and_then_asked_about_anew(proposed, mira_calls):
     path = f"/plans/{proposed.pk}/steps/1"
     answer = mira_calls.patch(path, {"action": "Write it to Ben.", "tools": ["mail.draft"]})
     [step] = answer.json()["steps"]
@@ -63,7 +63,7 @@ def test_a_step_is_changed_before_it_begins_and_then_asked_about_anew(mira_calls
     assert answer.json()["gates"][1]["state"] == "void"
 
 
-def test_a_change_that_changes_nothing_leaves_what_was_decided(mira_calls, proposed):
+def test_a_change_that_changes_nothing_leaves_what_was_decided(proposed, mira_calls):
     for same in ({}, {"action": None}, {"action": LETTER[0]}, {"tools": LETTER[2] * 9}):
         assert mira_calls.patch(f"/plans/{proposed.pk}/steps/1", same).status_code == 200
     assert [one["state"] for one in mira_calls.get(f"/plans/{proposed.pk}").json()["gates"]] == ["pending"] * 2
@@ -79,20 +79,20 @@ CANNOT_BE = [
 ]
 
 
-def test_a_change_that_cannot_be_is_refused(mira_calls, proposed):
+def test_a_change_that_cannot_be_is_refused(proposed, mira_calls):
     for number, change, status, path in CANNOT_BE:
         answer = mira_calls.patch(f"/plans/{proposed.pk}/steps/{number}", change)
         places = [one["path"] for one in answer.json().get("errors", [])]
         assert (answer.status_code, places) == (status, [path] if path else []), change
 
 
-def test_a_step_that_is_over_is_changed_no_more(mira_calls, proposed):
+def test_a_step_that_is_over_is_changed_no_more(proposed, mira_calls):
     Step.objects.filter(plan=proposed.pk).update(status="completed")
     answer = mira_calls.patch(f"/plans/{proposed.pk}/steps/1", {"action": "Anything."})
     assert (answer.status_code, "is completed" in answer.json()["detail"]) == (409, True)
 
 
-def test_a_step_is_told_and_changed_so_often_and_no_more(mira_calls, proposed, monkeypatch):
+def test_a_step_is_told_and_changed_so_often_and_no_more(proposed, mira_calls, monkeypatch):
     monkeypatch.setattr(actions, "TOLD", 2)
     monkeypatch.setattr(actions, "CHANGED", 2)
     path = f"/plans/{proposed.pk}"
@@ -103,7 +103,7 @@ def test_a_step_is_told_and_changed_so_often_and_no_more(mira_calls, proposed, m
     assert changes[-1].json()["detail"].startswith("Step 1 was changed 2 times, and is not changed again.")
 
 
-async def test_words_to_the_planner_have_it_plan_the_rest_anew(mira_calls, proposed, models):
+async def test_words_to_the_planner_have_it_plan_the_rest_anew(proposed, mira_calls, models):
     say = sync_to_async(mira_calls.post)
     assert (await say(f"/plans/{proposed.pk}/messages", {"text": "No letters."})).status_code == 202
     models.will("test/planner", steps(SUM))
@@ -113,7 +113,7 @@ async def test_words_to_the_planner_have_it_plan_the_rest_anew(mira_calls, propo
     assert (said["revision"], [one["owner"] for one in said["steps"]]) == (2, ["Sums"])
 
 
-def test_nobody_else_changes_a_plan_or_speaks_in_it(noor, proposed):
+def test_nobody_else_changes_a_plan_or_speaks_in_it(proposed, noor):
     path = f"/plans/{proposed.pk}"
     assert Caller(noor).patch(f"{path}/steps/1", {"action": "Mine."}).status_code == 404
     assert Caller(noor).post(f"{path}/messages", {"text": "Mine."}).status_code == 404

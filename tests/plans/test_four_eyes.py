@@ -139,14 +139,6 @@ async def test_without_four_eyes_who_changed_it_decides(mira, models):
 ASKS = move("ask", "To whom?")
 
 
-@pytest.fixture
-async def written(mira, models):
-    """The gate of a letter, whose agent asks a question first; what is done `before` it is answered by Noor."""
-    pk, kept = await asks_twice(mira)
-    take_up(models, kept)
-    return Written(pk, models)
-
-
 class Written:
     def __init__(self, pk, models):
         self.plan, self.models = pk, models
@@ -205,9 +197,10 @@ async def test_nor_who_answered_in_a_step_whose_result_came_to_it(letter, mira, 
 
 
 @pytest.mark.parametrize("step", [2, 1, None])
-async def test_nor_who_speaks_to_its_agent_or_to_the_planner(written, mira, others, step):
-    await answers((await written("step-1-", "question")).pk, mira, "answer", answer="Ada.")
-    await written("step-2-", "question")
+async def test_nor_who_speaks_to_its_agent_or_to_the_planner(models, mira, others, step):
+    pk, kept = await asks_twice(mira, mira)
+    take_up(models, kept)
+    written = Written(pk, models)
     if step == 1:
         await say(written.plan, others[0], "In words.", 2)
     else:

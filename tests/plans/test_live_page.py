@@ -37,7 +37,7 @@ def here(gate):
     return reverse("gate-here", args=[gate.pk])
 
 
-def test_the_page_asks_each_thing_where_it_stands(page, proposed):
+def test_the_page_asks_each_thing_where_it_stands(proposed, page):
     html = page.get(f"/plans/{proposed.pk}/").content.decode()
     plan_gate, step_gate = gate_of(proposed, "plan"), gate_of(proposed, "step")
     assert f'id="at-0"><section class="at" id="gate-{plan_gate.pk}"' in " ".join(html.split()).replace("> <", "><")
@@ -46,7 +46,7 @@ def test_the_page_asks_each_thing_where_it_stands(page, proposed):
     assert f'action="{here(step_gate)}"' in html.partition('id="at-2"')[2]
 
 
-def test_what_is_decided_there_brings_the_part_back_and_without_scripts_the_page(page, proposed):
+def test_what_is_decided_there_brings_the_part_back_and_without_scripts_the_page(proposed, page):
     step = gate_of(proposed, "step")
     part = page.post(here(step), {"said": "approve", "digest": step.digest}, headers=HTMX).content.decode()
     assert part.lstrip().startswith("<section")
@@ -56,7 +56,7 @@ def test_what_is_decided_there_brings_the_part_back_and_without_scripts_the_page
     assert sent.headers["Location"] == f"/plans/{proposed.pk}/#gate-{whole.pk}"
 
 
-def test_a_decision_about_another_text_is_refused_where_it_stands(page, proposed):
+def test_a_decision_about_another_text_is_refused_where_it_stands(proposed, page):
     step = gate_of(proposed, "step")
     refused = page.post(here(step), {"said": "approve", "digest": "0" * 64, "text": "Fine."}, headers=HTMX)
     assert refused.status_code == 409
@@ -64,7 +64,7 @@ def test_a_decision_about_another_text_is_refused_where_it_stands(page, proposed
     assert gate_of(proposed, "step").pk == step.pk
 
 
-def test_whoever_is_not_asked_reads_it_and_nobody_else_does(client, noor, reviewer, proposed):
+def test_whoever_is_not_asked_reads_it_and_nobody_else_does(proposed, client, noor, reviewer):
     gate = gate_of(proposed, "plan")
     client.force_login(noor)
     assert client.get(here(gate), headers=HTMX).status_code == 404
@@ -75,7 +75,7 @@ def test_whoever_is_not_asked_reads_it_and_nobody_else_does(client, noor, review
     assert "<form" not in part
 
 
-def test_a_step_is_changed_in_place_with_the_tools_of_its_owner(page, proposed):
+def test_a_step_is_changed_in_place_with_the_tools_of_its_owner(proposed, page):
     path = f"/plans/{proposed.pk}/steps/2/"
     typed = {"action": "Write it to Ben.", "owner": "Letters", "tools Letters": ["mail.draft"], "needs": "1"}
     assert "Write it to Ada." in page.get(path, headers=HTMX).content.decode()
@@ -84,7 +84,7 @@ def test_a_step_is_changed_in_place_with_the_tools_of_its_owner(page, proposed):
     assert (step.action, step.tools, step.needs) == ("Write it to Ben.", ["mail.draft"], [1])
 
 
-def test_a_change_that_cannot_be_comes_back_as_it_was_typed(page, proposed):
+def test_a_change_that_cannot_be_comes_back_as_it_was_typed(proposed, page):
     for wrong in ({"action": " "}, {"owner": "Nobody"}, {"needs": "2"}, {"needs": "one"}):
         typed = {"action": "Write it to Ben.", "owner": "Letters", "needs": "all"} | wrong
         refused = page.post(f"/plans/{proposed.pk}/steps/2/", typed)
@@ -92,7 +92,7 @@ def test_a_change_that_cannot_be_comes_back_as_it_was_typed(page, proposed):
         assert f'value="{typed["needs"]}"' in refused.content.decode()
 
 
-def test_what_is_said_to_the_planner_is_kept_and_what_is_empty_is_not(page, proposed):
+def test_what_is_said_to_the_planner_is_kept_and_what_is_empty_is_not(proposed, page):
     said = page.post(f"/plans/{proposed.pk}/say/", {"text": "Ben, too.", "to": ""}, headers=HTMX)
     assert (said.status_code, "Said." in said.content.decode()) == (200, True)
     assert page.post(f"/plans/{proposed.pk}/say/", {"text": " "}, headers=HTMX).status_code == 422
@@ -130,7 +130,7 @@ def cut(proposed):
     return Gate.objects.ask(step, run=proposed.run, step=step.step, choices=[*CHOICES, *rejects], **said)
 
 
-def test_whether_it_happened_is_answered_on_its_page_and_on_that_of_what_waits(page, cut):
+def test_whether_it_happened_is_answered_on_its_page_and_on_that_of_what_waits(cut, page):
     html = page.get(f"/plans/{cut.run_id}/").content.decode().partition(f'id="gate-{cut.pk}"')[2]
     for choice in CHOICES:
         assert f'value="answer {choice["word"]}">{choice["sentence"]}</button>' in html
@@ -141,7 +141,7 @@ def test_whether_it_happened_is_answered_on_its_page_and_on_that_of_what_waits(p
     assert GateDecision.objects.get(gate=cut).choice == "happened"
 
 
-def test_what_is_uncertain_is_not_approved(mira, cut):
+def test_what_is_uncertain_is_not_approved(cut, mira):
     with pytest.raises(gates.DoesNotFit):
         decide_as_read(cut.pk, mira, "approve")
     assert Gate.objects.get(pk=cut.pk).pending

@@ -35,14 +35,14 @@ def found(caller, **query):
     return [one["task"] for one in caller.get("/plans", full="1", **query).json()["results"]]
 
 
-def test_a_matter_says_whether_work_goes_on_and_what_waits(mira_calls, sums):
+def test_a_matter_says_whether_work_goes_on_and_what_waits(sums, mira_calls):
     [said] = mira_calls.get("/matters").json()["results"]
     assert (said["id"], said["name"], said["title"], said["closed"]) == (str(sums.pk), "Sums", "Add it up.", False)
     newest = Gate.objects.pending().latest("pk")
     assert (said["current_status"], said["message_to_user"]) == ("active", newest.title)
 
 
-def test_its_owner_calls_it_otherwise_and_closes_it(mira_calls, sums):
+def test_its_owner_calls_it_otherwise_and_closes_it(sums, mira_calls):
     said = mira_calls.patch(f"/matters/{sums.pk}", {"title": "All sums", "closed": True}).json()
     assert (said["title"], said["closed"]) == ("All sums", True)
     assert mira_calls.get("/matters").json()["results"] == []
@@ -60,7 +60,7 @@ def test_matters_of_others_are_not_there(sums, noor, mira_calls):
     assert list(fields(mira_calls.patch(f"/matters/{sums.pk}", {"title": "x" * 121}))) == ["title"]
 
 
-def test_plans_are_found_by_matter_by_team_and_by_whom_they_wait_for(mira, mira_calls, sums):
+def test_plans_are_found_by_matter_by_team_and_by_whom_they_wait_for(sums, mira, mira_calls):
     other = plan(mira, team(name="Others"), task="Something else.")
     assert found(mira_calls, matter="Sums") == ["Add it again.", "Add it up."]
     assert found(mira_calls, matter=str(sums.pk)) == found(mira_calls, matter="Sums")
@@ -69,7 +69,7 @@ def test_plans_are_found_by_matter_by_team_and_by_whom_they_wait_for(mira, mira_
     assert list(fields(mira_calls.get("/plans", team="Nobody"))) == ["team"]
 
 
-def test_the_history_of_plans_is_asked_for_a_team_and_for_a_matter(page, mira, sums):
+def test_the_history_of_plans_is_asked_for_a_team_and_for_a_matter(sums, page, mira):
     other = plan(mira, team(name="Others"), task="Something else.")
     by_team = page.get("/plans/", {"team": other.team_version.team_id}).content.decode()
     by_matter = page.get("/plans/", {"matter": str(sums.pk)}).content.decode()
@@ -77,7 +77,7 @@ def test_the_history_of_plans_is_asked_for_a_team_and_for_a_matter(page, mira, s
     assert ("Something else." in by_matter, "Add it up." in by_matter) == (False, True)
 
 
-def test_the_history_offers_and_finds_no_matter_of_others(client, noor, sums):
+def test_the_history_offers_and_finds_no_matter_of_others(sums, client, noor):
     client.force_login(noor)
     html = client.get("/plans/", {"matter": str(sums.pk)}).content.decode()
     assert ("Sums" in html, "You have no such matter." in html) == (False, True)
@@ -95,14 +95,14 @@ def test_a_name_that_no_database_holds_is_of_no_matter(mira, mira_calls):
 # ---- its page ----------------------------------------------------------------------------------------------------
 
 
-def test_the_next_plan_is_begun_from_the_page_of_its_matter_unless_that_is_closed(page, sums):
+def test_the_next_plan_is_begun_from_the_page_of_its_matter_unless_that_is_closed(sums, page):
     address, link = f"/plans/matters/{sums.pk}/", 'href="/plans/new/?matter=Sums"'
     assert link in page.get(address).content.decode()
     page.post(address, {"do": "switch"})
     assert link not in page.get(address).content.decode()
 
 
-def test_a_plan_leads_to_the_page_of_its_matter_where_its_plans_stand_in_their_order(page, sums):
+def test_a_plan_leads_to_the_page_of_its_matter_where_its_plans_stand_in_their_order(sums, page):
     address = f"/plans/matters/{sums.pk}/"
     first = sums.plans.order_by("run__created").first()
     assert f'href="{address}"' in page.get(f"/plans/{first.pk}/").content.decode()
@@ -111,7 +111,7 @@ def test_a_plan_leads_to_the_page_of_its_matter_where_its_plans_stand_in_their_o
     assert "Waits for you" in html
 
 
-def test_its_owner_calls_it_otherwise_and_closes_it_on_its_page(page, client, noor, sums):
+def test_its_owner_calls_it_otherwise_and_closes_it_on_its_page(sums, page, client, noor):
     address = f"/plans/matters/{sums.pk}/"
     page.post(address, {"title": "All sums"})
     page.post(address, {"do": "switch"})

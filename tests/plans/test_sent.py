@@ -10,7 +10,7 @@ from plans.models import Sent, Step
 from tests.conftest import at_once, perform
 from tests.plans.scenes import plan, steps, team
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.postgresql]
 
 
 @pytest.mark.postgresql
