@@ -28,7 +28,8 @@ from runs.api.refusals import Refusal
 from runs.deciding import OUT, groups
 from runs.mcp import calls as mcp_calls
 from tests.callers import API
-from tests.conftest import allow, perform
+from tests.conftest import ScriptedModels, allow, perform
+from tests.databases import copied
 from tests.missions.scenes import mission
 from tests.plans.scenes import LETTER, calls, plan, steps, team
 from tests.plans.source import EVERY_SCOPE, A
@@ -42,30 +43,34 @@ OLD = "0" * 64
 # ---- what waits ---------------------------------------------------------------------------------------------
 
 
+@copied
+def planned(mira, policy):
+    """A plan of Mira's whose two letters wait at their gates."""
+    models = ScriptedModels()
+    by_effect = {Effect.READS: {"who": "open"}, Effect.WRITES: {"who": "open"}, Effect.REACHES_OUT: policy}
+    version = team(Policy(plan={"who": "person"}, calls=by_effect))
+    letters = [(f"Write it to {name}.", *LETTER[1:], []) for name in NAMES]
+    models.will("test/planner", steps(*letters))
+    sent = [calls("mail.send", to=[f"{name}@example.org"], subject=name, text="It is 5.") for name in NAMES]
+    models.will("test/letters", *sent)
+    made = plan(mira, version, matter="s-1")
+    asyncio.run(perform(made.pk, models))
+    decide_as_read(Gate.objects.get(run=made.pk, kind="plan").pk, mira, "approve", "", "all")
+    asyncio.run(perform(made.pk, models))
+    return made
+
+
 class Scene:
     """Two letters of Mira's plan wait, and two commands with a network of her mission."""
 
-    def __init__(self, mira, noor, models, policy):
+    def __init__(self, mira, noor, policy):
         self.mira, self.noor = mira, allow(noor, "engine.decide_gate", "engine.view_run")
         self._secrets = {}
-        self.plan = self._planned(models, policy)
+        self.plan = planned(mira, policy)
         self.letters = list(Gate.objects.whole().filter(run=self.plan.pk, kind="tool").order_by("step"))
         self.mission = mission(mira).run
         Run.objects.filter(pk=self.mission.pk).update(status="waiting", worker="")
         self.commands = [self.ask(self.mission, f"1.{number}", "run_command_with_network", policy) for number in (1, 2)]
-
-    def _planned(self, models, policy):
-        by_effect = {Effect.READS: {"who": "open"}, Effect.WRITES: {"who": "open"}, Effect.REACHES_OUT: policy}
-        version = team(Policy(plan={"who": "person"}, calls=by_effect))
-        letters = [(f"Write it to {name}.", *LETTER[1:], []) for name in NAMES]
-        models.will("test/planner", steps(*letters))
-        sent = [calls("mail.send", to=[f"{name}@example.org"], subject=name, text="It is 5.") for name in NAMES]
-        models.will("test/letters", *sent)
-        made = plan(self.mira, version, matter="s-1")
-        asyncio.run(perform(made.pk, models))
-        decide_as_read(Gate.objects.get(run=made.pk, kind="plan").pk, self.mira, "approve", "", "all")
-        asyncio.run(perform(made.pk, models))
-        return made
 
     @staticmethod
     def ask(run, step, tool, policy, effect="reaches_out", before=None, text="Say it.", whole=""):
@@ -94,9 +99,9 @@ class Scene:
 
 
 @pytest.fixture
-def scene(mira, noor, models, monkeypatch):
+def scene(mira, noor, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO())
-    return lambda policy=None: Scene(mira, noor, models, policy or {"who": "person"})
+    return lambda policy=None: Scene(mira, noor, policy or {"who": "person"})
 
 
 # ---- the doors ----------------------------------------------------------------------------------------------

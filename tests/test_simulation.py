@@ -32,7 +32,7 @@ from engine.models import ModelCall, Run, WriterMarker
 from engine.writer import Writer, _Work
 from judgements import procedure, rules
 from judgements.models import COUNCILS, Agent, Judgement, RoundDecision
-from tests.conftest import JAPAN, agents, claim, says
+from tests.conftest import EVERYTHING, JAPAN, agents, claim, says
 from tests.databases import tampering
 
 ANSWERS = {
@@ -285,7 +285,7 @@ class Gate(RuleBasedStateMachine):
 @pytest.mark.django_db(transaction=True)
 def test_no_order_of_events_loses_doubles_or_mistakes_a_decision(monkeypatch):
     monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")  # one thread does everything here
-    examples = int(os.environ.get("MAGI_TEST_EXAMPLES", "15"))
+    examples = int(os.environ.get("MAGI_TEST_EXAMPLES", "100" if EVERYTHING else "6"))
     run_state_machine_as_test(
         Gate,
         settings=settings(
