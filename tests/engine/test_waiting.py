@@ -24,6 +24,7 @@ from engine.worker import Engine
 from engine.writer import Writer
 from tests.conftest import claim, standing
 from tests.engine.test_worker import COIN, let_leases_end
+from tests.waiting import until
 
 pytestmark = pytest.mark.django_db
 
@@ -126,12 +127,13 @@ act = sync_to_async(steering.act)
 
 
 async def perform_until(run, models, *statuses, engine=None):
+    async def stands():
+        return (await standing(run.pk))[0] in statuses
+
     engine = engine or Engine(models=models)
     performing = asyncio.create_task(engine.run())
     try:
-        async with asyncio.timeout(60):
-            while (await standing(run.pk))[0] not in statuses:
-                await asyncio.sleep(0.01)
+        await until(stands, f"that it is {' or '.join(statuses)}")
     finally:
         await engine.stop(grace=0)
         await performing
