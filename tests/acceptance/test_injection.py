@@ -115,9 +115,9 @@ def injected(scene):
 
 
 def test_reasons_that_grow_and_whole_texts_change_nothing_while_people_watch(scene, guard):
-    slowly = {"chunks": 4, "chunk_delay": 0.8, "delay": 0.5}
-    rules = [[[f"You are agent {seat} "], {"reason": part} | slowly] for seat, part in zip("ABC", PARTS, strict=True)]
-    scene.endpoint.script(by_text=rules)
+    rules = [[[f"You are agent {seat} "], {"reason": part}] for seat, part in zip("ABC", PARTS, strict=True)]
+    slowly = {"reason": PARTS[0], "chunks": 4, "chunk_delay": 0.8, "delay": 0.5}
+    scene.endpoint.script(by_text=[[["You are agent A ", "This is round 1 of 3."], slowly], *rules])
     members = (Member(text, "openai/gpt-4o", WHOLE, ()) for text in THREES[-1])
     pk = scene.submit(Case("Watched", WHOLE, tuple(members)))
     page = scene.open(reverse("live", args=[pk]))
