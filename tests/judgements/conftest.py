@@ -1,8 +1,15 @@
 import pytest
 
 from runs import feed
-from tests.judgements.open_pages import Page
+from tests.judgements.open_pages import Clock, Page
 from tests.judgements.redacted import _marked, _marked_and_failed, approved, either, failed  # noqa: F401 - fixtures
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(feed, "time", clock)
+    return clock
 
 
 @pytest.fixture

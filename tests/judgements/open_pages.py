@@ -3,7 +3,6 @@
 import asyncio
 import itertools
 import re
-import time
 
 from channels.db import database_sync_to_async
 
@@ -12,8 +11,26 @@ from engine.models import ModelCall, Run
 from runs import feed
 from runs.feed import Watcher
 from tests.databases import tampering
+from tests.waiting import LIMIT
 
 numbers = itertools.count()
+
+
+class Clock:
+    """In place of the module `time` of feeds: it stands still until a test moves it."""
+
+    def __init__(self):
+        self.now = 1_000.0
+
+    def monotonic(self):
+        return self.now
+
+    async def moves(self, page, seconds):
+        """The feed of this page has looked at the rows after so many seconds, and done what was due by then."""
+        for part in (seconds, 2 * feed.CALM):
+            self.now = now = self.now + part
+            live.announce(page.feed._pk)
+            await until(lambda now=now: page.feed._looked_at >= now)
 
 
 class Page:
@@ -30,7 +47,7 @@ class Page:
         return self
 
     async def _take(self, message):
-        self.messages.append((time.monotonic(), message))
+        self.messages.append(message)
         version = int(re.match(r"<!--(\d+)-->", message)[1])
         if version > self.version and not self.deaf:
             self.version = version
@@ -43,7 +60,7 @@ class Page:
 
     def hears_again(self):
         self.deaf = False
-        self.feed.acknowledge(self.watcher, int(re.match(r"<!--(\d+)-->", self.messages[-1][1])[1]))
+        self.feed.acknowledge(self.watcher, int(re.match(r"<!--(\d+)-->", self.messages[-1])[1]))
 
     @property
     def shown(self):
@@ -51,7 +68,7 @@ class Page:
 
     @property
     def last(self):
-        return self.messages[-1][1] if self.messages else ""
+        return self.messages[-1] if self.messages else ""
 
 
 def parts(message):
@@ -60,8 +77,8 @@ def parts(message):
     return [message[a:b].strip() for a, b in itertools.pairwise([*starts, len(message)])]
 
 
-async def until(true, seconds=30.0):
-    async with asyncio.timeout(seconds):
+async def until(true):
+    async with asyncio.timeout(LIMIT):
         while not true():
             await asyncio.sleep(0.01)
 

@@ -1,6 +1,5 @@
 """Moments that pages stay at before they go on, and texts that a cancellation cut off."""
 
-import time
 from datetime import timedelta
 
 import pytest
@@ -29,40 +28,35 @@ def complete(judgement, number):
         ask(judgement, agent.step(number + 1))
 
 
-async def test_who_decided_last_is_seen_waiting_before_the_next_round_is_shown(judgement, mira, opened):
-    await asked(judgement, "A1")
-    page = await opened(mira)
+async def stays_for_a_moment(judgement, page, clock):
     await until(lambda: page.messages)
     await database_sync_to_async(complete)(judgement, 1)
-    live.announce(judgement.pk)
+    await clock.moves(page, feed.CALM)
+    await until(lambda: page.shown.count('data-state="pending"') == 3)
+    await clock.moves(page, feed.HALT - 0.4)
+    assert page.shown.count('data-state="pending"') == 3
+    await clock.moves(page, 0.4)
     await until(lambda: page.shown.count("Judging <small>round 2</small>") == 3)
     assert 'data-state="pending"' not in page.shown
-    assert waited(page) > feed.HALT - 0.1
 
 
-def waited(page):
-    """Seconds, by when the messages came: when a test looked says nothing."""
-    waiting = next(at for at, message in page.messages if message.count('data-state="pending"') == 3)
-    going_on = next(at for at, message in page.messages if "Judging <small>round 2</small>" in message)
-    return going_on - waiting
+async def test_who_decided_last_is_seen_waiting_before_the_next_round_is_shown(judgement, mira, opened, clock):
+    await asked(judgement, "A1")
+    await stays_for_a_moment(judgement, await opened(mira), clock)
 
 
-async def test_what_it_takes_to_draw_that_is_no_part_of_its_time(judgement, mira, opened, monkeypatch):
+async def test_what_it_takes_to_draw_that_is_no_part_of_its_time(judgement, mira, opened, clock, monkeypatch):
     draw = feed.Feed._fragments
 
     def slowly(drawn):
         if drawn._shown is not drawn._rows:
-            time.sleep(0.4)
+            clock.now += 0.4
         return draw(drawn)
 
     await asked(judgement, "A1")
     page = await opened(mira)
-    await until(lambda: page.messages)
     monkeypatch.setattr(feed.Feed, "_fragments", slowly)
-    await database_sync_to_async(complete)(judgement, 1)
-    live.announce(judgement.pk)
-    await until(lambda: page.shown.count("Judging <small>round 2</small>") == 3)
-    assert waited(page) > feed.HALT - 0.1
+    await stays_for_a_moment(judgement, page, clock)
 
 
 async def test_each_of_two_rounds_that_came_at_once_is_seen(judgement, mira, opened):
@@ -81,7 +75,7 @@ async def test_a_page_that_comes_later_is_shown_what_is_now(judgement, mira, ope
     await database_sync_to_async(complete)(judgement, 1)
     page = await opened(mira)
     await until(lambda: page.messages)
-    assert "Judging <small>round 2</small>" in page.messages[0][1]
+    assert "Judging <small>round 2</small>" in page.messages[0]
 
 
 async def painted_now(judgement):
@@ -98,7 +92,7 @@ async def test_a_page_that_comes_while_a_moment_is_shown_is_not_turned_back_to_i
     await until(lambda: "<small>for round 2" in first.shown)
     second = await opened(mira, painted=await painted_now(judgement))
     await until(lambda: second.messages)
-    assert "<small>for round" not in "".join(message for _, message in second.messages)
+    assert "<small>for round" not in "".join(second.messages)
     assert second.shown.count("Judging <small>round 3</small>") == 3
 
 
@@ -108,7 +102,7 @@ async def test_a_page_that_knows_more_than_its_feed_is_not_turned_back(judgement
     await database_sync_to_async(ask)(judgement, "A1")
     second = await opened(mira, painted=await painted_now(judgement))
     await until(lambda: second.messages)
-    assert "Idle" not in second.messages[0][1]
+    assert "Idle" not in second.messages[0]
 
 
 async def test_a_page_that_says_it_knows_more_than_there_is_follows_all_the_same(judgement, mira, opened):
@@ -127,7 +121,7 @@ async def test_a_clock_that_was_ahead_at_the_beginning_turns_no_page_back_to_it(
     await database_sync_to_async(complete)(judgement, 1)
     live.announce(judgement.pk)
     await until(lambda: "Judging <small>round 2</small>" in page.shown)
-    assert "Queued." not in "".join(message for _, message in page.messages)
+    assert "Queued." not in "".join(page.messages)
 
 
 async def test_the_text_of_a_failed_attempt_is_not_what_a_cancellation_cut_off(judgement, mira, opened, monkeypatch):

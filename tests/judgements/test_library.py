@@ -187,16 +187,16 @@ def test_councils_have_an_address_of_their_own(page, travel):
     assert f'href="{reverse("library")}" aria-current="page">Library' in html
 
 
-@pytest.mark.parametrize("sought", ["trav", "TRAVEL", "balt", "strict", "be bribed", "travel be"])
-def test_search_finds_names_members_and_criteria(page, council, mira, sought):
+def test_search_finds_names_members_and_criteria(page, council, mira):
     Council.objects.found(name="Travel", agents=trio(a3_criteria="Be strict. Never be bribed."), owner=mira)
-    assert "Travel" in names(page, q=sought)
+    for sought in ("trav", "TRAVEL", "balt", "strict", "be bribed", "travel be"):
+        assert "Travel" in names(page, q=sought), sought
 
 
-@pytest.mark.parametrize("sought", ["zeppelin", "ravel", "travel zeppelin", "…"])
-def test_search_says_where_nothing_is_found(page, travel, sought):
-    assert names(page, q=sought) == []
-    assert "Nothing is found." in html_of(page, q=sought)
+def test_search_says_where_nothing_is_found(page, travel):
+    for sought in ("zeppelin", "ravel", "travel zeppelin", "…"):
+        assert names(page, q=sought) == [], sought
+        assert "Nothing is found." in html_of(page, q=sought), sought
 
 
 def test_one_can_look_at_ones_own_alone(page, travel, noor):

@@ -1,7 +1,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.llm.forms import Way, as_sent
@@ -18,6 +18,7 @@ earlier = st.lists(
 )
 
 
+@settings(max_examples=settings.default.max_examples // 2)  # they are large
 @given(content=anything, criteria=criteria, earlier=earlier, number=st.integers(1, 3))
 def test_whatever_is_judged_comes_out_of_its_block_as_it_went_in(content, criteria, earlier, number):
     case = Case("B", criteria, content, number, tuple(earlier))

@@ -69,17 +69,15 @@ def test_only_an_approved_judgement_gets_one(judgement, mira):
         Receipt.objects.issue(judgement, mira)
 
 
-@pytest.mark.parametrize(
-    "field",
-    ["judgement", "content_sha256", "expires", "audience", "council", "verdict", "log", "agents_sha256", "rehearsal"],
-)
-def test_a_changed_field_is_refused(receipt, field):
-    assert refusal(receipt | {field: "2099-01-01T00:00:00Z"}) == "invalid"
+def test_a_changed_field_is_refused(receipt):
+    assert {"judgement", "content_sha256", "expires", "audience", "verdict", "log", "rehearsal"} <= set(receipt)
+    for field in receipt:
+        assert refusal(receipt | {field: "2099-01-01T00:00:00Z"}) == "invalid", field
 
 
-@pytest.mark.parametrize("wrong", [{}, {"form": "x"}, {"signature": "!"}, {"signature": 7}])
-def test_what_is_no_receipt_is_refused(receipt, wrong):
-    assert refusal(receipt | wrong if wrong else wrong) == "invalid"
+def test_what_is_no_receipt_is_refused(receipt):
+    for wrong in ({}, receipt | {"form": "x"}, receipt | {"signature": "!"}, receipt | {"signature": 7}):
+        assert refusal(wrong) == "invalid", wrong
 
 
 def test_an_expired_one_is_refused(approved, mira):
@@ -175,11 +173,9 @@ def test_what_was_expected_is_accepted(by_payments, payments, mira, expected):
     assert Receipt.objects.consume(by_payments, mira, expected).consumed
 
 
-@pytest.mark.parametrize(
-    "expected", [Expected("Magi"), Expected("payments"), Expected("Payments", 2), Expected(10**30), Expected(-1)]
-)
-def test_another_council_or_version_is_refused_and_the_receipt_stays_unused(by_payments, mira, expected):
-    assert refusal(by_payments, mira, expected) == "council"
+def test_another_council_or_version_is_refused_and_the_receipt_stays_unused(by_payments, mira):
+    others = Expected("Magi"), Expected("payments"), Expected("Payments", 2), Expected(10**30), Expected(-1)
+    assert {refusal(by_payments, mira, expected) for expected in others} == {"council"}
     assert Receipt.objects.consume(by_payments, mira, Expected("Payments")).consumed
 
 
@@ -316,22 +312,22 @@ def test_whoever_uses_a_receipt_says_who_must_have_judged(by_payments, payments,
     }
 
 
-@pytest.mark.parametrize(
-    ("change", "path"),
-    [
-        ({"council": True}, "council"),
-        ({"council": ["Payments"]}, "council"),
-        ({"council": 1.0}, "council"),
-        ({"version": "1"}, "version"),
-        ({"version": 0}, "version"),
-        ({"version": 1, "council": None}, "version"),
-        ({"rehearsal": "yes"}, "rehearsal"),
-        ({"rehearsal": 1}, "rehearsal"),
-    ],
-)
-def test_an_expectation_that_is_none_is_named(by_payments, mira_calls, change, path):
-    use = {"receipt": by_payments, "council": "Payments"} | change
-    assert path in fields(mira_calls.post("/receipts/consume", use))
+NO_EXPECTATIONS = [
+    ({"council": True}, "council"),
+    ({"council": ["Payments"]}, "council"),
+    ({"council": 1.0}, "council"),
+    ({"version": "1"}, "version"),
+    ({"version": 0}, "version"),
+    ({"version": 1, "council": None}, "version"),
+    ({"rehearsal": "yes"}, "rehearsal"),
+    ({"rehearsal": 1}, "rehearsal"),
+]
+
+
+def test_an_expectation_that_is_none_is_named(by_payments, mira_calls):
+    use = {"receipt": by_payments, "council": "Payments"}
+    answers = [(path, fields(mira_calls.post("/receipts/consume", use | change))) for change, path in NO_EXPECTATIONS]
+    assert [one for one in answers if one[0] not in one[1]] == []
     assert Receipt.objects.get().consumed is None
 
 

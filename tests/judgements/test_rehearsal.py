@@ -4,7 +4,7 @@ import re
 
 import pytest
 from asgiref.sync import sync_to_async
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.models import ModelCall
@@ -37,6 +37,7 @@ def cases(draw):
     return Case(draw(st.sampled_from(SEATS)), criteria, content, number, earlier)
 
 
+@settings(max_examples=settings.default.max_examples // 2)
 @given(cases())
 def test_a_reason_ends_in_the_decision_that_was_taken(case):
     decision, reason = rehearsal.decide(case)

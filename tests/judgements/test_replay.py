@@ -2,7 +2,6 @@
 
 import json
 import re
-import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -227,10 +226,8 @@ def test_thirty_six_attempts_stay_small(mira, django_assert_max_num_queries):
             decide(judgement, f"{seat}{number}", began, 100 * number + 95, reason=reason, attempt=4)
     Run.objects.update(outcome="approved")
     end(judgement, "finished", 400)
-    began = time.perf_counter()
     with django_assert_max_num_queries(6):
         told = played(Judgement.objects.whole().get(pk=judgement.pk))
-    print(f"{len(json.dumps(told)) / 1000:.0f} kB, {(time.perf_counter() - began) * 1000:.0f} ms")
     assert ModelCall.objects.count() == 36
     assert len(json.dumps(told)) < 300_000
 

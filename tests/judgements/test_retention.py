@@ -1,7 +1,6 @@
 """Retention: texts are kept for as long as their council says, and then redacted; what was decided stays for ever."""
 
 import asyncio
-import time
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -273,11 +272,11 @@ def test_an_empty_field_is_for_ever_and_a_page_without_it_changes_nothing(page: 
     assert Council.objects.get(pk=own.pk).retention_days == 0
 
 
-@pytest.mark.parametrize("wrong", ["-1", "soon", "36501", "1.5"])
-def test_what_is_no_number_of_days_is_said(wrong: str, page: Client, own: Council) -> None:
-    html = page.post(reverse("council-edit", args=[own.pk]), posted(own, retention_days=wrong)).content.decode()
-    assert "days, or nothing to keep them for ever." in html
-    assert '<a href="#retention_days">Days that texts are kept</a>' in html
+def test_what_is_no_number_of_days_is_said(page: Client, own: Council) -> None:
+    for wrong in ("-1", "soon", "36501", "1.5"):
+        html = page.post(reverse("council-edit", args=[own.pk]), posted(own, retention_days=wrong)).content.decode()
+        assert "days, or nothing to keep them for ever." in html, wrong
+        assert '<a href="#retention_days">Days that texts are kept</a>' in html, wrong
     assert Council.objects.get(pk=own.pk).retention_days == 365
 
 
@@ -331,8 +330,6 @@ def test_looking_for_what_is_due_asks_once_for_each_number_of_days(
     mira: User, council: Council, django_assert_num_queries: object
 ) -> None:
     ended(mira, 366, council)
-    began = time.monotonic()
     other_kinds, with_saved_sets = len(faces()) - 1, 4  # panels, teams, crews, rosters
     with django_assert_num_queries(3 + other_kinds + with_saved_sets):  # type: ignore[operator]
         due(100)
-    assert time.monotonic() - began < 1

@@ -67,9 +67,9 @@ def test_no_council_leaves_three_empty_agents(page):
     assert "Criteria of" not in html
 
 
-@pytest.mark.parametrize("council", ["x", "-1", "99999999999999999999", "1e3"])
-def test_a_council_that_is_none_is_no_error(page, council):
-    assert page.get(reverse("council-agents"), {"council": council}).status_code == 200
+def test_a_council_that_is_none_is_no_error(page):
+    for council in ("x", "-1", "99999999999999999999", "1e3"):
+        assert page.get(reverse("council-agents"), {"council": council}).status_code == 200, council
 
 
 def test_the_live_page_shows_title_status_and_three_agents(page, judgement):
@@ -149,9 +149,9 @@ def test_an_empty_history_says_what_to_do(page):
     assert "No judgement yet." in page.get(reverse("history")).content.decode()
 
 
-@pytest.mark.parametrize("number", ["-1", "0", "x", "99999999999"])
-def test_a_page_of_the_history_that_is_none_is_no_error(page, number):
-    assert page.get(reverse("history"), {"page": number}).status_code == 200
+def test_a_page_of_the_history_that_is_none_is_no_error(page):
+    for number in ("-1", "0", "x", "99999999999"):
+        assert page.get(reverse("history"), {"page": number}).status_code == 200, number
 
 
 # ---- models and money --------------------------------------------------------------------------------------
