@@ -35,41 +35,41 @@ def test_a_word_of_a_reason_finds_its_judgement(admin, failed):
     assert failed.run.title not in admin.get(url, {"q": "zeppelin"}).content.decode()
 
 
-@pytest.mark.parametrize(
-    ("asked", "found"),
-    [
-        ({}, "Travel Refund Ship"),
-        ({"status": "approved"}, "Travel Refund"),
-        ({"status": "x", "flag": "x", "council": "x", "rehearsal": "x", "since": "x"}, "Travel Refund Ship"),
-        ({"flag": "swayed"}, "Ship"),
-        ({"rehearsal": "yes"}, "Travel Refund Ship"),
-        ({"rehearsal": "no"}, ""),
-        ({"who": "MIR"}, "Travel Ship"),
-        ({"who": "nobody of that name"}, ""),
-        ({"who": "mi\0r"}, "Travel Ship"),
-        ({"who": "a " * 2_000}, ""),
-        ({"person": "nobody"}, ""),
-        ({"person": "9" * 40}, ""),
-        ({"since": "2025-02-28", "until": "2025-02-28"}, "Refund"),
-        ({"run__created__year": "2025"}, "Refund"),
-        ({"run__created__year": "2024", "run__created__month": "12", "run__created__day": "31"}, "Ship"),
-        ({"run__created__year": "2026", "until": "2026-11-01"}, ""),
-        ({"run__created__year": "99999"}, "Travel Refund Ship"),
-        ({"run__created__year": "9999", "run__created__month": "13"}, ""),
-        ({"before": "x"}, "Travel Refund Ship"),
-        ({"q": "reason", "status": "approved", "who": "noor"}, "Refund"),
-        ({"q": "«»"}, ""),
-        ({"q": "x" * 1001}, "Travel Refund Ship"),
-    ],
-)
-def test_the_list_shows_what_is_asked_for(admin, several, asked, found):
-    assert titles(admin, **asked)[0] == found.split()
+ASKED = [
+    ({}, "Travel Refund Ship"),
+    ({"status": "approved"}, "Travel Refund"),
+    ({"status": "x", "flag": "x", "council": "x", "rehearsal": "x", "since": "x"}, "Travel Refund Ship"),
+    ({"flag": "swayed"}, "Ship"),
+    ({"rehearsal": "yes"}, "Travel Refund Ship"),
+    ({"rehearsal": "no"}, ""),
+    ({"who": "MIR"}, "Travel Ship"),
+    ({"who": "nobody of that name"}, ""),
+    ({"who": "mi\0r"}, "Travel Ship"),
+    ({"who": "a " * 2_000}, ""),
+    ({"person": "nobody"}, ""),
+    ({"person": "9" * 40}, ""),
+    ({"since": "2025-02-28", "until": "2025-02-28"}, "Refund"),
+    ({"run__created__year": "2025"}, "Refund"),
+    ({"run__created__year": "2024", "run__created__month": "12", "run__created__day": "31"}, "Ship"),
+    ({"run__created__year": "2026", "until": "2026-11-01"}, ""),
+    ({"run__created__year": "99999"}, "Travel Refund Ship"),
+    ({"run__created__year": "9999", "run__created__month": "13"}, ""),
+    ({"before": "x"}, "Travel Refund Ship"),
+    ({"q": "reason", "status": "approved", "who": "noor"}, "Refund"),
+    ({"q": "«»"}, ""),
+    ({"q": "x" * 1001}, "Travel Refund Ship"),
+]
 
 
-@pytest.mark.parametrize("asked", [{"title__startswith": "T"}, {"nothing": "x"}, {"e": "1"}])
-def test_other_lookups_lead_back_to_the_list(admin, several, asked):
-    answer = admin.get(reverse("admin:judgements_judgement_changelist"), asked, follow=True)
-    assert (answer.status_code, answer.request["QUERY_STRING"]) == (200, "e=1")
+def test_the_list_shows_what_is_asked_for(admin, several):
+    shown = [(asked, found, titles(admin, **asked)[0]) for asked, found in ASKED]
+    assert [one for one in shown if one[1].split() != one[2]] == []
+
+
+def test_other_lookups_lead_back_to_the_list(admin, several):
+    for asked in ({"title__startswith": "T"}, {"nothing": "x"}, {"e": "1"}):
+        answer = admin.get(reverse("admin:judgements_judgement_changelist"), asked, follow=True)
+        assert (answer.status_code, answer.request["QUERY_STRING"]) == (200, "e=1"), asked
 
 
 def test_what_is_wrong_with_a_filter_is_said(admin, several):

@@ -11,7 +11,7 @@ from debates.models import Debate
 from engine.models import NewDocument, Run
 from judgements.models import Judgement
 from runs import redaction
-from tests.conftest import NOBODYS_ID, ScriptedModels, agents, perform, says
+from tests.conftest import NOBODYS_ID, ScriptedModels, agents, perform, person, says
 from tests.contract import EXAMPLES, PLAYED, played
 from tests.inquiries.scenes import inquiry
 from tests.judgements.test_record import words
@@ -31,27 +31,36 @@ def judge(owner, content, decision, title="Release", **more):
     return made
 
 
-def two(owner):
-    first = judge(owner, "Deploy on Friday and drop the column.", "reject")
-    return first, judge(owner, "Deploy on Monday.", "approve", earlier=first)
+def make_two():
+    first = judge(person("mira"), "Deploy on Friday and drop the column.", "reject")
+    return first, judge(person("mira"), "Deploy on Monday.", "approve", earlier=first)
+
+
+@pytest.fixture(scope="module")
+def _two(performed):
+    return performed(make_two)
+
+
+@pytest.fixture
+def two(_two, db):
+    """A rejected judgement, and an approved one that judged its text again otherwise."""
+    return _two()
 
 
 def side_by_side(page, a, b):
     return page.get(reverse("compare"), {"a": a.pk, "b": b.pk})
 
 
-@committed
-def test_two_judgements_say_what_differs_and_last_what_does_not(page, mira):
-    said = [f"{one.lead} {one.rest}" for one in side_by_side(page, *two(mira)).context["differs"]]
+def test_two_judgements_say_what_differs_and_last_what_does_not(page, two):
+    said = [f"{one.lead} {one.rest}" for one in side_by_side(page, *two).context["differs"]]
     assert said[0] == "The text. Content: 5 words stand in A alone, 1 in B alone."
     assert said[1] == "The outcome. Rejected in A, Approved in B."
     assert said[2].startswith("6 of 9 decisions. Melchior and Balthasar: rejects in A and approves in B.")
     assert said[3] == "Not the rest. The same three agents, models, criteria and weights."
 
 
-@committed
-def test_who_decided_otherwise_is_framed_and_last_reasons_stand_in_pairs(page, mira):
-    html = side_by_side(page, *two(mira)).content.decode()
+def test_who_decided_otherwise_is_framed_and_last_reasons_stand_in_pairs(page, two):
+    html = side_by_side(page, *two).content.decode()
     assert html.count('class="mini__differs"') == 12
     assert "Deploy on Friday and drop the column. It is rejected." in html
     assert "<del" in html
@@ -85,18 +94,16 @@ def test_nobody_sees_by_the_side_of_an_own_one_what_is_anothers(page, mira, noor
     assert page.get(reverse("compare"), {"a": own.pk, "b": "none"}).status_code == 404
 
 
-@committed
-def test_what_was_erased_is_not_compared(page, mira):
-    first, second = two(mira)
+def test_what_was_erased_is_not_compared(page, two):
+    first, second = two
     redaction.redact(first.pk, "reviewer", "Asked for.")
     answer = side_by_side(page, first, second)
     assert "It cannot be told any more" in answer.content.decode()
     assert "Friday" not in answer.content.decode()
 
 
-@committed
-def test_what_was_judged_again_leads_to_both(page, mira):
-    first, second = two(mira)
+def test_what_was_judged_again_leads_to_both(page, two):
+    first, second = two
     html = page.get(reverse("record", args=[second.pk])).content.decode()
     assert f"{reverse('compare')}?a={first.pk}&amp;b={second.pk}" in html
     assert "Compare with the earlier one" in words(html)
@@ -113,17 +120,23 @@ RESTS_ON_TEXTS = (
 )
 
 
-@pytest.mark.parametrize("both", [False, True])
-@pytest.mark.parametrize("kind", PLAYED)
-@committed
-def test_nothing_is_said_that_rests_on_texts_that_were_erased(page, mira, kind, both):
-    first, second = played(kind, mira), played(kind, mira)
-    for run in (first, second)[: 1 + both]:
+@pytest.fixture(scope="module", params=sorted(PLAYED))
+def _two_of_a_kind(request, performed):
+    return performed(lambda: [played(request.param, person("mira")) for _ in "AB"])
+
+
+@pytest.fixture
+def two_of_a_kind(_two_of_a_kind, db):
+    return _two_of_a_kind()
+
+
+def test_nothing_is_said_that_rests_on_texts_that_were_erased(page, two_of_a_kind):
+    """Of one of the two, and then of both."""
+    for run in two_of_a_kind:
         redaction.redact(run.pk, "reviewer", "Asked for.")
-    assert not re.search(RESTS_ON_TEXTS, " ".join(sentences(page, first, second)))
-    html = side_by_side(page, first, second).content.decode()
-    assert "pair--differs" not in html
-    assert "Not in A" not in words(html)
+        assert not re.search(RESTS_ON_TEXTS, " ".join(sentences(page, *two_of_a_kind)))
+        html = side_by_side(page, *two_of_a_kind).content.decode()
+        assert ("pair--differs" in html, "Not in A" in words(html)) == (False, False)
 
 
 def test_members_of_one_name_are_the_same_only_by_model_and_description(page, mira):

@@ -12,17 +12,24 @@ from runs import redaction
 from runs.face import face_of
 from tests.conftest import JAPAN, submitted
 from tests.contract import EXAMPLES, played
-from tests.databases import once
+from tests.contract.conftest import scene
 
 pytestmark = pytest.mark.django_db
 committed = pytest.mark.django_db(transaction=True)  # by threads of their own
 INLINE = re.compile(r'<(script|style)(?: type="module")?>(.*?)</\1>', re.DOTALL)
 
 
-@pytest.mark.parametrize("kind", sorted(EXAMPLES))
-@committed
-def test_a_replay_of_any_kind_has_all_in_it_and_a_policy_that_lets_in_no_more(page, mira, kind):
-    run = once(played, kind, mira)
+@pytest.fixture(scope="module", params=sorted(EXAMPLES))
+def _of_a_kind(request, performed):
+    return scene(performed, played, request.param)
+
+
+@pytest.fixture
+def run(_of_a_kind, db):
+    return _of_a_kind()
+
+
+def test_a_replay_of_any_kind_has_all_in_it_and_a_policy_that_lets_in_no_more(page, run):
     html = page.get(face_of(run).address("replay-file", run.pk)).content.decode()
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', html)[1]
     parts = [f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for _, text in INLINE.findall(html)]
@@ -32,10 +39,7 @@ def test_a_replay_of_any_kind_has_all_in_it_and_a_policy_that_lets_in_no_more(pa
     assert not re.search(r'src="|url\((?!data:|"#)|<link|href="/', html)
 
 
-@pytest.mark.parametrize("kind", sorted(EXAMPLES))
-@committed
-def test_nothing_in_it_speaks_of_what_only_the_site_has(page, mira, kind):
-    run = once(played, kind, mira)
+def test_nothing_in_it_speaks_of_what_only_the_site_has(page, run):
     html = page.get(face_of(run).address("replay-file", run.pk)).content.decode()
     frames = json.loads(re.search(r'<script id="frames" type="application/json">(.*?)</script>', html)[1])
     shown = html + " ".join(text for some in frames["fragments"].values() for *_, text in some)
