@@ -20,6 +20,7 @@ from judgements.prompts import LONGEST_REASON
 from runs.consumers import LiveConsumer
 from runs.fragments import LivePage
 from tests.conftest import JAPAN, agents, claim, perform, says
+from tests.judgements.open_pages import until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -250,7 +251,7 @@ async def test_a_user_who_is_shut_out_is_told_so_and_sees_nothing_more(judgement
     closing = asyncio.create_task(closing_code(socket))
     for number in range(50 if growing else 0):
         live.show_text(judgement.pk, "B1", f"Nothing in it speaks {number}")
-        await asyncio.sleep(0 if closing.done() else 0.1)
+        await asyncio.wait([closing], timeout=0.1)
     assert await closing == 4404
 
 
@@ -296,8 +297,7 @@ async def test_a_push_that_fails_is_only_logged(judgement, settings, models, cap
     monkeypatch.setattr(live.log, "filters", [])  # another test may have said it just now
     settings.CHANNEL_LAYERS = {"default": {"BACKEND": "tests.judgements.test_live.BrokenLayer"}}
     assert (await perform(judgement.pk, models)).status == Run.Status.FINISHED
-    await asyncio.sleep(0.05)
-    assert "A push was lost" in caplog.text
+    await until(lambda: "A push was lost" in caplog.text)
 
 
 class BrokenLayer:

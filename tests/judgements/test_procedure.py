@@ -13,6 +13,7 @@ from judgements import prompts
 from judgements.models import Judgement, RoundDecision
 from runs.steering import cancel, retry
 from tests.conftest import JAPAN, agents, perform, says
+from tests.waiting import until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -164,16 +165,23 @@ async def test_a_cancelled_judgement_keeps_what_is_decided_and_who_cancelled_it(
     models.will("openai/c", "approve", *[ServerError("500")] * 3)  # until its fourth attempt there is time to cancel
     engine = Engine(models=models)
     performing = asyncio.create_task(engine.run())
-    while await RoundDecision.objects.acount() < 5:
-        await asyncio.sleep(0.01)
+    await until(five_decided, "five decisions")
     assert await database_sync_to_async(cancel)(judgement, mira)
-    await asyncio.sleep(0.1)
+    await until(nobody_is_asked, "the end of what was under way")
     await engine.stop(grace=0)
     await performing
     whole = await judged(judgement)
     assert (whole.status, whole.run.outcome, whole.run.cancelled_by_id) == ("cancelled", None, mira.pk)
     assert await RoundDecision.objects.acount() == 5
     assert not await ModelCall.objects.filter(status="open").aexists()
+
+
+async def five_decided():
+    return await RoundDecision.objects.acount() == 5
+
+
+async def nobody_is_asked():
+    return not await ModelCall.objects.filter(status="open").aexists()
 
 
 # ---- the fallback ------------------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ from runs.face import faces
 from runs.redaction import due, redact, redactions_of
 from tests.conftest import JAPAN, agents
 from tests.databases import tampering
+from tests.judgements.open_pages import until
 
 pytestmark = pytest.mark.django_db
 committed = pytest.mark.django_db(transaction=True)  # by threads of their own
@@ -196,9 +197,7 @@ async def test_chores_are_done_to_their_end_and_a_failure_is_logged(
     monkeypatch.setattr(chores, "PAUSE", 0)
     done.clear()
     keeping = asyncio.create_task(chores.keep())
-    async with asyncio.timeout(30):
-        while len(done) < 3:
-            await asyncio.sleep(0.01)
+    await until(lambda: len(done) >= 3)
     keeping.cancel()
     assert "could not be done; trying again in an hour." in caplog.text
 

@@ -181,8 +181,8 @@ async def test_a_wait_answers_by_the_rights_at_its_end(noor: User, judgement: Ju
     token = await database_sync_to_async(lambda: Token.objects.make(allow(noor, "engine.view_run")))()
     bearer = {"Authorization": f"Bearer {token.secret}"}
     waiting = asyncio.create_task(AsyncClient().get(f"/api/v1/judgements/{judgement.pk}?wait=20", headers=bearer))
-    await asyncio.sleep(1)
-    assert not waiting.done()
+    done, _ = await asyncio.wait([waiting], timeout=0.3)
+    assert not done
     await noor.user_permissions.aclear()
     await database_sync_to_async(steering.cancel)(judgement, judgement.run.owner)
     assert (await waiting).status_code == 404

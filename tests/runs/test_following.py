@@ -15,6 +15,7 @@ from runs import steering
 from runs.api import events
 from tests.callers import API, bearer, messages, problem
 from tests.conftest import JAPAN, agents, perform
+from tests.waiting import until
 
 pytestmark = pytest.mark.django_db
 
@@ -79,8 +80,8 @@ async def test_a_stream_goes_on_after_what_is_known(async_mira, judgement, place
     answer = await async_mira(path, headers={"Last-Event-ID": "0"})
     told = messages(answer)
     following = asyncio.create_task(anext(told))
-    await asyncio.sleep(0.3)
-    assert not following.done()
+    done, _ = await asyncio.wait([following], timeout=0.3)
+    assert not done
     await sync_to_async(steering.cancel)(judgement, None)
     revision, data = await asyncio.wait_for(following, 30)
     assert (revision, data["status"]) == (1, "cancelled")
@@ -113,7 +114,11 @@ async def test_a_stream_that_nobody_reads_gives_its_place_back(judgement, mira, 
     assert events._taken.total() == 1
     del pieces
     gc.collect()
-    await asyncio.sleep(0.1)
+
+    async def is_free():
+        return not events._taken.total()
+
+    await until(is_free, "its place is free")
 
 
 @slow

@@ -44,7 +44,8 @@ async def listens(monkeypatch):
     yield listens
     for socket in sockets:
         await socket.disconnect(timeout=30)
-    await asyncio.sleep(0.1)
+    if told._looking and not told._looking.done():
+        await asyncio.wait([told._looking])
 
 
 async def hears(socket):
