@@ -187,6 +187,7 @@ def test_one_request_sent_many_times_at_once_submits_once(caller):
     assert len({judgement["id"] for _, judgement in answers}) == 1
 
 
+@pytest.mark.slow
 def test_the_documented_calls_work_as_they_are_shown(tmp_path):
     need("curl", bool(shutil.which("curl")), "curl is not installed")
     with Site(tmp_path) as site:
