@@ -2,32 +2,15 @@
 
 import pytest
 
-from tests.conftest import person
 from tests.contract import PLAYED, broken_off, played
+from tests.databases import copied
 
-_scenes = {}
-
-
-def scene(performed, make, name):
-    """What a run of this kind left that was performed once in this process; see `tests/scenes.py`."""
-    if (make, name) not in _scenes:
-        _scenes[make, name] = performed(lambda: make(name, person("mira")))
-    return _scenes[make, name]
+ended_of, failed_of = copied(played), copied(broken_off)
 
 
-@pytest.fixture(scope="session", params=sorted(PLAYED))
+@pytest.fixture(params=sorted(PLAYED))
 def name(request):
     return request.param
-
-
-@pytest.fixture(scope="session")
-def _ended(name, performed):
-    return scene(performed, played, name)
-
-
-@pytest.fixture(scope="session")
-def _failed(name, performed):
-    return scene(performed, broken_off, name)
 
 
 @pytest.fixture
@@ -37,11 +20,11 @@ def asked(name, mira):
 
 
 @pytest.fixture
-def ended(_ended, db):
-    return _ended()
+def ended(name, mira):
+    return ended_of(name, mira)
 
 
 @pytest.fixture
-def failed(_failed, db):
+def failed(name, mira):
     """One whose models were refused by their endpoint."""
-    return _failed()
+    return failed_of(name, mira)

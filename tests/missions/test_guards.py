@@ -1,29 +1,29 @@
 """What the database itself refuses to do to the rows of missions, whoever asks."""
 
 import asyncio
-from collections.abc import Callable
 
 import pytest
 from django.apps import apps
+from django.contrib.auth.models import User
 from django.db import DatabaseError, IntegrityError
 
 from missions import remembering, talking, workshop
 from missions.guards import GUARDS
 from missions.memory_files import MemoryFile
 from missions.models import Activation, Agent, Connection, Crew, MemoryUse, MemoryVersion, Mission, Summary, keeping
-from tests.conftest import ScriptedModels, need, perform, person
+from tests.conftest import ScriptedModels, need, perform
+from tests.databases import copied
 from tests.engine.guarded import changed, deleted, not_only_erased, redact, taking, texts_held
 from tests.missions.scenes import finishes, mission, runs, step
-from tests.scenes import Performed
 
 pytestmark = pytest.mark.django_db
 
 MODELS = {model._meta.db_table: model for model in apps.get_app_config("missions").get_models()}
 
 
-def made() -> Mission:
+@copied
+def made(mira: User) -> Mission:
     """With a row of every table."""
-    mira = person("mira")
     Crew.objects.found(name="House", owner=mira, agents=[{"name": "Ada"}])
     models = ScriptedModels()
     typed = step("send_command_input", command_id=1, input="Ada\n", wait=5)
@@ -47,15 +47,10 @@ def made() -> Mission:
     return Mission.objects.select_related("run").get(pk=row.pk)
 
 
-@pytest.fixture(scope="session")
-def _done(performed: Performed) -> Callable[[], Mission]:
-    need("sandbox", not workshop.missing(), workshop.missing())
-    return performed(made)
-
-
 @pytest.fixture
-def done(_done: Callable[[], Mission], db: None) -> Mission:
-    return _done()
+def done(mira: User) -> Mission:
+    need("sandbox", not workshop.missing(), workshop.missing())
+    return made(mira)
 
 
 def test_no_row_is_deleted(done: Mission) -> None:
