@@ -47,7 +47,7 @@ def _marked(performed: Performed) -> Callable[[], Judgement]:
 
 
 @pytest.fixture
-def approved(_marked: Callable[[], Judgement], db: None, provider: None) -> Judgement:
+def approved(_marked: Callable[[], Judgement], mira: User, reviewer: User, provider: None) -> Judgement:
     return _marked()
 
 
@@ -64,7 +64,7 @@ def _marked_and_failed(performed: Performed) -> Callable[[], Judgement]:
 
 
 @pytest.fixture
-def failed(_marked_and_failed: Callable[[], Judgement], db: None, provider: None) -> Judgement:
+def failed(_marked_and_failed: Callable[[], Judgement], mira: User, provider: None) -> Judgement:
     return _marked_and_failed()
 
 
@@ -77,7 +77,8 @@ def either(
     request: pytest.FixtureRequest,
     _marked: Callable[[], Judgement],
     _marked_and_failed: Callable[[], Judgement],
-    db: None,
+    mira: User,
+    reviewer: User,
     provider: None,
 ) -> Judgement:
     return {"approved": _marked, "failed": _marked_and_failed}[request.param]()

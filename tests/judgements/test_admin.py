@@ -25,7 +25,7 @@ def _failed(performed):
 
 
 @pytest.fixture
-def failed(_failed, db):
+def failed(_failed, mira):
     return _failed()
 
 
@@ -35,7 +35,7 @@ def _several(performed):
 
 
 @pytest.fixture
-def several(_several, db):
+def several(_several, mira, noor):
     """Three judgements of three years, the newest first."""
     return _several()
 

@@ -121,7 +121,7 @@ def approved_by_payments(performed):
 
 
 @pytest.fixture
-def payments_and_receipt(approved_by_payments, db):
+def payments_and_receipt(approved_by_payments, mira):
     return approved_by_payments()
 
 

@@ -21,7 +21,7 @@ def _failed(performed):
 
 
 @pytest.fixture
-def failed(_failed, db):
+def failed(_failed, mira):
     return _failed()
 
 
@@ -31,7 +31,7 @@ def _several(performed):
 
 
 @pytest.fixture
-def several(_several, db):
+def several(_several, mira, noor):
     """Three judgements of three years, the newest first."""
     return _several()
 
@@ -49,7 +49,7 @@ def _gate(performed):
 
 
 @pytest.fixture
-def gate(_gate, db):
+def gate(_gate, mira):
     return _gate()
 
 

@@ -42,7 +42,7 @@ def _two(performed):
 
 
 @pytest.fixture
-def two(_two, db):
+def two(_two, mira):
     """A rejected judgement, and an approved one that judged its text again otherwise."""
     return _two()
 
@@ -126,7 +126,7 @@ def _two_of_a_kind(request, performed):
 
 
 @pytest.fixture
-def two_of_a_kind(_two_of_a_kind, db):
+def two_of_a_kind(_two_of_a_kind, mira):
     return _two_of_a_kind()
 
 

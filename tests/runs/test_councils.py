@@ -48,7 +48,7 @@ def both(performed):
 
 
 @pytest.fixture
-def gate(both, db):
+def gate(both, mira):
     return both()
 
 
@@ -215,7 +215,7 @@ def asked(performed):
 
 
 @pytest.fixture
-def questions(asked, db):
+def questions(asked, mira):
     return asked()
 
 

@@ -18,7 +18,6 @@ from runs.rights import SEE
 from tests.callers import bearer
 from tests.conftest import ScriptedModels, agents, allow, perform, person
 from tests.contract import played
-from tests.contract.conftest import scene
 from tests.judgements.open_pages import Page, until
 from tests.judgements.redacted import shown
 
@@ -142,7 +141,7 @@ AGAIN = {"debate": "/debates/new/?again={pk}", "mission": "/missions/new/?follow
 
 @pytest.fixture(scope="module", params=AGAIN)
 def of_a_kind(request, performed):
-    return scene(performed, played, request.param)
+    return performed(lambda: played(request.param, person("mira")))
 
 
 def test_to_begin_another_from_it_is_a_look(of_a_kind, mira, noor):

@@ -36,7 +36,7 @@ def drafted_and_sent(performed):
 
 
 @pytest.fixture
-def letters(drafted_and_sent, db):
+def letters(drafted_and_sent, mira):
     return drafted_and_sent()
 
 

@@ -10,9 +10,8 @@ from django.urls import reverse
 
 from runs import redaction
 from runs.face import face_of
-from tests.conftest import JAPAN, submitted
+from tests.conftest import JAPAN, person, submitted
 from tests.contract import EXAMPLES, played
-from tests.contract.conftest import scene
 
 pytestmark = pytest.mark.django_db
 committed = pytest.mark.django_db(transaction=True)  # by threads of their own
@@ -21,11 +20,11 @@ INLINE = re.compile(r'<(script|style)(?: type="module")?>(.*?)</\1>', re.DOTALL)
 
 @pytest.fixture(scope="module", params=sorted(EXAMPLES))
 def _of_a_kind(request, performed):
-    return scene(performed, played, request.param)
+    return performed(lambda: played(request.param, person("mira")))
 
 
 @pytest.fixture
-def run(_of_a_kind, db):
+def run(_of_a_kind, mira):
     return _of_a_kind()
 
 
