@@ -12,7 +12,6 @@ from runs.words import minutes
 from tests.conftest import JAPAN, agents, claim, perform
 
 pytestmark = pytest.mark.django_db
-committed = pytest.mark.django_db(transaction=True)  # by threads of their own
 
 
 def display(judgement, **texts):
@@ -90,7 +89,6 @@ def test_the_growing_reason_is_shown_where_it_grows(judgement):
     assert [seat.cells[0].reason for seat in shown.seats] == ["", "Nothing in it", ""]
 
 
-@committed
 async def test_the_end_shows_verdict_and_rule(judgement, models):
     models.will("openai/a", *["reject"] * 3)
     await perform(judgement.pk, models)
@@ -100,7 +98,6 @@ async def test_the_end_shows_verdict_and_rule(judgement, models):
     assert (shown.rule_lead, shown.rule_rest) == ("2 of 3", "approve. Two were needed.")
 
 
-@committed
 async def test_a_failed_agent_says_why_and_the_others_have_stopped(judgement, models):
     models.will("openai/c", "approve", Unauthorized("The key was refused."))
     await perform(judgement.pk, models)
@@ -112,7 +109,6 @@ async def test_a_failed_agent_says_why_and_the_others_have_stopped(judgement, mo
     assert [cell.state for cell in shown.rounds[2].cells] == ["none"] * 3
 
 
-@committed
 async def test_only_the_last_of_four_failures_is_not_asked_again(judgement, models):
     models.will("openai/a", *[ServerError("It answered 500.")] * 4)
     await perform(judgement.pk, models)
@@ -132,7 +128,6 @@ def test_a_retry_is_counted_and_says_what_happened(judgement):
     assert seat.cells[0].reason == "It answered 500. It is asked again; after the third retry the judgement fails."
 
 
-@committed
 async def test_a_failure_before_a_retry_is_no_longer_shown(judgement, models):
     models.will("openai/a", Unauthorized("The key was refused."))
     await perform(judgement.pk, models)

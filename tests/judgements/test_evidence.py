@@ -26,7 +26,6 @@ from tests.conftest import JAPAN, agents, perform
 from tests.databases import tampering
 
 pytestmark = pytest.mark.django_db
-committed = pytest.mark.django_db(transaction=True)  # by threads of their own
 
 
 @pytest.fixture
@@ -55,7 +54,6 @@ def test_a_submission_takes_seven_statements_for_its_seal(mira, django_assert_ma
         Judgement.objects.submit(owner=mira, content=JAPAN, agents=agents())
 
 
-@committed
 def test_a_rejection_that_leans_on_the_call_of_another_run_is_found(judgement, mira, models):
     models.will("openai/a", Unauthorized("The key was refused."))
     asyncio.run(perform(judgement.pk, models))
@@ -123,14 +121,12 @@ def exchanged(model, **values):
     return change
 
 
-@committed
 async def test_a_content_that_is_exchanged_while_it_is_judged_gets_no_verdict(judgement, models):
     run = await performed_while(judgement, models, exchanged(Judgement, content="Something else."))
     assert (run.status, run.error["code"]) == ("failed", "internal")
     assert run.error["message"].startswith("What was submitted is not what is there now. So there is no outcome: ")
 
 
-@committed
 async def test_a_content_that_was_another_while_it_was_judged_gets_no_verdict(judgement, models):
     await sync_to_async(exchanged(Judgement, content="Something else."))()
     back = exchanged(Judgement, content=JAPAN)
@@ -140,7 +136,6 @@ async def test_a_content_that_was_another_while_it_was_judged_gets_no_verdict(ju
     assert "was asked about another content than the one that was submitted." in (await sync_to_async(problems)())[0]
 
 
-@committed
 async def test_a_model_that_was_told_what_was_wrong_with_its_answer_was_asked_nothing_else(judgement, models):
     models.will("openai/a", "I approve.", "approve", RateLimited("Wait.", retry_after=0), "?", "reject")
     models.will("openai/b", "?", "?", *["approve"] * 3)
@@ -149,7 +144,6 @@ async def test_a_model_that_was_told_what_was_wrong_with_its_answer_was_asked_no
     assert await sync_to_async(problems)() == []
 
 
-@committed
 async def test_criteria_that_were_others_while_it_was_judged_get_no_verdict(judgement, models):
     there = [agent async for agent in judgement.agents.all()]
 
@@ -163,7 +157,6 @@ async def test_criteria_that_were_others_while_it_was_judged_get_no_verdict(judg
     assert "was asked by other criteria than those that were submitted." in run.error["message"]
 
 
-@committed
 async def test_a_judgement_that_was_put_into_the_queue_beside_the_log_gets_no_verdict(judgement, models):
     await sync_to_async(without_evidence)()
     await sync_to_async(sealing.record)(LOG, Draft("adopted", "2026-01-01T00:00:00Z"))
@@ -247,7 +240,6 @@ def test_what_is_added_before_it_was_adopted_finds_a_sealed_record(approved, mir
     assert (problems(), Leaf.objects.count(), sealing.adopt()) == ([], 3, 0)
 
 
-@committed
 def test_a_retry_before_it_was_adopted_is_no_alarm(judgement, mira, models):
     models.will("openai/a", Unauthorized("The key was refused."))
     asyncio.run(perform(judgement.pk, models))

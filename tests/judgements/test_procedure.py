@@ -15,7 +15,7 @@ from runs.steering import cancel, retry
 from tests.conftest import JAPAN, agents, perform, says
 from tests.waiting import until
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 async def judged(judgement: Judgement) -> Judgement:

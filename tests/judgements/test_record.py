@@ -21,7 +21,6 @@ from tests.conftest import JAPAN, NAMES, agents, claim, perform
 from tests.databases import tampering
 
 pytestmark = pytest.mark.django_db
-committed = pytest.mark.django_db(transaction=True)  # by threads of their own
 
 
 def judged(judgement, models):
@@ -37,7 +36,6 @@ def words(html):
     return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", html))
 
 
-@committed
 def test_the_record_holds_content_verdict_rule_and_every_reason(page, judgement, models):
     models.will("openai/a", *["reject"] * 3)
     judged(judgement, models)
@@ -49,7 +47,6 @@ def test_the_record_holds_content_verdict_rule_and_every_reason(page, judgement,
     assert all(f"Criteria</b> Criteria of {name}." in html for name in NAMES)
 
 
-@committed
 def test_every_attempt_is_there_with_prompt_and_raw_answer(page, judgement, models):
     models.will("openai/c", ServerError("It answered 500."), "no JSON at all", "approve")
     judged(judgement, models)
@@ -61,7 +58,6 @@ def test_every_attempt_is_there_with_prompt_and_raw_answer(page, judgement, mode
     assert html.count("Prompt, system") == html.count("Raw answer</p>") == 11
 
 
-@committed
 def test_a_failed_judgement_has_a_record_without_a_verdict(page, judgement, models):
     models.will("openai/b", Unauthorized("The key was refused."))
     judged(judgement, models)
@@ -113,7 +109,6 @@ def test_nobody_else_may_read_a_record(client, noor, judgement, name):
     assert client.get(reverse(name, args=[judgement.pk])).status_code == 404
 
 
-@committed
 def test_the_file_has_each_fact_once_in_its_entries(page, judgement, models):
     models.will("openai/c", ServerError("It answered 500."))
     judged(judgement, models)
@@ -131,7 +126,6 @@ def test_the_file_has_each_fact_once_in_its_entries(page, judgement, models):
     assert "Criteria of Casper." in failed[0]["texts"]["prompt"]
 
 
-@committed
 def test_the_record_says_where_it_is_in_the_log(page, judgement, models):
     judged(judgement, models)
     html = words(record(page, judgement))
@@ -142,7 +136,6 @@ def test_the_record_says_where_it_is_in_the_log(page, judgement, models):
     assert f"leaf 1 of {signing.name()}, covered by checkpoint 2" in words(record(page, judgement))
 
 
-@committed
 def test_the_record_says_that_it_was_sealed_later(page, judgement, models):
     judged(judgement, models)
     with tampering():
@@ -154,7 +147,6 @@ def test_the_record_says_that_it_was_sealed_later(page, judgement, models):
 
 
 @pytest.mark.parametrize(("name", "most"), [("record", 15), ("record-file", 22)])
-@committed
 def test_a_record_takes_few_queries_however_many_attempts(page, judgement, models, name, most):
     models.will("openai/c", *[ServerError("It answered 500.")] * 3)
     models.will("openai/a", "nonsense", "nonsense")
@@ -165,7 +157,6 @@ def test_a_record_takes_few_queries_however_many_attempts(page, judgement, model
     assert len(queries) <= most
 
 
-@committed
 def test_the_leaves_of_the_log_are_read_once_for_many_files(page, judgement, models):
     judged(judgement, models)
     Checkpoint.objects.make()
@@ -176,7 +167,6 @@ def test_the_leaves_of_the_log_are_read_once_for_many_files(page, judgement, mod
     assert not [query for query in queries if '"index" < ' in query["sql"]]
 
 
-@committed
 def test_a_file_shows_the_log_as_it_is_and_not_as_it_was_long_ago(page, judgement, models, monkeypatch):
     judged(judgement, models)
     Checkpoint.objects.make()
@@ -189,7 +179,6 @@ def test_a_file_shows_the_log_as_it_is_and_not_as_it_was_long_ago(page, judgemen
     assert json.loads(page.get(address).content) != first
 
 
-@committed
 def test_the_live_page_leads_everybody_to_the_record(page, judgement, models):
     judged(judgement, models)
     html = page.get(reverse("live", args=[judgement.pk])).content.decode()

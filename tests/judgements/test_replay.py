@@ -17,7 +17,6 @@ from runs.face import face_of
 from tests.conftest import JAPAN, agents, perform, submitted_at
 
 pytestmark = pytest.mark.django_db
-committed = pytest.mark.django_db(transaction=True)  # by threads of their own
 
 START = datetime(2026, 11, 21, 14, 2, tzinfo=UTC)
 
@@ -100,7 +99,6 @@ def test_the_past_knows_nothing_of_what_came_later(finished):
     assert middle.seats[0].tally.score == "0.10"
 
 
-@committed
 def test_it_is_told_with_its_real_timing(finished):
     told = played(finished)
     assert told["length"] == 28
@@ -113,7 +111,6 @@ def test_it_is_told_with_its_real_timing(finished):
     assert [frame["mark"] for frame in told["frames"] if frame["mark"]] == ["approve"] * 10
 
 
-@committed
 def test_its_end_is_what_the_live_page_shows(finished):
     told = played(finished)
     display = display_of(Judgement.objects.whole().get(pk=finished.pk), finished.calls, {})
@@ -123,7 +120,6 @@ def test_its_end_is_what_the_live_page_shows(finished):
     assert html_at(told, len(told["frames"]) - 1) == live
 
 
-@committed
 def test_every_frame_can_be_put_together_from_the_differences(finished):
     told = played(finished)
     number = next(n for n, frame in enumerate(told["frames"]) if frame["at"] == 6)
@@ -157,7 +153,6 @@ def test_an_attempt_that_failed_writes_nothing_of_what_a_later_one_said(judgemen
     assert [past.display_at(at(second)).seats[0].cells[0].reason for second in (1, 6)] == ["", "Reason A1."]
 
 
-@committed
 def test_a_round_is_a_chapter_once_however_often_it_was_taken_up_again(judgement):
     for step in ("B1", "C1"):
         decide(judgement, step, 0, 2)
@@ -172,7 +167,6 @@ def test_a_round_is_a_chapter_once_however_often_it_was_taken_up_again(judgement
     ]
 
 
-@committed
 def test_a_failure_that_was_tried_again_days_later_is_played_without_the_days(judgement):
     days = 2 * 86_400
     for step in ("B1", "C1"):
@@ -201,7 +195,6 @@ def test_while_no_worker_had_it_it_waited(judgement):
     ]
 
 
-@committed
 async def test_one_that_was_really_performed_ends_as_it_ended(judgement, models, async_client, mira):
     models.will("openai/a", "reject", "no JSON", "approve")
     await perform(judgement.pk, models)
@@ -211,7 +204,6 @@ async def test_one_that_was_really_performed_ends_as_it_ended(judgement, models,
     assert "Melchior did not answer. Retry 1 of 3." in [frame["said"] for frame in told["frames"]]
 
 
-@committed
 def test_thirty_six_attempts_stay_small(mira, django_assert_max_num_queries):
     criteria = "Approve only what can be undone. " * 20
     judgement = submit(mira, [agent | {"criteria": criteria} for agent in agents("openai/a", "openai/b", "openai/c")])

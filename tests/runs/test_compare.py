@@ -18,7 +18,6 @@ from tests.judgements.test_record import words
 from tests.missions.scenes import finishes, mission, step
 
 pytestmark = pytest.mark.django_db
-committed = pytest.mark.django_db(transaction=True)  # by threads of their own
 
 
 def judge(owner, content, decision, title="Release", **more):
@@ -172,7 +171,6 @@ def writes(text):
     return step("write_to_file", path="sum.py", content=text)
 
 
-@committed
 def test_files_are_the_same_by_what_is_in_them_and_not_by_how_many_lines_changed(page, mira):
     first = changed_to(mira, "a + b\n")
     assert "The same text, outcome, changed files and crew." in sentences(page, first, changed_to(mira, "a + b\n"))[-1]
