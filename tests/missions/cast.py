@@ -146,7 +146,7 @@ def left(owner: User, name: str, crew: dict[str, tuple[Any, ...]], steps: int, t
 
 async def until(models: ScriptedModels, pk: Any, steps: int) -> None:
     """So many steps have come to their end."""
-    engine = Engine(models=models)
+    engine = Engine(models=models, only=pk)
     performing = asyncio.create_task(engine.run())
     async with asyncio.timeout(60):
         while await Step.objects.filter(mission=pk, settled__isnull=False).acount() < steps:
