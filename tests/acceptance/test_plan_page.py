@@ -75,9 +75,9 @@ def test_a_gate_that_the_site_could_not_bring_is_asked_for_again(browser: Browse
     page.context.close()
 
 
-def test_a_gate_that_is_pressed_is_not_replaced_by_what_has_changed(browser: Browser, site: Site, begun: str):
+def test_a_gate_that_is_pressed_is_not_replaced_by_what_has_changed(browser: Browser, site: Site):
     desk = open_page(browser, site).page
-    see(desk, begun)
+    begin(desk, site)  # a page that has just been opened is soon told all of it again
     pressed = desk.locator("#at-2 .at[data-seen]")
     desk.evaluate("document.querySelector('#at-2 .at').dataset.seen = ''")
     held: list[Route] = []
