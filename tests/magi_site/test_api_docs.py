@@ -63,7 +63,7 @@ def shown():
             r"(?<=steps/)3", "{number}", re.sub(r"[$](ID|GATE|HOOK)", "{id}", path.replace("$DELIVERY", "{number}"))
         ).replace("$COMMIT", "{commit}")
         path = re.sub(r"(?<=sources/)1|(?<=terminals/)1", "{number}", path)
-        path = re.sub(r"(?<=teams/)People|(?<=memories/)rounding", "{name}", path)
+        path = re.sub(r"(?<=teams/)People|(?<=memories/)rounding|(?<=councils/)Magi|(?<=panels/)Posts", "{name}", path)
         yield method.lower() or ("post" if body else "get"), f"/api/v1{path}", names, body and body[1]
 
 
