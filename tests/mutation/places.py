@@ -67,9 +67,9 @@ PLACES = (
     ),
     Place(
         "engine/worker.py",
-        "places = min(self.concurrency - len(performed), STEP)",
-        "places = min(self.concurrency, STEP)",
-        "a worker performs more runs at once than it may",
+        "        await self._give_back_all()\n",
+        "",
+        "a worker that is stopped keeps its runs until their leases end",
     ),
     Place(
         "engine/writer.py",
@@ -91,9 +91,9 @@ PLACES = (
     ),
     Place(
         "engine/evidence/verification.py",
-        "if before != kept.entries[-1][0]:",
-        "if before > kept.entries[-1][0]:",
-        "entries that were added to a record after its end are not noticed",
+        "    yield from _examine_ends(told)\n",
+        "",
+        "a record whose outcome was taken back by a second end verifies",
     ),
     Place(
         "engine/evidence/audit.py",
@@ -279,9 +279,9 @@ PLACES = (
     ),
     Place(
         "plans/deciding.py",
-        "read = bool(asked and asked.pending and asked.text in gate.text)",
-        "read = bool(asked and asked.pending)",
-        "to approve a plan approves steps that were not in the text that was read",
+        "if asked and read and is_plain(asked.policy) and gates.may_decide(asked, user):",
+        "if asked and read and gates.may_decide(asked, user):",
+        "to approve a plan also decides about steps that more than one person has to approve",
     ),
     Place(
         "plans/taking_away.py",
@@ -317,9 +317,9 @@ PLACES = (
     # ---- missions -----------------------------------------------------------------------------------------
     Place(
         "missions/rules.py",
-        "return DONE if not check_wanted or exit_code == 0 else UNPROVEN",
-        "return DONE if not check_wanted or not exit_code else UNPROVEN",
-        "a mission is done although its check was never run",
+        'share(used, limits).items() if part >= 1), "")',
+        'share(used, limits).items() if part > 1), "")',
+        "a mission goes on where a limit is reached exactly",
     ),
     Place(
         "missions/procedure.py",
@@ -337,9 +337,9 @@ PLACES = (
     ),
     Place(
         "missions/terminals/proxy.py",
-        'allowed = f"{host}:{port}" in self._hosts and',
-        'allowed = any(one.startswith(f"{host}:") for one in self._hosts) and',
-        "a command reaches every port of an approved host",
+        'if {host, f"{host}:{port}"} & self._inner or is_public(str(address[0])):',
+        "if address:",
+        "a command reaches the inner network by an approved name",
     ),
     Place(
         "missions/remembering.py",
@@ -385,9 +385,9 @@ PLACES = (
         "the verifier does not work out whether a proof leads to the signed root",
     ),
     Place(
-        "static/check/record.js",
-        "const proven = index >= size || hex(byProof(node, index, size, leaf.proof ?? [])) === root;",
-        "const proven = index >= size || leaf.proof !== null;",
-        "the page that checks evidence does not work out whether a proof leads to the signed root",
+        "static/check/log.js",
+        "if (told.get(size) === root) continue;",
+        "if (told.has(size)) continue;",
+        "the page that checks evidence takes a log with another root than a checkpoint vouches for",
     ),
 )
