@@ -9,15 +9,17 @@ import pytest
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """What commits comes last, as otherwise; a file's tests stay together, for they may share servers."""
+    """What commits comes last, as otherwise; a file's tests stay together, for they may share servers. Where none are
+    chosen, those without a database come first."""
     ids = json.loads(Path(os.environ["MAGI_MUTATION_CHOSEN"]).read_text())
-    if not ids:
-        return
     places = {test: place for place, test in enumerate(ids)}
     files = {test.partition("::")[0]: place for test, place in reversed(places.items())}
-    items = [item for item in session.items if item.nodeid in places]
-    items.sort(key=lambda item: (bool(item.get_closest_marker("commits")), files[item.nodeid.partition("::")[0]]))
-    session.items[:] = items
+
+    def order(item: pytest.Item) -> tuple[bool, int]:
+        place = files[item.nodeid.partition("::")[0]] if ids else bool(item.get_closest_marker("database"))
+        return bool(item.get_closest_marker("commits")), place
+
+    session.items[:] = sorted((item for item in session.items if item.nodeid in places or not ids), key=order)
 
 
 def _note(report: pytest.TestReport | pytest.CollectReport) -> None:
