@@ -240,14 +240,6 @@ def copied(make: Callable[P, T]) -> Callable[P, T]:
     return copy
 
 
-@pytest.fixture(scope="session")
-def performed() -> Callable[[Callable[[], T]], Callable[[], T]]:
-    """What makes a scene of a function that performs runs: `copied`, for fixtures that are parametrized. They ask for
-    the people of the scene first: the cast has numbers of its own, and `copied` keeps what has higher ones than all
-    rows before."""
-    return copied
-
-
 def copied_async(make: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
     """The same of what is awaited."""
 

@@ -4,9 +4,6 @@ A test asks for a scene as for any fixture: its rows are put into the test's own
 `tests/databases.py`). To add one: a function that performs it, and a fixture that gives its owner.
 """
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 from django.contrib.auth.models import User
 
@@ -14,8 +11,6 @@ from engine.llm.failures import Unauthorized
 from judgements.models import Judgement
 from tests.conftest import ScriptedModels, judged
 from tests.databases import copied
-
-Performed = Callable[[Callable[[], Any]], Callable[[], Any]]
 
 
 @copied

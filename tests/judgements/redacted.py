@@ -16,7 +16,7 @@ from runs import reviews
 from runs.face import faces
 from runs.history import History
 from tests.conftest import ScriptedModels, agents, perform, person, says
-from tests.scenes import Performed
+from tests.databases import copied
 
 MARKER = "quetzalcoatl"
 REASON = "Mira asked for it."
@@ -42,8 +42,8 @@ def judged(owner: User, earlier: Judgement | None = None, *answers: str | Unauth
 
 
 @pytest.fixture(scope="session")
-def _marked(performed: Performed) -> Callable[[], Judgement]:
-    return performed(make_approved)
+def _marked() -> Callable[[], Judgement]:
+    return copied(make_approved)
 
 
 @pytest.fixture
@@ -59,8 +59,8 @@ def make_approved() -> Judgement:
 
 
 @pytest.fixture(scope="session")
-def _marked_and_failed(performed: Performed) -> Callable[[], Judgement]:
-    return performed(make_failed)
+def _marked_and_failed() -> Callable[[], Judgement]:
+    return copied(make_failed)
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from django.urls import reverse
 
 from judgements.models import Council
 from tests.conftest import perform, says
+from tests.databases import copied
 from tests.runs.desk import make_failed, make_several, page_of, stand, titles
 
 pytestmark = pytest.mark.django_db
@@ -20,8 +21,8 @@ def admin(client, reviewer):
 
 
 @pytest.fixture(scope="module")
-def _failed(performed):
-    return performed(make_failed)
+def _failed():
+    return copied(make_failed)
 
 
 @pytest.fixture
@@ -30,8 +31,8 @@ def failed(_failed, mira):
 
 
 @pytest.fixture(scope="module")
-def _several(performed):
-    return performed(make_several)
+def _several():
+    return copied(make_several)
 
 
 @pytest.fixture

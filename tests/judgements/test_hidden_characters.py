@@ -21,6 +21,7 @@ from runs.export import Chosen, pieces
 from runs.face import faces
 from runs.record import record_line
 from tests.conftest import ScriptedModels, agents, perform, person, says
+from tests.databases import copied
 
 pytestmark = pytest.mark.django_db
 committed = pytest.mark.django_db(transaction=True)  # by threads of their own
@@ -37,8 +38,8 @@ def trio():
 
 
 @pytest.fixture(scope="module")
-def hiding_one(performed):
-    return performed(make_hiding)
+def hiding_one():
+    return copied(make_hiding)
 
 
 @pytest.fixture

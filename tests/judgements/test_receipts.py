@@ -19,7 +19,7 @@ from judgements.rules import Verdict
 from runs import reviews, steering
 from tests.callers import Caller, fields, problem
 from tests.conftest import JAPAN, ScriptedModels, agents, perform, person
-from tests.databases import tampering
+from tests.databases import copied, tampering
 
 pytestmark = pytest.mark.django_db
 committed = pytest.mark.django_db(transaction=True)  # by threads of their own
@@ -116,8 +116,8 @@ def make_payments():
 
 
 @pytest.fixture(scope="module")
-def approved_by_payments(performed):
-    return performed(make_payments)
+def approved_by_payments():
+    return copied(make_payments)
 
 
 @pytest.fixture

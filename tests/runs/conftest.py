@@ -5,6 +5,7 @@ import pytest
 from engine.models import Gate
 from tests.conftest import person
 from tests.contract import doubted
+from tests.databases import copied
 from tests.engine.test_waiting import perform_until
 from tests.runs.desk import make_failed, make_several
 
@@ -16,8 +17,8 @@ def admin(client, reviewer):
 
 
 @pytest.fixture(scope="session")
-def _failed(performed):
-    return performed(make_failed)
+def _failed():
+    return copied(make_failed)
 
 
 @pytest.fixture
@@ -26,8 +27,8 @@ def failed(_failed, mira):
 
 
 @pytest.fixture(scope="session")
-def _several(performed):
-    return performed(make_several)
+def _several():
+    return copied(make_several)
 
 
 @pytest.fixture
@@ -44,8 +45,8 @@ def make_gate():
 
 
 @pytest.fixture(scope="session")
-def _gate(performed):
-    return performed(make_gate)
+def _gate():
+    return copied(make_gate)
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from judgements.models import Judgement
 from runs import redaction
 from tests.conftest import NOBODYS_ID, ScriptedModels, agents, perform, person, says
 from tests.contract import EXAMPLES, PLAYED, played
+from tests.databases import copied
 from tests.inquiries.scenes import inquiry
 from tests.judgements.test_record import words
 from tests.missions.scenes import finishes, mission, step
@@ -36,8 +37,8 @@ def make_two():
 
 
 @pytest.fixture(scope="module")
-def _two(performed):
-    return performed(make_two)
+def _two():
+    return copied(make_two)
 
 
 @pytest.fixture
@@ -120,8 +121,8 @@ RESTS_ON_TEXTS = (
 
 
 @pytest.fixture(scope="module", params=sorted(PLAYED))
-def _two_of_a_kind(request, performed):
-    return performed(lambda: [played(request.param, person("mira")) for _ in "AB"])
+def _two_of_a_kind(request):
+    return copied(lambda: [played(request.param, person("mira")) for _ in "AB"])
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ from tests import contract
 from tests.callers import API
 from tests.conftest import allow, person
 from tests.contract import MARKER, doubted, play
+from tests.databases import copied
 from tests.engine.test_waiting import perform_until
 
 pytestmark = pytest.mark.django_db
@@ -43,8 +44,8 @@ def make_both():
 
 
 @pytest.fixture(scope="module")
-def both(performed):
-    return performed(make_both)
+def both():
+    return copied(make_both)
 
 
 @pytest.fixture
@@ -210,8 +211,8 @@ def make_questions():
 
 
 @pytest.fixture(scope="module")
-def asked(performed):
-    return performed(make_questions)
+def asked():
+    return copied(make_questions)
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ from runs.rights import SEE
 from tests.callers import bearer
 from tests.conftest import ScriptedModels, agents, allow, perform, person
 from tests.contract import played
+from tests.databases import copied
 from tests.judgements.open_pages import Page, until
 from tests.judgements.redacted import shown
 
@@ -69,8 +70,8 @@ def make_three():
 
 
 @pytest.fixture(scope="module")
-def three(performed):
-    return performed(make_three)
+def three():
+    return copied(make_three)
 
 
 @pytest.fixture
@@ -140,8 +141,8 @@ AGAIN = {"debate": "/debates/new/?again={pk}", "mission": "/missions/new/?follow
 
 
 @pytest.fixture(scope="module", params=AGAIN)
-def of_a_kind(request, performed):
-    return performed(lambda: played(request.param, person("mira")))
+def of_a_kind(request):
+    return copied(lambda: played(request.param, person("mira")))
 
 
 def test_to_begin_another_from_it_is_a_look(of_a_kind, mira, noor):

@@ -12,6 +12,7 @@ from runs import redaction
 from runs.face import face_of
 from tests.conftest import JAPAN, person, submitted
 from tests.contract import EXAMPLES, played
+from tests.databases import copied
 
 pytestmark = pytest.mark.django_db
 committed = pytest.mark.django_db(transaction=True)  # by threads of their own
@@ -19,8 +20,8 @@ INLINE = re.compile(r'<(script|style)(?: type="module")?>(.*?)</\1>', re.DOTALL)
 
 
 @pytest.fixture(scope="module", params=sorted(EXAMPLES))
-def _of_a_kind(request, performed):
-    return performed(lambda: played(request.param, person("mira")))
+def _of_a_kind(request):
+    return copied(lambda: played(request.param, person("mira")))
 
 
 @pytest.fixture

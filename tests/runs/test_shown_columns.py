@@ -12,7 +12,7 @@ from runs import badges, giving, reviews, sharing, show_notes
 from runs.models import Badge, Given, Share
 from tests.columns import turned
 from tests.conftest import judged, person
-from tests.databases import tampering
+from tests.databases import copied, tampering
 
 pytestmark = pytest.mark.django_db
 
@@ -29,8 +29,8 @@ def make_two():
 
 
 @pytest.fixture(scope="module")
-def two_runs(performed):
-    return performed(make_two)
+def two_runs():
+    return copied(make_two)
 
 
 @pytest.fixture
