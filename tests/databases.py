@@ -375,7 +375,8 @@ def django_db_modify_db_settings(django_db_modify_db_settings: None) -> None:
     if connection.vendor == "sqlite":
         options["init_command"] += "PRAGMA synchronous=OFF;"
     else:
-        options["options"] += " -c synchronous_commit=off"
+        # nor does PostgreSQL end what is idle for long: the transaction of a test is open as long as the test
+        options["options"] += " -c synchronous_commit=off -c idle_in_transaction_session_timeout=0"
 
 
 @pytest.fixture(scope="session")

@@ -103,6 +103,7 @@ def desk(_desk):
     """One tab for all tests of a file, for a new one takes half a second; whoever gives it a clock opens another."""
     _desk.complaints.clear()
     _desk.page.set_viewport_size(DESK)
+    _desk.page.emulate_media(media="screen")
     yield _desk.page
     assert _desk.complaints == []
 
@@ -119,6 +120,7 @@ def scripted(_scripted, endpoint):
     """The tab of a file on the scripted site. What still runs at the end is cancelled, so that nothing waits for it."""
     _scripted.complaints.clear()
     _scripted.page.set_viewport_size(DESK)
+    _scripted.page.emulate_media(media="screen")  # a test may have printed it
     yield from begun_anew(_scripted, endpoint)
 
 
