@@ -69,6 +69,12 @@ async def test_the_text_is_shown_while_it_grows(models, endpoint):
     assert 0 < len(seen[3]) < len(seen[6]) < len(reason)
 
 
+def test_the_places_of_a_provider_are_shared_by_its_models(provider):
+    client = ModelClient(timeout=1.0)
+    assert client.place("openai/a") is client.place("openai/b")
+    assert client.place("openai/a") is not client.place("rehearsal/instant")
+
+
 async def test_the_request_asks_for_the_form_and_a_stream(models, endpoint):
     await ask(models)
     body = endpoint.requests()[0]["body"]

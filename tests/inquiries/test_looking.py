@@ -1,11 +1,15 @@
 """Where an inquiry looks beside what is attached to it: collections, and tables that are asked."""
 
+from types import SimpleNamespace
+
 import pytest
 from asgiref.sync import sync_to_async
 from django.core.management import call_command
 
 from engine.evidence.audit import verify_all
 from engine.models import DocumentLimits, NewDocument
+from engine.tools import Refused
+from inquiries import tools
 from inquiries.forms import asked
 from inquiries.models import Collection, Inquiry, Source
 from tests.conftest import perform
@@ -127,3 +131,10 @@ def test_so_many_files_may_be_attached_and_collections_beside_them():
     Collection.objects.create(name="Large").add(many)
     values, wrong = asked({"question": "What is it?", "collections": "Large"}, many[:5])
     assert (wrong, len(values["documents"])) == ([], 26)
+
+
+def test_a_source_is_read_of_the_own_inquiry_alone(mira):
+    own, other = inquiry(mira, documents=(CSV,)), inquiry(mira, documents=(CSV, CSV))
+    assert "North | 1200" in tools.read(tools.Read(source=2), SimpleNamespace(run=other.run))
+    with pytest.raises(Refused, match="There is no source 2"):
+        tools.read(tools.Read(source=2), SimpleNamespace(run=own.run))

@@ -179,6 +179,15 @@ async def test_sites_can_be_named_beyond_which_nothing_is_read(mira, models, out
     assert "none of the sites" in await result_of(row, 2)
 
 
+async def test_no_redirect_leads_beyond_the_sites_that_were_named(mira, models, outside, settings):
+    port = outside.place.rpartition(":")[2]
+    settings.PAGES_ALLOWED_HOSTS = [outside.place, f"localhost:{port}"]
+    path = f"/moved?to=http://localhost:{port}/page"
+    question = f"What does {outside.address(path)} say?"
+    _, row = await researched(mira, models, read(outside, path), quote="", question=question, hosts=["127.0.0.1"])
+    assert "localhost is none of the sites" in await result_of(row, 1)
+
+
 async def test_documents_alone_have_no_tool_that_looks_outside(mira, models, outside):
     going_well(models, researcher=[found(("The limit is 150.", 1, "a warming potential of 150 or more"))])
     await perform((await sync_to_async(inquiry)(mira)).pk, models)

@@ -205,3 +205,11 @@ def test_what_a_crew_kept_comes_along_where_another_mission_goes_on_from_it(mira
     assert "The mission before came to this: Half of it is done." in prompt
     assert SearchText.objects.flags_of([row.pk], list(Remark)) == {row.pk: [Remark.FOLLOWS]}
     assert verify_all().faults == []
+
+
+def test_nothing_is_accepted_over_a_version_that_is_newer_than_what_it_was_written_from(mira: User):
+    kept(RULE)
+    up, down = (remembering.propose(MemoryFile(**{**vars(RULE), "text": text}), "mira") for text in ("Up.", "Down."))
+    remembering.decide(up.pk, "mira", accept=True)
+    with pytest.raises(remembering.ChangedMeanwhile, match="written from version 1, and version 2 holds"):
+        remembering.decide(down.pk, "mira", accept=True)

@@ -14,7 +14,7 @@ from magi_site.models import Token
 from runs import steering
 from runs.api import events
 from tests.callers import API, bearer, messages, problem
-from tests.conftest import JAPAN, agents, perform
+from tests.conftest import JAPAN, agents, perform, submitted
 from tests.waiting import until
 
 pytestmark = pytest.mark.django_db
@@ -104,6 +104,11 @@ async def test_a_stream_ends_with_the_right_to_it(async_mira, judgement, mira, e
     live.announce(judgement.pk)
     async with asyncio.timeout(30):
         assert [message async for message in told] == []
+
+
+def test_each_look_of_a_stream_reads_the_right_to_see_it(mira, noor):
+    judgement, token = submitted(noor), Token.objects.make(mira)
+    assert events._look(judgement.pk, token, "http://magi", None) == events.Seen(None, last=True)
 
 
 @slow
