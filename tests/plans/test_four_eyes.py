@@ -134,6 +134,14 @@ async def test_without_four_eyes_who_changed_it_decides(mira, models):
     assert await may(gate, mira) == [True]
 
 
+async def test_a_yes_to_the_plan_and_its_steps_decides_none_that_two_persons_approve(mira, models):
+    two = {**Policy().steps, Effect.REACHES_OUT: {"who": "person", "persons": 2}}
+    run = await planned(mira, models, steps(SUM, LETTER), version=await sync_to_async(team)(Policy(steps=two)))
+    plan, step = [gate async for gate in Gate.objects.filter(run=run).order_by("pk")]
+    await sync_to_async(decide_as_read)(plan.pk, mira, "approve", "", "all")
+    assert (step.step, await step.decisions.aexists()) == ("step-2", False)
+
+
 # ---- whose words came into a letter -------------------------------------------------------------------------
 
 ASKS = move("ask", "To whom?")
