@@ -301,7 +301,7 @@ def commits(item: pytest.Item) -> bool:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addini("postgresql", "files and folders whose tests of the database are repeated on PostgreSQL", "linelist")
+    parser.addini("postgresql", "beginnings of the names of tests that are repeated on PostgreSQL", "linelist")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -316,8 +316,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     if not config.getoption("markexpr").startswith("postgresql") or collection_path.suffix != ".py":
         return None
     name = collection_path.relative_to(config.rootpath).as_posix()
-    listed = name.startswith(tuple(config.getini("postgresql"))) or "mark.postgresql" in collection_path.read_text()
-    return None if listed else True
+    of_it = any(name.startswith(one) or one.startswith(f"{name}::") for one in config.getini("postgresql"))
+    return None if of_it or "mark.postgresql" in collection_path.read_text() else True
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

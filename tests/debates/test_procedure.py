@@ -19,7 +19,7 @@ from runs.face import Snapshot
 from tests.conftest import ScriptedModels, perform
 from tests.databases import copied_async
 
-pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
+pytestmark = pytest.mark.django_db
 
 OPTIONS = [
     {"word": "HIRE", "meaning": "Offer the post.", "direction": "for"},

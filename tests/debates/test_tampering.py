@@ -88,7 +88,6 @@ def forget(before: int) -> None:
         User.objects.filter(username="mira-of-the-debates").delete()
 
 
-@pytest.mark.postgresql
 def test_the_debate_itself_is_intact(history: SimpleNamespace, tmp_path: Any) -> None:
     assert verify_all(history.anchor).faults == []
     status, said = offline(history, tmp_path)
