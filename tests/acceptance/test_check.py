@@ -77,6 +77,7 @@ def honest(history: Any, folder: Any) -> list[File]:
         File("stored.zip", stored.getvalue(), key, "", plate),
         said_of("record without a key", record, "", folder),
         said_of("one letter", record.replace(b"bridge", b"fridge", 1), key, folder),
+        *unproven(record, key, folder),
         said_of("another key", record, VERIFIER_KEY, folder),
         said_of("nothing", b"", key, folder),
         said_of("no JSON", b"\x89PNG", key, folder),
@@ -84,6 +85,24 @@ def honest(history: Any, folder: Any) -> list[File]:
         File("half a zip", packed[: len(packed) // 2], key, "", "none"),
         *(said_of(f"older {one}", old(one), VERIFIER_KEY, folder) for one in some_of(VERSIONS, 2)),
     ]
+
+
+def unproven(record: bytes, key: str, folder: Any) -> list[File]:
+    """Its newest leaf is another, or is proven otherwise: all that tells is the root that the checkpoint has signed."""
+    files = []
+    for name in ("another leaf", "another proof", "half a proof"):
+        said = json.loads(record)
+        leaf = said["leaves"][-1]
+        if name == "another leaf":
+            leaf["at"] = said["leaves"][0]["at"]
+            leaf["hash"] = node_of(leaf, said["id"])
+        elif name == "another proof":
+            leaf["proof"][-1] = leaf["hash"]
+        else:
+            leaf["proof"].pop()
+        files.append(said_of(name, (canonical(said) + "\n").encode(), key, folder))
+    assert {file.plate for file in files} == {"changed"}
+    return files
 
 
 def of_kinds(owner: User, folder: Any) -> list[File]:
@@ -111,12 +130,15 @@ def made_anew(line: str, die: Random) -> str:
         one["line"] = canonical({**json.loads(one["line"]), "facts": one["facts"], "prev": prev})
         one["hash"] = prev = sha256(one["line"].encode()).hexdigest()
     for leaf in record["leaves"]:
-        said = {"head": record["entries"][leaf["seq"] - 1]["hash"], "prev": hashes.get(leaf["index"] - 1, leaf["prev"])}
-        said |= {key: leaf[key] for key in ("at", "index", "seq")}
-        node = sha256(b"\0" + canonical({**said, "form": "magi-leaf/1", "run": record["id"]}).encode()).hexdigest()
-        leaf |= {**said, "hash": node, "proof": None}
-        hashes[leaf["index"]] = node
+        before = hashes.get(leaf["index"] - 1, leaf["prev"])
+        leaf |= {"head": record["entries"][leaf["seq"] - 1]["hash"], "prev": before, "proof": None}
+        leaf["hash"] = hashes[leaf["index"]] = node_of(leaf, record["id"])
     return canonical({**record, "record_hash": prev, "checkpoint": None}) + "\n"
+
+
+def node_of(leaf: dict[str, Any], run: str) -> str:
+    said = {name: leaf[name] for name in ("at", "head", "index", "prev", "seq")}
+    return sha256(b"\0" + canonical({**said, "form": "magi-leaf/1", "run": run}).encode()).hexdigest()
 
 
 def old(version: str) -> bytes:
@@ -163,6 +185,8 @@ def test_what_came_out_is_said_and_no_empty_key_makes_it_green(files, visitor):
     expect(visitor.locator("#plate")).to_have_text("Nobody vouches")
     plate_in(visitor, next(file for file in files if file.name == "one letter"))
     expect(visitor.locator("#lead")).to_contain_text("The content was changed after")
+    plate_in(visitor, next(file for file in files if file.name == "another leaf"))
+    expect(visitor.locator("#lead")).to_contain_text("Its place in the log is not what the checkpoint vouches for")
 
 
 @pytest.fixture(scope="module")
