@@ -120,17 +120,23 @@ def _new(settings: str) -> Nursery:
 
 
 USUAL = "magi_site.settings"
+LIKE_USUAL = ("tests.acting.beside_plans", "tests.missions.beside")  # its apps, so what was loaded for it serves these
 WITHOUT_PAGES = ("tests.acting.settings",)  # what shows and answers is not loaded
 _there: dict[str, Nursery] = {}  # one for each module of settings, which say what there is to load
 
 
 def start(words: Sequence[str], env: dict[str, str], cwd: Path, *files: IO[Any], nursing: bool = False) -> Child:
     """In the nursery of this process that has loaded what these settings name."""
-    settings = env.get("DJANGO_SETTINGS_MODULE", USUAL)
+    settings = loaded_for(env)
     with _making:
         if settings not in _there:
             _there[settings] = _new(settings)
     return _there[settings].start(words, env, cwd, *files, nursing=nursing)
+
+
+def loaded_for(env: dict[str, str]) -> str:
+    settings = env.get("DJANGO_SETTINGS_MODULE", USUAL)
+    return USUAL if settings in LIKE_USUAL else settings
 
 
 _making = threading.Lock()
@@ -268,7 +274,7 @@ def nurse(files: list[int], env: dict[str, str]) -> None:
             os._exit(0)
     theirs.close()
     there = importlib.import_module("tests.nursery")  # this module has another name here
-    there._there[env.get("DJANGO_SETTINGS_MODULE", USUAL)] = there.Nursery(ours)
+    there._there[loaded_for(env)] = there.Nursery(ours)
 
 
 def open_streams() -> None:

@@ -21,26 +21,30 @@ class Debates(Killed):
     not_passed = ("park", "gate", "expiry", "tool", "child")
     lease = 2.0
 
+    @property
+    def seeds(self) -> int:
+        return max(1, min(SEEDS, self.options.kills))
+
     def submit(self) -> Any:
         from debates import procedure
 
         members: list[Any] = [{"name": one, "who": f"{one} looks.", "model": model_of(one)} for one in NAMES]
         asked: dict[str, Any] = {"options": OPTIONS, "members": members, "most": self.options.most}
-        question, seed = "Shall we hire her to lead the laboratory?", bytes([len(self.made) % SEEDS]) * 32
+        question, seed = "Shall we hire her to lead the laboratory?", bytes([len(self.made) % self.seeds]) * 32
         self.made.append(procedure.submit(owner=None, question=question, seed=seed, **asked).pk)
         return self.made[-1]
 
     def performed(self) -> Story:
-        """All seeds at the same time, for most of it they wait; the first stands for all."""
+        """All seeds that are killed at the same time, for most of it they wait; the first stands for all."""
         with Crew(self.place, CONCURRENCY) as crew:
             crew.start()
-            pks = [self.submit() for _ in range(SEEDS)]
+            pks = [self.submit() for _ in range(self.seeds)]
             self.until_over(pks, "what nobody disturbs")
         self.by_seed = [self.story_of(pk) for pk in pks]
         return self.by_seed[0]
 
     def expected(self, pk: Any, undisturbed: Story) -> Story:
-        return self.by_seed[self.made.index(pk) % SEEDS]
+        return self.by_seed[self.made.index(pk) % self.seeds]
 
     def look_closer(self, wrong: Counter[str]) -> dict[str, Any]:
         from debates.models import Message

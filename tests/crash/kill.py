@@ -23,7 +23,7 @@ from typing import Any, ClassVar
 
 from django.db.models import Q
 
-from tests.crash.chaos_worker import Crew
+from tests.crash.chaos_worker import Crew, Worker
 from tests.stage import DATABASES, Stage, stage
 
 KINDS = "debate inquiry mission plan suspect caller tool submission".split()
@@ -103,22 +103,38 @@ class Killed:
         return self.story_of(pk)
 
     def at_random(self, kills: int, pace: float) -> None:
-        """One of two workers, while there is always something to do."""
+        """One of two workers that is at work, while there is always something to do. Of one kill, the only one."""
         with Crew(self.place, CONCURRENCY) as crew:
-            workers = [crew.start(), crew.start()]
+            workers = [crew.start() for _ in range(min(2, kills))]
             for kill in range(kills):
-                while len(going_on(self.made)) < min(AT_ONCE, kills + 1):
-                    self.submit()
+                self.fill_up(kills)
                 self.until_claimed()
                 until = time.monotonic() + self.chance.uniform(0, 2 * pace)
                 while time.monotonic() < until:
                     self.decide()
                     time.sleep(0.02)
-                crew.kill(workers.pop(self.chance.randrange(2)))
+                one = self.at_work(workers, kills)
+                workers.remove(one)
+                crew.kill(one)
                 workers.append(crew.start())
                 if kill % 20 == 19:
                     print(f"{kill + 1} kills, {len(self.made)} {self.called}", flush=True)
             self.until_over(self.made, "what was left")
+
+    def fill_up(self, kills: int) -> None:
+        while len(going_on(self.made)) < min(AT_ONCE, kills):
+            self.submit()
+
+    def at_work(self, workers: list[Worker], kills: int) -> Worker:
+        """One that performs something, as soon as there is one: who is killed at rest proves nothing."""
+        end = time.monotonic() + 60
+        while not (found := [one for one in workers if one.name in at_work()]):
+            if time.monotonic() > end:
+                raise SystemExit("\n".join(["nobody takes up what waits", *standing(self.made)]))
+            self.fill_up(kills)
+            self.decide()
+            time.sleep(0.02)
+        return self.chance.choice(found)
 
     def at_each_point(self) -> None:
         from engine import faults
@@ -216,6 +232,13 @@ def progress() -> int:
     from engine.models import Run
 
     return int(Run.objects.aggregate(written=Sum("revision"))["written"] or 0)
+
+
+def at_work() -> set[str]:
+    """The names of those who perform something."""
+    from engine.models import Run
+
+    return set(Run.objects.filter(status=Run.Status.RUNNING).values_list("worker", flat=True))
 
 
 def going_on(pks: list[Any]) -> list[str]:

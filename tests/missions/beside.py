@@ -1,6 +1,6 @@
 """The site with a script in place of the rehearsal of missions."""
 
-from tests.settings import *  # noqa: F403
-from tests.settings import PROCEDURES
+from magi_site.settings import *  # noqa: F403
+from magi_site.settings import PROCEDURES
 
 PROCEDURES = {**PROCEDURES, "mission": "tests.missions.killing.Working"}
