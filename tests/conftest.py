@@ -21,7 +21,6 @@ from asgiref.sync import SyncToAsync, sync_to_async
 from django.contrib.auth.models import Permission, User
 from django.db import connection, connections, transaction
 from django.test import Client, override_settings
-from hypothesis import HealthCheck, settings
 
 from engine import reader, statements
 from engine.evidence import sealing
@@ -42,9 +41,6 @@ REQUIRED = set(filter(None, os.environ.get("MAGI_TEST_REQUIRE", "").split(",")))
 
 # MAGI_TEST_EXAMPLES=100000 makes the property tests long; the suite is quick and the same every time
 examples = int(os.environ.get("MAGI_TEST_EXAMPLES", 0))
-settings.register_profile("long", max_examples=examples or 100, deadline=None, suppress_health_check=list(HealthCheck))
-settings.register_profile("suite", deadline=None, derandomize=True)
-settings.load_profile("long" if examples else "suite")
 
 pytest_plugins = ["tests.databases", "tests.others", "tests.scenes", "tests.shared_transaction"]
 
@@ -306,9 +302,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """A repetition on PostgreSQL ends at once, with the reason, where none can be asked."""
+    set_examples()
     if connection.vendor != "postgresql" or listens(5432):
         return
     pytest.exit("PostgreSQL: SKIPPED, none listens on port 5432", returncode=int("postgres" in REQUIRED))
+
+
+def set_examples() -> None:
+    from hypothesis import HealthCheck, settings  # here: scenes of other processes need it not, and it takes 0.3 s
+
+    everywhere = list(HealthCheck)
+    settings.register_profile("long", max_examples=examples or 100, deadline=None, suppress_health_check=everywhere)
+    settings.register_profile("suite", deadline=None, derandomize=True)
+    settings.load_profile("long" if examples else "suite")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

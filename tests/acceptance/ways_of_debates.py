@@ -5,7 +5,7 @@ from collections.abc import Callable
 from django.urls import reverse
 from playwright.sync_api import Page, expect
 
-from tests.acceptance.scene import Scene
+from tests.acceptance.scene import Scene, rows
 from tests.acceptance.site import Site, python
 
 _keys: dict[tuple[str, ...], str] = {}
@@ -75,10 +75,12 @@ def replayed(scene: Scene) -> Page:
 
 def asked(scene: Scene) -> Page:
     """All that a model was asked for one message."""
-    page = told("decided")(scene)
-    page.locator("#msg-2 summary").click()
-    page.locator("#msg-2").get_by_role("link", name="All that was asked").click()
-    return page
+    key = key_of(scene.idle_site, "early")
+    with rows(scene.idle_site) as database:
+        query = "SELECT max(id) FROM engine_modelcall WHERE run_id = ?"
+        [call] = database.execute(query, [key.replace("-", "")]).fetchone()
+    scene.sign_in(scene.idle_site)
+    return scene.open(reverse("debate-asked", args=[key, call]), scene.idle_site)
 
 
 def own_turn(scene: Scene) -> Page:

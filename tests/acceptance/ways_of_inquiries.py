@@ -37,7 +37,8 @@ def opened(scene: Scene) -> Page:
 
 def roster(scene: Scene) -> Page:
     """Which an inquiry began with."""
-    inquiry("answered")(scene)
+    key_of(scene.idle_site, "answered", CAST)
+    scene.sign_in(scene.idle_site)
     return scene.open(reverse("roster", args=[1]), scene.idle_site)
 
 

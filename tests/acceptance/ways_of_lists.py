@@ -40,7 +40,7 @@ def desk_of(moment: str) -> Callable[[Scene], Page]:
     """With this record beside the list, or on a page of its own where there is no room."""
 
     def go(scene: Scene) -> Page:
-        desk(scene)
+        scene.fill_lists()
         look = "error" if moment == "error" else "overridden"
         return scene.open(reverse("review-one", args=[scene.judgement(moment)]) + f"?look={look}")
 

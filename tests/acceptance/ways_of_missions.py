@@ -55,7 +55,9 @@ def new_with_errors(scene: Scene) -> Page:
 
 def memories(scene: Scene) -> Page:
     """One that is proposed, and who of the crew sees another."""
-    page = mission("live")(scene)
+    need("sandbox", not available(), available())
+    key_of(scene.idle_site, "memories", CAST)
+    scene.sign_in(scene.idle_site)
     page = scene.open(reverse("memory", args=[3]), scene.idle_site)
     page.get_by_label("Try a name").fill("Tester")
     page.get_by_role("button", name="Look").click()

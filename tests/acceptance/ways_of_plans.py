@@ -35,7 +35,8 @@ def changed(scene: Scene) -> Page:
 
 
 def waiting(scene: Scene) -> Page:
-    plan("letter")(scene)
+    key_of(scene.site, "letter", CAST)
+    scene.sign_in(scene.site)
     page = scene.open(reverse("waiting"))
     expect(page.locator("#tell-state")).to_contain_text("rowser")
     return page
@@ -51,7 +52,7 @@ def gate(scene: Scene) -> Page:
 
 def ticked(scene: Scene) -> Page:
     """Some are alike, and were approved before one was ticked."""
-    plan("alike")(scene)
+    key_of(scene.site, "alike", CAST)
     page = waiting(scene)
     page.locator(".batch").first.get_by_role("button", name="Approve").click()
     expect(page.get_by_role("alert")).to_contain_text("Nothing was ticked")

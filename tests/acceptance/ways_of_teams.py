@@ -6,7 +6,8 @@ from django.urls import reverse
 from playwright.sync_api import Page, expect
 
 from .scene import Scene, rows
-from .ways_of_plans import plan
+from .ways_of_debates import key_of
+from .ways_of_plans import CAST, plan
 
 
 def new_plan(scene: Scene) -> Page:
@@ -43,7 +44,7 @@ def as_text(scene: Scene) -> Page:
 
 def outbox(scene: Scene) -> Page:
     """With a letter of each state, as `tests/plans/cast.py` writes them."""
-    plan("done")(scene)
+    key_of(scene.site, "done", CAST)
     page = scene.open(reverse("outbox"))
     page.locator(".post details").first.locator("summary").click()
     return page
@@ -80,4 +81,4 @@ def tools_of_others(scene: Scene) -> Page:
         for one in OTHERS:
             values = f"(?, ?, ?, ?, ?, ?, 'reads', 0, 0, 1, '', '2026-11-20', '{SCHEMA}')"
             database.execute(f"INSERT OR IGNORE INTO engine_mcptool ({said}, {rest}) VALUES {values}", ("others", *one))
-    return scene.open(reverse("tools"), site)
+    return scene.open(f"{reverse('tools')}?q=ticket", site)
