@@ -19,8 +19,9 @@ from tests.acceptance.pages import (
     open_page,
     start,
 )
-from tests.acceptance.scene import stalls
-from tests.acceptance.site import ROOT, EngineProcess, Site
+from tests.acceptance.scene import rows, stalls
+from tests.acceptance.site import ROOT, EngineProcess, Site, manage
+from tests.waiting import wait_until
 
 # where the reader is: the open panel, the focus, the place in the page; and whether anything is there twice
 WHERE = """() => [
@@ -131,16 +132,21 @@ def test_trouble_with_a_model_is_said_and_a_retry_goes_on_with_what_is_missing(s
     other.close()
 
 
+@pytest.fixture(scope="module")
+def idle_site(tmp_path_factory):
+    with Site(tmp_path_factory.mktemp("idle"), "--no-engine", MAGI_DEFAULT_MODEL="rehearsal/instant") as site:
+        yield site
+
+
 @pytest.fixture
-def idle(browser, tmp_path):
+def idle(browser, idle_site):
     """A page that shows a queued judgement, and its site, which performs nothing."""
-    with Site(tmp_path, "--no-engine", MAGI_DEFAULT_MODEL="rehearsal/instant") as site:
-        page = open_page(browser, site).page
-        start(page, site)
-        expect(page.locator("#plate")).to_contain_text("Idle")
-        expect(page.locator("#conn")).to_have_text("Live")
-        yield page, site
-        page.context.close()
+    page = open_page(browser, idle_site).page
+    start(page, idle_site)
+    expect(page.locator("#plate")).to_contain_text("Idle")
+    expect(page.locator("#conn")).to_have_text("Live")
+    yield page, idle_site
+    page.context.close()
 
 
 def test_a_queued_judgement_is_idle_until_an_engine_in_another_process_takes_it(idle, tmp_path):
@@ -159,11 +165,9 @@ def test_who_signs_out_is_told_on_every_page_that_it_is_no_longer_updated(idle):
     expect(page.locator("#conn-banner")).to_contain_text("This page is no longer updated.")
 
 
-def test_with_postgresql_and_redis_another_process_streams_into_the_page(
-    browser, tmp_path, postgres_database, redis_url, endpoint
-):
+def test_with_redis_another_process_streams_into_the_page(browser, tmp_path, redis_url, endpoint):
     endpoint.script(by_text=[[CASPER, stalls(6)]])
-    services = {"DATABASE_URL": postgres_database, "REDIS_URL": redis_url, **models_of(endpoint)}
+    services = {"REDIS_URL": redis_url, **models_of(endpoint)}
     with Site(tmp_path, "--no-engine", **services) as site, EngineProcess(site.env, tmp_path / "engine.log") as engine:
         page = open_page(browser, site).page
         start(page, site)
@@ -175,18 +179,22 @@ def test_with_postgresql_and_redis_another_process_streams_into_the_page(
         page.context.close()
 
 
-def test_a_site_that_is_asked_to_stop_gives_its_work_back_and_ends_well(browser, tmp_path, endpoint):
+def test_a_site_that_is_asked_to_stop_gives_its_work_back_and_ends_well(tmp_path, endpoint):
+    endpoint.reset()
     endpoint.script(default=HELD)
     with Site(tmp_path, **models_of(endpoint)) as site:
-        page = open_page(browser, site).page
-        start(page, site)
-        expect(page.locator("#plate")).to_contain_text("Judging", timeout=END)
+        manage("judge", "--no-wait", "Shall it?", env=site.env)
+        wait_until(lambda: len(endpoint.requests()) == 3, "all three are asked")
         assert site.stop() == 0
+        assert status_in(site) == "queued"
     endpoint.reset()
     with Site(tmp_path, **models_of(endpoint)) as again:
-        page.goto(page.url.replace(site.url, again.url))
-        expect(page.locator("#plate")).to_contain_text(VERDICT, timeout=END)
-        expect(page.locator("#matrix td .lamp:is([data-state=approve],[data-state=reject])")).to_have_count(9)
+        wait_until(lambda: status_in(again) == "finished", "it is finished")
+
+
+def status_in(site: Site) -> str:
+    with rows(site) as database:
+        return database.execute("SELECT status FROM engine_run").fetchone()[0]
 
 
 def test_a_page_heals_after_the_server_was_killed_and_started_again(browser, tmp_path, endpoint):
