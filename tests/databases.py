@@ -21,7 +21,7 @@ from django.core.management.sql import emit_post_migrate_signal
 from django.db import connection, transaction
 from django.test import TransactionTestCase
 
-from engine.evidence import guards, triggers
+from engine.evidence import audit, guards, triggers, verification
 from magi_site.groups import make_groups
 from magi_site.models import Token
 from tests.acceptance.site import digest, kept_file, making, migrated, put_out_stale
@@ -57,6 +57,13 @@ def _triggers_are_said_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(triggers, "_as_postgresql_says", _said_once)
         yield
+
+
+@pytest.fixture
+def read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To verify reads what seems wrong once more, for work goes on meanwhile. Here none does: half of the time."""
+    for module in (verification, audit):
+        monkeypatch.setattr(module, "verify", verification._read)
 
 
 @contextlib.contextmanager

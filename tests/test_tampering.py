@@ -22,22 +22,22 @@ from engine.evidence.log import Leaf
 from runs.export import bundle
 from tests.conftest import EVERYTHING
 from tests.corpus import CASES, INSIDE
-from tests.corpus.history import History, forget, make
+from tests.corpus.history import History, make
 from tests.databases import tampering
 from tests.load.audit_load import fill
 from tests.verifier import VERIFIER, run_here
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("read_once")]
 PARTS = 4
 
 
 @pytest.fixture(scope="module", autouse=True)
-def history(django_db_setup: None, django_db_blocker: Any) -> Iterator[History]:
+def history(django_db_setup: Callable[[], None], django_db_blocker: Any) -> Iterator[History]:
     """Judgements: approved, rejected with a change of mind, failed and retried, cancelled, noted, receipted."""
     with django_db_blocker.unblock():
         made = History(**make())
         yield made
-        forget(made.before)
+        django_db_setup()
 
 
 def first_bad(report: Report, history: History) -> str:

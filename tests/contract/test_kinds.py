@@ -52,10 +52,12 @@ def test_all_that_happened_is_sealed_and_intact(ended):
     assert problems() == []
 
 
+@pytest.mark.usefixtures("read_once")
 def test_what_was_asked_is_sealed_at_once_and_every_change_of_it_is_found(asked):
     assert list(unnoticed(asked)) == []
 
 
+@pytest.mark.usefixtures("read_once")
 def test_every_change_of_a_text_is_found_afterwards(ended):
     assert list(unnoticed(ended)) == []
 

@@ -1,4 +1,4 @@
-"""The honest history that every case of the corpus changes, and how it is taken away again."""
+"""The honest history that every case of the corpus changes."""
 
 import asyncio
 from types import SimpleNamespace
@@ -8,16 +8,12 @@ from django.contrib.auth.models import User
 
 from engine.evidence import sealing
 from engine.evidence.checkpoints import Checkpoint
-from engine.evidence.entries import Entry
-from engine.evidence.log import Leaf, Salt
 from engine.llm.failures import Unauthorized
-from engine.models import ModelCall, Review, Run
-from judgements.models import COUNCILS, Agent, Council, Expected, Judgement, Receipt, RoundDecision
+from judgements.models import Council, Expected, Judgement, Receipt
 from judgements.rules import Verdict
 from runs import reviews, steering
 from runs.models import IdempotencyKey
 from tests.conftest import ScriptedModels, agents, perform
-from tests.databases import tampering
 
 History = SimpleNamespace
 
@@ -29,7 +25,6 @@ def make() -> dict[str, Any]:
         agents=[{**agent, "fallback": ""} for agent in agents("openai/a", "openai/b", "openai/c")],
         owner=None,
     )
-    before = Leaf.objects.size()  # what there was of councils stays
     sealing.adopt()  # as when a site starts
     approved = performed(mira, "A bridge is to be opened.", council=council.current)
     rejected = performed(mira, "A tunnel is to be closed.", b=["approve", "reject", "reject"], c=["reject"] * 3)
@@ -49,7 +44,6 @@ def make() -> dict[str, Any]:
     anchor = Checkpoint.objects.make()
     assert anchor
     return {
-        "before": before,
         "going_on": going_on.pk,
         "approved": approved.pk,
         "rejected": rejected.pk,
@@ -77,23 +71,3 @@ def performed(owner: User, content: str, council: Any = None, **script: list[Any
         models.will(f"openai/{letter}", *answers)
     asyncio.run(perform(judgement.pk, models))
     return judgement
-
-
-def forget(before: int) -> None:
-    with tampering():
-        Salt.objects.filter(leaf__gte=before).delete()
-        Leaf.objects.filter(index__gte=before).delete()
-        Entry.objects.exclude(run=COUNCILS).delete()
-        for model in (
-            Checkpoint,
-            IdempotencyKey,
-            Receipt,
-            Review,
-            RoundDecision,
-            Agent,
-            Judgement,
-            ModelCall,
-            Run,
-        ):
-            model.objects.all().delete()
-        User.objects.filter(username="mira-of-the-corpus").delete()

@@ -11,7 +11,7 @@ from engine.evidence import chain
 from engine.evidence.chain import NOTHING_BEFORE
 from engine.evidence.checkpoints import Checkpoint
 from engine.evidence.entries import Entry
-from engine.evidence.log import Leaf, Salt
+from engine.evidence.log import Leaf
 from engine.evidence.told import said_of
 from engine.models import ModelCall
 from judgements.models import RoundDecision
@@ -42,8 +42,9 @@ def relink(run: UUID, start: int = 1) -> None:
         line = chain.canonical({**json.loads(entry.line), "seq": seq, "prev": prev, "run": str(run)})
         prev = chain.entry_hash(line)
         sql("UPDATE engine_entry SET line = %s, hash = %s, seq = %s WHERE id = %s", line, prev, seq, entry.pk)
+    entries = list(Entry.objects.filter(run=run).order_by("seq"))
     for leaf in Leaf.objects.filter(run=run).order_by("index"):
-        head = Entry.objects.filter(run=run, seq__lte=leaf.seq).order_by("-seq")[0]
+        head = [one for one in entries if one.seq <= leaf.seq][-1]
         sql('UPDATE engine_leaf SET head = %s, seq = %s WHERE "index" = %s', head.hash, head.seq, leaf.index)
     relog()
 
@@ -51,12 +52,13 @@ def relink(run: UUID, start: int = 1) -> None:
 def retell(run: UUID) -> None:
     """Write a run's entries anew from its rows as they are now, with all hashes right."""
     said, taken = said_of([run])[run], {}
+    leaves = list(Leaf.objects.filter(run=run).select_related("salt").order_by("index"))
     for entry in Entry.objects.filter(run=run).order_by("seq"):
         drafts, number = said.get(entry.kind, []), taken.get(entry.kind, 0)
         taken[entry.kind] = number + 1
         if number < len(drafts):
-            leaf = Leaf.objects.filter(run=run, seq__gte=entry.seq).order_by("index")[0]
-            salt = bytes.fromhex(Salt.objects.get(leaf=leaf).value)
+            leaf = next(one for one in leaves if one.seq >= entry.seq)
+            salt = bytes.fromhex(leaf.salt.value)
             draft = drafts[number]
             line = {**json.loads(entry.line), "at": draft.at, "facts": draft.facts}
             line["texts"] = draft.digests(salt, entry.seq)

@@ -15,14 +15,10 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from debates import chair, procedure
-from debates.models import Debate
 from engine.evidence.audit import verify_all
 from engine.evidence.checkpoints import Checkpoint
-from engine.evidence.entries import Entry
-from engine.evidence.log import Leaf, Salt
 from engine.evidence.verification import verify_one
-from engine.models import Run, RunAuthor
-from runs.models import SearchText
+from engine.models import Run
 from tests.conftest import perform, some_of
 from tests.corpus.means import resign, retell
 from tests.databases import tampering
@@ -30,21 +26,20 @@ from tests.debates.tampering import CASES, REWRITTEN
 from tests.debates.test_procedure import OPTIONS
 from tests.test_tampering import offline
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("read_once")]
 
 VIEWS = ("methods and papers", "money and time", "the team that she leads", "what the law asks for")
 
 
 @pytest.fixture(scope="module", autouse=True)
-def history(django_db_setup: None, django_db_blocker: Any) -> Iterator[SimpleNamespace]:
+def history(django_db_setup: Callable[[], None], django_db_blocker: Any) -> Iterator[SimpleNamespace]:
     """A debate of four, rehearsed, in which the chair spoke, asked and gave more messages."""
     with django_db_blocker.unblock():
-        before, mira = Leaf.objects.size(), User.objects.create_user("mira-of-the-debates")
-        debate = held(mira)
+        debate = held(User.objects.create_user("mira-of-the-debates"))
         anchor = Checkpoint.objects.make()
         assert anchor
         yield SimpleNamespace(debate=debate, anchor=anchor.note)
-        forget(before)
+        django_db_setup()
 
 
 def held(mira: User) -> Any:
@@ -60,32 +55,6 @@ def held(mira: User) -> Any:
     run = asyncio.run(perform(debate.pk))
     assert run.status == Run.Status.FINISHED, run.error
     return debate.pk
-
-
-def forget(before: int) -> None:
-    with tampering():
-        Salt.objects.filter(leaf__gte=before).delete()
-        Leaf.objects.filter(index__gte=before).delete()
-        pks = list(Debate.objects.values_list("pk", flat=True))
-        Entry.objects.filter(run__in=pks).delete()
-        Checkpoint.objects.all().delete()
-        for debate in Debate.objects.all():
-            for message in debate.messages.all():
-                message.points.all().delete()
-            debate.messages.all().delete()
-            debate.turns.all().delete()
-            debate.steers.all().delete()
-            for member in debate.members.all():
-                getattr(member, "first", None) and member.first.delete()
-            debate.members.all().delete()
-            debate.options.all().delete()
-            debate.delete()
-        SearchText.objects.filter(run__in=pks).delete()
-        for run in Run.objects.filter(pk__in=pks):
-            run.calls.all().delete()
-            RunAuthor.objects.filter(run=run).delete()
-            run.delete()
-        User.objects.filter(username="mira-of-the-debates").delete()
 
 
 def test_the_debate_itself_is_intact(history: SimpleNamespace, tmp_path: Any) -> None:
