@@ -204,7 +204,7 @@ class Asking(Generic[T]):
         wait = timedelta(seconds=state.next_action.sleep if state.next_action else 0)
         await self._fail(failure, timezone.now() + wait)
         if isinstance(failure, failures.FormatRefused) and self._way:
-            self._way = self._way.without(failure.refused)
+            self._way = self._way.without(failure.refused, self._form)
             return
         if isinstance(failure, failures.CutOff) and failure.continued:
             self._parts, self._cut = [*self._parts, failure.said], self._cut + 1

@@ -183,7 +183,7 @@ async def _answer(models: ModelClient, model: str) -> str:
         try:
             reply = await models.ask(model, QUESTION, WELL, _ignore, way)
         except failures.FormatRefused as failure:
-            refused, way = failure, way.without(failure.refused)
+            refused, way = failure, way.without(failure.refused, WELL)
             continue
         kept = "kept to" if '"yes"' in reply.text else "did not keep to"
         counted = "" if reply.input_tokens is not None else ", tokens are not counted"

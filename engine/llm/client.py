@@ -87,7 +87,7 @@ class ModelClient:
         except failures.CallFailed as failure:
             self._quick.discard(model)
             if isinstance(failure, failures.FormatRefused) and failure.refused == "stream":
-                self._ways[model] = self.way(model).without("stream")
+                self._ways[model] = replace(self.way(model), streams=True)
             failure.raw = failure.raw or reader.raw
             failure.said = provider.clean_cut(reader.text)
             failure.input_tokens, failure.output_tokens = reader.reply.input_tokens, reader.reply.output_tokens

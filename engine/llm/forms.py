@@ -16,6 +16,8 @@ class AnswerForm(Generic[T]):
 
     `read` makes the value of an answer's text, or raises ValueError with what is wrong; `preview` gives the
     part worth showing of a text that is still growing; `complaint` tells the model what was wrong, for a retry.
+    `schema` is flat and strict, and takes more than `read` does. `exact_schema` says what is known of this very
+    request: names as enums, either/or as a choice of shapes, short lists; not every strict mode takes that.
     """
 
     name: str
@@ -23,17 +25,19 @@ class AnswerForm(Generic[T]):
     read: Callable[[str], T]
     preview: Callable[[str], str]
     complaint: Callable[[str], str]
+    exact_schema: dict[str, Any] | None = None
 
     @cached_property
     def response_formats(self) -> dict[str, dict[str, Any]]:
         """What a request says of the form, by the name of the format. Plain text says nothing: the prompt does."""
         return {
-            "json_schema": {
-                "type": "json_schema",
-                "json_schema": {"name": self.name, "strict": True, "schema": self.schema},
-            },
+            "json_schema": self._strict(self.exact_schema or self.schema),
+            "plain_schema": self._strict(self.schema),
             "json_object": {"type": "json_object", "schema": self.schema},
         }
+
+    def _strict(self, schema: dict[str, Any]) -> dict[str, Any]:
+        return {"type": "json_schema", "json_schema": {"name": self.name, "strict": True, "schema": schema}}
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,7 @@ class Continuing:
     join: Callable[[Sequence[str]], str]
 
 
-FORMATS = ("json_schema", "json_object", "text")  # the ladder, from the strictest down
+FORMATS = ("json_schema", "plain_schema", "json_object", "text")  # the ladder, from the strictest down
 
 
 @dataclass(frozen=True)
@@ -60,15 +64,18 @@ class Way:
     system: bool = True  # whether a conversation may have a system message, for which some templates have no place
     streams: bool = False  # whether it has to come in pieces: somebody watches, or it comes in no other way
 
-    def without(self, refused: str) -> "Way":
-        """The next way to try when one thing of this was refused."""
+    def without(self, refused: str, form: AnswerForm[Any]) -> "Way":
+        """The next way to try when one thing of this was refused for this form."""
         if refused == "stream_options":
             return replace(self, counts_tokens=False)
         if refused == "system":
             return replace(self, system=False)
         if refused == "stream":
             return replace(self, streams=True)
-        return replace(self, answer_format=FORMATS[FORMATS.index(self.answer_format) + 1])
+        lower = FORMATS[FORMATS.index(self.answer_format) + 1 :]
+        if lower[0] == "plain_schema" and form.exact_schema is None:
+            lower = lower[1:]  # that was its plain schema
+        return replace(self, answer_format=lower[0])
 
 
 def as_sent(messages: Sequence[Message], way: Way) -> list[Message]:

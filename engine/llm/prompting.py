@@ -6,8 +6,12 @@ Why so: docs/decisions.md, What models are told and asked.
 import json
 import re
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from typing import Any
+
+from django.utils.crypto import salted_hmac
+from pydantic import ValidationError
 
 from engine.hidden import visible_json
 
@@ -15,6 +19,14 @@ from engine.hidden import visible_json
 def boundary() -> str:
     """For one request, so that nobody can know it who wrote the material."""
     return secrets.token_hex(16)
+
+
+def run_boundary(run: object) -> str:
+    """For all requests of the run of this key, so that they begin alike and a server can use again what it has read.
+
+    It follows from the secret key: whoever wrote the material cannot know it before a request of this run was made.
+    """
+    return salted_hmac("engine.llm.boundary", str(run), algorithm="sha256").hexdigest()[:16]
 
 
 def fenced(material: Any, boundary: str) -> str:
@@ -50,3 +62,40 @@ def no_key_twice(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
             raise ValueError(f"The answer has the key “{key[:40]}” twice.")
         found[key] = value
     return found
+
+
+# ---- what is wrong with an answer, and what to do ---------------------------------------------------------
+
+_HAS_TO_BE = {
+    "string_type": "a text",
+    "list_type": "a list",
+    "bool_type": "true or false",
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "dict_type": "an object",
+    "model_type": "an object",
+    "model_attributes_type": "an object",
+}
+
+
+def misfit(error: ValidationError) -> str:
+    """The first thing that does not fit and what to do about it, for the sentence that a model is told."""
+    first = error.errors(include_url=False)[0]
+    place = ".".join(str(part) for part in first["loc"])[:80]
+    if first["type"] == "missing":
+        return f"“{place}” is missing: add it"
+    if first["type"] == "extra_forbidden":
+        return f"there is no “{place}”: leave it out"
+    if kind := _HAS_TO_BE.get(first["type"]):
+        return f"“{place}” has to be {kind}"
+    return f"at “{place}”: {first['msg']}" if place else first["msg"]
+
+
+def unknown_name(name: str, known: Sequence[str], noun: str) -> str:
+    """What to tell a model that has written a name that is none of these: the closest one, and which there are."""
+    shown = ", ".join(known) or "none"
+    close = get_close_matches(name.casefold(), {one.casefold(): one for one in known}, 1, 0.7)
+    meant = next((one for one in known if close and one.casefold() == close[0]), "")
+    if meant:
+        return f"There is no {noun} “{name[:60]}”. It is called {meant}."
+    return f"There is no {noun} “{name[:60]}”. The {noun}s are: {shown}."
