@@ -86,6 +86,10 @@ class Reader:
         self._streamed = False
 
     @property
+    def begun(self) -> bool:
+        return bool(self._head)
+
+    @property
     def text(self) -> str:
         """As it came."""
         return self._text.whole()

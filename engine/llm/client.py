@@ -110,7 +110,7 @@ class ModelClient:
         except Exception as error:
             # The boundary: below are an SDK, two HTTP libraries and somebody else's server. Whatever they
             # raise is one failed attempt, never a broken run.
-            raise _diagnosed(error, provider, model, body) from error
+            raise _diagnosed(error, provider, model, body, answers=reader.begun) from error
 
     async def names(self, provider: Provider) -> list[str]:
         """What the provider lists of its models. CallFailed as for a question."""
@@ -180,10 +180,12 @@ class ModelClient:
         return self._clients[provider.name]
 
 
-def _diagnosed(error: Exception, provider: Provider, model: str, body: dict[str, Any]) -> failures.CallFailed:
+def _diagnosed(
+    error: Exception, provider: Provider, model: str, body: dict[str, Any], answers: bool = False
+) -> failures.CallFailed:
     from .diagnosis import classify
 
-    return classify(error, provider, model, body)
+    return classify(error, provider, model, body, answers)
 
 
 async def _cap_error_body(response: httpx2.Response) -> None:

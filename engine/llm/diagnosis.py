@@ -1,22 +1,23 @@
 """What an error of the client library, of the wire or of an endpoint means: one failure of the tree."""
 
-import math
 import re
-from email.utils import parsedate_to_datetime
+import ssl
 from typing import Any
 
 import aiohttp
 import httpx2
 import openai
-from django.utils import timezone
 
-from . import failures
+from . import failures, waits
 from .answer import LARGEST_ANSWER, readable
 from .providers import Provider
 
 
-def classify(error: Exception, provider: Provider, model: str, asked: dict[str, Any]) -> failures.CallFailed:
-    """`asked` is the body of the request. The failure's texts are clean of the provider's key."""
+def classify(
+    error: Exception, provider: Provider, model: str, asked: dict[str, Any], answers: bool = False
+) -> failures.CallFailed:
+    """`asked` is the body of the request; `answers`: something of an answer had come before it went wrong. The
+    failure's texts are clean of the provider's key."""
     where = f"{provider.name} ({provider.host})"
     if isinstance(error, openai.APIStatusError):
         answer = _Refusal(error, provider)
@@ -24,8 +25,21 @@ def classify(error: Exception, provider: Provider, model: str, asked: dict[str, 
     if isinstance(error, openai.APIConnectionError | httpx2.TransportError | aiohttp.ClientError | OSError):
         # also what the client calls a time-out: with none set for reading, only connecting can have one
         reason = provider.clean(str(error.__cause__ or error).replace(" ssl:default", "")) or type(error).__name__
-        return failures.Unreachable(f"{where} could not be reached: {reason[:200]}")
+        if answers:
+            return failures.Unreachable(f"The answer of {where} broke off before its end: {reason[:200]}")
+        failure = failures.Unreachable(f"{where} could not be reached: {reason[:200]}")
+        failure.server_away = not _speaks_otherwise(error)
+        return failure
     return failures.UnusableAnswer(f"The answer of {where} could not be read ({type(error).__name__}).")
+
+
+def _speaks_otherwise(error: BaseException | None) -> bool:
+    """Whether somebody is there, with whom no encrypted connection can be made: waiting changes nothing of that."""
+    while error is not None:
+        if isinstance(error, ssl.SSLError | ssl.CertificateError | aiohttp.ClientSSLError):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 class _Refusal:
@@ -76,7 +90,12 @@ BY_HUNDRED: dict[int, Meaning] = {
     4: (failures.Refused, "{where} refused the request ({status}).{said}"),
 }
 OTHERWISE = (failures.ServerError, "{where} answered {status}.{said}")
-
+AWAY = {502, 503, 504, *range(520, 525), 529, 530}  # what stands before a server says so of it, or the server itself
+BUSY = re.compile(  # the same with 500
+    r"overloaded|(?:model|server).{0,40}\bloading|loading.{0,20}model|connection (?:refused|reset|error)|ECONNREFUSED"
+    r"|temporarily unavailable|at (?:full )?capacity|no healthy upstream|too many (?:pending|concurrent) requests",
+    re.IGNORECASE,
+)
 
 NOT_TAKEN = re.compile(
     r"unsupported|not support|unknown|invalid|unexpected|not allowed|validation|failed to parse", re.I
@@ -131,6 +150,7 @@ def _by_status(answer: _Refusal, where: str, model: str) -> failures.CallFailed:
     if kind is failures.ServerError:
         wait = _retry_after(answer)
         failure.retry_after = wait if wait and wait <= failures.LONGEST_WAIT else None
+        failure.server_away = status in AWAY or wait is not None or bool(BUSY.search(answer.raw[: waits.MOST_READ]))
     return failure
 
 
@@ -138,7 +158,9 @@ def _out_of_money(answer: _Refusal) -> bool:
     """Whether a 429 will not pass by waiting. Some say the same words of a limit by the minute, and when it ends."""
     if answer.code == "insufficient_quota":
         return True
-    ends = _retry_after(answer) is not None or re.search(r"retry.?(delay|in|after)", answer.raw, re.IGNORECASE)
+    ends = waits.named(answer.headers, answer.raw) is not None or re.search(
+        r"retry.?(delay|in|after)", answer.raw, re.IGNORECASE
+    )
     return not ends and bool(re.search(r"exceeded your current quota|insufficient.?quota", answer.raw, re.IGNORECASE))
 
 
@@ -150,14 +172,4 @@ def _rate_limited(answer: _Refusal, where: str) -> failures.RateLimited:
 
 
 def _retry_after(answer: _Refusal) -> float | None:
-    """Seconds that the endpoint asks to wait, from a number or a date; None for what is neither."""
-    in_ms, header = answer.headers.get("retry-after-ms", ""), answer.headers.get("retry-after", "")
-    try:
-        seconds = float(in_ms) / 1000 if in_ms else float(header)
-        return max(0.0, seconds) if math.isfinite(seconds) else None
-    except ValueError:
-        pass
-    try:
-        return max(0.0, (parsedate_to_datetime(header) - timezone.now()).total_seconds())
-    except (ValueError, TypeError, OverflowError):
-        return None
+    return waits.named(answer.headers, answer.raw, limited=answer.status == 429)

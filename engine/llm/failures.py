@@ -44,6 +44,9 @@ class CallFailed(RunFailed):
     code = "internal"
     permanent = False
     retry_after: float | None = None  # seconds that the endpoint asks to wait
+    server_away = (
+        False  # down, loading, overloaded or at its limit: it could not take this request, another time it may
+    )
     attempts = 0  # how many were made when this one was given up
     said = ""  # what the model had said until then
     input_tokens: int | None = None  # what the endpoint counted before it failed
@@ -69,7 +72,7 @@ class RateLimited(CallFailed):
 
     def __init__(self, sentence: str, *, raw: str = "", retry_after: float | None = None) -> None:
         super().__init__(sentence, raw=raw)
-        self.retry_after = retry_after
+        self.retry_after, self.server_away = retry_after, True
         self.permanent = retry_after is not None and retry_after > LONGEST_WAIT
 
 

@@ -393,3 +393,25 @@ async def test_words_of_a_format_in_another_error_refuse_no_format(models, endpo
     with pytest.raises(failures.CallFailed) as failed:
         await ask(models)
     assert type(failed.value) is kind
+
+
+AWAY = {  # (status, what it says): whether the server was away or busy, and for how long at least
+    (503, '{"error": {"code": 503, "message": "Loading model", "type": "unavailable_error"}}'): (True, None),
+    (503, '{"error": "Model m is currently loading", "estimated_time": 20.0}'): (True, 20.0),
+    (502, "<title>502 Bad Gateway</title>"): (True, None),
+    (529, '{"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}'): (True, None),
+    (500, '{"error": {"message": "litellm.InternalServerError: Connection error."}}'): (True, None),
+    (429, '{"error": {"message": "Limit 3. Please try again in 1m20s."}}'): (True, 80.0),
+    (500, '{"error": {"message": "list index out of range"}}'): (False, None),
+    (404, '{"error": {"message": "The model was loading once."}}'): (False, None),
+}
+
+
+async def test_a_server_that_is_away_or_busy_is_told_from_one_that_errs(models, endpoint):
+    found = {
+        (status, body): await failure(models, endpoint, behaviour="status", status=status, body=body)
+        for status, body in AWAY
+    }
+    assert {said: (one.server_away, one.retry_after) for said, one in found.items()} == AWAY
+    gone = [await failure(models, endpoint, behaviour=name) for name in ("close_at_once", "reset", "cut_connection")]
+    assert [one.server_away for one in gone] == [True, True, False]
