@@ -24,9 +24,11 @@ from itertools import accumulate
 from typing import Any
 from xml.sax.saxutils import unescape
 
+from engine.llm.own_words import words
+
 from .heard import Heard, Line, heard
 from .prompts.cut import FEWEST_WORDS
-from .prompts.wording import overlap, words
+from .prompts.wording import overlap
 from .rules.course import ABSTAIN, Why
 from .scaffold import Message, as_it_was, number_of
 from .table import EVERYONE, Point, Shape, Side

@@ -18,6 +18,8 @@ from .hidden import in_one_line
 from .llm import failures, prices
 from .llm.answer import Reply
 from .llm.forms import AnswerForm, Continuing, Growth, Message, Way
+from .llm.own_words import not_own
+from .llm.prompting import complained
 from .llm.providers import storable
 from .llm.tokens import declared_of, prompt_tokens, too_long, unread
 from .models import ModelCall, Run
@@ -120,7 +122,7 @@ class Asking(Generic[T]):
             reply = await self._reply(way)
         faults.reach("after-call")
         self._refuse_what_was_read_in_part(reply)
-        value = _read(self._form, reply, self._joined(reply))
+        value = self._read(reply)
         call = self._call
 
         def complete() -> None:
@@ -154,6 +156,16 @@ class Asking(Generic[T]):
         counted = None if reply.input_tokens is None else reply.input_tokens + reply.cached_tokens
         if declared_of(self._model) is None and (said := unread(self._conversation, counted)):
             raise _unusable(said, reply)
+
+    def _read(self, reply: Reply) -> T:
+        """UnusableAnswer where it is not of the form, or says only what this model was told to do."""
+        try:
+            value = self._form.read(self._joined(reply))
+        except ValueError as error:
+            raise _unusable(storable(str(error)), reply) from error
+        if wrong := not_own(self._form.said(value), self._form.instructions(self._conversation)):
+            raise _unusable(storable(wrong), reply)
+        return value
 
     def _joined(self, reply: Reply) -> str:
         """What the answer says as a whole."""
@@ -222,8 +234,12 @@ class Asking(Generic[T]):
         if self._parts and self._on_cut:
             self._conversation = self._on_cut.carry_on(self._messages, self._parts) or self._messages
         elif isinstance(failure, failures.UnusableAnswer) and model == self._model:
-            complaint = {"role": "user", "content": self._form.complaint(str(failure))}
-            self._conversation = [*self._messages, complaint]
+            # without its answer where that could not even be taken from what came, or where there is no room for it
+            answer = failure.raw if failure.raw == failure.said else ""
+            complaint = self._form.complaint(str(failure))
+            self._conversation = complained(self._messages, answer, complaint)
+            if too_long(self._model, prompt_tokens(self._conversation), "this request"):
+                self._conversation = complained(self._messages, "", complaint)
 
     def _open(self) -> tuple[ModelCall, Budget | None]:
         run = self._context.claimed
@@ -269,14 +285,6 @@ def _failure_of(state: RetryCallState) -> failures.CallFailed:
 
 def _counts_as_none(failure: failures.CallFailed) -> bool:
     return isinstance(failure, failures.FormatRefused) or (isinstance(failure, failures.CutOff) and failure.continued)
-
-
-def _read(form: AnswerForm[T], reply: Reply, text: str) -> T:
-    """`text`: the reply's own, or together with what had come before it was cut off."""
-    try:
-        return form.read(text)
-    except ValueError as error:
-        raise _unusable(storable(str(error)), reply) from error
 
 
 def _unusable(why: str, reply: Reply) -> failures.UnusableAnswer:

@@ -158,7 +158,8 @@ def _doubt_prompts(entries: Sequence[dict[str, Any]]) -> Iterator[str]:
     """What models were asked for their decisions, against what was submitted, as far as neither is erased."""
     asked = entries[0]
     content = asked["texts"].get("content")
-    if not content or asked["facts"].get("prompt_version") != prompts.VERSION:
+    version = asked["facts"].get("prompt_version")
+    if not content or version not in prompts.MARKS:
         return
     criteria = {agent["seat"]: agent["criteria"] for agent in asked["facts"]["agents"]}
     made = sorted(
@@ -166,25 +167,25 @@ def _doubt_prompts(entries: Sequence[dict[str, Any]]) -> Iterator[str]:
         for entry in entries
         if (one := entry["facts"].get("decision"))
     )
-    problems: dict[str, str] = defaultdict(str)  # of the last answer of each step that could not be used
+    unusable: dict[str, prompts.Unusable] = defaultdict(prompts.Unusable)  # the last answer of each step
     for entry in entries:
         one, prompt, step = entry["facts"].get("decision"), entry["texts"].get("prompt"), entry["facts"].get("step", "")
         if entry["facts"].get("error_code") == UnusableAnswer.code:
-            problems[step] = entry["texts"].get("error", "")
+            unusable[step] = prompts.Unusable(entry["texts"].get("error", ""), entry["texts"].get("answer", ""))
         elif one and prompt:
             earlier = (prompts.Earlier(*decided) for decided in made if decided[0] < one["round"])
             follows = criteria.get(one["seat"], "")
             case = prompts.Case(one["seat"], follows, content, one["round"], tuple(earlier))
-            yield _doubt_prompt(prompt, case, problems[step])
+            yield _doubt_prompt(prompt, case, unusable[step], version)
 
 
-def _doubt_prompt(prompt: str, due: prompts.Case, problem: str) -> str:
-    if prompts.is_asked(prompt, due):
+def _doubt_prompt(prompt: str, due: prompts.Case, last: prompts.Unusable, version: str) -> str:
+    if prompts.is_asked(prompt, due, version):
         return ""  # nearly all: to read a prompt, and to look what is wrong with it, takes three times as long
     place = f"{due.seat}{due.round}"
     try:
         case = prompts.read_case(json.loads(prompt))
-        written = prompts.is_written(prompt, case, problem)
+        written = prompts.is_written(prompt, case, last, version)
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
         return f"What {place} was asked cannot be read."
     if case.content != due.content:

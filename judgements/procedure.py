@@ -11,6 +11,7 @@ from engine import statements
 from engine.context import RunContext
 from engine.llm.failures import CallFailed, RunFailed
 from engine.llm.forms import AnswerForm
+from engine.llm.prompting import run_boundary
 from engine.models import ModelCall
 from engine.procedure import Change
 from runs import submissions
@@ -25,6 +26,7 @@ DECISION = AnswerForm(
     read=prompts.read_answer,
     preview=prompts.reason_so_far,
     complaint=prompts.complaint,
+    said=lambda answer: (answer.reason,),
 )
 
 
@@ -70,7 +72,7 @@ async def _decide(
     def keep(call: ModelCall, answer: prompts.Answer) -> None:
         agent.decide(number, answer, call)
 
-    messages = prompts.messages(case)
+    messages = prompts.messages(case, run_boundary(run.pk))
     try:
         answer = await run.ask(agent.step(number), agent.model, messages, DECISION, keep, agent.fallback)
     except CallFailed as failure:

@@ -23,8 +23,10 @@ NOTE = re.compile(r"((\S+)\n([1-9]\d{0,17})\n([A-Za-z0-9+/]{43}=)\n)\n— (\S+) 
 PART = re.compile(r"^[> ]*(magi/[0-9a-f]*|[A-Za-z0-9+/]{43}=)\s*$|\n\n— |^ma?g?i?\s*\Z", re.M)  # of a damaged NOTE
 NAMED = {"at": "time", "texts asked by": "name of who asked", "texts cancelled by": "name of who cancelled"}
 LOG, MEMORIES = "00000000-0000-0000-0000-000000000000", "6d616769-0000-4000-8000-6d656d6f7279"  # records of no run
-# SHA-256, begun, of the complaint about an answer and of what stands around the criteria in each round's system message
-ASKED = "be6aa23e01ff327965a0bc28 f3188361b6fa8679f36caa7c f844b751ce122d952c3fef25 d49aefc0f1c5bb4deaf81bda".split()
+ASKED = {  # by version: signs of a boundary; SHA-256, begun, of a complaint and of what each round says by itself
+    "1": "32 be6aa23e01ff327965a0bc28 f3188361b6fa8679f36caa7c f844b751ce122d952c3fef25 d49aefc0f1c5bb4deaf81bda",
+    "2": "8 be6aa23e01ff327965a0bc28 bb4a67ff213d39ce643007a8 c0088080908c6de3991a35c0 2324c01cfdc6698515896d1e",
+}
 HIDDEN = re.compile(r"[\0-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")  # what a reason may not have
 LATER = re.compile(r"attempt|gate|decided|tool|.*\..*", re.S)  # kinds sealed with what comes after them
 NotSigned = type("NotSigned", (ValueError,), {})  # with this key
@@ -455,24 +457,34 @@ def procedure(entries):  # whose rule an end has to follow; all kinds of today a
 
 def is_asked(attempt, before, votes):  # whether a model was asked for its decision about what was submitted, no more
     asked, facts, prompt = before[0], attempt["facts"], attempt["texts"].get("prompt")
-    if not (prompt and asked["texts"].get("content")) or asked["facts"]["prompt_version"] != "1":
+    if not (prompt and asked["texts"].get("content")) or asked["facts"]["prompt_version"] not in ASKED:
         return True
+    signs, *forms = ASKED[asked["facts"]["prompt_version"]].split()
     seat, number = facts["decision"]["seat"], facts["decision"]["round"]
     system, user, *more = texts = [message["content"] for message in json.loads(prompt)]
-    boundary, material = re.fullmatch("BEGIN MATERIAL ([0-9a-f]{32})\n(.*)\nEND MATERIAL \\1", user).groups()
+    block = f"BEGIN MATERIAL ([0-9a-f]{{{signs}}})\n(.*)\nEND MATERIAL \\1(?:\n\n(.*))?"
+    boundary, material, situation = re.fullmatch(block, user).groups()
     follows = {agent["seat"]: agent["criteria"] for agent in asked["facts"]["agents"]}[seat]
     parts = system.split(f"\nCRITERIA {boundary}\n{follows}\nEND CRITERIA {boundary}\n")
-    forms = [[[part.split(f"gent {seat} ") for part in text.split(boundary)] for text in parts]]
+    form = [[part.split(f"gent {seat} ") for part in text.split(boundary)] for text in parts]
     unusable = [one for one in before if one["facts"].get("error_code") == "unusable_answer"]
-    errors = {one["facts"]["step"]: one["texts"].get("error") for one in unusable}
-    forms += [text.split(errors.get(facts["step"]) or "?") for text in more]  # it complains of the last answer
+    last = {one["facts"]["step"]: one["texts"] for one in unusable}.get(facts["step"], {})
+    answered = more[:-1]  # the last answer, of which it complains
+    repeated = not answered or (situation is not None and answered == [begun(last.get("answer", ""))])
     told = [(n, f"Agent {who}" + " (you)" * (who == seat), *votes[n, who]) for n, who in sorted(votes) if n < number]
     told = [dict(zip(("round", "agent", "decision", "reason"), one)) for one in told]
     shown = re.sub("[^ -~]", lambda found: json.dumps(found[0])[1:-1], material)  # what is escaped may be more or less
-    said = [{"role": role, "content": text} for role, text in zip(("system", "user", "user"), texts)]
-    known = [sha256(canonical(form).encode()).hexdigest()[:24] for form in forms]
+    roles = ["system", "user", *["assistant"] * len(answered), "user"]
+    written = json.dumps([{"role": role, "content": text} for role, text in zip(roles, texts)], ensure_ascii=False)
+    known = [form if situation is None else [*form, situation]]
+    known += [text.split(last.get("error") or "?") for text in more[-1:]]
+    digests = [sha256(canonical(one).encode()).hexdigest()[:24] for one in known]
     asks = shown == json.dumps({"content": asked["texts"]["content"], "earlier_decisions": told})
-    return known == [ASKED[number], *ASKED[: len(more)]] and asks and prompt == json.dumps(said, ensure_ascii=False)
+    return digests == [forms[number], *forms[: len(more[-1:])]] and asks and repeated and prompt == written
+
+
+def begun(answer):  # as it stands in front of a complaint
+    return answer if len(answer) <= 2000 else f"{answer[:2000]} …"
 
 
 def by_proof(node, index, size, path):  # the root that it leads to, as in RFC 6962

@@ -5,12 +5,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from engine.llm.own_words import words
+
 from ..rules.course import ABSTAIN, Message, Sort, Turn, Why
 from ..table import EVERYONE, Shape, Side, Table, View
 from .notes import must_decide
 from .parsing import quoted, short
 from .schemas import addressees
-from .wording import listed, overlap, words
+from .wording import listed, overlap
 
 MOST_POINTS, MOST_ROWS, MOST_CELLS = 3, 20, 6
 FEWEST_WORDS = 2

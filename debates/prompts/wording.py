@@ -1,18 +1,9 @@
 """What a text is made of, and how much of it is shown."""
 
-import re
 import unicodedata
 from collections.abc import Sequence
 
 from engine.hidden import escaped
-
-# scripts without spaces, in which each sign counts as a word: Thai, Lao, Myanmar, Khmer, kana, bopomofo and Han
-_ALONE = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u312f\u3400-\u4dbf\u4e00-\u9fff"
-_WORD = re.compile(rf"[{_ALONE}]|[^\W_{_ALONE}]+")
-
-
-def words(text: str) -> list[str]:
-    return _WORD.findall(text.casefold())
 
 
 def last_words(text: str, count: int = 12) -> str:

@@ -1,9 +1,11 @@
 """How a model is asked, and what its answer must look like."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Generic, TypeVar
+
+from .own_words import instructions_of
 
 T = TypeVar("T")
 Message = dict[str, str]
@@ -18,6 +20,8 @@ class AnswerForm(Generic[T]):
     part worth showing of a text that is still growing; `complaint` tells the model what was wrong, for a retry.
     `schema` is flat and strict, and takes more than `read` does. `exact_schema` says what is known of this very
     request: names as enums, either/or as a choice of shapes, short lists; not every strict mode takes that.
+    `said` gives the texts of a value that have to be the model's own words, and `instructions` what a conversation
+    tells it beside its material: an answer that says no more than these is none.
     """
 
     name: str
@@ -26,6 +30,8 @@ class AnswerForm(Generic[T]):
     preview: Callable[[str], str]
     complaint: Callable[[str], str]
     exact_schema: dict[str, Any] | None = None
+    said: Callable[[T], Iterable[str]] = lambda value: ()
+    instructions: Callable[[Sequence[Message]], str] = instructions_of
 
     @cached_property
     def response_formats(self) -> dict[str, dict[str, Any]]:

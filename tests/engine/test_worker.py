@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from engine import live, worker
 from engine.context import LeaseLost, RunContext
-from engine.llm.failures import CallFailed, RunFailed
+from engine.llm.failures import CallFailed, RunFailed, UnusableAnswer
 from engine.llm.forms import AnswerForm
 from engine.models import ModelCall, Run
 from engine.procedure import Change, Procedure
@@ -21,7 +21,7 @@ from tests.waiting import until
 pytestmark = pytest.mark.django_db
 
 
-COIN = AnswerForm("coin", {"type": "string"}, str.strip, str, str)
+COIN = AnswerForm("coin", {"type": "string"}, str.strip, str, str, said=lambda side: (side,))
 TOSSED: list[str] = []
 
 
@@ -208,6 +208,28 @@ def failed_call(run, attempt, **values):
     return ModelCall(
         run=run, attempt=attempt, **usual | {"error_code": "unusable_answer", "error": "On edge."} | values
     )
+
+
+async def test_a_complaint_comes_after_the_answer_that_it_is_about(models):
+    """So a model sees what it said; an answer that was not even read from what came is not shown as one."""
+    run = await Run.objects.acreate(procedure="coin")
+    again, cut = "Heads or tails? " * 200, UnusableAnswer("Cut off.", raw="data:")
+    models.will("openai/coin", "Heads or tails?", cut, again, "tails")
+    assert (await perform(run.pk, models)).status == Run.Status.FINISHED
+    asked, first, second, third = [messages for _, messages in models.asked]
+    assert [one["role"] for one in first] == ["user", "assistant", "user"]
+    assert (first[0], first[1]["content"]) == (asked[0], "Heads or tails?")
+    assert first[2]["content"].startswith("The answer only repeats its instructions: “Heads or tails”.")
+    assert [one["content"] for one in second[1:]] == ["Cut off."]
+    assert third[1]["content"] == again[:2000] + " …"
+
+
+async def test_an_answer_that_only_repeats_is_none_in_any_attempt(models):
+    run = await Run.objects.acreate(procedure="coin")
+    models.will("openai/coin", *["Heads or tails?"] * 4)
+    ended = await perform(run.pk, models)
+    assert (ended.status, ended.error["code"]) == (Run.Status.FAILED, "unusable_answer")
+    assert {call.answer async for call in ModelCall.objects.all()} == {"Heads or tails?"}
 
 
 async def test_a_resumed_run_counts_what_failed_before_and_repeats_the_complaint(models):

@@ -59,7 +59,10 @@ def finished(number: int, owner, prompt_length: int) -> list[UUID]:
     content, trio = "x" * prompt_length, agents("openai/a", "openai/b", "openai/c")
     common |= {"title": "A title", "outcome": "approved"}
     runs = Run.objects.bulk_create(Run(id=uuid4(), **common, **times) for _ in range(number))
-    judgements = Judgement.objects.bulk_create(Judgement(run=run, content=content, prompt_version="1") for run in runs)
+    version = prompts.VERSION
+    judgements = Judgement.objects.bulk_create(
+        Judgement(run=run, content=content, prompt_version=version) for run in runs
+    )
     seated = Agent.objects.bulk_create(
         Agent(judgement=judgement, seat=seat, **agent)
         for judgement in judgements

@@ -1,11 +1,14 @@
 // Three agents in three rounds: a decision against its answer and what was asked, the end against all nine.
-import { canonical, differences, dumps, dumpsInAscii, get, inAscii, loads, Odd, strict, strip } from "../python.js";
+import { canonical, differences, dumps, dumpsInAscii, get, inAscii, loads, name, Odd, strict, strip } from "../python.js";
 import { digestOf } from "../sha256.js";
 import { procedureOf } from "./all.js";
 
 const WEIGHTS = new Map([[1, 1], [2, 4], [3, 5]]); // of the rounds, in tenths
-// SHA-256, begun, of the complaint about an answer and of what stands around the criteria in each round's system message
-const ASKED = "be6aa23e01ff327965a0bc28 f3188361b6fa8679f36caa7c f844b751ce122d952c3fef25 d49aefc0f1c5bb4deaf81bda".split(" ");
+// By version: signs of a boundary; SHA-256, begun, of a complaint and of what each round says by itself.
+const ASKED = new Map([
+  ["1", "32 be6aa23e01ff327965a0bc28 f3188361b6fa8679f36caa7c f844b751ce122d952c3fef25 d49aefc0f1c5bb4deaf81bda"],
+  ["2", "8 be6aa23e01ff327965a0bc28 bb4a67ff213d39ce643007a8 c0088080908c6de3991a35c0 2324c01cfdc6698515896d1e"],
+]);
 const HIDDEN = /[\0-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]/gu; // what a reason may not have
 const LONGEST = 4000;
 const escape = (sign) => inAscii(sign).slice(1, -1);
@@ -55,31 +58,43 @@ const scoreOf = (seat, votes) =>
 // Whether a model was asked for its decision about what was submitted, no more.
 function isAsked(attempt, before, votes) {
   const [asked, facts, prompt] = [before[0], attempt.facts, get(attempt.texts, "prompt")];
-  if (!(prompt && get(asked.texts, "content")) || asked.facts.prompt_version !== "1") return true;
+  if (!(prompt && get(asked.texts, "content"))) return true;
+  const version = name(asked.facts.prompt_version);
+  if (!ASKED.has(version)) return true;
+  const [signs, ...known] = ASKED.get(version).split(" ");
   const { seat, round } = facts.decision;
   const texts = loads(prompt).map((message) => message.content);
   const [system, user, ...more] = texts;
-  const found = /^BEGIN MATERIAL ([0-9a-f]{32})\n([^\n]*)\nEND MATERIAL \1$/u.exec(user);
+  const found = new RegExp(`^BEGIN MATERIAL ([0-9a-f]{${signs}})\n([^\n]*)\nEND MATERIAL \\1(?:\n\n([^\n]*))?$`, "u").exec(user);
   if (!found) throw new Odd("it was asked in another form");
-  const [, boundary, material] = found;
+  const [, boundary, material, situation] = found;
   const follows = asked.facts.agents.findLast((agent) => agent.seat === seat)?.criteria;
   const parts = system.split(`\nCRITERIA ${boundary}\n${follows}\nEND CRITERIA ${boundary}\n`);
   const form = parts.map((text) => text.split(boundary).map((part) => part.split(`gent ${seat} `)));
-  const error = errorOf(facts.step, before);
-  const forms = [form, ...more.map((text) => text.split(error || "?"))]; // it complains of the last answer
+  const last = lastUnusable(facts.step, before);
+  const complaint = more.slice(-1).map((text) => text.split(get(last, "error") || "?"));
+  const forms = [situation === undefined ? form : [...form, situation], ...complaint];
+  const answered = more.slice(0, -1); // the last answer, of which it complains
+  const roles = ["system", "user", ...answered.map(() => "assistant"), "user"];
+  const said = texts.map((content, place) => ({ role: roles[place], content }));
   const content = { content: asked.texts.content, earlier_decisions: toldBefore(seat, round, votes) };
-  const said = ["system", "user", "user"].slice(0, texts.length).map((role, place) => ({ role, content: texts[place] }));
   return (
-    forms.map((one) => digestOf(canonical(one)).slice(0, 24)).join() === [ASKED[round], ...ASKED.slice(0, more.length)].join() &&
+    forms.map((one) => digestOf(canonical(one)).slice(0, 24)).join() === [known[round], ...known.slice(0, complaint.length)].join() &&
     material.replace(/[^ -~]/gu, escape) === dumpsInAscii(content) && // what is escaped may be more or less
+    (!answered.length || (situation !== undefined && answered.length === 1 && answered[0] === begun(last))) &&
     prompt === dumps(said)
   );
 }
 
-function errorOf(step, before) {
+function lastUnusable(step, before) {
   const unusable = before.filter((one) => one.facts && get(one.facts, "error_code") === "unusable_answer");
-  return get(unusable.findLast((one) => one.facts.step === step)?.texts ?? {}, "error");
+  return unusable.findLast((one) => one.facts.step === step)?.texts ?? strict({});
 }
+
+const begun = (last) => {
+  const signs = [...get(last, "answer", "")];
+  return signs.length <= 2000 ? signs.join("") : `${signs.slice(0, 2000).join("")} …`;
+};
 
 function toldBefore(seat, round, votes) {
   const places = [...votes.keys()].filter((place) => votes.get(place).round < round).sort();

@@ -1,0 +1,110 @@
+"""Whether a text is a model's own, or says only what stands in the instructions of its request.
+
+Small models give back the words by which they were told what to write, and an answer in the right form is not noticed
+by its form. Material is no instruction: to cite it, or one's own criteria, is right.
+
+Why so: docs/decisions.md, What models are told and asked.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+STRETCH = 5  # words in a row that stand in the instructions: fewer are found there by accident
+MOST = 0.6  # of a text that may stand in such stretches
+LONGEST_QUOTED = 80
+
+# scripts without spaces, in which each sign counts as a word: Thai, Lao, Myanmar, Khmer, kana, bopomofo and Han
+_ALONE = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u312f\u3400-\u4dbf\u4e00-\u9fff"
+_WORD = re.compile(rf"[{_ALONE}]|[^\W_{_ALONE}]+")
+_SENTENCE = re.compile(r"[^.!?:;\n]+")
+# what others wrote, between two lines with one mark: "BEGIN MATERIAL x" or "CRITERIA x", and their "END …"
+_FENCED = re.compile(r"^(?:BEGIN )?([A-Z][A-Z ]*) (\S+)\n.*?\nEND \1 \2$", re.MULTILINE | re.DOTALL)
+_BRACKETS = re.compile(r"\s*(<+ANY>+|\[+ANY\]+|\{+ANY\}+)[\s.…]*".replace("ANY", r"[^\W\d][\w .…'-]{0,80}"))
+_LONE = re.compile(r"(string|text|reason|your \w+|(your|insert|write|put|enter|add)( \w+){1,3} here)")
+
+
+def words(text: str) -> list[str]:
+    return [word.casefold() for word in _WORD.findall(text)]
+
+
+def instructions_of(messages: Iterable[Mapping[str, str]]) -> str:
+    """What a conversation itself tells the model, complaints included: all that stands outside of fences, but for the
+    model's own answers."""
+    told = (one["content"] for one in messages if one["role"] != "assistant")
+    return "\n\n".join(_FENCED.sub("\n", text) for text in told)
+
+
+def repeats_instructions(text: str, instructions: str) -> str | None:
+    """The passage of a text that stands in the instructions, where that is the text or most of it.
+
+    Case, marks, blanks and what nobody sees make no difference. Of less than four words, whole sentences alone count.
+    """
+    folded, told = _folded(text), _folded(instructions)
+    said, known = words(folded), words(told)
+    length = STRETCH - (len(said) < STRETCH)  # a text of four words that all stand there in a row, too
+    covered, stretches = [False] * len(said), set(_stretches(known, length))
+    for begin, stretch in enumerate(_stretches(said, length)):
+        if stretch in stretches:
+            covered[begin : begin + length] = [True] * length
+    sentences = {tuple(words(one)) for one in _SENTENCE.findall(told)}
+    for begin, end in _sentences(folded):
+        if end - begin < STRETCH and tuple(said[begin:end]) in sentences:
+            covered[begin:end] = [True] * (end - begin)
+    if not said or sum(covered) <= MOST * len(said):
+        return None
+    begin, end = max(_covered(covered), key=lambda stretch: stretch[1] - stretch[0])
+    places = [found.span() for found in _WORD.finditer(folded)]
+    return folded[places[begin][0] : places[end - 1][1]]
+
+
+def is_placeholder(text: str) -> bool:
+    """Whether a text stands where another was to be put: dots, a lone word of a template, one pair of brackets."""
+    folded = _folded(text)
+    lone = " ".join(words(folded))
+    return bool(folded.strip(". …") == "" or _BRACKETS.fullmatch(folded) or _LONE.fullmatch(lone))
+
+
+def not_own(texts: Iterable[str], instructions: str) -> str:
+    """A sentence for the model where one of its texts is none of its own; empty where all are. Empty texts say
+    nothing, and their form has to refuse them."""
+    for text in filter(str.strip, texts):
+        if is_placeholder(text):
+            return f"The answer says “{_short(text)}”, which is a placeholder. Write out in its place what is meant."
+        if passage := repeats_instructions(text, instructions):
+            said = f"The answer only repeats its instructions: “{_short(passage)}”."
+            return f"{said} Write in words of your own, about what is in the material."
+    return ""
+
+
+def _folded(text: str) -> str:
+    if text.isascii():
+        return text
+    return "".join(char for char in unicodedata.normalize("NFKC", text) if unicodedata.category(char) != "Cf")
+
+
+def _stretches(some: Sequence[str], length: int) -> Iterator[tuple[str, ...]]:
+    return (tuple(some[begin : begin + length]) for begin in range(len(some) - length + 1))
+
+
+def _sentences(text: str) -> Iterator[tuple[int, int]]:
+    """The places of their words."""
+    begin = 0
+    for one in _SENTENCE.findall(text):
+        end = begin + len(words(one))
+        yield begin, end
+        begin = end
+
+
+def _covered(covered: Sequence[bool]) -> Iterator[tuple[int, int]]:
+    begin = 0
+    for place, one in enumerate([*covered, False]):
+        if not one:
+            if place > begin:
+                yield begin, place
+            begin = place + 1
+
+
+def _short(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= LONGEST_QUOTED else f"{flat[:LONGEST_QUOTED]}…"
