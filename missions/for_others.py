@@ -15,6 +15,7 @@ from engine.tools import ByRun, Output, Refused, Tool, Use
 from . import forms
 from .display import files_changed
 from .models import Mission
+from .rules import why_check_failed
 
 SHOWN_FILES = 50
 
@@ -74,7 +75,11 @@ def _check(mission: Mission) -> str:
     found = getattr(mission, "final_check", None)
     if found is None:
         return ""
-    ended = f"ended with {found.exit_code}" if found.exit_code is not None else f"could not run: {found.reason}"
+    ended = (
+        f"ended with {found.exit_code}"
+        if found.exit_code is not None
+        else f"could not run: {why_check_failed(found.reason)}"
+    )
     return f"The check {found.command} {ended}."
 
 

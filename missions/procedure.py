@@ -310,7 +310,8 @@ async def _conclude(run: RunContext, mission: Mission) -> Change:
         call = await run.use("check", "fresh_check", {"command": command})
         facts = facts_of(call.output) if call.done else {}
         reason = facts.get("reason", "") if call.done else call.error
-        await run.write(partial(keeping.keep_check, run.pk, command, call, facts.get("exit_code"), reason), "check")
+        code = None if reason else facts.get("exit_code")  # what was ended says nothing by its code
+        await run.write(partial(keeping.keep_check, run.pk, command, call, code, reason), "check")
     return partial(keeping.conclude, run.pk)
 
 

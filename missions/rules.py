@@ -234,6 +234,19 @@ def same_in_a_row(calls: Sequence[tuple[str, str, str]]) -> int:
     return count
 
 
+CHECK_ASKS, CHECK_TIMEOUT = "asks", "timeout"  # why a check was ended
+WHY_ENDED = {
+    CHECK_ASKS: "it waited for somebody to type something, and nobody is there. Let it ask nothing, as by an option "
+    "like --yes, or by < /dev/null",
+    CHECK_TIMEOUT: "it took longer than 15 minutes. Let it do less",
+}
+
+
+def why_check_failed(reason: str) -> str:
+    """The end of a sentence."""
+    return WHY_ENDED.get(reason) or reason.replace("_", " ").rstrip(".") or "it was cut short"
+
+
 def outcome(check_wanted: bool, exit_code: int | None, unproven: str) -> str:
     """Never green by a word alone: where a check was wanted it has to have passed."""
     if unproven:

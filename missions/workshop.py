@@ -22,6 +22,12 @@ from .terminals.spool import Spool, State
 
 CHECK = "check"  # the spool of the check, and behind the key of a mission its own place
 PREPARED = "prepared"
+# a check has no one who could turn pages, write a message or answer: programs that heed this do not wait for one
+NOBODY_IS_THERE = (
+    *("PAGER=cat", "GIT_PAGER=cat", "MANPAGER=cat", "SYSTEMD_PAGER=cat"),
+    *("EDITOR=true", "VISUAL=true", "GIT_EDITOR=true", "GIT_TERMINAL_PROMPT=0", "GIT_SSH_COMMAND=ssh -oBatchMode=yes"),
+    *("DEBIAN_FRONTEND=noninteractive", "PIP_NO_INPUT=1", "NPM_CONFIG_YES=true"),
+)
 SOCKET = "launcher"
 LEAST_FREE = 2_000_000_000  # bytes, for a new workspace
 
@@ -124,7 +130,11 @@ def begin_check(mission: UUID, command: str) -> None:
         source = f"{place(mission) / 'workspace'}/."
         subprocess.run(["/bin/cp", "-a", source, str(made / "workspace")], check=True, capture_output=True)  # noqa: S603
         (made / PREPARED).touch()
-    begin(own, CHECK, shell(command))
+    begin(own, CHECK, program_of_check(command))
+
+
+def program_of_check(command: str) -> tuple[str, ...]:
+    return ("/usr/bin/env", *NOBODY_IS_THERE, *shell(command))
 
 
 def check_spool(mission: UUID) -> Spool:

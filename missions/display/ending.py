@@ -10,6 +10,7 @@ from runs.face import Snapshot
 
 from .. import publishing
 from ..models import Mission
+from ..rules import why_check_failed
 from ..tools.publish import PUBLISH
 from ..tools.said import facts_of
 from .files import Difference, differences, files_changed
@@ -127,7 +128,7 @@ def _check(mission: Mission) -> CheckShown | None:
         return CheckShown(command, "none", "Not run", note, ()) if command else None
     lines = lines_of(found.output.partition("\n")[2][-LONGEST_OUTPUT:].encode(errors="replace"))
     if found.exit_code is None:
-        why = found.reason or "it was cut short"
+        why = why_check_failed(found.reason)
         return CheckShown(found.command, "failed", "Could not run", f"It could not be run: {why}.", lines)
     state, word = ("approve", "Passed") if found.exit_code == 0 else ("reject", "Failed")
     note = f"Run by MAGI in a fresh sandbox, over a copy, after the coordinator had finished. Exit {found.exit_code}."

@@ -296,7 +296,7 @@ def why_unproven(check: Check | None) -> str:
     if check is None:
         return "The check was not run."
     if check.exit_code is None:
-        return f"The check could not be run: {check.reason or 'it was cut short'}."
+        return f"The check could not be run: {rules.why_check_failed(check.reason)}."
     return f"The check ended with {check.exit_code}."
 
 

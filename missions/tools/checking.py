@@ -1,19 +1,22 @@
 """The check of a mission, in a sandbox of its own over a copy of the workspace. No agent has it."""
 
 import asyncio
+import time
 
 from pydantic import Field
 
 from engine.models import Effect, ToolCall
 from engine.tools import Refused, Tool, Use
 
-from .. import workshop
+from .. import rules, workshop
 from ..terminals.launcher import Refused as NotBegun
-from ..terminals.spool import State
-from .commands import seen, until_it_ends
+from ..terminals.spool import Spool, State
+from ..terminals.waiting import Waiting
+from .commands import screen_of, seen, standing, until_it_ends
 from .said import SHOWN, Arguments
 
 LONGEST_CHECK = 900  # seconds
+ASKS_FOR, LOOK = 20.0, 2.0  # seconds for which it may ask, and between two looks whether it does
 
 
 class FreshCheck(Arguments):
@@ -37,11 +40,30 @@ async def settle_check(call: ToolCall, use: Use) -> str | None:
 
 async def _checked(use: Use) -> str:
     spool = workshop.check_spool(use.run.pk)
-    await until_it_ends(spool, LONGEST_CHECK - 20, asks=False)
-    if spool.end is None:
-        spool.stop("timeout")
+    if reason := await _until_it_ends_or_asks(spool):
+        spool.stop(reason)
         await until_it_ends(spool, 10, asks=False)
     return await asyncio.to_thread(seen, 0, spool, "fresh_check")
+
+
+async def _until_it_ends_or_asks(spool: Spool) -> str:
+    """Why it has to be ended: it takes too long, or has waited for a key or a line and said nothing meanwhile."""
+    until, said = time.monotonic() + LONGEST_CHECK - 20, -1
+    asked_since: float | None = None
+    while (now := time.monotonic()) < until:
+        await until_it_ends(spool, min(LOOK, until - now), asks=False)
+        if spool.state not in (State.NEW, State.LIVES):
+            return ""
+        before, said = said, spool.said(0, 0).total
+        asks = said == before and await asyncio.to_thread(_asks, spool)
+        asked_since = (asked_since or now) if asks else None
+        if asked_since and time.monotonic() - asked_since >= ASKS_FOR:
+            return rules.CHECK_ASKS
+    return rules.CHECK_TIMEOUT
+
+
+def _asks(spool: Spool) -> bool:
+    return standing(spool, screen_of(spool)) in (Waiting.ASKS, Waiting.PASSWORD, Waiting.FULL_SCREEN)
 
 
 TOOLS = (

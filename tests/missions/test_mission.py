@@ -61,6 +61,16 @@ def test_what_is_only_said_to_be_done_is_unproven(mira: User, models):
     assert verify_all().faults == []
 
 
+def test_a_check_that_asks_is_ended_and_says_what_to_do(mira: User, models, monkeypatch):
+    monkeypatch.setattr("missions.tools.checking.ASKS_FOR", 0.3)
+    monkeypatch.setattr("missions.tools.checking.LOOK", 0.1)
+    row = played(mira, models, finishes(), check='trap "exit 0" INT; read -p "Go on? [y/N] " a')
+    assert (row.run.outcome, row.final_check.exit_code, row.final_check.reason) == ("unproven", None, "asks")
+    assert row.unproven.startswith("The check could not be run: it waited for somebody to type something")
+    assert "--yes" in row.unproven
+    assert verify_all().faults == []
+
+
 def test_a_check_sees_a_copy_and_nothing_that_lives(mira: User, models):
     row = played(mira, models, runs("sleep 600", timeout=0), finishes(), check="touch more; ! pgrep -x sleep")
     assert row.run.outcome == "done"
