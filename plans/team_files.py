@@ -28,7 +28,7 @@ LONGEST = 200_000  # characters of a file
 MOST_AGENTS = 8
 MOST_EXAMPLES = 20
 NAMES_ELSEWHERE = {"system_message": "system", "deployment_name": "model", "starting_tasks": "examples"}
-LENGTHS = {"name": NAME_LENGTH, "description": 300, "system": 4_000, "example": 2_000, "model": 200}
+LENGTHS = {"name": NAME_LENGTH, "description": 300, "system": 12_000, "example": 2_000, "model": 200}
 _TEXTS = {
     "name": Text(max_length=LENGTHS["name"], needed="It needs a name."),
     "description": Text(max_length=LENGTHS["description"]),

@@ -114,7 +114,7 @@ class TeamAgent(models.Model):
     seat = models.PositiveSmallIntegerField()
     name = models.CharField(max_length=NAME_LENGTH)
     description = models.CharField(max_length=300, blank=True)
-    system = models.TextField(max_length=4_000, blank=True)
+    system = models.TextField(max_length=12_000, blank=True)
     model = models.CharField(max_length=200, blank=True)
     fallback = models.CharField(max_length=200, blank=True)
     tools = models.JSONField(default=list)

@@ -56,7 +56,7 @@ def test_a_file_from_elsewhere_is_a_team_and_what_is_not_known_is_said():
         ({"agents": [{"name": "A"}, {"name": "a"}]}, "agents.1.name"),
         ({"agents": [{"name": "Person"}]}, "agents.0.name"),
         ({"agents": ["A"]}, "agents.0"),
-        ({"agents": [{"name": "A", "system": "x" * 4_001}]}, "agents.0.system"),
+        ({"agents": [{"name": "A", "system": "x" * 12_001}]}, "agents.0.system"),
         ({"starting_tasks": [""]}, "examples.0"),
         ({"policy": {"plan": {"who": "nobody"}}}, "policy"),
         ({"description": 7}, "description"),
@@ -88,6 +88,43 @@ def test_a_council_that_is_not_there_is_said(council):
     demands["plan"] = {"who": "both", "council": "Nobody"}
     said = "policy: No council is called “Nobody” here, or it is archived. Persons are asked in its place."
     assert said in read(json.dumps({**ELSEWHERE, "policy": demands})).left_out
+
+
+OF_AN_AGENT = {"name": "A", "system_message": "Read with care."}
+AS_THEY_SHIP = [  # keys and lengths as in the files that ship with the planner that they are made for
+    {"agents": [OF_AN_AGENT | {"system_message": "x" * 5_644}]},
+    {"agents": [OF_AN_AGENT | {"description": "x" * 248}]},
+    {"agents": [OF_AN_AGENT | {"deployment_name": "", "temperature": None, "user_responses": False}]},
+    {"agents": [OF_AN_AGENT | {"deployment_name": None, "input_key": "", "type": "", "coding_tools": False}]},
+    {"agents": [OF_AN_AGENT | {"system_message": None, "description": None}]},
+    {"agents": [OF_AN_AGENT | {"deployment_name": "gpt-4.1-mini", "use_toolbox": True, "toolbox_filter": "hr"}]},
+    {"agents": [{**OF_AN_AGENT, "name": f"Agent {n}"} for n in range(8)]},
+    {"agents": [OF_AN_AGENT], "status": "visible", "protected": False, "plan": "", "logo": "", "team_id": "t"},
+    {"agents": [OF_AN_AGENT], "starting_tasks": []},
+    {"agents": [OF_AN_AGENT], "starting_tasks": [{"id": "t", "name": "Only a name"}]},
+    {"agents": [OF_AN_AGENT], "starting_tasks": [{"prompt": "x" * 358, "created": "", "creator": "", "logo": ""}]},
+]
+
+
+def test_files_as_they_ship_with_the_known_planner_are_taken():
+    refused = {}
+    for number, shape in enumerate(AS_THEY_SHIP):
+        try:
+            read(json.dumps({"name": "Team", **shape}))
+        except Wrong as wrong:
+            refused[number] = str(wrong)
+    assert refused == {}
+
+
+@pytest.mark.django_db
+def test_a_file_is_taken_with_a_mark_and_as_a_windows_shell_writes_it(tmp_path):
+    path = tmp_path / "team.json"
+    for encoding in ("utf-8-sig", "utf-16"):
+        path.write_text(json.dumps(ELSEWHERE), encoding=encoding)
+        call_command("team_import", str(path), stdout=StringIO(), stderr=StringIO())
+    path.write_bytes(json.dumps({"name": "Café"}, ensure_ascii=False).encode("latin-1"))
+    with pytest.raises(CommandError, match="is not in UTF-8: the byte 0xE9 in line 1"):
+        call_command("team_import", str(path))
 
 
 @pytest.mark.django_db

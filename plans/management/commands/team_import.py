@@ -7,6 +7,7 @@ from django.core.management.base import CommandError
 from django.db import IntegrityError
 
 from engine import terminal
+from engine.decoding import UnknownEncoding, decoded
 from plans import team_files
 from plans.models import Team
 from runs.saved import NameReserved
@@ -47,6 +48,8 @@ class Command(terminal.Command):
 def _text_of(file: str) -> str:
     try:
         data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-        return data.decode()
-    except (OSError, UnicodeDecodeError) as error:
-        raise CommandError(f"{file} cannot be read as text: {error}") from error
+        return decoded(data).text
+    except OSError as error:
+        raise CommandError(f"{file} cannot be read: {error.strerror}.") from error
+    except UnknownEncoding as error:
+        raise CommandError(f"{file} {error}") from error

@@ -1,0 +1,95 @@
+"""Bytes that people hand in, as text, where it is certain in which encoding they are.
+
+A wrong guess would have agents decide about signs that nobody wrote: what is uncertain is refused, with what to do.
+
+Why so: docs/decisions.md, Documents.
+"""
+
+import codecs
+import re
+import unicodedata
+from dataclasses import dataclass
+
+# the longer ones first: UTF-32 begins like UTF-16
+MARKS = (
+    (codecs.BOM_UTF32_LE, "UTF-32LE"),
+    (codecs.BOM_UTF32_BE, "UTF-32BE"),
+    (codecs.BOM_UTF8, "UTF-8"),
+    (codecs.BOM_UTF16_LE, "UTF-16LE"),
+    (codecs.BOM_UTF16_BE, "UTF-16BE"),
+)
+# what text looks like in UTF-16 without its mark: these in the high half of each unit, the first in a good part of them
+_HIGH = frozenset([*range(0x28), *range(0xD8, 0xE0)])
+_LEAST_ZEROS = 0.1
+_JAPANESE = re.compile(rb"\x1b\$[@B]")  # ISO-2022-JP says where it begins to write in two bytes
+CONVERT = "Save it in UTF-8, or convert it: iconv -f WINDOWS-1252 -t UTF-8, with the encoding that it is in."
+
+
+class UnknownEncoding(ValueError):
+    """Why bytes cannot be read as text: the rest of a sentence that begins with what they are."""
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """`converted_from` is empty for UTF-8, with its mark or without."""
+
+    text: str
+    converted_from: str = ""
+
+
+def decoded(data: bytes) -> Decoded:
+    """The text without its byte order mark. UnknownEncoding."""
+    for mark, name in MARKS:
+        if data.startswith(mark):
+            return _marked(data.removeprefix(mark), name)
+    if b"\0" in data:
+        return _wide(data)
+    if _JAPANESE.search(data) and (text := _strictly(data, "iso2022_jp")):
+        return Decoded(text, "ISO-2022-JP")
+    try:
+        return Decoded(data.decode())
+    except UnicodeDecodeError as error:
+        raise UnknownEncoding(f"is not in UTF-8: {_place(data, error.start)}. {CONVERT}") from error
+
+
+def _marked(data: bytes, name: str) -> Decoded:
+    try:
+        text = data.decode(name)
+    except UnicodeDecodeError as error:
+        raise UnknownEncoding(f"begins as {name} does, and is broken from byte {error.start} on. {CONVERT}") from error
+    if "\0" in text:
+        raise UnknownEncoding(f"begins as {name} does, and is no text.")
+    return Decoded(text, "" if name == "UTF-8" else name)
+
+
+def _wide(data: bytes) -> Decoded:
+    found = [
+        (name, text) for name in ("UTF-16LE", "UTF-16BE", "UTF-32LE", "UTF-32BE") if (text := _as_wide(data, name))
+    ]
+    if len(found) != 1:
+        raise UnknownEncoding(f"is no text, or is not in UTF-8. {CONVERT}")
+    return Decoded(found[0][1], found[0][0])
+
+
+def _as_wide(data: bytes, name: str) -> str:
+    """Empty where it is not certain: names that are kept apart by zeros look like UTF-16, too."""
+    if name.startswith("UTF-16"):
+        high = data[1 if name.endswith("LE") else 0 :: 2]
+        if not _HIGH.issuperset(high) or high.count(0) < len(high) * _LEAST_ZEROS:
+            return ""
+    text = _strictly(data, name)
+    ordinary = (sign in "\n\r\t\f" or unicodedata.category(sign) not in ("Cc", "Cn", "Co") for sign in text)
+    return text if all(ordinary) else ""
+
+
+def _strictly(data: bytes, name: str) -> str:
+    try:
+        return data.decode(name)
+    except UnicodeDecodeError:
+        return ""
+
+
+def _place(data: bytes, at: int) -> str:
+    before = data[:at]
+    line, near = before.count(b"\n") + 1, before.rpartition(b"\n")[2][-20:].decode(errors="ignore").strip()
+    return f"the byte 0x{data[at]:02X} in line {line}{f' after “{near}”' if near else ''} belongs to another encoding"
