@@ -6,7 +6,7 @@ Why so: docs/decisions.md, Tables.
 import re
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +24,7 @@ FUNCTIONS = frozenset(
     "nullif replace round row_number rtrim sign strftime substr substring sum time total trim unicode upper".split()
 )
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*|[1-9]\d{0,2}(?:,\d{3})+)(?:\.\d+)?")
+_WITH_DECIMAL_COMMA = re.compile(r"-?(?:0|[1-9]\d*|[1-9]\d{0,2}(?:\.\d{3})+)(?:,\d+)?")
 _LIMITS = {
     sqlite3.SQLITE_LIMIT_LENGTH: 1_000_000,
     sqlite3.SQLITE_LIMIT_SQL_LENGTH: LONGEST_SQL,
@@ -65,8 +66,14 @@ def table_of(lines: Sequence[str]) -> Table:
     columns = _names(records[0])
     if len(columns) > MOST_COLUMNS or len(records) > MOST_ROWS:
         raise NoTable(f"A table has at most {MOST_COLUMNS} columns and {MOST_ROWS:,} rows.")
-    wide = [(*record, *[""] * (len(columns) - len(record)))[: len(columns)] for record in records[1:]]
-    return Table(tuple(columns), tuple(zip(*map(_read, zip(*wide, strict=True)), strict=True)))
+    wide = [(*record, *[""] * (len(columns) - len(record))) for record in records[1:]]
+    for number, record in enumerate(wide, 1):
+        if any(record[len(columns) :]):
+            cells = f"{len(record)} cells, and there are {len(columns)} columns"
+            raise NoTable(f"Row {number} has {cells}. Read its lines, or have the file corrected.")
+    cells = list(zip(*(record[: len(columns)] for record in wide), strict=True))
+    comma = _has_decimal_commas(cells)
+    return Table(tuple(columns), tuple(zip(*(_read(one, comma) for one in cells), strict=True)))
 
 
 def _records(lines: Sequence[str]) -> Iterator[list[str]]:
@@ -75,7 +82,7 @@ def _records(lines: Sequence[str]) -> Iterator[list[str]]:
     for at, line in enumerate(lines):
         whole = f"{whole} {line}" if whole else line
         follows = lines[at + 1].partition(" ")[0] if at + 1 < len(lines) else ""
-        cells = whole.split(CELLS_APART)
+        cells = f"{whole} ".split(CELLS_APART)  # a last cell that is empty stands at the end of no line
         if follows and len(line) + 1 + len(follows) > LINE_LENGTH and len(cells) < (columns or MOST_COLUMNS):
             continue
         if whole.strip():
@@ -95,10 +102,23 @@ def _names(cells: Sequence[str]) -> list[str]:
     return names
 
 
-def _read(cells: Sequence[str]) -> list[Any]:
+def _has_decimal_commas(columns: Iterable[Sequence[str]]) -> bool:
+    """Whether one column of numbers can be read so alone, and none alone with points: 1.234 is one or the other."""
+    fits = [(_all(_NUMBER, one), _all(_WITH_DECIMAL_COMMA, one)) for one in columns]
+    return (False, True) in fits and (True, False) not in fits
+
+
+def _all(pattern: re.Pattern[str], cells: Sequence[str]) -> bool:
     filled = [cell for cell in cells if cell]
-    if not filled or not all(map(_NUMBER.fullmatch, filled)):
+    return bool(filled) and all(map(pattern.fullmatch, filled))
+
+
+def _read(cells: Sequence[str], decimal_comma: bool) -> list[Any]:
+    points, commas = _all(_NUMBER, cells), _all(_WITH_DECIMAL_COMMA, cells)
+    if not points and not commas:
         return list(cells)
+    if commas and (decimal_comma or not points):
+        cells = [cell.replace(".", "").replace(",", ".") for cell in cells]
     return [_number(cell) if cell else None for cell in cells]
 
 

@@ -31,6 +31,30 @@ def test_records_whose_lines_were_broken_are_whole_again():
     assert [row[2] for row in table(data).rows] == ["end"] * 39
 
 
+DECIMALS = {  # cells of two columns, and the numbers that they are
+    "1.234,50;7|980,00;8": [(1234.5, 7), (980, 8)],
+    "1,5;1.234|2,25;2.000": [(1.5, 1234), (2.25, 2000)],
+    "-0,5;x|1.000.000,01;y": [(-0.5, "x"), (1000000.01, "y")],
+    "1,234;a|5,678;b": [(1234, "a"), (5678, "b")],
+    "1.234;a|5.678;b": [(1.234, "a"), (5.678, "b")],
+    "1,50;52.52|2,50;13.4": [(1.5, 52.52), (2.5, 13.4)],
+    "12,345.5;a|1.5;b": [(12345.5, "a"), (1.5, "b")],
+    "007;1,5|008;2,5": [("007", 1.5), ("008", 2.5)],
+    "1,5;|;2": [(1.5, None), (None, 2)],
+}
+
+
+def test_a_decimal_comma_is_read_as_one_where_it_can_be_nothing_else():
+    found = {rows: list(table(f"a;b\n{rows}\n".replace("|", "\n").encode()).rows) for rows in DECIMALS}
+    assert {rows: found[rows] for rows in DECIMALS if found[rows] != DECIMALS[rows]} == {}
+
+
+def test_a_row_with_more_cells_than_columns_is_no_row_of_the_table():
+    assert table(b"a,b\n1,2,\n").rows == ((1, 2),)
+    with pytest.raises(NoTable, match="Row 2 has 3 cells, and there are 2 columns"):
+        table(b"a,b\n1,2\n1,50,2\n")
+
+
 def test_columns_without_a_name_or_with_the_same_get_one():
     assert table(b'a,A,,"b""c"\n1,2,3,4\n').columns == ("a", "A 2", "column 3", "b c")
     assert ask(table(b"a,b\n1\n"), 'SELECT "b" FROM data').endswith("Row 1: b: ")
