@@ -64,7 +64,9 @@ def _note(left_out: Sequence[str]) -> str:
     if not left_out:
         return ""
     more = f" and {len(left_out) - NAMED} more" if len(left_out) > NAMED else ""
-    return f"Left out of the workspace, for they are no texts or too long: {', '.join(left_out[:NAMED])}{more}."
+    return (
+        f"Left out of the workspace, for they are no texts in UTF-8, or too long: {', '.join(left_out[:NAMED])}{more}."
+    )
 
 
 def allowed() -> Sequence[str]:

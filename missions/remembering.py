@@ -13,6 +13,7 @@ from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 
+from engine.decoding import UnknownEncoding, decoded
 from engine.evidence import sealing
 from engine.evidence.chain import Draft, stamp
 from engine.evidence.log import Leaf
@@ -137,13 +138,15 @@ def bring(folder: Path, library: str, by: str = COMMAND) -> Iterator[tuple[str, 
     """Accept what stands in the files of a folder: the name of each, and what was wrong with it, or nothing."""
     for path in sorted(folder.glob("*.md")):
         try:
-            said = memory_files.read(path.read_bytes().decode())
+            said = memory_files.read(decoded(path.read_bytes()).text)
             here = Memory.objects.filter(library=library, folded=folded(said.name)).first()
             current = current_of(here) if here else None
             if current is None or current.as_file != said:
                 propose(said, by, library=library, file=path.name, accepted=True)
-        except (Wrong, UnicodeDecodeError, OSError) as error:
+        except (Wrong, OSError) as error:
             yield path.name, str(error)
+        except UnknownEncoding as error:
+            yield path.name, f"It {error}"
         else:
             yield path.name, ""
 

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+import re
 import sys
 from argparse import ArgumentParser
 from collections.abc import Collection, Hashable, Iterator
@@ -16,6 +17,7 @@ from django.db import Error as DBError
 from django.db.models import Model
 
 from engine import tables, terminal, trouble
+from engine.decoding import UnknownEncoding, decoded
 from engine.evidence import sealing
 from engine.hidden import in_one_line
 from engine.models import ModelCall, Run
@@ -28,6 +30,7 @@ from .usage import used_both_ways
 # 64 is EX_USAGE of sysexits.h, for 1 and 2 say what came of it
 WELL, OTHERWISE, NOTHING, WAITS, USAGE = 0, 1, 2, 3, 64
 LOOK = 0.2  # seconds
+NO_UTF8 = re.compile("[\udc80-\udcff]")  # what Python makes of bytes of an argument that are no UTF-8
 
 log = logging.getLogger(__name__)
 
@@ -68,6 +71,19 @@ class RunCommand(terminal.Command, Generic[Row]):
     def word(self, row: Any) -> str:
         """What came of it, in one word."""
         return row.run.outcome or row.run.status
+
+    def text_of(self, given: str, name: str) -> str:
+        """What was given as this argument; for - what comes by standard input. Both are bytes of somebody's shell."""
+        if given != "-" and not NO_UTF8.search(given):
+            return given
+        whose = "Standard input" if given == "-" else "It"
+        try:
+            found = decoded(sys.stdin.buffer.read() if given == "-" else given.encode(errors="surrogateescape"))
+        except UnknownEncoding as error:
+            raise bad_input(f"{name}: {whose} {error}") from error
+        if found.converted_from:
+            self._say(f"{name}: {whose} was read as {found.converted_from}.")
+        return found.text.replace("\r\n", "\n").replace("\r", "\n")
 
     def status_of(self, run: Run) -> int:
         """How it ends where the run has finished."""

@@ -10,10 +10,13 @@ import math
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path, PurePosixPath
+from typing import Any
 
+from engine.decoding import Decoded, UnknownEncoding, decoded
 from engine.models import DocumentLimits, NewDocument
 from engine.models.documents import LINE_LENGTH, TITLE_LENGTH, DocumentKind
 
@@ -27,7 +30,9 @@ KINDS = {
     ".md": DocumentKind.MARKDOWN,
     ".markdown": DocumentKind.MARKDOWN,
 }
-DELIMITERS = ",;\t|"
+DELIMITERS = "\t;|,"
+LOOKED_AT, REGULAR = 200, 0.8  # records, and how many of them may not have the usual number of cells
+SEPARATOR = re.compile(r"\A\"?sep=([,;|\t])\"?[ \t]*\r?\n", re.IGNORECASE)  # a first line for spreadsheets
 CELLS_APART = " | "
 UNKEEPABLE = re.compile("[\0\ud800-\udfff]")  # no database takes these
 PIECE = re.compile(rf".{{1,{LINE_LENGTH}}}(?:\s+|$)|.{{{LINE_LENGTH}}}")
@@ -43,25 +48,29 @@ def read(name: str, data: bytes, limits: DocumentLimits, until: float = math.inf
     """A file as it came. UnreadableDocument where it cannot be read, also for want of time: what takes long is ended
     `until` then by `time.monotonic`."""
     name = PurePosixPath(name.replace("\\", "/")).name
-    known = KINDS.get(PurePosixPath(name).suffix.lower(), DocumentKind.TEXT)
-    return _document(name, DocumentKind.PDF if data.startswith(b"%PDF-") else known, data, limits, until)
+    kind = KINDS.get(PurePosixPath(name).suffix.lower(), DocumentKind.TEXT)
+    refuse_size(name, len(data), limits)
+    if kind == DocumentKind.PDF or data.startswith(b"%PDF-"):
+        return _document(name, DocumentKind.PDF, _lines_of_pdf(_shown(name), data, until), data)
+    text = _text(_shown(name), data)
+    lines = _lines_of_csv(_shown(name), text.text) if kind == DocumentKind.CSV else text.text.splitlines()
+    # said where everybody sees it, and in no line: those are what the file says
+    named = f"{_cut(name, TITLE_LENGTH - 20)} ({text.converted_from})" if text.converted_from else name
+    return _document(named, kind, lines, data)
 
 
 def pasted(title: str, text: str, limits: DocumentLimits) -> NewDocument:
     """What somebody typed or pasted, in place of a file."""
-    return _document(title, DocumentKind.TEXT, _keepable(text).encode(), limits)
-
-
-def _document(
-    title: str, kind: DocumentKind, data: bytes, limits: DocumentLimits, until: float = math.inf
-) -> NewDocument:
-    title = _keepable(title)
-    shown = _shown(title)
+    data = _keepable(text).encode()
     refuse_size(title, len(data), limits)
-    lines = tuple(_without_gaps(piece for line in LINES[kind](shown, data, until) for piece in lines_of(line)))
+    return _document(title, DocumentKind.TEXT, _keepable(text).removeprefix("\ufeff").splitlines(), data)
+
+
+def _document(title: str, kind: DocumentKind, found: Iterable[str], data: bytes) -> NewDocument:
+    lines = tuple(_without_gaps(piece for line in found for piece in lines_of(line)))
     if not lines:
-        raise UnreadableDocument(f"{shown} is empty. Leave it out, or attach what it should have been.")
-    return NewDocument(_cut(title, TITLE_LENGTH), kind, lines, sha256(data).hexdigest())
+        raise UnreadableDocument(f"{_shown(title)} is empty. Leave it out, or attach what it should have been.")
+    return NewDocument(_cut(_keepable(title), TITLE_LENGTH), kind, lines, sha256(data).hexdigest())
 
 
 def refuse_size(title: str, size: int, limits: DocumentLimits) -> None:
@@ -78,35 +87,46 @@ def _shown(title: str) -> str:
 # ---- what there is in a file ------------------------------------------------------------------------------
 
 
-def _lines_of_text(shown: str, data: bytes, until: float) -> list[str]:
-    return _text(shown, data).splitlines()
-
-
-def _text(shown: str, data: bytes) -> str:
-    if b"\0" in data:
-        raise UnreadableDocument(f"{shown} is neither text nor a PDF. Save it as one of these and attach that.")
+def _text(shown: str, data: bytes) -> Decoded:
     try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UnreadableDocument(f"{shown} is not in UTF-8. Save it in UTF-8 and attach that.") from error
+        return decoded(data)
+    except UnknownEncoding as error:
+        binary = "is neither text in UTF-8 nor a PDF. Save it as one of these and attach that."
+        raise UnreadableDocument(f"{shown} {binary if bytes(1) in data else error}") from error
 
 
-def _lines_of_csv(shown: str, data: bytes, until: float) -> Iterator[str]:
+def _lines_of_csv(shown: str, text: str) -> Iterator[str]:
     """A line for each record, whatever stands in its cells."""
-    text = _text(shown, data)
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text), strict=True)
+    rows = csv.reader(io.StringIO(SEPARATOR.sub("", text), newline=""), **_dialect(text))
     try:
         for row in rows:
-            yield CELLS_APART.join(" ".join(cell.split()) for cell in row)
+            yield CELLS_APART.join(" ".join(cell.split()).replace(CELLS_APART, CELLS_APART.strip()) for cell in row)
     except csv.Error as error:
         said = f"{shown} cannot be read as CSV: in line {rows.line_num}, {error}"
         raise UnreadableDocument(f"{said}. Correct it, or attach it as text.") from error
 
 
-def _delimiter(text: str) -> str:
-    """That of the four which the first line has most often; of a file with one column, the comma."""
-    found = Counter(text.partition("\n")[0])
-    return max(DELIMITERS, key=lambda delimiter: found[delimiter])
+def _dialect(text: str) -> dict[str, Any]:
+    """How most of the first records have the same number of cells, as that of the columns: amounts with a decimal comma
+    are no two cells. Where several ways are as good, the comma is the last: it is in amounts and names, too."""
+    if said := SEPARATOR.match(text):
+        return {"delimiter": said[1], "strict": True, "skipinitialspace": True}
+    ways = [(delimiter, skips) for skips in (True, False) for delimiter in DELIMITERS]
+    delimiter, skips = max(ways, key=lambda way: _regularity(text, *way))  # the first of equals
+    return {"delimiter": delimiter, "strict": True, "skipinitialspace": skips}
+
+
+def _regularity(text: str, delimiter: str, skips: bool) -> tuple[int, bool, bool, int]:
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True, skipinitialspace=skips)
+    try:
+        widths = [len(row) for row in islice(rows, LOOKED_AT) if row]
+    except csv.Error:
+        return -1, False, False, text.partition("\n")[0].count(delimiter)
+    found = Counter(widths)
+    usual = max(sorted(found, reverse=True), key=lambda width: found[width], default=1)
+    if usual == 1:  # lines, in which it stands now and then
+        return 0, False, False, len(widths) - sum(widths)
+    return 2, widths[0] == usual, found[usual] >= len(widths) * REGULAR, 0
 
 
 # ---- PDF --------------------------------------------------------------------------------------------------
@@ -121,7 +141,7 @@ STOPPED: Mapping[type[child.Stopped], str] = {
 }
 LATE = "was not read: those before it took the time that all have together. Attach it by itself."
 REFUSED = {
-    "encrypted": "is encrypted. Save it without a password and attach that.",
+    "encrypted": "asks for a password. Save it without one and attach that.",
     "pages": "has more than 200 pages. Attach those that matter.",
     "characters": "has more text than can be read. Attach the pages that matter.",
 }
@@ -144,14 +164,6 @@ def _lines_of_pdf(shown: str, data: bytes, until: float) -> Iterator[str]:
     for number, page in enumerate(pages, 1):
         yield from page.splitlines() if page.strip() else [PAGE_OF_PICTURES.format(number)]
         yield ""
-
-
-LINES: Mapping[DocumentKind, Callable[[str, bytes, float], Iterable[str]]] = {
-    DocumentKind.TEXT: _lines_of_text,
-    DocumentKind.MARKDOWN: _lines_of_text,
-    DocumentKind.CSV: _lines_of_csv,
-    DocumentKind.PDF: _lines_of_pdf,
-}
 
 
 # ---- lines ------------------------------------------------------------------------------------------------

@@ -69,8 +69,8 @@ def table_of(lines: Sequence[str]) -> Table:
     wide = [(*record, *[""] * (len(columns) - len(record))) for record in records[1:]]
     for number, record in enumerate(wide, 1):
         if any(record[len(columns) :]):
-            cells = f"{len(record)} cells, and there are {len(columns)} columns"
-            raise NoTable(f"Row {number} has {cells}. Read its lines, or have the file corrected.")
+            found = f"{len(record)} cells, and there are {len(columns)} columns"
+            raise NoTable(f"Row {number} has {found}. Read its lines, or have the file corrected.")
     cells = list(zip(*(record[: len(columns)] for record in wide), strict=True))
     comma = _has_decimal_commas(cells)
     return Table(tuple(columns), tuple(zip(*(_read(one, comma) for one in cells), strict=True)))

@@ -1,6 +1,7 @@
 """magi judge: ask a council from a shell. Exit status 0 approved, 1 rejected, 2 no verdict, 64 bad usage or input."""
 
 import argparse
+import codecs
 import json
 import os
 import sys
@@ -42,7 +43,11 @@ def main(words: list[str] | None = None) -> int:
 
 
 def judged(options: argparse.Namespace, magi: Magi) -> int:
-    content = sys.stdin.read() if options.content == "-" else options.content
+    try:
+        content = text_of(sys.stdin.buffer.read() if options.content == "-" else os.fsencode(options.content))
+    except UnicodeError as error:
+        print(f"content: It is not in UTF-8 ({error}). Save it in UTF-8, or convert it with iconv.", file=sys.stderr)
+        return USAGE
     asked = {"council": options.council, "title": options.title, "wait": options.wait, "key": options.key}
     try:
         run = magi.judge(content, **asked)
@@ -54,6 +59,12 @@ def judged(options: argparse.Namespace, magi: Magi) -> int:
         return USAGE if error.status in WRONG else NOTHING
     tell(run, options.json)
     return status_of(run, options.allow_rehearsal)
+
+
+def text_of(data: bytes) -> str:
+    """In UTF-8, or as a Windows shell writes it. UnicodeError."""
+    wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return data.decode("utf-16" if wide else "utf-8-sig").replace("\r\n", "\n")
 
 
 def tell(run: Run, as_json: bool) -> None:

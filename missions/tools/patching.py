@@ -51,7 +51,9 @@ def _text(place: Workspace, path: str) -> str | None:
         raise
     text = text_of(data)
     if data and not text:
-        raise FileProblem("binary", f"{path} is no text, or too long: {len(data):,} bytes.")
+        raise FileProblem(
+            "binary", f"{path} is no text in UTF-8, or too long: {len(data):,} bytes. Read it by a command."
+        )
     return text
 
 

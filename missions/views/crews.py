@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from engine.decoding import UnknownEncoding, decoded
 from runs.face import faces
 from runs.forms import as_number, as_typed
 from runs.rights import SEE
@@ -120,9 +121,9 @@ def _read(request: HttpRequest, crew: Crew | None, typed: dict[str, Any], opened
     """A file that is sent fills the form, and saves nothing."""
     sent = next(iter(request.FILES.getlist("file")), None)
     try:
-        found = crew_files.read(sent.read(crew_files.LONGEST * 4).decode() if sent else "")
-    except (UnicodeDecodeError, Wrong) as error:
-        problems = error.problems if isinstance(error, Wrong) else [("", "It is no text.")]
+        found = crew_files.read(decoded(sent.read(crew_files.LONGEST * 4)).text if sent else "")
+    except (UnknownEncoding, Wrong) as error:
+        problems = error.problems if isinstance(error, Wrong) else [("", f"The file {error}")]
         return _form(request, crew, typed, opened=opened, problems=problems, status=422)
     return _form(request, crew, {"name": found.name, **found.held}, opened=opened)
 

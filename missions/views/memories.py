@@ -10,6 +10,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from engine.decoding import UnknownEncoding, decoded
 from engine.models import record_name
 from runs.forms import Text, as_typed
 from runs.texts.amendments import amendments
@@ -131,9 +132,9 @@ def form(request: HttpRequest, pk: int | None = None) -> HttpResponse:
 def _read(request: HttpRequest, memory: Memory | None, posted: Mapping[str, str]) -> HttpResponse:
     try:
         sent = next(iter(request.FILES.getlist("file")), None)
-        initial = _as_fields(memory_files.read(sent.read(LONGEST_FILE).decode() if sent else ""))
-    except (UnicodeDecodeError, Wrong) as error:
-        line = str(error) if isinstance(error, Wrong) else "Choose a file of Markdown."
+        initial = _as_fields(memory_files.read(decoded(sent.read(LONGEST_FILE)).text if sent else ""))
+    except (UnknownEncoding, Wrong) as error:
+        line = str(error) if isinstance(error, Wrong) else f"The file {error}"
         kept = MemoryForm(initial=dict(posted))
         return _form(request, memory, kept, posted.get("base", ""), line=line, status=422)
     return _form(request, memory, MemoryForm(initial=initial), posted.get("base", ""))

@@ -121,7 +121,12 @@ def _files(request: HttpRequest, posted: Mapping[str, str]) -> tuple[list[Attach
     wrong = []
     for name, text in attached.uploaded(one for one in request.FILES.getlist(UPLOADS) if not _is_packed(one)):
         if text is None:
-            wrong.append(("files", f"{name} is no text of at most {LONGEST:,} bytes. Choose another file."))
+            wrong.append(
+                (
+                    "files",
+                    f"{name} is no text in UTF-8 of at most {LONGEST:,} bytes. Save it as one, or choose another file.",
+                )
+            )
         else:
             found.append((name, text))
     return attached.numbered(found), wrong

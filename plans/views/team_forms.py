@@ -16,6 +16,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods
 
 from engine.councils import with_name_now
+from engine.decoding import UnknownEncoding, decoded
 from engine.llm import catalogue
 from engine.tools import of_whole_servers, tools
 from runs import retention
@@ -216,9 +217,9 @@ def _sent(request: HttpRequest, text: str) -> str:
     if (sent.size or 0) > team_files.LONGEST * 4:
         raise team_files.Wrong([("file", f"It is too large: {team_files.LONGEST:,} characters are taken.")])
     try:
-        return sent.read().decode()
-    except UnicodeDecodeError as error:
-        raise team_files.Wrong([("file", "It is no text in UTF-8.")]) from error
+        return decoded(sent.read()).text
+    except UnknownEncoding as error:
+        raise team_files.Wrong([("file", f"It {error}")]) from error
 
 
 def _text_page(

@@ -86,11 +86,11 @@ UNREADABLE = (
     (
         ("broken.pdf", b"%PDF-1.7 nothing", "broken.pdf is broken"),
         ("picture.pdf", SCANNED, "picture.pdf has no text, only pictures"),
-        ("locked.pdf", encrypted(CV, "secret"), "locked.pdf is encrypted"),
+        ("locked.pdf", encrypted(CV, "secret"), "locked.pdf asks for a password"),
         ("bomb.pdf", UNPACKING, "bomb.pdf unpacks to more than can be read"),
     ),
     (
-        ("picture.png", b"\x89PNG\0\0", "picture.png is neither text nor a PDF"),
+        ("picture.png", b"\x89PNG\0\0", "picture.png is neither text in UTF-8 nor a PDF"),
         ("empty.txt", b" \n", "empty.txt is empty"),
         ("long.txt", b"word " * 12_001, "60,000 are the most"),
         ("large.txt", b"x" * (DOCUMENTS.size + 1), "large.txt has 2.0 MB"),

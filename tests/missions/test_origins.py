@@ -55,7 +55,7 @@ def test_the_texts_of_an_archive_are_taken(data):
 def test_what_is_no_text_is_named_and_what_is_of_git_is_not_looked_at():
     found = origins.of_archive(zipped({"./a": b"x", ".git/config": b"y", "b.png": b"\x89\0", "big": b"x" * 400_001}))
     assert list(found.files) == [("a", "x")]
-    assert found.note == "Left out of the workspace, for they are no texts or too long: b.png, big."
+    assert found.note == "Left out of the workspace, for they are no texts in UTF-8, or too long: b.png, big."
 
 
 LINK = {"type": tarfile.SYMTYPE, "linkname": "/etc/passwd"}
@@ -170,4 +170,4 @@ def test_an_archive_is_chosen_on_the_page(client, mira: User, models):
     assert "house.zip: &#x27;../a&#x27; is no path within a folder." in page.content.decode()
     made = Mission.objects.get()
     assert [one.path for one in made.files.all()] == ["a"]
-    assert made.messages.get().text == "Left out of the workspace, for they are no texts or too long: b."
+    assert made.messages.get().text == "Left out of the workspace, for they are no texts in UTF-8, or too long: b."

@@ -1,10 +1,11 @@
 """What commands complain of is named as their own options and arguments are."""
 
 import json
+from io import BytesIO, StringIO, TextIOWrapper
 
 import pytest
 from django.core.management import call_command, load_command_class
-from django.core.management.base import CommandError
+from django.core.management.base import CommandError, OutputWrapper
 
 from debates.models import Panel
 from engine.models import Gate
@@ -67,6 +68,34 @@ def test_agents_of_a_file_are_named_by_their_place_in_it(tmp_path):
     file = tmp_path / "agents.json"
     file.write_text(json.dumps([*agents()[:2], {**agents()[2], "model": "nobody/x"}]))
     assert complaint("judge", "Go?", "--agents", str(file)).startswith("--agents: 2.model: ")
+
+
+COMMANDS = {"judge": "content", "debate": "question", "ask": "question", "plan": "task", "mission": "goal"}
+
+
+def standard_input(monkeypatch, data):
+    monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(data)))
+
+
+@pytest.mark.django_db
+def test_what_comes_in_another_encoding_is_refused_with_what_to_do(mira, monkeypatch):
+    Council.objects.found(name="Magi", owner=mira, agents=agents())
+    said = {}
+    for command, name in COMMANDS.items():
+        standard_input(monkeypatch, "+price £ 12\n".encode("latin-1"))
+        said[f"{name}: Standard input is not in UTF-8: the byte 0xA3 in line 1"] = complaint(command, "-")
+        said[f"{name}: It is not in UTF-8: the byte 0xE9"] = complaint(command, "caf\udce9")  # as the shell hands it on
+    assert {begins: sentence for begins, sentence in said.items() if not sentence.startswith(begins)} == {}
+
+
+def test_what_a_windows_shell_writes_is_read_and_said(monkeypatch):
+    command, said = load_command_class("judgements", "judge"), StringIO()
+    command.stderr = OutputWrapper(said)
+    for encoding in ("utf-8", "utf-8-sig", "utf-16", "utf-16-be"):
+        standard_input(monkeypatch, "Deploy on Friday.\r\nAt 16:00.\r\n".encode(encoding))
+        assert command.text_of("-", "content") == "Deploy on Friday.\nAt 16:00.\n"
+    assert said.getvalue().count("content: Standard input was read as UTF-16") == 2
+    assert command.text_of("Café\r\n", "content") == "Café\r\n"  # an argument is as it is
 
 
 @pytest.mark.django_db

@@ -63,9 +63,13 @@ def file_of(objects: list[bytes]) -> bytes:
     return bytes(out) + head + end
 
 
-def encrypted(data: bytes, password: str) -> bytes:
+METHODS = ("RC4-40", "RC4-128", "AES-128", "AES-256-R5", "AES-256")
+
+
+def encrypted(data: bytes, password: str = "", method: str = "AES-256") -> bytes:
+    """By its owner's password; with another one it asks for that to be opened."""
     writer, out = PdfWriter(clone_from=PdfReader(io.BytesIO(data))), io.BytesIO()
-    writer.encrypt(password)
+    writer.encrypt(password, "the owner's", algorithm=method)
     writer.write(out)
     return out.getvalue()
 

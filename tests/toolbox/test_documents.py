@@ -91,8 +91,12 @@ def test_a_name_is_as_long_as_a_title_may_be():
     [
         ("a.txt", b"", "a.txt is empty."),
         ("a.md", b" \n\t\n", "a.md is empty."),
-        ("cv.docx", b"PK\x03\x04\x14\0\x06\0", "cv.docx is neither text nor a PDF."),
-        ("a.txt", "Müller".encode("latin-1"), "a.txt is not in UTF-8."),
+        ("cv.docx", b"PK\x03\x04\x14\0\x06\0", "cv.docx is neither text in UTF-8 nor a PDF."),
+        (
+            "a.txt",
+            "Müller".encode("latin-1"),
+            "a.txt is not in UTF-8: the byte 0xFC in line 1 after “M” belongs to another encoding.",
+        ),
         ("a.txt", b"x" * (2 * 2**20 + 1), "a.txt has 2.0 MB, and 2 MB are the most."),
         (f"{'n' * 99}.txt", b"", f"{'n' * 59}… is empty."),
         ("", b"", "A document without a name is empty."),
@@ -112,7 +116,45 @@ def test_a_record_is_a_line_whatever_stands_in_its_cells():
         "name | note",
         "Hana | two lines, and a comma",
     ]
-    assert lines("a.csv", b"name;price\nTea;1,20\n") == ["name | price", "Tea | 1,20"]
+
+
+CSVS = {  # what comes, and its records; a cell that is cut in two, or two that are one, is a wrong one
+    b"name;price\nTea;1,20\n": ["name | price", "Tea | 1,20"],
+    b"Name, first;Sum, EUR;Day\nM, Max;1.234,50;1.2.\nB, Eva;980,00;2.2.\n": [
+        "Name, first | Sum, EUR | Day", "M, Max | 1.234,50 | 1.2.", "B, Eva | 980,00 | 2.2."],
+    b"a,b;c,d\n1,5;2,5\n": ["a,b | c,d", "1,5 | 2,5"],
+    b"a, b;c\n1;2\n3, 4;5;6\n7, 8;9\n1, 2;3\n4, 5;6\n7, 8;9\n": [
+        "a, b | c", "1 | 2", "3, 4 | 5 | 6", "7, 8 | 9", "1, 2 | 3", "4, 5 | 6", "7, 8 | 9"],
+    b"a\tb, c\n1,5\t2;5\n": ["a | b, c", "1,5 | 2;5"],
+    b"a|b\n1,5|x;y\n": ["a | b", "1,5 | x;y"],
+    b'name,note\nHana,"a; b"\nKim,"c; d"\n': ["name | note", "Hana | a; b", "Kim | c; d"],
+    b'"Last, first","Sum"\n"M, Max","1,234.50"\n': ["Last, first | Sum", "M, Max | 1,234.50"],
+    b'a, "b, c"\nd, "e, f"\n': ["a | b, c", "d | e, f"],
+    b'a;b\n1;"two\r\nlines; and 1,5"\n': ["a | b", "1 | two lines; and 1,5"],
+    b'a,b\n1,"say ""hi, you"""\n': ["a | b", '1 | say "hi, you"'],
+    b"Report of 2026\n\nday;sum\n1.2.;1,50\n2.2.;2,50\n": [
+        "Report of 2026", "", "day | sum", "1.2. | 1,50", "2.2. | 2,50"],
+    b"sep=;\na,1;b\n1,2;3,4\n": ["a,1 | b", "1,2 | 3,4"],
+    b'"sep=,"\r\na,b\r\n1;2,3\r\n': ["a | b", "1;2 | 3"],
+    b"sum, EUR\n1\n2\n": ["sum, EUR", "1", "2"],
+    b"one\ntwo\n": ["one", "two"],
+    b"a;b\rc;1,5\r": ["a | b", "c | 1,5"],
+    "\ufeffa;b\n1,5;2\n".encode(): ["a | b", "1,5 | 2"],
+    "a;b\nÄ;1,5\n".encode("utf-16"): ["a | b", "Ä | 1,5"],
+    b"a;b\nx | y;1\n": ["a | b", "x|y | 1"],
+    b"a,b,c\n1,2\n1,2,3,4\n": ["a | b | c", "1 | 2", "1 | 2 | 3 | 4"],
+}  # fmt: skip
+
+
+def test_no_cell_is_cut_and_no_two_become_one():
+    found = {data: lines("a.csv", data) for data in CSVS}
+    assert {data: found[data] for data in CSVS if found[data] != CSVS[data]} == {}
+
+
+def test_what_was_converted_is_said_beside_its_name():
+    found = read("prices.csv", "a;b\n1,5;2\n".encode("utf-16"), LIMITS)
+    assert (found.title, found.digest) == ("prices.csv (UTF-16LE)", sha256("a;b\n1,5;2\n".encode("utf-16")).hexdigest())
+    assert read("a.txt", "\ufeffOne.".encode(), LIMITS).title == "a.txt"
 
 
 def test_a_broken_one_is_refused_with_the_line():
@@ -128,6 +170,11 @@ def test_a_pdf_is_read_page_after_page():
     assert read("cv", pdfs.CV, LIMITS).kind == "pdf"
 
 
+def test_what_only_its_owners_password_protects_opens_without_one():
+    found = {method: lines("cv.pdf", pdfs.encrypted(pdfs.CV, method=method)) for method in pdfs.METHODS}
+    assert {method: said for method, said in found.items() if said != lines("cv.pdf", pdfs.CV)} == {}
+
+
 def test_a_page_without_text_among_others_is_said_to_be_there():
     mixed = pdfs.pdf("Text.", pdfs.PICTURE_ALONE, "More.")
     assert lines("a.pdf", mixed) == ["Text.", "", "(Page 2 has no text that could be read.)", "", "More."]
@@ -139,8 +186,11 @@ def test_a_page_without_text_among_others_is_said_to_be_there():
         (pdfs.CV[:500], "is broken."),
         (b"%PDF-1.4\n" + bytes(range(1, 256)), "is broken."),
         (b"No PDF at all.", "is broken."),
-        (pdfs.encrypted(pdfs.CV, "secret"), "is encrypted."),
-        (pdfs.encrypted(pdfs.CV, ""), "is encrypted."),
+        (pdfs.CV[:-40], "is broken."),
+        (pdfs.encrypted(pdfs.CV)[:900], "is broken."),
+        (pdfs.encrypted(pdfs.SCANNED), "has no text, only pictures."),
+        (b"%PDF-1.7\n%%EOF\n", "is broken."),
+        *[(pdfs.encrypted(pdfs.CV, "secret", method), "asks for a password.") for method in pdfs.METHODS],
         (pdfs.SCANNED, "has no text, only pictures."),
         (pdfs.UNPACKING, "unpacks to more than can be read."),
         (pdfs.pdf(*["x"] * (MOST_PAGES + 1)), "has more than 200 pages."),

@@ -1,4 +1,3 @@
-import sys
 from argparse import ArgumentParser
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -53,7 +52,7 @@ class Command(RunCommand[Debate]):
             raise CommandError(str(error), returncode=NOTHING) from error
 
     def _asked(self, panel: PanelVersion, options: dict[str, Any]) -> dict[str, Any]:
-        question = sys.stdin.read() if options["question"] == "-" else options["question"]
+        question = self.text_of(options["question"], "question")
         own = {name: options[name] for name in ("title", "most", "spend", "seed") if options[name]}
         return {**as_asked(panel), **own, "question": question}
 

@@ -1,4 +1,3 @@
-import sys
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from pathlib import Path
@@ -59,7 +58,7 @@ class Command(RunCommand[Inquiry]):
         parser.add_argument("--spend", metavar="MONEY", help="dollars at most, as in 3.00")
 
     def submit(self, options: dict[str, Any]) -> Inquiry:
-        question = sys.stdin.read() if options["question"] == "-" else options["question"]
+        question = self.text_of(options["question"], "question")
         own = {name: options[name] for name in ("title", "model", "spend", "collections", "web", "hosts", "fallback")}
         own |= {name: options[name] for name in (*CRITICS, *MODELS, *LIMITS, "two_sites")}
         given = {"question": question, "retry_limit": options["limit"], "roster": options["posts"], **own}

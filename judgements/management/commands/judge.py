@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError
 
+from engine.decoding import decoded
 from engine.models.budgets import BudgetUsedUp
 from judgements.forms import Submission, council_named
 from judgements.models import Council, CouncilChanged, Judgement
@@ -53,7 +54,7 @@ class Command(RunCommand[Judgement]):
     def submit(self, options: dict[str, Any]) -> Judgement:
         council = None if options["agents"] else _council(options["council"] or DEFAULT_COUNCIL)
         agents = council.agents() if council else _agents(options["agents"])
-        content = sys.stdin.read() if options["content"] == "-" else options["content"]
+        content = self.text_of(options["content"], "content")
         submission = Submission.of(options["title"], content, agents)
         if not submission.is_valid():
             problems = [(one.path, one.message) for one in submission.problems]
@@ -88,7 +89,7 @@ def _council(name: str) -> Council:
 
 def _agents(file: str) -> list[dict[str, str]]:
     try:
-        agents = json.loads(Path(file).read_text())
+        agents = json.loads(decoded(Path(file).read_bytes()).text)
     except (OSError, ValueError, RecursionError) as error:
         raise bad_input(f"--agents: {file} cannot be read: {error}") from error
     whole = isinstance(agents, list) and all(_is_agent(agent) for agent in agents)

@@ -95,7 +95,7 @@ class Command(RunCommand[Mission]):
 
     def submit(self, options: dict[str, Any]) -> Mission:
         self._options = options
-        goal = sys.stdin.read() if options["goal"] == "-" else options["goal"]
+        goal = self.text_of(options["goal"], "goal")
         own = {name: options[name] for name in ("title", "crew", "model", "check", "steps", "spend", "git", *WHO)}
         origin = self._origin(Path(options["workspace"])) if options["workspace"] else Origin(())
         values, problems = asked({"goal": goal, **own}, origin.files, follows=options["follows"], note=origin.note)
@@ -126,7 +126,7 @@ class Command(RunCommand[Mission]):
         for one in found:
             data = Workspace(folder).read(one.path) if one.kind == "file" and one.size <= 400_000 else b"\0"
             if one.kind == "file" and data and not text_of(data):
-                self._say(f"  Left out: {one.path} is no text, or too long.")
+                self._say(f"  Left out: {one.path} is no text in UTF-8, or too long.")
             elif one.kind == "file" and ".git" not in Path(one.path).parts:
                 yield one.path, text_of(data)
 

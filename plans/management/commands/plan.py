@@ -1,4 +1,3 @@
-import sys
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from typing import Any
@@ -35,7 +34,7 @@ class Command(RunCommand[Plan]):
         parser.add_argument("--spend", metavar="MONEY", help="dollars at most, as in 3.00")
 
     def submit(self, options: dict[str, Any]) -> Plan:
-        task = sys.stdin.read() if options["task"] == "-" else options["task"]
+        task = self.text_of(options["task"], "task")
         own = {name: options[name] for name in ("title", "matter", "spend")}
         values, problems = asked({"task": task, **own})
         if problems:
