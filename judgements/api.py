@@ -4,6 +4,9 @@ from typing import Any
 
 from . import rules
 from .models import Agent, Judgement, RoundDecision
+from .prompts import Place
+
+Repeated = dict[Place, Place]
 
 
 def facts(row: Judgement) -> dict[str, Any]:
@@ -16,7 +19,7 @@ def facts(row: Judgement) -> dict[str, Any]:
         "verdict": row.run.outcome,
         "round": row.current_round,
         "rehearsal": row.rehearsal,
-        "agents": [_agent(agent) for agent in row.agents.all()],
+        "agents": [_agent(agent, row.repeated) for agent in row.agents.all()],
     }
 
 
@@ -31,7 +34,7 @@ def facts_of_list(row: Judgement) -> dict[str, Any]:
     }
 
 
-def _agent(agent: Agent) -> dict[str, Any]:
+def _agent(agent: Agent, repeated: Repeated) -> dict[str, Any]:
     return {
         "seat": agent.seat,
         "name": agent.name,
@@ -40,16 +43,19 @@ def _agent(agent: Agent) -> dict[str, Any]:
         "fallback": agent.fallback or None,
         "score": rules.tenths(rules.score(agent.history)),
         "verdict": agent.verdict,
-        "decisions": [_decision(decision) for decision in agent.decisions.all()],
+        "decisions": [
+            _decision(decision, repeated.get((decision.round, agent.seat))) for decision in agent.decisions.all()
+        ],
     }
 
 
-def _decision(decision: RoundDecision) -> dict[str, Any]:
+def _decision(decision: RoundDecision, repeats: Place | None) -> dict[str, Any]:
     seconds = decision.call.seconds
     return {
         "round": decision.round,
         "decision": decision.decision,
         "reason": decision.reason,
+        "repeats": {"round": repeats[0], "seat": repeats[1]} if repeats else None,
         "seconds": round(seconds, 2) if seconds is not None else None,
         "attempts": decision.call.attempt,
         "model": decision.call.model,

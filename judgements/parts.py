@@ -40,6 +40,7 @@ class Cell:
     fallback: str = ""  # the model that stood in for the agent's own
     details: str = ""
     mark: str = ""  # what is remarkable about this decision
+    repeats: str = ""  # that its reason is another's, word for word; stands in the mark, too
     since: datetime | None = None
     until: datetime | None = None
 

@@ -123,10 +123,16 @@ class Use(Strict):
 # ---- what it gives ----------------------------------------------------------------------------------------
 
 
+class Repetition(Strict):
+    round: int
+    seat: Literal["A", "B", "C"]
+
+
 class Decision(Strict):
     round: int
     decision: Literal["approve", "reject"]
     reason: str
+    repeats: Repetition | None = Field(description="Where the same reason was given first, word for word.")
     seconds: float | None
     attempts: int
     model: str

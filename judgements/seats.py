@@ -103,6 +103,7 @@ def _cell(
         state: State = "approve" if decision.decision == Decision.APPROVE else "reject"
         outweighed = ", outweighed" if number == rules.ROUNDS[-1] and rules.carried(agent.history) else ""
         fallback = decision.call.model if decision.call.model != agent.model else ""
+        repeats = _repeats(judgement, agent, number)
         return cell(
             state,
             f"{WORDS[state]}{outweighed}",
@@ -110,7 +111,8 @@ def _cell(
             seconds=_seconds(decision.call),
             fallback=fallback,
             details=_details(decision.call, fallback),
-            mark=_mark(agent, number),
+            mark=". ".join(filter(None, [_mark(agent, number), repeats])),
+            repeats=repeats,
         )
     if call and call.status == ModelCall.Status.FAILED:
         return _cell_of_failure(judgement, call, cell)
@@ -159,6 +161,16 @@ def _mark(agent: Agent, number: int) -> str:
     if rules.carried(agent.history) and number == rules.ROUNDS[-1]:
         return f"Changed its mind in round {number}. {CARRIED}"
     return f"Changed its mind in round {number}" if number in rules.changed_in(agent.history) else ""
+
+
+def _repeats(judgement: Judgement, agent: Agent, number: int) -> str:
+    """A reason that is nobody's own counts all the same; whoever reads it should know."""
+    first = judgement.repeated.get((number, agent.seat))
+    if not first:
+        return ""
+    names = {one.seat: one.name for one in judgement.agents.all()}
+    whose = "its own reason" if first[1] == agent.seat else f"the reason of {names[first[1]]}"
+    return f"Repeats {whose} of round {first[0]}, word for word"
 
 
 def _marks(agent: Agent) -> tuple[str, ...]:

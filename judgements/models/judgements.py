@@ -1,5 +1,6 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
@@ -198,6 +199,12 @@ class Judgement(models.Model):
     def histories(self) -> dict[str, dict[int, Decision]]:
         """What was decided so far, by seats and rounds."""
         return {agent.seat: agent.history for agent in self.agents.all()}
+
+    @cached_property
+    def repeated(self) -> dict[prompts.Place, prompts.Place]:
+        """By round and seat of a reason: where the same was said first, word for word."""
+        decided = ((agent.seat, decision) for agent in self.agents.all() for decision in agent.decided)
+        return prompts.repeated({(decision.round, seat): decision.reason for seat, decision in decided})
 
     @property
     def current_round(self) -> int:

@@ -55,7 +55,7 @@ def test_the_judgement_object_has_the_agreed_shape(env):
     assert (judgement["council"], judgement["rehearsal"], judgement["round"]) == ("Travel and spend", True, 3)
     assert [agent["seat"] for agent in judgement["agents"]] == ["A", "B", "C"]
     assert set(judgement["agents"][0]["decisions"][0]) == {
-        *("round", "decision", "reason", "seconds", "attempts", "model", "answered_by")
+        *("round", "decision", "reason", "repeats", "seconds", "attempts", "model", "answered_by")
     }
 
 

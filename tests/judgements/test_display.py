@@ -6,6 +6,7 @@ from channels.db import database_sync_to_async
 from engine import steering
 from engine.llm.failures import ServerError, Unauthorized
 from engine.models import ModelCall, Run
+from judgements.api import facts
 from judgements.display import display_of
 from judgements.models import Judgement
 from runs.words import minutes
@@ -28,7 +29,7 @@ def start(judgement):
     assert run.pk == judgement.pk
 
 
-def decide(judgement, *decisions):
+def decide(judgement, *decisions, reasons=()):
     """Write decisions as they come in: A1, B1, C1, A2, ..."""
     agents = list(judgement.agents.all())
     for index, word in enumerate(decisions):
@@ -37,7 +38,8 @@ def decide(judgement, *decisions):
         call = ModelCall.objects.create(
             run=run, step=step, attempt=1, model=agent.model, prompt="[]", deadline=run.created
         )
-        agent.decisions.create(round=number, decision=word, reason=f"Reason {step}.", call=call)
+        reason = reasons[index] if reasons else f"Reason {step}."
+        agent.decisions.create(round=number, decision=word, reason=reason, call=call)
 
 
 def fail(judgement, step, attempt, **values):
@@ -213,6 +215,22 @@ def test_who_changed_its_mind_and_when_is_said(judgement):
     assert [seat.marks for seat in shown.seats] == [(f"{changed}s 2 and 3",), (), (f"{changed} 3", carried)]
     assert [e.mark for e in shown.seats[0].cells] == ["", f"{changed} 2", f"{changed} 3"]
     assert shown.seats[2].cells[2].mark == f"{changed} 3. {carried}"
+
+
+def test_a_reason_that_was_given_before_is_marked_as_a_repetition(judgement):
+    """It counts all the same. Case and marks make no difference, and the first who gave it is named."""
+    said = ["It is fine.", "It is  FINE!", "Too dear.", "It is fine", "Too dear.", "So be it."]
+    decide(judgement, *[APPROVE] * 6, reasons=said)
+    cells = [cell for seat in display(judgement).seats for cell in seat.cells]
+    again = {f"{cell.agent} {cell.round}": cell.repeats for cell in cells if cell.repeats}
+    assert again == {
+        "Melchior 2": "Repeats its own reason of round 1, word for word",
+        "Balthasar 1": "Repeats the reason of Melchior of round 1, word for word",
+        "Balthasar 2": "Repeats the reason of Casper of round 1, word for word",
+    }
+    assert {cell.mark for cell in cells if cell.repeats} == set(again.values())
+    agents = facts(Judgement.objects.whole().get(pk=judgement.pk))["agents"]
+    assert [one["repeats"] for one in agents[1]["decisions"]] == [{"round": 1, "seat": seat} for seat in "AC"]
 
 
 def test_a_verdict_that_the_first_round_alone_would_not_have_given_is_called_swayed(judgement):
