@@ -2,16 +2,17 @@
 
 import asyncio
 import json
+import random
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from django.conf import settings
 from django.utils import timezone
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
-from tenacity.wait import wait_random_exponential
 
 from . import faults, live, statements
 from .hidden import in_one_line
@@ -20,25 +21,30 @@ from .llm.answer import Reply
 from .llm.forms import AnswerForm, Continuing, Growth, Message, Way
 from .llm.own_words import not_own
 from .llm.prompting import complained
-from .llm.providers import storable
+from .llm.providers import provider_of, storable
+from .llm.queues import ProviderAway, Turn
 from .llm.tokens import declared_of, prompt_tokens, too_long, unread
-from .models import ModelCall, Run
+from .models import ModelCall, ModelWait, Run
 from .models.budgets import Budget
+from .models.pace import in_words
 from .procedure import procedures
 
 if TYPE_CHECKING:
     from .context import RunContext
 
-ATTEMPTS = 4  # the first and three retries, where nothing else is asked for
+ATTEMPTS = 4  # the first and three retries, of unusable answers and of failures of the endpoint
+TIMEOUTS = 3  # of them at most that may take as long as an answer may
 CONTINUED = 2  # times at most, one answer that was cut off; these attempts count as none
 BEFORE_FALLBACK = 2  # of them, where a fallback is declared, before it takes over
+SHORT_ABSENCE = 15.0  # seconds that a provider is waited for where a fallback can take over
+MOST_ABSENCES = 40  # requests of one question that found a provider away which others were answered by
+LONGEST_PAUSE = 20.0  # seconds before another attempt, where nothing else is asked for
+TOLD_AFTER = 1.0  # seconds that a question waits before pages are told so
 TEXT_INTERVAL = 0.25
 SHORTEN = "Shorten what it is to read, or name a model that reads more."
 
 T = TypeVar("T")
 Keep = Callable[[ModelCall, T], None]
-
-_backoff = wait_random_exponential(multiplier=1, max=20)
 
 
 class Asking(Generic[T]):
@@ -61,6 +67,10 @@ class Asking(Generic[T]):
         self._fallback, self._attempts = fallback, attempts
         self._messages = self._conversation = messages
         self._number = 1
+        self._spent = Counter[str]()  # attempts, by what they failed of
+        self._absences, self._absence = 0, 0.0  # how many of them, and when the last began
+        self._away_since: float | None = None  # since when this question has found its provider away, again and again
+        self._told: tuple[object, ...] = ()  # what the row says of why it waits
         self._on_cut, self._parts, self._cut = on_cut, list[str](), 0
         self._way: Way | None = None  # to ask in after a refusal; otherwise as the model last answered
         self._call: ModelCall
@@ -68,22 +78,17 @@ class Asking(Generic[T]):
     async def answer(self) -> T:
         if failed := await self._failed_before():
             await self._go_on_after(failed)
-        attempts = AsyncRetrying(
-            stop=self._is_last,
-            wait=self._pause,
-            retry=retry_if_exception(self._worth_another),
-            before_sleep=self._fail_for_now,
-            reraise=True,
-        )
-        try:
-            async for attempt in attempts:
-                with attempt:
-                    return await self._attempt()
-        except failures.CallFailed as failure:
-            failure.attempts = self._number
-            await self._fail(failure, None)
-            raise
-        raise AssertionError("the last attempt returns or raises")
+        while True:
+            try:
+                return await self._attempt()
+            except failures.CallFailed as failure:
+                pause = self._pause_after(failure)
+                if pause is None:
+                    failure.attempts = max(1, self._spent.total())
+                    await self._fail(failure, None)
+                    raise
+                await self._fail_for_now(failure, pause)
+                await asyncio.sleep(pause)
 
     async def _failed_before(self) -> list[ModelCall]:
         """The failed attempts of this series that an earlier worker made, oldest first."""
@@ -91,17 +96,18 @@ class Asking(Generic[T]):
         if run.claims < 2:
             return []
         calls = ModelCall.objects.filter(run=run, step=self._step, series=run.retries, status=ModelCall.Status.FAILED)
-        answered = calls.exclude(error_code=failures.FormatRefused.code)
-        return await self._context.read(lambda: list(answered.order_by("attempt")))
+        counted = calls.exclude(error_code__in=(failures.FormatRefused.code, failures.AWAY))
+        return await self._context.read(lambda: list(counted.order_by("attempt")))
 
     async def _go_on_after(self, failed: list[ModelCall]) -> None:
-        """Where an earlier worker left it. Raises its last failure where there was nothing left to try."""
+        """Where an earlier worker left it. Raises its last failure where there was nothing left to try. How long it
+        waited for a provider that was away is not known any more: that begins anew."""
         last = failed[-1]
         failure = failures.restored(last.error_code, last.error)
-        failure.attempts = last.attempt
         for call in failed:
             self._remember(call)
-        if len(failed) - self._cut >= self._attempts or last.retry_at is None:
+        failure.attempts = self._spent.total()
+        if last.retry_at is None or self._used_up():
             raise failure
         if any(call.model == self._fallback for call in failed):
             self._fall_back()
@@ -113,13 +119,10 @@ class Asking(Generic[T]):
         await asyncio.sleep(min(pause, failures.LONGEST_WAIT))  # whose clock said so may have been wrong
 
     async def _attempt(self) -> T:
-        async with self._models.place(self._model):
-            way = self._way = self._way or self._models.way(self._model)
-            self._call, overdrawn = await self._context.write(self._open, "open")
-            if overdrawn:
-                raise failures.QuotaUsedUp(f"The model was not asked. {overdrawn.over}")
-            self._refuse_what_is_too_long()
-            reply = await self._reply(way)
+        with self._models.queue(self._model).turn(self._patience, self._away_since) as turn:
+            gone = await self._its_turn(turn)
+            with self._context.clock.asking():
+                reply = await self._asked(turn, gone)
         faults.reach("after-call")
         self._refuse_what_was_read_in_part(reply)
         value = self._read(reply)
@@ -131,6 +134,79 @@ class Asking(Generic[T]):
 
         await self._context.write(complete, "decision", gets_on=True)
         return value
+
+    async def _asked(self, turn: Turn, gone: failures.CallFailed | None) -> Reply:
+        way = self._way = self._way or self._models.way(self._model)
+        self._call, overdrawn = await self._context.write(self._open, "open")
+        self._told = ()
+        if gone:
+            raise gone
+        if overdrawn:
+            raise failures.QuotaUsedUp(f"The model was not asked. {overdrawn.over}")
+        self._refuse_what_is_too_long()
+        try:
+            reply = await self._reply(way)
+        except failures.CallFailed as failure:
+            self._note_presence(turn, failure)
+            raise
+        turn.answered()
+        self._absences, self._away_since = 0, None
+        return reply
+
+    # ---- a provider that is away --------------------------------------------------------------------------
+
+    @property
+    def _patience(self) -> float:
+        return min(settings.SERVER_PATIENCE, SHORT_ABSENCE) if self._fallback else settings.SERVER_PATIENCE
+
+    async def _its_turn(self, turn: Turn) -> failures.CallFailed | None:
+        """Returns when a request may go out; with what went wrong where the provider was away for too long."""
+        if not turn.granted.done():
+            with self._context.clock.waiting():
+                await self._wait(turn)
+        try:
+            turn.granted.result()
+        except ProviderAway as away:
+            last, since = away.absence.last, away.absence.since
+            absent = in_words((timezone.now() - since).total_seconds())
+            failure = type(last)(f"The model was not asked: its provider was away for {absent}. {last}")
+            failure.given_up = True
+            return failure
+        return None
+
+    async def _wait(self, turn: Turn) -> None:
+        """Until it is its turn, saying why it is not."""
+        queue = self._models.queue(self._model)
+        await asyncio.wait({turn.granted}, timeout=TOLD_AFTER)
+        while not turn.granted.done():
+            changes = queue.changes()
+            absence = queue.absence
+            why = (absence.since, str(absence.last)) if absence else (None, "")
+            if why != self._told:
+                await self._context.write(partial(self._tell_of_wait, *why), "wait")
+                self._told = why
+            await asyncio.wait({turn.granted, changes}, return_when=asyncio.FIRST_COMPLETED)
+
+    def _tell_of_wait(self, away: datetime | None, said: str) -> None:
+        run = self._context.claimed
+        about = {"fence": run.fence, "provider": provider_of(self._model), "away": away, "said": said}
+        ModelWait.objects.update_or_create(run=run, step=self._step, defaults=about, create_defaults=about)
+
+    def _note_presence(self, turn: Turn, failure: failures.CallFailed) -> None:
+        """What this failure says of the provider. One that is away is waited for as long as there is patience."""
+        if not failure.server_away:
+            turn.answered()
+            self._absences, self._away_since = 0, None
+            return
+        self._away_since = time.monotonic() if self._away_since is None else self._away_since
+        turn.since = self._away_since
+        self._back, absence = turn.lost(failure)
+        if absence.began != self._absence:  # others were answered since this question was not
+            self._absence, self._absences = absence.began, self._absences + 1
+        left = turn.gives_up_at(absence) - time.monotonic()
+        failure.given_up = self._absences > MOST_ABSENCES or left <= (failure.retry_after or 0.0)
+
+    # ---- an answer ----------------------------------------------------------------------------------------
 
     async def _reply(self, way: Way) -> Reply:
         if await live.is_watched(self._context.pk):
@@ -179,42 +255,46 @@ class Asking(Generic[T]):
             self._parts, self._cut = [*self._parts, call.answer], self._cut + 1
         else:
             self._parts = []
+            self._spent[_budget_of(call.error_code)] += 1
 
-    def _is_last(self, state: RetryCallState) -> bool:
-        return self._number - self._cut >= self._attempts and not _counts_as_none(_failure_of(state))
+    def _used_up(self) -> bool:
+        most = {"time": min(self._attempts, TIMEOUTS)}
+        return any(number >= most.get(budget, self._attempts) for budget, number in self._spent.items())
 
-    def _worth_another(self, error: BaseException) -> bool:
-        if not isinstance(error, failures.CallFailed):
-            return False
-        if _counts_as_none(error):
-            return True
-        return self._turn_to_fallback(error) or not error.permanent
+    def _pause_after(self, failure: failures.CallFailed) -> float | None:
+        """Seconds before the next attempt; None where nothing is left to try."""
+        if _is_waited_for(failure):  # in the queue, with all others; longer where those are answered
+            return 0 if self._absences < 3 or failure.retry_after else min(LONGEST_PAUSE, self._absences)
+        if _counts_as_none(failure):
+            return 0
+        self._spent[_budget_of(failure.code)] += 1
+        if self._turn_to_fallback(failure):
+            return 0  # another model is asked
+        if failure.permanent or failure.given_up or self._used_up():
+            return None
+        if failure.retry_after is not None:
+            return min(failure.retry_after, failures.LONGEST_WAIT)
+        if isinstance(failure, failures.UnusableAnswer):
+            return 0  # the endpoint works; waiting would help nobody
+        return random.uniform(0, min(LONGEST_PAUSE, 2 ** (self._spent.total() - 1)))  # noqa: S311 - no secret
 
     def _turn_to_fallback(self, failure: failures.CallFailed) -> bool:
         """Whether the fallback takes over after this failure of the first model."""
-        due = self._fallback and (failure.permanent or self._number - self._cut >= BEFORE_FALLBACK)
+        over = failure.permanent or failure.given_up
+        due = self._fallback and (over or self._spent.total() >= BEFORE_FALLBACK)
         if due:
             self._fall_back()
         return bool(due)
 
     def _fall_back(self) -> None:
         self._model, self._fallback, self._way = self._fallback, "", None
+        self._absences, self._away_since = 0, None
 
-    def _pause(self, state: RetryCallState) -> float:
-        """Seconds before the next attempt."""
-        failure = _failure_of(state)
-        if self._model != self._call.model:
-            return 0  # another model is asked
-        if failure.retry_after is not None:
-            return failure.retry_after
-        if isinstance(failure, failures.UnusableAnswer | failures.FormatRefused):
-            return 0  # the endpoint works; waiting would help nobody
-        return _backoff(state)
-
-    async def _fail_for_now(self, state: RetryCallState) -> None:
-        failure = _failure_of(state)
-        wait = timedelta(seconds=state.next_action.sleep if state.next_action else 0)
-        await self._fail(failure, timezone.now() + wait)
+    async def _fail_for_now(self, failure: failures.CallFailed, pause: float) -> None:
+        waited_for = _is_waited_for(failure)
+        await self._fail(failure, self._back if waited_for else timezone.now() + timedelta(seconds=pause))
+        if waited_for:
+            return
         if isinstance(failure, failures.FormatRefused) and self._way:
             self._way = self._way.without(failure.refused, self._form)
             return
@@ -253,6 +333,8 @@ class Asking(Generic[T]):
             answer_format=(self._way or Way()).answer_format,
             deadline=timezone.now() + timedelta(seconds=self._models.timeout),
         )
+        if self._told:
+            ModelWait.objects.filter(run=run, step=self._step).delete()
         return statements.insert(call), self._overdrawn()
 
     def _overdrawn(self) -> Budget | None:
@@ -277,14 +359,18 @@ class Asking(Generic[T]):
         return show
 
 
-def _failure_of(state: RetryCallState) -> failures.CallFailed:
-    failure = state.outcome.exception() if state.outcome else None
-    assert isinstance(failure, failures.CallFailed)  # noqa: S101 - nothing else is tried again
-    return failure
+def _is_waited_for(failure: failures.CallFailed) -> bool:
+    return failure.server_away and not failure.given_up
 
 
 def _counts_as_none(failure: failures.CallFailed) -> bool:
-    return isinstance(failure, failures.FormatRefused) or (isinstance(failure, failures.CutOff) and failure.continued)
+    continued = isinstance(failure, failures.CutOff) and failure.continued
+    return isinstance(failure, failures.FormatRefused) or continued or _is_waited_for(failure)
+
+
+def _budget_of(code: str) -> str:
+    """Which attempts a failure is counted with: time-outs, answers, or what else the endpoint did."""
+    return {failures.TimedOut.code: "time", failures.UnusableAnswer.code: "answer"}.get(code, "endpoint")
 
 
 def _unusable(why: str, reply: Reply) -> failures.UnusableAnswer:
@@ -322,7 +408,7 @@ def _close_failed(call: ModelCall, failure: failures.CallFailed, retry_at: datet
         said=failure.said if asked else None,
         but=_held_back(call.run),
         answer=failure.said if continued else failure.raw,
-        error_code=failures.CUT_OFF if continued else failure.code,
+        error_code=failures.CUT_OFF if continued else failures.AWAY if _is_waited_for(failure) else failure.code,
         error=str(failure),
         retry_at=retry_at,
     )

@@ -6,7 +6,7 @@ from uuid import UUID
 from django.db.models.functions import Now
 
 from .evidence import sealing
-from .models import Gate, Happening, ModelCall, Run, ToolCall, What, record_name
+from .models import Gate, Happening, ModelCall, ModelWait, Run, ToolCall, What, record_name
 
 
 def cancel(pk: UUID, by: Any = None, *, told: bool = True) -> list[UUID]:
@@ -15,6 +15,7 @@ def cancel(pk: UUID, by: Any = None, *, told: bool = True) -> list[UUID]:
     how = {"cancelled_by": by, "cancelled_by_name": record_name(by), "ended": Now()}
     cancelled = Run.objects.fell([*Run.objects.below(pk), pk], **how)
     ModelCall.objects.filter(run__in=cancelled).interrupt()
+    ModelWait.objects.filter(run__in=cancelled).delete()
     ToolCall.objects.filter(run__in=cancelled).interrupt()
     Gate.objects.filter(run__in=cancelled).void()
     Run.objects.release(cancelled)

@@ -4,7 +4,6 @@ Why so: docs/decisions.md, Runs, the queue and the writer.
 """
 
 import asyncio
-import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from datetime import datetime
 from functools import partial
@@ -20,10 +19,11 @@ from .evidence.entries import Head
 from .evidence.log import Leaf
 from .llm.failures import QuotaUsedUp, RunFailed
 from .llm.forms import AnswerForm, Continuing, Message
-from .models import BudgetUsedUp, Gate, Happening, ModelCall, Run, ToolCall, What, children
+from .models import BudgetUsedUp, Gate, Happening, ModelCall, ModelWait, Run, ToolCall, What, children
 from .models.children import Submit
 from .models.gates import title_that_fits
 from .procedure import procedures
+from .running import RunClock
 from .using import Using
 from .waiting import Rests, Waits, settled
 from .writer import Writer
@@ -46,7 +46,7 @@ class RunContext:
         self.claimed = run  # as it was then
         self._models = models
         self._writer = writer
-        self._began = time.monotonic()
+        self.clock = RunClock()
         self._news = run.news  # what came from outside by the last look: a park is only for what has not moved since
         self._branches = 0
         self._proofs = {gets_on: partial(self._prove, gets_on) for gets_on in (False, True)}
@@ -58,11 +58,7 @@ class RunContext:
     @property
     def worked(self) -> float:
         """Seconds over all claims."""
-        return self.claimed.worked + self._since_claim
-
-    @property
-    def _since_claim(self) -> float:
-        return time.monotonic() - self._began
+        return self.claimed.worked + self.clock.seconds
 
     @property
     def now(self) -> datetime:
@@ -206,13 +202,14 @@ class RunContext:
         await self._let_go("park", partial(self._park, waits))
 
     async def let_others_go_first(self) -> None:
-        await self._let_go("rest", partial(Run.objects.put_back, self.pk, self._since_claim))
+        await self._let_go("rest", partial(Run.objects.put_back, self.pk, self.clock.seconds))
 
     async def _let_go(self, name: str, change: Callable[[], None]) -> None:
         """All that happened is sealed with it: what is closed by then never changes."""
 
         def let_go() -> list[Head]:
             ModelCall.objects.filter(run=self.claimed).interrupt()
+            self._wait_no_more()
             change()
             heads = _dismissed(self.pk)
             own = sealing.seal_so_far(self.pk)
@@ -223,7 +220,7 @@ class RunContext:
     def _park(self, waits: Waits) -> None:
         kept = procedures()[self.claimed.procedure].held_back(self.claimed)
         Run.objects.release([self.pk], but=kept)
-        Run.objects.park(self.pk, self._news, waits.until, waits.why, self._since_claim)
+        Run.objects.park(self.pk, self._news, waits.until, waits.why, self.clock.seconds)
 
     async def end(self, status: str, change: Callable[[], None], error: dict | None = None) -> None:
         """The run ends in the same transaction as `change`: no outcome without its end, no end without it.
@@ -250,7 +247,7 @@ class RunContext:
             self._interrupt()
             heads = self._close_gates(status)
             Run.objects.release([self.pk])
-            Run.objects.end(self.pk, status, error, self._since_claim)
+            Run.objects.end(self.pk, status, error, self.clock.seconds)
             if self.claimed.parent_id:
                 Run.objects.nudge(self.claimed.parent_id)
             Happening.objects.note(What.OVER, [self.pk])
@@ -270,6 +267,11 @@ class RunContext:
             ModelCall.objects.filter(run=self.pk).interrupt()
         if statements.any_of(ToolCall, "run", [self.pk], status=ToolCall.Status.OPEN):
             ToolCall.objects.filter(run=self.pk).interrupt()
+        self._wait_no_more()
+
+    def _wait_no_more(self) -> None:
+        if statements.any_of(ModelWait, "run", [self.pk]):
+            ModelWait.objects.filter(run=self.pk).delete()
 
     def _close_gates(self, status: str) -> list[Head]:
         if not statements.any_of(Gate, "run", [self.pk]):

@@ -27,6 +27,7 @@ from .llm.failures import RunFailed
 from .models import Claimed, Run, lease
 from .procedure import Change, procedures
 from .pulse import BEAT, Pulse
+from .running import RunClock
 from .waiting import Rests, Waits
 from .writer import AWAY, Writer
 
@@ -48,7 +49,7 @@ class Engine:
         # random at every start: a restarted worker must not be taken for the one that died
         self.worker = secrets.token_hex(8)
         self.concurrency = concurrency or settings.ENGINE_CONCURRENCY
-        self.models = models or ModelClient(settings.CALL_TIMEOUT)
+        self.models = models or ModelClient(settings.CALL_TIMEOUT, settings.CALL_FIRST, settings.CALL_SILENCE)
         self.writer = Writer(self.worker)
         self._only = only
         here = Run.objects.filter(host__in=("", settings.HOST))  # what is bound to another machine is left to that
@@ -172,7 +173,8 @@ class Engine:
         try:
             try:
                 procedure = procedures()[run.procedure]
-                change = await _within_deadline(procedure.perform(context), procedure.timeout or settings.RUN_TIMEOUT)
+                longest = procedure.timeout or settings.RUN_TIMEOUT
+                change = await _within_deadline(procedure.perform(context), longest, context.clock)
                 await context.end(Run.Status.FINISHED, change)
             except Waits as waits:
                 await context.park(waits)
@@ -248,9 +250,10 @@ class Engine:
                 await live.wake_engines()
 
 
-async def _within_deadline(performing: Awaitable[Change], seconds: float) -> Change:
+async def _within_deadline(performing: Awaitable[Change], seconds: float, clock: RunClock) -> Change:
     try:
-        async with asyncio.timeout(seconds) as deadline:
+        async with asyncio.timeout(None) as deadline:
+            clock.ends(deadline, seconds)
             return await performing
     except TimeoutError as error:
         if not deadline.expired():

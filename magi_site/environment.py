@@ -94,7 +94,10 @@ class Environment(BaseSettings):
     MAGI_PROVIDERS: Annotated[dict[str, Declared], NoDecode] = {}
     MAGI_MCP_SERVERS: Annotated[dict[str, DeclaredServer], NoDecode] = {}
     MAGI_DEFAULT_MODEL: str | None = None
-    MAGI_CALL_TIMEOUT: float = Field(default=120, gt=0, le=3600)
+    MAGI_CALL_TIMEOUT: float = Field(default=1800, gt=0, le=86_400)
+    MAGI_CALL_FIRST: float = Field(default=300, gt=0, le=86_400)
+    MAGI_CALL_SILENCE: float = Field(default=120, gt=0, le=86_400)
+    MAGI_SERVER_PATIENCE: float = Field(default=600, ge=0, le=86_400)
     MAGI_RUN_TIMEOUT: float = Field(default=3600, gt=0, le=7 * 86_400)
     MAGI_ENGINE_LEASE: float = Field(default=15, ge=1, le=600)
     MAGI_ENGINE_CONCURRENCY: int = Field(default=300, ge=1, le=10_000)

@@ -27,6 +27,7 @@ from engine.evidence import sealing
 from engine.llm.answer import Reply
 from engine.llm.failures import CallFailed
 from engine.llm.forms import AnswerForm, Growth, Message, Way
+from engine.llm.queues import ProviderQueue
 from engine.models import Run
 from engine.worker import Engine
 from engine.writer import Writer
@@ -73,6 +74,7 @@ class ScriptedModels:
         self.script: dict[str, list[str | CallFailed]] = defaultdict(list)
         self.asked: list[tuple[str, list[Message]]] = []
         self.streamed: list[bool] = []  # whether each of them had to be
+        self.queues: dict[str, ProviderQueue] = {}
 
     def will(self, model: str, *answers: str | CallFailed) -> None:
         self.script[model] += [says(a) if a in ("approve", "reject") else a for a in answers]
@@ -80,8 +82,8 @@ class ScriptedModels:
     async def load(self) -> None:
         pass
 
-    def place(self, model: str) -> asyncio.Semaphore:
-        return asyncio.Semaphore()
+    def queue(self, model: str) -> ProviderQueue:
+        return self.queues.setdefault(model.partition("/")[0], ProviderQueue())
 
     def way(self, model: str) -> Way:
         return Way()

@@ -28,6 +28,7 @@ from engine.evidence.log import Leaf, Salt
 from engine.llm.answer import Reply
 from engine.llm.failures import CallFailed, RateLimited, RunFailed, Unauthorized, UnusableAnswer
 from engine.llm.forms import Way
+from engine.llm.queues import ProviderQueue
 from engine.models import ModelCall, Run, WriterMarker
 from engine.writer import Writer, _Work
 from judgements import procedure, rules
@@ -76,8 +77,8 @@ class Worker:
         self.asked: list[asyncio.Future] = []
         self.broken: list[Exception] = []
 
-    def place(self, model):
-        return asyncio.Semaphore()
+    def queue(self, model):
+        return ProviderQueue()
 
     def way(self, model):
         return Way()

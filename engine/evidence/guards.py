@@ -274,7 +274,7 @@ TOOL = (
     *("id", "run_id", "step", "number", "tool", "source", "definition", "effect", "contained", "asked_in_id"),
     *("gate_id", "made", "started", "deadline"),
 )
-COUNTS = "status <> 'interrupted' AND error_code <> 'format_refused'"
+COUNTS = "status <> 'interrupted' AND error_code <> 'format_refused' AND error_code <> 'away'"
 
 _tables = (
     Guard("engine_entry", unique=((("run_id", "seq"), ""),)),
@@ -377,6 +377,7 @@ _tables = (
                 when=f"NOT ({OPEN})",
                 kept=(
                     *("id", *PLACE, "status", "model", "answer_format", "answered_by", "started", "deadline", "ended"),
+                    *("parameters", "fingerprint"),
                     *("input_tokens", "output_tokens", "estimated", "cost", "error_code", "retry_at"),
                 ),
                 erased=("prompt", "answer", "error"),

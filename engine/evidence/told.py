@@ -205,8 +205,9 @@ CALL_FACTS = (
     *("step", "series", "attempt", "status", "model", "answered_by", "answer_format"),
     *("input_tokens", "output_tokens", "estimated", "cost", "error_code"),
 )
+SAID_OF_CALL = ("parameters", "fingerprint")  # told where there are any: what was sealed before says nothing of them
 CALL_TEXTS = ("prompt", "answer", "error")
-CALL = ("pk", "run", "started", "ended", *CALL_FACTS, *CALL_TEXTS)
+CALL = ("pk", "run", "started", "ended", *CALL_FACTS, *SAID_OF_CALL, *CALL_TEXTS)
 DOCUMENT_TEXTS = ("title", "text", "digest")
 DOCUMENT = ("run", "number", "kind", *DOCUMENT_TEXTS)
 
@@ -248,5 +249,6 @@ def _made_by(values: dict[str, Any]) -> dict[str, str]:
 def _of_call(values: dict[str, Any]) -> Draft:
     facts = {name: values[name] for name in CALL_FACTS}
     facts |= {"estimated": bool(values["estimated"]), "started": stamp(values["started"])}
+    facts |= {name: values[name] for name in SAID_OF_CALL if values[name]}
     texts = {name: values[name] for name in CALL_TEXTS}
     return Draft(ATTEMPT, stamp(values["ended"]) or "", facts, texts, row=values["pk"])

@@ -30,6 +30,8 @@ class Reply:
 class _Piece(BaseModel):
     content: str | None = None
     refusal: str | None = None
+    reasoning_content: Any = None
+    reasoning: Any = None
 
 
 class _Choice(BaseModel):
@@ -78,6 +80,7 @@ class Reader:
     def __init__(self, on_growth: Callable[[], None], provider: Provider) -> None:
         self.reply = Reply()
         self.done = False
+        self.writes = False  # or thinks where everybody hears it: the model has read all
         self._on_growth, self._provider = on_growth, provider
         self._text, self._refusal = Growing(), Growing()
         self._lines = 0
@@ -167,6 +170,7 @@ class Reader:
             piece = choice.delta or choice.message or _Piece()
             reply.finish = choice.finish_reason or reply.finish
             self._refusal.add(piece.refusal or "")
+            self.writes = self.writes or bool(piece.content or piece.reasoning_content or piece.reasoning)
             if piece.content:
                 self._text.add(piece.content)
                 self._on_growth()

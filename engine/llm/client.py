@@ -11,8 +11,10 @@ Why so: docs/decisions.md, What models are told and asked.
 import asyncio
 import contextlib
 import importlib
+import math
 import time
 import zlib
+from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -25,12 +27,14 @@ from . import failures, wire
 from .answer import LARGEST_ANSWER, Reader, Reply
 from .forms import AnswerForm, Growth, Message, Way, as_sent
 from .providers import Provider, UnknownProvider, resolve
+from .queues import ProviderQueue
 
 if TYPE_CHECKING:  # importing openai takes 1.2 s of CPU: whoever asks no model does without
     from .connections import Client
 
 LONGEST_LIST = 4 * 1024 * 1024
 MOST_MODELS = 2000
+LONGEST_LISTING = 30.0  # seconds
 SOON = 10.0  # seconds: what is on the way to an endpoint gives up a silent connection after 30 at the earliest
 LONGEST_SHOWN = 32 * 1024  # characters of a growing answer: more than the longest reason, however it is spelled
 
@@ -40,21 +44,22 @@ T = TypeVar("T")
 class ModelClient:
     """Every model that this process can ask: one client per provider, made when first needed."""
 
-    def __init__(self, timeout: float) -> None:
-        self.timeout = timeout
+    def __init__(self, timeout: float, first: float = math.inf, silence: float = math.inf) -> None:
+        """Seconds for an answer in all, to its first piece, and between two pieces."""
+        self.timeout, self.first_piece, self.silence = timeout, first, silence
         self._clients: dict[str, Client] = {}
-        self._places: dict[str, asyncio.Semaphore] = {}
+        self._queues: dict[str, ProviderQueue] = {}
         self._ways: dict[str, Way] = {}
         self._quick: set[str] = set()  # models whose last answer came soon
         self._turns = asyncio.Lock()  # of the answers that come faster than their share
 
-    def place(self, model: str) -> asyncio.Semaphore:
-        """One of the places that the model's provider has for requests at once; to be held while asking."""
+    def queue(self, model: str) -> ProviderQueue:
+        """Of all who ask the model's provider; a turn in it is to be held while asking."""
         try:
             provider = resolve(model)[0]
         except UnknownProvider:
-            return asyncio.Semaphore()  # asking will say so
-        return self._places.setdefault(provider.name, asyncio.Semaphore(provider.concurrency))
+            return ProviderQueue()  # asking will say so
+        return self._queues.setdefault(provider.name, ProviderQueue(provider.concurrency))
 
     def way(self, model: str) -> Way:
         """How this model is asked first: as it last answered, since this process began."""
@@ -99,12 +104,19 @@ class ModelClient:
         return reader.reply
 
     async def _attempt(self, provider: Provider, model: str, body: dict[str, Any], reader: Reader) -> None:
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        end = began + self.timeout
         try:
-            async with asyncio.timeout(self.timeout):
-                await self._stream(provider, body, reader)
+            async with asyncio.timeout_at(min(end, began + self.first_piece)) as deadline:
+
+                def heard() -> None:
+                    if reader.writes:  # until then the model reads, whatever its server says meanwhile
+                        deadline.reschedule(min(end, loop.time() + self.silence))
+
+                await self._stream(provider, body, reader, heard)
         except TimeoutError as error:
-            sentence = f"No whole answer from {provider.name} ({provider.host}) within {self.timeout:g} s."
-            raise failures.TimedOut(sentence) from error
+            raise failures.TimedOut(self._too_late(provider, reader, loop.time() >= end)) from error
         except failures.CallFailed:
             raise
         except Exception as error:
@@ -112,16 +124,23 @@ class ModelClient:
             # raise is one failed attempt, never a broken run.
             raise _diagnosed(error, provider, model, body, answers=reader.begun) from error
 
+    def _too_late(self, provider: Provider, reader: Reader, over: bool) -> str:
+        where = f"{provider.name} ({provider.host})"
+        if over:
+            return f"No whole answer from {where} within {self.timeout:g} s."
+        if reader.writes:
+            return f"{where} began an answer and then said nothing for {self.silence:g} s."
+        return f"{where} did not begin an answer within {self.first_piece:g} s."
+
     async def names(self, provider: Provider) -> list[str]:
         """What the provider lists of its models. CallFailed as for a question."""
         await self.load()
         try:
-            async with asyncio.timeout(self.timeout):
+            async with asyncio.timeout(longest := min(self.timeout, LONGEST_LISTING)):
                 return await self._names(provider)
         except TimeoutError as error:
-            raise failures.TimedOut(
-                f"{provider.name} ({provider.host}) lists no models within {self.timeout:g} s."
-            ) from error
+            sentence = f"{provider.name} ({provider.host}) lists no models within {longest:g} s."
+            raise failures.TimedOut(sentence) from error
         except failures.CallFailed:
             raise
         except Exception as error:
@@ -155,12 +174,17 @@ class ModelClient:
             body["stream_options"] = {"include_usage": True}
         return body
 
-    async def _stream(self, provider: Provider, body: dict[str, Any], reader: Reader) -> None:
+    async def _stream(
+        self, provider: Provider, body: dict[str, Any], reader: Reader, heard: Callable[[], None]
+    ) -> None:
         response = await self._client(provider).complete(body)
+        if queue := self._queues.get(provider.name):
+            queue.taken()
         try:
             async with aclosing(wire.pieces(response, wire.Share(self._turns))) as pieces:
                 async for piece in pieces:
                     reader.feed(piece)
+                    heard()
                     if reader.done:
                         break
         finally:

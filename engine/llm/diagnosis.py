@@ -148,8 +148,7 @@ def _by_status(answer: _Refusal, where: str, model: str) -> failures.CallFailed:
     kind, sentence = meaning or BY_STATUS.get(status) or BY_HUNDRED.get(status // 100) or OTHERWISE
     failure = kind(sentence.format(where=where, status=status, model=model, said=answer.said), raw=answer.raw)
     if kind is failures.ServerError:
-        wait = _retry_after(answer)
-        failure.retry_after = wait if wait and wait <= failures.LONGEST_WAIT else None
+        failure.retry_after = wait = _retry_after(answer)
         failure.server_away = status in AWAY or wait is not None or bool(BUSY.search(answer.raw[: waits.MOST_READ]))
     return failure
 

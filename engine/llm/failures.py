@@ -18,9 +18,10 @@ CallFailed
 
 from ..hidden import in_one_line
 
-LONGEST_WAIT = 60  # seconds that an endpoint may ask to wait
+LONGEST_WAIT = 60  # seconds to a next attempt at most, whatever a clock of before says
 MOST_QUOTED = 300
 CUT_OFF = "cut_off"  # the code of an attempt that brought a part of an answer, of which the rest was asked for
+AWAY = "away"  # the code of a request that found the provider away, and after which it was waited for
 
 
 def quoted(words: str) -> str:
@@ -43,10 +44,9 @@ class CallFailed(RunFailed):
 
     code = "internal"
     permanent = False
+    server_away = False  # not there, still loading, or with too much to do: it is waited for
+    given_up = False  # it was waited for long enough
     retry_after: float | None = None  # seconds that the endpoint asks to wait
-    server_away = (
-        False  # down, loading, overloaded or at its limit: it could not take this request, another time it may
-    )
     attempts = 0  # how many were made when this one was given up
     said = ""  # what the model had said until then
     input_tokens: int | None = None  # what the endpoint counted before it failed
@@ -73,7 +73,6 @@ class RateLimited(CallFailed):
     def __init__(self, sentence: str, *, raw: str = "", retry_after: float | None = None) -> None:
         super().__init__(sentence, raw=raw)
         self.retry_after, self.server_away = retry_after, True
-        self.permanent = retry_after is not None and retry_after > LONGEST_WAIT
 
 
 class ServerError(CallFailed):

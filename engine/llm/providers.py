@@ -99,10 +99,10 @@ def context_of(model: str) -> int | None:
 
 def lane_of(models: Iterable[str]) -> str:
     """The providers that these models are asked at. Runs of one lane wait for the same ones."""
-    return "+".join(sorted({_provider_name(model) for model in models}))[:200]
+    return "+".join(sorted({provider_of(model) for model in models}))[:200]
 
 
-def _provider_name(model: str) -> str:
+def provider_of(model: str) -> str:
     try:
         return resolve(model)[0].name
     except UnknownProvider:

@@ -20,6 +20,7 @@ from .reminders import NoMail, Notice, Reminder
 from .reviews import REVIEW_LENGTH, Review, last_override, last_told, overriders
 from .runs import NOBODY, TITLE_LENGTH, Park, Run, account_of, after_deadlock, asked_for, record_name, submissions_of
 from .tools import Effect, ToolCall
+from .waits import ModelWait
 
 __all__ = [
     "GOING_ON",
@@ -45,6 +46,7 @@ __all__ = [
     "LimitReached",
     "McpTool",
     "ModelCall",
+    "ModelWait",
     "NewDocument",
     "NoMail",
     "Notice",

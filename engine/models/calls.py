@@ -69,8 +69,9 @@ class ModelCall(models.Model):
     `step` is the procedure's own name for what the answer is for; attempts count anew in each `series`, one series
     for the first go and one for each retry of the run. `prompt` is the list of messages as JSON;
     `answer` is what came back: the model's text, or, where there was none, the body as it arrived. Both are empty once
-    the run is redacted. `cost` is in billionths of a dollar, None where it is unknown; `estimated` says that the
-    endpoint did not count the tokens.
+    the run is redacted. `parameters` is what the request asked for beside them (length, temperature …), as JSON, and
+    `fingerprint` what the endpoint said of its configuration. `cost` is in billionths of a dollar, None where it is
+    unknown; `estimated` says that the endpoint did not count the tokens.
     """
 
     class Status(models.TextChoices):
@@ -89,6 +90,8 @@ class ModelCall(models.Model):
     answer = models.TextField(blank=True)
     answer_format = models.CharField(max_length=12, default="json_schema")
     answered_by = models.CharField(max_length=200, blank=True)
+    parameters = models.TextField(blank=True, db_default="")
+    fingerprint = models.CharField(max_length=200, blank=True, db_default="")
     input_tokens = models.PositiveIntegerField(null=True)
     output_tokens = models.PositiveIntegerField(null=True)
     estimated = models.BooleanField(default=False)
@@ -104,10 +107,11 @@ class ModelCall(models.Model):
 
     class Meta:
         constraints = [
-            # an attempt that was interrupted, or asked for in a way that was refused, is made again under its number
+            # an attempt that was interrupted, that was asked for in a way that was refused, or that found the provider
+            # away is made again under its number
             models.UniqueConstraint(
                 fields=["run", "step", "series", "attempt"],
-                condition=~Q(status="interrupted") & ~Q(error_code="format_refused"),
+                condition=~Q(status="interrupted") & ~Q(error_code="format_refused") & ~Q(error_code="away"),
                 name="one_row_per_attempt",
             ),
         ]

@@ -35,8 +35,10 @@ class Dice:
     async def close(self) -> None:
         pass
 
-    def place(self, model: str) -> asyncio.Semaphore:
-        return asyncio.Semaphore()
+    def queue(self, model: str) -> Any:
+        from engine.llm.queues import ProviderQueue
+
+        return ProviderQueue()
 
     def way(self, model: str) -> Any:
         from engine.llm.forms import Way

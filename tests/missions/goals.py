@@ -231,6 +231,7 @@ GOALS = (
 def models_of(goal: Goal, mission: Any) -> Any:
     """Each agent is known by its prompt: a helper that was made has the model of whoever made it."""
     from engine.llm.client import Reply, Way
+    from engine.llm.queues import ProviderQueue
 
     left = {name: list(says) for name, says in goal.says.items()}
     nothing = json.dumps({"reasoning": "I am done.", "tool_name": None, "tool_args": None})
@@ -244,8 +245,8 @@ def models_of(goal: Goal, mission: Any) -> Any:
         async def close(self) -> None:
             pass
 
-        def place(self, model: str) -> asyncio.Semaphore:
-            return asyncio.Semaphore()
+        def queue(self, model: str) -> ProviderQueue:
+            return ProviderQueue()
 
         def way(self, model: str) -> Way:
             return Way()

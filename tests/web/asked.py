@@ -79,8 +79,10 @@ class Said:
     async def load(self) -> None:
         pass
 
-    def place(self, model: str) -> asyncio.Semaphore:
-        return asyncio.Semaphore()
+    def queue(self, model: str) -> Any:
+        from engine.llm.queues import ProviderQueue
+
+        return ProviderQueue()
 
     def way(self, model: str) -> Any:
         from engine.llm.client import Way

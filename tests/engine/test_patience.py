@@ -1,0 +1,155 @@
+"""Three budgets: for a provider that is away, for time, and for answers that cannot be used."""
+
+import asyncio
+
+import pytest
+from asgiref.sync import sync_to_async
+
+from engine import asking, running
+from engine.llm import queues
+from engine.llm.failures import RateLimited, TimedOut, Unreachable, UnusableAnswer
+from engine.models import ModelCall, ModelWait
+from engine.worker import Engine
+from judgements.models import Judgement
+from runs.steering import cancel
+from tests.conftest import JAPAN, agents, perform
+from tests.waiting import until
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    monkeypatch.setattr(queues, "FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(queues, "LONGEST_PAUSE", 0.02)
+    monkeypatch.setattr(asking, "LONGEST_PAUSE", 0.01)
+    monkeypatch.setattr(asking, "TOLD_AFTER", 0.01)
+
+
+def away(wait=None):
+    failure = Unreachable("It could not be reached.")
+    failure.server_away, failure.retry_after = True, wait
+    return failure
+
+
+async def attempts(step="A1"):
+    calls = ModelCall.objects.filter(step=step).order_by("pk").values_list("attempt", "error_code")
+    return [call async for call in calls]
+
+
+async def test_a_provider_that_is_away_costs_no_attempt(judgement, models):
+    models.will("openai/a", *[away() for _ in range(12)], *[UnusableAnswer("No answer.")] * 3)
+    assert (await perform(judgement.pk, models)).outcome == "approved"
+    answered = [(1, "unusable_answer"), (2, "unusable_answer"), (3, "unusable_answer"), (4, "")]
+    assert await attempts() == [(1, "away")] * 12 + answered
+
+
+async def test_each_of_the_three_budgets_is_its_own(judgement, models):
+    models.will("openai/a", TimedOut("Late."), *[UnusableAnswer("No answer.")] * 3, away(), TimedOut("Late."))
+    assert (await perform(judgement.pk, models)).outcome == "approved"
+
+
+async def test_what_may_take_as_long_as_an_answer_may_is_tried_three_times(judgement, models):
+    models.will("openai/a", *[TimedOut("Late.")] * 4)
+    run = await perform(judgement.pk, models)
+    assert (run.error["code"], run.error["attempts"]) == ("timeout", 3)
+
+
+async def test_patience_with_a_provider_ends_and_what_it_said_last_is_told(judgement, models, settings):
+    settings.SERVER_PATIENCE = 0.1
+    for model in ("openai/a", "openai/b", "openai/c"):
+        models.will(model, *[away() for _ in range(100)])
+    run = await perform(judgement.pk, models)
+    assert (run.status, run.error["code"]) == ("failed", "unreachable")
+    assert "could not be reached" in run.error["message"]
+
+
+async def test_a_wait_beyond_all_patience_ends_it_at_once(judgement, models):
+    models.will("openai/a", RateLimited("Tomorrow.", retry_after=86_400))
+    run = await perform(judgement.pk, models)
+    assert (run.status, run.error["code"]) == ("failed", "rate_limited")
+
+
+async def test_a_fallback_takes_over_after_a_short_absence(mira, models, monkeypatch):
+    monkeypatch.setattr(asking, "SHORT_ABSENCE", 0.05)
+    trio = agents("openai/a", "openai/a", "openai/a")
+    for agent in trio:
+        agent["fallback"] = "spare/a"
+    judgement = await sync_to_async(Judgement.objects.submit)(owner=mira, content=JAPAN, agents=trio)
+    models.will("openai/a", *[away() for _ in range(1000)])
+    assert (await perform(judgement.pk, models)).outcome == "approved"
+    answered = ModelCall.objects.filter(status="answered").values_list("model", flat=True)
+    assert {model async for model in answered} == {"spare/a"}
+
+
+class ThreeAMoment:
+    """Stands before a provider: three requests in each moment, as a free tier takes them in a minute."""
+
+    MOMENT = 0.05
+
+    def __init__(self, models):
+        self.models, self.taken, self.ask = models, [], models.ask
+        models.ask = self.limited
+
+    async def limited(self, *asked):
+        now = asyncio.get_running_loop().time()
+        self.taken = [at for at in self.taken if at > now - self.MOMENT]
+        if len(self.taken) >= 3:
+            raise RateLimited("Three in a moment.", retry_after=self.taken[0] + self.MOMENT - now)
+        self.taken.append(now)
+        return await self.ask(*asked)
+
+
+async def test_three_judgements_end_at_a_provider_that_takes_three_calls_in_a_moment(mira, models):
+    ThreeAMoment(models)
+    submit = sync_to_async(Judgement.objects.submit)
+    trio = agents("openai/a", "openai/b", "openai/c")
+    made = [await submit(owner=mira, content=JAPAN, agents=trio) for _ in range(3)]
+    for judgement in made:
+        assert (await perform(judgement.pk, models)).outcome == "approved"
+    limited = await ModelCall.objects.filter(error_code="away").acount()
+    assert 0 < limited < 60
+
+
+async def waits():
+    return [wait async for wait in ModelWait.objects.current()]
+
+
+async def test_who_waits_is_told_apart_and_is_cancelled_at_once(judgement, mira, models, settings):
+    settings.PROVIDERS = {"openai": {"base_url": "http://127.0.0.1:9/v1", "api_key": "none"}}
+    models.will("openai/a", away(wait=500.0))
+    engine = Engine(models=models)
+    performing = asyncio.create_task(engine.run())
+
+    async def all_wait():
+        return any(wait.absent for wait in await waits())
+
+    await until(all_wait, "a question that waits")
+    [wait] = await sync_to_async(ModelWait.objects.of)(judgement.pk)
+    assert (wait.provider, wait.said, wait.runs) == ("openai", "It could not be reached.", 1)
+    assert await sync_to_async(cancel)(judgement, mira)
+    await until(nobody_is_performed(engine), "the end of waiting")
+    await engine.stop(grace=0)
+    await performing
+    assert await waits() == []
+    assert not await ModelCall.objects.filter(status="open").aexists()
+
+
+def nobody_is_performed(engine):
+    async def nobody():
+        return not engine._performing
+
+    return nobody
+
+
+async def test_waiting_for_a_provider_does_not_count_as_running_unless_something_else_is_asked(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(running.time, "monotonic", lambda: now[0])
+    clock = running.RunClock()
+    with clock.waiting():
+        now[0] += 50
+        with clock.asking():
+            now[0] += 3
+        now[0] += 50
+    now[0] += 4
+    assert clock.seconds == 7
