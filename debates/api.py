@@ -60,7 +60,12 @@ def messages(row: Debate, course: rules.Course | None = None, after: int = 0) ->
     """Those with a higher number, in their order."""
     names = {seat.seat: seat.name for seat in (course or row.course()).seats}
     seats = {member.pk: member.seat for member in row.members.all()}
-    return [_message(row, one, seats, names) for one in row.messages.all() if one.number > after]
+    repeated = row.repeated
+    return [
+        {**_message(row, one, seats, names), "repeats": repeated.get(one.number)}
+        for one in row.messages.all()
+        if one.number > after
+    ]
 
 
 def _stage(row: Debate, course: rules.Course) -> str | None:

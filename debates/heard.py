@@ -99,7 +99,7 @@ def heard(messages: Sequence[dict[str, str]]) -> Heard:
     me, _ = (
         _strings(system, "# Who you are\n\nYou are ", at) if "# Who you are\n\nYou are " in system[at:] else ([""], 0)
     )
-    own = [json.loads(one["content"]) if one["role"] == "assistant" else {} for one in messages]
+    own = [_answer(one["content"]) if one["role"] == "assistant" else {} for one in messages]
     opening, told, minutes, floor = _user(messages)
     boundary = opening.partition("\n")[0].removeprefix("BEGIN MATERIAL ")
     return Heard(
@@ -115,6 +115,15 @@ def heard(messages: Sequence[dict[str, str]]) -> Heard:
         minutes=minutes,
         floor=floor,
     )
+
+
+def _answer(text: str) -> dict[str, Any]:
+    """Empty where it is none: one that could not be used stands before the complaint about it."""
+    try:
+        said = json.loads(text)
+    except ValueError:
+        return {}
+    return said if isinstance(said, dict) else {}
 
 
 def _after(text: str, mark: str, at: int) -> int:

@@ -121,7 +121,7 @@ async def _first(run: RunContext, seen: Seen, seat: int) -> None:
     def keep(call: ModelCall, said: prompts.Answer) -> None:
         keeping.keep_first(run.pk, seat, call, said)
 
-    form = AnswerForm(*prompts.first_form(seen.table, seat))
+    form = AnswerForm(**prompts.first_form(seen.table, seat)._asdict())
     try:
         await run.ask(f"first-{seat}", member.model, prompts.first(seen.table, seat), form, keep, member.fallback)
     except CallFailed as failure:
@@ -156,7 +156,7 @@ async def _hear_model(run: RunContext, seen: Seen, turn: rules.Turn, continues: 
         keeping.keep_message(run.pk, turn.number, said, heard=heard, continues=continues, calls=calls, cut=cut)
 
     asked = prompts.perspective(seen.table, turn, continues)
-    form = AnswerForm(*prompts.form(seen.table, turn))
+    form = AnswerForm(**prompts.form(seen.table, turn)._asdict())
     try:
         await run.ask(step, member.model, asked, form, keep, member.fallback, on_cut=CONTINUING)
     except CallFailed as failure:
@@ -174,7 +174,7 @@ async def _keep_time(run: RunContext, seen: Seen, note: rules.Note, after: int) 
         return
     asked = prompts.timekeeper(seen.table, keeper.seat, note, facts)
     stated = prompts.stated(note, facts, seen.table.names)
-    form = AnswerForm(*prompts.timekeeper_form(seen.table, keeper.seat, stated))
+    form = AnswerForm(**prompts.timekeeper_form(seen.table, keeper.seat, stated)._asdict())
     try:
         step = f"note-{after}"
         await run.ask(step, keeper.model, asked, form, lambda call, words: kept(words=words), attempts=1)

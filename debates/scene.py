@@ -60,6 +60,10 @@ class Scene:
         return sorted(self.debate.messages.all(), key=lambda one: one.number)
 
     @cached_property
+    def repeated(self) -> Mapping[int, int]:
+        return self.debate.repeated
+
+    @cached_property
     def known(self) -> Mapping[int, rules.Message]:
         """What the rules see of each message, by its number."""
         return {message.number: message for message in self.course.messages}

@@ -229,6 +229,7 @@ class Message(Strict):
     clock: int | None = Field(description="The how manieth of the members' messages it is.")
     heard: int = Field(description="The newest message that its speaker had read.")
     cut: bool
+    repeats: int | None = Field(description="The earlier message that says the same, word for word.")
 
 
 class Messages(Strict):

@@ -145,6 +145,8 @@ def _marks(scene: Scene, message: Message) -> Iterator[str]:
         yield f"in {len(message.calls)} answers" if len(message.calls) > 2 else "in two answers"
     if message.cut:
         yield "cut"
+    if first := scene.repeated.get(message.number):
+        yield f"repeats message {first}, word for word"
 
 
 # ---- artifacts --------------------------------------------------------------------------------------------

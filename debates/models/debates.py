@@ -12,6 +12,8 @@ from django.db.models import Prefetch, Q
 
 from engine.evidence import sealing
 from engine.hidden import visible_text
+from engine.llm import prompting
+from engine.llm.own_words import repeated
 from engine.llm.providers import is_rehearsal, lane_of
 from engine.models import Document, ModelCall, NewDocument, Run, after_deadlock, asked_for, record_name
 from engine.models.budgets import Budget
@@ -156,7 +158,7 @@ class DebateQuerySet(models.QuerySet["Debate"]):
             seed=seed.hex(),
             seed_random=random.hex() if random else "",
             seed_word=word,
-            boundary=secrets.token_hex(8),
+            boundary=prompting.boundary(),
             prompt_version=prompts.VERSION,
             panel_version=panel,
             earlier=earlier,
@@ -336,6 +338,12 @@ class Debate(models.Model):
 
     def option_called(self, word: str) -> Option | None:
         return next((option for option in self.options.all() if option.word == word), None)
+
+    @property
+    def repeated(self) -> dict[int, int]:
+        """By the number of a message: of which earlier one it repeats every word, its own or another member's."""
+        of_members = (rules.Sort.SAID, rules.Sort.CLOSING)
+        return repeated({one.number: one.content for one in self.messages.all() if one.kind in of_members})
 
     def come_to(self, course: rules.Course) -> Outcome:
         """What its verdicts make by its rule, as they stand."""

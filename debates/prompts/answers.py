@@ -1,18 +1,21 @@
 """What becomes of an answer, and what is said to a model whose answer cannot be used."""
 
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
 from pydantic_core import from_json
 
+from engine.llm.own_words import instructions_of
+
 from ..rules.course import Turn, Why
 from ..table import EVERYONE, Artifact, Point, Shape, Table
 from . import layers
 from .checks import Given, in_first, in_message, in_words
 from .parsing import parsed
-from .schemas import answer_schema, schema_of
+from .schemas import answer_schema, bounded, schema_of
 from .wording import presentable
 
 LONGEST_CONTENT, LONGEST_REASONING, LONGEST_CLAIM = 4000, 2000, 200
@@ -45,25 +48,42 @@ class Form(NamedTuple):
     read: Callable[[str], Any]
     preview: Callable[[str], str]
     complaint: Callable[[str], str]
+    said: Callable[[Any], Iterable[str]]
+    instructions: Callable[[Sequence[Mapping[str, str]]], str]
+    exact_schema: dict[str, Any] | None = None
 
 
 def form(table: Table, turn: Turn) -> Form:
     """Of a message in this turn, or of a closing."""
     name = "closing" if turn.why == Why.CLOSING else "message"
-    return Form(name, answer_schema(table, turn), partial(read_answer, table, turn), preview, complaint)
+    schema, read = answer_schema(table, turn), partial(read_answer, table, turn)
+    return Form(name, schema, read, preview, complaint, own_texts, instructions, bounded(schema))
 
 
 def first_form(table: Table, seat: int) -> Form:
-    schema = schema_of(layers.FIRST, table, seat, decides=True)
-    return Form(
-        "first", schema, partial(read_first, table, seat), partial(preview, field="verdict_reasoning"), complaint
-    )
+    schema, read = schema_of(layers.FIRST, table, seat, decides=True), partial(read_first, table, seat)
+    return Form("first", schema, read, partial(preview, field="verdict_reasoning"), complaint, own_texts, instructions)
 
 
 def timekeeper_form(table: Table, seat: int, stated: str) -> Form:
     """`stated`: what the timekeeper would say by itself."""
     schema = schema_of(layers.FORMS[table.seats[seat].kind], table, seat, decides=False)
-    return Form("timekeeper", schema, partial(read_words, table, stated), partial(preview, field="words"), complaint)
+    read, shown = partial(read_words, table, stated), partial(preview, field="words")
+    return Form("timekeeper", schema, read, shown, complaint, lambda words: (words,), instructions)
+
+
+def own_texts(answer: Answer) -> Iterable[str]:
+    """What a member says, in whatever field."""
+    return (answer.content, answer.reasoning, *(point.claim for point in answer.points))
+
+
+_OTHERS = re.compile(r"<(Material|Message|Note|Minutes|Facts)\b.*?</\1>", re.DOTALL)
+
+
+def instructions(messages: Sequence[Mapping[str, str]]) -> str:
+    """What a request says beside what others said: to repeat them, or the facts, is for the rules of a debate."""
+    ours = ({**one, "content": _OTHERS.sub("\n", one["content"])} for one in messages if one["role"] != "system")
+    return instructions_of([*(one for one in messages if one["role"] == "system"), *ours])
 
 
 def preview(text: str, field: str = "content") -> str:

@@ -38,6 +38,27 @@ def strict_object(properties: dict[str, Schema]) -> Schema:
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
+MOST = {"speaking_to": 9, "points": 3, "moved_by": 10, "columns": 6, "rows": 20}  # of an honest answer
+
+
+def bounded(schema: Schema) -> Schema:
+    """The same with an end to each list, without which some models go on until their time is up."""
+    if schema.get("type") != "object":
+        return schema
+    return {**schema, "properties": {name: _ended(name, one) for name, one in schema["properties"].items()}}
+
+
+def _ended(name: str, schema: Schema) -> Schema:
+    if "anyOf" in schema:
+        return {"anyOf": [bounded(one) for one in schema["anyOf"]]}
+    if schema.get("type") != "array":
+        return schema
+    items = bounded(schema["items"])
+    if items.get("type") == "array":
+        items = {**items, "maxItems": MOST["columns"]}
+    return {**schema, "items": items, "maxItems": MOST[name]}
+
+
 def one_of(words: Sequence[str]) -> Schema:
     return {"type": "string", "enum": [str(word) for word in words]}
 

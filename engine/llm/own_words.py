@@ -9,6 +9,9 @@ Why so: docs/decisions.md, What models are told and asked.
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
+
+K = TypeVar("K", int, tuple[int, str])
 
 STRETCH = 5  # words in a row that stand in the instructions: fewer are found there by accident
 MOST = 0.6  # of a text that may stand in such stretches
@@ -17,7 +20,7 @@ LONGEST_QUOTED = 80
 # scripts without spaces, in which each sign counts as a word: Thai, Lao, Myanmar, Khmer, kana, bopomofo and Han
 _ALONE = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u312f\u3400-\u4dbf\u4e00-\u9fff"
 _WORD = re.compile(rf"[{_ALONE}]|[^\W_{_ALONE}]+")
-_SENTENCE = re.compile(r"[^.!?:;\n]+")
+_SENTENCE = re.compile(r"[^.!?:;\n<>]+")  # tags are around sentences, too
 # what others wrote, between two lines with one mark: "BEGIN MATERIAL x" or "CRITERIA x", and their "END …"
 _FENCED = re.compile(r"^(?:BEGIN )?([A-Z][A-Z ]*) (\S+)\n.*?\nEND \1 \2$", re.MULTILINE | re.DOTALL)
 _BRACKETS = re.compile(r"\s*(<+ANY>+|\[+ANY\]+|\{+ANY\}+)[\s.…]*".replace("ANY", r"[^\W\d][\w .…'-]{0,80}"))
@@ -56,6 +59,18 @@ def repeats_instructions(text: str, instructions: str) -> str | None:
     begin, end = max(_covered(covered), key=lambda stretch: stretch[1] - stretch[0])
     places = [found.span() for found in _WORD.finditer(folded)]
     return folded[places[begin][0] : places[end - 1][1]]
+
+
+def repeated(texts: Mapping[K, str]) -> dict[K, K]:
+    """Of texts by their places, in the order of these: which say word for word what one before them said, and which
+    that was first. Such a text is an answer like any other, but whoever reads it should know."""
+    first: dict[tuple[str, ...], K] = {}
+    found = {}
+    for place in sorted(texts):
+        said = tuple(words(texts[place]))
+        if said and first.setdefault(said, place) != place:
+            found[place] = first[said]
+    return found
 
 
 def is_placeholder(text: str) -> bool:

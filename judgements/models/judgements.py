@@ -10,6 +10,7 @@ from django.db.models import Prefetch, Q
 from engine import statements
 from engine.evidence import sealing
 from engine.hidden import visible_text
+from engine.llm.own_words import repeated
 from engine.llm.providers import is_rehearsal, lane_of
 from engine.models import ModelCall, Review, Run, after_deadlock, asked_for, last_override
 from engine.models.budgets import Budget
@@ -204,7 +205,7 @@ class Judgement(models.Model):
     def repeated(self) -> dict[prompts.Place, prompts.Place]:
         """By round and seat of a reason: where the same was said first, word for word."""
         decided = ((agent.seat, decision) for agent in self.agents.all() for decision in agent.decided)
-        return prompts.repeated({(decision.round, seat): decision.reason for seat, decision in decided})
+        return repeated({(decision.round, seat): decision.reason for seat, decision in decided})
 
     @property
     def current_round(self) -> int:

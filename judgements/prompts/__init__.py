@@ -13,7 +13,6 @@ Why so: docs/decisions.md, What models are told and asked.
 import json
 import re
 import unicodedata
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -22,7 +21,6 @@ from pydantic_core import from_json
 
 from engine.hidden import escaped
 from engine.llm import prompting
-from engine.llm.own_words import words
 from engine.llm.prompting import complained, fenced, no_key_twice
 
 from ..rules import Decision
@@ -256,17 +254,6 @@ def _words(text: str) -> int:
 
 Place = tuple[int, str]
 """A round and a seat."""
-
-
-def repeated(reasons: Mapping[Place, str]) -> dict[Place, Place]:
-    """Which reasons say word for word what another said before, or beside, and which that was first."""
-    first: dict[tuple[str, ...], Place] = {}
-    found = {}
-    for place in sorted(reasons):
-        said = tuple(words(reasons[place]))
-        if said and first.setdefault(said, place) != place:
-            found[place] = first[said]
-    return found
 
 
 def reason_so_far(text: str) -> str:

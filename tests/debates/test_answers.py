@@ -7,6 +7,7 @@ from debates import prompts
 from debates.rules import course
 from debates.rules.course import Turn, Why
 from debates.table import Artifact, Point, View
+from engine.llm.own_words import not_own
 
 from .held import chaired, given, opened, said
 
@@ -275,3 +276,46 @@ NUMBERS |= dict.fromkeys(("", "seven", "1.000.000", "1,50,000", "3 to 4", "٣"))
 
 def test_a_cell_is_drawn_as_the_number_that_it_says():
     assert {cell: prompts.number_in(cell) for cell in NUMBERS} == NUMBERS
+
+
+# ---- whose words they are ---------------------------------------------------------------------------------
+
+
+def doubt(turn=ILSE, table=None, **changed):
+    """What the engine would say of an answer: that it is nothing of the member's own."""
+    table = table or spoken()
+    form, asked = prompts.form(table, turn), prompts.perspective(table, turn)
+    fields = prompts.CLOSING if turn.why == Why.CLOSING else GOOD
+    said = {name: one for name, one in (GOOD | changed).items() if name in fields}
+    return not_own(form.said(form.read(json.dumps(said))), form.instructions(asked))
+
+
+def test_words_of_the_system_message_of_the_form_and_of_the_floor_are_nobodys_own():
+    said = [
+        "One of the 3 members of a panel: the panel discusses one question, one speaker at a time",
+        "You were drawn. You stand by HIRE.",
+        "what you say, 20 to 150 words",
+    ]
+    assert [one for one in said if not doubt(content=one)] == []
+    assert "placeholder" in doubt(points=[POINT | {"claim": "<your claim here>"}])
+    closing = Turn(9, 1, Why.CLOSING)
+    assert doubt(closing, content="your last word, in at most 80 words")
+    assert doubt(closing, content="I stay.", verdict="HIRE", verdict_reasoning="The debate is over.")
+
+
+def test_the_words_of_others_and_of_documents_are_no_instructions():
+    """Who takes them up cites; a member's own description may be cited, too."""
+    table = spoken()
+    said = ["I doubt the letter that she wrote.", "Say more about the letter.", table.who[1], table.question]
+    assert [one for one in said if doubt(content=one, table=table)] == []
+    assert doubt(content="In 2003 she led a group of 5.") == ""
+
+
+def test_a_timekeeper_repeats_facts_and_not_its_instructions():
+    table = spoken()
+    facts = prompts.facts_of(table, None)
+    told = prompts.stated("reminder", facts, table.names)
+    form = prompts.timekeeper_form(table, 0, told)
+    asked = form.instructions(prompts.timekeeper(table, 0, "reminder", facts))
+    assert not_own(form.said(told), asked) == ""
+    assert not_own(form.said("the facts in your words"), asked)

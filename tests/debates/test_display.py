@@ -1,5 +1,6 @@
 import pytest
 
+from debates.api import messages
 from debates.display import display_of
 from debates.fragments import fragments
 from debates.models import Option
@@ -156,6 +157,15 @@ def test_how_a_message_came_about_is_marked(table):
     table.say(2, "And the rest of it.", continues=first.number)
     [whole, rest] = [slot.said for slot in display(table).slots if slot.said]
     assert (whole.marks, rest.part_two) == (("in two answers", "cut"), first.number)
+
+
+def test_a_message_that_says_what_was_said_is_marked_as_a_repetition(table):
+    table.note()
+    first, _, again = table.say(1, "She led it well."), table.say(2, "She did not."), table.say(3, "She led it  well!")
+    said = [slot.said for slot in display(table).slots if slot.said]
+    assert [one.marks for one in said] == [(), (), (f"repeats message {first.number}, word for word",)]
+    told = messages(table.seen().row)
+    assert {one["number"]: one["repeats"] for one in told}[again.number] == first.number
 
 
 def test_the_chair_is_no_member(mira):

@@ -66,6 +66,21 @@ def test_every_object_is_strict(form):
         assert one["additionalProperties"] is False
 
 
+def lists(schema):
+    if schema.get("type") == "array":
+        yield schema
+    for inner in (*schema.get("properties", {}).values(), *schema.get("anyOf", ()), schema.get("items", {})):
+        yield from lists(inner) if inner else ()
+
+
+def test_every_list_of_a_message_has_an_end_where_servers_take_one():
+    for turn in (TURN, Turn(99, 2, Why.CLOSING)):
+        form = prompts.form(debate(5, 21), turn)
+        assert [one for one in lists(form.schema) if "maxItems" in one] == []
+        assert [one for one in lists(form.exact_schema) if "maxItems" not in one] == []
+    assert form.exact_schema["properties"].keys() == form.schema["properties"].keys()
+
+
 def test_a_schema_changes_with_the_blocks_and_not_with_each_message():
     schemas = [json.dumps(prompts.answer_schema(table, TURN)) for table in growing(24)]
     assert len(set(schemas)) == 2
