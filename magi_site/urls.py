@@ -23,6 +23,7 @@ urlpatterns = [
     path("", include("runs.urls")),
     path("api/v1/", api.api.urls_for_callers()),
     path("mcp", mcp_door.door, name="mcp"),
+    path("mcp/", mcp_door.door, name="mcp-slash"),  # a message that is posted cannot be sent on
     path("v1/", model_api.api.urls_for_callers()),
     *([path("api/automation/", automation.api.urls_for_callers())] if settings.COMPAT else []),
     path("check/", checking.checking, name="check-page"),

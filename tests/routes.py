@@ -134,6 +134,7 @@ ROUTES = {
     "api:run-retry": (NO_METHOD, STEER),
     "api:run-reviews": (SEE, SIGNED_IN),
     "mcp": ("ll-----", SIGNED_IN),
+    "mcp-slash": ("ll-----", SIGNED_IN),
     # the API as a model
     "model:openapi-json": (OPEN, OPEN),
     "model:openapi-view": (OPEN, OPEN),

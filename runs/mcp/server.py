@@ -27,8 +27,36 @@ INSTRUCTIONS = (
 
 async def answer(request: HttpRequest) -> HttpResponse:
     """To one message of a client that has been let in."""
+    if wrong := _wrong(request):
+        return wrong
     await sync_to_async(_load, thread_sensitive=False)()
     return await _through(request)
+
+
+PARSE_ERROR, INVALID_REQUEST = -32700, -32600  # of JSON-RPC
+MEDIA_TYPE = "application/json"
+
+
+def _wrong(request: HttpRequest) -> HttpResponse | None:
+    """What no message is read from, answered as the protocol's own transport says; None where there is one."""
+    if request.content_type != MEDIA_TYPE:
+        return _error(415, INVALID_REQUEST, f"Send it as {MEDIA_TYPE}.")
+    try:
+        message = json.loads(request.body)
+    except (ValueError, RecursionError):
+        return _error(400, PARSE_ERROR, "This is no JSON.")
+    if isinstance(message, list):
+        said = "Send one message at a time: the protocol has known no batches since 2025-06-18."
+        return _error(400, INVALID_REQUEST, said)
+    if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
+        return _error(400, INVALID_REQUEST, "This is no message of JSON-RPC 2.0.")
+    return None
+
+
+def _error(status: int, code: int, sentence: str) -> HttpResponse:
+    # without an id: of what could not be read nobody knows it
+    said = {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": sentence}}
+    return HttpResponse(json.dumps(said), status=status, content_type=MEDIA_TYPE)
 
 
 def _load() -> None:
@@ -79,6 +107,7 @@ def _scope(request: HttpRequest) -> dict[str, Any]:
     named = {name.lower(): value for name, value in request.headers.items()} | {
         "content-length": str(len(request.body))
     }
+    named.setdefault("accept", "*/*")  # who says nothing takes anything, as HTTP has it
     headers = [(name.encode("latin-1"), value.encode("latin-1", "replace")) for name, value in named.items()]
     where = {"path": request.path, "raw_path": request.path.encode(), "query_string": b"", "root_path": ""}
     return {
