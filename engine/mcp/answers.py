@@ -8,6 +8,8 @@ from typing import Any
 
 from engine.models.mcp import Hints, Listed, Listing
 
+from .dialects import NoSchema, modern, of_object
+
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")  # the protocol's own letters
 LONGEST_DESCRIPTION = 8_000  # characters
 LONGEST_SCHEMA = 40_000
@@ -19,7 +21,12 @@ def listing(found: Iterable[Any]) -> Listing:
     """The tools that can be offered, and of the others why they cannot."""
     tools, left_out, left = dict[str, Listed](), list[str](), ALL_SCHEMAS
     offered = list(found)
-    for tool in offered[:MOST_TOOLS]:
+    for said in offered[:MOST_TOOLS]:
+        try:
+            tool = _tool(said)
+        except NoSchema as why:
+            left_out.append(f"{_called(said)} {why}")
+            continue
         schema = json.dumps(tool.input_schema)
         left -= len(schema)
         if problem := _problem(tool, schema if left >= 0 else "", tools):
@@ -29,6 +36,25 @@ def listing(found: Iterable[Any]) -> Listing:
     if len(offered) > MOST_TOOLS:
         left_out.append(f"there are more than {MOST_TOOLS}, and the others are not looked at")
     return Listing(tuple(tools.values()), tuple(left_out))
+
+
+def _tool(said: Any) -> Any:
+    """One of the list. It is read by itself, so that what is odd in it takes no other away. NoSchema."""
+    from mcp_types import Tool
+
+    if not isinstance(said, dict):
+        raise NoSchema("is no object")
+    schema = of_object(said.get("inputSchema"))
+    known = {key: value for key, value in said.items() if key in ("name", "description", "annotations")}
+    try:
+        return Tool.model_validate({**known, "inputSchema": schema}, by_name=False)
+    except ValueError as error:
+        raise NoSchema("is described as no tool is") from error
+
+
+def _called(said: Any) -> str:
+    name = said.get("name") if isinstance(said, dict) else None
+    return name if isinstance(name, str) and NAME.fullmatch(name) else ascii(name)[:40]
 
 
 def _problem(tool: Any, schema: str, others: dict[str, Listed]) -> str:
@@ -49,8 +75,8 @@ def _problem(tool: Any, schema: str, others: dict[str, Listed]) -> str:
 def _is_schema(text: str) -> bool:
     from jsonschema import Draft202012Validator, SchemaError
 
-    schema = json.loads(text)
     try:
+        schema = modern(json.loads(text))
         Draft202012Validator.check_schema(schema)
     except (SchemaError, RecursionError):
         return False

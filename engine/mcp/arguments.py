@@ -8,6 +8,8 @@ from typing import Any, Self
 
 from pydantic import BaseModel, RootModel, model_validator
 
+from .dialects import modern
+
 REFERENCES = 2_000
 STEPS = 100_000  # keywords that are looked at for one check
 WRONG = 5  # are told at once, of the first so many:
@@ -20,6 +22,7 @@ NOT_LOOKED_AT = ("pattern", "patternProperties", "format")  # a stranger's patte
 def class_of(text: str) -> type[BaseModel]:
     """Of this schema, which is JSON."""
     schema = json.loads(text)
+    held_against = modern(schema)
 
     class Arguments(RootModel[dict[str, Any]]):
         @classmethod
@@ -28,7 +31,7 @@ def class_of(text: str) -> type[BaseModel]:
 
         @model_validator(mode="after")
         def _fits(self) -> Self:
-            if wrong := problems(schema, self.root):
+            if wrong := problems(held_against, self.root):
                 raise ValueError("; ".join(wrong))
             return self
 

@@ -5,7 +5,7 @@ import importlib
 import logging
 from asyncio import AbstractEventLoop
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
@@ -198,21 +198,42 @@ async def _listing(session: Session) -> Listing:
     try:
         while len(found) <= answers.MOST_TOOLS:
             page = await session.ask(partial(_page, cursor), session.server.timeout)
-            found, cursor = [*found, *page.tools], page.next_cursor
-            if not cursor or not page.tools:
+            found, cursor = [*found, *page["tools"]], page.get("nextCursor")
+            if not isinstance(cursor, str) or not cursor or not page["tools"]:
                 break
     except TimeoutError as error:
         raise Away(f"{session.server} does not list its tools within {session.server.timeout:g} s.") from error
     except _failures() as error:
         raise Away(f"{session.server} does not list its tools: {session.what_failed(error)}.") from error
     # on a thread: to check a large schema takes a second
-    return await asyncio.to_thread(answers.listing, found)
+    listing = await asyncio.to_thread(answers.listing, found)
+    for one in listing.left_out:
+        if (said := (session.server.name, one)) not in _named:  # once, not with each call
+            _named.add(said)
+            log.warning("Of %s a tool is left out: %s.", session.server, session.server.clean(one))
+    return listing
+
+
+_named: set[tuple[str, str]] = set()
 
 
 async def _page(cursor: str | None, client: "Client") -> Any:
-    from mcp.types import PaginatedRequestParams
+    """As the server says it: the client's own `list_tools` refuses the whole list for one odd tool in it."""
+    from mcp.types import ListToolsRequest, ListToolsResult, PaginatedRequestParams, Tool
 
-    return await client.session.list_tools(params=PaginatedRequestParams(cursor=cursor))
+    asked = ListToolsRequest(params=PaginatedRequestParams(cursor=cursor))
+    data, options = asked.model_dump(by_alias=True, mode="json", exclude_none=True), dict[str, Any]()
+    session: Any = client.session
+    session._stamp(data, options)
+    told = await session._dispatcher.send_raw_request(data["method"], data.get("params"), options)
+    if not isinstance(told.get("tools"), list):
+        raise ValueError("its answer holds no list of tools")
+    known = []
+    for one in told["tools"]:
+        with suppress(ValueError):
+            known.append(Tool.model_validate(one, by_name=False))
+    session._absorb_tool_listing(ListToolsResult(tools=known), complete=False)  # which arguments go as headers, too
+    return told
 
 
 async def _called(session: Session, tool: str, arguments: Mapping[str, Any]) -> Any:
