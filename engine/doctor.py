@@ -12,6 +12,8 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.utils.module_loading import import_string
 
+from engine.plurals import counted
+
 from . import live, mcp, reader, tables, trouble
 from .hidden import in_one_line
 from .llm import failures
@@ -116,7 +118,7 @@ def _look_for_trouble() -> Finding | None:
 def _look_into_database() -> Finding:
     executor = MigrationExecutor(connection)
     if missing := executor.migration_plan(executor.loader.graph.leaf_nodes()):
-        return Finding("database", False, f"{len(missing)} migrations are missing. Run manage.py migrate.")
+        return Finding("database", False, f"{counted(len(missing), 'migration')} to be made. Run manage.py migrate.")
     queued, performed = Run.objects.queued().count(), Run.objects.in_progress().count()
     waiting = Run.objects.filter(status=Run.Status.WAITING).count()
     if Run.objects.neglected().exists():
@@ -141,7 +143,7 @@ async def _server(server: mcp.Server) -> Finding:
         return Finding(subject, False, f"{away} Check its entry of MAGI_MCP_SERVERS, and that it runs by itself.")
     on, changed = await reader.read(partial(McpTool.objects.compared, server.name, listing))
     number = len(listing.tools)
-    said = f"Reachable, {number} tools, {on} of them on."
+    said = f"Reachable, {counted(number, 'tool')}, {on} of them on."
     if changed:
         said = f"{said} Described otherwise than they were classed, and off: {', '.join(changed)}."
     elif on < number:
@@ -172,7 +174,7 @@ async def _listed(models: ModelClient, provider: Provider, *, needed: bool) -> s
             raise
         return "its models are not listed"
     shown = ", ".join(names[:SHOWN]) + (" …" if len(names) > SHOWN else "")
-    return f"{len(names)} models ({shown})" if names else "no models listed"
+    return f"{counted(len(names), 'model')} ({shown})" if names else "no models listed"
 
 
 async def _answer(models: ModelClient, model: str) -> str:

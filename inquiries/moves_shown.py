@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.models import ToolCall
+from engine.plurals import counted
 
 from .models import Inquiry, Move, Order, OrderKind
 from .models.reading import moves_at, orders_at
@@ -72,7 +73,7 @@ def _took(one: Move) -> str:
 def _came(one: Move) -> str:
     if not one.tool:
         return "handed in" if one.done and not one.refused else ""
-    return f"{len(one.result):,} characters" if one.settled else "under way"
+    return counted(len(one.result), "character") if one.settled else "under way"
 
 
 def _line(result: str) -> str:

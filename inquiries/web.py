@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from engine.doctor import Finding
 from engine.models import Effect, ToolCall
+from engine.plurals import counted
 from engine.tools import Output, Refused, Tool, Use
 from engine.web.addresses import LONGEST_QUERY, NotRead, found_in, host_of, noted
 from toolbox.web import searching
@@ -146,7 +147,7 @@ async def examine() -> Finding | None:
         found = await searching.search(searching.Searched(**by), TRIED)
     except NotRead as why:
         return Finding("search", False, f"{place}. {why} Check MAGI_SEARCH.")
-    return Finding("search", True, f"{place} answers, with {len(found)} hits for “{TRIED}”.")
+    return Finding("search", True, f"{place} answers, with {counted(len(found), 'hit')} for “{TRIED}”.")
 
 
 TOOLS = (

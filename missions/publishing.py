@@ -25,6 +25,7 @@ from django.conf import settings
 from django.urls import reverse
 
 from engine.llm.providers import storable
+from engine.plurals import counted
 
 from . import workshop
 from .files import FileProblem
@@ -245,10 +246,12 @@ def _left_out(mission: UUID, commit: str, no_text: int, began: int) -> Iterator[
     """What is not in the text, and where it is read."""
     if no_text:
         at = reverse("mission-commit", args=[mission, commit])
-        yield f"Not shown here: the bytes of {no_text:,} files that are no text. They are in the git bundle at {at}"
+        files = counted(no_text, "file")
+        yield f"Not shown here: the bytes of {files} without text. They are in the git bundle at {at}"
     if began:
         at = reverse("mission-beginning", args=[mission])
-        yield f"Not shown here: lines that are as in the {began:,} files that the mission began with. They are at {at}"
+        files = counted(began, "file")
+        yield f"Not shown here: lines that are as in {files} that the mission began with. They are at {at}"
 
 
 def _line(path: bytes, first: _Entry | None, last: _Entry | None) -> str:

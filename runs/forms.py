@@ -15,6 +15,7 @@ from engine.llm.prices import DOLLAR
 from engine.llm.providers import UnknownProvider, is_rehearsal, resolve
 
 MOST_DOLLARS = 1_000_000
+EMPTY, WORDLESS = "It is empty.", "It has no words."
 
 
 def as_typed(posted: Mapping[str, Any]) -> dict[str, str]:
@@ -46,7 +47,8 @@ class Text(forms.CharField):
             over = len(value) - self.longest
             raise ValidationError(f"This is {over:,} character{'s' * (over != 1)} too long.")
         if self.needed and not says_something(value):
-            raise ValidationError(self.needed)
+            # "?" is not empty, and does not say what is meant
+            raise ValidationError(self.needed.replace(EMPTY, WORDLESS) if value.strip() else self.needed)
 
     def _refuse_unkeepable(self, value: str) -> None:
         allowed = "\n\r\t" if self.lines else ""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.models.documents import LINE_LENGTH
+from engine.plurals import counted
 
 from .documents import CELLS_APART
 
@@ -55,7 +56,7 @@ class Table:
         )
         columns = ", ".join(f'"{name}" ({kind})' for name, kind in zip(self.columns, kinds, strict=True))
         lines = list(_written(self.columns, self.rows[:SHOWN]))
-        return "\n".join([f"The table {NAME} has {len(self.rows):,} rows. Its columns: {columns}.", *lines])
+        return "\n".join([f"The table {NAME} has {counted(len(self.rows), 'row')}. Its columns: {columns}.", *lines])
 
 
 def table_of(lines: Sequence[str]) -> Table:
@@ -69,7 +70,7 @@ def table_of(lines: Sequence[str]) -> Table:
     wide = [(*record, *[""] * (len(columns) - len(record))) for record in records[1:]]
     for number, record in enumerate(wide, 1):
         if any(record[len(columns) :]):
-            found = f"{len(record)} cells, and there are {len(columns)} columns"
+            found = f"{counted(len(record), 'cell')}, and there are {counted(len(columns), 'column')}"
             raise NoTable(f"Row {number} has {found}. Read its lines, or have the file corrected.")
     cells = list(zip(*(record[: len(columns)] for record in wide), strict=True))
     comma = _has_decimal_commas(cells)

@@ -15,6 +15,7 @@ from django.utils import timezone
 from engine.evidence.told import said_of_runs
 from engine.llm.providers import storable
 from engine.models import Gate, ModelCall, Run, ToolCall
+from engine.plurals import ordinal
 from engine.search import label, words_of
 from engine.tools import tool_named
 from runs.models import SearchText
@@ -39,7 +40,7 @@ NOTHING_LEFT = "Nothing is left that could wake you: finish, or say what you nee
 GIVEN_UP = "{by} has given up the machine {host}: commands that lived there were cut. Look before you go on."
 IT_ASKS = "Command {number} waits for input."
 SAME_BEGINS = "This was the "
-SAME = SAME_BEGINS + "{count}th time in a row that the same call came to the same. Do something else."
+SAME = SAME_BEGINS + "{count} time in a row that the same call came to the same. Do something else."
 STOPPED_BY = "{name} has stopped: {why}"
 
 
@@ -120,7 +121,7 @@ def keep_result(pk: UUID, step: int, call: ToolCall | None, changes: Sequence[Ch
     values: dict[str, Any] = {"ok": bool(call and call.done), "settled": timezone.now()}
     values |= {"tool_call": call} if call and call.pk else {}
     count = _same(row, result)
-    note = f"\n{SAME.format(count=count)}" if count >= rules.SAME_TOLD else ""
+    note = f"\n{SAME.format(count=ordinal(count))}" if count >= rules.SAME_TOLD else ""
     Step.objects.filter(pk=step, settled=None).update(result=storable(without_secrets(result) + note), **values)
     FileVersion.objects.add(row.mission, row, changes)
     keep_ends(pk, ends)

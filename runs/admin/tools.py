@@ -13,6 +13,7 @@ from django.views.decorators.http import require_POST
 
 from engine import mcp, remote
 from engine.models import Effect, McpTool
+from engine.plurals import counted
 from engine.templatetags.hidden import visible, visible_text
 
 CLASS = "engine.class_tool"
@@ -97,7 +98,7 @@ class McpToolAdmin(admin.ModelAdmin):
 
     def _told(self, request: HttpRequest, server: mcp.Server, listing: Any) -> None:
         left_out = "".join(f" Left out: {one}." for one in listing.left_out)
-        self.message_user(request, f"{server.name} offers {len(listing.tools)} tools.{left_out}")
+        self.message_user(request, f"{server.name} offers {counted(len(listing.tools), 'tool')}.{left_out}")
 
     # ---- what is shown ------------------------------------------------------------------------------------
 

@@ -212,8 +212,8 @@ def test_a_panel_that_is_not_there_or_is_another_is_said(mira_calls: Caller, pos
     said = fields(mira_calls.post("/debates", {"question": "Whom?", "members": list(map(member, NAMES))}))
     assert said == {"options": "Name them, or a panel that has them."}
     said = fields(mira_calls.post("/debates", {"question": "?", "version": 1, "options": OPTIONS, "members": []}))
-    empty = "Write what is to be decided. It is empty."
-    assert said == {"version": "It is a panel's. Name the panel, too.", "question": empty}
+    wordless = "Write what is to be decided. It has no words."
+    assert said == {"version": "It is a panel's. Name the panel, too.", "question": wordless}
 
 
 def test_panels_are_listed_for_programs(mira_calls: Caller, posts: Panel):

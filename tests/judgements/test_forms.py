@@ -19,9 +19,11 @@ def test_a_title_is_optional():
     assert problems(title="") == {}
 
 
-@pytest.mark.parametrize("content", ["", "   ", "\u200b\u200b", ":", "\n\n"])
-def test_nothing_to_decide_is_refused(content):
-    assert problems(content=content) == {"content": "Write what is to be decided. It is empty."}
+def test_nothing_to_decide_is_refused_and_why():
+    said = {content: problems(content=content)["content"] for content in ("", "   ", "\n\n", "\u200b", ":", "?", "…!")}
+    empty = [content for content, why in said.items() if why == "Write what is to be decided. It is empty."]
+    wordless = [content for content, why in said.items() if why == "Write what is to be decided. It has no words."]
+    assert (empty, wordless) == (["", "   ", "\n\n"], ["\u200b", ":", "?", "…!"])
 
 
 def test_one_character_too_many_is_refused_with_the_number():

@@ -131,7 +131,7 @@ def test_a_file_that_is_no_text_is_named_and_makes_the_text_cut(workspace):
     made = prepared(pk)
     assert (made.left_out, made.difference.count(", no text\n")) == (3, 3)
     assert "+caf\\xe9\n" in made.difference
-    assert f"the bytes of 3 files that are no text. They are in the git bundle at /missions/{pk}/commits/" in (
+    assert f"the bytes of 3 files without text. They are in the git bundle at /missions/{pk}/commits/" in (
         made.difference
     )
     assert publishing.bundled_commit(pk, made.commit).startswith(b"# v2 git bundle\n")
@@ -146,7 +146,7 @@ def test_files_of_a_small_beginning_are_shown_and_of_a_large_one_named(workspace
     assert (made.left_out, "\nAs the mission began:\ndiff --git a/a b/a\n" in made.difference) == (0, True)
     large = publishing.prepare(pk, "1.2", "A change", "Ada", {"a": b"same\n", "c": b"line\n" * 4_000}, 1)
     assert (large.left_out, "As the mission began:" in large.difference) == (1, False)
-    assert "lines that are as in the 1 files that the mission began with" in large.difference
+    assert "lines that are as in 1 file that the mission began with" in large.difference
 
 
 def test_more_than_anybody_can_read_is_not_published(workspace):

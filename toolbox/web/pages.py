@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
 
+from engine.plurals import counted
 from engine.web.addresses import NotRead, noted
 from toolbox import child
 
@@ -137,7 +138,7 @@ def _of_pdf(body: bytes) -> tuple[str, str, list[str], list[list[str]]]:
         raise NotRead({"pages": "It has more than 200 pages."}.get(refused, f"It cannot be read: {refused}."))
     pages = found["pages"]
     if not any(page.strip() for page in pages):
-        raise NotRead(f"There is no text in it; {len(pages)} pages are pictures.")
+        raise NotRead(f"There is no text in it, only pictures on {counted(len(pages), 'page')}.")
     return "", "\n\n".join(f"(Page {number})\n{page}" for number, page in enumerate(pages, 1)), [], []
 
 

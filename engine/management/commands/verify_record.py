@@ -12,6 +12,7 @@ from engine.evidence.audit import verify_all
 from engine.evidence.checkpoints import read_anchor
 from engine.evidence.findings import Fault, Report
 from engine.evidence.verification import verify_one
+from engine.plurals import counted
 
 BROKEN = 1
 USAGE = 64
@@ -48,7 +49,11 @@ class Command(terminal.Command):
             found += faults
             if not faults:
                 note = ", redacted" if kept.redacted_up_to else ""
-                entries = f"{len(kept.entries)} entries{note}" if kept.entries else "not over, nothing is sealed yet"
+                entries = (
+                    f"{counted(len(kept.entries), 'entry', 'entries')}{note}"
+                    if kept.entries
+                    else "not over, nothing is sealed yet"
+                )
                 self.stdout.write(f"{pk}: intact, {entries}")
         return found
 

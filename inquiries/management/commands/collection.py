@@ -4,6 +4,7 @@ from typing import Any
 
 from engine import terminal
 from engine.models import NewDocument
+from engine.plurals import counted
 from inquiries.models import ATTACHED, Collection
 from runs.command import bad_input
 from toolbox import documents
@@ -24,7 +25,7 @@ class Command(terminal.Command):
     def handle(self, *args: Any, **options: Any) -> None:
         if not options["name"]:
             for one in Collection.objects.all():
-                self.stdout.write(f"{one}: {one.documents.count()} documents")
+                self.stdout.write(f"{one}: {counted(one.documents.count(), 'document')}")
             return
         if "," in options["name"] or len(options["name"]) > 80:
             raise bad_input("name: A name of a collection has at most 80 characters, and no comma.")
@@ -37,7 +38,7 @@ class Command(terminal.Command):
             self.stdout.write(f"{options['name']} is deleted.")
             return
         for document in collection.documents.all():
-            self.stdout.write(f"{document} ({len(document.text):,} characters)")
+            self.stdout.write(f"{document} ({counted(len(document.text), 'character')})")
 
 
 def read(name: str) -> NewDocument:

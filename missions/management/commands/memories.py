@@ -6,6 +6,7 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from engine import terminal
+from engine.plurals import counted
 from missions import remembering
 from missions.memory_files import LISTS, Wrong
 from missions.models import MemoryVersion
@@ -48,7 +49,7 @@ class Command(terminal.Command):
             self.stdout.write(f"{name}: {why}" if why else name)
             wrong += bool(why)
         if wrong:
-            raise CommandError(f"{wrong} files were left out.")
+            raise CommandError(f"Left out: {counted(wrong, 'file')}.")
 
     def _list(self, *, library: str, **options: Any) -> None:
         for one in MemoryVersion.objects.held(library):

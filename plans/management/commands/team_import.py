@@ -8,6 +8,7 @@ from django.db import IntegrityError
 
 from engine import terminal
 from engine.decoding import UnknownEncoding, decoded
+from engine.plurals import counted
 from plans import team_files
 from plans.models import Team
 from runs.saved import NameReserved
@@ -42,7 +43,9 @@ class Command(terminal.Command):
             raise CommandError(str(reserved)) from reserved
         except IntegrityError as error:
             raise CommandError(f"Another team has the name {team.name}, or one that looks like it.") from error
-        self.stdout.write(f"{version.name}, version {version.number}, with {len(team.held['agents'])} agents.")
+        self.stdout.write(
+            f"{version.name}, version {version.number}, with {counted(len(team.held['agents']), 'agent')}."
+        )
 
 
 def _text_of(file: str) -> str:
