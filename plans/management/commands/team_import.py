@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.db import IntegrityError
 
-from engine import terminal
+from engine import tables, terminal
 from engine.decoding import UnknownEncoding, decoded
 from engine.plurals import counted
 from plans import team_files
@@ -16,11 +16,13 @@ from runs.saved import NameReserved
 
 class Command(terminal.Command):
     help = "Make a team of a file of JSON, or another version of the one that has its name."
+    needs_tables = False  # they are made: a team may be the first thing that there is
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", help="as team_export writes it; - for standard input")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        tables.migrate()
         try:
             team = team_files.read(_text_of(options["file"]))
         except team_files.Wrong as wrong:
