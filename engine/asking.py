@@ -20,6 +20,7 @@ from .llm import failures, prices
 from .llm.answer import Reply
 from .llm.forms import AnswerForm, Continuing, Growth, Message, Way
 from .llm.own_words import not_own
+from .llm.parameters import as_kept
 from .llm.prompting import complained
 from .llm.providers import provider_of, storable
 from .llm.queues import ProviderAway, Turn
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 ATTEMPTS = 4  # the first and three retries, of unusable answers and of failures of the endpoint
 TIMEOUTS = 3  # of them at most that may take as long as an answer may
+LONGER = 4  # times what an answer may be long after one that was cut off
 CONTINUED = 2  # times at most, one answer that was cut off; these attempts count as none
 BEFORE_FALLBACK = 2  # of them, where a fallback is declared, before it takes over
 SHORT_ABSENCE = 15.0  # seconds that a provider is waited for where a fallback can take over
@@ -302,6 +304,8 @@ class Asking(Generic[T]):
             self._parts, self._cut = [*self._parts, failure.said], self._cut + 1
         else:
             self._parts = []
+        if isinstance(failure, failures.CutOff):  # maybe by the length that was asked for, and maybe while it thought
+            self._form = replace(self._form, max_tokens=LONGER * self._form.max_tokens)
         self._hear(failure, self._call.model)
         self._number += 1
 
@@ -331,6 +335,7 @@ class Asking(Generic[T]):
             model=self._model,
             prompt=json.dumps(self._conversation, ensure_ascii=False),
             answer_format=(self._way or Way()).answer_format,
+            parameters=as_kept(self._model, self._conversation, self._form, self._way or Way()),
             deadline=timezone.now() + timedelta(seconds=self._models.timeout),
         )
         if self._told:
@@ -395,6 +400,7 @@ def _close_answered(call: ModelCall, reply: Reply) -> None:
         but=_held_back(call.run),
         answer=reply.text,
         answered_by=in_one_line(reply.model)[:200],
+        fingerprint=in_one_line(reply.fingerprint)[:200],
     )
 
 

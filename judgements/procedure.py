@@ -27,6 +27,7 @@ DECISION = AnswerForm(
     preview=prompts.reason_so_far,
     complaint=prompts.complaint,
     said=lambda answer: (answer.reason,),
+    max_tokens=4096,
 )
 
 

@@ -6,7 +6,7 @@ import re
 from typing import Annotated, Any
 from urllib.parse import SplitResult, urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr, field_validator
 
 # what a provider's own documents call the variable of its key, and where its chat completions are
 WITH_KEY_ALONE = {
@@ -30,6 +30,10 @@ class Price(BaseModel):
     output: float = Field(ge=0, le=1_000_000)
 
 
+FIELDS = ("temperature", "top_p", "seed", "reasoning_effort")
+# what a request says of itself: the answer would be read otherwise than it was asked for
+RESERVED_FIELDS = ("model", "messages", "stream", "stream_options", "response_format", "n", "tools", "tool_choice")
+
 Tokens = Annotated[int, Field(ge=1_000, le=100_000_000)]
 
 
@@ -44,6 +48,11 @@ class Declared(BaseModel):
     concurrency: int | None = Field(default=None, ge=1, le=10_000)
     price: dict[str, Price] = {}
     context: dict[str, Tokens] = {}
+    fields: dict[str, dict[str, JsonValue]] = {}
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    top_p: float | None = Field(default=None, ge=0, le=1)
+    seed: int | None = None
+    reasoning_effort: str | None = None
 
     @field_validator("base_url")
     @classmethod
@@ -62,10 +71,30 @@ class Declared(BaseModel):
         """A number alone holds for every model of the provider."""
         return {ANY_MODEL: context} if isinstance(context, int) else context
 
+    @field_validator("fields", mode="before")
+    @classmethod
+    def _for_all_or_by_model(cls, fields: Any) -> Any:
+        """Fields alone are for every model of the provider; by model each name has an object of them."""
+        by_model = isinstance(fields, dict) and fields and all(isinstance(value, dict) for value in fields.values())
+        return fields if by_model or not isinstance(fields, dict) or not fields else {ANY_MODEL: fields}
+
+    @field_validator("fields")
+    @classmethod
+    def _not_ours(cls, fields: dict[str, dict[str, JsonValue]]) -> dict[str, dict[str, JsonValue]]:
+        for name in (name for one in fields.values() for name in one):
+            if name in RESERVED_FIELDS:
+                raise ValueError(f"“{name}” is set by MAGI for each request; leave it out")
+        return fields
+
     @field_validator("api_key_env")
     @classmethod
     def _variable_that_is_set(cls, name: str | None) -> str | None:
         return variable_that_is_set(name) if name else name
+
+    @property
+    def all_fields(self) -> dict[str, dict[str, Any]]:
+        named = {name: getattr(self, name) for name in FIELDS if getattr(self, name) is not None}
+        return {**self.fields, ANY_MODEL: {**named, **self.fields.get(ANY_MODEL, {})}} if named else self.fields
 
     def provider(self) -> dict[str, Any]:
         key = clean_key(SecretStr(os.environ[self.api_key_env])) if self.api_key_env else None
@@ -75,6 +104,7 @@ class Declared(BaseModel):
             "models": tuple(self.models),
             "prices": {model: (price.input, price.output) for model, price in self.price.items()},
             "contexts": self.context,
+            "fields": self.all_fields,
             **({"concurrency": self.concurrency} if self.concurrency else {}),
         }
 

@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import BaseModel, StrictInt, ValidationError
 
 from . import failures
+from .loops import LoopWatch
 from .providers import Provider, storable
 
 LARGEST_ANSWER = 256 * 1024
@@ -24,6 +25,7 @@ class Reply:
     model: str = ""
     input_tokens: int | None = None
     output_tokens: int | None = None
+    fingerprint: str = ""  # what the endpoint says of its configuration
     cached_tokens: int = 0  # of the prompt, where the endpoint counts them beside `input_tokens`
 
 
@@ -47,6 +49,7 @@ class _Chunk(BaseModel):
     model: str | None = None
     choices: list[_Choice] | None = None
     usage: Any = None
+    system_fingerprint: Any = None
     error: Any = None
 
 
@@ -83,6 +86,7 @@ class Reader:
         self.writes = False  # or thinks where everybody hears it: the model has read all
         self._on_growth, self._provider = on_growth, provider
         self._text, self._refusal = Growing(), Growing()
+        self._loop = LoopWatch()
         self._lines = 0
         self._head = bytearray()  # the beginning of everything, for the record
         self._rest = bytearray()  # of a line that has no end yet
@@ -162,6 +166,8 @@ class Reader:
     def _take(self, chunk: _Chunk) -> None:
         reply = self.reply
         reply.model = reply.model or self._provider.clean(chunk.model or "")[:200]
+        if isinstance(chunk.system_fingerprint, str):
+            reply.fingerprint = self._provider.clean(chunk.system_fingerprint)[:200]
         if isinstance(chunk.usage, dict):
             reply.input_tokens = _count(chunk.usage.get("prompt_tokens"))
             reply.output_tokens = _count(chunk.usage.get("completion_tokens"))
@@ -173,9 +179,15 @@ class Reader:
             self.writes = self.writes or bool(piece.content or piece.reasoning_content or piece.reasoning)
             if piece.content:
                 self._text.add(piece.content)
+                self._refuse_a_loop(piece.content)
                 self._on_growth()
         if len(self._text) + len(self._refusal) > LARGEST_ANSWER:
             raise failures.UnusableAnswer("The answer is longer than 256 kB.")
+
+    def _refuse_a_loop(self, piece: str) -> None:
+        if again := self._loop.add(piece):
+            said = failures.quoted(self._provider.clean(" ".join(again.split())[:80]))
+            raise failures.UnusableAnswer(f"The answer went round in circles: it said {said} again and again.")
 
     @staticmethod
     def _one_of(choices: list[_Choice]) -> list[_Choice]:

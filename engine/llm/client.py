@@ -26,6 +26,7 @@ from ..hidden import in_one_line
 from . import failures, wire
 from .answer import LARGEST_ANSWER, Reader, Reply
 from .forms import AnswerForm, Growth, Message, Way, as_sent
+from .parameters import parameters_of
 from .providers import Provider, UnknownProvider, resolve
 from .queues import ProviderQueue
 
@@ -86,9 +87,10 @@ class ModelClient:
 
         # whatever an endpoint repeats of us, no key leaves here
         reader, began = Reader(lambda: on_growth(show), provider), time.monotonic()
-        streams = way.streams or model not in self._quick
+        body = self._body(name, messages, form, way, way.streams or model not in self._quick)
+        body |= parameters_of(model, messages, form, way)
         try:
-            await self._attempt(provider, model, self._body(name, messages, form, way, streams), reader)
+            await self._attempt(provider, model, body, reader)
         except failures.CallFailed as failure:
             self._quick.discard(model)
             if isinstance(failure, failures.FormatRefused) and failure.refused == "stream":

@@ -106,12 +106,19 @@ SPEAKS_OF = {  # what an endpoint says when it does not take this part of a requ
         r"response.?format|json.?schema|json.?object|structured.?output|\bgrammar\b", re.IGNORECASE
     ),
     "system": re.compile(r"\bsystem\b.{0,20}\b(role|message|prompt|instruction)|role.{0,20}\bsystem\b", re.IGNORECASE),
+    "max_tokens": re.compile(r"max_(completion_|new_)?tokens", re.IGNORECASE),
     "stream": re.compile(r"\bstream", re.IGNORECASE),
 }
+ROOM = re.compile(r"max_(completion_|new_)?tokens|in the completion|completion tokens", re.IGNORECASE)
 
 
 def _format_refused(answer: _Refusal, where: str, asked: dict[str, Any]) -> failures.FormatRefused | None:
     """Whether a part of the request was refused, by its name; not where the words stand in an error of another kind."""
+    if (bound := _bound(asked)) and answer.status in (400, 413, 422) and _by_words(answer) == TOO_LONG:
+        if ROOM.search(answer.about):  # some add what the answer may be to what is sent
+            sentence = f"{where} has no room for {asked[bound]} tokens of an answer ({answer.status}); none are named."
+            return failures.FormatRefused(sentence, raw=answer.raw, refused="room")
+        return None
     if answer.status not in (400, 415, 422, 500, 501) or answer.code in BY_CODE or _by_words(answer):
         return None
     if answer.status >= 500 and not NOT_TAKEN.search(answer.about):
@@ -124,8 +131,15 @@ def _format_refused(answer: _Refusal, where: str, asked: dict[str, Any]) -> fail
     return None
 
 
+def _bound(asked: dict[str, Any]) -> str:
+    """By which name the request says how long the answer may be."""
+    return next((name for name in ("max_tokens", "max_completion_tokens") if name in asked), "")
+
+
 def _part(asked: dict[str, Any], name: str) -> dict[str, Any]:
     """Of a request; empty where it has none."""
+    if name == "max_tokens":
+        return {"type": _bound(asked)} if _bound(asked) else {}
     if name == "stream":
         return {} if asked.get("stream") else {"type": "an answer in one piece"}
     if name != "system":

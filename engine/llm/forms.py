@@ -22,6 +22,7 @@ class AnswerForm(Generic[T]):
     request: names as enums, either/or as a choice of shapes, short lists; not every strict mode takes that.
     `said` gives the texts of a value that have to be the model's own words, and `instructions` what a conversation
     tells it beside its material: an answer that says no more than these is none.
+    `max_tokens` is how long it may be, thinking included: several times what a good one needs.
     """
 
     name: str
@@ -32,6 +33,7 @@ class AnswerForm(Generic[T]):
     exact_schema: dict[str, Any] | None = None
     said: Callable[[T], Iterable[str]] = lambda value: ()
     instructions: Callable[[Sequence[Message]], str] = instructions_of
+    max_tokens: int = 8192
 
     @cached_property
     def response_formats(self) -> dict[str, dict[str, Any]]:
@@ -68,6 +70,7 @@ class Way:
     answer_format: str = FORMATS[0]
     counts_tokens: bool = True  # whether to ask for the usage of a stream, which some servers refuse
     system: bool = True  # whether a conversation may have a system message, for which some templates have no place
+    length: str = "max_tokens"  # what the bound of an answer is called; empty: it is not sent
     streams: bool = False  # whether it has to come in pieces: somebody watches, or it comes in no other way
 
     def without(self, refused: str, form: AnswerForm[Any]) -> "Way":
@@ -78,6 +81,10 @@ class Way:
             return replace(self, system=False)
         if refused == "stream":
             return replace(self, streams=True)
+        if refused == "max_tokens":
+            return replace(self, length="max_completion_tokens" if self.length == "max_tokens" else "")
+        if refused == "room":
+            return replace(self, length="")
         lower = FORMATS[FORMATS.index(self.answer_format) + 1 :]
         if lower[0] == "plain_schema" and form.exact_schema is None:
             lower = lower[1:]  # that was its plain schema

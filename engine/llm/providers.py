@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -31,6 +32,12 @@ class Provider:
 
     contexts: Mapping[str, int] = field(default_factory=dict)
     """Tokens that a model reads at most, by model; `*` stands for every other one."""
+
+    fields: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """What stands in every request beside the words, by model; what stands under `*` in those of all."""
+
+    def fields_of(self, name: str) -> dict[str, Any]:
+        return {**self.fields.get("*", {}), **self.fields.get(name, {})}
 
     def clean(self, text: str) -> str:
         """A text as it may be kept and shown: without the key, whatever an endpoint repeats, and fit for a database."""

@@ -415,3 +415,42 @@ async def test_a_server_that_is_away_or_busy_is_told_from_one_that_errs(models, 
     assert {said: (one.server_away, one.retry_after) for said, one in found.items()} == AWAY
     gone = [await failure(models, endpoint, behaviour=name) for name in ("close_at_once", "reset", "cut_connection")]
     assert [one.server_away for one in gone] == [True, True, False]
+
+
+async def test_a_request_says_how_long_an_answer_may_be_and_what_is_declared_for_its_model(models, endpoint, settings):
+    settings.PROVIDERS["openai"] |= {"fields": {"*": {"seed": 7, "top_k": 20}, "gpt-5-mini": {"seed": 8}}}
+    await ask(models)
+    body = endpoint.requests()[0]["body"]
+    assert {name: body[name] for name in ("seed", "top_k", "max_tokens")} == {
+        "seed": 8,
+        "top_k": 20,
+        "max_tokens": DECISION.max_tokens,
+    }
+    settings.PROVIDERS["openai"] |= {"fields": {"*": {"max_completion_tokens": 50}}}
+    await ask(models)
+    body = endpoint.requests()[1]["body"]
+    assert ("max_tokens" in body, body["max_completion_tokens"]) == (False, 50)
+
+
+LENGTH_REFUSED = {
+    "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.": (
+        "max_completion_tokens"
+    ),
+    "This model's maximum context length is 4096 tokens. However, you requested 5385 tokens (1289 in the messages, "
+    "4096 in the completion). Please reduce the length of the messages or completion.": "",
+}
+
+
+async def test_a_length_that_is_refused_by_name_or_for_lack_of_room_is_asked_for_otherwise(models, endpoint):
+    found = {}
+    for said in LENGTH_REFUSED:
+        body = {"error": {"message": said, "code": "context_length_exceeded" if "context" in said else None}}
+        failed = await failure(models, endpoint, behaviour="status", status=400, body=body)
+        found[said] = Way().without(failed.refused, DECISION).length
+    assert found == LENGTH_REFUSED
+
+
+async def test_an_answer_that_goes_round_in_circles_is_ended(models, endpoint):
+    endpoint.script(default={"behaviour": "raw", "content": "It is the purpose of " * 2000, "chunks": 4000})
+    with pytest.raises(failures.UnusableAnswer, match="round in circles"):
+        await ask(models)

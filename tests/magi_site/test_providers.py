@@ -82,11 +82,23 @@ WRONG = {
         "a variable that is not set",
     ),
     "a misspelt word": ({"MAGI_PROVIDERS": {"a": HERE | {"prize": 1}}}, "a.prize: Extra inputs"),
+    "a field of ours": (
+        {"MAGI_PROVIDERS": {"a": HERE | {"fields": {"stream": False}}}},
+        "“stream” is set by MAGI for each request; leave it out",
+    ),
+    "a temperature beyond all": ({"MAGI_PROVIDERS": {"a": HERE | {"temperature": 3}}}, "a.temperature"),
     "a negative price": ({"MAGI_PROVIDERS": {"a": HERE | {"price": {"input": -1, "output": 1}}}}, "greater than"),
     "a key of two words": ({"OPENAI_API_KEY": "sk secret"}, "OPENAI_API_KEY is no key"),
     "half of azure": ({"AZURE_OPENAI_API_KEY": "k"}, "AZURE_OPENAI_ENDPOINT is missing"),
     "no port": ({"OLLAMA_HOST": "gpu:x"}, "must be a host"),
 }
+
+
+def test_fields_of_ones_own_are_for_all_models_or_by_model(environment):
+    declared = HERE | {"temperature": 0.2, "seed": 1, "fields": {"q": {"top_k": 20}}}
+    found = environment(MAGI_PROVIDERS={"a": declared, "b": HERE | {"fields": {"min_p": 0.1}}}).providers
+    assert found["a"]["fields"] == {"q": {"top_k": 20}, "*": {"temperature": 0.2, "seed": 1}}
+    assert found["b"]["fields"] == {"*": {"min_p": 0.1}}
 
 
 @pytest.mark.parametrize(("variables", "words"), WRONG.values(), ids=WRONG.keys())
