@@ -47,7 +47,7 @@ def llama(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Llama]:
 
 @pytest.fixture(autouse=True)
 def _asked(llama: Llama, settings: Any) -> None:
-    provider = {"base_url": llama.base_url, "api_key": "", "concurrency": llama.slots}
+    provider = {"base_url": llama.base_url, "api_key": "none", "concurrency": llama.slots}
     settings.PROVIDERS = {"local": provider | {"contexts": {"*": llama.context}}}
     settings.DEFAULT_MODEL, settings.CALL_TIMEOUT = MODEL, LONG
 
@@ -90,6 +90,8 @@ def amiss(calls: list[ModelCall]) -> list[str]:
     for call in calls:
         if call.error_code not in THEIR_OWN_FAULT:
             found.append(f"{call}: {call.error_code}, {call.error}")
+        elif not call.answer:
+            found.append(f"{call}: nothing came, {call.error}")
         elif call.answer_format != "json_schema":
             found.append(f"{call}: the server did not take the schema")
         elif call.status == ModelCall.Status.ANSWERED and (own := of_the_prompt(call.answer, json.loads(call.prompt))):
