@@ -115,7 +115,7 @@ def test_a_folded_prompt_is_opened_and_the_way_back_leads_to_the_same_list(page)
     search(page, "refund")
     page.get_by_role("link", name=REFUND.title).click()
     analyst = page.get_by_role("region", name="Fraud analyst")
-    prompt = analyst.get_by_text("You are agent B of three agents").first
+    prompt = analyst.get_by_text("You are agent B of these three").first
     expect(prompt).to_be_hidden()
     analyst.get_by_text("Prompt and raw answer").first.click()
     expect(prompt).to_be_visible()

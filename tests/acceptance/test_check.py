@@ -75,6 +75,7 @@ def honest(history: Any, folder: Any) -> list[File]:
     return [
         File("evidence.zip", packed, key, "", plate),
         File("stored.zip", stored.getvalue(), key, "", plate),
+        said_of("one that was asked again", record_line(history.noted).encode(), key, folder),
         said_of("record without a key", record, "", folder),
         said_of("one letter", record.replace(b"bridge", b"fridge", 1), key, folder),
         *unproven(record, key, folder),

@@ -35,7 +35,8 @@ def make() -> dict[str, Any]:
     steering.cancel(cancelled, mira)
     receipted = performed(mira, "A ferry is to be sold.")
     Receipt.objects.consume(Receipt.objects.issue(receipted, mira), mira, Expected(council=None))
-    noted = performed(mira, "A mill is to be built.")
+    unusable = ["I approve.", "A mill 🏭 \u200b" * 400]  # a complaint comes after each of these, as far as it is shown
+    noted = performed(mira, "A mill is to be built.", a=[*unusable, *["approve"] * 3])
     reviews.add(noted.run, mira, "Casper misread the plan.")
     reviews.add(noted.run, mira, "Not before spring.", Verdict.REJECTED)
     going_on = IdempotencyKey.objects.submit(

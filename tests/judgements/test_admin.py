@@ -70,7 +70,7 @@ def test_a_row_says_votes_council_who_and_flags(admin, several):
 def test_a_judgement_shows_every_prompt_and_raw_answer_and_what_went_wrong(admin, failed):
     html = admin.get(page_of(failed)).content.decode()
     assert "Casper gave no decision in round 2 after 1 attempt: The key was refused." in html
-    for text in ("prose, not JSON", "HTTP 401 body", "You are agent C of three agents", "BEGIN MATERIAL", "Attempt 2"):
+    for text in ("prose, not JSON", "HTTP 401 body", "You are agent C of these three", "BEGIN MATERIAL", "Attempt 2"):
         assert text in html
 
 
