@@ -1,7 +1,7 @@
 """Whether a text is a model's own, or says only what stands in the instructions of its request.
 
 Small models give back the words by which they were told what to write, and an answer in the right form is not noticed
-by its form. Material is no instruction: to cite it, or one's own criteria, is right.
+by its form. Material is no instruction, nor is what users have written into a prompt: to cite them is right.
 
 Why so: docs/decisions.md, What models are told and asked.
 """
@@ -21,7 +21,7 @@ LONGEST_QUOTED = 80
 _ALONE = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u312f\u3400-\u4dbf\u4e00-\u9fff"
 _WORD = re.compile(rf"[{_ALONE}]|[^\W_{_ALONE}]+")
 _SENTENCE = re.compile(r"[^.!?:;\n<>]+")  # tags are around sentences, too
-# what others wrote, between two lines with one mark: "BEGIN MATERIAL x" or "CRITERIA x", and their "END …"
+# what others wrote, between two lines with one mark: "BEGIN MATERIAL x" or "WHO x", and their "END …"
 _FENCED = re.compile(r"^(?:BEGIN )?([A-Z][A-Z ]*) (\S+)\n.*?\nEND \1 \2$", re.MULTILINE | re.DOTALL)
 _BRACKETS = re.compile(r"\s*(<+ANY>+|\[+ANY\]+|\{+ANY\}+)[\s.…]*".replace("ANY", r"[^\W\d][\w .…'-]{0,80}"))
 _LONE = re.compile(r"(string|text|reason|your \w+|(your|insert|write|put|enter|add)( \w+){1,3} here)")
