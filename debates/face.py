@@ -11,6 +11,7 @@ from django.http import HttpRequest, QueryDict
 
 from engine.evidence.told import Said
 from engine.models import Gate, ModelCall, Run
+from engine.procedure import Asker
 from runs.face import Face, Look, Snapshot
 from runs.filters import People
 from runs.fragments import Fragment
@@ -41,7 +42,7 @@ from .as_model import AS_MODEL
 from .display import Display, display_of
 from .filters import HistoryForm, in_words
 from .fragments import fragments
-from .models import DOCUMENTS, Debate, Option, Panel, Remark, erase
+from .models import DOCUMENTS, Debate, Member, Option, Panel, Remark, Turn, erase
 from .models.secret import hidden_steps, withheld
 from .offers import OFFERS
 from .rules.outcome import NO_DECISION
@@ -116,6 +117,18 @@ class Debating(Face[Debate, Display]):
 
     def facts_of_list(self, row: Debate) -> dict[str, Any]:
         return {"rehearsal": row.rehearsal}
+
+    def asker(self, run: UUID, step: str) -> Asker:
+        kind, _, number = step.partition("-")
+        if not number.isdigit():
+            return Asker()
+        if kind == "turn":
+            named = Turn.objects.filter(debate=run, number=number).values_list("member__name", flat=True)
+            return Asker(named.first() or "A member", "message")
+        if kind == "note":
+            return Asker("The timekeeper", "words for its note")
+        seated = Member.objects.filter(debate=run, seat=number).values_list("name", flat=True)
+        return Asker(seated.first() or "A member", "first position")
 
     def calls(self, row: Debate) -> list[ModelCall]:
         return row.calls

@@ -187,7 +187,7 @@ def _minutes_left(debate: Debate, now: datetime) -> int | None:
 
 
 def sentence_of_skip(name: str, failure: CallFailed) -> str:
-    return f"{name} could not speak: {failure}"
+    return f"{name} could not speak: {failure.problem}"
 
 
 def sentence_of_too_few(course: rules.Course) -> str:

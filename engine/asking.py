@@ -86,7 +86,7 @@ class Asking(Generic[T]):
             except failures.CallFailed as failure:
                 pause = self._pause_after(failure)
                 if pause is None:
-                    failure.attempts = max(1, self._spent.total())
+                    self._count(failure)
                     await self._fail(failure, None)
                     raise
                 await self._fail_for_now(failure, pause)
@@ -108,7 +108,7 @@ class Asking(Generic[T]):
         failure = failures.restored(last.error_code, last.error)
         for call in failed:
             self._remember(call)
-        failure.attempts = self._spent.total()
+        self._count(failure)
         if last.retry_at is None or self._used_up():
             raise failure
         if any(call.model == self._fallback for call in failed):
@@ -144,7 +144,9 @@ class Asking(Generic[T]):
         if gone:
             raise gone
         if overdrawn:
-            raise failures.QuotaUsedUp(f"The model was not asked. {overdrawn.over}")
+            used_up = failures.QuotaUsedUp(f"The model was not asked. {overdrawn.over}")
+            used_up.advice = "Whoever keeps the budgets can raise it in the admin."
+            raise used_up
         self._refuse_what_is_too_long()
         try:
             reply = await self._reply(way)
@@ -259,6 +261,11 @@ class Asking(Generic[T]):
             self._parts = []
             self._spent[_budget_of(call.error_code)] += 1
 
+    def _count(self, failure: failures.CallFailed) -> None:
+        failure.attempts = max(1, self._spent.total())
+        words = [f"{n} {TRIES[budget]}{'s' if n > 1 else ''}" for budget, n in self._spent.items()]
+        failure.tries = ", ".join(words) if len(words) > 1 else ""
+
     def _used_up(self) -> bool:
         most = {"time": min(self._attempts, TIMEOUTS)}
         return any(number >= most.get(budget, self._attempts) for budget, number in self._spent.items())
@@ -371,6 +378,9 @@ def _is_waited_for(failure: failures.CallFailed) -> bool:
 def _counts_as_none(failure: failures.CallFailed) -> bool:
     continued = isinstance(failure, failures.CutOff) and failure.continued
     return isinstance(failure, failures.FormatRefused) or continued or _is_waited_for(failure)
+
+
+TRIES = {"time": "time-out", "answer": "unusable answer", "endpoint": "other failure"}
 
 
 def _budget_of(code: str) -> str:

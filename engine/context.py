@@ -17,7 +17,7 @@ from .asking import ATTEMPTS, Asking, Keep
 from .evidence import sealing
 from .evidence.entries import Head
 from .evidence.log import Leaf
-from .llm.failures import QuotaUsedUp, RunFailed
+from .llm.failures import CallFailed, QuotaUsedUp, RunFailed
 from .llm.forms import AnswerForm, Continuing, Message
 from .models import BudgetUsedUp, Gate, Happening, ModelCall, ModelWait, Run, ToolCall, What, children
 from .models.children import Submit
@@ -300,7 +300,12 @@ class RunContext:
         A `fallback` model, where one is declared, takes over after two failed attempts or one that failed for good.
         With `on_cut` an answer that was cut off is continued, twice at most, in attempts that count as none.
         """
-        return await Asking(self, step, model, messages, form, keep, fallback, on_cut, attempts).answer()
+        try:
+            return await Asking(self, step, model, messages, form, keep, fallback, on_cut, attempts).answer()
+        except CallFailed as failure:
+            kind = procedures()[self.claimed.procedure]
+            failure.tell_of(*await self.read(partial(kind.asker, self.pk, step)))
+            raise
 
     async def use(
         self,

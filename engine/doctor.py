@@ -1,9 +1,10 @@
 """Whether everything that an engine needs is there and works, each problem with the sentence that helps."""
 
 import asyncio
+import math
 import time
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from django.conf import settings
@@ -20,21 +21,12 @@ from .llm import failures
 from .llm.client import ModelClient
 from .llm.forms import FORMATS, AnswerForm
 from .llm.providers import Provider, UnknownProvider, configured, resolve
+from .llm.tokens import tokens_of
 from .models import McpTool, Run
 
-LONGEST_QUESTION = 20.0  # seconds for one question to one provider
+LONGEST_QUESTION = 300.0  # seconds for one question to one provider: a server of one's own may be slow
 SHOWN = 5
-
-HINTS: dict[type[failures.CallFailed], str] = {
-    failures.Unauthorized: "Check the key of this provider in the environment.",
-    failures.UnknownModel: "Name a model that the endpoint has, and check that its address ends as its documents say.",
-    failures.Unreachable: "Check the address, and that the server runs and can be reached from here.",
-    failures.TimedOut: "A local server may still be loading the model; try again, or raise MAGI_CALL_TIMEOUT.",
-    failures.QuotaUsedUp: "Add credit at the provider.",
-    failures.RateLimited: "Wait, or ask the provider for a higher limit.",
-    failures.UnusableAnswer: "The model does not keep to the form of the answer; a stronger one will.",
-    failures.Refused: "Check that the address is that of a chat completions endpoint.",
-}
+ADDRESS = "Check that the address is that of a chat completions endpoint."
 
 WELL = AnswerForm(
     name="health",
@@ -48,7 +40,17 @@ WELL = AnswerForm(
     preview=str,
     complaint=str,
 )
-QUESTION = [{"role": "user", "content": 'Answer with exactly this JSON object and nothing else: {"well": "yes"}'}]
+# about as long as what an agent of a judgement is asked in its first round
+MATERIAL = " ".join(
+    f"{number}. The release goes out on Friday at {number % 24} o'clock, and the way back was tried before that."
+    for number in range(1, 41)
+)
+ASKED = 'Answer with exactly this JSON object and nothing else: {"well": "yes"}'
+QUESTION = [{"role": "user", "content": f"Read this, and say nothing about it.\n\n{MATERIAL}\n\n{ASKED}"}]
+AGENTS, ROUNDS = 3, 3
+DECISION_TOKENS = 120  # that an agent writes
+LONG = 8  # times as much as here is read and written where it is much
+STEPS = len(FORMATS) + 5  # ways to ask at most
 
 
 @dataclass(frozen=True)
@@ -154,15 +156,16 @@ async def _server(server: mcp.Server) -> Finding:
 
 async def _provider(models: ModelClient, provider: Provider, model: str | None) -> Finding:
     subject = f"{provider.name} ({provider.host})"
+    there = "Reachable, no key needed" if provider.api_key == "none" else "Reachable, key accepted"
     try:
         model = model or next((f"{provider.name}/{name}" for name in provider.models), None)
         listed = await _listed(models, provider, needed=model is None)
         if model is None:
-            return Finding(subject, True, f"Reachable, key accepted, {listed}. No model was tried: --model names one.")
-        return Finding(subject, True, f"Reachable, key accepted, {listed}; {await _answer(models, model)}")
+            return Finding(subject, True, f"{there}, {listed}. No model was tried: --model names one.")
+        return Finding(subject, True, f"{there}, {listed}; {await _answer(models, model)}")
     except failures.CallFailed as failure:
-        hint = HINTS.get(type(failure), "")
-        return Finding(subject, False, f"{failure} {hint}".strip())
+        advice = ADDRESS if isinstance(failure, failures.Refused) else failure.advice
+        return Finding(subject, False, f"{failure} {advice}".strip())
 
 
 async def _listed(models: ModelClient, provider: Provider, *, needed: bool) -> str:
@@ -178,22 +181,51 @@ async def _listed(models: ModelClient, provider: Provider, *, needed: bool) -> s
 
 
 async def _answer(models: ModelClient, model: str) -> str:
-    """Asks as an engine would, stepping down where a format is refused."""
-    way = models.way(model)
-    for _ in range(len(FORMATS) + 1):
-        began = time.monotonic()
+    """Asks as an engine would, stepping down where a format is refused, and says how long a judgement takes."""
+    way = replace(models.way(model), streams=True)  # when the first piece comes shows how fast it reads
+    for _ in range(STEPS):
+        timing = _Timing()
         try:
-            reply = await models.ask(model, QUESTION, WELL, _ignore, way)
+            reply = await models.ask(model, QUESTION, WELL, timing.grow, way)
         except failures.FormatRefused as failure:
             refused, way = failure, way.without(failure.refused, WELL)
             continue
+        timing.end()
         kept = "kept to" if '"yes"' in reply.text else "did not keep to"
         counted = "" if reply.input_tokens is not None else ", tokens are not counted"
-        return (
-            f"{model} answers in {time.monotonic() - began:.1f} s and {kept} the form ({way.answer_format}){counted}."
-        )
+        said = f"{model} answers in {timing.whole:.1f} s and {kept} the form ({way.answer_format}){counted}"
+        return f"{said}. {timing.in_words(reply.output_tokens or tokens_of(reply.text), resolve(model)[0].concurrency)}"
     raise refused
 
 
-def _ignore(text: Callable[[], str]) -> None:
-    pass
+class _Timing:
+    """Of one answer: how long it took to begin, and to end."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+        self._first = 0.0
+        self.whole = 0.0
+
+    def grow(self, text: Callable[[], str]) -> None:
+        self._first = self._first or time.monotonic() - self._began
+
+    def end(self) -> None:
+        self.whole = time.monotonic() - self._began
+        self._first = self._first or self.whole
+
+    def in_words(self, written: int, at_once: int) -> str:
+        """What a judgement comes to at this speed, and whether an answer has time enough."""
+        a_token = (self.whole - self._first) / max(written, 1)
+        decision = self._first + a_token * DECISION_TOKENS
+        minutes = ROUNDS * math.ceil(AGENTS / min(AGENTS, at_once)) * decision / 60
+        takes = "less than a minute" if minutes < 1 else f"about {math.ceil(minutes)} minutes"
+        short = [
+            f"{name} ({limit:g} s) is short for that: raise it."
+            for name, limit, need in (
+                ("MAGI_CALL_FIRST", settings.CALL_FIRST, self._first * LONG),
+                ("MAGI_CALL_TIMEOUT", settings.CALL_TIMEOUT, self._first * LONG + a_token * DECISION_TOKENS * LONG),
+                ("MAGI_RUN_TIMEOUT", settings.RUN_TIMEOUT, minutes * 60 * 2),
+            )
+            if need > limit
+        ]
+        return " ".join([f"At this speed a judgement takes {takes}.", *short])

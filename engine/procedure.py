@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from uuid import UUID
 
 from django.conf import settings
@@ -37,6 +37,13 @@ class CutShort(str):
 
 Chore = Callable[[], bool]
 """Does a little of what is due, in short transactions; returns whether there is more."""
+
+
+class Asker(NamedTuple):
+    """Who asks a model in a step, and for what, in words: “Melchior gave no decision in round 2 …”."""
+
+    who: str = "The model"
+    what: str = "answer"
 
 
 class Procedure:
@@ -104,6 +111,10 @@ class Procedure:
     def held_back(self, run: "Run") -> int:
         """What stays set aside while it waits, in billionths of a dollar: for an end that must not lack money."""
         return 0
+
+    def asker(self, run: UUID, step: str) -> Asker:
+        """For whom a model is asked in this step of one of its runs."""
+        return Asker()
 
     def heard(self, run: "Run") -> Q:
         """Which other runs one at the top has heard of: where strangers' text was read there, it was read here."""

@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from engine.evidence.told import Said
 from engine.models import Gate, ModelCall, Run
 from engine.models.gates import Decision
-from engine.procedure import DoesNotFit
+from engine.procedure import Asker, DoesNotFit
 from runs.face import Face, Glance, Snapshot
 from runs.filters import HistoryForm as AnyHistoryForm
 from runs.filters import People
@@ -45,6 +45,14 @@ from .models import DOCUMENTS, Inquiry, Roster, keeping
 from .models.rosters import council_uses
 from .offers import HELD, OFFERS
 from .shelf import Rosters
+
+ASKERS = {  # by the first part of a step's key
+    "plan": Asker("The planner", "plan"),
+    "research": Asker("The researcher", "next move"),
+    "expert": Asker("The expert", "answer"),
+    "critic": Asker("The critic", "review"),
+    "finalizer": Asker("The finalizer", "final answer"),
+}
 
 
 class Asking(Face[Inquiry, Display]):
@@ -111,6 +119,10 @@ class Asking(Face[Inquiry, Display]):
 
     def facts_of_list(self, row: Inquiry) -> dict[str, Any]:
         return {"rehearsal": row.rehearsal}
+
+    def asker(self, run: UUID, step: str) -> Asker:
+        place, *_ = step.split(".")
+        return ASKERS.get(place, Asker())
 
     def calls(self, row: Inquiry) -> list[ModelCall]:
         return list(row.run.calls.all())

@@ -8,7 +8,9 @@ from uuid import UUID
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
+from engine.llm.failures import sentence_of
 from engine.models import ModelCall, Run
+from engine.procedure import Asker
 from runs.face import Face, Look, Snapshot
 from runs.filters import People
 from runs.fragments import Fragment
@@ -36,7 +38,7 @@ from .as_model import AS_MODEL
 from .display import Display, display_of, newly_decided
 from .filters import HistoryForm
 from .fragments import fragments
-from .models import STANDINGS, Council, Judgement, Remark, RoundDecision, status_of
+from .models import STANDINGS, Agent, Council, Judgement, Remark, RoundDecision, status_of
 from .models.judgements import CONTENT_LENGTH
 from .offers import OFFERS
 from .parts import PLATE
@@ -113,8 +115,12 @@ class Judging(Face[Judgement, Display]):
         return display_of(seen.row, list(seen.calls), seen.texts)
 
     def failure(self, row: Judgement, call: ModelCall) -> dict[str, Any]:
-        name = next(agent.name for agent in row.agents.all() if agent.seat == call.step[0])
-        return {"message": procedure.sentence_of_failure(name, int(call.step[1:]), call.attempt, call.error)}
+        who, what = self.asker(row.pk, call.step)
+        return {"message": sentence_of(who, what, call.attempt, call.error)}
+
+    def asker(self, run: UUID, step: str) -> Asker:
+        name = Agent.objects.values_list("name", flat=True).filter(judgement=run, seat=step[:1]).first()
+        return Asker(name or "An agent", f"decision in round {step[1:]}")
 
     def halts(self, row: Judgement) -> list[datetime]:
         """When all three had decided: else nobody would see it of those that decided last."""

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from engine import statements
 from engine.context import RunContext
-from engine.llm.failures import CallFailed, RunFailed
+from engine.llm.failures import CallFailed
 from engine.llm.forms import AnswerForm
 from engine.llm.prompting import run_boundary
 from engine.models import ModelCall
@@ -77,16 +77,6 @@ async def _decide(
     try:
         answer = await run.ask(agent.step(number), agent.model, messages, DECISION, keep, agent.fallback)
     except CallFailed as failure:
-        raise _failure(agent, number, failure) from failure
+        failure.detail |= {"agent": agent.seat, "round": number, "attempts": failure.attempts}
+        raise
     return Earlier(number, agent.seat, rules.Decision(answer.decision), answer.reason)
-
-
-def _failure(agent: Agent, number: int, problem: CallFailed) -> RunFailed:
-    sentence = sentence_of_failure(agent.name, number, problem.attempts, str(problem))
-    return RunFailed(problem.code, sentence, agent=agent.seat, round=number, attempts=problem.attempts)
-
-
-def sentence_of_failure(name: str, number: int, attempts: int, problem: str) -> str:
-    tries = "1 attempt" if attempts == 1 else f"{attempts} attempts"
-    said = f"{name} gave no decision in round {number} after {tries}"
-    return f"{said}: {problem}" if problem else f"{said}."  # a redacted one has lost what the problem was

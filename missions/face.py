@@ -11,6 +11,7 @@ from django.http import HttpRequest
 from engine.evidence.told import Said
 from engine.models import Gate, ModelCall, Run
 from engine.models.gates import Decision
+from engine.procedure import Asker
 from runs.face import Face, Snapshot
 from runs.filters import HistoryForm as AnyHistoryForm
 from runs.filters import People
@@ -41,7 +42,7 @@ from .as_model import AS_MODEL
 from .display import Display, display_of
 from .filters import HistoryForm
 from .fragments import fragments
-from .models import Crew, Mission, keeping
+from .models import Agent, Crew, Mission, keeping
 from .models.remarks import Remark
 from .offers import HELD, OFFERS
 from .shelf import Crews, Memories
@@ -110,6 +111,14 @@ class Working(Face[Mission, Display]):
 
     def facts_of_list(self, row: Mission) -> dict[str, Any]:
         return {"rehearsal": row.rehearsal}
+
+    def asker(self, run: UUID, step: str) -> Asker:
+        first, _, rest = step.partition(".")
+        what, number = ("next step", first) if first.isdigit() else (first, rest.partition(".")[0])
+        if not number.isdigit():
+            return Asker()
+        name = Agent.objects.filter(mission=run, number=number).values_list("name", flat=True).first()
+        return Asker(name or "An agent", what)
 
     def calls(self, row: Mission) -> list[ModelCall]:
         return list(row.run.calls.all())

@@ -12,6 +12,7 @@ from django.http import HttpRequest
 from engine.evidence.told import Said
 from engine.models import Gate, ModelCall, Run
 from engine.models.gates import Decision
+from engine.procedure import Asker
 from engine.statements import fetch
 from engine.tools import tool_named
 from runs.face import Face, Snapshot
@@ -120,6 +121,16 @@ class Planning(Face[Plan, Display]):
 
     def facts_of_list(self, row: Plan) -> dict[str, Any]:
         return api.facts_of_list(row)
+
+    def asker(self, run: UUID, step: str) -> Asker:
+        kind, _, rest = step.partition("-")
+        if kind != "step":
+            return Asker("The planner", {"plan": "plan", "tools": "names of tools"}.get(kind, kind))
+        number = rest.partition("-")[0]
+        if not number.isdigit():
+            return Asker()
+        name = Step.objects.filter(plan=run, number=number).values_list("agent__name", flat=True).first()
+        return Asker(name or "An agent", f"next move in step {number}")
 
     def calls(self, row: Plan) -> list[ModelCall]:
         return list(row.run.calls.all())

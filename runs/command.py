@@ -20,10 +20,12 @@ from engine import tables, terminal, trouble
 from engine.decoding import UnknownEncoding, decoded
 from engine.evidence import sealing
 from engine.hidden import in_one_line
+from engine.llm.failures import AWAY
 from engine.models import ModelCall, Run
 
 from .api.objects import run_object
 from .face import face_of
+from .questions import questions_of, sentences_of
 from .site import address
 from .usage import used_both_ways
 
@@ -205,7 +207,10 @@ def _rests(pk: UUID, status: str) -> bool:
 
 
 def _failures(run: Run) -> News:
-    for call in run.calls.filter(status=ModelCall.Status.FAILED).order_by("pk"):
+    """Attempts that came to nothing, and providers that are waited for."""
+    calls = list(run.calls.order_by("pk").defer("prompt", "answer"))
+    yield from sentences_of(questions_of(run, calls, face_of(run).asker))
+    for call in (one for one in calls if one.status == ModelCall.Status.FAILED and one.error_code != AWAY):
         yield call.pk, f"  {call.step}, attempt {call.attempt} of 4: {call.error}"
 
 

@@ -33,6 +33,7 @@ from .glance import Glance
 from .looks import Look
 from .models import Flag, SearchText
 from .offers import Held, Offer
+from .questions import Question, questions_of
 from .retention import INSTALLATION, KeptFor
 from .shelves import Shelf
 from .stamps import Stamp
@@ -69,6 +70,7 @@ class Snapshot(Generic[Row]):
     parks: Sequence[datetime] = ()
     gates: Sequence[Gate] = ()
     uses: Sequence[ToolCall] = ()
+    questions: Sequence[Question] = ()  # that models are asked now
 
     @property
     def wait(self) -> Wait | None:
@@ -206,7 +208,8 @@ class Face(AtGates, Compares, Procedure, Generic[Row, Displayed]):
         calls = self.calls(row) if calls is None else calls
         parks, gates = (parks_of(row.run.pk), gates_of(row.run.pk)) if self.waits else ((), ())
         uses = uses_of(row.run.pk) if self.acts else ()
-        return Snapshot(row.run, row, calls, self.grown(row), parks, gates, uses)
+        questions = questions_of(row.run, calls, self.asker)
+        return Snapshot(row.run, row, calls, self.grown(row), parks, gates, uses, questions)
 
     def grown(self, row: Row) -> Mapping[str, str]:
         """What its page shows that grows outside the rows and outside of models' answers, by names of its own: while

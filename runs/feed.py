@@ -29,6 +29,7 @@ from .family import mark_of, mark_shown
 from .fragments import Fragment, LivePage
 from .given_looks import note_look
 from .past import beginning_of
+from .questions import questions_shown
 from .rights import SEE
 from .signed_in import signed_in
 
@@ -390,4 +391,5 @@ class Feed:
         texts = {**self._grown, **{step: text for step, (_, text) in self._texts.items()}}
         # before the face's own: the socket is the last that a page is sent
         yield from mark_shown(self._made)
+        yield from questions_shown(self._shown.questions, texts)
         yield from face.fragments(face.display(replace(self._shown, texts=texts)))

@@ -11,7 +11,7 @@ from typing import Any
 
 from django.template.loader import get_template
 
-SHARED = ("plate", "stamp", "wait", "kept", "announcer", "socket", "made")  # drawn alike for every run
+SHARED = ("plate", "stamp", "wait", "kept", "announcer", "socket", "made", "asking")  # drawn alike for every run
 
 
 @dataclass(frozen=True)

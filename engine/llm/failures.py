@@ -47,6 +47,8 @@ class CallFailed(RunFailed):
     server_away = False  # not there, still loading, or with too much to do: it is waited for
     given_up = False  # it was waited for long enough
     retry_after: float | None = None  # seconds that the endpoint asks to wait
+    advice = ""  # what helps, as a sentence
+    tries = ""  # the attempts by what they failed of, in words, where that differs
     attempts = 0  # how many were made when this one was given up
     said = ""  # what the model had said until then
     input_tokens: int | None = None  # what the endpoint counted before it failed
@@ -55,20 +57,35 @@ class CallFailed(RunFailed):
 
     def __init__(self, sentence: str, *, raw: str = "") -> None:
         Exception.__init__(self, in_one_line(sentence))
+        self.problem = str(self)  # of the attempt alone
         self.detail = {}
         self.raw = raw
+
+    def tell_of(self, who: str, what: str) -> None:
+        """From now on its text is for people: who, for what, how often, what came last, and what to do."""
+        self.args = (sentence_of(who, what, self.attempts, self.problem, self.tries, self.advice),)
+
+
+def sentence_of(who: str, what: str, attempts: int, problem: str, tries: str = "", advice: str = "") -> str:
+    number = "1 attempt" if attempts == 1 else f"{attempts} attempts"
+    said = f"{who} gave no {what} after {number}{f' ({tries})' if tries else ''}"
+    # of a redacted one what the problem was is lost
+    return f"{said}: {problem} {advice}".strip() if problem else f"{said}."
 
 
 class TimedOut(CallFailed):
     code = "timeout"
+    advice = "Where the model is slow, raise MAGI_CALL_FIRST, MAGI_CALL_SILENCE or MAGI_CALL_TIMEOUT, and try again."
 
 
 class Unreachable(CallFailed):
     code = "unreachable"
+    advice = "Check the address, and that the server runs and can be reached from here."
 
 
 class RateLimited(CallFailed):
     code = "rate_limited"
+    advice = "Wait, or ask the provider for a higher limit."
 
     def __init__(self, sentence: str, *, raw: str = "", retry_after: float | None = None) -> None:
         super().__init__(sentence, raw=raw)
@@ -81,6 +98,7 @@ class ServerError(CallFailed):
 
 class UnusableAnswer(CallFailed):
     code = "unusable_answer"
+    advice = "Try again, or name a model that keeps to the form of the answer."
 
 
 class CutOff(UnusableAnswer):
@@ -92,16 +110,19 @@ class CutOff(UnusableAnswer):
 
 class Unauthorized(CallFailed):
     code = "unauthorized"
+    advice = "Check the key of this provider in the environment."
     permanent = True
 
 
 class UnknownModel(CallFailed):
     code = "unknown_model"
+    advice = "Name a model that the endpoint has, and check that its address ends as its documents say."
     permanent = True
 
 
 class QuotaUsedUp(CallFailed):
     code = "quota"
+    advice = "Add credit at the provider."
     permanent = True
 
 

@@ -16,6 +16,7 @@ from ..face import Snapshot, faces, snapshot_of
 from ..family import family_of, mark_of, mark_shown
 from ..fragments import rendered
 from ..given_looks import note_look
+from ..questions import questions_shown
 from ..redaction import erasure_of
 from ..rights import STEER
 from .finding import AnyFace, row_for, seen_or_404
@@ -35,6 +36,7 @@ def page_of(request: HttpRequest, face: AnyFace, row: Any, status: int = 200, **
         **face.page(pk),
         "display": face.display(seen),
         "made_mark": mark_of(seen),
+        "questions": seen.questions,
         **face.extra(request, row),  # noqa: S610 - a method of our own
         "steerable": STEER.covers(request.user, row.run),
         "socket": f"/ws/{face.nouns}/{pk}/?painted={row.run.revision}",
@@ -56,7 +58,8 @@ def fragments(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
         return unchanged
     note_look(run, request.user)
     seen = snapshot_of(run)
-    shown = [*mark_shown(mark_of(seen)), *face.fragments(face.display(seen))]
+    shown = [*mark_shown(mark_of(seen)), *questions_shown(seen.questions, seen.texts)]
+    shown += face.fragments(face.display(seen))
     return HttpResponse(rendered(shown), headers=headers)
 
 

@@ -102,3 +102,19 @@ def test_models_are_listed_by_names_that_hide_nothing(provider, settings):
     provider.script(models=[f"{text}{number}" for number, text in enumerate(STEERING[:5])])
     [told] = [line for line in said_by_the_command().splitlines() if "openai" in line]
     assert "A‹U+001B›[2K‹U+001B›[1Aapproved0, A‹U+001B›[8mhidden‹U+001B›[0m1" in told
+
+
+async def test_it_says_how_long_a_judgement_takes_and_which_deadline_is_short(provider, settings):
+    settings.CALL_FIRST = 0.0001
+    provider.script(default={"behaviour": "raw", "content": '{"well": "yes"}'})
+    sentence = (await about("openai")).sentence
+    assert "At this speed a judgement takes less than a minute." in sentence
+    assert "MAGI_CALL_FIRST (0.0001 s) is short for that: raise it." in sentence
+    assert len(provider.requests()[0]["body"]["messages"][0]["content"]) > 3000
+
+
+async def test_a_server_without_a_key_is_not_said_to_have_accepted_one_and_one_model_is_one(provider, settings):
+    settings.PROVIDERS["openai"]["api_key"] = "none"
+    settings.DEFAULT_MODEL = "rehearsal/magi"
+    provider.script(models=["gpt-5-mini"])
+    assert "Reachable, no key needed, 1 model (gpt-5-mini)." in (await about("openai")).sentence

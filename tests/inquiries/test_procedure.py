@@ -7,7 +7,7 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from engine.evidence.audit import verify_all
-from engine.llm.failures import RateLimited, Unauthorized
+from engine.llm.failures import ServerError, Unauthorized
 from engine.models import ModelCall, Run, ToolCall
 from engine.steering import Over
 from inquiries import talking
@@ -143,9 +143,15 @@ async def test_an_error_that_no_retry_helps_fails_it_and_a_person_lets_it_go_on(
     assert not await sync_to_async(faults)()
 
 
-async def test_an_endpoint_that_is_away_takes_a_retry_and_the_work_stays(mira, models):
-    away = [RateLimited("Too many requests.", retry_after=0.001)] * 4
-    run, row = await played(mira, models, critic_researcher=[*away, passes()])
+def breaks():
+    """An endpoint that is there and errs, and may be asked again at once."""
+    failure = ServerError("It broke.")
+    failure.retry_after = 0.001
+    return failure
+
+
+async def test_an_endpoint_that_errs_takes_a_retry_and_the_work_stays(mira, models):
+    run, row = await played(mira, models, critic_researcher=[*[breaks() for _ in range(4)], passes()])
     assert (run.outcome, row.state.retry_count, row.state.errors) == ("answered", 1, 1)
     assert len(asked_of(models, "researcher")) == 2
 
@@ -208,7 +214,7 @@ async def stopped_while_it_researches(mira, models):
 
 
 async def test_stopped_it_answers_with_what_was_let_pass(mira, models):
-    models.will("test/researcher", found(LIMIT), *[RateLimited("Later.", retry_after=0.001)] * 4)
+    models.will("test/researcher", found(LIMIT), *[breaks() for _ in range(4)])
     run = await stopped_while_it_researches(mira, models)
     row = await sync_to_async(looked_at)(run.pk)
     assert (run.outcome, row.state.left_out) == ("answered", ("Find what the N12 uses.",))
@@ -220,7 +226,7 @@ async def test_stopped_it_answers_with_what_was_let_pass(mira, models):
 async def test_stopped_in_a_step_it_is_asked_once_for_what_it_has(mira, models):
     going_well(
         models, planner=[planned("Find the limit of the law.", "Find what the N12 uses.")],
-        researcher=[calls("sources.search", words="limit"), *[RateLimited("Later.", retry_after=0.001)] * 4],
+        researcher=[calls("sources.search", words="limit"), *[breaks() for _ in range(4)]],
     )  # fmt: skip
     row = await sync_to_async(inquiry)(mira, limits=Limits(patience=10))
     await perform(row.pk, models)

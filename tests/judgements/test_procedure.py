@@ -105,7 +105,10 @@ async def test_a_final_failure_is_not_tried_again_and_names_agent_round_and_caus
         "agent": "B",
         "round": 2,
         "attempts": 1,
-        "message": "Balthasar gave no decision in round 2 after 1 attempt: The key was refused.",
+        "message": (
+            "Balthasar gave no decision in round 2 after 1 attempt: The key was refused. "
+            "Check the key of this provider in the environment."
+        ),
     }
     assert (await judged(judgement)).status == "error"
 

@@ -1,0 +1,110 @@
+"""What the models of a run are asked right now, in sentences: one source for the pages and commands of all kinds."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from statistics import median
+from uuid import UUID
+
+from engine.llm.failures import AWAY, CUT_OFF, FormatRefused, TimedOut, UnusableAnswer
+from engine.llm.providers import is_rehearsal
+from engine.llm.tokens import tokens_of
+from engine.models import ModelCall, ModelWait, Run
+from engine.procedure import Asker
+
+from .fragments import Fragment, fragment_of
+
+NO_ATTEMPTS = (AWAY, CUT_OFF, FormatRefused.code)
+RETRIES = {TimedOut.code: 2, UnusableAnswer.code: 3}  # of each kind; three of all others together
+OTHERWISE = 3
+
+
+@dataclass(frozen=True)
+class Question:
+    """One open question: whose, what happens to it, since when, until when at the latest, and how long it takes."""
+
+    step: str
+    who: str
+    said: str
+    again: str = ""  # “retry 2 of 3 after 120 s”
+    since: datetime | None = None
+    until: datetime | None = None
+    usual: str = ""
+    away: bool = False
+
+
+def questions_of(run: Run, calls: Sequence[ModelCall], asker: Callable[[UUID, str], Asker]) -> tuple[Question, ...]:
+    """Those of a run that goes on, those of rehearsals left out: they take as long as they want to."""
+    if run.status != Run.Status.RUNNING:
+        return ()
+    waits = {wait.step: wait for wait in ModelWait.objects.of(run.pk)}
+    own = [call for call in calls if call.series == run.retries]
+    latest = {call.step: call for call in own if not is_rehearsal(call.model)}
+    asked = {step: call for step, call in latest.items() if step in waits or _goes_on(call)}
+    found = []
+    for step in dict.fromkeys([*asked, *waits]):
+        who = asker(run.pk, step).who
+        found.append(_question(step, who, asked.get(step), waits.get(step), own))
+    return tuple(found)
+
+
+def _goes_on(call: ModelCall) -> bool:
+    return call.status == ModelCall.Status.OPEN or (call.status == ModelCall.Status.FAILED and bool(call.retry_at))
+
+
+def _question(
+    step: str, who: str, call: ModelCall | None, wait: ModelWait | None, calls: Sequence[ModelCall]
+) -> Question:
+    again = _again(step, calls)
+    if wait:
+        return Question(step, who, _waits(wait), again, since=wait.since, away=wait.absent)
+    assert call  # noqa: S101 - who neither waits nor was asked has no question
+    if call.status == ModelCall.Status.FAILED:
+        said = "waits for its provider" if call.error_code == AWAY else "is asked again"
+        return Question(step, who, said, again, until=call.retry_at)
+    read = tokens_of(ModelCall.objects.values_list("prompt", flat=True).get(pk=call.pk))
+    return Question(step, who, f"reads {read:,} tokens", again, since=call.started, usual=_usual(call.model, calls))
+
+
+def _waits(wait: ModelWait) -> str:
+    if not wait.away:
+        return f"waits for a place at {wait.provider}"
+    runs = "1 run waits" if wait.runs == 1 else f"{wait.runs} runs wait"
+    since = wait.away.astimezone(UTC)
+    return f"waits: {wait.provider} has not answered since {since:%H:%M} UTC; {runs}. {wait.said}"
+
+
+def _again(step: str, calls: Sequence[ModelCall]) -> str:
+    """Which retry it is, of how many that may follow such a failure, and how long the one before took."""
+    failed = [call for call in calls if call.step == step and call.status == ModelCall.Status.FAILED]
+    counted = [call for call in failed if call.error_code not in NO_ATTEMPTS]
+    if not counted:
+        return ""
+    last = counted[-1]
+    alike = sum(call.error_code == last.error_code for call in counted)
+    after = f" after {last.seconds:,.0f} s" if last.seconds and last.seconds >= 1 else ""
+    return f"retry {alike} of {max(alike, RETRIES.get(last.error_code, OTHERWISE))}{after}"
+
+
+def _usual(model: str, calls: Sequence[ModelCall]) -> str:
+    """From what this model took in this run so far."""
+    took = [call.seconds for call in calls if call.model == model and call.status == "answered" and call.seconds]
+    return f"usually {max(1, round(median(took))):,} s" if took else ""
+
+
+def writing(question: Question, texts: Mapping[str, str]) -> Question:
+    """As it is once something of its answer has come."""
+    reads = question.said.startswith("reads")
+    return replace(question, said="writes") if reads and texts.get(question.step) else question
+
+
+def questions_shown(questions: Sequence[Question], texts: Mapping[str, str]) -> Iterator[Fragment]:
+    now = [writing(question, texts) for question in questions]
+    yield fragment_of("", "asking", {"questions": now}, steps=frozenset(one.step for one in now), replayed=False)
+
+
+def sentences_of(questions: Sequence[Question]) -> Iterator[tuple[str, str]]:
+    """For a command: whose provider is away. All else shows by what comes of it."""
+    for one in questions:
+        if one.away:
+            yield one.said.partition(";")[0], f"{one.who} {one.said}"

@@ -1,0 +1,83 @@
+"""What the pages of all kinds say of models that are asked, wait, or are asked again."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from engine.models import ModelCall, ModelWait, Run
+from engine.procedure import Asker
+from runs.face import face_of
+from runs.questions import questions_of, sentences_of, writing
+from tests.conftest import JAPAN
+
+pytestmark = pytest.mark.django_db
+NOON = datetime(2026, 11, 26, 13, 5, tzinfo=UTC)
+
+
+@pytest.fixture
+def run(judgement):
+    Run.objects.filter(pk=judgement.pk).update(status="running", started=NOON)
+    return Run.objects.get(pk=judgement.pk)
+
+
+def call(run, step, status, attempt=1, took=0.0, **values):
+    ended = NOON + timedelta(seconds=took) if took else None
+    about = {"started": NOON, "ended": ended, "model": "llama/a", "prompt": "word " * 3000, "deadline": NOON}
+    return ModelCall.objects.create(run=run, step=step, status=status, attempt=attempt, **about | values)
+
+
+def said(run):
+    asked = questions_of(run, list(run.calls.order_by("pk")), face_of(run).asker)
+    return {one.step: " · ".join(filter(None, [one.who, one.said, one.again, one.usual])) for one in asked}
+
+
+def test_a_model_reads_writes_and_is_asked_again_after_what_took_long(run):
+    call(run, "A1", "answered", took=40, model="llama/b")
+    call(run, "B1", "failed", took=120, error_code="timeout", error="Late.", retry_at=NOON)
+    call(run, "B1", "open", attempt=2, model="llama/b")
+    call(run, "C1", "failed", took=0.5, error_code="unusable_answer", error="No.", retry_at=NOON)
+    found = said(run)
+    assert found["B1"].startswith("Balthasar · reads ")
+    assert found["B1"].endswith(" tokens · retry 1 of 2 after 120 s · usually 40 s")
+    assert found["C1"] == "Casper · is asked again · retry 1 of 3"
+    asked = questions_of(run, list(run.calls.order_by("pk")), face_of(run).asker)
+    assert writing(asked[0], {"B1": "The plan"}).said == "writes"
+
+
+def test_a_place_that_is_waited_for_and_a_provider_that_is_away_are_named(run, mira):
+    ModelWait.objects.create(run=run, step="A1", fence=run.fence, provider="llama")
+    ModelWait.objects.create(run=run, step="B1", fence=run.fence, provider="llama", away=NOON, said="It is down.")
+    left = ModelWait.objects.create(run=run, step="C1", fence=run.fence - 1, provider="llama")
+    assert said(run) == {
+        "A1": "Melchior · waits for a place at llama",
+        "B1": "Balthasar · waits: llama has not answered since 13:05 UTC; 1 run waits. It is down.",
+    }, left
+    [(_, sentence)] = sentences_of(questions_of(run, [], face_of(run).asker))
+    assert sentence.startswith("Balthasar waits: llama has not answered since 13:05 UTC")
+
+
+def test_every_kind_knows_who_asks_in_each_step_and_none_breaks_on_a_step_that_it_does_not_know(run):
+    steps = (
+        "A1",
+        "plan-1",
+        "step-2-0-1",
+        "first-1",
+        "turn-3",
+        "note-1",
+        "1.2",
+        "summary.1.2",
+        "critic.plan.1",
+        "x",
+        "step-x",
+        "turn-x",
+    )
+    for name in ("judgement", "debate", "inquiry", "plan", "mission"):
+        face = face_of(Run(procedure=name))
+        assert all(isinstance(face.asker(run.pk, step), Asker) for step in steps), name
+
+
+def test_a_page_shows_it(run, page):
+    call(run, "A1", "open")
+    text = page.get(f"/judgements/{run.pk}/").content.decode()
+    assert '<ul class="asking"' in text
+    assert JAPAN in text
