@@ -3,6 +3,7 @@
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
@@ -198,9 +199,10 @@ def _doubt_prompt(prompt: str, due: prompts.Case, last: prompts.Unusable, versio
 
 
 def _says(answer: str, decision: str, reason: str) -> bool:
-    try:
+    with suppress(ValueError, RecursionError):  # it may have thoughts or words around it
         if json.loads(answer) == {"reason": reason, "decision": decision}:
             return True
+    try:
         read = prompts.read_answer(answer)  # which also trims and cuts, and takes longer
     except (ValueError, RecursionError):
         return False

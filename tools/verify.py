@@ -29,6 +29,11 @@ ASKED = {  # by version: signs of a boundary; SHA-256, begun, of a complaint and
 }
 HIDDEN = re.compile(r"[\0-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")  # what a reason may not have
 LATER = re.compile(r"attempt|gate|decided|tool|.*\..*", re.S)  # kinds sealed with what comes after them
+THOUGHT = re.compile(  # where it ends
+    r"</(?:think|thinking|thoughts?|reasoning|analysis|reflection|scratchpad|seed:think)>|\[/THINK\]|◁/think▷"
+    r"|<\|(?:END_THINKING|end_of_thought)\|>|<\|channel\|>final\b[^<{]{0,40}(?:<\|constrain\|>[^<{]{0,40})?<\|message\|>",
+    re.I,
+)
 NotSigned = type("NotSigned", (ValueError,), {})  # with this key
 FORGED = (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError)  # what odd files lead to
 STEPS = {  # what happens to a step of a plan, how it stood, how it stands then; first of one that has not begun
@@ -194,7 +199,7 @@ def examine_rule(entry, before, votes):  # a decision against its answer, an end
             yield "It was asked something else than was submitted and decided, or in other words", f": {step}"
         votes[place] = made["decision"], texts.get("reason")
         if "answer" in texts:
-            answer = json.loads(texts["answer"])
+            answer = spoken(texts["answer"])
             reason = HIDDEN.sub(lambda found: json.dumps(found[0])[1:-1], answer["reason"].strip())
             answer["reason"] = reason if len(reason) <= 4000 else f"{reason[:4000]} …"
             for how in differences({"decision": made["decision"], "reason": texts.get("reason")}, answer, ": "):
@@ -206,6 +211,14 @@ def examine_rule(entry, before, votes):  # a decision against its answer, an end
         scores = {seat: f"{score // 10}.{score % 10}" for seat, score in won.items()}
         for how in differences(facts, {**facts, "scores": scores, "verdict": ruled}, ": "):
             yield "The verdict or the scores do not follow from the decisions", how
+
+
+def spoken(answer):  # the one object of an answer, after what was thought aloud, within a fence or a few words
+    try:
+        return json.loads(answer)
+    except ValueError:
+        said = answer[max((tag.end() for tag in THOUGHT.finditer(answer)), default=0) :]
+        return json.JSONDecoder().raw_decode(said, said.index("{"))[0]
 
 
 def examine_debate(entries):  # seed, draws, clock and end of a debate; why else somebody had the floor is believed

@@ -1,12 +1,13 @@
 """An answer that was cut at the endpoint's limit: it is asked for the rest, and the parts become one answer."""
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
 from pydantic_core import from_json
 
 from engine.hidden import visible_json
+from engine.llm.prompting import one_object
+from engine.llm.spoken import so_far
 
 from ..scaffold import inside
 from .wording import last_words
@@ -65,15 +66,14 @@ def _read(part: str) -> dict[str, Any]:
 def _whole(part: str) -> dict[str, Any] | None:
     """None where it is no whole answer."""
     try:
-        whole = json.loads(part)
-    except (ValueError, RecursionError):
+        return one_object(part)
+    except ValueError:
         return None
-    return whole if isinstance(whole, dict) else None
 
 
 def _beginning(part: str) -> dict[str, Any]:
     try:
-        found, certain = (from_json(part, allow_partial=how) for how in ("trailing-strings", True))
+        found, certain = (from_json(so_far(part), allow_partial=how) for how in ("trailing-strings", True))
     except ValueError:
         return {}
     if not isinstance(found, dict):

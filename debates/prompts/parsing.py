@@ -1,17 +1,14 @@
 """The fields of an answer in a model's text: strict in what there is, lenient in what is missing."""
 
-import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, create_model
 
+from engine.llm.prompting import one_object
+
 from .wording import presentable
-
-
-class KeyTwice(ValueError):
-    pass
 
 
 def _without_nulls(value: Any) -> Any:
@@ -62,25 +59,11 @@ def _model(fields: tuple[str, ...]) -> type[BaseModel]:
 
 
 def parsed(text: str, fields: Sequence[str]) -> dict[str, Any]:
-    """The fields of one JSON object, nothing around it, no key twice. ValueError with a sentence if it is not that."""
+    """The fields of one JSON object, no key twice. ValueError with a sentence if it is not that."""
     try:
-        given = json.loads(text, object_pairs_hook=_no_key_twice)
-        return dict(_model(tuple(fields)).model_validate(_without_nulls(given)))
+        return dict(_model(tuple(fields)).model_validate(_without_nulls(one_object(text))))
     except ValidationError as error:
         raise ValueError(_what_is_wrong(error)) from error
-    except KeyTwice:
-        raise
-    except (ValueError, RecursionError) as error:
-        raise ValueError("The answer is not one JSON object.") from error
-
-
-def _no_key_twice(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise KeyTwice(f"The answer has the key {quoted(key)} twice.")
-        found[key] = value
-    return found
 
 
 def _what_is_wrong(error: ValidationError) -> str:

@@ -29,6 +29,7 @@ from .forms import AnswerForm, Growth, Message, Way, as_sent
 from .parameters import parameters_of
 from .providers import Provider, UnknownProvider, resolve
 from .queues import ProviderQueue
+from .spoken import so_far
 
 if TYPE_CHECKING:  # importing openai takes 1.2 s of CPU: whoever asks no model does without
     from .connections import Client
@@ -83,12 +84,12 @@ class ModelClient:
 
         def show() -> str:
             # what the key is spelled with in JSON is known only once the text has been read
-            return provider.clean_cut(form.preview(provider.clean_cut(reader.beginning(LONGEST_SHOWN))))
+            return provider.clean_cut(form.preview(provider.clean_cut(so_far(reader.text)[:LONGEST_SHOWN])))
 
         # whatever an endpoint repeats of us, no key leaves here
-        reader, began = Reader(lambda: on_growth(show), provider), time.monotonic()
         body = self._body(name, messages, form, way, way.streams or model not in self._quick)
         body |= parameters_of(model, messages, form, way)
+        reader, began = Reader(lambda: on_growth(show), provider, body), time.monotonic()
         try:
             await self._attempt(provider, model, body, reader)
         except failures.CallFailed as failure:

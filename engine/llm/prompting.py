@@ -15,6 +15,8 @@ from pydantic import ValidationError
 
 from engine.hidden import visible_json
 
+from . import spoken
+
 LONGEST_ANSWERED = 2000  # characters of an answer that is complained of
 
 
@@ -58,22 +60,29 @@ def as_answered(answer: str) -> str:
 
 
 def one_object(text: str) -> dict[str, Any]:
-    """The JSON object that an answer has to be: nothing around it, no key twice. ValueError with a sentence."""
+    """The JSON object that an answer has to be: no key twice, around it nothing but what `spoken` knows. ValueError
+    with a sentence."""
     try:
         found = json.loads(text, object_pairs_hook=no_key_twice)
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise ValueError("The answer is not one JSON object.") from error
+    except KeyTwice:
+        raise
+    except (ValueError, RecursionError):
+        found = json.loads(spoken.object_in(text), object_pairs_hook=no_key_twice)
     if not isinstance(found, dict):
-        raise ValueError("The answer is not one JSON object.")
+        raise ValueError(spoken.NONE)
     return found
 
 
+class KeyTwice(ValueError):
+    pass
+
+
 def no_key_twice(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """For `json.loads`: of two values under one key it would take the last. ValueError with a sentence."""
+    """For `json.loads`: of two values under one key it would take the last. KeyTwice with a sentence."""
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            raise ValueError(f"The answer has the key “{key[:40]}” twice.")
+            raise KeyTwice(f"The answer has the key “{key[:40]}” twice.")
         found[key] = value
     return found
 

@@ -21,7 +21,7 @@ from pydantic_core import from_json
 
 from engine.hidden import escaped
 from engine.llm import prompting
-from engine.llm.prompting import complained, fenced, no_key_twice
+from engine.llm.prompting import complained, fenced, one_object
 
 from ..rules import Decision
 from . import version_1
@@ -230,17 +230,15 @@ SCHEMA: dict[str, Any] = {
 
 
 def read_answer(text: str) -> Answer:
-    """The answer in a model's text: one JSON object, nothing around it, no key twice, every word exact.
+    """The answer in a model's text: one JSON object, no key twice, every word exact.
 
     ValueError with a sentence where it is not that. Control characters in the reason become visible, and a reason
     of more than 4,000 characters is cut; the text as it came stays in the model call.
     """
     try:
-        answer = Answer.model_validate(json.loads(text, object_pairs_hook=no_key_twice))
+        answer = Answer.model_validate(one_object(text))
     except ValidationError as error:
         raise ValueError(_what_is_wrong(error)) from error
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise ValueError("The answer is not one JSON object.") from error
     reason = _presentable(answer.reason)
     if _words(reason) < FEWEST_WORDS:
         raise ValueError("The answer gives no reason of at least two words.")

@@ -151,7 +151,6 @@ def test_what_cannot_be_used_is_told_in_a_sentence():
 NO_ANSWER = {
     "prose": "I vote HIRE.",
     "empty": "",
-    "fenced": f"```json\n{json.dumps(GOOD)}\n```",
     "two": json.dumps(GOOD) * 2,
     "a list": "[]",
     "null": "null",

@@ -84,8 +84,7 @@ def test_a_short_reason_is_a_reason(reason):
 UNUSABLE = {
     "prose": "I approve of this.",
     "empty": "",
-    "fenced": '```json\n{"reason": "It is safe.", "decision": "approve"}\n```',
-    "text around it": 'Sure: {"reason": "It is safe.", "decision": "approve"}',
+    "all of it thought": '<think>{"reason": "It is safe.", "decision": "approve"}</think>',
     "two objects": '{"reason": "It is safe.", "decision": "approve"}{"reason": "No, no.", "decision": "reject"}',
     "a key twice": '{"reason": "It is safe.", "decision": "reject", "decision": "approve"}',
     "upper case": '{"reason": "It is safe.", "decision": "APPROVE"}',

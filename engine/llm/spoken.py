@@ -1,0 +1,87 @@
+"""What a model says in its answer, apart from what it thinks aloud before it and from what it packs it in.
+
+Templates and servers leave thinking in the text: between tags, or up to a closing tag whose opening one stood in the
+prompt. Some models put their object into a code fence, or a sentence around it. That much is read; where it is not
+certain which object is the answer, none is. Who changes this changes `spoken` of tools/verify.py as well.
+"""
+
+import json
+import re
+
+NAMES = "think|thinking|thoughts?|reasoning|analysis|reflection|scratchpad|seed:think"
+TAG = re.compile(
+    rf"(?P<open><(?:{NAMES})>|\[THINK\]|◁think▷|<\|(?:START_THINKING|begin_of_thought)\|>"
+    r"|<\|channel\|>(?:analysis|commentary)\b[^<{]{0,40}<\|message\|>)"
+    rf"|(?P<close></(?:{NAMES})>|\[/THINK\]|◁/think▷|<\|(?:END_THINKING|end_of_thought)\|>"
+    r"|<\|channel\|>final\b[^<{]{0,40}(?:<\|constrain\|>[^<{]{0,40})?<\|message\|>)",
+    re.IGNORECASE,
+)
+BEGINS = re.compile(r'\{\s*"')
+OTHER_OBJECTS = re.compile(r"[{}\[\]]")
+MOST_LOOKED_AT = 50  # beginnings of what may be objects, in a thought
+LONGEST_WORDS = 200  # characters before an object that is shown while it grows: more may be thinking without a tag
+NONE = "The answer is not one JSON object."
+DECODER = json.JSONDecoder()
+
+
+def object_in(text: str) -> str:
+    """The one JSON object of an answer that is more than that. ValueError with a sentence where there is no such."""
+    said = _after_thinking(text)
+    begin = said.find("{")
+    if begin < 0:
+        raise ValueError(f"{NONE[:-1]}: it stands in its thinking." if said != text and BEGINS.search(text) else NONE)
+    end = _end(said, begin)
+    if end is None:
+        raise ValueError(NONE)
+    if OTHER_OBJECTS.search(said[:begin]) or OTHER_OBJECTS.search(said, end):
+        raise ValueError(f"{NONE[:-1]}: another, or a part of one, stands beside it.")
+    return said[begin:end]
+
+
+def is_whole(text: str) -> bool:
+    """Whether an answer ends with its object, as far as the text alone can tell."""
+    try:
+        found = text if _end(text, 0) == len(text) else object_in(text)
+    except ValueError:
+        return False
+    return text.rstrip().removesuffix("```").rstrip().endswith(found.rstrip())
+
+
+def so_far(text: str) -> str:
+    """What may be shown of an answer that is still arriving: its object, as far as it is there, and no thinking."""
+    begin = 0
+    if not text.startswith("{"):
+        for tag in TAG.finditer(text):
+            begin = len(text) if tag["open"] else tag.end()
+        words, begin = begin, text.find("{", begin)
+        if begin < 0 or begin - words > LONGEST_WORDS:
+            return ""
+    end = _end(text, begin)
+    return text[begin:] if end is None else text[begin:end]
+
+
+def _after_thinking(text: str) -> str:
+    """What stands after the last closing tag. ValueError where an answer may stand before it, or none is there."""
+    ended, thinks = 0, False
+    for tag in TAG.finditer(text):
+        if not thinks and _has_object(text[ended : tag.start()]):
+            raise ValueError(f"{NONE[:-1]}: one stands before the end of its thinking.")
+        thinks = bool(tag["open"])
+        ended = ended if thinks else tag.end()
+    if thinks:
+        raise ValueError(f"{NONE[:-1]}: its thinking has no end.")
+    return text[ended:]
+
+
+def _has_object(text: str) -> bool:
+    beginnings = [found.start() for found in BEGINS.finditer(text)]
+    return len(beginnings) > MOST_LOOKED_AT or any(_end(text, begin) is not None for begin in beginnings)
+
+
+def _end(text: str, begin: int) -> int | None:
+    """Where the object ends that begins there; None where there is no whole one."""
+    try:
+        found, end = DECODER.raw_decode(text, begin)
+    except (ValueError, RecursionError):
+        return None
+    return end if isinstance(found, dict) else None
