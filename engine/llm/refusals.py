@@ -232,10 +232,10 @@ PROMPT_TOO_LONG = re.compile(
     | \bcontext\b.{0,30}\b(?:overflow|exceed|full\b)
     | (?:prompt|input|content|query|messages?|request).{0,25}\b(?:is|are)\ too\ (?:long|large)
     | too\ many\ (?:input\ |prompt\ )?tokens | input\ token\ count | token\ limit
-    | maximum\ (?:allowed\ )?(?:context|prompt|input|sequence|number\ of\ (?:input\ )?tokens)
+    | maximum\ (?:allowed\ )?(?:context|prompt|input|sequence|model\ length|number\ of\ (?:input\ )?tokens)
     | (?:prompt|input|request).{0,60}\bexceed.{0,60}(?:length|tokens?|limit|maximum)
     | input.{0,25}\blonger\ than | `?inputs`?\ (?:tokens|must\ have\ less\ than) | range\ of\ input\ length
-    | reduce\ the\ length | (?:prompt|input)\ length
+    | request\ too\ large | reduce\ (?:the\ length|your\ message\ size) | (?:prompt|input)\ length
     """
 )
 BAD_KEY = re.compile(
@@ -295,7 +295,7 @@ SPEAKS_OF = {  # what an endpoint says when it does not take this part of a requ
         r"""(?xi)
         response.?(?:format|schema|mime) | json.?(?:schema|object|mode) | structured.?(?:outputs?|generation|decoding)
         | guided.?(?:json|decoding|grammar|generation|choice) | output.?(?:format|config|schema) | \bgrammars?\b
-        | \bschemas?\b | additionalProperties | \b(?:min|max)(?:Items|Length|imum)\b | \buniqueItems\b
+        | \bschemas?\b | additionalProperties | \b(?:min|max)(?:Items|Length)\b | \buniqueItems\b
         | \b(?:any|one|all)Of\b | \$(?:defs|ref)\b | \bxgrammar\b | \boutlines\b | \bllguidance\b
         | requested\ parameters | the\ word\ .{0,3}json
         | (?:\bformat\b|["'`]strict["'`]).{0,40}(?:not\ support|unsupported|unknown|invalid|permitted|unrecogni)

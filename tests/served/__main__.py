@@ -1,0 +1,3 @@
+from tests.served.table import DOCUMENT, document
+
+DOCUMENT.write_text(document())
