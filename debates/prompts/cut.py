@@ -6,8 +6,7 @@ from typing import Any
 from pydantic_core import from_json
 
 from engine.hidden import visible_json
-from engine.llm.prompting import one_object
-from engine.llm.spoken import so_far
+from engine.llm.spoken import one_object, so_far
 
 from ..scaffold import inside
 from .wording import last_words

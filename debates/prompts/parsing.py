@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, create_model
 
-from engine.llm.prompting import one_object
+from engine.llm.spoken import one_object
 
 from .wording import presentable
 

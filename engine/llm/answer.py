@@ -9,8 +9,8 @@ from pydantic import BaseModel, StrictInt, TypeAdapter, ValidationError
 
 from . import failures
 from .loops import LoopWatch
-from .providers import Provider, storable
-from .refusals import Refusal
+from .providers import Provider
+from .refusals import Refusal, readable
 from .spoken import is_whole
 
 LARGEST_ANSWER = 256 * 1024
@@ -323,7 +323,7 @@ class Reader:
     def _raise_error(self, data: bytes) -> NoReturn:
         provider = self._provider
         where, model = f"{provider.name} ({provider.host})", str(self._asked.get("model", ""))
-        raise Refusal(0, readable(data[:LARGEST_ANSWER]), {}, provider, where).failure(model, self._asked)
+        raise Refusal(0, data[:LARGEST_ANSWER], {}, provider, where).failure(model, self._asked)
 
     def _without_comments(self) -> bytes:
         """What came, without what says no more than that somebody is still there."""
@@ -365,8 +365,3 @@ def _cached(usage: dict[str, Any]) -> int:
     beside = (_count(usage.get(name)) or 0 for name in ("cache_read_input_tokens", "cache_creation_input_tokens"))
     more = (within or 0) > (_count(usage.get("prompt_tokens")) or 0)
     return max(sum(beside), (within or 0) if more else 0)
-
-
-def readable(data: bytes) -> str:
-    """Any bytes as text that every database takes."""
-    return storable(data.decode(errors="backslashreplace"))

@@ -8,7 +8,7 @@ import httpx2
 import openai
 
 from . import failures
-from .answer import LARGEST_ANSWER, readable
+from .answer import LARGEST_ANSWER
 from .providers import Provider
 from .refusals import Refusal
 
@@ -20,8 +20,8 @@ def classify(
     failure's texts are clean of the provider's key."""
     where = f"{provider.name} ({provider.host})"
     if isinstance(error, openai.APIStatusError):
-        raw, headers = readable(error.response.content[:LARGEST_ANSWER]), error.response.headers
-        return Refusal(error.status_code, raw, headers, provider, where).failure(model, asked)
+        sent, headers = error.response.content[:LARGEST_ANSWER], error.response.headers
+        return Refusal(error.status_code, sent, headers, provider, where).failure(model, asked)
     if isinstance(error, openai.APIConnectionError | httpx2.TransportError | aiohttp.ClientError | OSError):
         # also what the client calls a time-out: with none set for reading, only connecting can have one
         reason = provider.clean(str(error.__cause__ or error).replace(" ssl:default", "")) or type(error).__name__

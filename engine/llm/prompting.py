@@ -6,7 +6,7 @@ Why so: docs/decisions.md, What models are told and asked.
 import json
 import re
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -15,7 +15,8 @@ from pydantic import ValidationError
 
 from engine.hidden import visible_json
 
-from . import spoken
+from .spoken import no_key_twice as no_key_twice
+from .spoken import one_object as one_object
 
 LONGEST_ANSWERED = 2000  # characters of an answer that is complained of
 
@@ -57,34 +58,6 @@ def complained(request: Sequence[dict[str, str]], answer: str, complaint: str) -
 def as_answered(answer: str) -> str:
     """An answer as it stands in front of a complaint about it."""
     return answer if len(answer) <= LONGEST_ANSWERED else f"{answer[:LONGEST_ANSWERED]} …"
-
-
-def one_object(text: str) -> dict[str, Any]:
-    """The JSON object that an answer has to be: no key twice, around it nothing but what `spoken` knows. ValueError
-    with a sentence."""
-    try:
-        found = json.loads(text, object_pairs_hook=no_key_twice)
-    except KeyTwice:
-        raise
-    except (ValueError, RecursionError):
-        found = json.loads(spoken.object_in(text), object_pairs_hook=no_key_twice)
-    if not isinstance(found, dict):
-        raise ValueError(spoken.NONE)
-    return found
-
-
-class KeyTwice(ValueError):
-    pass
-
-
-def no_key_twice(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """For `json.loads`: of two values under one key it would take the last. KeyTwice with a sentence."""
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise KeyTwice(f"The answer has the key “{key[:40]}” twice.")
-        found[key] = value
-    return found
 
 
 # ---- what is wrong with an answer, and what to do ---------------------------------------------------------

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from . import failures, waits
-from .providers import Provider
+from .providers import Provider, storable
 
 DEEPEST = 6  # of an error within an error: a gateway passes on what a gateway passed on
 MOST_ITEMS = 5  # of a list of errors
@@ -24,13 +24,13 @@ NO_CODE = {"", "error", "none", "null"}
 class Refusal:
     """An error, as far as we read it. Whatever it repeats of the key is gone before anything is cut."""
 
-    def __init__(self, status: int, raw: str, headers: Mapping[str, str], provider: Provider, where: str) -> None:
-        self.raw, self.headers, self.where = provider.clean(raw), headers, where
-        body = parsed(self.raw)
+    def __init__(self, status: int, sent: bytes, headers: Mapping[str, str], provider: Provider, where: str) -> None:
+        self.raw, self.headers, self.where = provider.clean(readable(sent)), headers, where
+        body = parsed(provider.clean(sent.decode(errors="replace")))
         self.codes = set(codes(body))
         self.status = status or _status_of(body, self.codes)
-        self.message = "" if is_page(self.raw) else " ".join(words(self.raw if body is None else body).split())
-        self.message = self.message[:LONGEST_SAID]
+        said = "" if is_page(self.raw) else words(self.raw if body is None else body)
+        self.message = provider.clean(said)[:LONGEST_SAID]
         self.about = " ".join((self.message or self.raw, str(_named(body, "param") or ""), *sorted(self.codes)))
         self.sample_failed = bool(self.codes & BAD_SAMPLES) or _named(body, "failed_generation") is not None
 
@@ -121,6 +121,11 @@ class Refusal:
         return waits.named(self.headers, self.raw, limited=self.status == 429)
 
 
+def readable(data: bytes) -> str:
+    """Any bytes as text that every database takes."""
+    return storable(data.decode(errors="backslashreplace"))
+
+
 # ---- what the body says ----------------------------------------------------------------------------------
 
 
@@ -142,7 +147,7 @@ def words(value: Any, deep: int = 0) -> str:
         return ""
     if isinstance(value, str):
         within = parsed(value) if value.lstrip()[:1] in ("{", "[") else None
-        return (words(within, deep + 1) if isinstance(within, dict | list) else "") or value.strip()
+        return (words(within, deep + 1) if isinstance(within, dict | list) else "") or (value if value.strip() else "")
     if isinstance(value, list):
         return "; ".join(_distinct(words(one, deep + 1) for one in value[:MOST_ITEMS]))
     if not isinstance(value, dict):

@@ -7,6 +7,8 @@ certain which object is the answer, none is. Who changes this changes `spoken` o
 
 import json
 import re
+from collections.abc import Iterable
+from typing import Any
 
 NAMES = "think|thinking|thoughts?|reasoning|analysis|reflection|scratchpad|seed:think"
 TAG = re.compile(
@@ -22,6 +24,34 @@ MOST_LOOKED_AT = 50  # beginnings of what may be objects, in a thought
 LONGEST_WORDS = 200  # characters before an object that is shown while it grows: more may be thinking without a tag
 NONE = "The answer is not one JSON object."
 DECODER = json.JSONDecoder()
+
+
+def one_object(text: str) -> dict[str, Any]:
+    """The JSON object that an answer has to be: no key twice, around it nothing but thinking and words.
+    ValueError with a sentence."""
+    try:
+        found = json.loads(text, object_pairs_hook=no_key_twice)
+    except KeyTwice:
+        raise
+    except (ValueError, RecursionError):
+        found = json.loads(object_in(text), object_pairs_hook=no_key_twice)
+    if not isinstance(found, dict):
+        raise ValueError(NONE)
+    return found
+
+
+class KeyTwice(ValueError):
+    pass
+
+
+def no_key_twice(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """For `json.loads`: of two values under one key it would take the last. KeyTwice with a sentence."""
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise KeyTwice(f"The answer has the key “{key[:40]}” twice.")
+        found[key] = value
+    return found
 
 
 def object_in(text: str) -> str:

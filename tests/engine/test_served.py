@@ -67,7 +67,7 @@ def test_no_answer_that_was_cut_is_taken_as_a_whole_one():
 def test_every_error_is_the_failure_that_it_has_to_be():
     wrong = []
     for one in REFUSED:
-        failure = Refusal(one.status, one.body, one.headers, PROVIDER, "openai (host)").failure("m", ASKED)
+        failure = Refusal(one.status, one.body.encode(), one.headers, PROVIDER, "openai (host)").failure("m", ASKED)
         step = getattr(failure, "refused", "")
         wait = None if failure.retry_after is None else round(failure.retry_after, 2)
         found = (failure.code, one.tells in str(failure), failure.server_away, wait, step)

@@ -6,7 +6,7 @@ from importlib import util
 import pytest
 
 from engine.llm import spoken
-from engine.llm.prompting import one_object
+from engine.llm.spoken import one_object
 from tests.verifier import VERIFIER
 
 GOOD = '{"reason": "It is safe.", "decision": "approve"}'
