@@ -47,8 +47,21 @@ def limited(header: str, ends: str, requests: int) -> Case:
     return status(429, ends, requests, f"429, Retry-After: {header}", **rule)
 
 
+def refuses_format(said: str) -> Case:
+    """With these words, whatever the schema; without one it answers."""
+    return Case(
+        f"picky: {said}",
+        DECIDES,
+        2 + GOES_ON,
+        {"behaviour": "picky", "accepts": [""], "reason": REASON, "content": said},
+    )
+
+
+REASON = "The proposal meets the criteria. Its risks are known and small."
 DECIDES = "decides"
 GOES_ON = 3  # one request in each round
+ENVELOPES = ("byte order mark", "pings", "comments between", "ids and names", "both line ends", "bare returns")
+ENVELOPES += ("single line ends", "many data lines", "empty errors", "choices null first", "no done")
 CASES = (
     # the model's words
     says("good", DECIDES, GOES_ON),
@@ -62,6 +75,15 @@ CASES = (
     says("odd usage", DECIDES, GOES_ON, usage={"prompt_tokens": "many", "completion_tokens": -5}),
     says("drops the front", "unusable_answer", 4, window=100),
     says("reason with nul", DECIDES, GOES_ON),
+    says("thinking first", DECIDES, GOES_ON),
+    says("thinking closed alone", DECIDES, GOES_ON),
+    says("thinking in brackets", DECIDES, GOES_ON),
+    says("thinking in a field", DECIDES, GOES_ON),
+    says("words before", DECIDES, GOES_ON),
+    says("thinking without end", "unusable_answer", 4),
+    says("object in thinking alone", "unusable_answer", 4),
+    says("object before thinking ends", "unusable_answer", 4),
+    says("brackets beside", "unusable_answer", 4),
     says("prose", "unusable_answer", 4),
     says("fenced", DECIDES, GOES_ON),
     says("two objects", "unusable_answer", 4),
@@ -89,6 +111,17 @@ CASES = (
     says("finish tool", "unusable_answer", 4),
     says("refusal", "unusable_answer", 4),
     says("finish filter", "content_filter", 1),
+    says("finish end turn", DECIDES, GOES_ON),
+    says("finish eos", DECIDES, GOES_ON),
+    says("finish in capitals", DECIDES, GOES_ON),
+    says("finish max tokens", "unusable_answer", 4),
+    says("finish error", "server_error", 4),
+    says("no finish", DECIDES, GOES_ON),
+    says("no finish cut", "unreachable", 4),
+    # the envelope
+    *(says(name, DECIDES, GOES_ON) for name in ENVELOPES),
+    says("error event", "server_error", 4),
+    says("bad sample always", "unusable_answer", 4),
     # bodies that are wrong in themselves
     says("not json", "unusable_answer", 4),
     says("truncated json", "unusable_answer", 4),
@@ -116,10 +149,24 @@ CASES = (
     Case("picky, takes no format", DECIDES, 2 + GOES_ON, {"behaviour": "picky", "accepts": [""]}),
     Case("picky, with 500", DECIDES, 2 + GOES_ON, {"behaviour": "picky", "accepts": [""], "status": 500}),
     says("no stream options", DECIDES, 1 + GOES_ON),
+    *(
+        refuses_format(said)
+        for said in (
+            "guided_json is not supported with this backend",
+            "Grammar is not supported",
+            "structured outputs are unavailable for this model",
+            "'minItems' is not permitted in the schema",
+        )
+    ),
     # status codes
     status(400, "refused", 1),
     status(400, "refused", 1, "400 context_length_exceeded", error="context_length_exceeded"),
     status(400, "content_filter", 1, "400 content_filter", error="content_filter"),
+    status(400, "unauthorized", 1, "400, a refused key in a list", body=[{"error": {"message": "API key not valid."}}]),
+    status(400, "refused", 1, "400, a plain text", body="The tenant is suspended."),
+    status(400, "refused", 1, "400, a detail", body={"detail": "The adapter is not deployed."}),
+    status(400, "refused", 1, "400, a prompt that is too long", body={"error": "prompt is too long: 9 > 8"}),
+    status(400, "quota", 1, "400, no credit", body={"error": {"message": "Your credit balance is too low."}}),
     status(401, "unauthorized", 1),
     status(402, "quota", 1),
     status(403, "unauthorized", 1),

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import functools
 import gzip
+import json
 import socket
 import struct
 import zlib
@@ -112,6 +113,55 @@ async def no_index(to: Exchange) -> None:
     named = choice(to, to.good())
     del named["index"]
     await to.payload(to.right() | {"choices": [named]})
+
+
+def as_events(to: Exchange, finish: str | None = "stop") -> list[dict[str, Any]]:
+    """The events of a usual stream, each a piece of what the wire then makes of it."""
+    pieces = [to.chunk({"content": piece}) for piece in to.pieces(to.good())]
+    return [*pieces, to.chunk({}, finish)]
+
+
+async def events(to: Exchange, sent: bytes, done: bytes = b"data: [DONE]\n\n") -> None:
+    """Bytes of a stream as they are; where one body was asked for it comes as usual."""
+    if not to.streamed:
+        return await to.says(to.good())
+    data = sent + done
+    await to.head(200, EVENTS)
+    await to.send(b"%x\r\n%b\r\n" % (len(data), data) + END)
+
+
+def each(to: Exchange, before: bytes = b"", end: bytes = b"\n\n", **more: Any) -> bytes:
+    return b"".join(b"%bdata: %b%b" % (before, dump(one | more), end) for one in as_events(to))
+
+
+async def many_data_lines(to: Exchange) -> None:
+    lines = (json.dumps(one, indent=1).split("\n") for one in as_events(to))
+    await events(to, b"".join("".join(f"data: {line}\n" for line in one).encode() + b"\n" for one in lines))
+
+
+async def no_finish(to: Exchange) -> None:
+    """Nobody says how the answer ended, and yet that it did."""
+    await to.payload(to.chunk({"content": to.good()}) if to.streamed else to.completion({"content": to.good()}, None))
+
+
+async def no_finish_cut(to: Exchange) -> None:
+    content = {"content": to.good()[:-9]}
+    await to.payload(to.chunk(content) if to.streamed else to.completion(content, None))
+
+
+async def thinking_field(to: Exchange) -> None:
+    await to.answer({"reasoning_content": "It names a date and a way back.", "content": to.good()})
+
+
+BAD_SAMPLE = {"message": "Failed to validate JSON.", "code": "json_validate_failed", "failed_generation": '{"reas'}
+LOADING = {"error": {"code": 503, "message": "Loading model", "type": "unavailable_error"}}
+
+
+async def bad_sample_first(to: Exchange) -> None:
+    """Every second sample is bad, by the endpoint's own check."""
+    if to.record["number"] % 2:
+        return await to.whole(400, {"error": BAD_SAMPLE})
+    await to.says(to.good())
 
 
 async def not_utf8(to: Exchange) -> None:
@@ -238,6 +288,15 @@ BEHAVIOURS: dict[str, Callable[[Exchange], Awaitable[Any]]] = {
     "fenced": lambda to: to.says(f"```json\n{to.good()}\n```"),
     "two_objects": lambda to: to.says(f"{to.good()}\n{to.good(decision=opposite(to.rule.decision))}"),
     "duplicate_keys": lambda to: to.says(f'{{"decision": "{opposite(to.rule.decision)}", {to.good()[1:]}'),
+    "thinking_first": lambda to: to.says(f"<think>\nA date, a way back.\n</think>\n\n{to.good()}"),
+    "thinking_closed_alone": lambda to: to.says(f"It names a date.\n</think>\n{to.good()}"),
+    "thinking_in_brackets": lambda to: to.says(f"[THINK]It names a date.[/THINK]{to.good()}"),
+    "thinking_in_a_field": thinking_field,
+    "thinking_without_end": lambda to: to.says(f"<think>It names a date. {to.good()}"),
+    "object_in_thinking_alone": lambda to: to.says(f"<think>{to.good()}</think>"),
+    "object_before_thinking_ends": lambda to: to.says(f"{to.good()}</think>{to.good()}"),
+    "words_before": lambda to: to.says(f"Here is my answer:\n\n{to.good()}"),
+    "brackets_beside": lambda to: to.says(f"As [1] says: {to.good()}"),
     "wrong_enum": lambda to: to.says(to.good(decision="maybe")),
     "upper_case": lambda to: to.says(to.good(decision=to.rule.decision.upper())),
     "extra_field": lambda to: to.says(to.good(confidence=0.9)),
@@ -258,8 +317,30 @@ BEHAVIOURS: dict[str, Callable[[Exchange], Awaitable[Any]]] = {
     "other_model": lambda to: to.payload(to.right() | {"model": "quite-another-model"}),
     # how the model ends
     "finish_length": lambda to: to.says(to.good()[:40], "length"),
+    "finish_end_turn": lambda to: to.says(to.good(), "end_turn"),
+    "finish_eos": lambda to: to.says(to.good(), "eos_token"),
+    "finish_in_capitals": lambda to: to.says(to.good(), "STOP"),
+    "finish_max_tokens": lambda to: to.says(to.good(), "MAX_TOKENS"),
+    "finish_error": lambda to: to.says(to.good()[:40], "error"),
+    "no_finish": no_finish,
+    "no_finish_cut": no_finish_cut,
     "finish_filter": lambda to: to.says(to.good()[:40], "content_filter"),
     "refusal": lambda to: to.answer({"content": None, "refusal": "I'm sorry, I cannot help with that."}),
+    # the envelope: what says nothing, and how lines end
+    "byte_order_mark": lambda to: events(to, b"\xef\xbb\xbf" + each(to)),
+    "pings": lambda to: events(to, each(to, b'event: ping\ndata: {"type": "ping"}\n\n')),
+    "comments_between": lambda to: events(to, each(to, b": PROCESSING\n\n")),
+    "ids_and_names": lambda to: events(to, each(to, b"id: 4\nevent: message\nretry: 10\n")),
+    "both_line_ends": lambda to: events(to, each(to, end=b"\r\n\r\n")),
+    "bare_returns": lambda to: events(to, each(to, end=b"\r\r")),
+    "single_line_ends": lambda to: events(to, each(to, end=b"\n")),
+    "many_data_lines": many_data_lines,
+    "empty_errors": lambda to: events(to, each(to, error={"message": "", "code": None})),
+    "choices_null_first": lambda to: events(to, b'data: {"choices": null}\n\n' + each(to)),
+    "no_done": lambda to: events(to, each(to), b""),
+    "error_event": lambda to: events(to, b'event: error\ndata: "Model unloaded."\n\n', b""),
+    "bad_sample_always": lambda to: to.whole(400, {"error": BAD_SAMPLE}),
+    "bad_sample_first": bad_sample_first,
     # bodies that are wrong in themselves: as they are, or as the one event of a stream where that was asked for
     "not_json": lambda to: to.payload(b"upstream connect error"),
     "truncated_json": lambda to: to.payload(dump(to.right())[:150]),

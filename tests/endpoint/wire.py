@@ -68,7 +68,7 @@ class Exchange(Wire):
         choice = {"index": 0, "delta": delta, "finish_reason": finish}
         return self.document("chat.completion.chunk", [choice])
 
-    def completion(self, message: dict, finish: str = "stop") -> dict[str, Any]:
+    def completion(self, message: dict, finish: str | None = "stop") -> dict[str, Any]:
         choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": finish}
         return self.document("chat.completion", [choice]) | {"usage": self.usage(message)}
 
