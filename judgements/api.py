@@ -50,7 +50,7 @@ def _agent(agent: Agent, repeated: Repeated) -> dict[str, Any]:
 
 
 def _decision(decision: RoundDecision, repeats: Place | None) -> dict[str, Any]:
-    seconds = decision.call.seconds
+    seconds = decision.call.seconds_in_all
     return {
         "round": decision.round,
         "decision": decision.decision,

@@ -15,7 +15,7 @@ from . import rules
 from .chips import chips_of
 from .models import Agent, Judgement
 from .parts import PLATE, Cell, Chip, Round, Seat, State
-from .seats import seat_of
+from .seats import lost_by_step, seat_of
 from .sentences import (
     announcement,
     decisions_in,
@@ -103,7 +103,8 @@ def display_of(judgement: Judgement, calls: list[ModelCall], texts: Mapping[str,
     failed before the run was tried again says nothing about how it stands now.
     """
     latest = {call.step: call for call in calls if call.series == judgement.run.retries}
-    seats = tuple(seat_of(judgement, number, agent, latest, texts) for number, agent in _numbered(judgement))
+    lost = lost_by_step(calls)
+    seats = tuple(seat_of(judgement, number, agent, latest, texts, lost) for number, agent in _numbered(judgement))
     state, word = PLATE[judgement.status]
     lead, rest = sentence_under_plate(judgement, seats)
     rule_lead, rule_rest = sentence_of_rule(judgement, seats)

@@ -1,8 +1,9 @@
 """One agent as the live page shows it: state, decisions round by round, score, and what is remarkable."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
+from engine.llm.failures import AWAY
 from engine.llm.providers import is_rehearsal
 from engine.models import ModelCall, Run
 from runs.usage import known_cost, tokens
@@ -24,8 +25,10 @@ def seat_of(
     agent: Agent,
     latest: Mapping[str, ModelCall],
     texts: Mapping[str, str],
+    lost: Mapping[str, float],
 ) -> Seat:
-    cells = tuple(_cell(judgement, number, agent, n, latest, texts) for n in rules.ROUNDS)
+    """`lost`: seconds by step, of attempts that came to nothing."""
+    cells = tuple(_cell(judgement, number, agent, n, latest, texts, lost) for n in rules.ROUNDS)
     asked = agent.step(judgement.current_round) in latest
     state, word, small = _seat_state(judgement, agent, cells, asked)
     return Seat(
@@ -94,6 +97,7 @@ def _cell(
     number: int,
     latest: Mapping[str, ModelCall],
     texts: Mapping[str, str],
+    lost: Mapping[str, float],
 ) -> Cell:
     step = agent.step(number)
     call = latest.get(step)
@@ -108,9 +112,9 @@ def _cell(
             state,
             f"{WORDS[state]}{outweighed}",
             reason=ERASED if judgement.run.redacted else decision.reason,
-            seconds=_seconds(decision.call),
+            seconds=_seconds(decision.call, lost.get(step, 0.0)),
             fallback=fallback,
-            details=_details(decision.call, fallback),
+            details=_details(decision.call, fallback, lost.get(step, 0.0)),
             mark=". ".join(filter(None, [_mark(agent, number), repeats])),
             repeats=repeats,
         )
@@ -130,13 +134,22 @@ def _begun(number: int, latest: Mapping[str, ModelCall]) -> bool:
     return number == rules.ROUNDS[0] or any(f"{seat}{number}" in latest for seat in rules.SEATS)
 
 
-def _seconds(call: ModelCall) -> str:
-    return f"{call.seconds:.1f} s" if call.seconds is not None else ""
+def lost_by_step(calls: Iterable[ModelCall]) -> dict[str, float]:
+    """Seconds of the attempts that came to nothing: what is shown of an answer is how long it took with them."""
+    lost: dict[str, float] = {}
+    for call in calls:
+        if call.status == ModelCall.Status.FAILED and call.seconds:
+            lost[call.step] = lost.get(call.step, 0.0) + call.seconds
+    return lost
 
 
-def _details(call: ModelCall, fallback: str) -> str:
+def _seconds(call: ModelCall, lost: float) -> str:
+    return f"{call.seconds + lost:.1f} s" if call.seconds is not None else ""
+
+
+def _details(call: ModelCall, fallback: str, lost: float) -> str:
     """How the decision came about: time, tokens, cost, and who stood in."""
-    parts = [_seconds(call)]
+    parts = [_seconds(call, lost)]
     if call.input_tokens is not None and not is_rehearsal(call.model):
         parts += [tokens(call.input_tokens + (call.output_tokens or 0), call.estimated), *known_cost(call.cost)]
     if fallback:
@@ -149,6 +162,9 @@ def _cell_of_failure(judgement: Judgement, call: ModelCall, cell: Callable[..., 
         again = call.attempt - 1
         after = f" {again} {'retry' if again == 1 else 'retries'} did not help." if again else ""
         return cell("failed", WORDS["failed"], f"{ERASED if judgement.run.redacted else call.error}{after}")
+    if call.error_code == AWAY:
+        said = f"{call.error} It is asked again as soon as its provider is back, which costs no attempt."
+        return cell("retrying", "Waits", said, until=call.retry_at)
     return cell(
         "retrying",
         f"Retry {call.attempt} of 3",

@@ -158,5 +158,14 @@ class ModelCall(models.Model):
         return json.loads(self.prompt) if self.prompt else []
 
     @property
+    def seconds_in_all(self) -> float | None:
+        """With the attempts of its series that came to nothing before it."""
+        if self.attempt == 1 or self.seconds is None:
+            return self.seconds
+        before = ModelCall.objects.filter(run=self.run_id, step=self.step, series=self.series, pk__lt=self.pk)
+        failed = before.filter(status=self.Status.FAILED).only("started", "ended")
+        return self.seconds + sum(call.seconds or 0.0 for call in failed)
+
+    @property
     def seconds(self) -> float | None:
         return (self.ended - self.started).total_seconds() if self.ended else None

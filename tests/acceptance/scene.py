@@ -69,7 +69,7 @@ MOMENTS = {
     "carried": Moment(">Approved<", changes={(2, 3): {"decision": "reject"}}),
     "rehearsed": Moment(">Approved<", rehearsed(RELEASE)),
     "long": Moment(">Approved<", LONG),
-    "retry": Moment("Retry 1 of 3", changes={(3, 2): BUSY}),
+    "retry": Moment("Waits", changes={(3, 2): BUSY}),
 }
 
 REVIEWS = (

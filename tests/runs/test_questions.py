@@ -6,6 +6,7 @@ import pytest
 
 from engine.models import ModelCall, ModelWait, Run
 from engine.procedure import Asker
+from judgements.seats import lost_by_step
 from runs.face import face_of
 from runs.questions import questions_of, sentences_of, writing
 from tests.conftest import JAPAN
@@ -81,3 +82,10 @@ def test_a_page_shows_it(run, page):
     text = page.get(f"/judgements/{run.pk}/").content.decode()
     assert '<ul class="asking"' in text
     assert JAPAN in text
+
+
+def test_the_time_of_attempts_that_came_to_nothing_stays_in_the_figures(run):
+    call(run, "A1", "failed", took=120, error_code="timeout", retry_at=NOON)
+    answered = call(run, "A1", "answered", attempt=2, took=2)
+    assert answered.seconds_in_all == 122
+    assert lost_by_step(run.calls.all()) == {"A1": 120.0}

@@ -73,7 +73,7 @@ class Command(RunCommand[Judgement]):
     def news(self, row: Judgement) -> News:
         made = [(decision, agent.name) for agent in row.agents.all() for decision in agent.decisions.all()]
         for decision, name in sorted(made, key=lambda one: one[0].pk):
-            said = f"{decision.decision} ({decision.call.seconds:.1f} s). {decision.reason}"
+            said = f"{decision.decision} ({decision.call.seconds_in_all:.1f} s). {decision.reason}"
             yield ("decision", decision.pk), f"  Round {decision.round}, {name}: {said}"
 
     def word(self, row: Judgement) -> str:
