@@ -118,7 +118,8 @@ def _approvals(gate: dict[str, Any]) -> list[str]:
 
 def play(name: str, model: Path, checkout: Path, database: Path, call: float, longest: float) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder, Llama(model, Path(folder) / "llama.log") as llama:
-        env = environment(Path(folder), llama, MAGI_CALL_TIMEOUT=f"{call:g}")
+        deadlines = dict.fromkeys(("MAGI_CALL_TIMEOUT", "MAGI_CALL_FIRST", "MAGI_CALL_SILENCE"), f"{call:g}")
+        env = environment(Path(folder), llama, **deadlines)
         one = Play(played.scenario_of(name), checkout, env, database)
         began, status = time.monotonic(), one.perform(longest)
         seconds, counts = time.monotonic() - began, llama.counts()

@@ -49,7 +49,8 @@ def llama(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Llama]:
 def _asked(llama: Llama, settings: Any) -> None:
     provider = {"base_url": llama.base_url, "api_key": "none", "concurrency": llama.slots}
     settings.PROVIDERS = {"local": provider | {"contexts": {"*": llama.context}}}
-    settings.DEFAULT_MODEL, settings.CALL_TIMEOUT = MODEL, LONG
+    settings.DEFAULT_MODEL = MODEL
+    settings.CALL_TIMEOUT = settings.CALL_FIRST = settings.CALL_SILENCE = LONG
 
 
 class Beside(ModelClient):
