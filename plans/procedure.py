@@ -12,6 +12,7 @@ from typing import Any
 from engine.context import RunContext
 from engine.llm.failures import CallFailed
 from engine.llm.forms import AnswerForm
+from engine.llm.prompting import run_boundary
 from engine.models import ModelCall
 from engine.procedure import Change
 from engine.waiting import Waits
@@ -150,8 +151,16 @@ async def _revise(run: RunContext, plan: Plan, number: int) -> None:
         keeping.keep_plan(run.pk, number, call, said, told)
 
     read = partial(planner.read_plan, brief=brief)
-    form = AnswerForm("plan", planner.SCHEMA, read, planner.growing, planner.complaint)
-    messages = planner.plan(reading.brief_in_room(brief, plan.planner))
+    form = AnswerForm(
+        "plan",
+        planner.SCHEMA,
+        read,
+        planner.growing,
+        planner.complaint,
+        exact_schema=planner.exact_schema(brief),
+        said=planner.own_texts,
+    )
+    messages = planner.plan(reading.brief_in_room(brief, plan.planner), run_boundary(run.pk))
     await run.ask(f"plan-{number}", plan.planner, messages, form, keep)
 
 
@@ -162,8 +171,17 @@ async def _name_tools(run: RunContext, plan: Plan, step: Step) -> None:
         keeping.keep_tools(step.pk, brief.number, said)
 
     read = partial(planner.read_tools, brief=brief)
-    form = AnswerForm("plan-tools", planner.TOOLS_SCHEMA, read, planner.growing, planner.complaint)
-    await run.ask(f"tools-{step.number}-{brief.number}", plan.planner, planner.name_tools(brief), form, keep)
+    form = AnswerForm(
+        "plan-tools",
+        planner.TOOLS_SCHEMA,
+        read,
+        planner.growing,
+        planner.complaint,
+        exact_schema=planner.exact_tools_schema(brief),
+        said=lambda named: (named.thought,),
+    )
+    messages = planner.name_tools(brief, run_boundary(run.pk))
+    await run.ask(f"tools-{step.number}-{brief.number}", plan.planner, messages, form, keep)
 
 
 async def _think(run: RunContext, plan: Plan, step: Step) -> None:
@@ -173,11 +191,19 @@ async def _think(run: RunContext, plan: Plan, step: Step) -> None:
     def keep(call: ModelCall, said: moves.Move) -> None:
         keeping.keep_move(step, call, said)
 
-    read = partial(moves.read_move, tools=await run.read(partial(reading.arguments_by_tool, step)))
-    form = AnswerForm("plan-move", moves.SCHEMA, read, moves.growing, moves.complaint)
+    tools, acts = await run.read(partial(reading.arguments_by_tool, step)), agent.acts_of(work)
+    form = AnswerForm(
+        "plan-move",
+        moves.SCHEMA,
+        partial(moves.read_move, tools=tools),
+        moves.growing,
+        moves.complaint,
+        exact_schema=moves.exact_schema({one.name: one.arguments for one in work.tools}, acts),
+        said=moves.own_texts,
+    )
     assert step.agent  # noqa: S101 - a person is not prompted
     model, fallback = plan.model_of(step.agent), step.agent.fallback
-    messages = agent.move(reading.in_room(work, [model, fallback]))
+    messages = agent.move(reading.in_room(work, [model, fallback]), run_boundary(run.pk))
     await run.ask(key, model, messages, form, keep, fallback)
 
 
@@ -208,8 +234,15 @@ async def _sum_up(run: RunContext, plan: Plan, part: rules.Close) -> None:
     def keep(call: ModelCall, said: str) -> None:
         keeping.keep_summary(run.pk, said)
 
-    form = AnswerForm("plan-summary", closing.SCHEMA, closing.read_summary, lambda text: "", planner.complaint)
-    messages = closing.close(plan.task, part.outcome, ending)
+    form = AnswerForm(
+        "plan-summary",
+        closing.SCHEMA,
+        closing.read_summary,
+        lambda text: "",
+        planner.complaint,
+        said=lambda summary: (summary,),
+    )
+    messages = closing.close(plan.task, part.outcome, ending, run_boundary(run.pk))
     try:
         await run.ask("summary", plan.planner, messages, form, keep)
     except CallFailed:

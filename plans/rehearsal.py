@@ -35,7 +35,7 @@ Messages = list[dict[str, str]]
 
 def planner(messages: Messages) -> str:
     given = read_fenced(messages[1]["content"])
-    number_of_first(messages[0]["content"])  # it is such a request
+    number_of_first(messages)  # it is such a request
     task = " ".join([given["task"], *(answer for _, answer in given["answers"])])
     if len(re.findall(r"\w+", task)) < FEWEST_WORDS and not given["answers"]:
         return _json({"thought": "Rehearsal. The task is short.", "questions": [QUESTION], "steps": []})

@@ -4,7 +4,7 @@ Why so: docs/decisions.md, Tools.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -12,7 +12,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import from_json
 
-from engine.llm.prompting import one_object
+from engine.llm.prompting import misfit, one_object, unknown_name
+from engine.llm.shapes import TEXT, Schema, arguments_by_tool, either, object_of, one_of
 
 
 class Act(StrEnum):
@@ -43,21 +44,24 @@ class _Answer(BaseModel):
     text: str | None = None
 
 
-# No length limits: some servers compile the schema into a grammar and break on large ones. `arguments` is JSON in a
-# string, so that one flat schema serves every tool.
-_TEXT = {"type": "string"}
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "thought": _TEXT,
-        "act": {"type": "string", "enum": [act.value for act in Act]},
-        "tool": _TEXT,
-        "arguments": _TEXT,
-        "text": _TEXT,
-    },
-    "required": ["thought", "act", "tool", "arguments", "text"],
-    "additionalProperties": False,
-}
+# `arguments` is JSON in a string, so that one flat schema serves every tool.
+SCHEMA = object_of({"thought": TEXT, "act": one_of(Act), "tool": TEXT, "arguments": TEXT, "text": TEXT})
+
+
+def exact_schema(tools: Mapping[str, Mapping[str, Any]], acts: Sequence[Act]) -> Schema:
+    """A call of one of these tools, by the schemas of their arguments, or another one of these acts with its text."""
+    arguments = arguments_by_tool(tools) if Act.CALL in acts else {}
+    calls = [
+        object_of({"thought": TEXT, "act": one_of([Act.CALL]), "tool": one_of([name]), "arguments": one})
+        for name, one in arguments.items()
+    ]
+    others = [act for act in acts if act is not Act.CALL]
+    return either([*calls, object_of({"thought": TEXT, "act": one_of(others), "text": TEXT})])
+
+
+def own_texts(move: Move) -> list[str]:
+    """What has to be the model's own words."""
+    return [move.thought, move.text]
 
 
 def read_move(text: str, tools: Mapping[str, type[BaseModel]]) -> Move:
@@ -66,35 +70,29 @@ def read_move(text: str, tools: Mapping[str, type[BaseModel]]) -> Move:
     try:
         said = _Answer.model_validate(one_object(text))
     except ValidationError as error:
-        raise ValueError(f"The answer does not have the agreed form{_first_wrong(error)}.") from error
+        raise ValueError(f"The answer does not have the agreed form: {misfit(error)}.") from error
     if said.act not in set(Act):
         raise ValueError(f"There is no act “{said.act[:40]}”. It is one of {', '.join(Act)}.")
     act, thought = Act(said.act), said.thought.strip()
     if act is Act.CALL:
         return Move(act, thought, said.tool or "", arguments_of(said.tool or "", said.arguments, tools))
     if not (said.text or "").strip():
-        raise ValueError(f"To {act.replace('_', ' ')} takes a text.")
+        raise ValueError(f"To {act.replace('_', ' ')} takes a text: write it in “text”.")
     return Move(act, thought, text=(said.text or "").strip())
 
 
 def arguments_of(name: str, said: str | dict[str, Any] | None, tools: Mapping[str, type[BaseModel]]) -> dict[str, Any]:
     """As the tool's own class reads them, with what it adds where nothing was said. ValueError as of `read_move`."""
     if name not in tools:
-        known = ", ".join(tools) or "none"
-        raise ValueError(f"There is no tool “{name[:40]}” for this step. The tools are: {known}.")
+        raise ValueError(unknown_name(name, [*tools], "tool"))
     try:
         given = said if isinstance(said, dict) else json.loads(said or "{}")
         return tools[name].model_validate(given).model_dump(mode="json")
     except ValidationError as error:
-        raise ValueError(f"These arguments do not fit {name}{_first_wrong(error)}.") from error
+        takes = ", ".join(tools[name].model_json_schema().get("properties", {})) or "none"
+        raise ValueError(f"These arguments do not fit {name}: {misfit(error)}. It takes: {takes[:400]}.") from error
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"The arguments of {name} are not a JSON object.") from error
-
-
-def _first_wrong(error: ValidationError) -> str:
-    first = error.errors()[0]
-    place = ".".join(str(part) for part in first["loc"])[:80]
-    return f" at “{place}”: {first['msg']}" if place else f": {first['msg']}"
+        raise ValueError(f"The arguments of {name} are no JSON: write them as an object, not as a text.") from error
 
 
 def growing(text: str) -> str:

@@ -60,7 +60,7 @@ class Dice:
             return {"thought": "", "questions": ["By when?"], "steps": []}
         from plans.rehearsal import number_of_first
 
-        first = number_of_first(messages[0]["content"])
+        first = number_of_first(messages)
         most = int(re.findall(r"at most (\d+) steps", messages[0]["content"])[0])
         steps: list[Any] = []
         for number in range(first, first + self.chance.randint(1, min(most, 5))):

@@ -52,8 +52,8 @@ def test_all_else_takes_a_text(act):
     ("text", "expected"),
     [
         (said(tool="mail.send"), "The tools are: calendar.add."),
-        (said(), "do not fit calendar.add at “title”: Field required"),
-        (said(arguments="{"), "are not a JSON object"),
+        (said(), "do not fit calendar.add: “title” is missing: add it. It takes: "),
+        (said(arguments="{"), "are no JSON: write them as an object"),
         (said(act="dance"), "It is one of call, reply, ask, give_up."),
         ("Yes.", "is not one JSON object"),
         ('{"act": "reply", "act": "call"}', "the key “act” twice"),

@@ -40,7 +40,7 @@ def test_a_plan_is_read_as_it_was_written():
     [
         ({"owner": "Nobody"}, "The owners are: Calendar, Person."),
         ({"tools": ["mail.send"]}, "has no tool “mail.send”, but calendar.find, calendar.add."),
-        ({"owner": "Person"}, "but no tools."),
+        ({"owner": "Person"}, "and no other: leave “tools” empty."),
         ({"needs": [1]}, "cannot need step 1"),
         ({"needs": [0]}, "cannot need step 0"),
         ({"action": "x"}, "2 to 2,000 characters"),
@@ -51,25 +51,27 @@ def test_a_step_that_cannot_be_is_complained_about_with_what_there_is(wrong, sai
 
 
 def test_either_questions_or_steps():
-    assert complaint_about(steps=[]) == complaint_about(questions=["Who?"]) == "Give either questions or steps."
+    neither, both = complaint_about(steps=[]), complaint_about(questions=["Who?"])
+    assert neither.endswith("These are neither: write “steps”, or “questions” where something is missing.")
+    assert both.endswith("These are both: leave “questions” empty to plan, or “steps” empty to ask.")
 
 
 def test_two_hundred_steps_are_too_many():
     assert "at most 20 steps" in complaint_about(steps=[STEP] * 200)
     few = replace(BRIEF, most=1)
     assert "at most 1 steps" in complaint_about(few, steps=[STEP] * 2)
-    assert "at most 1 steps" in planner.plan(few)[0]["content"]
+    assert "at most 1 steps" in planner.plan(few)[1]["content"]
 
 
 def test_who_has_asked_twice_has_to_plan():
     asked = replace(BRIEF, asked=planner.ASKED)
     assert "Plan with what is known" in complaint_about(asked, questions=["Who?"], steps=[])
-    assert planner.MAY_NOT_ASK in planner.plan(asked)[0]["content"]
+    assert planner.MAY_NOT_ASK in planner.plan(asked)[1]["content"]
 
 
 def test_new_steps_are_numbered_behind_those_that_stay():
     fixed = replace(BRIEF, cause=Cause.REJECTION, fixed=(FOUND,), first=2)
-    assert planner.number_of_first(planner.plan(fixed)[0]["content"]) == 2
+    assert planner.number_of_first(planner.plan(fixed)) == 2
     assert read_plan(answer(steps=[{**STEP, "needs": [1, 1]}]), fixed).steps[0].needs == (1,)
 
 
