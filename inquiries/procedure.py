@@ -13,6 +13,7 @@ from engine.context import RunContext
 from engine.llm import failures
 from engine.llm.failures import RunFailed
 from engine.llm.forms import AnswerForm
+from engine.llm.prompting import run_boundary
 from engine.models import ModelCall
 from engine.procedure import Change
 from runs import submissions
@@ -37,8 +38,23 @@ CATEGORIES = {
 }
 GATE = "review"
 BROKEN = "broken_rows"
-PLAN = AnswerForm("inquiry-plan", planner.SCHEMA, planner.read_plan, no_preview, complaint)
-REVIEW = AnswerForm("inquiry-review", critics.SCHEMA, critics.read_review, no_preview, complaint)
+PLAN = AnswerForm(
+    "inquiry-plan",
+    planner.SCHEMA,
+    planner.read_plan,
+    no_preview,
+    complaint,
+    exact_schema=planner.EXACT,
+    said=planner.own_texts,
+)
+REVIEW = AnswerForm(
+    "inquiry-review",
+    critics.SCHEMA,
+    critics.read_review,
+    no_preview,
+    complaint,
+    said=lambda review: (review.feedback,),
+)
 
 
 def submit(**values: Any) -> Inquiry:
@@ -127,7 +143,7 @@ async def _perform(run: RunContext, inquiry: Inquiry, order: Work | Review | Fin
 async def _plan(run: RunContext, inquiry: Inquiry) -> None:
     post = inquiry.post(Station.PLANNER)
     tools = await run.read(partial(at_hand.names_of, inquiry, Station.RESEARCHER))
-    messages = planner.plan(await run.read(partial(reading.brief_of, inquiry, tools)))
+    messages = planner.plan(await run.read(partial(reading.brief_of, inquiry, tools)), run_boundary(run.pk))
     keep = partial(keeping.keep_plan, run.pk)
     await run.ask(reading.key_of(inquiry, Station.PLANNER), post.model, messages, PLAN, keep, post.fallback)
 
@@ -140,23 +156,34 @@ async def _move(run: RunContext, inquiry: Inquiry, station: Station) -> None:
         await run.write(partial(keeping.keep_result, due.pk, call), "result")
         return
     tools = await run.read(partial(at_hand.usable, inquiry, station))
-    arguments = await run.read(partial(at_hand.arguments_by_tool, tools))
-    sites = inquiry.bounds.sites
+    hand_in = await run.read(partial(at_hand.hands_in, inquiry, station))
+    now = [] if hand_in else tools
+    arguments = await run.read(partial(at_hand.arguments_by_tool, now))
     work: Any
     told: Callable[..., Messages]
     if station is Station.RESEARCHER:
         work = await run.read(partial(reading.research_of, inquiry))
         told, read, schema = moves.research, moves.read_research, moves.RESEARCH_SCHEMA
+        exact = moves.research_schema(work, now)
     else:
         work = await run.read(partial(reading.expertise_of, inquiry))
         told, read, schema = moves.answer, moves.read_answer, moves.EXPERT_SCHEMA
-    name = f"inquiry-{station}"
-    form = AnswerForm(name, schema, partial(read, tools=arguments), moves.growing, complaint)
+        exact = moves.answer_schema(work, now)
+    form = AnswerForm(
+        f"inquiry-{station}",
+        schema,
+        partial(read, tools=arguments),
+        moves.growing,
+        complaint,
+        exact_schema=exact,
+        said=moves.own_texts,
+    )
     keep = partial(keeping.keep_move, run.pk, station)
     post, key = inquiry.post(station), await run.read(partial(reading.move_key, inquiry, station))
 
     def messages_of(shown: Sequence[Made]) -> Messages:
-        return told(replace(work, moves=shown), tools, sites=sites)
+        about: dict[str, Any] = {"sites": inquiry.bounds.sites, "hand_in": hand_in}
+        return told(replace(work, moves=shown), tools, run_boundary(run.pk), **about)
 
     messages = reading.in_room(messages_of, work.moves, [post.model, post.fallback])
     await run.ask(key, post.model, messages, form, keep, post.fallback)
@@ -171,17 +198,24 @@ async def _review(run: RunContext, inquiry: Inquiry, critic: Station) -> None:
         await run.write(partial(keeping.keep_decision, run.pk, critic, gate.pk), "decided")
         return
     keep = partial(keeping.keep_review, run.pk, critic)
-    await run.ask(key, post.model, critics.review(critic, of), REVIEW, keep, post.fallback)
+    messages = critics.review(critic, of, run_boundary(run.pk))
+    await run.ask(key, post.model, messages, REVIEW, keep, post.fallback)
 
 
 async def _finish(run: RunContext, inquiry: Inquiry) -> None:
     post, of = inquiry.post(Station.FINALIZER), await run.read(partial(reading.approved, inquiry))
     read = partial(finalizer.read_final, of=of)
-    form = AnswerForm("inquiry-final", finalizer.SCHEMA, read, no_preview, complaint)
+    form = AnswerForm(
+        "inquiry-final",
+        finalizer.SCHEMA,
+        read,
+        no_preview,
+        complaint,
+        said=lambda final: (final.answer, final.trace),
+    )
 
     def keep(call: ModelCall, said: finalizer.Finalized) -> None:
         keeping.keep_final(run.pk, said, call)
 
-    await run.ask(
-        reading.key_of(inquiry, Station.FINALIZER), post.model, finalizer.finish(of), form, keep, post.fallback
-    )
+    messages = finalizer.finish(of, run_boundary(run.pk))
+    await run.ask(reading.key_of(inquiry, Station.FINALIZER), post.model, messages, form, keep, post.fallback)

@@ -55,10 +55,13 @@ def _has_tables(inquiry: Inquiry) -> bool:
     return Document.objects.filter(run=inquiry.pk, kind=DocumentKind.CSV).exists()
 
 
+def hands_in(inquiry: Inquiry, station: Station) -> bool:
+    """Whether its work is due now, so that it can use no tool."""
+    return must_hand_in(inquiry, place_of(inquiry, station), station)
+
+
 def usable(inquiry: Inquiry, station: Station) -> list[Usable]:
-    """What it may use now; nothing where its work is due."""
-    if must_hand_in(inquiry, place_of(inquiry, station), station):
-        return []
+    """What it is told of, also where its work is due: a request begins as the one before."""
     return [Usable(one.name, one.description, one.schema, bool(one.server)) for one in _found(inquiry, station)]
 
 

@@ -175,15 +175,16 @@ def research_of(inquiry: Inquiry) -> Research:
     state, place = inquiry.state, place_of(inquiry, Station.RESEARCHER)
     return Research(
         question=inquiry.question,
+        today=today(inquiry),
         plan=state.research_steps,
         step={"number": state.index + 1, "text": state.research_steps[state.index]},
         found_so_far=results(inquiry)[: state.index],
+        sources=_sources(inquiry, attached=True),
+        moves=made(inquiry, place),
+        sources_found=_sources(inquiry, attached=False),
         feedback=feedback_on(inquiry, place),
         hints=hints(inquiry),
-        sources=_sources(inquiry),
-        moves=made(inquiry, place),
         left=_left(inquiry, place, Station.RESEARCHER),
-        today=today(inquiry),
     )
 
 
@@ -191,15 +192,16 @@ def expertise_of(inquiry: Inquiry) -> Expertise:
     place = place_of(inquiry, Station.EXPERT)
     return Expertise(
         question=inquiry.question,
+        today=today(inquiry),
         expert_steps=inquiry.state.expert_steps,
         results=results(inquiry),
         left_out=inquiry.state.left_out,
+        sources=_sources(inquiry, attached=True),
+        moves=made(inquiry, place),
+        sources_found=_sources(inquiry, attached=False),
         feedback=feedback_on(inquiry, place),
         hints=hints(inquiry),
-        sources=_sources(inquiry),
-        moves=made(inquiry, place),
         left=_left(inquiry, place, Station.EXPERT),
-        today=today(inquiry),
     )
 
 
@@ -376,8 +378,9 @@ def _refused(inquiry: Inquiry, place: str) -> set[int]:
     return left_out
 
 
-def _sources(inquiry: Inquiry) -> Sequence[dict[str, Any]]:
-    return [_source(one) for one in inquiry.sources.all()]
+def _sources(inquiry: Inquiry, *, attached: bool) -> Sequence[dict[str, Any]]:
+    """Those that were attached, or those that were found since."""
+    return [_source(one) for one in inquiry.sources.all() if (one.document_id is not None) == attached]
 
 
 def _source(one: Source) -> dict[str, Any]:

@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from engine.llm.shapes import TEXT, object_of, one_of
+
 from ..rules.facts import Reviewed, Station
-from .common import TEXT, Answer, Messages, object_of, read_as, request, said
+from .common import Answer, Messages, read_as, request, said
 
 ROLE = """\
 # Your role
@@ -28,10 +30,9 @@ ASKED = {
     "the results? Is nothing of weight left out? That it cannot be answered is right where the results carry none.",
 }
 FORM = """\
-{"feedback": "what speaks for it, or what has to change", "decision": "approve"}
-
-"decision" is approve or reject."""
-SCHEMA = object_of(feedback=TEXT, decision={"type": "string", "enum": ["approve", "reject"]})
+It has two keys. The first is "feedback", a text of one to five sentences: name the parts of the work that speak for \
+it, or what has to change in it. The second is "decision", one of the words "approve" and "reject"."""
+SCHEMA = object_of({"feedback": TEXT, "decision": one_of(["approve", "reject"])})
 FEEDBACK_LENGTH = 4_000
 FEWEST_WORDS = 2
 
@@ -60,7 +61,7 @@ def read_review(text: str) -> Reviewed:
     answer = read_as(_Said, text)
     feedback = said(answer.feedback, "feedback", FEEDBACK_LENGTH)
     if answer.decision not in ("approve", "reject"):
-        raise ValueError(f"“{answer.decision[:40]}” is no decision. It is approve or reject.")
+        raise ValueError(f"“{answer.decision[:40]}” is no decision. Write approve or reject.")
     if len(feedback.split()) < FEWEST_WORDS:
         raise ValueError("“feedback” is one word. Say what speaks for it, or what has to change.")
     return Reviewed(answer.decision == "approve", feedback)

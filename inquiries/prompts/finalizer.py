@@ -5,11 +5,13 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from engine.llm.shapes import TEXT, object_of
+
 from ..quotes import fold, unsupported
 from ..rules.course import NOT_ANSWERED
 from ..rules.facts import Finalized
 from ..rules.limits import RESULT_LENGTH, TRACE_LENGTH
-from .common import TEXT, Answer, Messages, object_of, read_as, request, said
+from .common import Answer, Messages, read_as, request, said
 
 ROLE = """\
 # Your role
@@ -18,8 +20,10 @@ An answer was approved. Word it for the person who asked: the answer itself in t
 that it rests on, each followed by its place, as in [claim:3]. Add nothing, and leave out nothing that would change \
 what it says. Then tell, in the past tense, how it was reached: what was looked up, what was sent back and why, and \
 what stays uncertain."""
-FORM = '{"final_answer": "... [claim:1]", "final_reasoning_trace": "..."}'
-SCHEMA = object_of(final_answer=TEXT, final_reasoning_trace=TEXT)
+FORM = """\
+It has two keys. "final_answer" is a text: the answer, with the places of its claims. "final_reasoning_trace" is a \
+text: how it was reached."""
+SCHEMA = object_of({"final_answer": TEXT, "final_reasoning_trace": TEXT})
 MARKER = re.compile(r"\[claim:(\d+)\]")
 _NAME = re.compile(r"(?<![.!?:]\s)(?<!^)(?<!\w)[^\W\d_]*[A-ZÀ-ÞΑ-ΩА-Я][\w]*", re.MULTILINE)
 

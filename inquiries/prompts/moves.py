@@ -7,10 +7,12 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from engine.llm.shapes import NULL, NUMBER, TEXT, TRUTH, Schema, either, list_of, number_of, object_of, one_of
+from engine.llm.shapes import arguments_by_tool as shapes_of
 from toolbox.moves import arguments_of, growing
 
 from ..rules.limits import CLAIMS, QUOTES, RESULT_LENGTH, TOGETHER
-from .common import TEXT, Answer, Messages, list_of, object_of, read_as, request, said
+from .common import Answer, Messages, read_as, request, said
 
 RESEARCHER = """\
 # Your role
@@ -38,49 +40,55 @@ TOOLS = """
 
 # Your tools
 
-{tools}
-
-You have {left} left."""
+{tools}"""
 TWO_SITES = """
 
 Where a claim rests on sites alone, it quotes two of them at least, of different hosts: one that rests on one site \
 comes back to you, too."""
-NO_TOOLS = "You have none now: hand in what there is."
-MOVE = """\
-{"thought": "one sentence that everybody may read", "tool": "...", "arguments": "{\\"words\\": ...}", "also": [], \
-"done": null}"""
-ALSO = """\
-"arguments" is the JSON of the tool's arguments, in a string. In "also" may stand what is used at once with it, up to \
-{also} more, each {{"tool": "...", "arguments": "..."}}: so several pages are read with one move. """
+NO_TOOLS = "There are none."
+FORM = """\
+It is one of two kinds.
+
+To use a tool it has the keys "thought", a text of one sentence that everybody may read; "tool", the name of one of \
+your tools; "arguments", an object with the arguments of that tool, or the JSON of it in a text; and "also", a list, \
+empty or with up to {also} more uses at once, each an object with "tool" and "arguments": so several pages are read \
+with one move. It has no "done", or that is null.
+
+To hand in it has the keys "thought" and "done", and no "tool". """
 RESEARCH_DONE = """\
-To hand in, leave "tool" and "arguments" empty, and give \
-as "done" {{"found": true, "result": "what was found, in a few sentences", "claims": [{{"text": "one statement", \
-"quotes": [{{"source": 1, "quote": "words of that source"}}]}}]}}. At most {claims} claims."""
+"done" is an object: "found" is true or false; "result" is a text \
+of a few sentences that says what was found; "claims" is a list of {claims} at most. Each claim has "text", one \
+statement, and "quotes", a list: each has "source", the number of a source, and "quote", words that stand there."""
 EXPERT_DONE = """\
-To hand in, leave "tool" and "arguments" empty, and give \
-as "done" {{"answerable": true, "answer": "the answer", "reasoning": "how it follows", "claims": [{{"text": "one \
-statement", "reasoned_from": [1], "quotes": []}}], "results_not_needed": [{{"step": 1, "why": "..."}}]}}. At most \
-{claims} claims."""
+"done" is an object: "answerable" is true or false; "answer" is a \
+text; "reasoning" is a text that says how the answer follows; "claims" is a list of {claims} at most. Each claim has \
+"text", one statement; "reasoned_from", a list of numbers of claims; and "quotes", a list: each has "source", the \
+number of a source, and "quote", words that stand there. "results_not_needed" is a list: each has "step", its number, \
+and "why", a text."""
+LEFT = "You have {left} left."
+HAND_IN = "You have no more uses of tools: hand in now what there is, as “done”."
 
 __all__ = ["growing"]
 
-_QUOTE = object_of(source={"type": "integer"}, quote=TEXT)
-_NUMBERS = list_of({"type": "integer"})
-_RESEARCH_CLAIM = object_of(text=TEXT, quotes=list_of(_QUOTE))
-_CLAIM = object_of(text=TEXT, quotes=list_of(_QUOTE), reasoned_from=_NUMBERS)
-_FOUND = object_of(found={"type": "boolean"}, result=TEXT, claims=list_of(_RESEARCH_CLAIM))
+_QUOTE = object_of({"source": NUMBER, "quote": TEXT})
+_RESEARCH_CLAIM = object_of({"text": TEXT, "quotes": list_of(_QUOTE)})
+_CLAIM = object_of({"text": TEXT, "quotes": list_of(_QUOTE), "reasoned_from": list_of(NUMBER)})
+_FOUND = object_of({"found": TRUTH, "result": TEXT, "claims": list_of(_RESEARCH_CLAIM)})
 _ANSWERED = object_of(
-    answerable={"type": "boolean"},
-    answer=TEXT,
-    reasoning=TEXT,
-    claims=list_of(_CLAIM),
-    results_not_needed=list_of(object_of(step={"type": "integer"}, why=TEXT)),
+    {
+        "answerable": TRUTH,
+        "answer": TEXT,
+        "reasoning": TEXT,
+        "claims": list_of(_CLAIM),
+        "results_not_needed": list_of(object_of({"step": NUMBER, "why": TEXT})),
+    }
 )
 
 
-def _schema(done: dict[str, Any]) -> dict[str, Any]:
-    also = list_of(object_of(tool=TEXT, arguments=TEXT))
-    return object_of(thought=TEXT, tool=TEXT, arguments=TEXT, also=also, done={"anyOf": [done, {"type": "null"}]})
+def _schema(done: Schema) -> Schema:
+    also = list_of(object_of({"tool": TEXT, "arguments": TEXT}))
+    known = {"thought": TEXT, "tool": TEXT, "arguments": TEXT, "also": also, "done": either([done, NULL])}
+    return object_of(known)
 
 
 RESEARCH_SCHEMA, EXPERT_SCHEMA = _schema(_FOUND), _schema(_ANSWERED)
@@ -135,18 +143,19 @@ class Result:
 
 @dataclass(frozen=True)
 class Research:
-    """What the researcher is given, in this order."""
+    """What the researcher is given, in this order: what grows comes last. `sources`: those that were there at first."""
 
     question: str
+    today: str
     plan: Sequence[str]
     step: dict[str, Any]
     found_so_far: Sequence[Result]
-    feedback: Sequence[dict[str, str]]
-    hints: Sequence[dict[str, str]]
     sources: Sequence[dict[str, Any]]
     moves: Sequence[Made]
+    sources_found: Sequence[dict[str, Any]]
+    feedback: Sequence[dict[str, str]]
+    hints: Sequence[dict[str, str]]
     left: dict[str, int]
-    today: str
 
 
 @dataclass(frozen=True)
@@ -154,15 +163,16 @@ class Expertise:
     """What the expert is given, in this order."""
 
     question: str
+    today: str
     expert_steps: Sequence[str]
     results: Sequence[Result]
     left_out: Sequence[str]
-    feedback: Sequence[dict[str, str]]
-    hints: Sequence[dict[str, str]]
     sources: Sequence[dict[str, Any]]
     moves: Sequence[Made]
+    sources_found: Sequence[dict[str, Any]]
+    feedback: Sequence[dict[str, str]]
+    hints: Sequence[dict[str, str]]
     left: dict[str, int]
-    today: str
 
 
 @dataclass(frozen=True)
@@ -238,28 +248,91 @@ class _Expert(_Said):
 # ---- asking -----------------------------------------------------------------------------------------------
 
 
-def research(work: Research, tools: Sequence[Usable], mark: str | None = None, *, sites: int = 1) -> Messages:
-    """`sites`: on how many a claim has to rest that rests on sites alone."""
-    return _asked(RESEARCHER + (TWO_SITES if sites > 1 else ""), RESEARCH_DONE, work, tools, mark)
+def research(
+    work: Research, tools: Sequence[Usable], mark: str | None = None, *, sites: int = 1, hand_in: bool = False
+) -> Messages:
+    """`sites`: on how many a claim has to rest that rests on sites alone. `hand_in`: no tool can be used any more."""
+    return _asked(RESEARCHER + (TWO_SITES if sites > 1 else ""), RESEARCH_DONE, work, tools, mark, hand_in)
 
 
-def answer(work: Expertise, tools: Sequence[Usable], mark: str | None = None, *, sites: int = 1) -> Messages:
-    return _asked(EXPERT + (TWO_SITES if sites > 1 else ""), EXPERT_DONE, work, tools, mark)
+def answer(
+    work: Expertise, tools: Sequence[Usable], mark: str | None = None, *, sites: int = 1, hand_in: bool = False
+) -> Messages:
+    return _asked(EXPERT + (TWO_SITES if sites > 1 else ""), EXPERT_DONE, work, tools, mark, hand_in)
 
 
-def _asked(role: str, done: str, work: Any, tools: Sequence[Usable], mark: str | None) -> Messages:
-    moves = work.left["moves"]
-    described = "\n\n".join(map(_described, tools)) or NO_TOOLS
-    role += TOOLS.format(tools=described, left="one move" if moves == 1 else f"{moves} moves")
+def _asked(role: str, done: str, work: Any, tools: Sequence[Usable], mark: str | None, hand_in: bool) -> Messages:
+    """All that is the same for each move of a step comes first."""
+    role += TOOLS.format(tools="\n\n".join(map(_described, tools)) or NO_TOOLS)
     strange = [{"name": one.name, "description": one.description} for one in tools if one.strange]
-    material = asdict(work) | ({"tools": strange} if strange else {})
-    form = ALSO.format(also=TOGETHER - 1) + done.format(claims=CLAIMS)
-    return request(role, f"{MOVE}\n\n{form}", material, mark)
+    material = ({"tools": strange} if strange else {}) | asdict(work)
+    moves = work.left["moves"]
+    now = HAND_IN if hand_in else LEFT.format(left="one move" if moves == 1 else f"{moves} moves")
+    return request(role, (FORM + done).format(also=TOGETHER - 1, claims=CLAIMS), material, mark, now)
 
 
 def _described(tool: Usable) -> str:
     description = 'what it does stands in the material, in "tools".' if tool.strange else tool.description
     return f"{tool.name}: {description}\nArguments: {json.dumps(tool.arguments, ensure_ascii=False)}"
+
+
+# ---- what is known of an answer ---------------------------------------------------------------------------
+
+
+def research_schema(work: Research, tools: Sequence[Usable]) -> Schema:
+    """A use of one of these tools, or a hand-in that quotes sources that there are. `tools`: empty at the last move."""
+    sources = _numbers(work)
+    nothing = object_of({"found": _is(False), "result": TEXT})
+    quotes = list_of(object_of({"source": number_of(sources), "quote": TEXT}), QUOTES, 1)
+    claims = list_of(object_of({"text": TEXT, "quotes": quotes}), CLAIMS, 1)
+    found = object_of({"found": _is(True), "result": TEXT, "claims": claims})
+    return _exact([found, nothing] if sources else [nothing], tools)
+
+
+def answer_schema(work: Expertise, tools: Sequence[Usable]) -> Schema:
+    """As `research_schema`: its claims are reasoned from claims of the results, or quote."""
+    sources, known = _numbers(work), [claim.number for one in work.results for claim in one.claims]
+    claim = {"text": TEXT}
+    claim |= {"reasoned_from": list_of(number_of(known), CLAIMS)} if known else {}
+    claim |= {"quotes": list_of(object_of({"source": number_of(sources), "quote": TEXT}), QUOTES)} if sources else {}
+    rest = {"claims": list_of(object_of(claim), CLAIMS)} if known or sources else {}
+    if work.results:
+        not_needed = object_of({"step": number_of(one.step for one in work.results), "why": TEXT})
+        rest |= {"results_not_needed": list_of(not_needed, len(work.results))}
+    answered = object_of({"answerable": _is(True), "answer": TEXT, "reasoning": TEXT, **rest})
+    nothing = object_of({"answerable": _is(False), "answer": TEXT})
+    return _exact([answered, nothing], tools)
+
+
+def _numbers(work: Research | Expertise) -> list[int]:
+    return [one["number"] for one in (*work.sources, *work.sources_found)]
+
+
+def _is(truth: bool) -> Schema:
+    return {"type": "boolean", "enum": [truth]}
+
+
+def _exact(done: Sequence[Schema], tools: Sequence[Usable]) -> Schema:
+    """Without "done" where a tool is used, and without a tool where it is handed in."""
+    handed_in = object_of({"thought": TEXT, "done": either(done)})
+    uses = {name: {"tool": one_of([name]), "arguments": one} for name, one in _shapes(tools).items()}
+    if not uses:
+        return handed_in
+    also = list_of({"$ref": "#/$defs/use"}, TOGETHER - 1)
+    moves = [object_of({"thought": TEXT, **one, "also": also}) for one in uses.values()]
+    return {"anyOf": [*moves, handed_in], "$defs": {"use": either([object_of(one) for one in uses.values()])}}
+
+
+def _shapes(tools: Sequence[Usable]) -> dict[str, Schema]:
+    return shapes_of({one.name: one.arguments for one in tools})
+
+
+def own_texts(move: "Move") -> list[str]:
+    """What has to be the model's own words; quotes are those of sources."""
+    done = move.done
+    if done is None:
+        return [move.thought]
+    return [move.thought, done.text, done.reasoning, *(one.text for one in done.claims), *done.not_needed.values()]
 
 
 # ---- reading ----------------------------------------------------------------------------------------------
@@ -272,7 +345,7 @@ def read_research(text: str, tools: Mapping[str, type[BaseModel]]) -> Move:
     done = said_.done
     handed = HandIn(done.found, said(done.result, "result", RESULT_LENGTH), claims=_claims(done.claims))
     if done.found and not handed.claims:
-        raise ValueError("What was found has no claim. Each has a quote of the source where it stands.")
+        raise ValueError("What was found has no claim. Write “claims”, each with a quote of its source.")
     if bare := [one for one in handed.claims if not one.quotes]:
         raise ValueError(f"The claim “{bare[0].text[:80]}” quotes no source.")
     return _handed_in(said_, handed)
@@ -295,7 +368,9 @@ def read_answer(text: str, tools: Mapping[str, type[BaseModel]]) -> Move:
 
 def _call(said_: _Said, tools: Mapping[str, type[BaseModel]]) -> Move:
     if not said_.tool:
-        raise ValueError("A move uses a tool, or hands in the work as “done”. This does neither.")
+        raise ValueError("A move uses a tool, or hands in the work. This does neither: name a tool, or write “done”.")
+    if not tools:
+        raise ValueError("No tool can be used any more: leave “tool” out, and hand in what there is as “done”.")
     if len(said_.also) >= TOGETHER:
         raise ValueError(f"“also” has {len(said_.also)} uses of tools, and {TOGETHER - 1} are taken.")
     arguments = arguments_of(said_.tool, said_.arguments, tools)
@@ -305,7 +380,10 @@ def _call(said_: _Said, tools: Mapping[str, type[BaseModel]]) -> Move:
 
 def _handed_in(said_: _Said, done: HandIn) -> Move:
     if said_.tool or said_.also:
-        raise ValueError("A move uses a tool, or hands in the work as “done”. This does both.")
+        raise ValueError(
+            "A move uses a tool, or hands in the work. This does both: leave “done” null to use the tool, or leave "
+            "“tool”, “arguments” and “also” empty to hand in."
+        )
     return Move(said_.thought.strip(), done=done)
 
 

@@ -4,9 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from engine.llm.shapes import TEXT, list_of, object_of
+
 from ..rules.facts import Planned
 from ..rules.limits import STEP_LENGTHS, STEPS
-from .common import TEXT, Answer, Messages, list_of, object_of, read_as, request, said
+from .common import Answer, Messages, read_as, request, said
 
 ROLE = """\
 # Your role
@@ -18,8 +20,12 @@ up. Then come the steps of an expert: what to conclude or work out from the resu
 the answer. Take as few steps as will do. Where former plans were sent back, heed what was said of them.
 
 At most {steps} steps of each kind, each of {least} to {most} characters, no two of them alike."""
-FORM = '{"thought": "one sentence that everybody may read", "research_steps": ["..."], "expert_steps": ["..."]}'
-SCHEMA = object_of(thought=TEXT, research_steps=list_of(TEXT), expert_steps=list_of(TEXT))
+FORM = """\
+It has three keys. "thought" is a text of one sentence, which everybody may read: why these steps. "research_steps" \
+is a list of texts, one for each step of research. "expert_steps" is a list of texts, one for each step of the expert, \
+and has one at least."""
+SCHEMA = object_of({"thought": TEXT, "research_steps": list_of(TEXT), "expert_steps": list_of(TEXT)})
+EXACT = object_of({"thought": TEXT, "research_steps": list_of(TEXT, STEPS), "expert_steps": list_of(TEXT, STEPS, 1)})
 
 
 @dataclass(frozen=True)
@@ -36,11 +42,11 @@ class Brief:
     question: str
     sources: Sequence[dict[str, str]]
     tools: Sequence[str]
+    today: str = ""
+    earlier: Mapping[str, Any] | None = None
     former_plans: Sequence[FormerPlan] = ()
     feedback: Sequence[dict[str, str]] = ()
     hints: Sequence[dict[str, str]] = ()
-    today: str = ""
-    earlier: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -58,6 +64,11 @@ class _Said(Answer):
 def plan(brief: Brief, mark: str | None = None) -> Messages:
     least, most = STEP_LENGTHS
     return request(ROLE.format(steps=STEPS, least=least, most=most), FORM, asdict(brief), mark)
+
+
+def own_texts(plan: Plan) -> list[str]:
+    """What has to be the planner's own words."""
+    return [plan.thought, *plan.steps.research, *plan.steps.expert]
 
 
 def read_plan(text: str) -> Plan:

@@ -217,7 +217,7 @@ def test_what_earlier_steps_brought_is_left_out_where_a_planner_has_no_room(smal
 
 def test_what_tools_brought_to_an_inquiry_is_left_out_from_the_oldest(small):
     made_moves = [moves.Made(number, "I look.", "find", "{}", one) for number, one in enumerate(RESULTS, 1)]
-    work = moves.Research(QUESTION, ["A step"], {}, [], [], [], [], made_moves, {"moves": 1, "tokens": 9}, "")
+    work = moves.Research(QUESTION, "", ["A step"], {}, [], [], made_moves, [], [], [], {"moves": 1, "tokens": 9})
 
     def messages_of(shown):
         return moves.research(replace(work, moves=shown), ())

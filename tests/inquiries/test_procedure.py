@@ -169,8 +169,8 @@ async def test_the_third_same_call_takes_the_tools_away(mira, models):
     _, row = await played(mira, models, researcher=[again, again, again, found(LIMIT)])
     assert await ToolCall.objects.filter(run=row.pk).acount() == 1
     assert "stands at move 1" in row.moves.all()[1].result
-    system = [messages[0]["content"] for model, messages in models.asked if model == "test/researcher"][-1]
-    assert "hand in what there is" in system
+    told = [messages[1]["content"] for model, messages in models.asked if model == "test/researcher"][-1]
+    assert told.endswith("hand in now what there is, as “done”.")
 
 
 @pytest.mark.parametrize(
@@ -236,7 +236,10 @@ async def test_stopped_in_a_step_it_is_asked_once_for_what_it_has(mira, models):
     run = await perform(row.pk, models)
     row = await sync_to_async(looked_at)(run.pk)
     assert (run.outcome, row.state.left_out) == ("answered", ("Find what the N12 uses.",))
-    assert "You have none now" in [told[0]["content"] for model, told in models.asked if model == "test/researcher"][-1]
+    assert (
+        "no more uses of tools"
+        in [told[1]["content"] for model, told in models.asked if model == "test/researcher"][-1]
+    )
 
 
 def test_a_step_has_so_many_moves_over_all_its_tries():
