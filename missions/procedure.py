@@ -14,6 +14,7 @@ from engine.context import RunContext
 from engine.llm import prices
 from engine.llm.failures import RunFailed
 from engine.llm.forms import AnswerForm
+from engine.llm.prompting import run_boundary
 from engine.models import Effect, Run, ToolCall
 from engine.procedure import Change
 from engine.tools import own_tools
@@ -35,8 +36,23 @@ from .tools.publish import PUBLISH_COMMIT
 from .tools.said import facts_of
 from .turns import Turns
 
-SHORTER = AnswerForm("mission-memory", memory.SHORTER_SCHEMA, memory.read_shorter, memory.no_preview, steps.complaint)
-SUMMARY = AnswerForm("mission-summary", memory.SUMMARY_SCHEMA, memory.read_summary, memory.no_preview, steps.complaint)
+SHORTER = AnswerForm(
+    "mission-memory",
+    memory.SHORTER_SCHEMA,
+    memory.read_shorter,
+    memory.no_preview,
+    steps.complaint,
+    said=lambda text: (text,),
+)
+SUMMARY = AnswerForm(
+    "mission-summary",
+    memory.SUMMARY_SCHEMA,
+    memory.read_summary,
+    memory.no_preview,
+    steps.complaint,
+    exact_schema=memory.SUMMARY_EXACT,
+    said=lambda summary: (summary.text, *summary.facts),
+)
 STUCK = "Nobody in the crew can go on, and nothing is left that could wake anybody. What shall they do?"
 NO_PLACE = "sandbox"
 
@@ -169,19 +185,27 @@ class Crew:
             await self._use(mission, made[-1])
             return
         work = await run.read(partial(reading.work_of, mission, number, run.worked, run.now))
-        whole = steps.step(work)
+        whole = steps.step(work, run_boundary(run.pk))
         count = len(work.history)
         due = rules.enough_for_summary(count) and rules.due_for_summary(count, reading.filled(whole, agent.model))
         if due and not work.missing:
             await self._summarise(mission, agent, whole)
             return
-        await self._step(mission, agent, work, reading.in_room(work, agent.model))
+        await self._step(mission, agent, work, reading.in_room(work, agent.model, run_boundary(run.pk)))
 
     async def _step(self, mission: Mission, agent: Agent, work: steps.Work, prompt: steps.Messages) -> None:
         run = self._run
         tools = await run.read(partial(reading.arguments_of, mission, agent))
         read = partial(steps.read_step, tools=tools, last=work.last)
-        form = AnswerForm("mission-step", steps.SCHEMA, read, steps.growing, steps.complaint)
+        form = AnswerForm(
+            "mission-step",
+            steps.SCHEMA,
+            read,
+            steps.growing,
+            steps.complaint,
+            exact_schema=steps.exact_schema(work.tools, work.last),
+            said=lambda step: (step.reasoning,),
+        )
         heard = reading.newest_message(mission)
         keep = partial(keeping.keep_step, run.pk, agent.pk, heard, work.last, work.remembered)
         await run.ask(step_key(mission, agent), agent.model, prompt, form, keep)
@@ -193,7 +217,7 @@ class Crew:
         earlier = await run.read(partial(reading.history_of, mission, number))
         if earlier and step.tool in (SUMMARIZE, "wait"):
             work = await run.read(partial(reading.work_of, mission, number, run.worked, run.now))
-            prompt = steps.step(work)
+            prompt = steps.step(work, run_boundary(run.pk))
             if step.tool == SUMMARIZE or rules.due_for_summary(len(work.history), reading.filled(prompt, agent.model)):
                 await self._summarise(mission, agent, prompt)
         version, text = reading.memory_of(mission, number)
@@ -269,7 +293,7 @@ class Crew:
         run = self._run
         known = await run.read(partial(recalling.known, mission, agent))
         texts = [one.version.text for one in recalling.whole(known)]
-        prompt = memory.shorten(agent.name, text, texts, MEMORY_LENGTH)
+        prompt = memory.shorten(agent.name, text, texts, MEMORY_LENGTH, run_boundary(run.pk))
         keep = partial(keeping.keep_shorter, run.pk, agent.pk, version)
         await run.ask(f"memory.{agent.number}.{version}", agent.model, prompt, SHORTER, keep)
 
@@ -281,7 +305,7 @@ class Crew:
         covers = done[-1].number
         dump = json.dumps(prompt, ensure_ascii=False)
         keep = partial(keeping.keep_summary, run.pk, agent.pk, covers, dump)
-        asked = reading.summary_in_room(agent, summary.text if summary else "", done)
+        asked = reading.summary_in_room(agent, summary.text if summary else "", done, run_boundary(run.pk))
         try:
             await run.ask(f"summary.{number}.{covers}", agent.model, asked, SUMMARY, keep)
         except RunFailed:

@@ -13,6 +13,7 @@ from typing import Any
 from engine.llm.prompting import read_fenced
 
 from .examples import EXAMPLES, OTHERWISE, Act, Example
+from .prompts.steps import LAST
 
 Messages = list[dict[str, str]]
 MARK = "Rehearsal. "
@@ -27,7 +28,7 @@ def step(messages: Messages) -> str:
     if "finish" not in tools:
         return _helping(example, tools, now["step"])
     own = [one for one in example.acts if one[1] in tools and (one[1] not in OF_OTHERS or _is_helped(now))]
-    if tools == ["finish"] or now["step"] > len(own):
+    if messages[-1]["content"].endswith(LAST) or now["step"] > len(own):
         checked = "run_command" in tools and not now.get("check")
         result = {"result": MARK + example.result, **({"check": example.check} if checked else {})}
         return _said("The script is at its end.", "finish", result)

@@ -246,7 +246,7 @@ def work_of(mission: Mission, number: int, worked: float, now: datetime) -> Work
     missing = max(0, len(shown) - rules.KEPT_HISTORY) if failed and len(shown) > rules.KEPT_STEPS else 0
     heard = steps[-1].heard if steps else 0
     last = bool(rules.reached(used, bounds))
-    offered = [one for one in tools_of(mission, agent) if not last or one.name == "finish"]
+    offered = tools_of(mission, agent)  # also at the last step, so that its request begins as the one before
     memories = recalling.known(mission, agent)
     whole = recalling.whole(memories)
     return Work(
@@ -357,23 +357,23 @@ def _files(mission: Mission) -> list[str]:
     return paths[:SHOWN_FILES]
 
 
-def in_room(work: Work, model: str) -> Messages:
+def in_room(work: Work, model: str, mark: str | None = None) -> Messages:
     """What the agent is told, with what came of earlier steps left out, as far as its model has no room for it."""
-    room, whole = room_of([model]), step_prompt(work)
+    room, whole = room_of([model]), step_prompt(work, mark)
     if room is None or prompt_tokens(whole) <= room:
         return whole
     bare = replace(work, history=[replace(one, args="", result="") for one in work.history])
-    return step_prompt(replace(work, history=shortened(work.history, room - prompt_tokens(step_prompt(bare)))))
+    return step_prompt(replace(work, history=shortened(work.history, room - prompt_tokens(step_prompt(bare)))), mark)
 
 
-def summary_in_room(agent: Agent, before: str, history: Sequence[Done]) -> Messages:
+def summary_in_room(agent: Agent, before: str, history: Sequence[Done], mark: str | None = None) -> Messages:
     """The request for a summary of this history, as `in_room`."""
-    room, whole = room_of([agent.model]), memory.summarise(agent.name, before, plain(history))
+    room, whole = room_of([agent.model]), memory.summarise(agent.name, before, plain(history), mark)
     if room is None or prompt_tokens(whole) <= room:
         return whole
     bare = plain([replace(one, args="", result="") for one in history])
     room -= prompt_tokens(memory.summarise(agent.name, before, bare))
-    return memory.summarise(agent.name, before, plain(shortened(history, room)))
+    return memory.summarise(agent.name, before, plain(shortened(history, room)), mark)
 
 
 def shortened(history: Sequence[Done], room: int) -> list[Done]:
