@@ -1,0 +1,63 @@
+"""What schemas of plans, missions and inquiries leave a model to say, and how their requests begin."""
+
+from collections.abc import Iterator
+from itertools import takewhile
+from typing import Any
+
+from inquiries.prompts import moves
+from missions.prompts import steps
+from plans.prompts import agent, planner
+from plans.prompts.planner import Brief, Fixed, OwnerShown, ToolShown
+from toolbox.moves import Act, exact_schema
+
+LOOK = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
+OWNERS = [OwnerShown("Desk", "", [ToolShown("calendar.find", "reads", "")]), OwnerShown("Person", "")]
+RESEARCH = moves.Research("How long?", "", [], {}, [], [{"number": 3}], [], [], [], [], {"moves": 5, "tokens": 9})
+TOOLS = [moves.Usable("ls", "Lists.", LOOK)]
+
+
+def shapes(schema: dict[str, Any]) -> Iterator[set[str]]:
+    yield from (set(one["properties"]) for one in schema.get("anyOf", [schema]))
+
+
+def test_no_answer_can_be_both_of_two_kinds():
+    assert [*shapes(planner.exact_schema(Brief("Go.", OWNERS)))] == [{"thought", "steps"}, {"thought", "questions"}]
+    assert [*shapes(planner.exact_schema(Brief("Go.", OWNERS, asked=2)))] == [{"thought", "steps"}]
+    use = {"thought", "tool", "arguments", "also"}
+    assert [*shapes(moves.research_schema(RESEARCH, TOOLS))] == [use, {"thought", "done"}]
+    assert [*shapes(moves.research_schema(RESEARCH, []))] == [{"thought", "done"}]
+    assert [*shapes(exact_schema({"ls": LOOK}, list(Act)))] == [use - {"also"} | {"act"}, {"thought", "act", "text"}]
+
+
+def test_an_owner_has_its_own_tools_alone_and_a_person_none():
+    [desk, person] = planner.exact_schema(Brief("Go.", OWNERS))["anyOf"][0]["properties"]["steps"]["items"]["anyOf"]
+    assert desk["properties"]["tools"]["items"]["enum"] == ["calendar.find"]
+    assert person["properties"]["owner"]["enum"] == ["Person"]
+    assert "tools" not in person["properties"]
+
+
+def test_a_quote_is_of_a_source_that_there_is():
+    [found, _] = moves.research_schema(RESEARCH, [])["properties"]["done"]["anyOf"]
+    quote = found["properties"]["claims"]["items"]["properties"]["quotes"]["items"]
+    assert quote["properties"]["source"]["enum"] == [3]
+
+
+def test_the_last_step_of_a_mission_is_its_finish():
+    offered = [steps.Offered(name, "", LOOK) for name in ("ls", "finish")]
+    assert len([*shapes(steps.exact_schema(offered))]) == 3
+    assert steps.exact_schema(offered, last=True)["properties"]["tool_name"]["enum"] == ["finish"]
+
+
+def test_a_request_begins_as_the_one_before_up_to_what_is_new():
+    def common(*requests: list[dict[str, str]]) -> str:
+        signs = zip(*("\n".join(one["content"] for one in request) for request in requests), strict=False)
+        return "".join(one for one, *others in takewhile(lambda each: len(set(each)) == 1, signs))
+
+    def work(count: int) -> agent.Work:
+        made = [agent.Made("call", "I look.", "ls", "{}", "", f"result {one}") for one in range(count)]
+        tools = [agent.Usable("ls", "Lists.", LOOK)]
+        return agent.Work("Ada", "", "", "Go.", "Go there.", tools, moves=made, left=9 - count)
+
+    assert "result 3" in common(*(agent.move(work(count), "mark") for count in (4, 5)))
+    later = Brief("Go.", OWNERS, first=2, asked=2, fixed=[Fixed(1, "Desk", "Look.", "completed", "So.")])
+    assert '"task": "Go."' in common(planner.plan(Brief("Go.", OWNERS), "mark"), planner.plan(later, "mark"))
