@@ -83,7 +83,7 @@ def test_a_run_has_one_boundary_and_each_run_its_own(settings):
     before = run_boundary("a")
     settings.SECRET_KEY = "another"
     assert run_boundary("a") != before
-    assert len(before) == 16
+    assert len(before) == 8
 
 
 def test_a_name_that_is_nearly_right_is_told_the_right_one():
