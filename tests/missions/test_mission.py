@@ -210,7 +210,7 @@ def test_the_same_call_again_and_again_stops_an_agent(mira: User, models):
     row = mission(mira, *[step("ls")] * 6, models=models)
     run = asyncio.run(perform(row.pk, models))
     assert Step.objects.filter(mission=row).count() == 5
-    assert "This was the 3th time" in Step.objects.get(mission=row, number=3).result
+    assert "This was the 3rd time in a row" in Step.objects.get(mission=row, number=3).result
     assert run.status == Run.Status.WAITING
 
 
