@@ -24,7 +24,7 @@ DECLARE
         "engine_gatedecision": ["text", "answer", "by_user_id"],
         "engine_runauthor": ["user_id"],
         "engine_gateauthor": [],
-        "engine_modelcall": ["status", "prompt", "answer", "answer_format", "answered_by", "input_tokens",
+        "engine_modelcall": ["status", "prompt", "answer", "answer_format", "answered_by", "fingerprint", "input_tokens",
             "output_tokens", "estimated", "cost", "error_code", "error", "ended", "retry_at"],
         "engine_toolcall": ["arguments", "output", "error", "output_size", "outside", "status", "ended"],
         "engine_review": ["text", "author_id"],

@@ -93,6 +93,7 @@ VERBS = ("check", "checks")  # of the tests' procedure: in prose they are everyb
 ALLOWED = {
     ("plan", "engine/doctor.py"): "of migrations, as Django calls it",
     ("plan", "engine/founding.py"): "of migrations, as Django calls it",
+    ("judgement", "engine/doctor.py"): "says how long one takes: the measure of speed that people know",
     ("check", "templates/admin/runs/run.html"): "the name of a small picture, a hook",
     ("check", "templates/runs/saved/page.html"): "the name of a small picture, a hook",
     ("check", "templates/runs/badges.html"): "the name of a small picture, a hook",

@@ -202,8 +202,8 @@ LONG = "So it stands, friends, and the clock goes on. " * 20
     [
         ("%s", True, "It  is\tlate.\x07"),
         ("%s", True, LONG),
-        ("```json\n%s\n```", False, LONG),
-        ("Here you are:\n```\n%s\n```\nAt your service.", False, "The clock goes on."),
+        ("```json\n%s\n```", True, LONG),
+        ("Here you are:\n```\n%s\n```\nAt your service.", True, "The clock goes on."),
     ],
     ids=["odd", "long", "fenced", "within words"],
 )

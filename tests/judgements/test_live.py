@@ -131,7 +131,7 @@ def poll(client, judgement, tag=""):
 def test_a_poll_brings_every_fragment_and_nothing_while_nothing_has_changed(client, mira, judgement):
     client.force_login(mira)
     first = poll(client, judgement)
-    assert set(ids(first.content.decode())) == IDS | {"conn", "decided-h"}
+    assert set(ids(first.content.decode())) == IDS | {"conn", "decided-h", "asking"}
     assert (poll(client, judgement, first["ETag"]).status_code, first["Cache-Control"]) == (304, "no-store")
     claim("one", 1)
     again = poll(client, judgement, first["ETag"])
@@ -223,7 +223,7 @@ async def test_a_growing_reason_reaches_the_watcher_and_only_its_fragments(judge
     await next_message(socket)
     live.show_text(judgement.pk, "B1", "Nothing in it speaks")
     change = await next_message(socket)
-    assert {"agent-2-reason", "agent-2-rounds", "t-r1-a2"} == set(ids(change))
+    assert {"agent-2-reason", "agent-2-rounds", "t-r1-a2", "asking"} == set(ids(change))
 
 
 async def test_a_watcher_sees_a_judgement_to_its_end(judgement, mira, models, open_socket):

@@ -15,7 +15,7 @@ from engine.evidence import chain, entries, signing, verification
 from tests.tools.offline import RECEIPTS, verifier
 from tests.verifier import VERIFIER
 
-LINES = 620  # a part for each procedure: whoever verifies reads the rules of what was done, and what all share
+LINES = 640  # a part for each procedure: whoever verifies reads the rules of what was done, and what all share
 pytestmark = pytest.mark.django_db
 
 
