@@ -6,6 +6,7 @@
 import argparse
 import asyncio
 import os
+import re
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,18 +16,27 @@ from tests.endpoint import Endpoint
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "behaviours.md"
 DEADLINE = 7.0  # more than connecting may take
+PATIENCE = 3.0  # seconds that a provider which is away is waited for
+WAITED = -1  # requests, where the provider was waited for: as many as there is time for
 KEY = "sk-canary-behaviours-1"
 
 
 @dataclass(frozen=True)
 class Case:
-    """A rule of the endpoint, or a provider that is none, and how it has to end: an error code, or a decision."""
+    """A rule of the endpoint, or a provider that is none, and how it has to end: an error code, or a decision.
+
+    Each has a provider of its own: one that is away holds up all who ask it.
+    """
 
     name: str
     ends: str
     requests: int
     rule: dict[str, Any] = field(default_factory=dict)
-    provider: str = "openai"
+    provider: str = ""
+
+    @property
+    def named(self) -> str:
+        return self.provider or "case-" + re.sub("[^a-z0-9]+", "-", self.name.lower())[:40]
 
 
 def says(name: str, ends: str, requests: int, **rule: Any) -> Case:
@@ -171,44 +181,44 @@ CASES = (
     status(402, "quota", 1),
     status(403, "unauthorized", 1),
     status(404, "unknown_model", 1),
-    status(408, "timeout", 4),
+    status(408, "timeout", 3),
     status(409, "server_error", 4),
     status(413, "refused", 1),
     status(422, "refused", 1),
-    status(429, "rate_limited", 4, "429", error="rate_limit_exceeded"),
-    limited("1", "rate_limited", 4),
-    limited("soon", "rate_limited", 4),
-    limited("-5", "rate_limited", 4),
+    status(429, "rate_limited", WAITED, "429", error="rate_limit_exceeded"),
+    limited("1", "rate_limited", WAITED),
+    limited("soon", "rate_limited", WAITED),
+    limited("-5", "rate_limited", WAITED),
     limited("86400", "rate_limited", 1),
     limited("Wed, 21 Oct 2099 07:28:00 GMT", "rate_limited", 1),
     status(429, "quota", 1, "429 insufficient_quota", error="insufficient_quota"),
     status(500, "server_error", 4),
-    status(502, "server_error", 4, "502, a web page"),
-    status(503, "server_error", 4),
-    status(504, "server_error", 4, "504, empty", body=""),
-    status(529, "server_error", 4),
+    status(502, "server_error", WAITED, "502, a web page"),
+    status(503, "server_error", WAITED),
+    status(504, "server_error", WAITED, "504, empty", body=""),
+    status(529, "server_error", WAITED),
     Case("301 to another host", "refused", 1, {"behaviour": "redirect", "status": 301}),
     Case("302 to another host", "refused", 1, {"behaviour": "redirect", "status": 302}),
     Case("307 to another host", "refused", 1, {"behaviour": "redirect", "status": 307}),
     # never an end
-    says("hang", "timeout", 4),
-    says("drip headers", "timeout", 4),
-    says("drip body", "timeout", 4),
-    says("endless", "timeout", 4),
-    says("informational", "timeout", 4),
+    says("hang", "timeout", 3),
+    says("drip headers", "timeout", 3),
+    says("drip body", "timeout", 3),
+    says("endless", "timeout", 3),
+    says("informational", "timeout", 3),
     # broken off
-    says("close at once", "unreachable", 4),
-    says("reset", "unreachable", 4),
-    says("garbage", "unreachable", 4),
-    says("bad status line", "unreachable", 4),
-    says("half headers", "unreachable", 4),
+    says("close at once", "unreachable", WAITED),
+    says("reset", "unreachable", WAITED),
+    says("garbage", "unreachable", WAITED),
+    says("bad status line", "unreachable", WAITED),
+    says("half headers", "unreachable", WAITED),
     says("half chunk", "unreachable", 4),
     says("short body", "unreachable", 4),
     says("cut stream", "unreachable", 4),
     says("cut connection", "unreachable", 4),
     # no endpoint at all
-    Case("connection refused", "unreachable", 4, provider="refused"),
-    Case("no such host", "unreachable", 4, provider="nowhere"),
+    Case("connection refused", "unreachable", WAITED, provider="refused"),
+    Case("no such host", "unreachable", WAITED, provider="nowhere"),
     Case("TLS to a plain port", "unreachable", 4, provider="tls"),
     Case("no such provider", "unknown_model", 1, provider="nobody"),
 )
@@ -228,12 +238,13 @@ class Outcome:
 
 def providers(endpoint: Endpoint) -> dict[str, dict[str, str]]:
     addresses = {
-        "openai": endpoint.base_url,
+        **{case.named: endpoint.base_url for case in CASES},
         "well": endpoint.base_url,
         "refused": "http://127.0.0.1:9/v1",
         "nowhere": "http://no-such-host.invalid/v1",
         "tls": endpoint.base_url.replace("http:", "https:"),
     }
+    del addresses["nobody"]
     return {name: {"base_url": address, "api_key": KEY} for name, address in addresses.items()}
 
 
@@ -275,12 +286,13 @@ def _submit(case: Case) -> Any:
         {"name": "Anna", "model": "well/model", "criteria": "Approve."},
         {"name": "Bert", "model": "well/model", "criteria": "Approve."},
         # a name for each: what a model refuses is remembered by its name
-        {"name": "Cora", "model": f"{case.provider}/for {case.name}"[:200], "criteria": marker(case)},
+        {"name": "Cora", "model": f"{case.named}/for {case.name}"[:200], "criteria": marker(case)},
     ]
     return Judgement.objects.submit(owner=None, content="Go on.", agents=agents).pk
 
 
 def _outcome(case: Case, pk: Any, requests: list[dict[str, Any]]) -> Outcome:
+    from engine.llm.failures import AWAY
     from engine.models import ModelCall, Run
     from judgements.models import RoundDecision
 
@@ -289,18 +301,21 @@ def _outcome(case: Case, pk: Any, requests: list[dict[str, Any]]) -> Outcome:
     asked = [r for r in requests if r["model"] == f"for {case.name}" and r["path"] != "/redirected"]
     siblings = RoundDecision.objects.filter(agent__judgement=pk, round=1).exclude(agent__seat="C").count()
     code = run.error["code"] if run.error else DECIDES
+    waited = any(call.error_code == AWAY for call in calls)
     return Outcome(
         case=case,
         ends=code if run.status in ("failed", "finished") else run.status,
-        requests=len(asked) if case.provider == "openai" else len(calls),
-        attempts=len(calls),
+        requests=WAITED if waited else len(calls) if case.provider else len(asked),
+        attempts=WAITED if waited else len(calls),
         longest=max((call.seconds or 0.0 for call in calls), default=0.0),
         siblings=siblings,
     )
 
 
 def document(outcomes: list[Outcome]) -> str:
-    rows = "\n".join(f"| {o.case.name} | `{o.ends}` | {o.requests} |" for o in outcomes)
+    rows = "\n".join(
+        f"| {o.case.name} | `{o.ends}` | {'waited for' if o.requests == WAITED else o.requests} |" for o in outcomes
+    )
     return f"""# What endpoints do, and how it ends
 
 Each behaviour was met by one agent of one judgement, at a real endpoint in another process; all
@@ -308,6 +323,8 @@ Each behaviour was met by one agent of one judgement, at a real endpoint in anot
 once in one engine. The two other agents' decisions of the round were kept each time, every attempt ended within its
 deadline and a second more, and the engine went on. `decides` means that the judgement went on to its verdict (one
 request in each of three rounds, more where a format was refused first); anything else is the code of its error.
+A provider that is away or asks to wait is waited for, here for {PATIENCE:g} seconds, and asked by one request now and
+then; these count as no attempts.
 
 `python -m tests.behaviour_table` writes this page; the suite plays it again and compares.
 
@@ -324,7 +341,7 @@ async def write() -> None:
 
     await sync_to_async(call_command)("migrate", verbosity=0)
     with Endpoint() as endpoint:
-        settings.PROVIDERS = providers(endpoint)
+        settings.PROVIDERS, settings.SERVER_PATIENCE = providers(endpoint), PATIENCE
         outcomes = await play(endpoint)
     for outcome in outcomes:
         met = (outcome.ends, outcome.requests) == (outcome.case.ends, outcome.case.requests)
