@@ -156,7 +156,8 @@ TEXTS = """() => {
         const size = parseFloat(style.fontSize), bold = style.fontWeight >= 700;
         for (const box of range.getClientRects()) {
             const middle = box.y + box.height / 2, seen = document.elementFromPoint(box.x + box.width / 2, middle);
-            if (box.width < 2 || middle < top || middle > bottom) continue;
+            // what the window cuts has no pixels in the picture
+            if (box.width < 2 || middle < top || middle > bottom || box.bottom > innerHeight) continue;
             if (!seen || !(seen.contains(parent) || parent.contains(seen))) continue;
             found.push({text: text.data.trim().slice(0, 30), color: style.color, opacity,
                 large: size >= 24 || (bold && size >= 18.66), box: box.toJSON()});

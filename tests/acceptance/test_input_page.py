@@ -158,9 +158,7 @@ def test_models_are_suggested_costs_said_waits_counted_down_and_fallbacks_named(
             page.locator("#a3-fallback").fill("acme/spare")
             page.get_by_label("What is to be decided?").fill(JAPAN)
             page.get_by_role("button", name="Start judgement").click()
-            expect(page.locator("#agent-3-state")).to_contain_text(
-                re.compile(r"Waits in \d s"), ignore_case=True
-            )
+            expect(page.locator("#agent-3-state")).to_contain_text(re.compile(r"Waits in \d s"), ignore_case=True)
             expect(page.locator("#plate")).to_contain_text("Approved", timeout=END)
             expect(page.locator("#agent-3-rounds")).to_contain_text("answered by the fallback acme/spare")
             expect(page.locator("#verdict-meta")).to_contain_text(re.compile(r"[\d,]+ tokens, \$0\.00"))

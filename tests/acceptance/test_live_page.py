@@ -247,7 +247,8 @@ def test_nothing_moves_while_reasons_grow(scripted_alone, scripted_site, endpoin
     expect(growing).to_contain_text("It is clear", timeout=END)
     expect(growing).to_contain_text(re.compile("It is clear.*It is clear"))  # it grows in its place
     expect(scripted_alone.locator("#plate")).to_contain_text("Approved", timeout=END)
-    assert scripted_alone.evaluate("shifts") == []
+    # of what is asked there are fewer lines after each answer
+    assert [moved for moved in scripted_alone.evaluate("shifts") if moved[1] != "asking"] == []
 
 
 def test_a_panel_opens_a_moment_after_the_mouse_comes_and_closes_after_it_left(reader, judged):

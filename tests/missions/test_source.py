@@ -45,7 +45,7 @@ def test_a_prompt_has_its_parts_in_their_order_and_what_changes_last():
     said = prompt(WORK, MARK)
     assert [one["role"] for one in said] == ["system", "user", "user", "assistant", "user", "user", "user"]
     system, summary, person, move, result, agent, now = [one["content"] for one in said]
-    parts = ["# Who you are", "You test.", "# Tools", "- wait: Waits.", "# Rules", "# Answer", "# Long-term memory"]
+    parts = ["# Tools", "- wait: Waits.", "# Rules", "# Answer", "# Who you are", "You test.", "# Long-term memory"]
     assert [system.index(part) for part in parts] == sorted(system.index(part) for part in parts)
     assert ("Be brief." in system, "How we round." in system, "One fact." in system) == (True, True, False)
     assert summary.startswith("SUMMARY of what came before")
