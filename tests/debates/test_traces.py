@@ -75,10 +75,10 @@ async def test_no_file_of_sqlite_has_a_text_of_one_that_was_redacted():
 
 @sync_to_async
 def recorded(pk):
-    """All that is told, without ids, times and hashes; closings, which come in any order, as a set."""
+    """All that is told, without ids, times and hashes; closings, which come and repeat in any order, as a set."""
     told = api.facts(Debate.objects.whole().get(pk=pk))
     turns = list(Debate.objects.get(pk=pk).turns.values("number", "why", "after", "weights", "ticket", "state"))
-    closings = [one | {"number": 0, "id": ""} for one in told["messages"] if one["kind"] == "closing"]
+    closings = [one | {"number": 0, "id": "", "repeats": 0} for one in told["messages"] if one["kind"] == "closing"]
     told["messages"] = [one for one in told["messages"] if one["kind"] != "closing"]
     told["closings"] = sorted(closings, key=lambda one: one["seat"])
     whole = json.dumps([told, turns], sort_keys=True, default=str)
