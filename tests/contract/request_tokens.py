@@ -54,7 +54,7 @@ def rows() -> Iterator[Row]:
 
 def table() -> str:
     lines = [
-        "| requests | of | largest, with answer | fits | sent in all | read anew |",
+        "| requests | of | largest, with answer | fits | sent in all | not cached |",
         "|---|---|---:|---:|---:|---:|",
     ]
     for row in rows():
